@@ -1,0 +1,67 @@
+"""Time, injected: the system's clock for programs, a manual one for tests."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """What profkit asks of time."""
+
+    def unix_ns(self) -> int:
+        """Nanoseconds since the epoch, for records that people read."""
+        ...
+
+    def monotonic_s(self) -> float:
+        """Seconds that never go back, for deadlines and durations."""
+        ...
+
+    def sleep(self, duration_s: float) -> None:
+        """Wait for `duration_s` seconds of this clock."""
+        ...
+
+
+class SystemClock:
+    """The clock of the machine."""
+
+    def unix_ns(self) -> int:
+        """See `Clock.unix_ns`."""
+        return time.time_ns()
+
+    def monotonic_s(self) -> float:
+        """See `Clock.monotonic_s`."""
+        return time.monotonic()
+
+    def sleep(self, duration_s: float) -> None:
+        """See `Clock.sleep`."""
+        time.sleep(duration_s)
+
+
+class ManualClock:
+    """A clock that moves only when it is told to, or slept on: tests take no time."""
+
+    def __init__(self, start_s: float = 0.0, start_unix_ns: int = 1_700_000_000_000_000_000) -> None:
+        self._elapsed_s = 0.0
+        self._start_s, self._start_unix_ns = start_s, start_unix_ns
+
+    def unix_ns(self) -> int:
+        """See `Clock.unix_ns`."""
+        return self._start_unix_ns + round(self._elapsed_s * 1e9)
+
+    def monotonic_s(self) -> float:
+        """See `Clock.monotonic_s`."""
+        return self._start_s + self._elapsed_s
+
+    def sleep(self, duration_s: float) -> None:
+        """Move on by `duration_s` at once."""
+        self.advance(duration_s)
+
+    def advance(self, duration_s: float) -> None:
+        """Move on by `duration_s`; raises ValueError for a step back."""
+        if duration_s < 0:
+            raise ValueError(f"a clock cannot go back by {duration_s} s")
+        self._elapsed_s += duration_s
+
+
+SYSTEM_CLOCK = SystemClock()

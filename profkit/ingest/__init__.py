@@ -1,0 +1,1 @@
+"""From spool folders to runs."""

@@ -1,0 +1,1 @@
+"""Frozen data that every floor speaks."""

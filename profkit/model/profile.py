@@ -1,0 +1,86 @@
+"""A profile: samples in the order they were taken, over tables of frames, stacks and threads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from profkit.model.frame import Frame, Thread
+from profkit.units import Unit
+
+
+class Sample(NamedTuple):
+    """A stack that was seen `weight` times in a row; indexes into the profile's tables."""
+
+    stack: int
+    thread: int
+    weight: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Samples and the tables they point into.
+
+    A stack is a tuple of frame indexes, root first. Per thread, samples stand in the order they
+    were taken where `ordered` is true. `period_ns` is the time that one sample stands for, 0 where
+    the unit is not SAMPLES.
+    """
+
+    unit: Unit = Unit.SAMPLES
+    period_ns: float = 0.0
+    frames: tuple[Frame, ...] = ()
+    stacks: tuple[tuple[int, ...], ...] = ()
+    threads: tuple[Thread, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    ordered: bool = True
+
+    @property
+    def total_weight(self) -> int:
+        """Sum of all samples' weights."""
+        return sum(sample.weight for sample in self.samples)
+
+
+class ProfileBuilder:
+    """Collects stacks into a `Profile`: equal frames, stacks and threads are kept once.
+
+    Consecutive equal stacks of a thread become one sample.
+    """
+
+    def __init__(self) -> None:
+        self._frames: dict[Frame, int] = {}
+        self._stacks: dict[tuple[int, ...], int] = {}
+        self._threads: dict[Thread, int] = {}
+        self._samples: list[Sample] = []
+
+    def add(self, stack: tuple[Frame, ...], thread: Thread, weight: int = 1) -> None:
+        """Append one sample, frames root first."""
+        self.add_indexed(tuple(self.frame(frame) for frame in stack), self.thread(thread), weight)
+
+    def frame(self, frame: Frame) -> int:
+        """The index of a frame, which is added if it is new."""
+        return self._frames.setdefault(frame, len(self._frames))
+
+    def thread(self, thread: Thread) -> int:
+        """The index of a thread, which is added if it is new."""
+        return self._threads.setdefault(thread, len(self._threads))
+
+    def add_indexed(self, stack: tuple[int, ...], thread: int, weight: int = 1) -> None:
+        """Append one sample whose frames and thread are indexes that this builder gave out."""
+        number = self._stacks.setdefault(stack, len(self._stacks))
+        last = self._samples[-1] if self._samples else None
+        if last is not None and last.stack == number and last.thread == thread:
+            self._samples[-1] = Sample(number, thread, last.weight + weight)
+        else:
+            self._samples.append(Sample(number, thread, weight))
+
+    def build(self, *, unit: Unit = Unit.SAMPLES, period_ns: float = 0.0, ordered: bool = True) -> Profile:
+        """The profile of everything that was added."""
+        return Profile(
+            unit=unit,
+            period_ns=period_ns,
+            frames=tuple(self._frames),
+            stacks=tuple(self._stacks),
+            threads=tuple(self._threads),
+            samples=tuple(self._samples),
+            ordered=ordered,
+        )

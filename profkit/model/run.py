@@ -1,0 +1,82 @@
+"""A run: what the store keeps about one region of one session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from profkit.model.histogram import Histogram
+from profkit.model.profile import Profile
+from profkit.model.region import Region
+from profkit.model.session import ProcessInfo, ResourcePoint, SamplerPlan, SessionState
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """Everything about a run but its samples; what lists are made of."""
+
+    id: str
+    session: str
+    region: Region
+    state: SessionState
+    """RUNNING: still being recorded. SUCCESS, or FAILED with `error`."""
+    started_ns: int
+    """Unix time of the region's first call."""
+    process: ProcessInfo
+    plan: SamplerPlan
+    sampler_version: str | None = None
+    durations: Histogram = Histogram()
+    """One entry per finished call: `durations.count` calls, `durations.sum_ns` wall time."""
+    suspended_ns: int = 0
+    """Of the wall time, what async and generator runs spent waiting for their next step."""
+    skipped: int = 0
+    raised: int = 0
+    traced_away: int = 0
+    """Times that a compiler traced through the wrapper: calls of that code are not seen."""
+    achieved_hz: float | None = None
+    """Sampling rounds per second of the whole session; None where they cannot be counted."""
+    session_s: float = 0.0
+    """Time that the session's segments covered."""
+    gap_s: float = 0.0
+    """Time between segments while the session was on: nobody sampled."""
+    samples: int = 0
+    torn: int = 0
+    errors: int = 0
+    links: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+    error: str | None = None
+    truncated: bool = False
+
+    @property
+    def label(self) -> str:
+        """The region's label."""
+        return self.region.key.label
+
+    @property
+    def calls(self) -> int:
+        """Finished calls that were profiled."""
+        return self.durations.count
+
+    @property
+    def wall_s(self) -> float:
+        """Sum of the calls' durations; calls at the same time each count."""
+        return self.durations.sum_ns / 1e9
+
+    @property
+    def active_s(self) -> float:
+        """Wall time without what async and generator runs spent suspended."""
+        return (self.durations.sum_ns - self.suspended_ns) / 1e9
+
+    @property
+    def suspended_s(self) -> float:
+        """See `suspended_ns`."""
+        return self.suspended_ns / 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run with its samples and resources: the data behind every report."""
+
+    info: RunInfo
+    profile: Profile | None = None
+    """None where a remote sampler keeps the samples, or where there are none to keep."""
+    resources: tuple[ResourcePoint, ...] = ()

@@ -1,0 +1,126 @@
+"""What a session leaves in its spool folder: manifest, segments, calls and resources."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from profkit.model.histogram import Histogram
+
+
+class SessionState(enum.Enum):
+    """Where a session stands; the value is the word that files carry."""
+
+    PREPARING = "PREPARING"
+    RUNNING = "RUNNING"
+    PROCESSING = "PROCESSING"
+    SUCCESS = "SUCCESS"
+    FAILED = "FAILED"
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessInfo:
+    """Which process was profiled, and under what."""
+
+    pid: int
+    start_ticks: int
+    """Field 22 of /proc/PID/stat: tells a process from a later one with the same pid."""
+    host: str
+    cwd: str
+    argv: tuple[str, ...]
+    python: str
+    torch: str | None
+    profkit: str
+    git_commit: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerPlan:
+    """What a sampler was told to do, after `auto` has been resolved."""
+
+    sampler: str
+    rate_hz: float
+    blocking: bool
+    idle: bool
+    native: bool
+    subprocesses: bool
+    scope: str
+    max_duration_s: float
+    tags: tuple[str, ...] = ()
+    """Sent to a sampler that keeps tags itself."""
+    sample_each: float | None = None
+    """Cycles per sample, where the caller gave them instead of a rate."""
+    notes: tuple[str, ...] = ()
+    """What the reader of a report should know about these choices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """A region that was active through the whole of a segment, and the thread that it is about.
+
+    Detached blocks and regions with `all_threads` are found this way; `tid` None is every thread.
+    """
+
+    region: str
+    tid: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One sampler output of a session, from start to stop."""
+
+    index: int
+    started_ns: int
+    running_ns: int | None = None
+    stopped_ns: int | None = None
+    pid: int | None = None
+    """The sampler's process, None where it keeps the samples elsewhere."""
+    start_ticks: int | None = None
+    remote_id: str | None = None
+    """The id under which a remote sampler keeps the samples."""
+    links: tuple[tuple[str, str], ...] = ()
+    """(what, URL) under which a remote sampler shows them."""
+    covers: tuple[Cover, ...] = ()
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The head of a spool folder; replaced whole, by rename, at each change."""
+
+    session: str
+    state: SessionState
+    created_ns: int
+    process: ProcessInfo
+    plan: SamplerPlan
+    sampler_version: str | None = None
+    segments: tuple[Segment, ...] = ()
+    ended_ns: int | None = None
+    error: str | None = None
+    notes: tuple[str, ...] = ()
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CallDelta:
+    """What happened in a region since the tick before; a tick writes one per region that moved."""
+
+    region: str
+    at_ns: int
+    durations: Histogram = Histogram()
+    """One entry per finished call; of async and generator runs first step to end."""
+    skipped: int = 0
+    raised: int = 0
+    suspended_ns: int = 0
+    traced_away: int = 0
+    first_call_ns: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResourcePoint:
+    """What the process used at one moment; `cpu_s` is user plus system time since its start."""
+
+    at_ns: int
+    cpu_s: float
+    rss_bytes: int
+    threads: int

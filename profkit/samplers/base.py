@@ -1,0 +1,122 @@
+"""What a sampler is to the rest of profkit: options in, an attachment out, a recording at the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from profkit.clock import Clock
+from profkit.model.profile import Profile
+from profkit.model.session import SamplerPlan, Segment, SessionState
+
+Blocking = bool | Literal["auto"]
+Scope = Literal["call", "process"]
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerOptions:
+    """What the user asked of a sampler. Regions with equal options share a session."""
+
+    sampler: str = "auto"
+    rate_hz: float | None = None
+    sample_each: float | None = None
+    """Processor cycles per sample, instead of a rate."""
+    blocking: Blocking = "auto"
+    native: bool = False
+    idle: bool = True
+    subprocesses: bool = False
+    scope: Scope = "call"
+    max_duration_s: float = 600.0
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LiveStacks:
+    """How much a sampler would have to read in each round: the budget's input."""
+
+    threads: int
+    frames: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What one segment left: whole stacks, before any region is cut out of them.
+
+    `rounds` is the number of sampling rounds, None where the output does not tell; `errors` counts
+    samples that the sampler lost and says so.
+    """
+
+    profile: Profile
+    rounds: int | None
+    errors: int = 0
+    notes: tuple[str, ...] = ()
+
+
+class Attachment(Protocol):
+    """A sampler that is attached to a process, from its start to its end."""
+
+    def segment(self) -> Segment:
+        """The segment as it stands: pid, remote id, links; index and times are the caller's."""
+        ...
+
+    def poll(self) -> SessionState:
+        """One look, without waiting; raises `SamplerError` where the sampler failed."""
+        ...
+
+    def poll_interval_s(self, attempt: int) -> float:
+        """How long to wait before poll number `attempt` (0, 1, …) is worth it."""
+        ...
+
+    def request_stop(self) -> None:
+        """Ask the sampler to finish and write; harmless when it has ended already."""
+        ...
+
+    def stop_timeout_s(self) -> float:
+        """How long this sampler may take to finish once asked, where the user set no limit."""
+        ...
+
+    def resident_bytes(self) -> int:
+        """Memory that the sampler holds, 0 where it runs elsewhere."""
+        ...
+
+    def kill(self) -> None:
+        """End the sampler at once and leave no process behind; harmless when it has ended."""
+        ...
+
+
+class Sampler(Protocol):
+    """A source of samples; one object a kind, without state."""
+
+    name: str
+
+    def find(self) -> str:
+        """The path of the sampler's program; raises `SamplerMissing`."""
+        ...
+
+    def version(self) -> str | None:
+        """The program's version, None where it has none; must not start a process."""
+        ...
+
+    def check(self, options: SamplerOptions) -> None:
+        """Raise `InvalidOption` for anything that this sampler cannot honour."""
+        ...
+
+    def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
+        """Resolve `auto` and defaults; pure but for the processor's frequency."""
+        ...
+
+    def attach(self, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock) -> Attachment:
+        """Start on process `pid`; files of the segment go into `folder` and bear `index`.
+
+        Returns as soon as the sampler is started: it is RUNNING only when `poll` says so. Raises
+        `SamplerError` where it cannot be started; nothing is left running then.
+        """
+        ...
+
+    def read(self, folder: Path, segment: Segment, plan: SamplerPlan) -> Recording | None:
+        """What a segment left in its folder, None where this sampler keeps the samples elsewhere.
+
+        Raises `DamagedFile` where the output is missing or cannot be read.
+        """
+        ...

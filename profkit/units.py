@@ -1,0 +1,55 @@
+"""Units of weights, and numbers with units as people read and write them."""
+
+from __future__ import annotations
+
+import enum
+import re
+
+
+class Unit(enum.Enum):
+    """What a weight counts; the value is the word that files carry."""
+
+    SAMPLES = "samples"
+    NANOSECONDS = "nanoseconds"
+    INSTRUCTIONS = "instructions"
+    BYTES = "bytes"
+
+
+_SECONDS = (("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
+_BYTES = (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
+_SPELLED = {"d": 86400.0, "h": 3600.0, "m": 60.0, "min": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
+
+
+def format_duration(duration_s: float) -> str:
+    """Three significant digits in the largest unit that keeps them readable: `1.23 ms`."""
+    size = abs(duration_s)
+    if size == 0:
+        return "0 s"
+    for unit, factor in _SECONDS:
+        # 90 s and 90 min read better than 1.5 min and 1.5 h.
+        if size >= factor * (1.5 if factor > 1 else 0.9995):
+            return f"{_three_digits(duration_s / factor)} {unit}"
+    return f"{_three_digits(duration_s * 1e9)} ns"
+
+
+def format_bytes(count: float) -> str:
+    """Three significant digits in binary units: `1.50 GiB`."""
+    for unit, factor in _BYTES:
+        if abs(count) >= factor:
+            return f"{_three_digits(count / factor)} {unit}"
+    return f"{count:.0f} B"
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of `90`, `1.5h`, `30d`, `250ms`; raises ValueError for anything else."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zµ]*)\s*", text.lower())
+    unit = match.group(2).replace("µ", "u") or "s" if match else ""
+    if match is None or unit not in _SPELLED:
+        raise ValueError(f"{text!r} is not a duration such as 30d, 1.5h, 10min, 2s or 250ms")
+    return float(match.group(1)) * _SPELLED[unit]
+
+
+def _three_digits(value: float) -> str:
+    size = abs(value)
+    digits = 2 if size < 9.995 else 1 if size < 99.95 else 0
+    return f"{value:.{digits}f}"
