@@ -22,6 +22,9 @@ class Histogram:
     max_ns: int = 0
 
 
+NO_DURATIONS = Histogram()
+
+
 def bucket_of(duration_ns: int) -> int:
     """The bucket that holds a duration; durations below 8 ns have a bucket each."""
     extra = duration_ns.bit_length() - _SUB_BITS - 1

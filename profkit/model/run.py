@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from profkit.model.histogram import Histogram
+from profkit.model.histogram import NO_DURATIONS, Histogram
 from profkit.model.profile import Profile
 from profkit.model.region import Region
 from profkit.model.session import ProcessInfo, ResourcePoint, SamplerPlan, SessionState
@@ -24,7 +24,7 @@ class RunInfo:
     process: ProcessInfo
     plan: SamplerPlan
     sampler_version: str | None = None
-    durations: Histogram = Histogram()
+    durations: Histogram = NO_DURATIONS
     """One entry per finished call: `durations.count` calls, `durations.sum_ns` wall time."""
     suspended_ns: int = 0
     """Of the wall time, what async and generator runs spent waiting for their next step."""

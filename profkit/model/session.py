@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from profkit.model.histogram import Histogram
+from profkit.model.histogram import NO_DURATIONS, Histogram
 
 
 class SessionState(enum.Enum):
@@ -107,7 +107,7 @@ class CallDelta:
 
     region: str
     at_ns: int
-    durations: Histogram = Histogram()
+    durations: Histogram = NO_DURATIONS
     """One entry per finished call; of async and generator runs first step to end."""
     skipped: int = 0
     raised: int = 0
