@@ -1,0 +1,107 @@
+"""Frozen dataclasses as JSON values and back, driven by their type hints; strict when reading.
+
+What is written has every field, so what is read must have every field and no other: an older or newer
+form is told by a schema version beside the value, never guessed. Strings may hold lone surrogates.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Callable, Hashable
+from functools import cache
+from types import NoneType, UnionType
+from typing import TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+_T = TypeVar("_T")
+_Reader = Callable[[object, str], object]
+
+
+def to_json(value: object) -> object:
+    """The JSON form: dataclasses as objects, tuples as arrays, enums as their values."""
+    if dataclasses.is_dataclass(value):
+        return {field.name: to_json(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, tuple):
+        return [to_json(item) for item in value]
+    return value.value if isinstance(value, enum.Enum) else value
+
+
+def from_json(kind: type[_T], value: object) -> _T:
+    """The dataclass `kind` that `to_json` gave `value`; raises ValueError naming what does not fit."""
+    return cast(_T, _reader(cast(Hashable, kind))(value, ""))
+
+
+@cache
+def _reader(hint: Hashable) -> _Reader:
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        return lambda value, where: _dataclass(hint, value, where)
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return lambda value, where: _enum(hint, value, where)
+    if hint in (str, int, float, bool, NoneType):
+        return lambda value, where: _scalar(cast(type, hint), value, where)
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType) and len(arguments) == 2 and NoneType in arguments:
+        read = _reader(arguments[arguments[0] is NoneType])
+        return lambda value, where: None if value is None else read(value, where)
+    if origin is tuple:
+        return _tuple_reader(arguments)
+    raise TypeError(f"{hint!r} has no JSON form here")
+
+
+def _tuple_reader(arguments: tuple[Hashable, ...]) -> _Reader:
+    if arguments[-1] is Ellipsis:
+        read = _reader(arguments[0])
+        return lambda value, where: tuple(
+            [read(item, f"{where}[{n}]") for n, item in enumerate(_list(value, where))]
+        )
+    reads = [_reader(argument) for argument in arguments]
+
+    def read_all(value: object, where: str) -> object:
+        items = _list(value, where)
+        if len(items) != len(reads):
+            raise ValueError(f"{where} has {len(items)} items, not {len(reads)}")
+        return tuple(
+            [read(item, f"{where}[{n}]") for n, (read, item) in enumerate(zip(reads, items, strict=True))]
+        )
+
+    return read_all
+
+
+@cache
+def _readers(kind: type) -> dict[str, _Reader]:
+    hints = get_type_hints(kind)
+    return {field.name: _reader(hints[field.name]) for field in dataclasses.fields(kind)}
+
+
+def _dataclass(kind: type, value: object, where: str) -> object:
+    if not isinstance(value, dict):
+        raise ValueError(f"{where or kind.__name__} is no JSON object")
+    readers = _readers(kind)
+    if value.keys() != readers.keys():
+        missing, unknown = readers.keys() - value.keys(), value.keys() - readers.keys()
+        problem = f"lacks {sorted(missing)}" if missing else f"has unknown {sorted(unknown)}"
+        raise ValueError(f"{where or kind.__name__} {problem}")
+    inside = f"{where}." if where else ""
+    return kind(**{name: read(value[name], f"{inside}{name}") for name, read in readers.items()})
+
+
+def _enum(kind: type[enum.Enum], value: object, where: str) -> object:
+    try:
+        return kind(value)
+    except ValueError as error:
+        raise ValueError(f"{where} is {value!r}, not one of {[member.value for member in kind]}") from error
+
+
+def _scalar(kind: type, value: object, where: str) -> object:
+    # JSON has one kind of number, and Python's True is an int.
+    if type(value) is kind:
+        return value
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    raise ValueError(f"{where} is {value!r}, not of type {kind.__name__}")
+
+
+def _list(value: object, where: str) -> list[object]:
+    if not isinstance(value, list):
+        raise ValueError(f"{where} is no JSON array")
+    return value
