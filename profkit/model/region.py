@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 MARKER_PREFIX = "profkit:"
 
+_LABEL_MAX = 80
+
 
 class RegionKind(enum.Enum):
     """What the user wrapped; the value is the word that files carry."""
@@ -62,5 +64,6 @@ class Region:
 
     @property
     def marker(self) -> str:
-        """The name that the code object of the region's wrapper bears."""
-        return f"{MARKER_PREFIX}{self.key.label}#{self.id}"
+        """The name that the code object of the region's wrapper bears; samplers read it back."""
+        label = self.key.label[:_LABEL_MAX].encode("utf-8", "replace").decode("utf-8")
+        return f"{MARKER_PREFIX}{label}#{self.id}"

@@ -1,0 +1,118 @@
+"""FunctionProfiler: the lock-guarded profiler under `profile()` and `profiled()`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, Unpack, cast
+
+from profkit.config import CONFIG
+from profkit.errors import UsageError
+from profkit.model.region import Region, RegionKey
+from profkit.session.account import Account
+from profkit.session.markers import Marker, make_marker
+from profkit.session.options import ProfilerOptions, settings
+from profkit.session.regions import block_region, code_of, function_region
+
+if TYPE_CHECKING:
+    from profkit.model.run import Run
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+class FunctionProfiler:
+    """Profiles functions that it is handed, under one set of options.
+
+    All profilers of a process share its one session, which a class-wide lock guards. The user's
+    function runs exactly once; its value or exception passes through. Takes every parameter of
+    PyTorch's `StrobelightCLIFunctionProfiler`, and has its attributes, so that code written for that
+    class can be handed this one.
+    """
+
+    def __init__(self, **options: Unpack[ProfilerOptions]) -> None:
+        self.settings = settings(options)
+        self._accounts: dict[RegionKey, Account] = {}
+        self._markers: dict[CodeType, tuple[Account, Marker]] = {}
+        self._last: Account | None = None
+
+    @property
+    def active(self) -> bool:
+        """Whether anything is profiled: not with `enabled=False` or PROFKIT_DISABLE=1."""
+        return self.settings.enabled and not CONFIG.disabled
+
+    @property
+    def every(self) -> int:
+        """Of so many calls the first is profiled."""
+        return self.settings.every
+
+    def profile(self, function: Callable[_P, _R], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        """Call `function` and profile the call; what it returns or raises is handed on."""
+        if not self.active:
+            return function(*args, **kwargs)
+        return cast(_R, self._marker(function)(function, None, args, kwargs))
+
+    def account(self, function: Callable[..., object]) -> Account:
+        """The account of a function under this profiler's options; raises `UsageError`."""
+        if not callable(function) and not hasattr(function, "__func__"):
+            raise UsageError(
+                f"{function!r} is not callable",
+                "give a function: @profile() above a def, or profile(label=…)",
+            )
+        chosen = self.settings
+        return self._account(function_region(function, chosen.label, chosen.extras))
+
+    def block_account(self, frame: FrameType, line: int, body: frozenset[int] | None) -> Account:
+        """The account of a `with` statement; `body` None: enter and exit lie in different frames."""
+        chosen = self.settings
+        return self._account(block_region(frame, line, chosen.label, body, chosen.extras))
+
+    def marker(self, function: Callable[..., object], account: Account) -> Marker:
+        """A wrapper that runs `function` as that account's region."""
+        return make_marker(account, function, self.settings.every)
+
+    @property
+    def last_run(self) -> Run | None:
+        """The run of the function that was profiled last, None before the first."""
+        from profkit.session.results import runs_of
+
+        runs = runs_of(self._last) if self._last is not None else ()
+        return runs[-1] if runs else None
+
+    @property
+    def profile_result(self) -> list[str] | None:
+        """The last run in lines of text, None unless it succeeded. Reading asks for the result."""
+        run = self.last_run
+        if run is None or run.info.error is not None:
+            return None
+        from profkit.session.summary import summary_lines
+
+        return summary_lines(run)
+
+    @property
+    def current_run_id(self) -> str | int | None:
+        """The last run's id: a remote sampler's number, else the id that `profkit report` takes."""
+        if self._last is None or not self._last.sessions:
+            return None
+        from profkit.session.results import current_id
+
+        return current_id(self._last)
+
+    def _account(self, region: Region) -> Account:
+        account = self._accounts.get(region.key)
+        if account is None:
+            account = Account(region, self.settings.sampler, self.settings.policy)
+            self._accounts[region.key] = account
+        return account
+
+    def _marker(self, function: Callable[..., object]) -> Marker:
+        """The marker of a function that was handed over, kept by its code: a lambda is made anew."""
+        code = code_of(function) if hasattr(function, "__code__") else None
+        known = self._markers.get(code) if code is not None else None
+        if known is None:
+            account = self.account(function)
+            known = account, self.marker(function, account)
+            if code is not None:
+                self._markers[code] = known
+        self._last = known[0]
+        return known[1]

@@ -1,0 +1,103 @@
+"""Accounts: what each region did since the last tick, written by the hot path without a lock.
+
+Every hot-path write is one call of a C method that the interpreter does not split, so threads need no
+lock; the ticker takes from the other end.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from profkit.model.region import Region
+from profkit.model.session import CallDelta
+from profkit.samplers.base import SamplerOptions
+
+OnBusy = Literal["share", "skip", "wait", "raise"]
+ON_BUSY: tuple[OnBusy, ...] = ("share", "skip", "wait", "raise")
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a caller wants where a session cannot simply be had."""
+
+    on_busy: OnBusy = "share"
+    strict: bool = False
+    """Raise sampler errors (before the user's function runs) instead of running unprofiled."""
+    running_timeout_s: float = 60.0
+    finished_timeout_s: float | None = None
+    """None leaves it to the sampler."""
+
+
+class Account:
+    """One region in this process, and what happened in it since the last drain.
+
+    `live` is all that the hot path asks: it is true while a session counts this region.
+    """
+
+    __slots__ = (
+        "durations",
+        "live",
+        "options",
+        "policy",
+        "raised",
+        "region",
+        "sessions",
+        "skipped",
+        "suspended",
+        "traced",
+    )
+
+    def __init__(self, region: Region, options: SamplerOptions, policy: Policy) -> None:
+        self.region, self.options, self.policy = region, options, policy
+        self.live = False
+        self.durations: deque[int] = deque()
+        self.suspended: deque[int] = deque()
+        self.raised: deque[None] = deque()
+        self.skipped: deque[None] = deque()
+        self.traced: deque[None] = deque()
+        self.sessions: list[str] = []
+        """Ids of the sessions that this region took part in, oldest first."""
+
+    @property
+    def covers(self) -> bool:
+        """Whether whole segments belong to this region while it is active."""
+        region = self.region
+        return region.detached or region.all_threads
+
+    def forget(self) -> None:
+        """Drop what was counted: in a forked child it is the parent's."""
+        self.live = False
+        for counter in (self.durations, self.suspended, self.raised, self.skipped, self.traced):
+            counter.clear()
+        self.sessions.clear()
+
+    def drain(self, at_ns: int) -> CallDelta | None:
+        """What happened since the last drain, None if nothing did."""
+        if not (self.durations or self.skipped or self.raised or self.traced):
+            return None
+        from profkit.stats import histogram_of
+
+        return CallDelta(
+            region=self.region.id,
+            at_ns=at_ns,
+            durations=histogram_of(_taken(self.durations)),
+            skipped=_count(self.skipped),
+            raised=_count(self.raised),
+            suspended_ns=sum(_taken(self.suspended)),
+            traced_away=_count(self.traced),
+        )
+
+
+def _taken(counter: deque[_T]) -> Iterator[_T]:
+    """What the deque holds now; entries that arrive meanwhile wait for the next drain."""
+    for _ in range(len(counter)):
+        yield counter.popleft()
+
+
+def _count(counter: deque[None]) -> int:
+    return sum(1 for _ in _taken(counter))

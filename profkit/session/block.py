@@ -1,0 +1,141 @@
+"""Blocks: labelled `with` statements, found in stacks by their frame and the lines of their body."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from time import perf_counter_ns
+from types import CodeType, FrameType, TracebackType
+from typing import TYPE_CHECKING, Protocol, Self
+
+from profkit.errors import UsageError
+from profkit.session.account import Account
+from profkit.session.activity import ACTIVE, close_block, open_block, own_calls
+from profkit.session.entry import enter, leave
+from profkit.session.withbody import body_lines, line_at
+
+if TYPE_CHECKING:
+    from profkit.model.region import Region
+    from profkit.model.run import Run
+
+
+class BlockSource(Protocol):
+    """Who makes accounts for blocks: a profiler."""
+
+    @property
+    def active(self) -> bool:
+        """Whether anything is profiled."""
+
+    @property
+    def every(self) -> int:
+        """Of so many entries the first is profiled."""
+
+    def block_account(self, frame: FrameType, line: int, body: frozenset[int] | None) -> Account:
+        """The account of a `with` statement; `body` None: enter and exit lie in different frames."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """A `with` statement under a profiler; holds what its key names, so that no identity is used twice."""
+
+    account: Account
+    turn: Iterator[int]
+    code: CodeType
+    source: BlockSource
+
+
+_STATEMENTS: dict[tuple[int, int, int], _Statement] = {}
+"""By identity of the code, offset of the instruction, identity of the profiler."""
+
+
+class Block:
+    """One `with` statement at work; its `run` is there once it was entered."""
+
+    __slots__ = ("_account", "_frame", "_joined", "_open", "_source", "_start", "_tid")
+
+    def __init__(self, source: BlockSource) -> None:
+        self._source = source
+        self._account: Account | None = None
+        self._open = self._joined = False
+
+    def __enter__(self) -> Self:
+        source = self._source
+        if not source.active:
+            return self
+        if self._open:
+            raise UsageError("this block is entered already", "make a new profiled() for each `with`")
+        frame = sys._getframe(1)
+        statement = _STATEMENTS.get((id(frame.f_code), frame.f_lasti, id(source))) or self._learn(frame)
+        account = self._account = statement.account
+        if source.every > 1 and next(statement.turn) % source.every:
+            account.skipped.append(None)
+            return self
+        self._frame, self._tid, self._open = id(frame), None, True
+        try:
+            ACTIVE.append(None)
+            open_block(frame)
+            if account.region.detached and not account.region.all_threads:
+                self._tid = threading.get_native_id()
+            self._joined = account.live or enter(account, own_calls(frame), self._tid)
+        except BaseException:
+            self._close()
+            raise
+        self._start = perf_counter_ns()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        account = self._account
+        if not self._open or account is None:
+            return
+        wall_ns = perf_counter_ns() - self._start
+        self._close()
+        if not self._joined:
+            return
+        account.durations.append(wall_ns)
+        if kind is not None:
+            account.raised.append(None)
+        if account.covers:
+            leave(account, self._tid)
+
+    @property
+    def region(self) -> Region | None:
+        """The block's region, None before it was entered."""
+        return self._account.region if self._account is not None else None
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """This process's runs of the block, oldest first; asking may end a sampler's segment."""
+        from profkit.session.results import runs_of
+
+        return runs_of(self._account) if self._account is not None else ()
+
+    @property
+    def run(self) -> Run | None:
+        """The newest of `runs`; None where no session could be had."""
+        runs = self.runs
+        return runs[-1] if runs else None
+
+    def report(self) -> str:
+        """The newest run as text, as `profkit report` prints it; empty where there is none."""
+        run = self.run
+        if run is None:
+            return ""
+        from profkit.render.text import report_text
+
+        return report_text(run)
+
+    def _learn(self, frame: FrameType) -> _Statement:
+        code, offset = frame.f_code, frame.f_lasti
+        account = self._source.block_account(frame, line_at(code, offset), body_lines(code, offset))
+        statement = _Statement(account, itertools.count(), code, self._source)
+        return _STATEMENTS.setdefault((id(code), offset, id(self._source)), statement)
+
+    def _close(self) -> None:
+        self._open = False
+        ACTIVE.pop()
+        close_block(self._frame)

@@ -1,0 +1,319 @@
+"""SessionHost: at most one session per process, who may join it, and how it ends.
+
+One lock guards everything here. It is only ever taken by `with`, which CPython does not interrupt
+between acquiring and entering: a KeyboardInterrupt cannot leak it. The hot path takes no lock.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from profkit.clock import SYSTEM_CLOCK, Clock
+from profkit.config import CONFIG, Config
+from profkit.errors import ProfilerBusy, ProfkitError, SamplerTimeout
+from profkit.model.session import Cover
+from profkit.samplers.base import LiveStacks, Sampler, SamplerOptions
+from profkit.session import activity
+from profkit.session.account import Account, Policy
+from profkit.session.joining import Decision, decide
+from profkit.session.session import Session
+
+LOG = logging.getLogger("profkit")
+
+RETRY_AFTER_S = 60.0
+"""After a failed start, calls with the same options run unprofiled for this long."""
+
+_POLL_S = 0.001
+
+
+class SessionHost:
+    """The keeper of this process's session."""
+
+    def __init__(
+        self, config: Config = CONFIG, clock: Clock = SYSTEM_CLOCK,
+        resolve: Callable[[str], Sampler] | None = None,
+    ) -> None:  # fmt: skip
+        self._config, self._clock, self._resolve = config, clock, resolve
+        self.lock = threading.RLock()
+        self.session: Session | None = None
+        self.policy = Policy()
+        """The policy of the call that started the session."""
+        self.on_start: Callable[[], None] = lambda: None
+        """Called once a session runs; the ticker hooks in here."""
+        self._busy_starting = False
+        self._child = self._closed = False
+        self._failures: dict[SamplerOptions, tuple[float, Exception]] = {}
+        self._covering: list[Cover] = []
+        """What is active of the regions to which whole segments belong."""
+        self._said: set[str] = set()
+
+    @property
+    def spool(self) -> Path:
+        """Where session folders go."""
+        return self._config.spool
+
+    def enter(self, account: Account, own: int, tid: int | None = None) -> bool:
+        """Have a session count this region; False: the call runs unprofiled.
+
+        `own` is the number of active region calls that belong to the caller, itself included. A region
+        to which whole segments belong must `leave` afterwards; `tid` is the thread that they are
+        about, None for every thread. Raises only for a strict policy.
+        """
+        if self._off() or self.lock_is_mine():
+            return False
+        try:
+            return self._enter(account, own, tid)
+        except (ProfkitError, OSError) as error:
+            return self._failed(account, error)
+
+    def must_wait(self, account: Account) -> bool:
+        """Whether `enter` may take longer than an event loop should be held up."""
+        session = self.session
+        return not (session is not None and session.options == account.options and session.attachment)
+
+    def lock_is_mine(self) -> bool:
+        """Whether this thread is inside the host already: a signal handler, a finalizer."""
+        return self.lock._is_owned()  # type: ignore[attr-defined,no-any-return]
+
+    def leave(self, account: Account, tid: int | None = None) -> None:
+        """A region to which whole segments belong ends: so does its segment.
+
+        Where it shares with nobody its session ends too.
+        """
+        if self.lock_is_mine():
+            return
+        with self.lock:
+            cover = Cover(account.region.id, tid)
+            if cover not in self._covering:
+                return
+            self._covering.remove(cover)
+            exclusive = account.options.scope == "process" and not self._covering
+            self._guarded(None, self._end_session if exclusive else self._recover)
+
+    def settle(self, account: Account) -> tuple[Path, ...]:
+        """Put all that is known of a region on disk; its session folders, oldest first.
+
+        Costs a rotation only where something ran since the segment began. Raises for a strict policy.
+        """
+        if self.lock_is_mine():
+            return self._folders(account)
+        with self.lock:
+            session = self.session
+            if session is not None and session.id in account.sessions:
+                self._guarded(account, lambda: self._settle(session, account.policy))
+        return self._folders(account)
+
+    def rotate(self) -> None:
+        """End the segment and begin another, with a short gap."""
+        with self.lock:
+            if self.session is not None:
+                self._rotate(self.session, self.policy)
+
+    def end_session(self, error: str | None = None) -> None:
+        """End the session, if there is one; the next call starts another."""
+        with self.lock:
+            self._end_session(error)
+
+    def close(self) -> None:
+        """End the session for good: after this nothing is profiled."""
+        self._closed = True
+        with self.lock:
+            self._guarded(None, self._end_session)
+
+    def say_once(self, message: str) -> None:
+        """Log a warning, the same one only once in this process."""
+        if message not in self._said:
+            self._said.add(message)
+            LOG.warning(message)
+
+    def become_child(self) -> None:
+        """After a fork: the session is the parent's, and so is whoever held the lock."""
+        self.lock = threading.RLock()
+        session, self.session = self.session, None
+        self._child, self._busy_starting = True, False
+        self._covering.clear()
+        self._failures.clear()
+        if session is not None:
+            session.forget()
+        activity.keep_own(sys._getframe(1))
+
+    def _off(self) -> bool:
+        if self._closed:
+            return True
+        return not self._config.children and (self._child or _is_spawned())
+
+    def _enter(self, account: Account, own: int, tid: int | None) -> bool:
+        policy = account.policy
+        deadline_s = self._clock.monotonic_s() + policy.running_timeout_s
+        while True:
+            if self._wait_for_starter(deadline_s):
+                with self.lock:
+                    verdict = self._try_enter(account, own)
+                    if verdict and account.covers:
+                        self._cover(account, tid)
+                if verdict is not None:
+                    return verdict
+            if self._clock.monotonic_s() >= deadline_s:
+                if policy.strict:
+                    raise SamplerTimeout(
+                        account.options.sampler, "free", policy.running_timeout_s,
+                        "timeout_wait_for_running_sec",
+                    )  # fmt: skip
+                account.skipped.append(None)
+                return False
+            self._clock.sleep(_POLL_S)
+
+    def _wait_for_starter(self, deadline_s: float) -> bool:
+        while self._busy_starting:
+            if self._clock.monotonic_s() >= deadline_s:
+                return False
+            self._clock.sleep(_POLL_S)
+        return True
+
+    def _try_enter(self, account: Account, own: int) -> bool | None:
+        """True: joined. False: run unprofiled. None: wait and try again."""
+        session = self.session if self.session is not None and self.session.open else None
+        busy, nested = len(activity.ACTIVE) > own, own > 1
+        held = session.options if session is not None else None
+        decision = decide(held, account.options, account.policy, busy=busy, nested=nested)
+        if session is None or decision is Decision.REPLACE:
+            self._end_session()
+            return self._start(account)
+        if decision is Decision.WAIT:
+            return None
+        if decision is Decision.SKIP:
+            account.skipped.append(None)
+            return False
+        if decision is Decision.RAISE:
+            raise ProfilerBusy(account.region.key.label, _holder(session))
+        if decision is Decision.SHARE:
+            self._note_sharing(session, account.region.key.label)
+        return self._join(session, account)
+
+    def _note_sharing(self, session: Session, label: str) -> None:
+        self.say_once(
+            f"{label!r} shares the session that {_holder(session)!r} started under other sampler options; "
+            "its run records the options that held"
+        )
+        session.add_note(f"{label!r} asked for other sampler options than this session's.")
+
+    def _join(self, session: Session, account: Account) -> bool:
+        if session.attachment is None and not session.truncated:
+            self._begin_segment(session, account.policy)
+        session.join(account)
+        return True
+
+    def _start(self, account: Account) -> bool:
+        options = account.options
+        failure = self._failures.get(options)
+        if failure is not None and self._clock.monotonic_s() - failure[0] < RETRY_AFTER_S:
+            if account.policy.strict:
+                raise failure[1]
+            return False
+        from profkit.session.surroundings import process_info
+
+        sampler = (self._resolve or _registry_resolve)(options.sampler)
+        sampler.check(options)
+        sampler.find()
+        live = LiveStacks(*activity.live_stacks())
+        session = Session(self.spool, sampler, options, process_info(), self._clock, live)
+        self.policy, self.session = account.policy, session
+        session.join(account)
+        try:
+            self._begin_segment(session, account.policy)
+        except BaseException as error:
+            self.session = None
+            session.end(account.policy, error=str(error) or type(error).__name__)
+            raise
+        self._failures.pop(options, None)
+        self.on_start()
+        return True
+
+    def _begin_segment(self, session: Session, policy: Policy) -> None:
+        self._busy_starting = True
+        try:
+            session.begin_segment(policy, tuple(self._covering))
+        finally:
+            self._busy_starting = False
+
+    def _cover(self, account: Account, tid: int | None) -> None:
+        self._covering.append(Cover(account.region.id, tid))
+        self._guarded(account, self._recover)
+
+    def _recover(self) -> None:
+        """Rotate, so that the new segment belongs to just the regions that cover now."""
+        session = self.session
+        if session is None or session.truncated:
+            return
+        if set(self._covering) != set(session.covers):
+            self._rotate(session, self.policy)
+
+    def _rotate(self, session: Session, policy: Policy) -> None:
+        session.end_segment(policy)
+        self._begin_segment(session, policy)
+
+    def _settle(self, session: Session, policy: Policy) -> None:
+        session.drain()
+        if session.attachment is None or (not session.calls_in_segment and not activity.ACTIVE):
+            return
+        if activity.ACTIVE or self._covering:
+            self._rotate(session, policy)
+        else:
+            session.sleep(policy)
+
+    def _end_session(self, error: str | None = None) -> None:
+        session, self.session = self.session, None
+        if session is not None:
+            session.end(self.policy, error)
+
+    def _folders(self, account: Account) -> tuple[Path, ...]:
+        return tuple(self.spool / session for session in account.sessions)
+
+    def _guarded(self, account: Account | None, step: Callable[[], None]) -> None:
+        """Run a step; what fails ends the session, and is raised only where that was asked for."""
+        try:
+            step()
+        except (ProfkitError, OSError) as error:
+            self.fail(error)
+            if account is not None and account.policy.strict:
+                raise
+
+    def fail(self, error: Exception) -> None:
+        """End the session because of an error, which is named once and kept with its runs."""
+        session = self.session
+        if session is not None:
+            self._failures[session.options] = (self._clock.monotonic_s(), error)
+        self.say_once(f"profiling stopped: {error}")
+        try:
+            self._end_session(str(error))
+        except (ProfkitError, OSError) as later:
+            self.say_once(f"the session could not be closed: {later}")
+
+    def _failed(self, account: Account, error: Exception) -> bool:
+        if isinstance(error, ProfilerBusy):
+            raise error
+        self._failures.setdefault(account.options, (self._clock.monotonic_s(), error))
+        if account.policy.strict:
+            raise error
+        self.say_once(f"{account.region.key.label!r} runs unprofiled: {error}")
+        return False
+
+
+def _holder(session: Session) -> str:
+    return session.accounts[0].region.key.label
+
+
+def _registry_resolve(name: str) -> Sampler:
+    from profkit.samplers.registry import resolve
+
+    return resolve(name)
+
+
+def _is_spawned() -> bool:
+    """Whether multiprocessing spawned this process (fork tells us by itself)."""
+    process = sys.modules.get("multiprocessing.process")
+    return process is not None and getattr(process, "_parent_process", None) is not None

@@ -1,0 +1,42 @@
+"""Who may join a session: one decision, taken under the host's lock, without touching anything."""
+
+from __future__ import annotations
+
+import enum
+
+from profkit.samplers.base import SamplerOptions
+from profkit.session.account import Policy
+
+
+class Decision(enum.Enum):
+    """What becomes of a call that asks for a session."""
+
+    START = "start a session"
+    JOIN = "join the session"
+    SHARE = "join a session that runs under other options"
+    REPLACE = "end the idle session and start another"
+    WAIT = "wait until the others are done"
+    SKIP = "run unprofiled"
+    RAISE = "raise ProfilerBusy"
+
+
+def decide(
+    held: SamplerOptions | None, asked: SamplerOptions, policy: Policy, *, busy: bool, nested: bool
+) -> Decision:  # fmt: skip
+    """The decision for a call.
+
+    `held` is what the session runs under, None without one. `busy`: a region of another call context
+    is active; `nested`: a region of the same one is. A session of scope "process" shares with nobody.
+    """
+    if held is None:
+        return Decision.START
+    exclusive = "process" in (held.scope, asked.scope)
+    if nested or (held == asked and not (exclusive and busy)):
+        return Decision.JOIN
+    if not busy:
+        return Decision.REPLACE
+    if policy.on_busy == "wait":
+        return Decision.WAIT
+    if policy.on_busy == "raise" and policy.strict:
+        return Decision.RAISE
+    return Decision.SHARE if policy.on_busy == "share" and not exclusive else Decision.SKIP

@@ -1,0 +1,164 @@
+"""What a user may ask for, checked before anything starts, and told apart by who needs it."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypedDict
+
+from profkit.errors import InvalidOption, UsageError
+from profkit.samplers.base import Blocking, SamplerOptions, Scope
+from profkit.session.account import ON_BUSY, OnBusy, Policy
+from profkit.session.regions import RegionExtras
+
+SCOPES: tuple[Scope, ...] = ("call", "process")
+
+
+class ProfilerOptions(TypedDict, total=False):
+    """The keyword arguments of `FunctionProfiler`, `profile` and `profiled`; explained in docs/options.md."""
+
+    stop_at_error: bool
+    max_profile_duration_sec: float
+    sample_each: float | None
+    run_user_name: str
+    timeout_wait_for_running_sec: float
+    timeout_wait_for_finished_sec: float | None
+    recorded_env_variables: Sequence[str] | None
+    sample_tags: Iterable[str | None] | None
+    stack_max_len: int | None
+    async_stack_max_len: int | None
+    label: str | None
+    sampler: str
+    rate: float | None
+    blocking: Blocking
+    native: bool
+    threads: bool
+    idle: bool
+    subprocesses: bool
+    scope: Scope
+    on_busy: OnBusy
+    enabled: bool
+    every: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Checked options, by who needs them."""
+
+    sampler: SamplerOptions
+    policy: Policy
+    extras: RegionExtras
+    label: str | None
+    enabled: bool
+    every: int
+
+
+def settings(options: ProfilerOptions) -> Settings:
+    """The settings that options ask for; raises `UsageError` for what makes no sense."""
+    _refuse_unknown(options)
+    _check_values(options)
+    scope = options.get("scope", "call")
+    sampler = SamplerOptions(
+        sampler=options.get("sampler", "auto"),
+        rate_hz=options.get("rate"),
+        sample_each=options.get("sample_each"),
+        blocking=options.get("blocking", "auto"),
+        native=options.get("native", False),
+        idle=options.get("idle", True),
+        subprocesses=options.get("subprocesses", False),
+        scope=scope,
+        max_duration_s=options.get("max_profile_duration_sec", 600.0),
+        tags=_tags(options),
+    )
+    if sampler != SamplerOptions():
+        from profkit.samplers.registry import resolve
+
+        resolve(sampler.sampler).check(sampler)
+    return Settings(
+        sampler=sampler,
+        policy=_policy(options),
+        extras=_extras(options, scope),
+        label=options.get("label"),
+        enabled=options.get("enabled", True),
+        every=options.get("every", 1),
+    )
+
+
+def _policy(options: ProfilerOptions) -> Policy:
+    return Policy(
+        on_busy=options.get("on_busy", "share"),
+        strict=options.get("stop_at_error", False),
+        running_timeout_s=options.get("timeout_wait_for_running_sec", 60.0),
+        finished_timeout_s=options.get("timeout_wait_for_finished_sec"),
+    )
+
+
+def _extras(options: ProfilerOptions, scope: Scope) -> RegionExtras:
+    stack_max_len = options.get("stack_max_len")
+    async_max_len = options.get("async_stack_max_len")
+    return RegionExtras(
+        all_threads=options.get("threads", False) or scope == "process",
+        stack_max_len=stack_max_len or 0,
+        async_stack_max_len=(stack_max_len if async_max_len is None else async_max_len) or 0,
+        tags=_tags(options),
+        user=options.get("run_user_name", ""),
+        env_names=tuple(options.get("recorded_env_variables") or ()),
+    )
+
+
+def _tags(options: ProfilerOptions) -> tuple[str, ...]:
+    """In a fixed order: torch's compile hook gives a set, which may hold None."""
+    given = options.get("sample_tags") or ()
+    if isinstance(given, str):
+        raise InvalidOption("sample_tags", given, "give a list of words, not one string")
+    return tuple(sorted({str(tag) for tag in given if tag is not None}))
+
+
+def _refuse_unknown(options: ProfilerOptions) -> None:
+    known = ProfilerOptions.__annotations__
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+            raise UsageError(f"there is no option {name!r}", hint)
+
+
+def _check_values(options: ProfilerOptions) -> None:
+    for name in ("rate", "sample_each", "max_profile_duration_sec", "timeout_wait_for_running_sec",
+                 "timeout_wait_for_finished_sec"):  # fmt: skip
+        _positive(options, name, whole=False)
+    for name in ("stack_max_len", "async_stack_max_len", "every"):
+        _positive(options, name, whole=True)
+    for name in ("stop_at_error", "native", "threads", "idle", "subprocesses", "enabled"):
+        _one_of(options, name, (True, False))
+    _one_of(options, "blocking", (True, False, "auto"))
+    _one_of(options, "scope", SCOPES)
+    _one_of(options, "on_busy", ON_BUSY)
+    if options.get("rate") is not None and options.get("sample_each") is not None:
+        raise UsageError("rate and sample_each both say how often to sample", "give one of them")
+    if options.get("native") and options.get("blocking") is False:
+        raise InvalidOption("blocking", False, "native=True needs blocking: leave it out, or drop native")
+    if options.get("on_busy") == "raise" and not options.get("stop_at_error"):
+        raise InvalidOption("on_busy", "raise", "it needs stop_at_error=True, which lets errors out")
+    for name in ("label", "run_user_name", "sampler"):
+        value = options.get(name)
+        if value is not None and not isinstance(value, str):
+            raise InvalidOption(name, value, "give a string")
+
+
+def _positive(options: ProfilerOptions, name: str, *, whole: bool) -> None:
+    value = options.get(name)
+    if value is None and name != "every":
+        return
+    value = options.get(name, 1)
+    kind = int if whole else (int, float)
+    if isinstance(value, bool) or not isinstance(value, kind) or not 0 < value < math.inf:
+        raise InvalidOption(name, value, f"give a {'whole ' if whole else ''}number above 0")
+
+
+def _one_of(options: ProfilerOptions, name: str, allowed: Sequence[object]) -> None:
+    value = options.get(name, allowed[0])
+    if not any(value is choice or (isinstance(choice, str) and value == choice) for choice in allowed):
+        raise InvalidOption(name, value, f"give one of {', '.join(map(repr, allowed))}")

@@ -1,0 +1,18 @@
+"""The host of this process: made when a profiled call first needs it, and told of forks and of the exit."""
+
+from __future__ import annotations
+
+import atexit
+import os
+
+from profkit.session.host import SessionHost
+from profkit.session.ticker import Ticker
+
+HOST = SessionHost()
+_TICKER = Ticker(HOST)
+HOST.on_start = _TICKER.start
+
+# Since 3.12 CPython warns where a process with several threads forks: without the ticker, a
+# single-threaded program stays one.
+os.register_at_fork(before=_TICKER.stop, after_in_parent=_TICKER.restart, after_in_child=HOST.become_child)
+atexit.register(HOST.close)

@@ -1,0 +1,105 @@
+"""Regions of user code: what a function or a `with` statement is called, and how its samples are told."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from types import CodeType, FrameType
+
+from profkit.model.region import Region, RegionKey, RegionKind
+
+
+@dataclass(frozen=True, slots=True)
+class RegionExtras:
+    """What a profiler adds to every region of its own."""
+
+    all_threads: bool = False
+    stack_max_len: int = 0
+    async_stack_max_len: int = 0
+    """Like `stack_max_len`, for coroutines and async generators."""
+    tags: tuple[str, ...] = ()
+    user: str = ""
+    env_names: tuple[str, ...] = ()
+
+
+def function_region(function: Callable[..., object], label: str | None, extras: RegionExtras) -> Region:
+    """The region of a decorated function, method or other callable."""
+    target = getattr(function, "__func__", function)  # of static, class and bound methods
+    code = code_of(target)
+    named = target if hasattr(target, "__qualname__") else type(target)
+    qualname = str(named.__qualname__)
+    key = RegionKey(
+        module=str(getattr(target, "__module__", None) or type(target).__module__),
+        qualname=qualname,
+        line=code.co_firstlineno if code else 0,
+        label=label or readable(qualname),
+    )
+    return _region(
+        key, kind_of(target), extras,
+        file=code.co_filename if code else "",
+        expected=(code.co_qualname, code.co_filename) if code else None,
+    )  # fmt: skip
+
+
+def block_region(
+    frame: FrameType, line: int, label: str | None, body: Iterable[int] | None, extras: RegionExtras
+) -> Region:
+    """The region of a `with` statement at `line` of a frame; `body` None: it is detached."""
+    code = frame.f_code
+    key = RegionKey(
+        module=str(frame.f_globals.get("__name__", "")),
+        qualname=code.co_qualname,
+        line=line,
+        label=label or f"{readable(code.co_qualname)}:{line}",
+    )
+    return _region(
+        key, RegionKind.BLOCK, extras,
+        file=code.co_filename, body=tuple(sorted(body or ())), detached=body is None,
+    )  # fmt: skip
+
+
+def kind_of(function: object) -> RegionKind:
+    """What calling the function gives."""
+    if inspect.iscoroutinefunction(function):
+        return RegionKind.COROUTINE
+    if inspect.isasyncgenfunction(function):
+        return RegionKind.ASYNC_GENERATOR
+    if inspect.isgeneratorfunction(function):
+        return RegionKind.GENERATOR
+    return RegionKind.FUNCTION
+
+
+def code_of(function: object) -> CodeType | None:
+    """The code that runs first when the function is called, None where that is not Python code."""
+    code = getattr(function, "__code__", None)
+    if not isinstance(code, CodeType):
+        call = getattr(type(function), "__call__", None)  # noqa: B004 - its code is what is wanted
+        code = getattr(call, "__code__", None)
+    return code if isinstance(code, CodeType) else None
+
+
+def readable(qualname: str) -> str:
+    """A qualified name without the steps that say nothing to a reader."""
+    return qualname.replace("<locals>.", "")
+
+
+def _region(
+    key: RegionKey, kind: RegionKind, extras: RegionExtras, *, file: str,
+    expected: tuple[str, str] | None = None, body: tuple[int, ...] = (), detached: bool = False,
+) -> Region:  # fmt: skip
+    suspends = kind in (RegionKind.COROUTINE, RegionKind.ASYNC_GENERATOR)
+    return Region(
+        key=key,
+        kind=kind,
+        file=file,
+        expected=expected,
+        body=body,
+        detached=detached,
+        all_threads=extras.all_threads,
+        stack_max_len=extras.async_stack_max_len if suspends else extras.stack_max_len,
+        tags=extras.tags,
+        user=extras.user,
+        env=tuple((name, os.environ[name]) for name in extras.env_names if name in os.environ),
+    )

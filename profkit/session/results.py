@@ -1,0 +1,61 @@
+"""Results of a region in this process: its sessions' folders, settled and read back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from profkit.session.account import Account
+
+if TYPE_CHECKING:
+    from profkit.model.run import Run
+
+_Stamp = tuple[int, int]
+_READ: dict[tuple[Path, str], tuple[_Stamp, Run | None]] = {}
+"""What was read, by folder and region, with the state of the folder then."""
+
+
+def runs_of(account: Account) -> tuple[Run, ...]:
+    """This process's runs of a region, oldest first; asking ends the segment at work, if it has to.
+
+    A session that was never started, or whose folder is gone, has no run.
+    """
+    from profkit.session.process_host import HOST
+
+    folders = HOST.settle(account)
+    runs = (_run_in(folder, account.region.id) for folder in folders)
+    return tuple(run for run in runs if run is not None)
+
+
+def current_id(account: Account) -> str | int:
+    """The id of a region's newest run, without asking for its result."""
+    from profkit.ingest.read import run_id
+    from profkit.session.process_host import HOST
+    from profkit.store.spool import read_session
+
+    session = account.sessions[-1]
+    segments = read_session(HOST.spool / session).manifest.segments
+    remote = [segment.remote_id for segment in segments if segment.remote_id is not None]
+    return int(remote[-1]) if remote else run_id(session, account.region.id)
+
+
+def _run_in(folder: Path, region_id: str) -> Run | None:
+    stamp = _stamp(folder)
+    if stamp is None:
+        return None
+    known = _READ.get((folder, region_id))
+    if known is not None and known[0] == stamp:
+        return known[1]
+    from profkit.ingest.read import read_runs
+
+    runs = {run.info.region.id: run for run in read_runs(folder).runs}
+    _READ[folder, region_id] = stamp, runs.get(region_id)
+    return runs.get(region_id)
+
+
+def _stamp(folder: Path) -> _Stamp | None:
+    try:
+        calls = folder / "calls.jsonl"
+        return (folder / "manifest.json").stat().st_mtime_ns, calls.stat().st_size if calls.exists() else 0
+    except FileNotFoundError:
+        return None

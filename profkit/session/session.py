@@ -1,0 +1,216 @@
+"""Session: one sampler on this process, from start to stop, as a chain of segments in a spool folder.
+
+Not thread-safe: the host calls it under its lock. Nothing here parses samples.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from profkit.clock import Clock
+from profkit.errors import SamplerError
+from profkit.model.session import (
+    Cover,
+    Manifest,
+    ProcessInfo,
+    ResourcePoint,
+    SamplerPlan,
+    Segment,
+    SessionState,
+)
+from profkit.samplers.base import Attachment, LiveStacks, Sampler, SamplerOptions
+from profkit.samplers.polling import await_state
+from profkit.session.account import Account, Policy
+from profkit.store import spool as files
+
+KILLED = "the sampler did not finish in time and was killed"
+
+
+class Session:
+    """A session that has a folder; it samples while it has an attachment, else it is dormant."""
+
+    def __init__(
+        self, spool: Path, sampler: Sampler, options: SamplerOptions, process: ProcessInfo, clock: Clock,
+        live: LiveStacks,
+    ) -> None:  # fmt: skip
+        self.sampler, self.options, self._clock = sampler, options, clock
+        self.id = new_session_id(process.pid)
+        self.folder = files.create_folder(spool, self.id)
+        self.accounts: list[Account] = []
+        self.attachment: Attachment | None = None
+        self.covers: tuple[Cover, ...] = ()
+        self.calls_in_segment = False
+        """Whether anything ran since the segment began: else asking for a result costs nothing."""
+        self.last_used_s = self.started_s = clock.monotonic_s()
+        self.segment_started_s = self.started_s
+        self._written: set[str] = set()
+        self._manifest = Manifest(
+            session=self.id,
+            state=SessionState.PREPARING,
+            created_ns=clock.unix_ns(),
+            process=process,
+            plan=sampler.plan(options, live),
+            sampler_version=sampler.version(),
+        )
+
+    @property
+    def manifest(self) -> Manifest:
+        """The manifest as last written."""
+        return self._manifest
+
+    @property
+    def plan(self) -> SamplerPlan:
+        """What the sampler was told."""
+        return self._manifest.plan
+
+    @property
+    def open(self) -> bool:
+        """Whether calls may still join."""
+        return self._manifest.ended_ns is None
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the longest duration was reached: calls are counted, nothing is sampled."""
+        return self._manifest.truncated
+
+    def begin_segment(self, policy: Policy, covers: tuple[Cover, ...] = ()) -> None:
+        """Attach the sampler and wait until it is RUNNING; on any failure nothing stays attached."""
+        segment = Segment(index=len(self._manifest.segments), started_ns=self._clock.unix_ns(), covers=covers)
+        self.covers, self.calls_in_segment = covers, bool(covers)
+        self._write(segments=(*self._manifest.segments, segment))
+        try:
+            self.attachment = self.sampler.attach(
+                os.getpid(), self.plan, self.folder, segment.index, self._clock
+            )
+            await_state(
+                self.attachment, SessionState.RUNNING, policy.running_timeout_s, self._clock,
+                "timeout_wait_for_running_sec",
+            )  # fmt: skip
+        except BaseException as error:
+            self._abandon(str(error) or type(error).__name__)
+            raise
+        self.segment_started_s = self._clock.monotonic_s()
+        self._note_segment(running_ns=self._clock.unix_ns())
+        self._write(state=SessionState.RUNNING)
+
+    def end_segment(self, policy: Policy) -> None:
+        """Stop the sampler and wait until its output is whole; a stuck one is killed and named."""
+        attachment, self.attachment = self.attachment, None
+        if attachment is None:
+            return
+        timeout_s = policy.finished_timeout_s
+        if timeout_s is None:
+            timeout_s = attachment.stop_timeout_s()
+        error: str | None = None
+        try:
+            attachment.request_stop()
+            self._note_segment(attachment, stopped_ns=self._clock.unix_ns())
+            await_state(
+                attachment, SessionState.SUCCESS, timeout_s, self._clock, "timeout_wait_for_finished_sec"
+            )
+        except SamplerError as failure:
+            error = str(failure)
+        finally:
+            attachment.kill()  # harmless after success; after an interrupt nothing stays attached
+        self._note_segment(attachment, error=error)
+        self._write()
+
+    def join(self, account: Account) -> None:
+        """Count a region's calls in this session from now on."""
+        self.last_used_s, self.calls_in_segment = self._clock.monotonic_s(), True
+        if account not in self.accounts:
+            self.accounts.append(account)
+            account.sessions.append(self.id)
+        if account.region.id not in self._written:
+            self._written.add(account.region.id)
+            files.append_regions(self.folder, (account.region,))
+        account.live = not account.covers
+
+    def add_note(self, note: str) -> None:
+        """Keep a sentence for the reader of the report, once."""
+        if note not in self._manifest.notes:
+            self._write(notes=(*self._manifest.notes, note))
+
+    def drain(self) -> None:
+        """Move what the hot path counted into the folder."""
+        now_ns = self._clock.unix_ns()
+        deltas = [delta for account in self.accounts if (delta := account.drain(now_ns)) is not None]
+        if deltas:
+            self.last_used_s, self.calls_in_segment = self._clock.monotonic_s(), True
+            files.append_calls(self.folder, deltas)
+
+    def write_resources(self, points: Iterable[ResourcePoint]) -> None:
+        """Keep what the process used."""
+        files.append_resources(self.folder, tuple(points))
+
+    def truncate(self, policy: Policy) -> None:
+        """Stop sampling for good; calls are still counted."""
+        self.end_segment(policy)
+        self._write(truncated=True)
+
+    def sleep(self, policy: Policy) -> None:
+        """Stop sampling until the next call."""
+        self.end_segment(policy)
+        for account in self.accounts:
+            account.live = False
+
+    def end(self, policy: Policy, error: str | None = None) -> None:
+        """Stop sampling, count what is left and close the folder; harmless when already ended."""
+        if not self.open:
+            return
+        for account in self.accounts:
+            account.live = False
+        self._write(state=SessionState.PROCESSING)
+        try:
+            self.end_segment(policy)
+        finally:
+            self.drain()
+            state = SessionState.SUCCESS if error is None else SessionState.FAILED
+            self._write(state=state, error=error, ended_ns=self._clock.unix_ns())
+
+    def forget(self) -> None:
+        """Let go in a forked child: the folder and the sampler are the parent's."""
+        self.attachment = None
+        for account in self.accounts:
+            account.forget()
+
+    def _abandon(self, error: str) -> None:
+        attachment, self.attachment = self.attachment, None
+        if attachment is not None:
+            attachment.kill()
+        self._note_segment(stopped_ns=self._clock.unix_ns(), error=error)
+        self._write()
+
+    def _note_segment(
+        self, attachment: Attachment | None = None, *,
+        running_ns: int | None = None, stopped_ns: int | None = None, error: str | None = None,
+    ) -> None:  # fmt: skip
+        """Change the last segment in the manifest, which the next write puts on disk."""
+        *before, last = self._manifest.segments
+        source = attachment or self.attachment
+        if source is not None:
+            seen = source.segment()
+            last = replace(
+                last, pid=seen.pid, start_ticks=seen.start_ticks, remote_id=seen.remote_id, links=seen.links
+            )
+        last = replace(
+            last,
+            running_ns=running_ns or last.running_ns,
+            stopped_ns=stopped_ns or last.stopped_ns,
+            error=error or last.error,
+        )
+        self._manifest = replace(self._manifest, segments=(*before, last))
+
+    def _write(self, **changes: object) -> None:
+        self._manifest = replace(self._manifest, **changes)  # type: ignore[arg-type]
+        files.write_manifest(self.folder, self._manifest)
+
+
+def new_session_id(pid: int) -> str:
+    """An id that sorts by time and names the process: `20261121T113217-4711-9f3a`."""
+    return f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{pid}-{secrets.token_hex(2)}"

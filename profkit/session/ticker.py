@@ -1,0 +1,109 @@
+"""The ticker: one daemon thread that, each second, writes counts down and minds the session's limits."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING
+
+from profkit.clock import SYSTEM_CLOCK, Clock
+from profkit.errors import ProfkitError
+from profkit.model.session import ResourcePoint, SessionState
+from profkit.session import activity
+from profkit.session.host import SessionHost
+from profkit.session.session import Session
+
+if TYPE_CHECKING:
+    import psutil
+
+NAME = "profkit-ticker"
+TICK_S = 1.0
+IDLE_END_S = 10.0
+SEGMENT_S = 60.0
+SAMPLER_BYTES = 100 * 2**20
+
+
+class Ticker:
+    """Ticks while the host has a session; a new session starts it again."""
+
+    def __init__(self, host: SessionHost, clock: Clock = SYSTEM_CLOCK) -> None:
+        self._host, self._clock = host, clock
+        self._thread: threading.Thread | None = None
+        self._stop = threading.Event()
+        self._process: psutil.Process | None = None
+
+    def start(self) -> None:
+        """Have a thread that ticks; at interpreter shutdown, when there can be none, do without."""
+        if self._thread is not None and self._thread.is_alive():
+            return
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, args=(self._stop,), name=NAME, daemon=True)
+        try:
+            self._thread.start()
+        except RuntimeError:
+            self._thread = None
+
+    def stop(self) -> None:
+        """End the thread and wait for it."""
+        thread, self._thread = self._thread, None
+        self._stop.set()
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+    def restart(self) -> None:
+        """Start again after a fork, if there is still a session to mind."""
+        if self._host.session is not None:
+            self.start()
+
+    def tick(self) -> bool:
+        """Write down what happened and enforce the limits; False when there is no session left."""
+        if not self._host.lock.acquire(blocking=False):
+            return True  # somebody is starting or stopping a sampler: the next tick will do
+        try:
+            session = self._host.session
+            if session is None:
+                return False
+            try:
+                self._mind(session)
+            except (ProfkitError, OSError) as error:
+                self._host.fail(error)
+            return self._host.session is not None
+        finally:
+            self._host.lock.release()
+
+    def _run(self, stop: threading.Event) -> None:
+        while not stop.wait(TICK_S):
+            if not self.tick():
+                return
+
+    def _mind(self, session: Session) -> None:
+        session.drain()
+        now_s = self._clock.monotonic_s()
+        if activity.ACTIVE:
+            session.last_used_s = now_s
+        elif now_s - session.last_used_s >= IDLE_END_S:
+            self._host.end_session()
+            return
+        session.write_resources((self._resources(),))
+        attachment = session.attachment
+        if attachment is None:
+            return
+        if attachment.poll() is not SessionState.RUNNING:
+            session.end_segment(self._host.policy)
+            self._host.end_session("the sampler ended by itself")
+        elif now_s - session.started_s >= session.options.max_duration_s:
+            session.truncate(self._host.policy)
+        elif now_s - session.segment_started_s >= SEGMENT_S or attachment.resident_bytes() >= SAMPLER_BYTES:
+            self._host.rotate()
+
+    def _resources(self) -> ResourcePoint:
+        """One reading of this process by psutil, without profkit's own thread."""
+        import psutil
+
+        if self._process is None or self._process.pid != os.getpid():
+            self._process = psutil.Process()
+        with self._process.oneshot():
+            times, threads = self._process.cpu_times(), self._process.num_threads()
+            resident = self._process.memory_info().rss
+        own = 1 if self._thread is threading.current_thread() else 0
+        return ResourcePoint(self._clock.unix_ns(), times.user + times.system, resident, threads - own)
