@@ -1,0 +1,12 @@
+"""Profiles as gzipped pprof, https://github.com/google/pprof/blob/main/proto/profile.proto, without loss.
+
+Every sample stands for itself, in order, with its thread as the labels `pid`, `tid` and `thread`; a
+location is a frame. What pprof has no field for (unit, exact period, whether the order means anything)
+stands in a comment. Stacks and threads come back numbered by their first use, each once and none unused:
+the profiles of a `ProfileBuilder` come back equal. Equal profiles give equal bytes.
+"""
+
+from profkit.formats.pprof.reading import decode
+from profkit.formats.pprof.writing import encode
+
+__all__ = ["decode", "encode"]

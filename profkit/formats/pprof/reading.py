@@ -1,0 +1,183 @@
+"""A profile from its bytes: those that profkit wrote, or that another tool wrote again without loss."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from profkit.errors import DamagedFile
+from profkit.formats import wire
+from profkit.formats.pprof.schema import (
+    FORMAT,
+    GZIP,
+    InFunction,
+    InLabel,
+    InLine,
+    InLocation,
+    InProfile,
+    InSample,
+)
+from profkit.formats.pprof.spelling import unspell
+from profkit.model.frame import Frame, Thread
+from profkit.model.profile import Profile, Sample
+from profkit.units import Unit
+
+_Fields = Mapping[int, Sequence[int | bytes]]
+_T = TypeVar("_T")
+
+
+class _About(NamedTuple):
+    """What the comment says."""
+
+    unit: Unit
+    period_ns: float
+    ordered: bool
+
+
+def decode(data: bytes, source: Path = Path("pprof data")) -> Profile:
+    """The profile that `encode` was given; raises DamagedFile, naming `source`, for any other bytes."""
+    try:
+        return _profile(zlib.decompress(data, wbits=GZIP))
+    except (zlib.error, ValueError) as error:
+        raise DamagedFile(source, f"it is no profile that profkit wrote: {error}") from error
+
+
+def _profile(data: bytes) -> Profile:
+    # Samples are told apart by their bytes: of a million, few are distinct.
+    distinct: dict[bytes, int] = {}
+    order: list[int] = []
+    fields: dict[int, list[int | bytes]] = {}
+    sample_field = int(InProfile.SAMPLE)
+    for field, value in wire.fields(data):
+        if field == sample_field:
+            order.append(distinct.setdefault(_bytes(value), len(distinct)))
+        else:
+            fields.setdefault(field, []).append(value)
+    strings = [unspell(_bytes(text).decode()) for text in fields.get(InProfile.STRING, ())]
+    frames, places = _frames(fields, strings)
+    tables = _Tables(places, strings)
+    samples = [tables.sample(message) for message in distinct]
+    unit, period_ns, ordered = _about(fields, strings)
+    return Profile(
+        unit=unit,
+        period_ns=period_ns,
+        frames=frames,
+        stacks=tuple(tables.stacks),
+        threads=tuple(tables.threads),
+        samples=tuple(map(samples.__getitem__, order)),
+        ordered=ordered,
+    )
+
+
+class _Tables:
+    """Stacks and threads by their numbers, filled as samples are read; equal bytes are read once."""
+
+    def __init__(self, places: Mapping[int, int], strings: Sequence[str]) -> None:
+        self.stacks: dict[tuple[int, ...], int] = {}
+        self.threads: dict[Thread, int] = {}
+        self._places, self._strings = places, strings
+        self._stack_numbers: dict[tuple[int | bytes, ...], int] = {}
+        self._thread_numbers: dict[tuple[int | bytes, ...], int] = {}
+
+    def sample(self, message: bytes) -> Sample:
+        """The sample of a message; a new stack or thread takes the next number."""
+        fields = _fields(message)
+        locations, labels = tuple(fields.get(InSample.LOCATIONS, ())), tuple(fields.get(InSample.LABEL, ()))
+        stack = self._stack_numbers.get(locations)
+        if stack is None:
+            stack = self.stacks.setdefault(_stack(locations, self._places), len(self.stacks))
+            self._stack_numbers[locations] = stack
+        thread = self._thread_numbers.get(labels)
+        if thread is None:
+            thread = self.threads.setdefault(_thread(labels, self._strings), len(self.threads))
+            self._thread_numbers[labels] = thread
+        return Sample(stack, thread, _at(_integers(fields.get(InSample.VALUES, ())), 0, "value"))
+
+
+def _stack(locations: Iterable[int | bytes], places: Mapping[int, int]) -> tuple[int, ...]:
+    """The frames of location ids, root first."""
+    ids = _integers(locations)
+    try:
+        return tuple([places[number] for number in reversed(ids)])
+    except KeyError as error:
+        raise ValueError(f"there is no location {error}") from error
+
+
+def _thread(labels: Iterable[int | bytes], strings: Sequence[str]) -> Thread:
+    found = {}
+    for label in map(_fields, labels):
+        found[_at(strings, _integer(label, InLabel.KEY), "string")] = label
+    pid, tid = (_integer(found.get(key, {}), InLabel.NUMBER) for key in ("pid", "tid"))
+    return Thread(pid, tid, _at(strings, _integer(found.get("thread", {}), InLabel.STRING), "string"))
+
+
+def _about(fields: _Fields, strings: Sequence[str]) -> _About:
+    """What the comment of `schema.FORMAT` says; a tool may have added others."""
+    numbers = _integers(fields.get(InProfile.COMMENT, ()))
+    comments = [_at(strings, number, "string") for number in numbers]
+    for comment in comments:
+        if comment.startswith(f"{FORMAT} "):
+            about = json.loads(comment.removeprefix(FORMAT))
+            try:
+                return _About(Unit(about["unit"]), float(about["period_ns"]), bool(about["ordered"]))
+            except (KeyError, TypeError) as error:
+                raise ValueError(f"the comment {comment!r} is incomplete") from error
+    raise ValueError(f"none of its comments {comments} begins with {FORMAT!r}")
+
+
+def _frames(fields: _Fields, strings: Sequence[str]) -> tuple[tuple[Frame, ...], Mapping[int, int]]:
+    """The frame of each location in order, and its place by the location's id."""
+    functions: dict[int, tuple[str, str]] = {}
+    for message in fields.get(InProfile.FUNCTION, ()):
+        function = _fields(message)
+        name = _at(strings, _integer(function, InFunction.NAME), "string")
+        file = _at(strings, _integer(function, InFunction.FILE), "string")
+        functions[_integer(function, InFunction.ID)] = (name, file)
+    frames: list[Frame] = []
+    places: dict[int, int] = {}
+    for message in fields.get(InProfile.LOCATION, ()):
+        location = _fields(message)
+        (line,) = location.get(InLocation.LINE, ()) or (b"",)
+        in_line = _fields(line)
+        function_id = _integer(in_line, InLine.FUNCTION)
+        if function_id not in functions:
+            raise ValueError(f"there is no function {function_id}")
+        name, file = functions[function_id]
+        places[_integer(location, InLocation.ID)] = len(frames)
+        frames.append(Frame(name, file, _integer(in_line, InLine.NUMBER)))
+    return tuple(frames), places
+
+
+def _fields(message: int | bytes) -> _Fields:
+    fields: dict[int, list[int | bytes]] = {}
+    for field, value in wire.fields(_bytes(message)):
+        fields.setdefault(field, []).append(value)
+    return fields
+
+
+def _integer(fields: _Fields, field: int) -> int:
+    """An integer field, whose absence means 0."""
+    value = fields.get(field, (0,))[-1]
+    if isinstance(value, bytes):
+        raise ValueError(f"field {field} holds bytes where a number belongs")
+    return value
+
+
+def _integers(values: Iterable[int | bytes]) -> list[int]:
+    """A repeated integer field, packed or not."""
+    return [number for value in values for number in wire.integers(value)]
+
+
+def _bytes(value: int | bytes) -> bytes:
+    if isinstance(value, int):
+        raise ValueError("a field holds a number where bytes belong")
+    return value
+
+
+def _at(items: Sequence[_T], number: int, what: str) -> _T:
+    if not 0 <= number < len(items):
+        raise ValueError(f"there is no {what} {number}")
+    return items[number]

@@ -1,0 +1,132 @@
+"""A profile's bytes: samples, then the tables that they point into, as protobuf itself orders fields."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator, Sequence
+
+from profkit.formats import wire
+from profkit.formats.pprof.schema import (
+    FORMAT,
+    GZIP,
+    SAMPLE_TYPES,
+    WALL,
+    InFunction,
+    InLabel,
+    InLine,
+    InLocation,
+    InProfile,
+    InSample,
+    InValueType,
+)
+from profkit.formats.pprof.spelling import spell
+from profkit.model.frame import Frame, Thread
+from profkit.model.profile import Profile, Sample
+
+_INT64_MAX = 2**63 - 1
+
+
+def encode(profile: Profile) -> bytes:
+    """The gzipped file; samples have their time as a second value where the profile has a period.
+
+    Raises OverflowError for a weight, line or id that 64 bits do not hold.
+    """
+    strings = _Strings()
+    parts = [_value_type(InProfile.SAMPLE_TYPE, SAMPLE_TYPES[profile.unit], strings)]
+    if profile.period_ns > 0:
+        parts.append(_value_type(InProfile.SAMPLE_TYPE, WALL, strings))
+    samples = _distinct_samples(profile, strings)
+    parts += map(samples.__getitem__, profile.samples)
+    parts += _frames(profile.frames, strings)
+    last = _period(profile, strings) + _comment(profile, strings)
+    parts += strings.fields()
+    parts.append(last)
+    return zlib.compress(b"".join(parts), wbits=GZIP)
+
+
+class _Strings:
+    """The string table: each string once, the empty one first as the format demands."""
+
+    def __init__(self) -> None:
+        self._numbers = {"": 0}
+
+    def number(self, text: str) -> int:
+        return self._numbers.setdefault(text, len(self._numbers))
+
+    def fields(self) -> Iterator[bytes]:
+        return (wire.blob(InProfile.STRING, spell(text).encode()) for text in self._numbers)
+
+
+def _value_type(field: int, names: tuple[str, str], strings: _Strings) -> bytes:
+    kind, unit = map(strings.number, names)
+    return wire.blob(field, wire.integer(InValueType.TYPE, kind) + wire.integer(InValueType.UNIT, unit))
+
+
+def _distinct_samples(profile: Profile, strings: _Strings) -> dict[Sample, bytes]:
+    """The field of each distinct sample: of a million samples, few are."""
+    # Location ids begin at 1.
+    ids = [wire.varint(frame + 1) for frame in range(len(profile.frames))]
+    stacks = [
+        wire.blob(InSample.LOCATIONS, b"".join([ids[frame] for frame in reversed(stack)])) if stack else b""
+        for stack in profile.stacks
+    ]
+    values = {w: _values(w, profile.period_ns) for w in {sample.weight for sample in profile.samples}}
+    labels = [_labels(thread, strings) for thread in profile.threads]
+    return {
+        sample: wire.blob(
+            InProfile.SAMPLE,
+            stacks[sample.stack] + values[sample.weight] + labels[sample.thread],
+        )
+        for sample in dict.fromkeys(profile.samples)
+    }
+
+
+def _values(weight: int, period_ns: float) -> bytes:
+    values = [weight]
+    if period_ns > 0:
+        # Times are for other readers: one that is too long for them is cut rather than refused.
+        values.append(max(-_INT64_MAX, min(round(weight * period_ns), _INT64_MAX)))
+    return wire.packed(InSample.VALUES, values)
+
+
+def _labels(thread: Thread, strings: _Strings) -> bytes:
+    values = (
+        ("pid", wire.integer(InLabel.NUMBER, thread.pid)),
+        ("tid", wire.integer(InLabel.NUMBER, thread.tid)),
+        ("thread", wire.integer(InLabel.STRING, strings.number(thread.name))),
+    )
+    return b"".join(
+        wire.blob(InSample.LABEL, wire.integer(InLabel.KEY, strings.number(key)) + value)
+        for key, value in values
+    )
+
+
+def _frames(frames: Sequence[Frame], strings: _Strings) -> Iterator[bytes]:
+    """A location a frame, in their order, then the functions that they lie in."""
+    functions: dict[tuple[str, str], int] = {}
+    for number, frame in enumerate(frames, 1):
+        function = functions.setdefault((frame.name, frame.file), len(functions) + 1)
+        line = wire.integer(InLine.FUNCTION, function) + wire.integer(InLine.NUMBER, frame.line)
+        location = wire.integer(InLocation.ID, number) + wire.blob(InLocation.LINE, line)
+        yield wire.blob(InProfile.LOCATION, location)
+    for (name, file), number in functions.items():
+        yield wire.blob(
+            InProfile.FUNCTION,
+            wire.integer(InFunction.ID, number)
+            + wire.integer(InFunction.NAME, strings.number(name))
+            + wire.integer(InFunction.SYSTEM_NAME, strings.number(name))
+            + wire.integer(InFunction.FILE, strings.number(file)),
+        )
+
+
+def _period(profile: Profile, strings: _Strings) -> bytes:
+    if profile.period_ns <= 0:
+        return b""
+    period = wire.integer(InProfile.PERIOD, min(round(profile.period_ns), _INT64_MAX))
+    return _value_type(InProfile.PERIOD_TYPE, WALL, strings) + period
+
+
+def _comment(profile: Profile, strings: _Strings) -> bytes:
+    about = {"unit": profile.unit.value, "period_ns": profile.period_ns, "ordered": profile.ordered}
+    return wire.packed(InProfile.COMMENT, [strings.number(f"{FORMAT} {json.dumps(about)}")])

@@ -1,0 +1,106 @@
+"""Protocol Buffers' wire format: just what a schema of integers, strings and messages needs.
+
+Source: https://protobuf.dev/programming-guides/encoding/. Written as protobuf's own libraries write
+proto3: fields in rising order, zeros and empty values left out, repeated integers packed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_FIXED_SIZES = {_FIXED64: 8, _FIXED32: 4}
+_LONGEST_VARINT = 10
+_INT64_MAX = 2**63 - 1
+
+
+@lru_cache(1 << 16)
+def varint(number: int) -> bytes:
+    """An integer, seven bits a byte; a negative one as its 64-bit two's complement."""
+    if not -_INT64_MAX - 1 <= number <= _INT64_MAX:
+        raise OverflowError(f"{number} does not fit into 64 bits")
+    number &= 2**64 - 1
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def integer(field: int, number: int) -> bytes:
+    """An integer field, nothing for 0."""
+    return varint(field << 3 | _VARINT) + varint(number) if number else b""
+
+
+def packed(field: int, numbers: Iterable[int]) -> bytes:
+    """A repeated integer field, nothing for no integers."""
+    data = b"".join(map(varint, numbers))
+    return blob(field, data) if data else b""
+
+
+def blob(field: int, data: bytes) -> bytes:
+    """A field of bytes: a string, or an encoded message, which may be empty."""
+    return varint(field << 3 | _BYTES) + varint(len(data)) + data
+
+
+def fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """Each field of a message with its value, integers as int64; raises ValueError where it is cut short."""
+    at, end = 0, len(data)
+    while at < end:
+        tag, at = (data[at], at + 1) if data[at] < 0x80 else _read_varint(data, at)
+        kind = tag & 7
+        if kind == _VARINT:
+            number, at = _read_varint(data, at)
+            yield tag >> 3, _int64(number)
+            continue
+        if kind == _BYTES:
+            size, at = _read_varint(data, at)
+        elif kind in _FIXED_SIZES:
+            size = _FIXED_SIZES[kind]
+        else:
+            raise ValueError(f"a field has the unknown wire type {kind}")
+        if at + size > end:
+            raise ValueError(f"a field of {size} bytes is cut short")
+        yield tag >> 3, data[at : at + size]
+        at += size
+
+
+def integers(value: int | bytes) -> list[int]:
+    """The integers of a repeated field's value, packed or one by one."""
+    if isinstance(value, int):
+        return [value]
+    numbers = []
+    number = shift = 0
+    for byte in value:
+        if byte < 0x80:
+            numbers.append(_int64(number | byte << shift))
+            number = shift = 0
+        else:
+            number |= (byte & 0x7F) << shift
+            shift += 7
+    if shift:
+        raise ValueError("an integer is cut short")
+    return numbers
+
+
+def _int64(number: int) -> int:
+    if number > _INT64_MAX:
+        number &= 2**64 - 1
+        return number - 2**64 if number > _INT64_MAX else number
+    return number
+
+
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """The integer at a position, and the position after it."""
+    number = shift = 0
+    for place in range(at, at + _LONGEST_VARINT):
+        if place == len(data):
+            raise ValueError("an integer is cut short")
+        byte = data[place]
+        if byte < 0x80:
+            return number | byte << shift, place + 1
+        number |= (byte & 0x7F) << shift
+        shift += 7
+    raise ValueError(f"an integer has more than {_LONGEST_VARINT} bytes")
