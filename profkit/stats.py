@@ -1,0 +1,86 @@
+"""Statistics that reports need: durations in histograms, and how sure a sampled share is."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+
+from profkit.model.histogram import NO_DURATIONS, Histogram, bucket_bounds_ns, bucket_of
+
+_Z_95 = 1.959963984540054
+"""The normal distribution's 97.5 % quantile: 95 % of it lie within so many standard deviations."""
+
+
+def histogram_of(durations_ns: Iterable[int]) -> Histogram:
+    """The histogram of durations; raises ValueError for a negative one."""
+    durations = tuple(durations_ns)
+    if not durations:
+        return NO_DURATIONS
+    smallest = min(durations)
+    if smallest < 0:
+        raise ValueError(f"a duration cannot be {smallest} ns")
+    buckets = Counter(map(bucket_of, durations))
+    return Histogram(
+        buckets=tuple(sorted(buckets.items())),
+        count=len(durations),
+        sum_ns=sum(durations),
+        min_ns=smallest,
+        max_ns=max(durations),
+    )
+
+
+def merge_histograms(histograms: Iterable[Histogram]) -> Histogram:
+    """The histogram of all durations that any of them holds."""
+    filled = [histogram for histogram in histograms if histogram.count]
+    if not filled:
+        return NO_DURATIONS
+    buckets: Counter[int] = Counter()
+    for histogram in filled:
+        buckets.update(dict(histogram.buckets))
+    return Histogram(
+        buckets=tuple(sorted(buckets.items())),
+        count=sum(histogram.count for histogram in filled),
+        sum_ns=sum(histogram.sum_ns for histogram in filled),
+        min_ns=min(histogram.min_ns for histogram in filled),
+        max_ns=max(histogram.max_ns for histogram in filled),
+    )
+
+
+def quantile_ns(histogram: Histogram, q: float) -> float:
+    """The duration that a share `q` of all durations does not exceed, to within a bucket (12.5 %).
+
+    Durations are taken to lie evenly in their bucket; the smallest and the largest are exact. Raises
+    ValueError for an empty histogram, or a `q` that is no share.
+    """
+    if not histogram.count or not 0 <= q <= 1:
+        raise ValueError(f"there is no quantile {q} of {histogram.count} durations")
+    below, rank = 0, q * histogram.count
+    value = float(histogram.max_ns)
+    for bucket, count in histogram.buckets:
+        if below + count >= rank:
+            first, after = bucket_bounds_ns(bucket)
+            value = first + (after - 1 - first) * (rank - below) / count
+            break
+        below += count
+    return min(max(value, float(histogram.min_ns)), float(histogram.max_ns))
+
+
+def share_interval(weight: int, total: int) -> tuple[float, float]:
+    """Between which shares the true one lies with 95 % confidence, where `weight` of `total` samples hit.
+
+    Wilson's score interval (E. B. Wilson, "Probable inference, the law of succession, and statistical
+    inference", J. Am. Stat. Assoc. 22, 1927): unlike the normal one it holds for few samples and near
+    0 and 1. It takes samples as independent. Nothing is known from no samples: (0, 1).
+    """
+    if not 0 <= weight <= total:
+        raise ValueError(f"{weight} of {total} samples is no share")
+    if total == 0:
+        return 0.0, 1.0
+    share, z2 = weight / total, _Z_95**2
+    centre = (share + z2 / (2 * total)) / (1 + z2 / total)
+    half = _Z_95 / (1 + z2 / total) * math.sqrt(share * (1 - share) / total + z2 / (4 * total * total))
+    # At the ends the two cancel exactly, but not in floating point.
+    low = 0.0 if weight == 0 else centre - half
+    high = 1.0 if weight == total else centre + half
+    return low, high

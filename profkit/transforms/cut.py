@@ -1,0 +1,159 @@
+"""Regions cut out of a recording: which samples are a region's, and what of their stacks it shows.
+
+Of a sample in a region, its run shows what stands above the region's marker, or a block's own frame
+and what stands above that, without profkit's frames. Three kinds of samples are counted instead:
+
+- *torn*: a stack that never was (see `marks`), whichever regions it is in;
+- *overhead*: profkit itself at work, where nothing of the program is left to show;
+- *outside*: everything else that was recorded.
+
+A sample in nested regions belongs to each of them. Where a cover says that a region was active
+through the whole recording, what the covered threads did belongs to it too: trimmed where it is in
+the region, whole elsewhere.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from profkit.model.profile import Profile, ProfileBuilder
+from profkit.model.region import Region, RegionKind
+from profkit.model.session import Cover
+from profkit.transforms.marks import Marks, Stack, find_marks
+from profkit.transforms.origin import OWN_CODE, OwnCode
+from profkit.transforms.reindex import Reindexer, build_like
+
+
+@dataclass(frozen=True, slots=True)
+class RegionCut:
+    """A region's samples, and the weight of all others; the four add up to the recording."""
+
+    profile: Profile
+    torn: int = 0
+    overhead: int = 0
+    outside: int = 0
+
+
+def cut_region(
+    profile: Profile,
+    region: Region,
+    covers: Iterable[Cover] = (),
+    others: Iterable[Region] = (),
+    own: OwnCode = OWN_CODE,
+) -> RegionCut:
+    """The part of a recording that is one region's; `others` are the session's, whose tears tell too."""
+    return _cut(profile, (region,), (region, *others), covers, own)[region.id]
+
+
+def cut_regions(
+    profile: Profile, regions: Iterable[Region], covers: Iterable[Cover] = (), own: OwnCode = OWN_CODE
+) -> Mapping[str, RegionCut]:
+    """The parts of all regions of a session, by the regions' ids; one pass over the samples."""
+    known = tuple(regions)
+    return _cut(profile, known, known, covers, own)
+
+
+def _cut(
+    profile: Profile,
+    wanted: Sequence[Region],
+    known: Sequence[Region],
+    covers: Iterable[Cover],
+    own: OwnCode,
+) -> dict[str, RegionCut]:
+    own_here = own.also_of(profile.frames, (region.marker for region in known))
+    marks = find_marks(profile.frames, known, own_here)
+    sorter = _Sorter(profile, {region.id: region for region in wanted}, tuple(covers), marks)
+    parts = {region.id: _Part(profile) for region in wanted}
+    for stack, thread, weight in profile.samples:
+        for piece in sorter.pieces(stack, thread):
+            parts[piece.region].add(piece, thread, weight)
+    total = profile.total_weight
+    return {region: part.finish(total) for region, part in parts.items()}
+
+
+class _Fate(enum.Enum):
+    KEPT = enum.auto()
+    TORN = enum.auto()
+    OVERHEAD = enum.auto()
+
+
+class _Piece(NamedTuple):
+    """What one region gets of a stack."""
+
+    region: str
+    fate: _Fate
+    stack: Stack
+
+
+class _Part:
+    """What a region has got so far."""
+
+    def __init__(self, source: Profile) -> None:
+        self._source, self._builder = source, ProfileBuilder()
+        self._reindexer = Reindexer(source, self._builder)
+        self._weights = dict.fromkeys(_Fate, 0)
+
+    def add(self, piece: _Piece, thread: int, weight: int) -> None:
+        self._weights[piece.fate] += weight
+        if piece.fate is _Fate.KEPT:
+            self._reindexer.add(piece.stack, thread, weight)
+
+    def finish(self, total: int) -> RegionCut:
+        return RegionCut(
+            profile=build_like(self._source, self._builder),
+            torn=self._weights[_Fate.TORN],
+            overhead=self._weights[_Fate.OVERHEAD],
+            outside=total - sum(self._weights.values()),
+        )
+
+
+class _Sorter:
+    """Decides what becomes of a stack in each region, once per stack and thread."""
+
+    def __init__(
+        self, profile: Profile, wanted: Mapping[str, Region], covers: Sequence[Cover], marks: Marks
+    ) -> None:
+        self._profile, self._wanted, self._covers, self._marks = profile, wanted, covers, marks
+        self._within: dict[int, tuple[_Piece, ...]] = {}
+        self._known: dict[tuple[int, int], tuple[_Piece, ...]] = {}
+
+    def pieces(self, stack: int, thread: int) -> tuple[_Piece, ...]:
+        """The pieces of a stack, given by its number as the thread is, for all regions that get one."""
+        found = self._known.get((stack, thread))
+        if found is None:
+            within = self._within.get(stack)
+            if within is None:
+                within = self._within[stack] = self._pieces_within(self._profile.stacks[stack])
+            found = (*within, *self._whole_pieces(stack, thread, {piece.region for piece in within}))
+            self._known[stack, thread] = found
+        return found
+
+    def _pieces_within(self, stack: Stack) -> tuple[_Piece, ...]:
+        begins = self._marks.begins(stack)
+        wanted = [(region, position) for region, position in begins.items() if region in self._wanted]
+        torn = bool(wanted) and self._marks.is_torn(stack)
+        return tuple(self._judge(region, self._shown(region, stack[at:]), torn) for region, at in wanted)
+
+    def _whole_pieces(self, stack: int, thread: int, done: set[str]) -> tuple[_Piece, ...]:
+        tid, frames = self._profile.threads[thread].tid, self._profile.stacks[stack]
+        covered = dict.fromkeys(cover.region for cover in self._covers if cover.tid in (None, tid))
+        regions = [region for region in covered if region in self._wanted and region not in done]
+        if not regions:
+            return ()
+        shown = () if self._marks.is_own_work(frames) else tuple(self._marks.program_frames(frames))
+        torn = self._marks.is_torn(frames)
+        return tuple(self._judge(region, shown, torn) for region in regions)
+
+    def _shown(self, region: str, stack: Stack) -> Stack:
+        """What a run shows of a stack that begins at its region; nothing where profkit is at work."""
+        shown = tuple(self._marks.program_frames(stack))
+        is_block = self._wanted[region].kind is RegionKind.BLOCK
+        entering_or_leaving = is_block and len(shown) == 1 and len(stack) > 1 and stack[1] in self._marks.own
+        return () if entering_or_leaving else shown
+
+    def _judge(self, region: str, shown: Stack, torn: bool) -> _Piece:
+        fate = _Fate.OVERHEAD if not shown else _Fate.TORN if torn else _Fate.KEPT
+        return _Piece(region, fate, shown)

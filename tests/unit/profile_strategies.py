@@ -1,0 +1,52 @@
+"""Hypothesis strategies for profiles, and short ways to write one down."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from profkit.model.frame import Frame, Thread
+from profkit.model.profile import Profile, ProfileBuilder
+from profkit.units import Unit
+
+USER = "/home/ann/app.py"
+LIBRARY = "/usr/lib/python3.11/json/encoder.py"
+
+frames = st.builds(
+    Frame,
+    name=st.sampled_from(["f", "g", "h"]),
+    file=st.sampled_from([USER, LIBRARY]),
+    line=st.integers(0, 3),
+)
+threads = st.builds(Thread, pid=st.just(7), tid=st.integers(1, 3), name=st.just("t"))
+
+
+@st.composite
+def profiles(
+    draw: st.DrawFn,
+    frame: st.SearchStrategy[Frame] = frames,
+    unit: Unit = Unit.SAMPLES,
+    max_depth: int = 6,
+) -> Profile:
+    """Small profiles with repeated functions, recursion and empty stacks."""
+    builder = ProfileBuilder()
+    stack = st.lists(frame, max_size=max_depth).map(tuple)
+    for sample in draw(st.lists(st.tuples(stack, threads, st.integers(1, 5)), max_size=12)):
+        builder.add(*sample)
+    return builder.build(unit=unit, period_ns=1e6)
+
+
+def profile_of(*stacks: tuple[str, int], tid: int = 1) -> Profile:
+    """A profile of `("f:1 g:2", weight)` stacks; a frame is NAME:LINE in the user's file.
+
+    `NAME@lib:LINE` stands in a library file.
+    """
+    builder = ProfileBuilder()
+    for text, weight in stacks:
+        builder.add(tuple(map(frame_of, text.split())), Thread(7, tid, "t"), weight)
+    return builder.build(period_ns=1e6)
+
+
+def frame_of(text: str) -> Frame:
+    place, _, line = text.partition(":")
+    name, _, library = place.partition("@")
+    return Frame(name, LIBRARY if library else USER, int(line or 0))

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from hypothesis import given
+
+from profkit.model.frame import Thread
+from profkit.model.profile import Profile
+from profkit.transforms.merge import merge_profiles
+from profkit.transforms.tables import (
+    FunctionRow,
+    LineRow,
+    ThreadRow,
+    function_rows,
+    line_rows,
+    thread_rows,
+)
+from tests.unit.profile_strategies import LIBRARY, USER, profile_of, profiles
+
+
+def test_functions_with_their_hottest_line_by_self_weight() -> None:
+    profile = profile_of(("f:1 g:5", 2), ("f:2 g:6", 3), ("f:2", 1), ("g:6 dump@lib:3", 1))
+    assert function_rows(profile) == (
+        FunctionRow("g", USER, 6, 5, 6),
+        FunctionRow("f", USER, 2, 1, 6),
+        FunctionRow("dump", LIBRARY, 3, 1, 1),
+    )
+
+
+def test_recursion_counts_once_per_sample() -> None:
+    profile = profile_of(("f:1 f:1 f:2 g:7", 4), ("f:1", 1))
+    assert function_rows(profile) == (FunctionRow("g", USER, 7, 4, 4), FunctionRow("f", USER, 1, 1, 5))
+    assert [(row.line, row.total_weight) for row in line_rows(profile)] == [(7, 4), (1, 5), (2, 4)]
+
+
+def test_equal_lines_of_a_function_take_the_first() -> None:
+    assert function_rows(profile_of(("f:9", 2), ("f:3", 2), ("f:5", 2)))[0].line == 3
+
+
+def test_a_line_bears_the_name_that_is_most_often_there() -> None:
+    profile = profile_of(("f:3", 1), ("f.<lambda>:3", 4), ("a:3", 1))
+    assert line_rows(profile) == (LineRow(USER, 3, "f.<lambda>", 6, 6),)
+    assert line_rows(profile_of(("b:3", 1), ("a:3", 1)))[0].name == "a"
+
+
+def test_a_line_with_two_functions_on_one_stack_counts_once() -> None:
+    assert line_rows(profile_of(("f:3 f.<lambda>:3", 5))) == (LineRow(USER, 3, "f", 5, 5),)
+
+
+def test_threads_by_weight() -> None:
+    profile = merge_profiles([profile_of(("f:1", 1), tid=5), profile_of(("f:1", 3), ("g:1", 1), tid=6)])
+    assert thread_rows(profile) == (ThreadRow(Thread(7, 6, "t"), 4), ThreadRow(Thread(7, 5, "t"), 1))
+
+
+def test_nothing_gives_no_rows() -> None:
+    assert function_rows(Profile()) == line_rows(Profile()) == thread_rows(Profile()) == ()
+
+
+@given(profiles())
+def test_self_weights_add_up_and_totals_are_those_of_the_samples(profile: Profile) -> None:
+    stacks = [
+        (tuple(profile.frames[index] for index in profile.stacks[sample.stack]), sample.weight)
+        for sample in profile.samples
+    ]
+    own = sum(weight for stack, weight in stacks if stack)
+    functions, lines = function_rows(profile), line_rows(profile)
+    assert sum(row.self_weight for row in functions) == sum(row.self_weight for row in lines) == own
+    assert sum(row.weight for row in thread_rows(profile)) == profile.total_weight
+    for row in functions:
+        total = sum(w for stack, w in stacks if any((f.name, f.file) == (row.name, row.file) for f in stack))
+        assert 0 <= row.self_weight <= row.total_weight == total
+    for line in lines:
+        total = sum(
+            w for stack, w in stacks if any((f.file, f.line) == (line.file, line.line) for f in stack)
+        )
+        assert 0 <= line.self_weight <= line.total_weight == total
