@@ -12,6 +12,7 @@
     ├── RunNotFound                    6
     │   └── StoreEmpty
     ├── StoreUnavailable               7
+    ├── SpoolUnavailable               7
     └── DamagedFile                    7
 
 A class builds its message from its fields; `exit_code` is what the command line returns.
@@ -136,6 +137,19 @@ class StoreUnavailable(ProfkitError):
         super().__init__(
             f"the store {url} cannot be used: {detail}; check PROFKIT_STORE (default: "
             "sqlite:///.profkit/runs.db) and its permissions"
+        )
+
+
+class SpoolUnavailable(ProfkitError):
+    """The spool folder cannot be read or written."""
+
+    exit_code = 7
+
+    def __init__(self, spool: Path, detail: str) -> None:
+        self.spool, self.detail = spool, detail
+        super().__init__(
+            f"the spool {spool} cannot be used: {detail}; check its permissions, or set PROFKIT_SPOOL to a "
+            "folder that can be written"
         )
 
 
