@@ -1,0 +1,106 @@
+"""What /proc tells about a process (proc(5)); "no such process" is an answer, never an error."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import psutil
+
+from profkit.process.prctl import is_self_dumpable
+
+PROC = "/proc"
+
+
+def start_ticks(pid: int) -> int | None:
+    """When a process started, in clock ticks since the machine did; None where there is none.
+
+    A pid and its start name one process for good: pids are given out again.
+    """
+    fields = _stat_fields(pid)
+    # proc(5) counts from 1 and the list starts at field 3: field 22 is at 19.
+    return int(fields[19]) if fields else None
+
+
+def is_same_process(pid: int, ticks: int) -> bool:
+    """Whether `pid` still runs the process that started at `ticks`; zombies count as gone."""
+    fields = _stat_fields(pid)
+    return bool(fields) and fields[0] not in "ZX" and int(fields[19]) == ticks
+
+
+def command_line(pid: int) -> tuple[bytes, ...]:
+    """The arguments of a process, empty where it is gone, a zombie, or about to exec."""
+    text = _read(f"{PROC}/{pid}/cmdline")
+    return tuple(text.removesuffix(b"\0").split(b"\0")) if text else ()
+
+
+def status(pid: int) -> Mapping[str, str]:
+    """The fields of /proc/PID/status, empty where the process is gone."""
+    text = _read(f"{PROC}/{pid}/status").decode("utf-8", "replace")
+    pairs = (line.partition(":") for line in text.splitlines())
+    return {name: value.strip() for name, _, value in pairs}
+
+
+def catches_signal(pid: int, signum: int) -> bool:
+    """Whether a process has a handler for a signal."""
+    _, _, caught = _read(f"{PROC}/{pid}/status").partition(b"SigCgt:")
+    return bool(caught) and bool(int(caught.split(maxsplit=1)[0], 16) >> (signum - 1) & 1)
+
+
+def resident_bytes(pid: int) -> int:
+    """Memory that a process holds, 0 where it is gone."""
+    fields = _read(f"{PROC}/{pid}/statm").split()
+    return int(fields[1]) * os.sysconf("SC_PAGE_SIZE") if fields else 0
+
+
+def pid_namespace_inode(pid: int) -> int:
+    """The inode that names the pid namespace of a process; raises OSError where it is gone."""
+    return os.stat(f"{PROC}/{pid}/ns/pid").st_ino
+
+
+def is_dumpable(pid: int) -> bool:
+    """Whether processes of the same user may read this one (PR_SET_DUMPABLE in prctl(2)).
+
+    Of another process it shows by /proc/PID/maps belonging to root; of root's it cannot be told,
+    and is True.
+    """
+    if pid == os.getpid():
+        return is_self_dumpable()
+    user = status(pid).get("Uid", "").split()
+    try:
+        return not user or os.stat(f"{PROC}/{pid}/maps").st_uid == int(user[1])
+    except FileNotFoundError:
+        return True
+
+
+def cpu_frequency_hz(cpuinfo: Path = Path("/proc/cpuinfo")) -> float | None:
+    """The processor's nominal frequency, None where the machine does not tell.
+
+    psutil's largest frequency (of /sys), else its current one, else the highest "cpu MHz" that
+    /proc/cpuinfo shows, as in virtual machines.
+    """
+    try:
+        frequency = psutil.cpu_freq()
+    except (OSError, NotImplementedError):
+        frequency = None
+    if frequency is not None and (frequency.max or frequency.current):
+        return float(frequency.max or frequency.current) * 1e6
+    text = _read(str(cpuinfo)).decode("utf-8", "replace")
+    return max((float(mhz) * 1e6 for mhz in re.findall(r"^cpu MHz\s*:\s*([\d.]+)", text, re.M)), default=None)
+
+
+def _stat_fields(pid: int) -> list[str]:
+    """Fields of /proc/PID/stat from the third on: the second may hold blanks and brackets."""
+    text = _read(f"{PROC}/{pid}/stat").decode("utf-8", "replace")
+    return text.rpartition(")")[2].split()
+
+
+def _read(path: str) -> bytes:
+    """The content of a file of /proc, empty where its process is gone or not ours to read."""
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return file.read()
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return b""

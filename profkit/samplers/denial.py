@@ -1,0 +1,62 @@
+"""Why the system does not let a sampler read a process, and what to do about it.
+
+ptrace(2), "Ptrace access mode checking"; capabilities(7); Yama.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from profkit.process import procfs, yama
+
+_CAP_SYS_PTRACE = 19
+
+
+@dataclass(frozen=True, slots=True)
+class AttachFacts:
+    """What decides whether a process may be read by another of the same user."""
+
+    tracer_pid: int
+    """Who traces it already, 0 for nobody."""
+    yama_scope: int
+    dumpable: bool
+    may_trace: bool
+    """Whether it (and so its sampler) holds CAP_SYS_PTRACE."""
+
+
+def attach_facts(pid: int) -> AttachFacts:
+    """The facts of a living process; of one that is gone, those that forbid nothing."""
+    status = procfs.status(pid)
+    capabilities = int(status.get("CapEff", "0"), 16)
+    return AttachFacts(
+        tracer_pid=int(status.get("TracerPid", "0")),
+        yama_scope=yama.ptrace_scope(),
+        dumpable=procfs.is_dumpable(pid),
+        may_trace=bool(capabilities >> _CAP_SYS_PTRACE & 1),
+    )
+
+
+def remedy(facts: AttachFacts) -> str:
+    """The cause that these facts point to, and its mending."""
+    if facts.tracer_pid:
+        return f"process {facts.tracer_pid} traces it already: end that debugger, strace or profiler"
+    if facts.yama_scope == 3:
+        return "kernel.yama.ptrace_scope is 3, which forbids it until the next boot with another value"
+    if facts.may_trace:
+        return "a security module or seccomp filter forbids ptrace and process_vm_readv: allow them"
+    grant = "give it CAP_SYS_PTRACE (in a container: --cap-add SYS_PTRACE)"
+    if not facts.dumpable:
+        return f"it is not dumpable (PR_SET_DUMPABLE, or a changed user): leave it dumpable, or {grant}"
+    if facts.yama_scope == 2:
+        return f"kernel.yama.ptrace_scope is 2: {grant}, or run `sysctl kernel.yama.ptrace_scope=1`"
+    return f"run the program and py-spy as the same user, or {grant}"
+
+
+def remedy_for(pid: int) -> str:
+    """See `remedy`; `os.getpid()` is the usual `pid`."""
+    return remedy(attach_facts(pid)) if procfs.start_ticks(pid) is not None else _gone(pid)
+
+
+def _gone(pid: int) -> str:
+    return f"process {pid} has ended since (this is process {os.getpid()})"

@@ -1,0 +1,93 @@
+"""py-spy: samples of this process, taken by another one and kept in the session's folder."""
+
+from __future__ import annotations
+
+import glob
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from profkit.clock import Clock
+from profkit.errors import SamplerMissing
+from profkit.formats.speedscope import read_speedscope
+from profkit.model.profile import Profile
+from profkit.model.session import SamplerPlan, Segment
+from profkit.samplers import pyspy_attachment, pyspy_plan
+from profkit.samplers.base import Attachment, LiveStacks, Recording, SamplerOptions
+from profkit.samplers.pyspy_attachment import log_path, output_path
+from profkit.samplers.pyspy_log import log_facts, read_log
+from profkit.transforms.trim import keep_threads
+
+TICKER_THREAD = "profkit-ticker"
+"""The thread of profkit's own in the profiled process: no part of the program."""
+_NOTABLY_LATE_S = 1.0
+
+
+class PySpySampler:
+    """See `Sampler`."""
+
+    name = "pyspy"
+
+    def find(self) -> str:
+        """The py-spy on PATH, else the one beside this Python: a venv need not be activated."""
+        beside = str(Path(sys.executable).parent) if sys.executable else None
+        program = shutil.which("py-spy") or (shutil.which("py-spy", path=beside) if beside else None)
+        if program is None:
+            raise SamplerMissing(self.name, "py-spy", "install it with `python -m pip install py-spy`")
+        return str(Path(program).absolute())
+
+    def version(self) -> str | None:
+        """The version of the program found, by the metadata of the package that installed it.
+
+        None where it was not installed as a Python package. Not by `importlib.metadata`, whose
+        import takes longer than py-spy's start, and which sees this environment's packages alone.
+        """
+        try:
+            prefix = Path(self.find()).resolve().parents[1]
+        except SamplerMissing:
+            return None
+        pattern = f"{glob.escape(str(prefix))}/lib/python*/*-packages/py_spy-*.dist-info"
+        found = (re.search(r"py_spy-([^/]+)\.dist-info$", path) for path in glob.iglob(pattern))
+        return next((match.group(1) for match in found if match), None)
+
+    def check(self, options: SamplerOptions) -> None:
+        """See `Sampler.check`."""
+        pyspy_plan.check(options)
+
+    def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
+        """See `Sampler.plan`."""
+        return pyspy_plan.plan(options, live)
+
+    def attach(self, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock) -> Attachment:
+        """See `Sampler.attach`."""
+        return pyspy_attachment.attach(self.find(), pid, plan, folder, index, clock)
+
+    def read(self, folder: Path, segment: Segment, plan: SamplerPlan) -> Recording:
+        """See `Sampler.read`; threads of the process itself have pid 0 unless there are subprocesses."""
+        profile = read_speedscope(output_path(folder, segment.index))
+        facts = log_facts(read_log(log_path(folder, segment.index)))
+        return Recording(
+            profile=_without_ticker(profile),
+            rounds=_rounds(profile) if plan.idle else None,
+            errors=facts.errors,
+            notes=_late_notes(facts.behind_s),
+        )
+
+
+def _rounds(profile: Profile) -> int:
+    """With idle threads included, a thread that lived throughout was seen in every round."""
+    seen = [0] * len(profile.threads)
+    for sample in profile.samples:
+        seen[sample.thread] += sample.weight
+    return max(seen, default=0)
+
+
+def _without_ticker(profile: Profile) -> Profile:
+    return keep_threads(profile, {thread.tid for thread in profile.threads if thread.name != TICKER_THREAD})
+
+
+def _late_notes(behind_s: float) -> tuple[str, ...]:
+    if behind_s < _NOTABLY_LATE_S:
+        return ()
+    return (f"py-spy fell {behind_s:.1f} s behind: fewer samples were taken than asked for.",)
