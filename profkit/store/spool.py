@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profkit.clock import SYSTEM_CLOCK, Clock
-from profkit.config import HOME
 from profkit.errors import DamagedFile
 from profkit.model.region import Region
 from profkit.model.session import CallDelta, Manifest, ResourcePoint
 from profkit.process.procfs import is_same_process
 from profkit.stats import merge_histograms
+from profkit.store.home import make_folder
 from profkit.store.journal import append_records, read_records
 from profkit.store.records import from_json, to_json
 
@@ -56,10 +56,7 @@ def create_folder(spool: Path, session: str) -> Path:
 
     Raises OSError where that cannot be done, FileExistsError for a session that has a folder.
     """
-    spool.mkdir(parents=True, exist_ok=True)
-    for home in (spool, *spool.parents):
-        if home.name == HOME and not (home / ".gitignore").exists():
-            (home / ".gitignore").write_text("*\n", "utf-8")
+    make_folder(spool)
     folder = spool / session
     folder.mkdir(mode=0o700)
     return folder

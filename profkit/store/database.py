@@ -1,0 +1,129 @@
+"""The connection to the store's database, SQLite or PostgreSQL: opening, transactions, clear errors."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, func, make_url, select
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+
+from profkit.errors import StoreUnavailable
+from profkit.store.home import make_folder
+from profkit.store.migrations import migrate, missing, unknown
+
+_BUSY_TIMEOUT_S = 30.0
+_CONNECT_TIMEOUT_S = 10
+_WRITE_LOCK = 0x70726F66
+"""The key of PostgreSQL's advisory lock: "prof"."""
+
+
+class Database:
+    """A database with the tables of `schema`; `name` is its URL without the password."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.name = engine.url.render_as_string(hide_password=True)
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that changes nothing; raises StoreUnavailable for whatever the database refuses."""
+        with _clear_errors(self.name), self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction of the only writer: others wait. Raises StoreUnavailable as `reading` does."""
+        engine = self._engine.execution_options(begin="BEGIN IMMEDIATE")
+        with _clear_errors(self.name), engine.begin() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(select(func.pg_advisory_xact_lock(_WRITE_LOCK)))
+            yield connection
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+
+def open_database(url: str) -> Database:
+    """Connect, make the file of a SQLite database if need be, and migrate; raises StoreUnavailable."""
+    database = Database(_engine(url))
+    try:
+        _bring_up_to_date(database)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _bring_up_to_date(database: Database) -> None:
+    # Looking first lets a store that is up to date be read where it cannot be written.
+    with database.reading() as connection:
+        newer, behind = unknown(connection), missing(connection)
+    if newer:
+        steps = ", ".join(newer)
+        raise StoreUnavailable(database.name, f"a newer profkit has changed it ({steps}); upgrade profkit")
+    if behind:
+        with database.writing() as connection:
+            migrate(connection)
+
+
+def _engine(text: str) -> Engine:
+    try:
+        url = make_url(text)
+    except ArgumentError as error:
+        raise StoreUnavailable(text, "it is no database URL such as sqlite:////home/me/runs.db") from error
+    name = url.render_as_string(hide_password=True)
+    with _clear_errors(name):
+        match url.get_backend_name():
+            case "sqlite":
+                return _sqlite(url, name)
+            case "postgresql":
+                return _postgresql(url, name)
+            case other:
+                raise StoreUnavailable(name, f"runs are kept in sqlite or postgresql, not in {other!r}")
+
+
+def _sqlite(url: URL, name: str) -> Engine:
+    try:
+        if url.database and url.database != ":memory:":
+            make_folder(Path(url.database).parent)
+    except OSError as error:
+        raise StoreUnavailable(name, str(error)) from error
+    engine = create_engine(url, connect_args={"timeout": _BUSY_TIMEOUT_S})
+    event.listen(engine, "connect", _set_up_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
+    # sqlite3 would begin transactions by itself, but too late for DDL and for the write lock.
+    connection.isolation_level = None
+    connection.execute("PRAGMA foreign_keys = ON")
+    # Takes effect in a new file: what is removed gives its space back.
+    connection.execute("PRAGMA auto_vacuum = FULL")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN"))
+
+
+def _postgresql(url: URL, name: str) -> Engine:
+    if url.drivername == "postgresql":
+        url = url.set(drivername="postgresql+psycopg")
+    try:
+        return create_engine(url, connect_args={"connect_timeout": _CONNECT_TIMEOUT_S})
+    except ImportError as error:
+        detail = f"{error}; pip install 'profkit[postgres]' brings the driver psycopg"
+        raise StoreUnavailable(name, detail) from error
+
+
+@contextmanager
+def _clear_errors(name: str) -> Iterator[None]:
+    try:
+        yield
+    except SQLAlchemyError as error:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        raise StoreUnavailable(name, " ".join(str(cause).split())) from error

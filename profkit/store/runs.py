@@ -1,0 +1,166 @@
+"""The store of runs: a database in which each run is kept once, found, listed and removed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from itertools import islice
+from types import TracebackType
+from typing import Self
+
+from sqlalchemy import Column, ColumnElement, Connection, delete, func, insert, select
+
+from profkit.config import CONFIG
+from profkit.errors import RunNotFound, StoreEmpty, UsageError
+from profkit.model.run import Run, RunInfo
+from profkit.store.database import Database, open_database
+from profkit.store.rows import info_of, profile_of, resources_of, rows_of, searchable
+from profkit.store.schema import PROFILES, REMOVED, RESOURCES, RUNS
+
+_SHOWN = 5
+"""How many labels or ids an error lists."""
+_BATCH = 500
+"""Ids in one statement: databases limit its parameters."""
+
+
+def open_store(url: str) -> Store:
+    """The store behind an SQLAlchemy URL, made or migrated if need be; raises StoreUnavailable."""
+    return Store(open_database(url))
+
+
+class Store:
+    """Runs in a database; as a context manager it is closed at the end.
+
+    Every method raises StoreUnavailable where the database refuses, and DamagedFile where what it holds
+    cannot be read.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def name(self) -> str:
+        """The database's URL, without its password."""
+        return self._database.name
+
+    def close(self) -> None:
+        """Close the connections to the database."""
+        self._database.close()
+
+    def add(self, runs: Iterable[Run]) -> tuple[RunInfo, ...]:
+        """Keep all runs or none, and return the new ones; those known or removed before are passed over."""
+        given = {run.info.id: run for run in runs}
+        with self._database.reading() as connection:
+            new = _unknown(connection, given)
+        # Encoding takes its time, during which others may write.
+        rows = {run_id: rows_of(given[run_id]) for run_id in new}
+        with self._database.writing() as connection:
+            new = _unknown(connection, new)
+            for table in (RUNS, PROFILES, RESOURCES):
+                values = [rows[run_id][table.name] for run_id in new if table.name in rows[run_id]]
+                if values:
+                    connection.execute(insert(table), values)
+        return tuple(given[run_id].info for run_id in new)
+
+    def runs(self, label: str | None = None, limit: int | None = None) -> tuple[RunInfo, ...]:
+        """Newest first, the runs of a label or all, at most `limit`."""
+        conditions = () if label is None else (RUNS.c.label == searchable(label),)
+        with self._database.reading() as connection:
+            return _newest(connection, *conditions, limit=limit)
+
+    def find(self, wanted: str | None) -> RunInfo:
+        """The run of an id, else the newest of a label, else the run whose id begins so; None: the newest.
+
+        Raises RunNotFound, StoreEmpty where no run is kept, and UsageError where several ids begin so.
+        """
+        with self._database.reading() as connection:
+            found = _newest(connection, limit=1) if wanted is None else _meant(connection, wanted)
+            labels = () if found else _latest_labels(connection)
+        if len(found) > 1:
+            known = ", ".join(f"{info.id} ({info.label})" for info in found)
+            raise UsageError(f"several runs have ids that begin with {wanted!r}: {known}", "give more digits")
+        if found:
+            return found[0]
+        if wanted is None or not labels:
+            raise StoreEmpty(self.name, CONFIG.spool)
+        raise RunNotFound(wanted, labels)
+
+    def load(self, run_id: str) -> Run:
+        """The run of exactly this id with its samples and resources; raises RunNotFound."""
+        with self._database.reading() as connection:
+            found = _newest(connection, RUNS.c.id == searchable(run_id))
+            profile = connection.scalar(select(PROFILES.c.pprof).where(PROFILES.c.run == searchable(run_id)))
+            points = connection.scalar(
+                select(RESOURCES.c.points).where(RESOURCES.c.run == searchable(run_id))
+            )
+        if not found:
+            raise RunNotFound(run_id)
+        return Run(found[0], profile_of(run_id, profile), resources_of(run_id, points))
+
+    def older_than(self, unix_ns: int) -> tuple[str, ...]:
+        """The ids of runs that started before a moment, oldest first."""
+        query = select(RUNS.c.id).where(RUNS.c.started_ns < unix_ns).order_by(RUNS.c.started_ns, RUNS.c.id)
+        with self._database.reading() as connection:
+            return tuple(connection.scalars(query))
+
+    def remove(self, run_ids: Iterable[str]) -> int:
+        """Remove runs for good, and return how many there were; other ids are passed over."""
+        wanted = dict.fromkeys(map(searchable, run_ids))
+        with self._database.writing() as connection:
+            there = _present(connection, RUNS.c.id, wanted)
+            for batch in _batches(there):
+                for column in (PROFILES.c.run, RESOURCES.c.run, RUNS.c.id):
+                    connection.execute(delete(column.table).where(column.in_(batch)))
+                connection.execute(insert(REMOVED), [{"run": run_id} for run_id in batch])
+        return len(there)
+
+
+def _unknown(connection: Connection, run_ids: Collection[str]) -> list[str]:
+    """Those that are neither kept nor removed, in their order."""
+    known = _present(connection, RUNS.c.id, run_ids) | _present(connection, REMOVED.c.run, run_ids)
+    return [run_id for run_id in run_ids if run_id not in known]
+
+
+def _present(connection: Connection, column: Column[str], values: Iterable[str]) -> set[str]:
+    """Those of the values that a column holds."""
+    found: set[str] = set()
+    for batch in _batches(values):
+        found.update(connection.scalars(select(column).where(column.in_(batch))))
+    return found
+
+
+def _batches(values: Iterable[str]) -> Iterator[list[str]]:
+    left = iter(values)
+    while batch := list(islice(left, _BATCH)):
+        yield batch
+
+
+def _newest(
+    connection: Connection, *conditions: ColumnElement[bool], limit: int | None = None
+) -> tuple[RunInfo, ...]:
+    query = select(RUNS.c.id, RUNS.c.schema, RUNS.c.document).where(*conditions)
+    rows = connection.execute(query.order_by(RUNS.c.started_ns.desc(), RUNS.c.id).limit(limit))
+    return tuple(info_of(row.id, row.schema, row.document) for row in rows)
+
+
+def _meant(connection: Connection, wanted: str) -> tuple[RunInfo, ...]:
+    """The run that is meant; none or several where that is not clear."""
+    text = searchable(wanted)
+    exact = _newest(connection, RUNS.c.id == text, limit=1) or _newest(
+        connection, RUNS.c.label == text, limit=1
+    )
+    return exact or _newest(connection, RUNS.c.id.startswith(text, autoescape=True), limit=_SHOWN)
+
+
+def _latest_labels(connection: Connection) -> tuple[str, ...]:
+    latest = func.max(RUNS.c.started_ns).desc()
+    return tuple(
+        connection.scalars(select(RUNS.c.label).group_by(RUNS.c.label).order_by(latest).limit(_SHOWN))
+    )
