@@ -6,7 +6,6 @@ between acquiring and entering: a KeyboardInterrupt cannot leak it. The hot path
 
 from __future__ import annotations
 
-import logging
 import sys
 import threading
 from collections.abc import Callable
@@ -14,18 +13,14 @@ from pathlib import Path
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.config import CONFIG, Config
-from profkit.errors import ProfilerBusy, ProfkitError, SamplerTimeout
+from profkit.errors import ProfilerBusy, ProfkitError
 from profkit.model.session import Cover
-from profkit.samplers.base import LiveStacks, Sampler, SamplerOptions
+from profkit.samplers.base import LiveStacks, Sampler
 from profkit.session import activity
 from profkit.session.account import Account, Policy
+from profkit.session.failures import Failures
 from profkit.session.joining import Decision, decide
 from profkit.session.session import Session
-
-LOG = logging.getLogger("profkit")
-
-RETRY_AFTER_S = 60.0
-"""After a failed start, calls with the same options run unprofiled for this long."""
 
 _POLL_S = 0.001
 
@@ -46,10 +41,9 @@ class SessionHost:
         """Called once a session runs; the ticker hooks in here."""
         self._busy_starting = False
         self._child = self._closed = False
-        self._failures: dict[SamplerOptions, tuple[float, Exception]] = {}
+        self._failures = Failures(clock)
         self._covering: list[Cover] = []
         """What is active of the regions to which whole segments belong."""
-        self._said: set[str] = set()
 
     @property
     def spool(self) -> Path:
@@ -124,19 +118,13 @@ class SessionHost:
         with self.lock:
             self._guarded(None, self._end_session)
 
-    def say_once(self, message: str) -> None:
-        """Log a warning, the same one only once in this process."""
-        if message not in self._said:
-            self._said.add(message)
-            LOG.warning(message)
-
     def become_child(self) -> None:
         """After a fork: the session is the parent's, and so is whoever held the lock."""
         self.lock = threading.RLock()
         session, self.session = self.session, None
         self._child, self._busy_starting = True, False
         self._covering.clear()
-        self._failures.clear()
+        self._failures.forget()
         if session is not None:
             session.forget()
         activity.keep_own(sys._getframe(1))
@@ -147,8 +135,7 @@ class SessionHost:
         return not self._config.children and (self._child or _is_spawned())
 
     def _enter(self, account: Account, own: int, tid: int | None) -> bool:
-        policy = account.policy
-        deadline_s = self._clock.monotonic_s() + policy.running_timeout_s
+        deadline_s = self._clock.monotonic_s() + account.policy.running_timeout_s
         while True:
             if self._wait_for_starter(deadline_s):
                 with self.lock:
@@ -158,11 +145,6 @@ class SessionHost:
                 if verdict is not None:
                     return verdict
             if self._clock.monotonic_s() >= deadline_s:
-                if policy.strict:
-                    raise SamplerTimeout(
-                        account.options.sampler, "free", policy.running_timeout_s,
-                        "timeout_wait_for_running_sec",
-                    )  # fmt: skip
                 account.skipped.append(None)
                 return False
             self._clock.sleep(_POLL_S)
@@ -195,7 +177,7 @@ class SessionHost:
         return self._join(session, account)
 
     def _note_sharing(self, session: Session, label: str) -> None:
-        self.say_once(
+        self._failures.say_once(
             f"{label!r} shares the session that {_holder(session)!r} started under other sampler options; "
             "its run records the options that held"
         )
@@ -209,10 +191,10 @@ class SessionHost:
 
     def _start(self, account: Account) -> bool:
         options = account.options
-        failure = self._failures.get(options)
-        if failure is not None and self._clock.monotonic_s() - failure[0] < RETRY_AFTER_S:
+        failure = self._failures.recent(options)
+        if failure is not None:
             if account.policy.strict:
-                raise failure[1]
+                raise failure.with_traceback(None)
             return False
         from profkit.session.surroundings import process_info
 
@@ -229,7 +211,6 @@ class SessionHost:
             self.session = None
             session.end(account.policy, error=str(error) or type(error).__name__)
             raise
-        self._failures.pop(options, None)
         self.on_start()
         return True
 
@@ -286,20 +267,20 @@ class SessionHost:
         """End the session because of an error, which is named once and kept with its runs."""
         session = self.session
         if session is not None:
-            self._failures[session.options] = (self._clock.monotonic_s(), error)
-        self.say_once(f"profiling stopped: {error}")
+            self._failures.note(session.options, error)
+        self._failures.say_once(f"profiling stopped: {error}")
         try:
             self._end_session(str(error))
         except (ProfkitError, OSError) as later:
-            self.say_once(f"the session could not be closed: {later}")
+            self._failures.say_once(f"the session could not be closed: {later}")
 
     def _failed(self, account: Account, error: Exception) -> bool:
         if isinstance(error, ProfilerBusy):
             raise error
-        self._failures.setdefault(account.options, (self._clock.monotonic_s(), error))
+        self._failures.note(account.options, error)
         if account.policy.strict:
             raise error
-        self.say_once(f"{account.region.key.label!r} runs unprofiled: {error}")
+        self._failures.say_once(f"{account.region.key.label!r} runs unprofiled: {error}")
         return False
 
 

@@ -17,7 +17,7 @@ from profkit.model.region import RegionKind
 from profkit.session.account import Account
 from profkit.session.activity import ACTIVE, own_calls, remember_marker
 from profkit.session.entry import enter, enter_off_loop, leave, leave_off_loop
-from profkit.session.steps import awaited, drive, first_step
+from profkit.session.steps import Steps, awaited, first_step
 
 Call = Callable[..., Any]
 """A user's callable: profkit passes its arguments and its value on untouched."""
@@ -130,14 +130,14 @@ def _coroutine(account: Account, function: Call) -> Marker:
             begin(None)
             if not account.live and not await enter_off_loop(account, own_calls(sys._getframe())):
                 return await unstarted.take()
-            active, start = [0], now()
+            steps, start = Steps(unstarted.take()), now()
             try:
-                return await awaited(unstarted.take(), active)
+                return await awaited(steps)
             except BaseException as error:
                 _count_raised(account, error)
                 raise
             finally:
-                _record(account, now() - start, active[0])
+                _record(account, now() - start, steps.active_ns)
         finally:
             end()
 
@@ -152,19 +152,25 @@ def _coroutine(account: Account, function: Call) -> Marker:
 def _generator(account: Account, function: Call) -> Marker:
     begin, end, now = ACTIVE.append, ACTIVE.pop, perf_counter_ns
 
+    # Not `yield from`, which answers GeneratorExit itself: the user's generator is to answer it.
     def run(generator: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
         try:
             begin(None)
-            if not account.live and not enter(account, own_calls(sys._getframe())):
-                return (yield from generator)
-            active, start = [0], now()
+            joined = account.live or enter(account, own_calls(sys._getframe()))
+            steps, start = Steps(generator), now()
             try:
-                return (yield from drive(generator, active))
+                while steps.next():
+                    try:
+                        steps.send((yield steps.item))
+                    except BaseException as thrown:  # noqa: BLE001 - forwarded
+                        steps.throw(thrown)
+                return steps.item
             except BaseException as error:
                 _count_raised(account, error)
                 raise
             finally:
-                _record(account, now() - start, active[0])
+                if joined:
+                    _record(account, now() - start, steps.active_ns)
         finally:
             end()
 
@@ -183,24 +189,25 @@ def _async_generator(account: Account, function: Call) -> Marker:
         try:
             begin(None)
             joined = account.live or await enter_off_loop(account, own_calls(sys._getframe()))
-            active, start = [0], now()
-            step = first_step(generator)
+            steps, start, active_ns = Steps(first_step(generator)), now(), 0
             try:
                 while True:
                     try:
-                        item = await awaited(step, active)
+                        await awaited(steps)
                     except StopAsyncIteration:
                         return
+                    finally:
+                        active_ns += steps.active_ns
                     try:
-                        step = generator.asend((yield item))
+                        steps = Steps(generator.asend((yield steps.item)))
                     except BaseException as thrown:  # noqa: BLE001 - forwarded
-                        step = generator.athrow(thrown)
+                        steps = Steps(generator.athrow(thrown))
             except BaseException as error:
                 _count_raised(account, error)
                 raise
             finally:
                 if joined:
-                    _record(account, now() - start, active[0])
+                    _record(account, now() - start, active_ns)
         finally:
             end()
 

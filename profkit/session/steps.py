@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from time import perf_counter_ns
 from typing import Any, Protocol, cast
 
@@ -19,35 +19,55 @@ class Steppable(Protocol):
         """Resume with an exception."""
 
 
-def drive(target: Steppable, active: list[int]) -> Generator[Any, Any, Any]:
-    """Yield what the target yields and hand back what comes in; add each step's time to `active[0]`.
+class Steps:
+    """A generator or coroutine, run step by step; `active_ns` is the time that its steps took.
 
     Everything thrown in goes to the target by `throw`, GeneratorExit too: whether it answers, returns
     or ignores it is then seen outside just as without the wrapper.
     """
-    method, argument = target.send, None
-    while True:
+
+    __slots__ = ("_argument", "_method", "_target", "active_ns", "item")
+
+    def __init__(self, target: Steppable) -> None:
+        self._target = target
+        self._method: Callable[[Any], Any] = target.send
+        self._argument: Any = None
+        self.active_ns = 0
+        self.item: Any = None
+        """What the last step yielded, or what the target returned."""
+
+    def next(self) -> bool:
+        """Run one step; False when the target has returned. Raises what the target raises."""
+        method, argument = self._method, self._argument
+        self._argument = None  # an exception kept here would hold its own traceback alive
         start = perf_counter_ns()
         try:
-            item = method(argument)
+            self.item = method(argument)
         except StopIteration as stop:
-            return stop.value
+            self.item = stop.value
+            return False
         finally:
-            active[0] += perf_counter_ns() - start
-            argument = None  # an exception kept here would hold its own traceback alive
+            self.active_ns += perf_counter_ns() - start
+        return True
+
+    def send(self, value: Any) -> None:
+        """Have the next step send a value."""
+        self._method, self._argument = self._target.send, value
+
+    def throw(self, error: BaseException) -> None:
+        """Have the next step throw an exception."""
+        self._method, self._argument = self._target.throw, error
+
+
+@types.coroutine
+def awaited(steps: Steps) -> Generator[Any, Any, Any]:
+    """Await a target by way of its steps; gives what it returns."""
+    while steps.next():
         try:
-            argument = yield item
-            method = target.send
+            steps.send((yield steps.item))
         except BaseException as thrown:  # noqa: BLE001 - forwarded
-            method, argument = target.throw, thrown
-
-
-# types.coroutine changes the function that it is given, and `yield from` refuses the result.
-awaited = cast(
-    Callable[[Steppable, list[int]], Awaitable[Any]],
-    types.coroutine(types.FunctionType(drive.__code__, globals(), "drive")),
-)
-"""`drive`, for `await`."""
+            steps.throw(thrown)
+    return steps.item
 
 
 def first_step(generator: AsyncGenerator[Any, Any]) -> Steppable:

@@ -1,0 +1,66 @@
+"""Every Python block in the docs runs as a program of its own, and every example does."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCKS = [
+    pytest.param(source, id=f"{page.stem}-{number}")
+    for page in PAGES
+    for number, source in enumerate(BLOCK.findall(page.read_text("utf-8")), 1)
+]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+def run(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("PROFKIT_")}
+    return subprocess.run(
+        [sys.executable, *argv],
+        cwd=folder,
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.sampler
+@pytest.mark.parametrize("source", BLOCKS)
+def test_block(source: str, tmp_path: Path) -> None:
+    script = tmp_path / "block.py"
+    script.write_text(source, "utf-8")
+    done = run(tmp_path, str(script))
+    assert done.returncode == 0, done.stderr
+    assert "unprofiled" not in done.stderr
+    assert "profiling stopped" not in done.stderr
+
+
+@pytest.mark.sampler
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_example(example: Path, tmp_path: Path) -> None:
+    done = run(tmp_path, str(example))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / ".profkit").is_dir(), "the example profiled nothing"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_links_within_the_project_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_every_option_is_explained() -> None:
+    from profkit.session.options import ProfilerOptions
+
+    text = (ROOT / "docs" / "options.md").read_text("utf-8")
+    assert [name for name in ProfilerOptions.__annotations__ if f"| `{name}` |" not in text] == []

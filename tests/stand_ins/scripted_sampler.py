@@ -1,0 +1,102 @@
+"""A sampler that does what a test tells it: no process, no time."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from profkit.clock import Clock
+from profkit.errors import SamplerFailed, SamplerMissing
+from profkit.model.profile import Profile
+from profkit.model.session import SamplerPlan, Segment, SessionState
+from profkit.samplers.base import LiveStacks, Recording, SamplerOptions
+
+
+@dataclass
+class Script:
+    """What the sampler is to do, and what was done with it."""
+
+    missing: bool = False
+    fail_start: str | None = None
+    never_running: bool = False
+    never_done: bool = False
+    resident: int = 0
+    attached: int = 0
+    stopped: int = 0
+    killed: int = 0
+    died: bool = False
+    attachments: list[ScriptedAttachment] = field(default_factory=list)
+
+
+class ScriptedAttachment:
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.state = SessionState.PREPARING
+
+    def segment(self) -> Segment:
+        return Segment(index=0, started_ns=0, pid=None)
+
+    def poll(self) -> SessionState:
+        if self.script.died:
+            raise SamplerFailed("scripted", "sampling", "it died", "start it again")
+        if self.state is SessionState.PREPARING and not self.script.never_running:
+            self.state = SessionState.RUNNING
+        elif self.state is SessionState.PROCESSING and not self.script.never_done:
+            self.state = SessionState.SUCCESS
+        return self.state
+
+    def poll_interval_s(self, attempt: int) -> float:
+        return 0.01
+
+    def request_stop(self) -> None:
+        self.state = SessionState.PROCESSING
+        self.script.stopped += 1
+
+    def stop_timeout_s(self) -> float:
+        return 2.0
+
+    def resident_bytes(self) -> int:
+        return self.script.resident
+
+    def kill(self) -> None:
+        if self.state is not SessionState.SUCCESS:
+            self.script.killed += 1
+
+
+class ScriptedSampler:
+    name = "scripted"
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+
+    def find(self) -> str:
+        if self.script.missing:
+            raise SamplerMissing("scripted", "scripted", "write one")
+        return "/scripted"
+
+    def version(self) -> str | None:
+        return "1"
+
+    def check(self, options: SamplerOptions) -> None:
+        return None
+
+    def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
+        return SamplerPlan(
+            "scripted", options.rate_hz or 100.0, True, options.idle, options.native,
+            options.subprocesses, options.scope, options.max_duration_s,
+        )  # fmt: skip
+
+    def attach(
+        self, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock
+    ) -> ScriptedAttachment:
+        if self.script.fail_start is not None:
+            raise SamplerFailed("scripted", "start", self.script.fail_start, "mend the script")
+        self.script.attached += 1
+        attachment = ScriptedAttachment(self.script)
+        self.script.attachments.append(attachment)
+        (folder / f"segment-{index:03d}.json").write_text(json.dumps(index))
+        return attachment
+
+    def read(self, folder: Path, segment: Segment, plan: SamplerPlan) -> Recording | None:
+        return Recording(Profile(), rounds=0)

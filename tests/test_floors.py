@@ -1,0 +1,109 @@
+"""The house has floors: imports only go down, and packages on one floor never import each other."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent / "profkit"
+
+FLOORS = {
+    "version": 0, "errors": 0, "units": 0, "clock": 0, "config": 0,
+    "model": 1,
+    "transforms": 2, "stats": 2,
+    "process": 3, "formats": 3,
+    "samplers": 4, "store": 4, "render": 4,
+    "ingest": 5,
+    "session": 6,
+    "profiler": 7,
+    "decorators": 8,
+    "cli": 9, "integrations": 9,
+    "__init__": 10, "__main__": 10,
+}  # fmt: skip
+
+BANNED_NAMES = {"profile", "measure", "compare", "types", "statistics", "typing", "utils"}
+"""Names of public functions and of standard modules; `utils` says nothing. Files of model/ may be nouns."""
+
+HOMES = {
+    "sqlalchemy": {"store/schema.py", "store/migrations.py", "store/database.py", "store/runs.py"},
+    "rich": {"render", "cli"},
+    "click": {"cli"},
+    "subprocess": {"process", "samplers"},
+    "wrapt": {"session/wrapper.py"},
+    "torch": set(),
+    "numpy": set(),
+    "pickle": set(),
+}
+"""Which parts of the house may import what; everything else asks them."""
+
+
+def modules() -> list[Path]:
+    return sorted(ROOT.rglob("*.py"))
+
+
+def unit_of(path: Path) -> str:
+    first = path.relative_to(ROOT).parts[0]
+    return first.removesuffix(".py")
+
+
+def imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: write the import out"
+            assert node.module is not None
+            yield node.module
+            if node.module == "profkit":
+                yield from (f"profkit.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_go_down(path: Path) -> None:
+    unit = unit_of(path)
+    assert unit in FLOORS, f"{path}: give this module a floor"
+    for name in imported(path):
+        if not name.startswith("profkit."):
+            continue
+        other = name.split(".")[1]
+        if other == unit:
+            continue
+        assert other in FLOORS, f"{path} imports {name}, which has no floor"
+        assert FLOORS[other] < FLOORS[unit], f"{path} (floor {FLOORS[unit]}) imports {name} ({FLOORS[other]})"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_outside_packages_have_homes(path: Path) -> None:
+    place = str(path.relative_to(ROOT))
+    for name in imported(path):
+        homes = HOMES.get(name.split(".")[0])
+        if homes is not None:
+            assert any(place == home or place.startswith(f"{home}/") for home in homes), (
+                f"{place} imports {name}, which belongs to {sorted(homes) or 'nobody'}"
+            )
+
+
+def test_no_module_bears_a_name_that_means_something_else() -> None:
+    names = {path.stem for path in modules() if path.parent.name != "model"}
+    assert not names & BANNED_NAMES
+
+
+def test_packages_only_hand_names_on() -> None:
+    for path in ROOT.glob("*/__init__.py"):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            assert isinstance(node, (ast.Expr, ast.Import, ast.ImportFrom, ast.Assign)), (
+                f"{path}:{node.lineno}"
+            )
+
+
+def test_files_and_functions_keep_their_size() -> None:
+    for path in modules():
+        text = path.read_text("utf-8")
+        assert text.count("\n") <= 300, f"{path} has {text.count(chr(10))} lines"
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                assert node.end_lineno is not None
+                assert node.end_lineno - node.lineno < 60, f"{path}:{node.lineno} {node.name}"

@@ -1,0 +1,339 @@
+"""The host: who joins, who waits, what is counted, and that nothing is leaked."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from profkit.clock import ManualClock
+from profkit.config import read_config
+from profkit.errors import ProfilerBusy, SamplerFailed
+from profkit.model.region import Region, RegionKey, RegionKind
+from profkit.model.session import SessionState
+from profkit.samplers.base import SamplerOptions
+from profkit.session import activity
+from profkit.session.account import Account, OnBusy, Policy
+from profkit.session.host import SessionHost
+from profkit.session.ticker import IDLE_END_S, SAMPLER_BYTES, SEGMENT_S, Ticker
+from profkit.store.spool import read_session, session_folders
+from tests.stand_ins.scripted_sampler import Script, ScriptedSampler
+
+Make = Callable[..., Account]
+
+
+class Stage:
+    """A host with a scripted sampler and a clock of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.clock, self.script = ManualClock(), Script()
+        self.config = read_config({}, folder)
+        self.host = SessionHost(self.config, self.clock, lambda _: ScriptedSampler(self.script))
+        self.ticker = Ticker(self.host, self.clock)
+
+    def account(self, name: str = "f", *, rate: float | None = None, scope: str = "call",
+                all_threads: bool = False, **policy: object) -> Account:  # fmt: skip
+        region = Region(RegionKey("m", name, 1, name), RegionKind.FUNCTION, "m.py", all_threads=all_threads)
+        options = SamplerOptions(rate_hz=rate, scope=scope)  # type: ignore[arg-type]
+        return Account(region, options, Policy(**policy))  # type: ignore[arg-type]
+
+    def call(self, account: Account, duration_ns: int = 1000, own: int = 1) -> bool:
+        activity.ACTIVE.append(None)
+        try:
+            if account.live or self.host.enter(account, own):
+                account.durations.append(duration_ns)
+                return True
+            return False
+        finally:
+            activity.ACTIVE.pop()
+
+    @property
+    def folder(self) -> Path:
+        return session_folders(self.config.spool)[-1]
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    made = Stage(tmp_path)
+    yield made
+    made.host.close()
+    assert not made.host.lock_is_mine()
+    assert made.host.lock.acquire(blocking=False)
+    made.host.lock.release()
+
+
+def test_equal_options_share_one_sampler(stage: Stage) -> None:
+    first, second = stage.account("f"), stage.account("g")
+    assert stage.call(first)
+    assert stage.call(second)
+    assert stage.script.attached == 1
+    assert first.live
+    assert second.live
+
+
+def test_calls_and_regions_are_on_disk_after_settling(stage: Stage) -> None:
+    account = stage.account()
+    for _ in range(3):
+        stage.call(account)
+    (folder,) = stage.host.settle(account)
+    session = read_session(folder)
+    assert session.calls[account.region.id].durations.count == 3
+    assert [region.id for region in session.regions] == [account.region.id]
+    assert session.manifest.segments[0].stopped_ns is not None
+
+
+def test_asking_twice_costs_one_stop_and_the_next_call_goes_on_in_the_same_session(stage: Stage) -> None:
+    account = stage.account()
+    stage.call(account)
+    stage.host.settle(account)
+    stage.host.settle(account)
+    assert stage.script.stopped == 1
+    stage.call(account)
+    assert stage.script.attached == 2
+    assert len(account.sessions) == 1
+
+
+def test_asking_while_a_region_is_active_rotates(stage: Stage) -> None:
+    account = stage.account()
+    stage.call(account)
+    activity.ACTIVE.append(None)
+    try:
+        stage.host.settle(account)
+    finally:
+        activity.ACTIVE.pop()
+    assert (stage.script.stopped, stage.script.attached) == (1, 2)
+    assert account.live
+
+
+@pytest.mark.parametrize(("on_busy", "joins"), [("share", True), ("skip", False), ("wait", False)], ids=str)
+def test_other_options_while_busy(stage: Stage, on_busy: OnBusy, joins: bool) -> None:
+    stage.call(stage.account("holder"))
+    activity.ACTIVE.append(None)  # the holder, in another thread
+    try:
+        other = stage.account("other", rate=7.0, on_busy=on_busy, running_timeout_s=0.5)
+        assert stage.call(other) is joins
+    finally:
+        activity.ACTIVE.pop()
+    assert len(other.skipped) == (0 if joins else 1)
+    assert stage.script.attached == 1
+
+
+def test_waiting_ends_when_the_holder_does(stage: Stage) -> None:
+    stage.call(stage.account("holder"))
+    activity.ACTIVE.append(None)
+
+    class Leaving(ManualClock):
+        def sleep(self, duration_s: float) -> None:
+            super().sleep(duration_s)
+            if len(activity.ACTIVE) > 1:
+                activity.ACTIVE.pop()
+
+    stage.host._clock = Leaving()
+    assert stage.call(stage.account("other", rate=7.0, on_busy="wait"))
+    assert stage.script.attached == 2
+
+
+def test_busy_is_raised_only_where_asked(stage: Stage) -> None:
+    stage.call(stage.account("holder"))
+    activity.ACTIVE.append(None)
+    try:
+        with pytest.raises(ProfilerBusy, match="'other' was not started.*'holder'"):
+            stage.call(stage.account("other", rate=7.0, on_busy="raise", strict=True))
+    finally:
+        activity.ACTIVE.pop()
+
+
+def test_an_idle_session_is_never_busy(stage: Stage) -> None:
+    first, other = stage.account("f"), stage.account("g", rate=7.0, on_busy="skip")
+    stage.call(first)
+    assert stage.call(other)
+    assert stage.script.attached == 2
+    assert not first.live
+
+
+def test_nested_calls_join_whatever_their_options(stage: Stage) -> None:
+    stage.call(stage.account("outer"))
+    inner = stage.account("inner", rate=7.0, on_busy="skip")
+    activity.ACTIVE.append(None)
+    try:
+        assert stage.call(inner, own=2)
+    finally:
+        activity.ACTIVE.pop()
+
+
+def test_the_whole_process_is_shared_with_nobody(stage: Stage) -> None:
+    stage.call(stage.account("holder"))
+    activity.ACTIVE.append(None)
+    try:
+        assert not stage.call(stage.account("whole", scope="process", all_threads=True))
+    finally:
+        activity.ACTIVE.pop()
+
+
+def test_a_failed_start_is_kept_said_and_not_tried_at_every_call(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage.script.fail_start = "no luck"
+    account = stage.account()
+    assert not stage.call(account)
+    stage.script.fail_start = None
+    assert not stage.call(account)
+    assert caplog.text.count("no luck") == 1
+    manifest = read_session(stage.folder).manifest
+    assert manifest.state is SessionState.FAILED
+    assert "no luck" in (manifest.error or "")
+    stage.clock.advance(61)
+    assert stage.call(account)
+
+
+def test_strict_raises_before_the_call(stage: Stage) -> None:
+    stage.script.fail_start = "no luck"
+    account = stage.account(strict=True)
+    for _ in range(2):
+        with pytest.raises(SamplerFailed, match="no luck"):
+            stage.call(account)
+    assert not account.durations
+
+
+def test_a_sampler_that_never_runs_is_killed_at_the_deadline(stage: Stage) -> None:
+    stage.script.never_running = True
+    assert not stage.call(stage.account(running_timeout_s=1.0))
+    assert stage.script.killed == 1
+
+
+def test_a_sampler_that_never_stops_is_killed_and_named(stage: Stage) -> None:
+    account = stage.account()
+    stage.call(account)
+    stage.script.never_done = True
+    stage.host.settle(account)
+    assert stage.script.killed == 1
+    assert "within" in (read_session(stage.folder).manifest.segments[0].error or "")
+
+
+def test_idle_sessions_end(stage: Stage) -> None:
+    account = stage.account()
+    stage.call(account)
+    assert stage.ticker.tick()
+    stage.clock.advance(IDLE_END_S)
+    assert not stage.ticker.tick()
+    assert not account.live
+    assert read_session(stage.folder).manifest.state is SessionState.SUCCESS
+
+
+def test_an_active_region_keeps_its_session(stage: Stage) -> None:
+    stage.call(stage.account())
+    activity.ACTIVE.append(None)
+    try:
+        stage.clock.advance(IDLE_END_S)
+        assert stage.ticker.tick()
+        stage.clock.advance(IDLE_END_S - 1)
+    finally:
+        activity.ACTIVE.pop()
+    assert stage.ticker.tick()
+
+
+@pytest.mark.parametrize("why", ["age", "memory"])
+def test_segments_rotate(stage: Stage, why: str) -> None:
+    stage.call(stage.account())
+    activity.ACTIVE.append(None)
+    try:
+        if why == "age":
+            stage.clock.advance(SEGMENT_S)
+        else:
+            stage.script.resident = SAMPLER_BYTES
+        assert stage.ticker.tick()
+    finally:
+        activity.ACTIVE.pop()
+    assert stage.script.attached == 2
+
+
+def test_the_longest_duration_truncates_but_goes_on_counting(stage: Stage) -> None:
+    account = stage.account()
+    stage.call(account)
+    activity.ACTIVE.append(None)
+    try:
+        stage.clock.advance(600)
+        assert stage.ticker.tick()
+    finally:
+        activity.ACTIVE.pop()
+    stage.call(account)
+    stage.host.settle(account)
+    session = read_session(stage.folder)
+    assert session.manifest.truncated
+    assert session.calls[account.region.id].durations.count == 2
+    assert stage.script.attached == 1
+
+
+def test_a_dead_sampler_fails_the_session(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    account = stage.account()
+    stage.call(account)
+    stage.script.died = True
+    assert not stage.ticker.tick()
+    assert not account.live
+    assert "it died" in caplog.text
+    assert read_session(stage.folder).manifest.state is SessionState.FAILED
+
+
+def test_a_region_of_all_threads_has_segments_of_its_own(stage: Stage) -> None:
+    account = stage.account("all", all_threads=True)
+    stage.call(stage.account("f"))
+    for _ in range(2):
+        assert stage.call(account)
+        stage.host.leave(account)
+    covers = [bool(segment.covers) for segment in read_session(stage.folder).manifest.segments]
+    assert covers == [False, True, False, True, False]
+
+
+def test_a_forked_child_runs_unprofiled(stage: Stage) -> None:
+    account = stage.account()
+    stage.call(account)
+    session = stage.host.session
+    stage.host.become_child()
+    assert not stage.call(account)
+    assert stage.host.session is None
+    assert session is not None
+    session.attachment = None
+
+
+def test_after_the_exit_nothing_starts(stage: Stage) -> None:
+    stage.host.close()
+    assert not stage.call(stage.account())
+
+
+def test_a_caller_inside_the_host_runs_bare(stage: Stage) -> None:
+    with stage.host.lock:
+        assert not stage.call(stage.account())
+
+
+def test_an_interrupt_while_starting_leaves_nothing_behind(stage: Stage) -> None:
+    class Interrupted(ManualClock):
+        def sleep(self, duration_s: float) -> None:
+            raise KeyboardInterrupt
+
+    stage.script.never_running = True
+    stage.host._clock = Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        stage.call(stage.account())
+    assert stage.script.killed == 1
+    assert stage.host.session is None
+
+
+def test_a_second_thread_waits_for_running(stage: Stage) -> None:
+    entered = threading.Event()
+
+    class Slow(ManualClock):
+        def sleep(self, duration_s: float) -> None:
+            entered.set()
+            super().sleep(duration_s)
+
+    stage.host._clock = Slow()
+    accounts = [stage.account("f"), stage.account("g")]
+    threads = [threading.Thread(target=stage.call, args=(account,)) for account in accounts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert stage.script.attached == 1
+    assert all(len(account.durations) == 1 for account in accounts)

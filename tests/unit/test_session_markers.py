@@ -1,0 +1,305 @@
+"""A decorated function is the function: whatever is done to it, step by step, gives the same."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import gc
+import inspect
+import pickle
+import traceback
+import warnings
+from collections.abc import AsyncGenerator, Callable, Generator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from profkit import profile
+from profkit.session import activity
+from profkit.session.regions import kind_of
+
+
+def live(function: Any) -> Any:
+    """A decorated function whose calls are counted, with no sampler behind it."""
+    decorated = profile(function)
+    decorated._self_account.live = True
+    return decorated
+
+
+def echo(count: int) -> Generator[Any, Any, Any]:
+    """Yields what comes in, survives ValueError, ignores one GeneratorExit when told so."""
+    stubborn = False
+    got: Any = None
+    for number in range(count):
+        try:
+            got = yield (number, got)
+            stubborn = got == "stubborn"
+        except ValueError as error:
+            got = repr(error)
+        except GeneratorExit:
+            if stubborn:
+                yield "not yet"
+            return "closed"
+    return got
+
+
+async def async_echo(count: int) -> AsyncGenerator[Any, Any]:
+    stubborn = False
+    got: Any = None
+    for number in range(count):
+        try:
+            await asyncio.sleep(0)
+            got = yield (number, got)
+            stubborn = got == "stubborn"
+        except ValueError as error:
+            got = repr(error)
+        except GeneratorExit:
+            await asyncio.sleep(0)
+            if stubborn:
+                yield "not yet"
+            raise
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays_active() -> Generator[None, None, None]:
+    before = len(activity.ACTIVE)
+    yield
+    gc.collect()
+    assert len(activity.ACTIVE) == before
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.just(("next", None)),
+        st.tuples(st.just("send"), st.sampled_from([1, "stubborn", None])),
+        st.tuples(st.just("throw"), st.sampled_from([ValueError, KeyError, StopIteration, GeneratorExit])),
+        st.just(("close", None)),
+    ),
+    max_size=8,
+)
+
+
+def replay(generator: Generator[Any, Any, Any], steps: list[tuple[str, Any]]) -> list[str]:
+    log = []
+    for name, argument in steps:
+        try:
+            if name == "next":
+                log.append(repr(next(generator)))
+            elif name == "throw":
+                log.append(repr(generator.throw(argument("thrown"))))
+            elif name == "send":
+                log.append(repr(generator.send(argument)))
+            else:
+                log.append(repr(generator.close()))
+        except BaseException as error:
+            log.append(repr(error))
+    generator.close()
+    return log
+
+
+async def replay_async(generator: AsyncGenerator[Any, Any], steps: list[tuple[str, Any]]) -> list[str]:
+    log = []
+    for name, argument in steps:
+        try:
+            if name == "next":
+                log.append(repr(await generator.__anext__()))
+            elif name == "throw":
+                log.append(repr(await generator.athrow(argument("thrown"))))
+            elif name == "send":
+                log.append(repr(await generator.asend(argument)))
+            else:
+                log.append(repr(await generator.aclose()))
+        except BaseException as error:
+            log.append(repr(error))
+    try:
+        await generator.aclose()
+    except RuntimeError as error:
+        log.append(repr(error))
+    return log
+
+
+@given(st.integers(0, 4), STEPS)
+def test_generators_step_alike(count: int, steps: list[tuple[str, Any]]) -> None:
+    plain, decorated = echo(count), live(echo)(count)
+    assert _closing(plain, steps) == _closing(decorated, steps)
+
+
+def _closing(generator: Generator[Any, Any, Any], steps: list[tuple[str, Any]]) -> list[str]:
+    try:
+        return replay(generator, steps)
+    except RuntimeError as error:  # it ignored the last close
+        return [repr(error)]
+
+
+@given(st.integers(0, 4), STEPS)
+def test_async_generators_step_alike(count: int, steps: list[tuple[str, Any]]) -> None:
+    plain = asyncio.run(replay_async(async_echo(count), steps))
+    assert asyncio.run(replay_async(live(async_echo)(count), steps)) == plain
+
+
+def test_coroutines_return_raise_and_are_cancelled_alike() -> None:
+    async def answer(kind: str) -> str:
+        await asyncio.sleep(0)
+        if kind == "raise":
+            raise LookupError(kind)
+        if kind == "wait":
+            await asyncio.sleep(60)
+        return kind
+
+    async def outcomes(function: Callable[[str], Any]) -> list[str]:
+        tasks = [asyncio.create_task(function(kind)) for kind in ("return", "raise", "wait")]
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        tasks[2].cancel("enough")
+        return [repr(result) for result in await asyncio.gather(*tasks, return_exceptions=True)]
+
+    assert asyncio.run(outcomes(live(answer))) == asyncio.run(outcomes(answer))
+
+
+def test_time_awaited_is_told_from_time_at_work() -> None:
+    @live
+    async def nap() -> None:
+        await asyncio.sleep(0.02)
+
+    asyncio.run(nap())
+    account = nap._self_account
+    (wall_ns,), (suspended_ns,) = account.durations, account.suspended
+    assert 0.5 < suspended_ns / wall_ns <= 1
+
+
+def test_an_exception_passes_with_the_wrappers_own_frames_alone() -> None:
+    @live
+    def fail() -> None:
+        raise LookupError
+
+    with pytest.raises(LookupError) as caught:
+        fail()
+    names = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert names[-1] == "fail"
+    assert len(names) == 3  # the test, the marker, the function
+    assert len(fail._self_account.raised) == 1
+
+
+def test_recursion_counts_every_call() -> None:
+    @live
+    def down(depth: int) -> int:
+        return depth if depth == 0 else down(depth - 1)
+
+    assert down(50) == 0
+    assert len(down._self_account.durations) == 51
+
+
+def test_every_third_call() -> None:
+    seen = []
+    third = profile(every=3)(seen.append)
+    third._self_account.live = True
+    for number in range(7):
+        third(number)
+    assert seen == list(range(7))
+    assert (len(third._self_account.durations), len(third._self_account.skipped)) == (3, 4)
+
+
+@profile
+def module_function(first: int, *, second: str = "x") -> str:
+    """Its doc."""
+    return second * first
+
+
+class Owner:
+    def method(self, value: int) -> tuple[object, int]:
+        return self, value
+
+    plain = method
+    method = live(method)
+    on_class = live(classmethod(lambda cls: cls))
+    static = staticmethod(live(lambda: "static"))
+
+    @live
+    async def wait(self) -> int:
+        return 1
+
+    @live
+    def count(self) -> Generator[int, None, None]:
+        yield 1
+
+    @live
+    async def stream(self) -> AsyncGenerator[int, None]:
+        yield 1
+
+
+def test_identity_of_a_function() -> None:
+    assert module_function.__name__ == "module_function"
+    assert module_function.__doc__ == "Its doc."
+    assert str(inspect.signature(module_function)) == "(first: 'int', *, second: 'str' = 'x') -> 'str'"
+    assert inspect.isfunction(module_function)
+    assert pickle.loads(pickle.dumps(module_function)) is module_function
+    assert copy.deepcopy(module_function) is module_function
+
+
+def test_methods_bind_and_pickle_through_their_owner() -> None:
+    owner = Owner()
+    assert owner.method(3) == (owner, 3)
+    assert Owner.method(owner, 4) == (owner, 4)
+    assert Owner.on_class() is Owner
+    assert inspect.ismethod(owner.method)
+    assert pickle.loads(pickle.dumps(Owner.method)) == Owner.method
+    assert type(pickle.loads(pickle.dumps(owner.method))(1)[0]) is Owner
+
+
+def test_inspect_tells_the_kind() -> None:
+    owner = Owner()
+    assert inspect.iscoroutinefunction(owner.wait)
+    assert inspect.isgeneratorfunction(owner.count)
+    assert inspect.isasyncgenfunction(owner.stream)
+    assert kind_of(Owner.wait) is kind_of(Owner.__dict__["wait"].__wrapped__)
+
+
+def test_running_objects_keep_the_users_names() -> None:
+    owner = Owner()
+    coroutine, generator, stream = owner.wait(), owner.count(), owner.stream()
+    for made in (coroutine, generator, stream):
+        assert made.__qualname__ == f"Owner.{made.__name__}"
+    assert inspect.iscoroutine(coroutine)
+    assert inspect.isgenerator(generator)
+    assert inspect.isasyncgen(stream)
+    coroutine.close()
+
+
+def test_wrong_arguments_fail_at_the_call() -> None:
+    with pytest.raises(TypeError, match="positional"):
+        Owner().wait(1, 2)  # type: ignore[call-arg]
+
+
+def test_a_coroutine_that_nobody_awaits_is_warned_about_once() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        Owner().wait()
+        gc.collect()
+    assert [str(warning.message) for warning in caught] == ["coroutine 'Owner.wait' was never awaited"]
+
+
+def test_an_unfinished_async_generator_is_closed_by_the_loop_once() -> None:
+    problems: list[dict[str, Any]] = []
+    closed = []
+
+    @live
+    async def stream() -> AsyncGenerator[int, None]:
+        try:
+            yield 1
+        finally:
+            await asyncio.sleep(0)
+            closed.append(True)
+
+    kept = []
+
+    async def main() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(context))
+        generator = stream()
+        kept.append(generator)
+        await generator.__anext__()
+
+    asyncio.run(main())
+    assert closed == [True]
+    assert problems == []
