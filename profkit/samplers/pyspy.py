@@ -15,8 +15,8 @@ from profkit.model.profile import Profile
 from profkit.model.session import SamplerPlan, Segment
 from profkit.samplers import pyspy_attachment, pyspy_plan
 from profkit.samplers.base import Attachment, LiveStacks, Recording, SamplerOptions
-from profkit.samplers.pyspy_attachment import log_path, output_path
 from profkit.samplers.pyspy_log import log_facts, read_log
+from profkit.samplers.segment_files import log_path, output_path
 from profkit.transforms.trim import keep_threads
 
 TICKER_THREAD = "profkit-ticker"

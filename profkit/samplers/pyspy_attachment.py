@@ -22,21 +22,12 @@ from profkit.process.watch import Watched, watch
 from profkit.process.yama import allow_tracer
 from profkit.samplers import pyspy_log
 from profkit.samplers.polling import backed_off_s
+from profkit.samplers.segment_files import log_path, output_path
 
 _START_TIMEOUT_S = 10.0
 _KILL_TIMEOUT_S = 5.0
 _BACKSTOP_S = 5
 _TAIL = 512
-
-
-def output_path(folder: Path, index: int) -> Path:
-    """Where py-spy writes a segment's samples."""
-    return folder.absolute() / f"segment-{index:03d}.speedscope.json"
-
-
-def log_path(folder: Path, index: int) -> Path:
-    """Where py-spy's own words about a segment go."""
-    return folder.absolute() / f"segment-{index:03d}.log"
 
 
 def command(program: str, pid: int, plan: SamplerPlan, output: Path) -> tuple[str, ...]:

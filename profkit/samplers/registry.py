@@ -7,6 +7,7 @@ import shutil
 from profkit.errors import InvalidOption
 from profkit.samplers.base import Sampler
 from profkit.samplers.pyspy import PySpySampler
+from profkit.samplers.strobeclient import StrobeclientSampler
 
 AUTO = "auto"
 _SAMPLERS: dict[str, Sampler] = {}
@@ -35,3 +36,4 @@ def resolve(name: str) -> Sampler:
 
 
 register(PySpySampler())
+register(StrobeclientSampler())

@@ -1,0 +1,84 @@
+"""End a process and everything that it started."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import psutil
+
+from profkit.clock import SYSTEM_CLOCK, Clock
+
+_PAUSE_S = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class EndedProcess:
+    """A process that was killed."""
+
+    pid: int
+    name: str
+
+
+def end_tree(pid: int, timeout_s: float = 10.0, clock: Clock = SYSTEM_CLOCK) -> tuple[EndedProcess, ...]:
+    """Kill process `pid` with its descendants; of our own process the descendants alone.
+
+    Repeats until no descendant is left, since they may start more meanwhile; the root is stopped
+    first and goes last, as its descendants are found through it. Descendants that are nobody's child any more (daemons) are
+    found only where the root is init or a subreaper (PR_SET_CHILD_SUBREAPER). Our own children are
+    waited for. Returns what was killed, each once; raises TimeoutError where some do not die, and
+    psutil.AccessDenied where some are not ours to kill.
+    """
+    ended: dict[int, EndedProcess] = {}
+    deadline_s = clock.monotonic_s() + timeout_s
+    with contextlib.suppress(psutil.NoSuchProcess):
+        root = psutil.Process(pid)
+        if pid == os.getpid():
+            _end_descendants(root, ended, deadline_s, clock)
+        else:
+            root.suspend()  # a supervisor would start others in their place
+            try:
+                _end_descendants(root, ended, deadline_s, clock)
+            finally:
+                _kill((root,), ended)
+            _reap((root,), deadline_s, clock)
+    return tuple(ended.values())
+
+
+def _end_descendants(
+    root: psutil.Process, ended: dict[int, EndedProcess], deadline_s: float, clock: Clock
+) -> None:
+    while True:
+        living = [process for process in root.children(recursive=True) if _is_living(process)]
+        if not living:
+            return
+        _kill(living, ended)
+        _reap(living, deadline_s, clock)
+
+
+def _kill(processes: Sequence[psutil.Process], ended: dict[int, EndedProcess]) -> None:
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            name = process.name()
+            process.kill()
+            ended.setdefault(process.pid, EndedProcess(process.pid, name))
+
+
+def _reap(processes: Sequence[psutil.Process], deadline_s: float, clock: Clock) -> None:
+    """Wait until none runs any more; a zombie of another parent has ended too."""
+    while any(_is_living(process) for process in processes):
+        if clock.monotonic_s() >= deadline_s:
+            stuck = ", ".join(str(process.pid) for process in processes if _is_living(process))
+            raise TimeoutError(f"processes {stuck} were killed and have not ended")
+        clock.sleep(_PAUSE_S)
+
+
+def _is_living(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        if process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+            return True
+        with contextlib.suppress(psutil.TimeoutExpired):
+            process.wait(0)  # reaps it where it is our own child
+    return False
