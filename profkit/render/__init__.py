@@ -1,1 +1,1 @@
-"""Reports for people and for programs."""
+"""Reports for people and for programs: run → rows → text or JSON."""

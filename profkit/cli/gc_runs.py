@@ -1,0 +1,55 @@
+"""`profkit gc`: remove runs by age and number."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import click
+
+from profkit.cli.kept import open_kept
+from profkit.cli.removed import write_removed
+from profkit.clock import SYSTEM_CLOCK
+from profkit.model.run import RunInfo
+from profkit.units import parse_duration
+
+_OLDER_THAN_S = 30 * 86400.0
+
+
+def _seconds(_context: click.Context, _option: click.Parameter, value: str | None) -> float | None:
+    try:
+        return None if value is None else parse_duration(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+@click.command("gc")
+@click.option("--older-than", callback=_seconds, metavar="AGE", help="Remove runs older than 30d, 12h, ...")
+@click.option("--keep", type=click.IntRange(min=0), metavar="N", help="Keep the newest N runs of each label.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+@click.option("--json", "as_json", is_flag=True, help="Say as JSON what was removed.")
+def gc_command(older_than: float | None, keep: int | None, dry_run: bool, as_json: bool) -> None:
+    """Remove old runs for good, and say which.
+
+    With both options, a run goes if it is older than AGE and not among the newest N of its label. With
+    --keep alone its age does not matter. With neither, runs older than 30 days go.
+    """
+    if older_than is None and keep is None:
+        older_than = _OLDER_THAN_S
+    before_ns = None if older_than is None else SYSTEM_CLOCK.unix_ns() - round(older_than * 1e9)
+    with open_kept() as kept:
+        infos = expired(kept.store.runs(), before_ns, keep or 0)
+        if not dry_run:
+            kept.store.remove(info.id for info in infos)
+        write_removed(infos, as_json=as_json, dry_run=dry_run)
+
+
+def expired(infos: Sequence[RunInfo], before_ns: int | None, keep: int) -> tuple[RunInfo, ...]:
+    """Of runs, newest first, those that started before a moment (None: whenever) and are not to be kept."""
+    newer: Counter[str] = Counter()
+    gone = []
+    for info in infos:
+        newer[info.label] += 1
+        if newer[info.label] > keep and (before_ns is None or info.started_ns < before_ns):
+            gone.append(info)
+    return tuple(gone)

@@ -1,0 +1,66 @@
+"""`profkit`: its commands, and what becomes of their errors.
+
+A new command is one new file and one line in `COMMANDS`. Commands import what they work with when they
+run, so that `profkit --help` needs no database and no tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from profkit.cli.gc_runs import gc_command
+from profkit.cli.list_runs import list_command
+from profkit.cli.output import ReaderGone, tell
+from profkit.cli.report import report_command
+from profkit.cli.rm_runs import rm_command
+from profkit.errors import ProfkitError
+from profkit.version import VERSION
+
+COMMANDS: tuple[click.Command, ...] = (report_command, list_command, rm_command, gc_command)
+
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+"""128 + SIGINT, as shells report it."""
+EXIT_READER_GONE = 141
+"""128 + SIGPIPE: what a program returns that writes to a pipe nobody reads any more."""
+
+
+class _InOrder(click.Group):
+    """Lists its commands as they were added, the most used first."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group(cls=_InOrder, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(VERSION, message="profkit %(version)s")
+def cli() -> None:
+    """Show, list and remove what `@profkit.profile()` recorded.
+
+    Runs are read from where the program left them: the folder .profkit of the current folder, or
+    PROFKIT_SPOOL and PROFKIT_STORE.
+    """
+
+
+for _command in COMMANDS:
+    cli.add_command(_command)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line (`sys.argv` by default) and return its exit code; docs/errors.md lists them."""
+    try:
+        # The status of --help and --version, or what a command returned: None.
+        status: int | None = cli.main(args=arguments, prog_name="profkit", standalone_mode=False)
+    except ProfkitError as error:
+        tell("error", str(error))
+        return error.exit_code
+    except click.ClickException as error:
+        error.show()
+        return EXIT_USAGE
+    except click.Abort:
+        return EXIT_INTERRUPTED
+    except ReaderGone:
+        return EXIT_READER_GONE
+    return status or 0

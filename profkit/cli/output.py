@@ -1,0 +1,64 @@
+"""What commands write: data to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TextIO
+
+from profkit.render.escape import visible
+from profkit.render.page import Page, page_of
+
+# For terminals without Unicode: what reports draw with, in ASCII.
+_PLAIN = str.maketrans(
+    {
+        **dict.fromkeys("▁▂▃▄", "."),
+        **dict.fromkeys("▅▆▇", "|"),
+        **dict.fromkeys("▏▎▍", " "),
+        **dict.fromkeys("█▉▊▋▌", "#"),
+        "│": "|",
+        "├": "|",
+        "└": "`",
+        "─": "-",
+        "⋮": ":",
+        "·": "-",
+        "…": "...",
+        "±": "+-",
+        "µ": "u",
+    }
+)
+
+
+class ReaderGone(Exception):
+    """Nobody reads stdout any more, as after `| head`."""
+
+
+def page() -> Page:
+    """The page that stdout is."""
+    return page_of(sys.stdout, os.environ)
+
+
+def write(text: str) -> None:
+    """Write data and a line break to stdout, in whatever encoding it has; raises ReaderGone."""
+    try:
+        sys.stdout.write(_encodable(text, sys.stdout))
+        sys.stdout.write("\n")
+        sys.stdout.flush()
+    except BrokenPipeError as error:
+        # What is still in the buffer must go somewhere when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise ReaderGone from error
+
+
+def tell(kind: str, message: str) -> None:
+    """Say something that is no data, on stderr: one line, with control characters escaped."""
+    sys.stderr.write(_encodable(f"profkit: {kind}: {visible(message)}\n", sys.stderr))
+
+
+def _encodable(text: str, stream: TextIO) -> str:
+    encoding = stream.encoding or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.translate(_PLAIN).encode(encoding, "backslashreplace").decode(encoding)
+    return text

@@ -1,0 +1,84 @@
+"""The report for programs: one JSON object whose `schema` names its form; docs/cli.md describes it.
+
+Everything but ASCII is written as an escape, so the text is safe to print wherever names come from.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping
+from itertools import repeat
+
+from profkit.model.calltree import Node
+from profkit.model.run import Run, RunInfo
+from profkit.render.options import ReportOptions
+from profkit.render.report import Report, build_report
+from profkit.render.rows import CostRow
+from profkit.render.run_json import run_object
+from profkit.render.usage import usage
+
+REPORT_SCHEMA = "profkit.report/1"
+RUNS_SCHEMA = "profkit.runs/1"
+REMOVED_SCHEMA = "profkit.removed/1"
+DEEPEST = 200
+"""Levels of the tree that are written: readers of JSON recurse, and give up at some depth."""
+
+
+def report_json(run: Run, *, options: ReportOptions | None = None) -> str:
+    """A run's report; raises `UsageError` for a thread that the run does not have."""
+    report = build_report(run, options or ReportOptions())
+    used = usage(run.resources)
+    return _dumps(
+        REPORT_SCHEMA,
+        {
+            "run": run_object(run.info),
+            "resources": None if used is None else dataclasses.asdict(used),
+            "unit": report.scale.unit.value,
+            "functions": [dataclasses.asdict(row) for row in report.functions],
+            "lines": [dataclasses.asdict(row) for row in report.lines],
+            "threads": [dataclasses.asdict(row) for row in report.threads],
+            "tree": tree_object(report),
+        },
+    )
+
+
+def runs_json(infos: Iterable[RunInfo]) -> str:
+    """A list of runs, without their samples."""
+    return _dumps(RUNS_SCHEMA, {"runs": [run_object(info) for info in infos]})
+
+
+def removed_json(infos: Iterable[RunInfo], *, dry_run: bool) -> str:
+    """Runs that were removed, or would be."""
+    return _dumps(REMOVED_SCHEMA, {"dry_run": dry_run, "removed": [run_object(info) for info in infos]})
+
+
+def tree_object(report: Report) -> dict[str, object]:
+    """The call tree, root first: nodes with `children`; `cut` counts the calls below the deepest level."""
+    least = (report.options.min_share or 0.0) * report.scale.total
+    root = _node_object(report.tree, report)
+    pending = [(report.tree, root, 1)]
+    while pending:
+        node, made, depth = pending.pop()
+        if depth > DEEPEST:
+            made["cut"] = sum(1 for _ in node.walk()) - 1
+            continue
+        kept = [child for child in node.children if child.total_weight >= least]
+        objects = [_node_object(child, report) for child in kept]
+        made["children"] = objects
+        pending += zip(kept, objects, repeat(depth + 1))
+    return root
+
+
+def _node_object(node: Node, report: Report) -> dict[str, object]:
+    frame = node.frame
+    costs = report.scale.costs(node.self_weight, node.total_weight)
+    row = CostRow(frame.name, frame.file, frame.line, *costs)
+    library = bool(frame.name) and report.is_library(frame.file)
+    return {**dataclasses.asdict(row), "library": library, "cut": 0, "children": []}
+
+
+def _dumps(schema: str, parts: Mapping[str, object]) -> str:
+    # A line for each part keeps it readable; the parts themselves can be large.
+    lines = [f"{json.dumps(name)}: {json.dumps(value, allow_nan=False)}" for name, value in parts.items()]
+    return "{" + ",\n ".join([f'"schema": {json.dumps(schema)}', *lines]) + "}"

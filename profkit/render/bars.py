@@ -1,0 +1,32 @@
+"""Bars and tiny histograms out of block characters."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from profkit.model.histogram import Histogram
+
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_LEVELS = " ▁▂▃▄▅▆▇█"
+
+
+def bar(part: float, cells: int) -> str:
+    """A horizontal bar for a part of 1, exact to an eighth of a cell; anything above 0 shows."""
+    eighths = min(cells * 8, max(round(part * cells * 8), 1 if part > 0 else 0))
+    return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).rstrip()
+
+
+def columns(histogram: Histogram, cells: int) -> str:
+    """The distribution of durations in at most `cells` columns, from the shortest to the longest.
+
+    The scale of durations is logarithmic, that of the columns' heights linear; anything above 0 shows.
+    """
+    if not histogram.buckets:
+        return ""
+    first, last = histogram.buckets[0][0], histogram.buckets[-1][0]
+    cells = min(cells, last - first + 1)
+    heights: Counter[int] = Counter()
+    for bucket, count in histogram.buckets:
+        heights[(bucket - first) * cells // (last - first + 1)] += count
+    most = max(heights.values())
+    return "".join(_LEVELS[-(-heights[cell] * 8 // most)] for cell in range(cells))

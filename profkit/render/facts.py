@@ -1,0 +1,182 @@
+"""What a report's header says: each fact about a run as a name and a few parts, ready to lay out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from profkit.model.region import RegionKind
+from profkit.model.run import Run, RunInfo
+from profkit.model.session import ResourcePoint, SessionState
+from profkit.render.bars import columns
+from profkit.render.escape import visible
+from profkit.render.places import place
+from profkit.render.usage import usage
+from profkit.render.words import Part, Tone, count, moment, percent, rate
+from profkit.stats import quantile_ns
+from profkit.units import format_bytes, format_duration
+
+MUCH_TORN = 0.02
+"""Share of torn stacks above which callers cannot be trusted."""
+_SLOW = 0.8  # Of the asked rate: below it the sampler did not keep up.
+_COLUMNS = 16
+_SUSPENDING = (RegionKind.COROUTINE, RegionKind.GENERATOR, RegionKind.ASYNC_GENERATOR)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line of the header; names repeat where there are several notes or links."""
+
+    name: str
+    parts: tuple[Part, ...]
+
+    @property
+    def text(self) -> str:
+        """The parts in one string."""
+        return " · ".join(part.text for part in self.parts)
+
+
+def facts(run: Run) -> tuple[Fact, ...]:
+    """All that the header says about a run, in the order in which people want it; hostile text is escaped."""
+    return tuple(Fact(name, tuple(parts)) for name, parts in _all(run) if parts)
+
+
+def _all(run: Run) -> Iterator[tuple[str, list[Part]]]:
+    info = run.info
+    yield info.region.kind.value, _where(info)
+    yield "started", _started(info)
+    yield "calls", _calls(info)
+    yield "one call", _durations(info)
+    yield "active", _active(info)
+    yield "samples", _samples(run)
+    yield "sampler", _sampler(info)
+    yield "session", _session(info)
+    yield "resources", _resources(run.resources)
+    yield "process", _process(info)
+    yield "command", [Part(visible(" ".join(info.process.argv)))] if info.process.argv else []
+    yield "tags", [Part(visible(tag)) for tag in info.region.tags]
+    yield "user", [Part(visible(info.region.user))] if info.region.user else []
+    yield "env", [Part(visible(f"{name}={value}")) for name, value in info.region.env]
+    for what, url in info.links:
+        yield "link", [Part(visible(what)), Part(visible(url), Tone.STRONG)]
+    # What the plan has to say is among a run's notes, unless the run was made without its session's.
+    for note in dict.fromkeys((*info.notes, *info.plan.notes)):
+        yield "note", [Part(visible(note), Tone.WARN)]
+    if info.error is not None:
+        yield "error", [Part(visible(info.error), Tone.BAD)]
+
+
+def _where(info: RunInfo) -> list[Part]:
+    region, key = info.region, info.region.key
+    at = place(region.file, key.line, info.process.cwd)
+    return [Part(visible(at), Tone.STRONG), Part(visible(f"{key.module}.{key.qualname}"))]
+
+
+def _started(info: RunInfo) -> list[Part]:
+    state = {
+        SessionState.SUCCESS: [],
+        SessionState.FAILED: [Part("FAILED", Tone.BAD)],
+    }.get(info.state, [Part("still recording", Tone.WARN)])
+    return [Part(moment(info.started_ns)), *state]
+
+
+def _calls(info: RunInfo) -> list[Part]:
+    parts = [Part(count(info.calls), Tone.STRONG), Part(f"{format_duration(info.wall_s)} wall time")]
+    if info.raised:
+        parts.append(Part(f"{count(info.raised)} raised", Tone.WARN))
+    if info.skipped:
+        parts.append(Part(f"{count(info.skipped)} more not profiled"))
+    if info.traced_away:
+        parts.append(Part(f"compiled away {count(info.traced_away, 'time')}", Tone.WARN))
+    return parts
+
+
+def _durations(info: RunInfo) -> list[Part]:
+    durations = info.durations
+    if durations.count < 2:
+        return []
+    shortest, longest = (format_duration(ns / 1e9) for ns in (durations.min_ns, durations.max_ns))
+    quantiles = {f"p{q * 100:.0f}": quantile_ns(durations, q) / 1e9 for q in (0.5, 0.9, 0.99)}
+    return [
+        Part(f"min {shortest} {columns(durations, _COLUMNS)} max {longest}"),
+        *(Part(f"{name} {format_duration(duration_s)}") for name, duration_s in quantiles.items()),
+    ]
+
+
+def _active(info: RunInfo) -> list[Part]:
+    if info.region.kind not in _SUSPENDING:
+        return []
+    share = f" ({info.suspended_s / info.wall_s:.0%})" if info.wall_s else ""
+    return [
+        Part(format_duration(info.active_s)),
+        Part(f"suspended {format_duration(info.suspended_s)}{share.replace('%', ' %')}"),
+    ]
+
+
+def _samples(run: Run) -> list[Part]:
+    info = run.info
+    parts = [Part(count(info.samples), Tone.STRONG if info.samples else Tone.WARN)]
+    if run.profile is not None and run.profile.period_ns and info.samples:
+        parts.append(Part(f"{format_duration(info.samples * run.profile.period_ns / 1e9)} seen"))
+    if run.profile is not None and len(run.profile.threads) > 1:
+        parts.append(Part(count(len(run.profile.threads), "thread")))
+    torn = info.torn / max(1, info.samples + info.torn)
+    share = f" ({percent(torn, 1000)})" if info.torn else ""
+    parts.append(Part(f"{count(info.torn)} torn{share}", Tone.WARN if torn > MUCH_TORN else Tone.PLAIN))
+    parts.append(Part(count(info.errors, "error"), Tone.WARN if info.errors else Tone.PLAIN))
+    return parts
+
+
+def _sampler(info: RunInfo) -> list[Part]:
+    plan = info.plan
+    asked = rate(plan.rate_hz)
+    if plan.sample_each is not None:
+        asked = f"{asked} (every {plan.sample_each:,.0f} cycles)"
+    parts = [
+        Part(visible(f"{plan.sampler} {info.sampler_version or ''}".strip()), Tone.STRONG),
+        Part(f"{asked} asked"),
+        _achieved(info),
+        Part("blocking" if plan.blocking else "nonblocking"),
+        Part("wall clock" if plan.idle else "time on the CPU only"),
+    ]
+    extras = {
+        "native frames": plan.native,
+        "with subprocesses": plan.subprocesses,
+        "every thread": plan.scope == "process" or info.region.all_threads,
+    }
+    return [*parts, *(Part(words) for words, holds in extras.items() if holds)]
+
+
+def _achieved(info: RunInfo) -> Part:
+    if info.achieved_hz is None:
+        return Part("achieved rate unknown")
+    slow = info.achieved_hz < _SLOW * info.plan.rate_hz
+    return Part(f"{rate(info.achieved_hz)} achieved", Tone.WARN if slow else Tone.PLAIN)
+
+
+def _session(info: RunInfo) -> list[Part]:
+    parts = [Part(visible(info.session)), Part(f"{format_duration(info.session_s)} recorded")]
+    if info.gap_s:
+        parts.append(Part(f"{format_duration(info.gap_s)} in gaps between segments", Tone.WARN))
+    return parts
+
+
+def _resources(points: tuple[ResourcePoint, ...]) -> list[Part]:
+    used = usage(points)
+    if used is None:
+        return []
+    cpu = [] if used.cpu_share is None else [Part(f"CPU {used.cpu_share * 100:.0f} %")]
+    return [
+        *cpu,
+        Part(f"peak RSS {format_bytes(used.peak_rss_bytes)}"),
+        Part(count(used.peak_threads, "thread")),
+    ]
+
+
+def _process(info: RunInfo) -> list[Part]:
+    process = info.process
+    versions = (("Python", process.python), ("torch", process.torch), ("profkit", process.profkit))
+    parts = [f"pid {process.pid} on {process.host}"]
+    parts += [f"{name} {version}" for name, version in versions if version is not None]
+    parts += [f"git {process.git_commit[:10]}"] if process.git_commit is not None else []
+    return [Part(visible(part)) for part in parts]

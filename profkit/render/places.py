@@ -1,0 +1,34 @@
+"""Where code lives, as people say it: short paths, and the package that a library's frame belongs to."""
+
+from __future__ import annotations
+
+import re
+
+# Everything up to the folder that imports start from: installed packages, the standard library.
+_IMPORT_ROOT = re.compile(
+    r".*/(?:(?:site|dist)-packages|lib(?:64)?/python[\d.]+t?(?:/lib-dynload)?|python\d+\.zip)/"
+)
+
+
+def short_path(file: str, cwd: str) -> str:
+    """`file` from where imports start, else relative to the program's folder, else whole."""
+    from_root = _IMPORT_ROOT.sub("", file)
+    if from_root != file:
+        return from_root
+    inside = f"{cwd.rstrip('/')}/"
+    return file[len(inside) :] if cwd and file.startswith(inside) else file
+
+
+def place(file: str, line: int, cwd: str) -> str:
+    """`short_path` with the line, where it is known."""
+    path = short_path(file, cwd)
+    return f"{path}:{line}" if line and path else path
+
+
+def package_of(file: str) -> str:
+    """`torch`, `threading`, `libc.so.6`, `importlib._bootstrap`, `<string>`; `?` without a file."""
+    if file.startswith("<frozen "):
+        return file[len("<frozen ") : -1]
+    path = short_path(file, "")
+    part = path.rsplit("/", 1)[-1] if path.startswith("/") else path.split("/", 1)[0]
+    return part.removesuffix(".py") or "?"

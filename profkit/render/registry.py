@@ -1,0 +1,30 @@
+"""The renderers by name; the command line's choices derive from here.
+
+A new renderer is one module and one line in `RENDERERS`. Its function imports the module when called,
+so that asking for help costs none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from profkit.model.run import Run
+from profkit.render.options import ReportOptions
+from profkit.render.page import Page
+
+Renderer = Callable[[Run, ReportOptions, Page], str]
+
+
+def _text(run: Run, options: ReportOptions, page: Page) -> str:
+    from profkit.render.text import report_text
+
+    return report_text(run, width=page.width, color=page.color, options=options)
+
+
+def _json(run: Run, options: ReportOptions, page: Page) -> str:
+    from profkit.render.as_json import report_json
+
+    return report_json(run, options=options)
+
+
+RENDERERS: Mapping[str, Renderer] = {"text": _text, "json": _json}

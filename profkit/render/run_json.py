@@ -1,0 +1,91 @@
+"""Everything about a run but its samples, as a JSON object."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from profkit.model.histogram import Histogram, bucket_bounds_ns
+from profkit.model.run import RunInfo
+from profkit.render.words import iso_moment
+from profkit.stats import quantile_ns
+
+
+def run_object(info: RunInfo) -> dict[str, object]:
+    """The run: what was profiled, its calls, its sampling, its process; durations in seconds."""
+    return {
+        "id": info.id,
+        "label": info.label,
+        "state": info.state.value,
+        "started": iso_moment(info.started_ns),
+        **_region(info),
+        **_calls(info),
+        "sampler": _sampler(info),
+        "samples": info.samples,
+        "torn": info.torn,
+        "errors": info.errors,
+        "session": {"id": info.session, "recorded_s": info.session_s, "gap_s": info.gap_s},
+        "truncated": info.truncated,
+        "process": dataclasses.asdict(info.process),
+        "tags": list(info.region.tags),
+        "user": info.region.user,
+        "env": dict(info.region.env),
+        "links": [{"what": what, "url": url} for what, url in info.links],
+        "notes": list(info.notes),
+        "error": info.error,
+    }
+
+
+def _region(info: RunInfo) -> dict[str, object]:
+    region, key = info.region, info.region.key
+    return {
+        "kind": region.kind.value,
+        "module": key.module,
+        "function": key.qualname,
+        "file": region.file,
+        "line": key.line,
+    }
+
+
+def _calls(info: RunInfo) -> dict[str, object]:
+    return {
+        "calls": info.calls,
+        "skipped": info.skipped,
+        "raised": info.raised,
+        "traced_away": info.traced_away,
+        "wall_s": info.wall_s,
+        "active_s": info.active_s,
+        "suspended_s": info.suspended_s,
+        "durations": _durations(info.durations),
+    }
+
+
+def _durations(histogram: Histogram) -> dict[str, object] | None:
+    """Quantiles are known to within a bucket; `buckets` are (shortest, below, count)."""
+    if not histogram.count:
+        return None
+    bounds = [(*bucket_bounds_ns(bucket), count) for bucket, count in histogram.buckets]
+    return {
+        "min_s": histogram.min_ns / 1e9,
+        "p50_s": quantile_ns(histogram, 0.5) / 1e9,
+        "p90_s": quantile_ns(histogram, 0.9) / 1e9,
+        "p99_s": quantile_ns(histogram, 0.99) / 1e9,
+        "max_s": histogram.max_ns / 1e9,
+        "buckets": [(lower_ns / 1e9, upper_ns / 1e9, count) for lower_ns, upper_ns, count in bounds],
+    }
+
+
+def _sampler(info: RunInfo) -> dict[str, object]:
+    plan = info.plan
+    return {
+        "name": plan.sampler,
+        "version": info.sampler_version,
+        "rate_asked_hz": plan.rate_hz,
+        "rate_achieved_hz": info.achieved_hz,
+        "sample_each": plan.sample_each,
+        "blocking": plan.blocking,
+        "idle": plan.idle,
+        "native": plan.native,
+        "subprocesses": plan.subprocesses,
+        "scope": plan.scope,
+        "max_duration_s": plan.max_duration_s,
+    }

@@ -1,0 +1,63 @@
+"""The columns of figures that every table of a text report begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from profkit.render.bars import bar
+from profkit.render.layout import Column
+from profkit.render.page import Page
+from profkit.render.palette import FAINT, heat
+from profkit.render.rows import CostRow, Scale
+from profkit.render.words import alike, count, percent
+from profkit.stats import share_interval
+from profkit.units import Unit
+
+_BAR = 6
+_WIDE = 110
+_ROOM = {"time": 60, "bar": 76, "total time": 96, "samples": _WIDE}
+"""The narrowest pages that have these columns."""
+_LEAST_SURE = 0.01
+"""Below this share the uncertainty is not worth the ink."""
+
+
+def cost_columns(rows: Sequence[CostRow], scale: Scale, page: Page, spare: int = 0) -> list[Column]:
+    """Own and total cost, as many columns as fit where the table's other columns need `spare` cells more."""
+    selves = [row.self_share for row in rows]
+    most = max(selves, default=0.0) or 1.0
+    # One unit for both columns of times, so that all their figures compare.
+    times = alike([*(row.self_s for row in rows), *(row.total_s for row in rows)])
+    pairs = zip(rows, times, strict=False)
+    columns = {
+        "self": Column("self     ", [own_share(row, scale) for row in rows]),
+        "bar": Column("", [Text(bar(share / most, _BAR), style=heat(share)) for share in selves], "left"),
+        "time": Column("time", [Text(time if row.self_samples else "") for row, time in pairs]),
+        "samples": Column(scale.unit.value, [_samples(row.self_samples) for row in rows]),
+        "total": Column("total", [share_text(row.total_share, scale) for row in rows]),
+        "total time": Column("time", [Text(time) for time in times[len(rows) :]]),
+    }
+    width = _WIDE if page.width is None else page.width - spare
+    return [column for name, column in columns.items() if width >= _ROOM.get(name, 0)]
+
+
+def share_text(share: float, scale: Scale) -> Text:
+    """A share in the colour of its heat."""
+    return Text(percent(share, scale.total), style=heat(share))
+
+
+def own_share(row: CostRow, scale: Scale) -> Text:
+    """The share of the row itself with its uncertainty in points, where it was sampled: `43 % ±6`."""
+    if not row.self_samples:
+        return Text()
+    text = share_text(row.self_share, scale)
+    sure = ""
+    if scale.unit is Unit.SAMPLES and row.self_share >= _LEAST_SURE:
+        low, high = share_interval(row.self_samples, scale.total)
+        sure = f"±{percent((high - low) / 2, scale.total).removesuffix(' %')}"
+    return text.append(f" {sure:<4}", style=FAINT)
+
+
+def _samples(weight: int) -> Text:
+    return Text(count(weight) if weight else "")

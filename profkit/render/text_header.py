@@ -1,0 +1,51 @@
+"""The head of a text report: the run's label and id, then its facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from profkit.model.run import Run
+from profkit.render.escape import short
+from profkit.render.facts import Fact, facts
+from profkit.render.layout import GLUE
+from profkit.render.page import Page
+from profkit.render.palette import FAINT, TITLE, TONES
+
+_WIDEST = 100
+_GLUED = 40  # Longer parts may break at their spaces.
+
+
+def header(run: Run, page: Page) -> Iterator[RenderableType]:
+    """The title, a rule and the facts of a run."""
+    width = min(page.width or _WIDEST, _WIDEST)
+    identity = f"run {run.info.id}"
+    title = Text(short(run.info.label, max(20, width - len(identity) - 2)), style=TITLE)
+    title.append(" " * max(2, width - title.cell_len - len(identity)))
+    title.append(identity, style=FAINT)
+    yield title
+    yield Text("─" * width, style=FAINT)
+    yield _grid(facts(run))
+
+
+def _grid(rows: tuple[Fact, ...]) -> Table:
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(justify="right", style=FAINT, no_wrap=True)
+    grid.add_column(overflow="fold")
+    previous = ""
+    for fact in rows:
+        grid.add_row("" if fact.name == previous else fact.name, _line(fact))
+        previous = fact.name
+    return grid
+
+
+def _line(fact: Fact) -> Text:
+    line = Text()
+    for number, part in enumerate(fact.parts):
+        line.append(f"{GLUE}· " if number else "", style=FAINT)
+        text = part.text if len(part.text) > _GLUED else part.text.replace(" ", GLUE)
+        line.append(text, style=TONES[part.tone])
+    return line

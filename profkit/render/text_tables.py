@@ -1,0 +1,106 @@
+"""The tables of a text report: hottest functions, hottest lines, threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from profkit.render.escape import short
+from profkit.render.layout import GAP, Column, left_cut, remark, room_left, section, table
+from profkit.render.options import Sort
+from profkit.render.page import Page
+from profkit.render.palette import FAINT, heat
+from profkit.render.places import place
+from profkit.render.report import Report
+from profkit.render.rows import CostRow
+from profkit.render.text_costs import cost_columns
+from profkit.render.words import alike, count, percent
+
+_LEAST_PLACE = 12
+_SOURCE = 20
+_WIDEST_SOURCE = 120
+"""Characters of a source line where the page sets no limit."""
+
+
+def function_table(report: Report, page: Page) -> Iterator[RenderableType]:
+    """The hottest functions: their own cost, what they cost with their callees, where they are."""
+    rows = report.functions
+    columns = cost_columns(rows, report.scale, page)
+    columns += _names_and_places(rows, report, room_left(columns, page))
+    yield section("Hottest functions", _order_remark(report.options.sort))
+    yield table(columns)
+    yield from _rest(report.functions_found - len(rows), "function")
+
+
+def line_table(report: Report, page: Page) -> Iterator[RenderableType]:
+    """The hottest lines with their source."""
+    rows = report.lines
+    if not rows:
+        return
+    columns = cost_columns(rows, report.scale, page, spare=_SOURCE)
+    places = _places(rows, report)
+    room = room_left(columns, page)
+    width = None if room is None else min(max(map(len, places)), max(24, room * 2 // 5))
+    columns.append(Column("line", [Text(left_cut(at, width), style=FAINT) for at in places], "left"))
+    sources = [Text(short(row.source or "", _WIDEST_SOURCE)) for row in rows]
+    charged = "" if report.options.show_all else "; library calls count for the line that makes them"
+    yield section("Hottest lines", _order_remark(report.options.sort) + charged)
+    yield table([*columns, Column("source", sources, "left")] if any(sources) else columns)
+    yield from _rest(report.lines_found - len(rows), "line")
+    if report.changed_files:
+        files = count(len(report.changed_files), "file")
+        yield remark(f"{files} changed after the run began: no source from there")
+
+
+def thread_table(report: Report) -> Iterator[RenderableType]:
+    """The threads of the run, where there are several."""
+    rows = report.threads
+    if len(rows) < 2:
+        return
+    samples = sum(row.samples for row in rows)
+    columns = [
+        Column("share", [Text(percent(row.share, samples), style=heat(row.share)) for row in rows]),
+        Column("time", [Text(time) for time in alike([row.seconds for row in rows])]),
+        Column(report.scale.unit.value, [Text(count(row.samples)) for row in rows]),
+        Column("tid", [Text(str(row.tid), style=FAINT) for row in rows]),
+        Column("thread", [Text(short(row.name)) for row in rows], "left"),
+    ]
+    if len({row.pid for row in rows}) > 1:
+        columns.insert(3, Column("pid", [Text(str(row.pid), style=FAINT) for row in rows]))
+    yield section("Threads")
+    yield table(columns)
+
+
+def _places(rows: Sequence[CostRow], report: Report) -> list[str]:
+    cwd = report.run.info.process.cwd
+    return [short(place(row.file, row.line, cwd)) for row in rows]
+
+
+def _names_and_places(rows: Sequence[CostRow], report: Report, room: int | None) -> list[Column]:
+    """Function and place share what room there is; a page that is too narrow for both has names alone."""
+    names, places = [short(row.name) for row in rows], _places(rows, report)
+    name_width = longest = max(map(len, names), default=0)
+    if room is not None:
+        name_width = min(longest, max(room * 11 // 20, room - GAP - max(map(len, places), default=0)))
+    styles = [FAINT if report.is_library(row.file) else heat(row.self_share, "") for row in rows]
+    shown = [Text(short(name, name_width), style=style) for name, style in zip(names, styles, strict=True)]
+    place_width = None if room is None else room - name_width - GAP
+    if place_width is not None and place_width < _LEAST_PLACE:
+        return [Column("function", shown, "left")]
+    where = [Text(left_cut(at, place_width), style=FAINT) for at in places]
+    return [Column("function", shown, "left"), Column("where", where, "left")]
+
+
+def _order_remark(sort: Sort) -> str:
+    return {
+        Sort.SELF: "by own time",
+        Sort.TOTAL: "by time with all that they call",
+        Sort.NAME: "by name",
+    }[sort]
+
+
+def _rest(hidden: int, noun: str) -> Iterator[Text]:
+    if hidden > 0:
+        yield remark(f"… and {count(hidden, f'more {noun}')}")
