@@ -61,3 +61,9 @@ def live_stacks() -> tuple[int, int]:
             depth += 1
             walker = walker.f_back
     return len(frames), depth
+
+
+def is_spawned() -> bool:
+    """Whether multiprocessing spawned this process (a fork tells us by itself)."""
+    process = sys.modules.get("multiprocessing.process")
+    return process is not None and getattr(process, "_parent_process", None) is not None

@@ -16,10 +16,11 @@ from profkit.config import CONFIG, Config
 from profkit.errors import ProfilerBusy, ProfkitError
 from profkit.model.session import Cover
 from profkit.samplers.base import LiveStacks, Sampler
+from profkit.samplers.registry import resolve
 from profkit.session import activity
 from profkit.session.account import Account, Policy
 from profkit.session.failures import Failures
-from profkit.session.joining import Decision, decide
+from profkit.session.joining import Decision, decide, sharing_messages
 from profkit.session.session import Session
 
 _POLL_S = 0.001
@@ -30,7 +31,7 @@ class SessionHost:
 
     def __init__(
         self, config: Config = CONFIG, clock: Clock = SYSTEM_CLOCK,
-        resolve: Callable[[str], Sampler] | None = None,
+        resolve: Callable[[str], Sampler] = resolve,
     ) -> None:  # fmt: skip
         self._config, self._clock, self._resolve = config, clock, resolve
         self.lock = threading.RLock()
@@ -42,6 +43,8 @@ class SessionHost:
         self._busy_starting = False
         self._child = self._closed = False
         self._failures = Failures(clock)
+        self._ended: Session | None = None
+        """The last session: calls that outlive it are still counted there."""
         self._covering: list[Cover] = []
         """What is active of the regions to which whole segments belong."""
 
@@ -96,9 +99,7 @@ class SessionHost:
         if self.lock_is_mine():
             return self._folders(account)
         with self.lock:
-            session = self.session
-            if session is not None and session.id in account.sessions:
-                self._guarded(account, lambda: self._settle(session, account.policy))
+            self._guarded(account, lambda: self._settle(account))
         return self._folders(account)
 
     def rotate(self) -> None:
@@ -117,12 +118,13 @@ class SessionHost:
         self._closed = True
         with self.lock:
             self._guarded(None, self._end_session)
+            self._guarded(None, self._count_late_calls)
 
     def become_child(self) -> None:
         """After a fork: the session is the parent's, and so is whoever held the lock."""
         self.lock = threading.RLock()
         session, self.session = self.session, None
-        self._child, self._busy_starting = True, False
+        self._child, self._busy_starting, self._ended = True, False, None
         self._covering.clear()
         self._failures.forget()
         if session is not None:
@@ -132,7 +134,7 @@ class SessionHost:
     def _off(self) -> bool:
         if self._closed:
             return True
-        return not self._config.children and (self._child or _is_spawned())
+        return not self._config.children and (self._child or activity.is_spawned())
 
     def _enter(self, account: Account, own: int, tid: int | None) -> bool:
         deadline_s = self._clock.monotonic_s() + account.policy.running_timeout_s
@@ -173,15 +175,10 @@ class SessionHost:
         if decision is Decision.RAISE:
             raise ProfilerBusy(account.region.key.label, _holder(session))
         if decision is Decision.SHARE:
-            self._note_sharing(session, account.region.key.label)
+            said, kept = sharing_messages(account.region.key.label, _holder(session))
+            self._failures.say_once(said)
+            session.add_note(kept)
         return self._join(session, account)
-
-    def _note_sharing(self, session: Session, label: str) -> None:
-        self._failures.say_once(
-            f"{label!r} shares the session that {_holder(session)!r} started under other sampler options; "
-            "its run records the options that held"
-        )
-        session.add_note(f"{label!r} asked for other sampler options than this session's.")
 
     def _join(self, session: Session, account: Account) -> bool:
         if session.attachment is None and not session.truncated:
@@ -198,7 +195,8 @@ class SessionHost:
             return False
         from profkit.session.surroundings import process_info
 
-        sampler = (self._resolve or _registry_resolve)(options.sampler)
+        self._count_late_calls()
+        sampler = self._resolve(options.sampler)
         sampler.check(options)
         sampler.find()
         live = LiveStacks(*activity.live_stacks())
@@ -208,7 +206,7 @@ class SessionHost:
         try:
             self._begin_segment(session, account.policy)
         except BaseException as error:
-            self.session = None
+            self.session, self._ended = None, session
             session.end(account.policy, error=str(error) or type(error).__name__)
             raise
         self.on_start()
@@ -237,19 +235,28 @@ class SessionHost:
         session.end_segment(policy)
         self._begin_segment(session, policy)
 
-    def _settle(self, session: Session, policy: Policy) -> None:
+    def _settle(self, account: Account) -> None:
+        self._count_late_calls()
+        session = self.session
+        if session is None or session.id not in account.sessions:
+            return
         session.drain()
         if session.attachment is None or (not session.calls_in_segment and not activity.ACTIVE):
             return
         if activity.ACTIVE or self._covering:
-            self._rotate(session, policy)
+            self._rotate(session, account.policy)
         else:
-            session.sleep(policy)
+            session.sleep(account.policy)
 
     def _end_session(self, error: str | None = None) -> None:
         session, self.session = self.session, None
         if session is not None:
+            self._ended = session
             session.end(self.policy, error)
+
+    def _count_late_calls(self) -> None:
+        if self._ended is not None:
+            self._ended.drain()
 
     def _folders(self, account: Account) -> tuple[Path, ...]:
         return tuple(self.spool / session for session in account.sessions)
@@ -286,15 +293,3 @@ class SessionHost:
 
 def _holder(session: Session) -> str:
     return session.accounts[0].region.key.label
-
-
-def _registry_resolve(name: str) -> Sampler:
-    from profkit.samplers.registry import resolve
-
-    return resolve(name)
-
-
-def _is_spawned() -> bool:
-    """Whether multiprocessing spawned this process (fork tells us by itself)."""
-    process = sys.modules.get("multiprocessing.process")
-    return process is not None and getattr(process, "_parent_process", None) is not None

@@ -40,3 +40,12 @@ def decide(
     if policy.on_busy == "raise" and policy.strict:
         return Decision.RAISE
     return Decision.SHARE if policy.on_busy == "share" and not exclusive else Decision.SKIP
+
+
+def sharing_messages(label: str, holder: str) -> tuple[str, str]:
+    """What to log, and what to keep with the session, when a call shares one under other options."""
+    return (
+        f"{label!r} shares the session that {holder!r} started under other sampler options; its run "
+        "records the options that held",
+        f"{label!r} asked for other sampler options than this session's.",
+    )

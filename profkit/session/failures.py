@@ -1,0 +1,42 @@
+"""What went wrong with sessions: said once, and not tried again at every call."""
+
+from __future__ import annotations
+
+import logging
+
+from profkit.clock import Clock
+from profkit.samplers.base import SamplerOptions
+
+LOG = logging.getLogger("profkit")
+
+RETRY_AFTER_S = 60.0
+"""After a failed start, calls with the same options run unprofiled for this long."""
+
+
+class Failures:
+    """The failures of this process, by the options that they came with."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._seen: dict[SamplerOptions, tuple[float, Exception]] = {}
+        self._said: set[str] = set()
+
+    def note(self, options: SamplerOptions, error: Exception) -> None:
+        """Remember a failure; a start that is refused because of it does not renew it."""
+        if self.recent(options) is None:
+            self._seen[options] = self._clock.monotonic_s(), error
+
+    def recent(self, options: SamplerOptions) -> Exception | None:
+        """The failure because of which these options are not worth a try now."""
+        at_s, error = self._seen.get(options, (0.0, None))
+        return error if error is not None and self._clock.monotonic_s() - at_s < RETRY_AFTER_S else None
+
+    def forget(self) -> None:
+        """Try everything again."""
+        self._seen.clear()
+
+    def say_once(self, message: str) -> None:
+        """Log a warning, the same one only once in this process."""
+        if message not in self._said:
+            self._said.add(message)
+            LOG.warning(message)

@@ -1,0 +1,38 @@
+"""Running small programs with a spool of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """The tests' environment without any setting of profkit's, and with the checkout importable."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PROFKIT_")}
+    return kept | {"PYTHONPATH": str(ROOT)} | changes
+
+
+def run_program(
+    folder: Path, argv: Sequence[str], *, launcher: Sequence[str] = (), python: str = sys.executable,
+    environ: Mapping[str, str] | None = None, timeout_s: float = 120,
+) -> subprocess.CompletedProcess[str]:  # fmt: skip
+    """Run `python ARGV` in a folder, to its end."""
+    return subprocess.run(
+        [*launcher, python, *argv], cwd=folder, env=dict(environ or environment()), timeout=timeout_s,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def python_without_py_spy(folder: Path) -> tuple[str, dict[str, str]]:
+    """A Python and an environment in which there is no py-spy to be found."""
+    link = folder / "bin" / "python"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(getattr(sys, "_base_executable", sys.executable))
+    packages = [path for path in sys.path if path.endswith("-packages")]
+    return str(link), environment(PATH="/usr/bin:/bin", PYTHONPATH=os.pathsep.join([str(ROOT), *packages]))
