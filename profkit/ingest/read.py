@@ -1,0 +1,193 @@
+"""A spool folder as runs: one per region of the session, with the samples that are the region's.
+
+Runs in profiled programs too, so nothing here may import the store's database part.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from profkit.errors import DamagedFile, UsageError
+from profkit.ingest.notes import run_notes, session_notes
+from profkit.ingest.segments import Coverage, ReadSegment, coverage_of, read_segments
+from profkit.model.profile import Profile
+from profkit.model.region import Region
+from profkit.model.run import Run, RunInfo
+from profkit.model.session import CallDelta, Manifest, SessionState
+from profkit.samplers.base import Sampler
+from profkit.samplers.registry import resolve as registry_resolve
+from profkit.store.spool import SpoolSession, is_live, read_session
+from profkit.transforms.cut import RegionCut, cut_regions
+from profkit.transforms.merge import merge_profiles
+from profkit.transforms.trim import keep_leaf_end
+
+Resolve = Callable[[str], Sampler]
+
+_ENDED = (SessionState.SUCCESS, SessionState.FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class FolderRuns:
+    """Everything that a session's folder holds; `live` folders may still change."""
+
+    folder: Path
+    manifest: Manifest
+    live: bool
+    runs: tuple[Run, ...]
+    damaged: tuple[DamagedFile, ...]
+    """Files that cannot be read as a whole or in part; the runs are made of all others."""
+
+
+def read_runs(folder: Path, resolve: Resolve = registry_resolve) -> FolderRuns:
+    """The runs of a session, finished or not, in the order in which their regions first ran.
+
+    Raises DamagedFile where the manifest cannot be read, or names a sampler that is not known here.
+    """
+    session, live = _settled(folder)
+    manifest = session.manifest
+    sampler = _sampler(folder, manifest, resolve)
+    segments, unread = read_segments(folder, manifest, sampler, live)
+    damaged = (*session.damaged, *unread)
+    whole = _Whole(
+        session=session,
+        state=_state(manifest, live),
+        crashed=not live and manifest.state not in _ENDED,
+        segments=segments,
+        coverage=coverage_of(segments),
+    )
+    notes = session_notes(manifest, segments, damaged, whole.crashed)
+    runs = (_run(region, cut, whole, notes) for region, cut in _cuts(session.regions, segments))
+    return FolderRuns(folder, manifest, live, tuple(run for run in runs if _tells(run, whole)), damaged)
+
+
+def run_id(session: str, region_id: str) -> str:
+    """Ten hexadecimal digits that are the run's wherever and however often its folder is read."""
+    return hashlib.blake2b(f"{session}\0{region_id}".encode(), digest_size=5).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """What the runs of a session have in common."""
+
+    session: SpoolSession
+    state: SessionState
+    crashed: bool
+    segments: tuple[ReadSegment, ...]
+    coverage: Coverage
+
+    @property
+    def period_ns(self) -> float:
+        """The time that a sample stands for, by the rate that was achieved, else by the one asked for."""
+        rate_hz = self.coverage.achieved_hz or self.session.manifest.plan.rate_hz
+        return 1e9 / rate_hz if rate_hz else 0.0
+
+    @property
+    def started_ns(self) -> int:
+        """When sampling began."""
+        created_ns = self.session.manifest.created_ns
+        return min((segment.started_ns for segment in self.segments), default=created_ns)
+
+
+def _settled(folder: Path) -> tuple[SpoolSession, bool]:
+    """What the folder tells, and whether that may change; if not, it was read after the last change."""
+    session = read_session(folder)
+    live = is_live(session.manifest)
+    if live or session.manifest.ended_ns is not None:
+        return session, live
+    return read_session(folder), False
+
+
+def _sampler(folder: Path, manifest: Manifest, resolve: Resolve) -> Sampler:
+    try:
+        return resolve(manifest.plan.sampler)
+    except UsageError as error:
+        detail = f"its sampler {manifest.plan.sampler!r} is not known here"
+        raise DamagedFile(folder / "manifest.json", detail) from error
+
+
+def _state(manifest: Manifest, live: bool) -> SessionState:
+    """A run's state: what a crash left counts as a success, for its samples are as good as others."""
+    if manifest.state in _ENDED:
+        return manifest.state
+    return SessionState.RUNNING if live else SessionState.SUCCESS
+
+
+def _cuts(
+    regions: Sequence[Region], segments: Iterable[ReadSegment]
+) -> Iterable[tuple[Region, RegionCut | None]]:
+    """Each region with its part of all recordings, None where there is no recording."""
+    parts: list[Mapping[str, RegionCut]] = [
+        cut_regions(read.recording.profile, regions, read.segment.covers)
+        for read in segments
+        if read.recording is not None
+    ]
+    for region in regions:
+        yield region, _joined([part[region.id] for part in parts]) if parts else None
+
+
+def _joined(cuts: Sequence[RegionCut]) -> RegionCut:
+    return RegionCut(
+        profile=merge_profiles(cut.profile for cut in cuts),
+        torn=sum(cut.torn for cut in cuts),
+        overhead=sum(cut.overhead for cut in cuts),
+        outside=sum(cut.outside for cut in cuts),
+    )
+
+
+def _run(region: Region, cut: RegionCut | None, whole: _Whole, notes: tuple[str, ...]) -> Run:
+    info = _info(region, cut, whole)
+    return Run(
+        info=replace(info, notes=(*notes, *run_notes(info))),
+        profile=_shown(cut.profile, region, whole) if cut is not None else None,
+        resources=whole.session.resources,
+    )
+
+
+def _shown(profile: Profile, region: Region, whole: _Whole) -> Profile:
+    """The samples as the run keeps them; a sampler may leave out the pid of the one process it was given."""
+    cut = keep_leaf_end(profile, region.stack_max_len)
+    pid = whole.session.manifest.process.pid
+    threads = tuple(thread if thread.pid else thread._replace(pid=pid) for thread in cut.threads)
+    return replace(cut, period_ns=whole.period_ns, threads=threads)
+
+
+def _info(region: Region, cut: RegionCut | None, whole: _Whole) -> RunInfo:
+    manifest, coverage = whole.session.manifest, whole.coverage
+    calls = whole.session.calls.get(region.id, CallDelta(region.id, manifest.created_ns))
+    recordings = [read.recording for read in whole.segments if read.recording is not None]
+    links = [link for segment in manifest.segments for link in segment.links]
+    return RunInfo(
+        id=run_id(manifest.session, region.id),
+        session=manifest.session,
+        region=region,
+        state=whole.state,
+        started_ns=calls.first_call_ns or whole.started_ns,
+        process=manifest.process,
+        plan=manifest.plan,
+        sampler_version=manifest.sampler_version,
+        durations=calls.durations,
+        suspended_ns=calls.suspended_ns,
+        skipped=calls.skipped,
+        raised=calls.raised,
+        traced_away=calls.traced_away,
+        achieved_hz=coverage.achieved_hz,
+        session_s=coverage.session_s,
+        gap_s=coverage.gap_s,
+        samples=cut.profile.total_weight if cut is not None else 0,
+        torn=cut.torn if cut is not None else 0,
+        errors=sum(recording.errors for recording in recordings),
+        links=tuple(dict.fromkeys(links)),
+        error=manifest.error,
+        truncated=manifest.truncated,
+    )
+
+
+def _tells(run: Run, whole: _Whole) -> bool:
+    """Whether there is anything to say: it was called or seen, or the session's end is to be told."""
+    info = run.info
+    counted = info.calls or info.skipped or info.raised or info.traced_away
+    seen = info.samples or info.torn
+    return bool(counted or seen or whole.crashed or whole.state is SessionState.FAILED)
