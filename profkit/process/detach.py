@@ -64,7 +64,7 @@ def _await_program(
         words = procfs.command_line(pid)
         if words and words[: len(prefix)] != prefix:
             return pid
-        if not words and procfs.start_ticks(pid) is None:
+        if not procfs.is_running(pid):
             return None
         if clock.monotonic_s() >= deadline_s:
             raise TimeoutError(f"process {pid} did not become its program in time")

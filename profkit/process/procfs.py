@@ -26,8 +26,13 @@ def start_ticks(pid: int) -> int | None:
 
 def is_same_process(pid: int, ticks: int) -> bool:
     """Whether `pid` still runs the process that started at `ticks`; zombies count as gone."""
+    return is_running(pid) and start_ticks(pid) == ticks
+
+
+def is_running(pid: int) -> bool:
+    """Whether there is such a process; zombies count as gone."""
     fields = _stat_fields(pid)
-    return bool(fields) and fields[0] not in "ZX" and int(fields[19]) == ticks
+    return bool(fields) and fields[0] not in "ZX"
 
 
 def command_line(pid: int) -> tuple[bytes, ...]:

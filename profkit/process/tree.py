@@ -26,10 +26,11 @@ def end_tree(pid: int, timeout_s: float = 10.0, clock: Clock = SYSTEM_CLOCK) -> 
     """Kill process `pid` with its descendants; of our own process the descendants alone.
 
     Repeats until no descendant is left, since they may start more meanwhile; the root is stopped
-    first and goes last, as its descendants are found through it. Descendants that are nobody's child any more (daemons) are
-    found only where the root is init or a subreaper (PR_SET_CHILD_SUBREAPER). Our own children are
-    waited for. Returns what was killed, each once; raises TimeoutError where some do not die, and
-    psutil.AccessDenied where some are not ours to kill.
+    first and goes last, as its descendants are found through it. Descendants that are nobody's
+    child any more (daemons) are found only where the root is init or a subreaper
+    (PR_SET_CHILD_SUBREAPER). Our own children are waited for. Returns what was killed, each once;
+    raises TimeoutError where some do not die, and psutil.AccessDenied where some are not ours to
+    kill.
     """
     ended: dict[int, EndedProcess] = {}
     deadline_s = clock.monotonic_s() + timeout_s

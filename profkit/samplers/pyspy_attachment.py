@@ -140,7 +140,7 @@ def is_whole(output: Path) -> bool:
     try:
         with output.open("rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
-            tail = file.read().rstrip()
+            tail = file.read(_TAIL).rstrip()
     except FileNotFoundError:
         return False
     return b'"exporter":"py-spy' in tail and tail.endswith(b"}")
@@ -162,9 +162,9 @@ def _folder_problem(folder: Path) -> str | None:
         space = os.statvfs(folder)
     except OSError as error:
         return f"cannot be used ({error.strerror})"
-    if not os.access(folder, os.W_OK | os.X_OK):
-        return "is not writable"
     # Some file systems count no inodes at all.
     if not space.f_bavail or (space.f_files and not space.f_favail):
         return "is on a full disk"
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return "is not writable"
     return None

@@ -1,0 +1,162 @@
+"""Short-lived children: real ones, some in a program of their own that counts what it notices."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from profkit.process.child import run_child
+
+PYTHON = (sys.executable, "-I", "-S", "-c")
+COUNTING = """
+import os, signal, subprocess, sys, threading
+from pathlib import Path
+from profkit.process.child import run_child
+heard = []
+signal.signal(signal.SIGCHLD, lambda *_: heard.append(1))
+log = Path(sys.argv[1])
+"""
+
+
+def run_program(text: str, log: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", COUNTING + text, str(log)], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_code_and_output(tmp_path: Path):
+    log = tmp_path / "log"
+    for code in (0, 3):
+        ended = run_child(
+            (*PYTHON, f"import sys; print('to stderr', file=sys.stderr); sys.exit({code})"), log, 30
+        )
+        assert ended.code == code
+    assert log.read_text() == "to stderr\n" * 2
+    assert log.stat().st_mode & 0o077 == 0
+
+
+def test_death_by_signal(tmp_path: Path):
+    assert run_child((*PYTHON, "import os; os.kill(os.getpid(), 9)"), tmp_path / "log", 30).code == -9
+
+
+def test_a_program_that_is_not_there(tmp_path: Path):
+    with pytest.raises(FileNotFoundError):
+        run_child((str(tmp_path / "nothing"),), tmp_path / "log", 30)
+
+
+def test_too_slow_a_child_is_killed_with_its_children(tmp_path: Path):
+    log = tmp_path / "log"
+    slow = "import os, time; pid = os.fork(); print(os.getpid(), flush=True); time.sleep(600)"
+    with pytest.raises(TimeoutError, match=r"within 0\.5 s"):
+        run_child((*PYTHON, slow), log, 0.5)
+    pids = [int(line) for line in log.read_text().split()]
+    assert len(pids) == 2
+    for pid in pids:
+        assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+def test_it_has_no_files_and_no_terminal_of_ours(tmp_path: Path):
+    log = tmp_path / "log"
+    readable, writable = os.pipe()
+    os.set_inheritable(writable, True)
+    try:
+        run_child(
+            (*PYTHON, "import os; print(os.listdir('/proc/self/fd'), os.readlink('/proc/self/fd/0'))"),
+            log,
+            30,
+        )
+        # 3 is the listing itself.
+        assert log.read_text() == "['0', '1', '2', '3'] /dev/null\n"
+    finally:
+        os.close(readable)
+        os.close(writable)
+
+
+def test_it_blocks_and_ignores_nothing_and_leads_its_group(tmp_path: Path):
+    state = (
+        "import os, signal; print(os.getpgrp() == os.getpid(), signal.pthread_sigmask(0, ()), "
+        "[n for n in (1, 2, 15) if signal.getsignal(n) == signal.SIG_IGN])"
+    )
+    program = f"""
+signal.pthread_sigmask(signal.SIG_BLOCK, {{1, 2, 15, 17}})
+signal.signal(1, signal.SIG_IGN)
+run_child({(*PYTHON, state)!r}, log, 30)
+print(sorted(signal.pthread_sigmask(0, ())))
+"""
+    assert run_program(program, tmp_path / "log") == "[1, 2, 15, 17]".replace(
+        "1, 2, 15, 17",
+        "<Signals.SIGHUP: 1>, <Signals.SIGINT: 2>, <Signals.SIGTERM: 15>, <Signals.SIGCHLD: 17>",
+    )
+    assert (tmp_path / "log").read_text() == "True set() []\n"
+
+
+def test_the_programs_handler_hears_nothing(tmp_path: Path):
+    program = "for _ in range(20): run_child(('/bin/true',), log, 30)\nprint(len(heard))"
+    assert run_program(program, tmp_path / "log") == "0"
+
+
+def test_the_programs_handler_hears_of_its_own_child(tmp_path: Path):
+    program = """
+own = subprocess.Popen(["/bin/sleep", "0.2"])
+run_child(("/bin/sleep", "0.5"), log, 30)
+print(len(heard), own.wait())
+"""
+    assert run_program(program, tmp_path / "log") == "1 0"
+
+
+def test_a_pending_signal_of_the_programs_own_stays(tmp_path: Path):
+    program = """
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+own = subprocess.Popen(["/bin/true"])
+os.waitid(os.P_PID, own.pid, os.WEXITED | os.WNOWAIT)
+run_child(("/bin/true",), log, 30)
+print(signal.SIGCHLD in signal.sigpending(), len(heard))
+"""
+    assert run_program(program, tmp_path / "log") == "True 0"
+
+
+def test_a_program_that_waits_for_everything(tmp_path: Path):
+    program = """
+def wait_for_all():
+    while not done:
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            done_event.wait(0.0002)
+done, done_event = [], threading.Event()
+thread = threading.Thread(target=wait_for_all)
+thread.start()
+codes = {run_child(("/bin/true",), log, 30).code for _ in range(50)}
+done.append(1)
+thread.join()
+print(codes <= {0, None})
+"""
+    assert run_program(program, tmp_path / "log") == "True"
+
+
+def test_where_children_are_ignored(tmp_path: Path):
+    program = "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\nprint(run_child(('/bin/true',), log, 30).code)"
+    assert run_program(program, tmp_path / "log") == "None"
+
+
+def test_an_interrupt_leaves_nothing_behind(tmp_path: Path):
+    program = """
+import time
+main = threading.main_thread().ident
+threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT)).start()
+try:
+    run_child(("/bin/sleep", "600"), log, 30)
+except KeyboardInterrupt:
+    try:
+        os.waitpid(-1, 0)
+    except ChildProcessError:
+        print("nothing left", signal.pthread_sigmask(0, ()))
+"""
+    assert run_program(program, tmp_path / "log") == "nothing left set()"

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from profkit.process import procfs
+
+NOBODY = 2**22 + 1
+"""Above the largest pid that Linux gives out."""
+
+
+def test_a_process_is_itself_and_no_other():
+    ticks = procfs.start_ticks(os.getpid())
+    assert ticks is not None
+    assert procfs.is_same_process(os.getpid(), ticks)
+    assert not procfs.is_same_process(os.getpid(), ticks + 1)
+
+
+def test_ticks_are_those_of_psutil():
+    ticks = procfs.start_ticks(os.getpid())
+    started_s = psutil.Process().create_time() - psutil.boot_time()
+    assert ticks == pytest.approx(started_s * os.sysconf("SC_CLK_TCK"), abs=2)
+
+
+def test_no_process_is_an_answer():
+    assert procfs.start_ticks(NOBODY) is None
+    assert not procfs.is_running(NOBODY)
+    assert not procfs.is_same_process(NOBODY, 1)
+    assert procfs.command_line(NOBODY) == ()
+    assert procfs.status(NOBODY) == {}
+    assert not procfs.catches_signal(NOBODY, signal.SIGINT)
+    assert procfs.resident_bytes(NOBODY) == 0
+
+
+def test_a_zombie_counts_as_gone():
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    ticks = procfs.start_ticks(child.pid)
+    assert ticks is not None
+    assert not procfs.is_running(child.pid)
+    assert not procfs.is_same_process(child.pid, ticks)
+    child.wait()
+
+
+def test_a_name_with_brackets_and_blanks_does_not_confuse(tmp_path: Path):
+    program = tmp_path / "a) R (b"
+    program.symlink_to("/bin/sleep")
+    with subprocess.Popen([str(program), "60"]) as child:
+        ticks = procfs.start_ticks(child.pid)
+        child.kill()
+    assert ticks is not None
+    assert ticks > 1000
+
+
+def test_signals_that_are_caught():
+    before = signal.signal(signal.SIGUSR2, lambda *_: None)
+    try:
+        assert procfs.catches_signal(os.getpid(), signal.SIGUSR2)
+    finally:
+        signal.signal(signal.SIGUSR2, before)
+    assert not procfs.catches_signal(os.getpid(), signal.SIGUSR2)
+
+
+def test_the_command_line_keeps_empty_arguments():
+    with subprocess.Popen([sys.executable, "-c", "input()", "", "x y"], stdin=subprocess.PIPE) as child:
+        assert procfs.command_line(child.pid)[-3:] == (b"input()", b"", b"x y")
+
+
+def test_memory_and_namespace():
+    assert procfs.resident_bytes(os.getpid()) == pytest.approx(psutil.Process().memory_info().rss, rel=0.2)
+    link = os.readlink("/proc/self/ns/pid")
+    assert link == f"pid:[{procfs.pid_namespace_inode(os.getpid())}]"
+
+
+def test_dumpable():
+    assert procfs.is_dumpable(os.getpid())
+    assert procfs.is_dumpable(os.getppid())
+    assert procfs.is_dumpable(NOBODY)
+
+
+def test_the_processor_has_a_frequency():
+    frequency_hz = procfs.cpu_frequency_hz()
+    assert frequency_hz is None or 1e8 < frequency_hz < 1e10
+
+
+def test_frequency_from_cpuinfo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(psutil, "cpu_freq", lambda: None)
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text("processor\t: 0\ncpu MHz\t\t: 2000.125\nprocessor\t: 1\ncpu MHz\t\t: 2500.5\n")
+    assert procfs.cpu_frequency_hz(cpuinfo) == 2500.5e6
+    cpuinfo.write_text("processor\t: 0\nBogoMIPS\t: 50.00\n")
+    assert procfs.cpu_frequency_hz(cpuinfo) is None
+    assert procfs.cpu_frequency_hz(tmp_path / "missing") is None

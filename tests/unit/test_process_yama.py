@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from profkit.process.prctl import is_self_dumpable
+from profkit.process.yama import SCOPE_FILE, allow_tracer, ptrace_scope
+
+
+def scope_file(folder: Path, scope: int) -> Path:
+    path = folder / "ptrace_scope"
+    path.write_text(f"{scope}\n")
+    return path
+
+
+def test_no_yama_is_scope_0(tmp_path: Path):
+    assert ptrace_scope(tmp_path / "missing") == 0
+    assert ptrace_scope(scope_file(tmp_path, 2)) == 2
+
+
+@pytest.mark.parametrize("scope", [0, 2, 3])
+def test_nothing_is_asked_where_it_would_not_help(tmp_path: Path, scope: int):
+    assert not allow_tracer(os.getpid(), scope_file(tmp_path, scope))
+
+
+def test_scope_1_asks_the_kernel(tmp_path: Path):
+    # The kernel answers EINVAL where it has no Yama.
+    assert allow_tracer(os.getpid(), scope_file(tmp_path, 1)) == SCOPE_FILE.exists()
+
+
+def test_this_process_is_dumpable():
+    assert is_self_dumpable()
