@@ -1,7 +1,8 @@
 """Regions cut out of a recording: which samples are a region's, and what of their stacks it shows.
 
 Of a sample in a region, its run shows what stands above the region's marker, or a block's own frame
-and what stands above that, without profkit's frames. Three kinds of samples are counted instead:
+and what stands above that, without profkit's frames. A wrapped function without Python code has a frame
+made for it. Three kinds of samples are counted instead:
 
 - *torn*: a stack that never was (see `marks`), whichever regions it is in;
 - *overhead*: profkit itself at work, where nothing of the program is left to show;
@@ -16,9 +17,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from profkit.model.frame import Frame
 from profkit.model.profile import Profile, ProfileBuilder
 from profkit.model.region import Region, RegionKind
 from profkit.model.session import Cover
@@ -65,13 +67,25 @@ def _cut(
 ) -> dict[str, RegionCut]:
     own_here = own.also_of(profile.frames, (region.marker for region in known))
     marks = find_marks(profile.frames, known, own_here)
-    sorter = _Sorter(profile, {region.id: region for region in wanted}, tuple(covers), marks)
-    parts = {region.id: _Part(profile) for region in wanted}
+    source, stand_ins = _with_stand_ins(profile, wanted)
+    sorter = _Sorter(source, {region.id: region for region in wanted}, tuple(covers), marks, stand_ins)
+    parts = {region.id: _Part(source) for region in wanted}
     for stack, thread, weight in profile.samples:
         for piece in sorter.pieces(stack, thread):
             parts[piece.region].add(piece, thread, weight)
     total = profile.total_weight
     return {region: part.finish(total) for region, part in parts.items()}
+
+
+def _with_stand_ins(profile: Profile, regions: Iterable[Region]) -> tuple[Profile, Mapping[str, int]]:
+    """The profile with a frame for each wrapped function that has none, and their indexes by region.
+
+    Samplers see no frame of a function without Python code: its marker is then the leaf.
+    """
+    bare = [region for region in regions if region.kind is not RegionKind.BLOCK and region.expected is None]
+    frames = [Frame(region.key.qualname, region.file, region.key.line) for region in bare]
+    indexes = {region.id: len(profile.frames) + number for number, region in enumerate(bare)}
+    return replace(profile, frames=(*profile.frames, *frames)), indexes
 
 
 class _Fate(enum.Enum):
@@ -114,9 +128,15 @@ class _Sorter:
     """Decides what becomes of a stack in each region, once per stack and thread."""
 
     def __init__(
-        self, profile: Profile, wanted: Mapping[str, Region], covers: Sequence[Cover], marks: Marks
+        self,
+        profile: Profile,
+        wanted: Mapping[str, Region],
+        covers: Sequence[Cover],
+        marks: Marks,
+        stand_ins: Mapping[str, int],
     ) -> None:
         self._profile, self._wanted, self._covers, self._marks = profile, wanted, covers, marks
+        self._stand_ins = stand_ins
         self._within: dict[int, tuple[_Piece, ...]] = {}
         self._known: dict[tuple[int, int], tuple[_Piece, ...]] = {}
 
@@ -150,6 +170,8 @@ class _Sorter:
     def _shown(self, region: str, stack: Stack) -> Stack:
         """What a run shows of a stack that begins at its region; nothing where profkit is at work."""
         shown = tuple(self._marks.program_frames(stack))
+        if region in self._stand_ins:
+            return (self._stand_ins[region], *shown) if shown or len(stack) == 1 else ()
         is_block = self._wanted[region].kind is RegionKind.BLOCK
         entering_or_leaving = is_block and len(shown) == 1 and len(stack) > 1 and stack[1] in self._marks.own
         return () if entering_or_leaving else shown

@@ -12,8 +12,9 @@ from profkit.model.frame import Frame
 _RECORDING = ("session/", "decorators.py", "profiler.py")
 
 # `site-packages` and Debian's `dist-packages`; the standard library in `lib/python3.11/`,
-# `lib64/python3.11/` or `lib/python311.zip/`; shared objects with or without a version.
-_LIBRARY = re.compile(r"/(site|dist)-packages/|/lib(64)?/python[\d.]+(t|\.zip)?/|\.so(\.\d+)*$")
+# `lib64/python3.11/` or `lib/python311.zip/`.
+_LIBRARY = re.compile(r"/(site|dist)-packages/|/lib(64)?/python[\d.]+(t|\.zip)?/")
+# Shared objects with or without a version, and the sources that debug information names.
 _NATIVE = re.compile(r"\.(so(\.\d+)*|c|cc|cpp|cxx|cu|h|hpp|S|rs)$")
 # What people type has names in angle brackets too: the prompts of Python, IPython and doctest.
 _TYPED = re.compile(r"<(stdin|console|python-input|ipython-input|doctest)")
@@ -54,11 +55,11 @@ def is_native_file(file: str) -> bool:
 
 
 def is_library_file(file: str) -> bool:
-    """Whether the user did not write this file: installed packages, the standard library, generated code.
+    """Whether the user did not write this file: packages, the standard library, native and generated code.
 
     Generated code is what has no file, or one in angle brackets that nobody typed, such as
     `<frozen importlib._bootstrap>` or the `<string>` of dataclasses.
     """
     if not file or file.startswith("<"):
         return _TYPED.match(file) is None
-    return _LIBRARY.search(file) is not None
+    return _LIBRARY.search(file) is not None or is_native_file(file)

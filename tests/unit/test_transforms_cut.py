@@ -131,8 +131,11 @@ def test_the_regions_of_the_session_that_are_not_cut_tell_tears_too() -> None:
     assert counts(cut_region(profile, F, own=OWN)) == (2, 0, 0, 0)
 
 
-def test_a_region_without_code_of_its_own_is_never_torn() -> None:
-    assert shown(cut_region(recording("main !N anything=2", "main !N=1"), NATIVE, own=OWN)) == {"anything": 2}
+def test_a_function_without_python_code_has_a_frame_made_for_it_and_is_never_torn() -> None:
+    cut = cut_region(recording("main !N=3", "main !N key=2", "main !N @enter lib.wait=1"), NATIVE, own=OWN)
+    assert shown(cut) == {"matmul": 3, "matmul key": 2}
+    assert counts(cut) == (5, 0, 1, 0)
+    assert cut.profile.frames[0] == Frame("matmul", USER, 3)
 
 
 def test_native_frames_between_marker_and_function_are_the_way_there() -> None:
@@ -143,7 +146,7 @@ def test_native_frames_between_marker_and_function_are_the_way_there() -> None:
 
 
 def test_native_code_that_a_marker_wraps_is_shown() -> None:
-    assert shown(cut_region(recording("main !N c.gemm=2"), NATIVE, own=OWN)) == {"gemm": 2}
+    assert shown(cut_region(recording("main !N c.gemm=2"), NATIVE, own=OWN)) == {"matmul gemm": 2}
 
 
 def test_a_name_like_a_marker_in_the_users_file_is_the_users() -> None:

@@ -164,6 +164,7 @@ def test_what_counts_as_library_code() -> None:
         "/opt/python/lib/python311.zip/json/__init__.py",
         "/home/ann/.pyenv/versions/3.11.7/lib/python3.11/json/decoder.py",
         "/usr/lib/x86_64-linux-gnu/libc.so.6",
+        "/tmp/build/Python-3.11.7/Modules/_json.c",
         "<frozen importlib._bootstrap>",
         "<string>",
         "<eval_with_key>.3",
