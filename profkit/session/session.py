@@ -139,7 +139,9 @@ class Session:
     def drain(self) -> None:
         """Move what the hot path counted into the folder."""
         now_ns = self._clock.unix_ns()
-        deltas = [delta for account in self.accounts if (delta := account.drain(now_ns)) is not None]
+        # A region that has gone on to another session is counted there.
+        here = [account for account in self.accounts if account.sessions[-1] == self.id]
+        deltas = [delta for account in here if (delta := account.drain(now_ns)) is not None]
         if deltas:
             self.last_used_s, self.calls_in_segment = self._clock.monotonic_s(), True
             files.append_calls(self.folder, deltas)

@@ -337,3 +337,24 @@ def test_a_second_thread_waits_for_running(stage: Stage) -> None:
         thread.join()
     assert stage.script.attached == 1
     assert all(len(account.durations) == 1 for account in accounts)
+
+
+def test_calls_that_outlive_their_session_are_counted_in_it(stage: Stage) -> None:
+    account = stage.account()
+    stage.call(account)
+    stage.host.end_session()
+    account.durations.append(5)  # the call that was still running then
+    stage.host.settle(account)
+    assert read_session(stage.folder).calls[account.region.id].durations.count == 2
+
+
+def test_a_region_in_a_second_session_is_counted_there(stage: Stage) -> None:
+    account = stage.account()
+    stage.call(account)
+    stage.host.end_session()
+    stage.call(account)
+    first, second = stage.host.settle(account)
+    assert [read_session(folder).calls[account.region.id].durations.count for folder in (first, second)] == [
+        1,
+        1,
+    ]
