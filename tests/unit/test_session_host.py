@@ -139,7 +139,7 @@ def test_busy_is_raised_only_where_asked(stage: Stage) -> None:
     stage.call(stage.account("holder"))
     activity.ACTIVE.append(None)
     try:
-        with pytest.raises(ProfilerBusy, match="'other' was not started.*'holder'"):
+        with pytest.raises(ProfilerBusy, match=r"'other' was not started.*'holder'"):
             stage.call(stage.account("other", rate=7.0, on_busy="raise", strict=True))
     finally:
         activity.ACTIVE.pop()

@@ -93,7 +93,7 @@ def replay(generator: Generator[Any, Any, Any], steps: list[tuple[str, Any]]) ->
                 log.append(repr(generator.send(argument)))
             else:
                 log.append(repr(generator.close()))
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - GeneratorExit is among what is compared
             log.append(repr(error))
     generator.close()
     return log
@@ -111,7 +111,7 @@ async def replay_async(generator: AsyncGenerator[Any, Any], steps: list[tuple[st
                 log.append(repr(await generator.asend(argument)))
             else:
                 log.append(repr(await generator.aclose()))
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - GeneratorExit is among what is compared
             log.append(repr(error))
     try:
         await generator.aclose()
