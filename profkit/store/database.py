@@ -88,7 +88,7 @@ def _engine(text: str) -> Engine:
 
 def _sqlite(url: URL, name: str) -> Engine:
     try:
-        if url.database and url.database != ":memory:":
+        if url.database and not url.database.startswith((":memory:", "file:")):
             make_folder(Path(url.database).parent)
     except OSError as error:
         raise StoreUnavailable(name, str(error)) from error
@@ -102,8 +102,9 @@ def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     # sqlite3 would begin transactions by itself, but too late for DDL and for the write lock.
     connection.isolation_level = None
     connection.execute("PRAGMA foreign_keys = ON")
-    # Takes effect in a new file: what is removed gives its space back.
-    connection.execute("PRAGMA auto_vacuum = FULL")
+    # What is removed gives its space back. Only an empty file can be told so, and telling takes a lock.
+    if connection.execute("PRAGMA page_count").fetchone() == (0,):
+        connection.execute("PRAGMA auto_vacuum = FULL")
 
 
 def _begin_sqlite(connection: Connection) -> None:

@@ -1,0 +1,242 @@
+"""What a store does, whatever database is behind it: a class that each database's tests inherit."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import create_engine, inspect, text
+
+from profkit.errors import DamagedFile, RunNotFound, StoreEmpty, StoreUnavailable, UsageError
+from profkit.model.frame import Frame, Thread
+from profkit.model.profile import ProfileBuilder
+from profkit.model.run import Run, RunInfo
+from profkit.store.migrations import MIGRATIONS
+from profkit.store.runs import Store, open_store
+from profkit.store.schema import METADATA
+from tests.unit.made_runs import INFO, made_run
+
+ODD_LABEL = "sur\udc80 \0 % _ \\ é 日"
+
+
+def run_of(run_id: str, label: str = "train", started_ns: int = 100, session: str = "s1") -> Run:
+    key = replace(INFO.region.key, label=label)
+    region = replace(INFO.region, key=key)
+    return made_run(id=run_id, session=session, started_ns=started_ns, region=region)
+
+
+def ids(infos: tuple[RunInfo, ...]) -> list[str]:
+    return [info.id for info in infos]
+
+
+class StoreSuite:
+    """Needs a fixture `url`: an empty database for each test."""
+
+    @pytest.fixture
+    def store(self, url: str) -> Iterator[Store]:
+        with open_store(url) as store:
+            yield store
+
+    def execute(self, url: str, statement: str, **values: object) -> None:
+        """Change the database behind the store's back."""
+        engine = create_engine(url)
+        with engine.begin() as connection:
+            connection.execute(text(statement), values)
+        engine.dispose()
+
+    def test_a_run_comes_back_whole(self, store: Store) -> None:
+        run = made_run()
+        assert store.add([run]) == (run.info,)
+        assert store.load(run.info.id) == run
+        assert store.runs() == (run.info,)
+
+    def test_a_run_without_samples_or_resources_comes_back(self, store: Store) -> None:
+        run = Run(INFO)
+        store.add([run])
+        assert store.load(INFO.id) == run
+
+    def test_a_profile_without_samples_is_not_the_same_as_none(self, store: Store) -> None:
+        run = Run(INFO, ProfileBuilder().build())
+        store.add([run])
+        assert store.load(INFO.id).profile == run.profile
+
+    def test_any_text_comes_back_and_is_found(self, store: Store) -> None:
+        odd = run_of("a1", ODD_LABEL, session=ODD_LABEL)
+        builder = ProfileBuilder()
+        builder.add((Frame(ODD_LABEL, ODD_LABEL, 3),), Thread(1, 2, ODD_LABEL))
+        odd = replace(odd, profile=builder.build(period_ns=1e7))
+        store.add([odd, run_of("b2", "other")])
+        assert store.load("a1") == odd
+        assert store.find(ODD_LABEL) == odd.info
+        assert store.runs(label=ODD_LABEL) == (odd.info,)
+
+    def test_runs_outlive_the_connection(self, url: str) -> None:
+        with open_store(url) as store:
+            store.add([made_run()])
+        with open_store(url) as store:
+            assert store.load(INFO.id) == made_run()
+
+    def test_a_run_is_kept_once(self, store: Store) -> None:
+        store.add([run_of("a1")])
+        assert ids(store.add([run_of("a1", "changed"), run_of("b2"), run_of("b2")])) == ["b2"]
+        assert store.add([]) == ()
+        assert store.find("a1").label == "train"
+
+    def test_a_removed_run_does_not_come_back(self, store: Store) -> None:
+        store.add([run_of("a1"), run_of("b2")])
+        assert store.remove(["a1", "a1", "none", "no\udc80\0ne"]) == 1
+        assert ids(store.add([run_of("a1"), run_of("c3")])) == ["c3"]
+        assert ids(store.runs()) == ["b2", "c3"]
+        assert store.remove(["a1"]) == 0
+
+    def test_a_removed_run_is_gone_from_every_table(self, store: Store, url: str) -> None:
+        store.add([run_of("a1"), run_of("b2")])
+        store.remove(["a1"])
+        engine = create_engine(url)
+        with engine.connect() as connection:
+            for table in ("profkit_profiles", "profkit_resources"):
+                assert list(connection.scalars(text(f"select run from {table}"))) == ["b2"]
+        engine.dispose()
+
+    def test_all_of_the_runs_are_added_or_none(self, store: Store) -> None:
+        too_heavy = replace(run_of("b2"), info=replace(run_of("b2").info, started_ns=2**70))
+        with pytest.raises((StoreUnavailable, OverflowError)):
+            store.add([run_of("a1"), too_heavy])
+        assert store.runs() == ()
+
+    def test_lists_are_newest_first(self, store: Store) -> None:
+        store.add([run_of("b2", "x", 200), run_of("c3", "y", 300), run_of("a1", "x", 100)])
+        assert ids(store.runs()) == ["c3", "b2", "a1"]
+        assert ids(store.runs(limit=2)) == ["c3", "b2"]
+        assert ids(store.runs(label="x")) == ["b2", "a1"]
+        assert ids(store.runs(label="x", limit=1)) == ["b2"]
+        assert store.runs(label="none") == ()
+
+    def test_old_runs_are_found_by_their_start(self, store: Store) -> None:
+        store.add([run_of("b2", started_ns=200), run_of("c3", started_ns=300), run_of("a1", started_ns=100)])
+        assert store.older_than(300) == ("a1", "b2")
+        assert store.older_than(100) == ()
+
+    def test_a_run_is_found_by_id_label_or_the_beginning_of_its_id(self, store: Store) -> None:
+        store.add(
+            [run_of("abc1", "x", 100), run_of("abd2", "x", 200), run_of("e3", "ab", 50), run_of("ab", "z", 1)]
+        )
+        assert store.find(None).id == "abd2"
+        assert store.find("abc1").id == store.find("abc").id == "abc1"
+        assert store.find("x").id == "abd2", "the newest of the label"
+        assert store.find("ab").id == "ab", "an id comes before a label"
+        store.remove(["ab"])
+        assert store.find("ab").id == "e3", "a label comes before the beginning of an id"
+
+    def test_a_beginning_that_several_ids_have_is_told(self, store: Store) -> None:
+        store.add([run_of("abc1", "x"), run_of("abd2", "y")])
+        with pytest.raises(UsageError, match=r"begin with 'ab': abc1 \(x\), abd2 \(y\); give more digits"):
+            store.find("ab")
+
+    @pytest.mark.parametrize("wanted", ["none", "a%", "%", "a_", "no\udc80\0ne"])
+    def test_an_unknown_run_is_told_with_labels_that_are_known(self, store: Store, wanted: str) -> None:
+        store.add([run_of(f"a{n}", f"label{n}", n) for n in range(9)])
+        with pytest.raises(RunNotFound) as told:
+            store.find(wanted)
+        assert told.value.known == ("label8", "label7", "label6", "label5", "label4")
+        with pytest.raises(RunNotFound):
+            store.load(wanted)
+
+    def test_an_empty_store_is_told(self, store: Store) -> None:
+        for wanted in (None, "x"):
+            with pytest.raises(StoreEmpty, match="no runs"):
+                store.find(wanted)
+        assert store.runs() == ()
+
+    def test_more_ids_than_a_statement_holds(self, store: Store) -> None:
+        run = Run(INFO)
+        store.add([replace(run, info=replace(INFO, id=f"{n:05x}")) for n in range(1200)])
+        assert len(store.runs()) == 1200
+        assert store.remove(f"{n:05x}" for n in range(100, 1300)) == 1100
+        assert len(store.runs()) == 100
+
+    def test_lists_never_read_profiles(self, store: Store, url: str) -> None:
+        store.add([run_of("a1")])
+        self.execute(url, "update profkit_profiles set pprof = :data", data=b"damaged")
+        self.execute(url, "update profkit_resources set points = :data", data=b"damaged")
+        assert ids(store.runs()) == ["a1"]
+        with pytest.raises(DamagedFile, match="the profile of run a1"):
+            store.load("a1")
+
+    def test_damaged_resources_are_told(self, store: Store, url: str) -> None:
+        store.add([run_of("a1")])
+        self.execute(url, "update profkit_resources set points = :data", data=b"damaged")
+        with pytest.raises(DamagedFile, match="the resources of run a1"):
+            store.load("a1")
+
+    def test_a_document_of_another_form_is_told(self, store: Store, url: str) -> None:
+        store.add([run_of("a1")])
+        self.execute(url, "update profkit_runs set schema = 'profkit.run/9'")
+        with pytest.raises(DamagedFile, match=r"the document of run a1 .*'profkit.run/9'"):
+            store.runs()
+
+    def test_the_migrated_tables_are_those_of_the_schema(self, store: Store, url: str) -> None:
+        engine = create_engine(url)
+        found = inspect(engine)
+        for table in METADATA.tables.values():
+            columns = {column["name"]: column for column in found.get_columns(table.name)}
+            assert list(columns) == [column.name for column in table.columns]
+            for column in table.columns:
+                there = columns[column.name]
+                assert there["nullable"] == column.nullable
+                wanted = column.type.compile(engine.dialect)
+                assert there["type"].compile(engine.dialect) == wanted
+            indexed = {tuple(index["column_names"]) for index in found.get_indexes(table.name)}
+            assert indexed == {tuple(c.name for c in index.columns) for index in table.indexes}
+            keys = found.get_pk_constraint(table.name)["constrained_columns"]
+            assert keys == [column.name for column in table.primary_key]
+        engine.dispose()
+
+    def test_migrations_are_recorded_once(self, url: str) -> None:
+        for _ in range(2):
+            with open_store(url):
+                pass
+        engine = create_engine(url)
+        with engine.connect() as connection:
+            names = list(connection.scalars(text("select name from profkit_migrations order by name")))
+        engine.dispose()
+        assert names == [migration.name for migration in MIGRATIONS]
+
+    def test_a_newer_store_is_left_alone(self, url: str) -> None:
+        with open_store(url):
+            pass
+        self.execute(url, "insert into profkit_migrations values ('999 later', 1)")
+        with pytest.raises(
+            StoreUnavailable, match=r"a newer profkit has changed it.*999 later.*upgrade profkit"
+        ):
+            open_store(url)
+
+    def test_processes_that_open_a_new_store_at_once_all_can(self, url: str) -> None:
+        code = """
+import sys
+from dataclasses import replace
+from profkit.store.runs import open_store
+from tests.unit.made_runs import made_run
+print("ready", flush=True)
+sys.stdin.read()
+with open_store(sys.argv[1]) as store:
+    print(len(store.add([made_run(id=f"{n:03}") for n in range(20)])))
+"""
+        command = [sys.executable, "-c", code, url]
+        processes = [
+            subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            for _ in range(5)
+        ]
+        for process in processes:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+        for process in processes:
+            assert process.stdin is not None
+            process.stdin.close()
+            process.stdin = None
+        added = [int(process.communicate()[0]) for process in processes]
+        assert [process.returncode for process in processes] == [0] * 5
+        assert sorted(added) == [0, 0, 0, 0, 20], "each run was added by one of them"
