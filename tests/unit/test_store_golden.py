@@ -1,0 +1,32 @@
+"""What an earlier profkit wrote is still read.
+
+A failure here means that a dataclass of the model has changed its form. Once a version with the old form is
+out, give the new form a new schema name, and a migration or a reader for the old one.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from profkit.store.records import to_json
+from profkit.store.rows import info_of
+from profkit.store.spool import read_session
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+def test_a_run_of_schema_1_is_read() -> None:
+    document = (GOLDEN / "run-1.json").read_text("utf-8")
+    info = info_of("3f2a91c0de", "profkit.run/1", document)
+    assert (info.id, info.label, info.calls) == ("3f2a91c0de", "train_step", 40)
+    assert to_json(info) == json.loads(document)
+
+
+def test_a_spool_of_schema_1_is_read() -> None:
+    session = read_session(GOLDEN / "spool-1")
+    assert session.damaged == ()
+    assert session.manifest.segments[0].covers[0].tid == 4242
+    assert [region.key.label for region in session.regions] == ["train_step"]
+    assert session.calls[session.regions[0].id].durations.count == 2
+    assert session.resources[0].threads == 6
