@@ -64,7 +64,8 @@ def coverage_of(segments: Sequence[ReadSegment]) -> Coverage:
     """The times of a session's segments; a gap is also where a segment is missing between others."""
     timed = [segment for segment in segments if segment.ended_ns is not None]
     covered_ns = sum(segment.covered_ns for segment in timed)
-    span_ns = _span_ns(timed)
+    asleep_ns = sum(segment.segment.asleep_ns for segment in timed)
+    span_ns = _span_ns(timed) - asleep_ns
     return Coverage(
         session_s=covered_ns / 1e9,
         gap_s=max(0, span_ns - covered_ns) / 1e9,

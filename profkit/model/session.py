@@ -81,6 +81,8 @@ class Segment:
     links: tuple[tuple[str, str], ...] = ()
     """(what, URL) under which a remote sampler shows them."""
     covers: tuple[Cover, ...] = ()
+    asleep_ns: int = 0
+    """Time before this segment in which the session slept: no gap, since there was nothing to sample."""
     error: str | None = None
 
 

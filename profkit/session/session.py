@@ -48,6 +48,7 @@ class Session:
         """Whether anything ran since the segment began: else asking for a result costs nothing."""
         self.last_used_s = self.started_s = clock.monotonic_s()
         self.segment_started_s = self.started_s
+        self._asleep_since_ns: int | None = None
         self._written: set[str] = set()
         self._manifest = Manifest(
             session=self.id,
@@ -80,7 +81,14 @@ class Session:
 
     def begin_segment(self, policy: Policy, covers: tuple[Cover, ...] = ()) -> None:
         """Attach the sampler and wait until it is RUNNING; on any failure nothing stays attached."""
-        segment = Segment(index=len(self._manifest.segments), started_ns=self._clock.unix_ns(), covers=covers)
+        now_ns = self._clock.unix_ns()
+        segment = Segment(
+            index=len(self._manifest.segments),
+            started_ns=now_ns,
+            covers=covers,
+            asleep_ns=now_ns - (self._asleep_since_ns or now_ns),
+        )
+        self._asleep_since_ns = None
         self.covers, self.calls_in_segment = covers, bool(covers)
         self._write(segments=(*self._manifest.segments, segment))
         try:
@@ -158,6 +166,7 @@ class Session:
     def sleep(self, policy: Policy) -> None:
         """Stop sampling until the next call."""
         self.end_segment(policy)
+        self._asleep_since_ns = self._clock.unix_ns()
         for account in self.accounts:
             account.live = False
 

@@ -90,7 +90,9 @@ def test_asking_twice_costs_one_stop_and_the_next_call_goes_on_in_the_same_sessi
     stage.host.settle(account)
     stage.host.settle(account)
     assert stage.script.stopped == 1
+    stage.clock.advance(3)
     stage.call(account)
+    assert read_session(stage.folder).manifest.segments[1].asleep_ns == 3_000_000_000
     assert stage.script.attached == 2
     assert len(account.sessions) == 1
 
