@@ -56,7 +56,7 @@ def attach(
     argv = command(program, pid, plan, output)
     process = _start(argv, output, log, clock)
     if process is None:
-        raise pyspy_log.failure(pyspy_log.read_log(log), pid, "start")
+        raise pyspy_log.failure(pyspy_log.read_log(log), pid, pyspy_log.START)
     return PySpyAttachment(process, pid, plan.rate_hz, index, output, log)
 
 
@@ -65,7 +65,7 @@ def check_folder(folder: Path) -> None:
     problem = _folder_problem(folder)
     if problem is not None:
         raise SamplerFailed(
-            "py-spy", "start", f"{folder} {problem}", "set PROFKIT_SPOOL to a folder with space"
+            "py-spy", pyspy_log.START, f"{folder} {problem}", "set PROFKIT_SPOOL to a folder with space"
         )
 
 
@@ -131,8 +131,8 @@ class PySpyAttachment:
 
     def _stage(self) -> str:
         if self._stop_sent:
-            return "stop"
-        return "sampling" if self._stoppable else "start"
+            return pyspy_log.STOP
+        return pyspy_log.SAMPLING if self._stoppable else pyspy_log.START
 
 
 def is_whole(output: Path) -> bool:
@@ -151,7 +151,7 @@ def _start(argv: Sequence[str], output: Path, log: Path, clock: Clock) -> Watche
         pid = start_detached(argv, str(output), log, clock, _START_TIMEOUT_S)
         process = None if pid is None else watch(pid)
     except OSError as error:
-        raise SamplerFailed("py-spy", "start", str(error), "see that it can be executed") from error
+        raise SamplerFailed("py-spy", pyspy_log.START, str(error), "see that it can be executed") from error
     if process is not None:
         allow_tracer(process.pid)
     return process

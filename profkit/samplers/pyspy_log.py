@@ -9,11 +9,16 @@ from pathlib import Path
 from profkit.errors import AttachDenied, SamplerError, SamplerFailed
 from profkit.samplers import denial
 
+START, SAMPLING, STOP = "start", "sampling", "stop"
+"""The stages at which it may fail."""
+
 _COUNTS = re.compile(r"Samples: (\d+) Errors: (\d+)")
 _BEHIND = re.compile(r"([\d.]+)s behind in sampling")
 _ERROR = re.compile(r"^(?:Error|error): (.+)$", re.MULTILINE)
 # With --subprocesses it finds no process that it may read, and says that there is none.
-_DENIED = ("Permission Denied", "Operation not permitted", "No python processes found in process")
+_DENIED = re.compile(
+    r"permission denied|operation not permitted|no python processes found in process", re.IGNORECASE
+)
 _NOT_PYTHON = ("Failed to find python version", "Failed to get process executable name")
 
 
@@ -46,7 +51,7 @@ def log_facts(text: str) -> LogFacts:
 
 def failure(text: str, pid: int, stage: str) -> SamplerError:
     """The error that a log stands for; `pid` is the process that was sampled."""
-    if any(words in text for words in _DENIED):
+    if stage == START and _DENIED.search(text):
         return AttachDenied("py-spy", pid, denial.remedy_for(pid))
     if "No space left" in text:
         return SamplerFailed("py-spy", stage, "the disk is full", "free space where the spool lies")
