@@ -10,6 +10,7 @@ import click
 from profkit.cli.kept import open_kept
 from profkit.cli.removed import write_removed
 from profkit.clock import SYSTEM_CLOCK
+from profkit.config import Config
 from profkit.model.run import RunInfo
 from profkit.units import parse_duration
 
@@ -28,7 +29,10 @@ def _seconds(_context: click.Context, _option: click.Parameter, value: str | Non
 @click.option("--keep", type=click.IntRange(min=0), metavar="N", help="Keep the newest N runs of each label.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
 @click.option("--json", "as_json", is_flag=True, help="Say as JSON what was removed.")
-def gc_command(older_than: float | None, keep: int | None, dry_run: bool, as_json: bool) -> None:
+@click.pass_obj
+def gc_command(
+    config: Config, older_than: float | None, keep: int | None, dry_run: bool, as_json: bool
+) -> None:
     """Remove old runs for good, and say which.
 
     With both options, a run goes if it is older than AGE and not among the newest N of its label. With
@@ -37,7 +41,7 @@ def gc_command(older_than: float | None, keep: int | None, dry_run: bool, as_jso
     if older_than is None and keep is None:
         older_than = _OLDER_THAN_S
     before_ns = None if older_than is None else SYSTEM_CLOCK.unix_ns() - round(older_than * 1e9)
-    with open_kept() as kept:
+    with open_kept(config) as kept:
         infos = expired(kept.store.runs(), before_ns, keep or 0)
         if not dry_run:
             kept.store.remove(info.id for info in infos)

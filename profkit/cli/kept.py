@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from profkit.cli.output import tell
-from profkit.config import CONFIG
+from profkit.config import Config
 from profkit.errors import DamagedFile, RunNotFound, StoreEmpty, UsageError
 from profkit.model.run import Run, RunInfo
 
@@ -57,19 +57,19 @@ class Kept:
 
 
 @contextmanager
-def open_kept() -> Iterator[Kept]:
+def open_kept(config: Config) -> Iterator[Kept]:
     """Ingest what is finished and open the store; at the end say what was damaged.
 
     Raises StoreEmpty where nothing was ever recorded, and leaves no file behind then; StoreUnavailable;
     DamagedFile instead of RunNotFound where what was asked for may have been in a damaged file.
     """
-    if _nothing_recorded():
-        raise StoreEmpty(CONFIG.store_url, CONFIG.spool)
+    if _nothing_recorded(config):
+        raise StoreEmpty(config.store_url, config.spool)
     from profkit.ingest.keep import ingest
     from profkit.store.runs import open_store
 
-    with open_store(CONFIG.store_url) as store:
-        report = ingest(CONFIG.spool, store)
+    with open_store(config.store_url) as store:
+        report = ingest(config.spool, store)
         recording = tuple(run for folder in report.recording for run in folder.runs)
         untold = list(report.damaged)
         try:
@@ -86,12 +86,12 @@ def open_kept() -> Iterator[Kept]:
                 tell("warning", str(damage))
 
 
-def _nothing_recorded() -> bool:
+def _nothing_recorded(config: Config) -> bool:
     from profkit.store.spool import session_folders
 
-    database = CONFIG.store_url.removeprefix(_SQLITE)
-    file_missing = database != CONFIG.store_url and not Path(database).exists()
-    return file_missing and not session_folders(CONFIG.spool)
+    database = config.store_url.removeprefix(_SQLITE)
+    file_missing = database != config.store_url and not Path(database).exists()
+    return file_missing and not session_folders(config.spool)
 
 
 def _rank(info: RunInfo, wanted: str | None) -> int | None:

@@ -15,6 +15,7 @@ from profkit.cli.list_runs import list_command
 from profkit.cli.output import ReaderGone, tell
 from profkit.cli.report import report_command
 from profkit.cli.rm_runs import rm_command
+from profkit.config import CONFIG, Config
 from profkit.errors import ProfkitError
 from profkit.version import VERSION
 
@@ -48,11 +49,14 @@ for _command in COMMANDS:
     cli.add_command(_command)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line (`sys.argv` by default) and return its exit code; docs/errors.md lists them."""
+def main(arguments: Sequence[str] | None = None, config: Config = CONFIG) -> int:
+    """Run the command line (`sys.argv` by default) and return its exit code; docs/errors.md lists them.
+
+    `config` says where the runs are: commands get it as their context's object.
+    """
     try:
         # The status of --help and --version, or what a command returned: None.
-        status: int | None = cli.main(args=arguments, prog_name="profkit", standalone_mode=False)
+        status: int | None = cli.main(args=arguments, prog_name="profkit", standalone_mode=False, obj=config)
     except ProfkitError as error:
         tell("error", str(error))
         return error.exit_code

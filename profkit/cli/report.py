@@ -6,6 +6,7 @@ import click
 
 from profkit.cli.kept import Kept, open_kept
 from profkit.cli.output import page, write
+from profkit.config import Config
 from profkit.model.run import RunInfo
 from profkit.render.options import ReportOptions, Sort
 from profkit.render.registry import RENDERERS
@@ -38,7 +39,9 @@ from profkit.render.registry import RENDERERS
     help="How to show it.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json: everything, unless limited.")
+@click.pass_obj
 def report_command(
+    config: Config,
     run: str | None,
     sort: str,
     limit: int | None,
@@ -61,7 +64,7 @@ def report_command(
         show_all=show_all,
     )
     render = RENDERERS["json" if as_json else renderer]
-    with open_kept() as kept:
+    with open_kept(config) as kept:
         info = kept.find(run)
         write(render(kept.load(info), options, page()))
         _check(info, kept)

@@ -6,6 +6,7 @@ import click
 
 from profkit.cli.kept import Kept, open_kept
 from profkit.cli.removed import write_removed
+from profkit.config import Config
 from profkit.errors import UsageError
 from profkit.model.run import RunInfo
 
@@ -13,13 +14,14 @@ from profkit.model.run import RunInfo
 @click.command("rm")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @click.option("--json", "as_json", is_flag=True, help="Say as JSON what was removed.")
-def rm_command(runs: tuple[str, ...], as_json: bool) -> None:
+@click.pass_obj
+def rm_command(config: Config, runs: tuple[str, ...], as_json: bool) -> None:
     """Remove runs for good.
 
     RUN is the beginning of a run's id, or a label, whose newest run is meant. Nothing is removed unless
     every RUN is found.
     """
-    with open_kept() as kept:
+    with open_kept(config) as kept:
         infos = tuple(dict.fromkeys(_removable(wanted, kept) for wanted in runs))
         kept.store.remove(info.id for info in infos)
         write_removed(infos, as_json=as_json, dry_run=False)

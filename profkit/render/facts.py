@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -53,7 +54,7 @@ def _all(run: Run) -> Iterator[tuple[str, list[Part]]]:
     yield "session", _session(info)
     yield "resources", _resources(run.resources)
     yield "process", _process(info)
-    yield "command", [Part(visible(" ".join(info.process.argv)))] if info.process.argv else []
+    yield "command", [Part(visible(shlex.join(info.process.argv)))] if info.process.argv else []
     yield "tags", [Part(visible(tag)) for tag in info.region.tags]
     yield "user", [Part(visible(info.region.user))] if info.region.user else []
     yield "env", [Part(visible(f"{name}={value}")) for name, value in info.region.env]

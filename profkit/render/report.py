@@ -19,7 +19,6 @@ from profkit.transforms import (
     call_tree,
     fold_frames,
     function_rows,
-    keep_threads,
     line_rows,
     thread_rows,
 )
@@ -118,8 +117,8 @@ def _named(thread: Thread) -> tuple[str, int, int]:
 def _only_thread(profile: Profile, wanted: str | None) -> Profile:
     if wanted is None:
         return profile
-    tids = {thread.tid for thread in profile.threads if wanted in (thread.name, str(thread.tid))}
-    if not tids:
+    meant = {n for n, thread in enumerate(profile.threads) if wanted in (thread.name, str(thread.tid))}
+    if not meant:
         there = ", ".join(f"{short(thread.name)} ({thread.tid})" for thread in profile.threads) or "none"
         raise UsageError(f"no samples of a thread {wanted!r}", f"the run has samples of: {there}")
-    return keep_threads(profile, tids)
+    return replace(profile, samples=tuple(sample for sample in profile.samples if sample.thread in meant))

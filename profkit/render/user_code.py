@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 from profkit.model.profile import Profile
 from profkit.transforms import is_library_file
@@ -13,8 +14,16 @@ IsLibrary = Callable[[str], bool]
 
 
 def library_test(own_file: str) -> IsLibrary:
-    """Whether a file is a library's; the file of the region itself never is, wherever it lies."""
-    return lambda file: file != own_file and is_library_file(file)
+    """Whether a file is a library's; the file of the region itself never is, wherever it lies.
+
+    Answers are remembered, since every call in a tree is asked about.
+    """
+
+    @cache
+    def is_library(file: str) -> bool:
+        return file != own_file and is_library_file(file)
+
+    return is_library
 
 
 def charge_callers(profile: Profile, is_library: IsLibrary) -> Profile:
