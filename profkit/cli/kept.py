@@ -63,7 +63,7 @@ def open_kept(config: Config) -> Iterator[Kept]:
     Raises StoreEmpty where nothing was ever recorded, and leaves no file behind then; StoreUnavailable;
     DamagedFile instead of RunNotFound where what was asked for may have been in a damaged file.
     """
-    if _nothing_recorded(config):
+    if nothing_recorded(config):
         raise StoreEmpty(config.store_url, config.spool)
     from profkit.ingest.keep import ingest
     from profkit.store.runs import open_store
@@ -86,7 +86,8 @@ def open_kept(config: Config) -> Iterator[Kept]:
                 tell("warning", str(damage))
 
 
-def _nothing_recorded(config: Config) -> bool:
+def nothing_recorded(config: Config) -> bool:
+    """Whether there is neither a database nor a session; looking leaves no file behind."""
     from profkit.store.spool import session_folders
 
     database = config.store_url.removeprefix(_SQLITE)

@@ -9,7 +9,7 @@ from typing import TextIO
 from profkit.render.escape import visible
 from profkit.render.page import Page, page_of
 
-# For terminals without Unicode: what reports draw with, in ASCII.
+# For terminals without Unicode: what reports draw with in ASCII, one character for each.
 _PLAIN = str.maketrans(
     {
         **dict.fromkeys("▁▂▃▄", "."),
@@ -22,8 +22,8 @@ _PLAIN = str.maketrans(
         "─": "-",
         "⋮": ":",
         "·": "-",
-        "…": "...",
-        "±": "+-",
+        "…": ".",
+        "±": "~",
         "µ": "u",
     }
 )

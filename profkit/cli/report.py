@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from profkit.cli.completion import complete_run
 from profkit.cli.kept import Kept, open_kept
 from profkit.cli.output import page, write
 from profkit.config import Config
@@ -13,7 +14,7 @@ from profkit.render.registry import RENDERERS
 
 
 @click.command("report")
-@click.argument("run", required=False)
+@click.argument("run", required=False, shell_complete=complete_run)
 @click.option(
     "--sort",
     type=click.Choice([sort.value for sort in Sort]),

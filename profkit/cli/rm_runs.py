@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from profkit.cli.completion import complete_run
 from profkit.cli.kept import Kept, open_kept
 from profkit.cli.removed import write_removed
 from profkit.config import Config
@@ -12,7 +13,7 @@ from profkit.model.run import RunInfo
 
 
 @click.command("rm")
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, shell_complete=complete_run)
 @click.option("--json", "as_json", is_flag=True, help="Say as JSON what was removed.")
 @click.pass_obj
 def rm_command(config: Config, runs: tuple[str, ...], as_json: bool) -> None:

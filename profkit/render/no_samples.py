@@ -16,7 +16,7 @@ def why_no_samples(run: Run) -> str:
     if info.error is not None:
         return "There are no samples: the sampler failed, see the error above."
     if info.state is not SessionState.SUCCESS:
-        return "There are no samples yet: the session is still being recorded."
+        return "There are no samples yet: a sampler writes them when its segment ends, or the session."
     if info.traced_away and not info.calls:
         return "There are no samples: every call was compiled away. Profile the caller of the compiled code."
     if info.torn:

@@ -52,11 +52,14 @@ def own_share(row: CostRow, scale: Scale) -> Text:
     if not row.self_samples:
         return Text()
     text = share_text(row.self_share, scale)
-    sure = ""
-    if scale.unit is Unit.SAMPLES and row.self_share >= _LEAST_SURE:
-        low, high = share_interval(row.self_samples, scale.total)
-        sure = f"±{percent((high - low) / 2, scale.total).removesuffix(' %')}"
-    return text.append(f" {sure:<4}", style=FAINT)
+    return text.append(f" {_uncertainty(row, scale):<4}", style=FAINT)
+
+
+def _uncertainty(row: CostRow, scale: Scale) -> str:
+    if scale.unit is not Unit.SAMPLES or row.self_share < _LEAST_SURE:
+        return ""
+    low, high = share_interval(row.self_samples, scale.total)
+    return f"±{percent((high - low) / 2, scale.total).removesuffix(' %')}".replace("<", "")
 
 
 def _samples(weight: int) -> Text:
