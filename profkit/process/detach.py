@@ -24,6 +24,7 @@ _RESERVED_PIDS = 300
 """Where the kernel goes on after the largest pid (RESERVED_PIDS in kernel/pid.c)."""
 _PAUSE_S = 0.0002
 _FULL_SCANS = 5
+"""A process in the middle of exec has no arguments for a moment."""
 
 
 def start_detached(argv: Sequence[str], mark: str, log: Path, clock: Clock, timeout_s: float) -> int | None:
@@ -77,7 +78,7 @@ def _find(launcher_pid: int, mark: bytes, clock: Clock) -> int | None:
     nearby = next((pid for pid in _pids_after(launcher_pid) if _bears(pid, mark)), None)
     if nearby is not None:
         return nearby
-    for _ in range(_FULL_SCANS):  # a process in the middle of exec has no arguments for a moment
+    for _ in range(_FULL_SCANS):
         found = next(_marked(mark), None)
         if found is not None:
             return found
@@ -101,6 +102,7 @@ def _bears(pid: int, mark: bytes) -> bool:
 
 
 def _kill_marked(mark: bytes) -> None:
-    for pid in _marked(mark):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+    for _ in range(_FULL_SCANS):
+        for pid in _marked(mark):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)

@@ -50,6 +50,8 @@ def remedy(facts: AttachFacts) -> str:
         return f"it is not dumpable (PR_SET_DUMPABLE, or a changed user): leave it dumpable, or {grant}"
     if facts.yama_scope == 2:
         return f"kernel.yama.ptrace_scope is 2: {grant}, or run `sysctl kernel.yama.ptrace_scope=1`"
+    if facts.yama_scope == 1:
+        return f"kernel.yama.ptrace_scope is 1: {grant}, or run `sysctl kernel.yama.ptrace_scope=0`"
     return f"run the program and py-spy as the same user, or {grant}"
 
 

@@ -57,6 +57,8 @@ def attach(
     process = _start(argv, output, log, clock)
     if process is None:
         raise pyspy_log.failure(pyspy_log.read_log(log), pid, pyspy_log.START)
+    if pid == os.getpid():
+        allow_tracer(process.pid)
     return PySpyAttachment(process, pid, plan.rate_hz, index, output, log)
 
 
@@ -149,12 +151,9 @@ def is_whole(output: Path) -> bool:
 def _start(argv: Sequence[str], output: Path, log: Path, clock: Clock) -> Watched | None:
     try:
         pid = start_detached(argv, str(output), log, clock, _START_TIMEOUT_S)
-        process = None if pid is None else watch(pid)
+        return None if pid is None else watch(pid)
     except OSError as error:
         raise SamplerFailed("py-spy", pyspy_log.START, str(error), "see that it can be executed") from error
-    if process is not None:
-        allow_tracer(process.pid)
-    return process
 
 
 def _folder_problem(folder: Path) -> str | None:

@@ -99,14 +99,14 @@ def test_samples_of_every_thread_but_profkits(target: int, tmp_path: Path):
 
 
 def test_rounds_are_unknown_without_idle_threads(target: int, tmp_path: Path):
-    plan = replace(PLAN, idle=False)
+    plan = replace(PLAN, idle=False, blocking=False)
     attachment = attach(target, tmp_path, plan)
     SYSTEM_CLOCK.sleep(0.2)
     stop(attachment)
     recording = SAMPLER.read(tmp_path, Segment(0, 0), plan)
     assert recording.rounds is None
     weights = weight_by_thread(recording.profile)
-    assert weights.get("waiter", 0) < weights["MainThread"] / 2
+    assert weights.get("waiter", 0) < weights["MainThread"] / 10
 
 
 def test_stopped_the_moment_it_runs_it_always_writes(target: int, tmp_path: Path):

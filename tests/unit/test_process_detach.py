@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from profkit.clock import SYSTEM_CLOCK, SystemClock
+from profkit.clock import SYSTEM_CLOCK
 from profkit.process import detach, procfs
 from profkit.process.detach import start_detached
 from profkit.process.watch import Watched, watch
@@ -122,15 +122,14 @@ def test_a_program_that_cannot_run_leaves_its_reason(tmp_path: Path):
 
 
 def test_an_interrupt_leaves_nothing_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    class Interrupted(SystemClock):
-        def sleep(self, duration_s: float) -> None:
-            raise KeyboardInterrupt
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
 
-    monkeypatch.setenv("PATH", str(tmp_path))  # the slow launcher: it is seen before its exec
+    monkeypatch.setattr(detach, "_find", interrupted)
     mark = str(tmp_path / "mark")
     argv = (sys.executable, "-I", "-S", "-c", SLEEPER, mark)
     with pytest.raises(KeyboardInterrupt):
-        start_detached(argv, mark, tmp_path / "log", Interrupted(), 30)
+        start_detached(argv, mark, tmp_path / "log", SYSTEM_CLOCK, 30)
     wait_for(lambda: not list(detach._marked(os.fsencode(mark))))
 
 

@@ -68,8 +68,12 @@ def test_signals_that_are_caught():
 
 
 def test_the_command_line_keeps_empty_arguments():
-    with subprocess.Popen([sys.executable, "-c", "input()", "", "x y"], stdin=subprocess.PIPE) as child:
-        assert procfs.command_line(child.pid)[-3:] == (b"input()", b"", b"x y")
+    text = "print(flush=True); input()"
+    argv = [sys.executable, "-c", text, "", "x y"]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        assert procfs.command_line(child.pid)[-3:] == (text.encode(), b"", b"x y")
 
 
 def test_memory_and_namespace():

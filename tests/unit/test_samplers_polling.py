@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from profkit.clock import ManualClock
+from profkit.errors import SamplerFailed, SamplerTimeout
+from profkit.model.session import Segment, SessionState
+from profkit.samplers.polling import await_state, backed_off_s
+
+PREPARING, RUNNING, PROCESSING, SUCCESS, FAILED = SessionState
+
+
+class Recited:
+    """An attachment that recites states, and then stays in the last one."""
+
+    def __init__(self, *states: SessionState | Exception, interval_s: float = 1.0) -> None:
+        self.polls = 0
+        self._states: Iterator[SessionState | Exception] = iter(states)
+        self._last: SessionState | Exception = PREPARING
+        self._interval_s = interval_s
+
+    def segment(self) -> Segment:
+        return Segment(0, 0)
+
+    def poll(self) -> SessionState:
+        self.polls += 1
+        self._last = next(self._states, self._last)
+        if isinstance(self._last, Exception):
+            raise self._last
+        return self._last
+
+    def poll_interval_s(self, attempt: int) -> float:
+        return self._interval_s * 2**attempt
+
+    def request_stop(self) -> None: ...
+
+    def stop_timeout_s(self) -> float:
+        return 1.0
+
+    def resident_bytes(self) -> int:
+        return 0
+
+    def kill(self) -> None: ...
+
+
+def test_polls_until_the_state_is_there():
+    clock = ManualClock()
+    attachment = Recited(PREPARING, PREPARING, RUNNING)
+    assert await_state(attachment, RUNNING, 60, clock, "-") is RUNNING
+    assert (attachment.polls, clock.monotonic_s()) == (3, 1 + 2)
+
+
+@pytest.mark.parametrize("past", [PROCESSING, SUCCESS, FAILED])
+def test_a_state_past_the_wanted_one_ends_the_wait(past: SessionState):
+    assert await_state(Recited(PREPARING, past), RUNNING, 60, ManualClock(), "-") is past
+
+
+def test_one_deadline_however_the_interval_grows():
+    clock = ManualClock(start_s=100)
+    attachment = Recited(RUNNING)
+    with pytest.raises(
+        SamplerTimeout, match=r"pyspy was not SUCCESS within 10 s; raise the_option"
+    ) as caught:
+        await_state(attachment, SUCCESS, 10, clock, "the_option", sampler="pyspy")
+    assert clock.monotonic_s() == 110
+    assert attachment.polls == 5, "at 0, 1, 3, 7 and, last, at the deadline"
+    assert caught.value.timeout_s == 10
+
+
+def test_a_look_is_taken_even_without_time():
+    assert await_state(Recited(RUNNING), RUNNING, 0, ManualClock(), "-") is RUNNING
+    with pytest.raises(SamplerTimeout):
+        await_state(Recited(PREPARING), RUNNING, 0, ManualClock(), "-")
+
+
+def test_the_state_at_the_deadline_counts():
+    assert await_state(Recited(PREPARING, RUNNING, interval_s=50), RUNNING, 10, ManualClock(), "-") is RUNNING
+
+
+def test_what_a_poll_raises_passes():
+    with pytest.raises(SamplerFailed):
+        await_state(Recited(PREPARING, SamplerFailed("x", "start", "y", "z")), RUNNING, 9, ManualClock(), "-")
+
+
+def test_backing_off():
+    waits = [backed_off_s(attempt, 0.05, 1.5, 1.0) for attempt in range(20)]
+    assert waits[0] == 0.05
+    assert waits == sorted(waits)
+    assert waits[-1] == 1.0
+    assert backed_off_s(10**9, 0.0003, 1.03, 0.005) == 0.005
+
+
+def test_names_agree_with_the_spool(tmp_path: Path):
+    from profkit.samplers.segment_files import log_path, output_path
+    from profkit.store.spool import segment_stem
+
+    for index in (0, 7, 1234):
+        for path in (log_path(tmp_path, index), output_path(tmp_path, index)):
+            assert path.name.split(".")[0] == segment_stem(index)
+            assert path.parent == tmp_path

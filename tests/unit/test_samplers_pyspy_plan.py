@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import psutil
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from profkit.errors import InvalidOption, UsageError
+from profkit.process import procfs
+from profkit.samplers.base import LiveStacks, SamplerOptions
+from profkit.samplers.pyspy_plan import BUDGET, FASTEST_HZ, check, plan, round_cost_s
+
+
+def frames(count: int) -> LiveStacks:
+    return LiveStacks(threads=3, frames=count)
+
+
+def chosen(live: LiveStacks, **options: Any) -> tuple[float, bool, int]:
+    """Rate, blocking, and how many notes explain them."""
+    made = SamplerOptions(**options)
+    check(made)
+    result = plan(made, live)
+    return result.rate_hz, result.blocking, len(result.notes)
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"),
+    [
+        (5, (100, True, 0)),
+        (25, (100, True, 0)),
+        (26, (96, True, 0)),
+        (50, (55, True, 0)),
+        (56, (50, True, 0)),
+        (57, (100, False, 1)),
+        (5000, (100, False, 1)),
+    ],
+)
+def test_without_a_rate_the_budget_decides(count: int, expected: tuple[float, bool, int]):
+    assert chosen(frames(count)) == expected
+
+
+@pytest.mark.parametrize(
+    ("rate", "count", "expected"),
+    [
+        (10, 200, (10, True, 0)),
+        (100, 20, (100, True, 0)),
+        (100, 50, (100, False, 1)),
+        (1000, 1, (1000, False, 1)),
+        (300, 1, (300, True, 0)),
+    ],
+)
+def test_a_rate_is_kept_and_blocking_follows(rate: float, count: int, expected: tuple[float, bool, int]):
+    assert chosen(frames(count), rate_hz=rate) == expected
+
+
+def test_what_is_asked_for_is_obeyed():
+    assert chosen(frames(5000), blocking=True) == (100, True, 1)
+    assert chosen(frames(5), blocking=True, rate_hz=50) == (50, True, 0)
+    assert chosen(frames(5), blocking=False) == (100, False, 0)
+    assert chosen(frames(5000), blocking=False, rate_hz=1000) == (1000, False, 0)
+
+
+def test_native_stacks_block():
+    assert chosen(frames(5), native=True) == (100, True, 0)
+    assert chosen(frames(100), native=True) == (29, True, 0)
+    assert chosen(frames(5000), native=True) == (1, True, 1)
+    assert chosen(frames(100), native=True, rate_hz=100) == (100, True, 1)
+
+
+def test_notes_tell_the_cost():
+    (note,) = plan(SamplerOptions(), frames(500)).notes
+    assert "81% of its time" in note
+    assert "3 threads with 500 frames" in note
+    assert "blocking=True" in note
+    (note,) = plan(SamplerOptions(blocking=True), frames(500)).notes
+    assert "about 81% of its time" in note
+    (note,) = plan(SamplerOptions(blocking=True), frames(50_000)).notes
+    assert "100%" in note
+
+
+def test_cpu_time_by_stopping_is_said_to_be_rough():
+    (note,) = plan(SamplerOptions(idle=False), frames(5)).notes
+    assert "blocking=False" in note
+    assert plan(SamplerOptions(idle=False, blocking=False), frames(5)).notes == ()
+
+
+def test_the_rest_is_passed_on():
+    options = SamplerOptions(idle=False, subprocesses=True, scope="process", max_duration_s=7.0, tags=("t",))
+    made = plan(options, frames(1))
+    assert (made.sampler, made.idle, made.subprocesses, made.scope) == ("pyspy", False, True, "process")
+    assert (made.max_duration_s, made.tags, made.sample_each) == (7.0, ("t",), None)
+
+
+def test_cycles_become_a_rate(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(psutil, "cpu_freq", lambda: psutil._ntuples.scpufreq(2000.0, 800.0, 3000.0))
+    assert procfs.cpu_frequency_hz() == 3e9
+    assert chosen(frames(1), sample_each=1e7, blocking=False) == (300, False, 0)
+    assert plan(SamplerOptions(sample_each=1e7), frames(1)).sample_each == 1e7
+    for cycles in (1e10, 1e5):
+        with pytest.raises(InvalidOption, match="sample_each"):
+            check(SamplerOptions(sample_each=cycles))
+
+
+def test_cycles_need_a_known_frequency(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("profkit.samplers.checks.cpu_frequency_hz", lambda: None)
+    with pytest.raises(InvalidOption, match="frequency is not known"):
+        check(SamplerOptions(sample_each=1e7))
+
+
+@pytest.mark.parametrize(
+    ("options", "option"),
+    [
+        (SamplerOptions(rate_hz=0), "rate"),
+        (SamplerOptions(rate_hz=-5), "rate"),
+        (SamplerOptions(rate_hz=0.5), "rate"),
+        (SamplerOptions(rate_hz=float("nan")), "rate"),
+        (SamplerOptions(rate_hz=float("inf")), "rate"),
+        (SamplerOptions(rate_hz=FASTEST_HZ + 1), "rate"),
+        (SamplerOptions(sample_each=-1), "sample_each"),
+        (SamplerOptions(max_duration_s=0), "max_profile_duration_sec"),
+        (SamplerOptions(native=True, blocking=False), "blocking"),
+    ],
+)
+def test_nonsense_is_one_clear_error(options: SamplerOptions, option: str):
+    with pytest.raises(InvalidOption) as caught:
+        check(options)
+    assert caught.value.option == option
+    assert str(caught.value).startswith(f"{option}=")
+
+
+def test_a_rate_is_said_once():
+    with pytest.raises(UsageError, match="rate and sample_each"):
+        check(SamplerOptions(rate_hz=100, sample_each=1e7))
+
+
+@given(
+    rate=st.none() | st.integers(1, FASTEST_HZ),
+    count=st.integers(0, 10**6),
+    native=st.booleans(),
+)
+def test_auto_blocks_only_within_the_budget(rate: int | None, count: int, native: bool):
+    options = SamplerOptions(rate_hz=rate, native=native)
+    check(options)
+    made = plan(options, frames(count))
+    within = made.rate_hz * round_cost_s(frames(count)) <= BUDGET * (1 + 1e-9)
+    assert 1 <= made.rate_hz <= FASTEST_HZ
+    assert made.rate_hz == int(made.rate_hz)
+    assert made.rate_hz == (rate or made.rate_hz)
+    if native:
+        assert made.blocking
+        assert within or made.notes
+    else:
+        assert within if made.blocking else made.notes
+    assert plan(replace(options, blocking="auto"), frames(count)) == made
