@@ -5,7 +5,6 @@ ptrace(2), "Ptrace access mode checking"; capabilities(7); Yama.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 from profkit.process import procfs, yama
@@ -56,9 +55,7 @@ def remedy(facts: AttachFacts) -> str:
 
 
 def remedy_for(pid: int) -> str:
-    """See `remedy`; `os.getpid()` is the usual `pid`."""
-    return remedy(attach_facts(pid)) if procfs.start_ticks(pid) is not None else _gone(pid)
-
-
-def _gone(pid: int) -> str:
-    return f"process {pid} has ended since (this is process {os.getpid()})"
+    """The cause of a denial and its mending, by the facts of the process as they are now."""
+    if not procfs.is_running(pid):
+        return f"process {pid} has ended since: let the program run longer"
+    return remedy(attach_facts(pid))
