@@ -28,8 +28,6 @@ from profkit.samplers.polling import await_state
 from profkit.session.account import Account, Policy
 from profkit.store import spool as files
 
-KILLED = "the sampler did not finish in time and was killed"
-
 
 class Session:
     """A session that has a folder; it samples while it has an attachment, else it is dormant."""
@@ -97,7 +95,7 @@ class Session:
             )
             await_state(
                 self.attachment, SessionState.RUNNING, policy.running_timeout_s, self._clock,
-                "timeout_wait_for_running_sec",
+                "timeout_wait_for_running_sec", self.sampler.name,
             )  # fmt: skip
         except BaseException as error:
             self._abandon(str(error) or type(error).__name__)
@@ -119,8 +117,9 @@ class Session:
             attachment.request_stop()
             self._note_segment(attachment, stopped_ns=self._clock.unix_ns())
             await_state(
-                attachment, SessionState.SUCCESS, timeout_s, self._clock, "timeout_wait_for_finished_sec"
-            )
+                attachment, SessionState.SUCCESS, timeout_s, self._clock,
+                "timeout_wait_for_finished_sec", self.sampler.name,
+            )  # fmt: skip
         except SamplerError as failure:
             error = str(failure)
         finally:
