@@ -30,7 +30,7 @@ class EndedChild:
 def run_child(argv: Sequence[str], output: Path, timeout_s: float) -> EndedChild:
     """Run `argv` (an absolute path first) and append its stdout and stderr to `output`.
 
-    Raises TimeoutError after killing its process group, OSError where it cannot be started.
+    Raises TimeoutError after ending its process tree, OSError where it cannot be started.
     """
     with _unheard() as children:
         pid = _spawn(argv, output)
@@ -38,10 +38,10 @@ def run_child(argv: Sequence[str], output: Path, timeout_s: float) -> EndedChild
         try:
             in_time = _await_end(pid, timeout_s)
         except BaseException:
-            _kill_group(pid)
+            _end(pid)
             raise
         if not in_time:
-            _kill_group(pid)
+            _end(pid)
             raise TimeoutError(f"{argv[0]} did not end within {timeout_s:g} s")
         return EndedChild(pid, _reap(pid))
 
@@ -98,9 +98,10 @@ def _reap(pid: int) -> int | None:
         return None
 
 
-def _kill_group(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(pid, signal.SIGKILL)
+def _end(pid: int) -> None:
+    from profkit.process.tree import end_tree  # psutil takes a while to import, and is seldom needed
+
+    end_tree(pid)
     _reap(pid)
 
 

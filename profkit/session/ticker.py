@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import ProfkitError
 from profkit.model.session import ResourcePoint, SessionState
 from profkit.session import activity
+from profkit.session.background import await_end, background, start
 from profkit.session.host import SessionHost
 from profkit.session.session import Session
 
@@ -37,9 +39,9 @@ class Ticker:
         if self._thread is not None and self._thread.is_alive():
             return
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, args=(self._stop,), name=NAME, daemon=True)
+        self._thread = background(NAME, partial(self._run, self._stop))
         try:
-            self._thread.start()
+            start(self._thread)
         except RuntimeError:
             self._thread = None
 
@@ -48,7 +50,7 @@ class Ticker:
         thread, self._thread = self._thread, None
         self._stop.set()
         if thread is not None and thread is not threading.current_thread():
-            thread.join()
+            await_end(thread)
 
     def restart(self) -> None:
         """Start again after a fork, if there is still a session to mind."""
@@ -88,7 +90,9 @@ class Ticker:
         attachment = session.attachment
         if attachment is None:
             return
-        if attachment.poll() is not SessionState.RUNNING:
+        # A remote sampler is asked by a program of its own: what became of it shows at the stop.
+        here = attachment.segment().pid is not None
+        if here and attachment.poll() is not SessionState.RUNNING:
             session.end_segment(self._host.policy)
             self._host.end_session("the sampler ended by itself")
         elif now_s - session.started_s >= session.options.max_duration_s:

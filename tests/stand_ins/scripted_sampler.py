@@ -35,7 +35,7 @@ class ScriptedAttachment:
         self.state = SessionState.PREPARING
 
     def segment(self) -> Segment:
-        return Segment(index=0, started_ns=0, pid=None)
+        return Segment(index=0, started_ns=0, pid=1)
 
     def poll(self) -> SessionState:
         if self.script.died:
