@@ -5,47 +5,52 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 from profkit.errors import ProfkitError
 from profkit.session.account import Account
+from profkit.session.background import background, start
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
 
+    from profkit.session.host import SessionHost
+
+
+_IMPORTING = threading.RLock()
+_known_host: SessionHost | None = None
+
 
 def enter(account: Account, own: int, tid: int | None = None) -> bool:
     """See `SessionHost.enter`."""
-    from profkit.session.process_host import HOST
-
-    return HOST.enter(account, own, tid)
+    host = _host()
+    return host is not None and host.enter(account, own, tid)
 
 
 def leave(account: Account, tid: int | None = None) -> None:
     """See `SessionHost.leave`."""
-    from profkit.session.process_host import HOST
-
-    HOST.leave(account, tid)
+    host = _host()
+    if host is not None:
+        host.leave(account, tid)
 
 
 async def enter_off_loop(account: Account, own: int) -> bool:
     """`enter`, in a thread of its own where an asyncio loop runs and a sampler has to be started."""
-    from profkit.session.process_host import HOST
-
-    loop = _running_loop()
-    if loop is None or not HOST.must_wait(account):
-        return HOST.enter(account, own)
+    loop, host = _running_loop(), _host()
+    if loop is None or host is None or not host.must_wait(account):
+        return enter(account, own)
     answer: Future[bool] = loop.create_future()
 
     def work() -> None:
         outcome: bool | Exception
         try:
-            outcome = HOST.enter(account, own)
+            outcome = host.enter(account, own)
         except (ProfkitError, OSError) as error:
             outcome = error
         _tell(loop, answer, outcome)
 
-    threading.Thread(target=work, name="profkit-start", daemon=True).start()
+    start(background("profkit-start", work))
     return await answer
 
 
@@ -54,7 +59,17 @@ def leave_off_loop(account: Account) -> None:
     if _running_loop() is None:
         leave(account)
     else:
-        threading.Thread(target=leave, args=(account,), name="profkit-stop", daemon=True).start()
+        start(background("profkit-stop", partial(leave, account)))
+
+
+def _host() -> SessionHost | None:
+    """The process's host; None to a signal handler or a finalizer that interrupts its import."""
+    global _known_host
+    if _known_host is None and not _IMPORTING._is_owned():  # type: ignore[attr-defined]
+        with _IMPORTING:
+            from profkit.session.process_host import HOST
+        _known_host = HOST
+    return _known_host
 
 
 def _running_loop() -> AbstractEventLoop | None:
