@@ -86,8 +86,8 @@ def _choose_auto(
         return asked_hz or _within(affordable_hz), True, ()
     rate_hz = asked_hz or DEFAULT_RATE_HZ
     note = (
-        f"Sampled without stopping the program: {live.threads} threads with {live.frames} frames would "
-        f"have cost {rate_hz * round_cost_s(live):.0%} of its time. Callers of short functions may be "
+        f"Sampled without stopping the program: to read {live.frames} frames of {live.threads} "
+        f"{'thread' if live.threads == 1 else 'threads'} would have cost {rate_hz * round_cost_s(live):.0%} of its time. Callers of short functions may be "
         "wrong; blocking=True gives exact stacks."
     )
     return rate_hz, False, (note,)
