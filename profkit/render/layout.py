@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -16,6 +17,8 @@ from profkit.render.palette import FAINT, TITLE
 
 GLUE = "\ue000"
 """Stands for a space at which a line may not break; a private character, so names have it escaped."""
+_END = re.compile(r"(?: |\x1b\[[0-9;]*m)+$")
+"""Spaces at the end of a line, and the codes of styles among them."""
 GAP = 2
 """Spaces between columns."""
 _UNBOUND = 10_000
@@ -90,4 +93,4 @@ def compose(blocks: Iterable[RenderableType], page: Page) -> str:
         for block in blocks:
             console.print(block)
     lines = captured.get().replace(GLUE, " ").rstrip("\n").split("\n")
-    return "\n".join(line.rstrip() for line in lines)
+    return "\n".join(_END.sub(lambda end: end[0].replace(" ", ""), line) for line in lines)

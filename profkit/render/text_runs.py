@@ -16,10 +16,10 @@ from profkit.render.places import place
 from profkit.render.words import Tone, count, moment
 from profkit.units import format_duration
 
-_ROOM = {"calls": 64, "samples": 92}
+_ROOM = {"wall time": 56, "calls": 64, "samples": 92}
 """The narrowest pages that have these columns."""
 _ROOM_FOR_SECONDS = 80
-_LONGEST_LABEL, _SHORTEST_LABEL = 40, 8
+_LONGEST_LABEL, _SHORTEST_LABEL = 40, 5
 _LEAST_PLACE = 12
 _STATES = {
     SessionState.SUCCESS: Text("kept", style=FAINT),

@@ -7,21 +7,21 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from profkit.render.escape import short
+from profkit.render.escape import short, visible
 from profkit.render.layout import GAP, Column, left_cut, remark, room_left, section, table
 from profkit.render.options import Sort
 from profkit.render.page import Page
 from profkit.render.palette import FAINT, heat
 from profkit.render.places import place
 from profkit.render.report import Report
-from profkit.render.rows import CostRow
+from profkit.render.rows import CostRow, LineRow
 from profkit.render.text_costs import cost_columns
 from profkit.render.words import alike, count, percent
 
 _LEAST_PLACE = 12
-_SOURCE = 20
-_WIDEST_SOURCE = 120
-"""Characters of a source line where the page sets no limit."""
+_SPARE = 20
+"""Cells that source lines need more than names do."""
+_LEAST_SOURCE, _WIDEST_SOURCE = 10, 120
 
 
 def function_table(report: Report, page: Page) -> Iterator[RenderableType]:
@@ -39,15 +39,11 @@ def line_table(report: Report, page: Page) -> Iterator[RenderableType]:
     rows = report.lines
     if not rows:
         return
-    columns = cost_columns(rows, report.scale, page, spare=_SOURCE)
-    places = _places(rows, report)
-    room = room_left(columns, page)
-    width = None if room is None else min(max(map(len, places)), max(24, room * 2 // 5))
-    columns.append(Column("line", [Text(left_cut(at, width), style=FAINT) for at in places], "left"))
-    sources = [Text(short(row.source or "", _WIDEST_SOURCE)) for row in rows]
+    columns = cost_columns(rows, report.scale, page, spare=_SPARE)
+    columns += _places_and_sources(rows, report, room_left(columns, page))
     charged = "" if report.options.show_all else "; library calls count for the line that makes them"
     yield section("Hottest lines", _order_remark(report.options.sort) + charged)
-    yield table([*columns, Column("source", sources, "left")] if any(sources) else columns)
+    yield table(columns)
     yield from _rest(report.lines_found - len(rows), "line")
     if report.changed_files:
         files = count(len(report.changed_files), "file")
@@ -91,6 +87,21 @@ def _names_and_places(rows: Sequence[CostRow], report: Report, room: int | None)
         return [Column("function", shown, "left")]
     where = [Text(left_cut(at, place_width), style=FAINT) for at in places]
     return [Column("function", shown, "left"), Column("where", where, "left")]
+
+
+def _places_and_sources(rows: Sequence[LineRow], report: Report, room: int | None) -> list[Column]:
+    """Source lines get what room their places leave, and at least half of it."""
+    places, sources = _places(rows, report), [visible(row.source or "") for row in rows]
+    longest = max(map(len, places))
+    place_width = longest if room is None or not any(sources) else min(longest, room // 2)
+    columns = [Column("line", [Text(left_cut(at, place_width), style=FAINT) for at in places], "left")]
+    left = _WIDEST_SOURCE if room is None else room - place_width - GAP
+    if any(sources) and left >= _LEAST_SOURCE:
+        shown = [Text(source) for source in sources]
+        for text in shown:
+            text.truncate(min(left, _WIDEST_SOURCE), overflow="ellipsis")
+        columns.append(Column("source", shown, "left"))
+    return columns
 
 
 def _order_remark(sort: Sort) -> str:

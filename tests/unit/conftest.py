@@ -1,0 +1,29 @@
+"""Fixtures of several test modules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from profkit.cli.main import main
+from profkit.config import Config, read_config
+from tests.unit.cli_runs import Profkit, Said
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    """Where a program in the test's own folder keeps things."""
+    return read_config({}, tmp_path)
+
+
+@pytest.fixture
+def profkit(config: Config, capsys: pytest.CaptureFixture[str]) -> Profkit:
+    """`profkit`, called in this process."""
+
+    def called(*arguments: str) -> Said:
+        capsys.readouterr()
+        code = main(arguments, config)
+        return Said(code, *capsys.readouterr())
+
+    return called

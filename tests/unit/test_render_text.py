@@ -1,0 +1,133 @@
+"""The text report: golden files, every width, and names that try to do something to the terminal."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from profkit.model.profile import Profile
+from profkit.model.run import Run
+from profkit.model.session import SessionState
+from profkit.render.options import ReportOptions, Sort
+from profkit.render.page import Page
+from profkit.render.text import report_text
+from profkit.render.text_runs import runs_text
+from profkit.units import Unit
+from tests.unit.golden import check_golden
+from tests.unit.made_runs import HOSTILE, hostile_run, labelled, made_profile, made_run, with_sources
+from tests.unit.profile_strategies import profiles
+
+STYLES = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@pytest.fixture(autouse=True)
+def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with monkeypatch.context() as changed:
+        changed.setenv("TZ", "UTC")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "options"),
+    [
+        ("pipe", None, ReportOptions()),
+        ("width-120", 120, ReportOptions()),
+        ("width-80", 80, ReportOptions()),
+        ("width-50", 50, ReportOptions()),
+        ("show-all", None, ReportOptions(show_all=True, min_share=0.0)),
+        ("total-limit-3", None, ReportOptions(sort=Sort.TOTAL, limit=3)),
+        ("thread-loader-0", None, ReportOptions(thread="loader-0")),
+    ],
+)
+def test_report(name: str, width: int | None, options: ReportOptions, tmp_path: Path) -> None:
+    run = with_sources(made_run(notes=("The program was killed.",)), tmp_path / "vision")
+    check_golden(f"report-{name}.txt", report_text(run, width=width, options=options) + "\n")
+
+
+def test_colours(tmp_path: Path) -> None:
+    run = with_sources(made_run(torn=30, state=SessionState.RUNNING), tmp_path / "vision")
+    colored = report_text(run, width=100, color=True)
+    check_golden("report-color.txt", colored.replace("\x1b", "␛") + "\n")
+    assert STYLES.sub("", colored) == report_text(run, width=100)
+
+
+def test_list() -> None:
+    infos = [
+        labelled("0a0a0a0a0a", "validate", state=SessionState.RUNNING).info,
+        labelled("3f2a91c0de", "train_step", 60).info,
+        labelled("77aa88bb99", "a label that is longer than anybody would like it to be", 7200).info,
+        labelled("ffffffffff", "broken", 86400, state=SessionState.FAILED, samples=0).info,
+    ]
+    for name, width in (("pipe", None), ("width-80", 80), ("width-50", 50)):
+        check_golden(f"list-{name}.txt", runs_text(infos, Page(width)) + "\n")
+
+
+def test_a_run_without_samples_says_why() -> None:
+    text = report_text(Run(made_run(samples=0, torn=0).info))
+    assert text.endswith("Call it longer or more often, or raise `rate`.")
+    assert "Hottest" not in text
+
+
+def test_a_changed_file_is_told_instead_of_its_source(tmp_path: Path) -> None:
+    run = with_sources(made_run(), tmp_path)
+    (tmp_path / "train.py").write_text("changed\n" * 90)
+    text = report_text(run)
+    assert "1 file changed after the run began" in text
+    assert "rng.gauss(0, 8)" in text
+    assert "changed\n" not in text
+
+
+def test_weights_without_time_have_no_times() -> None:
+    profile = replace(made_profile(), unit=Unit.INSTRUCTIONS, period_ns=0.0)
+    text = report_text(Run(made_run().info, profile))
+    assert "instructions" in text
+    assert "±" not in text
+    assert not re.search(r"\d (s|ms) ", text.split("Hottest functions")[1])
+
+
+@pytest.mark.parametrize("width", [None, 40, 60, 80, 100, 140])
+def test_hostile_names_are_shown_not_obeyed(width: int | None) -> None:
+    text = report_text(hostile_run(), width=width, options=ReportOptions(show_all=True))
+    assert all(line.isprintable() for line in text.split("\n"))
+    colored = report_text(hostile_run(), width=width, color=True, options=ReportOptions(show_all=True))
+    assert STYLES.sub("", colored) == text
+    listed = runs_text([hostile_run().info], Page(width))
+    assert all(line.isprintable() for line in listed.split("\n"))
+
+
+def test_hostile_names_are_all_there_on_a_wide_page() -> None:
+    text = report_text(hostile_run())
+    for name in HOSTILE:
+        assert name.encode("unicode_escape").decode("ascii") in text
+    assert "[bold]markup[/bold]" in text
+
+
+@pytest.mark.parametrize("width", [40, 60, 76, 80, 96, 100, 110, 160])
+def test_no_line_is_wider_than_the_page(width: int) -> None:
+    for run in (made_run(), hostile_run(), labelled("0123456789", "漢字" * 40)):
+        for line in report_text(run, width=width).split("\n"):
+            assert cell_len(line) <= width
+            assert line == line.rstrip()
+
+
+@given(profiles(max_depth=30), st.one_of(st.none(), st.integers(40, 200)), st.sampled_from(Sort))
+def test_any_profile_has_a_report(profile: Profile, width: int | None, sort: Sort) -> None:
+    text = report_text(Run(made_run().info, profile), width=width, options=ReportOptions(sort=sort))
+    assert all(cell_len(line) <= (width or 10_000) for line in text.split("\n"))
+
+
+def test_a_very_deep_stack_has_a_report() -> None:
+    profile = made_profile()
+    deep = replace(profile, stacks=((0, 1) * 20_000,), samples=profile.samples[:1])
+    text = report_text(Run(made_run().info, deep), width=100)
+    assert "⋮ 39,992 calls" in text
