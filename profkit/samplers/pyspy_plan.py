@@ -85,10 +85,11 @@ def _choose_auto(
     if affordable_hz >= (asked_hz or SLOWEST_BLOCKING_HZ):
         return asked_hz or _within(affordable_hz), True, ()
     rate_hz = asked_hz or DEFAULT_RATE_HZ
+    threads = "1 thread" if live.threads == 1 else f"{live.threads} threads"
     note = (
-        f"Sampled without stopping the program: to read {live.frames} frames of {live.threads} "
-        f"{'thread' if live.threads == 1 else 'threads'} would have cost {rate_hz * round_cost_s(live):.0%} of its time. Callers of short functions may be "
-        "wrong; blocking=True gives exact stacks."
+        f"Sampled without stopping the program: reading {live.frames} frames of {threads} would have "
+        f"cost {rate_hz * round_cost_s(live):.0%} of its time. Callers of short functions may be wrong; "
+        "blocking=True gives exact stacks."
     )
     return rate_hz, False, (note,)
 

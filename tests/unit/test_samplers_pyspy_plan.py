@@ -73,7 +73,7 @@ def test_native_stacks_block():
 def test_notes_tell_the_cost():
     (note,) = plan(SamplerOptions(), frames(500)).notes
     assert "81% of its time" in note
-    assert "3 threads with 500 frames" in note
+    assert "500 frames of 3 threads" in note
     assert "blocking=True" in note
     (note,) = plan(SamplerOptions(blocking=True), frames(500)).notes
     assert "about 81% of its time" in note
