@@ -1,0 +1,1 @@
+"""What profiling costs and how true it is, measured side by side: `python -m benchmarks.sampling`."""

@@ -1,0 +1,136 @@
+"""Shares and times as samples tell them, beside what the clock says from inside.
+
+The bounds allow for chance: a share p of n samples misses by 3 standard deviations of the binomial
+distribution, 3 √(p (1 - p) / n), in 3 of 1,000 runs even where the sampler is perfect.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import random
+from collections.abc import Callable, Mapping
+from functools import partial
+from time import perf_counter, sleep
+
+import torch
+
+from benchmarks.attached import finished_run
+from benchmarks.figures import Figure
+from benchmarks.work import fixed_work, renamed, turns_for
+from profkit import Run, profile
+from profkit.session.options import ProfilerOptions
+from profkit.transforms.tables import function_rows
+
+NAME = "accuracy"
+Steps = Mapping[str, Callable[[], object]]
+_LEAST_POINTS, _ALLOWANCE_POINTS, _LEAST_PERCENT = 2.5, 0.5, 5.0
+
+
+def measure(quick: bool) -> list[Figure]:
+    """Two known mixtures, and a region that fills a third of its session."""
+    duration_s = 1.0 if quick else 30.0
+    split, mixture = known_split(), mixed_work()
+    return [
+        _share_figure("50/30/20 split", split, {}, duration_s),
+        _share_figure("Python, sleep, hashing, matmul", mixture, {}, duration_s),
+        _share_figure("the same, blocking=False", mixture, {"blocking": False}, duration_s),
+        _time_figure(duration_s),
+    ]
+
+
+def known_split() -> Steps:
+    """The same work under three names, five, three and two times."""
+    unit = turns_for(0.001)
+    names = {"half": 5, "three_tenths": 3, "fifth": 2}
+    return {name: partial(renamed(fixed_work, name), unit * times) for name, times in names.items()}
+
+
+def mixed_work() -> Steps:
+    """What programs wait for: the interpreter, the clock, C code without the GIL, a matrix product."""
+    torch.set_num_threads(1)
+    turns, data, matrix = turns_for(0.004), bytes(4 * 2**20), torch.ones(448, 448)
+
+    def python() -> object:
+        return fixed_work(turns)
+
+    def waiting() -> object:
+        sleep(0.003)
+        return None
+
+    def hashing() -> object:
+        return hashlib.sha256(data).digest()
+
+    def matmul() -> object:
+        return matrix @ matrix
+
+    return {"python": python, "waiting": waiting, "hashing": hashing, "matmul": matmul}
+
+
+def _share_figure(what: str, steps: Steps, options: ProfilerOptions, duration_s: float) -> Figure:
+    """The share that misses most of what it may miss."""
+    named: ProfilerOptions = {**options, "label": what}
+    decorated = profile(**named)(_mixing)
+    spent_s = decorated(steps, duration_s)
+    run = finished_run(decorated)
+    wall_s, seen = math.fsum(spent_s.values()), _shares(run, steps)
+    worst = max(
+        (_missed(name, seen[name], spent_s[name] / wall_s, run.info.samples) for name in steps),
+        key=lambda missed: missed.value - (missed.bound or 0.0),
+    )
+    return Figure(
+        NAME, f"{what}: largest error of a share", worst.value, "points", worst.bound, certain=True,
+        detail=f"{worst.detail}, {run.info.samples:,} samples",
+    )  # fmt: skip
+
+
+def _mixing(steps: Steps, duration_s: float) -> dict[str, float]:
+    """Run all steps again and again, in any order, and sum up what each took."""
+    rng, order = random.Random(2), list(steps)
+    spent_s = dict.fromkeys(steps, 0.0)
+    end_s = perf_counter() + duration_s
+    while perf_counter() < end_s:
+        rng.shuffle(order)
+        for name in order:
+            start_s = perf_counter()
+            steps[name]()
+            spent_s[name] += perf_counter() - start_s
+    return spent_s
+
+
+def _shares(run: Run, steps: Steps) -> dict[str, float]:
+    """The share of each step's samples; a step's function is the last part of its name."""
+    if run.profile is None or not run.info.samples:
+        raise RuntimeError("the run has no samples")
+    rows = {row.name.rpartition(".")[2]: row.total_weight for row in function_rows(run.profile)}
+    return {name: rows.get(name, 0) / run.profile.total_weight for name in steps}
+
+
+def _missed(name: str, seen: float, true: float, samples: int) -> Figure:
+    chance_points = 300 * math.sqrt(true * (1 - true) / samples)
+    bound = max(_LEAST_POINTS, chance_points) + _ALLOWANCE_POINTS
+    detail = f"{name}: {seen:.1%} of samples, {true:.1%} of time"
+    return Figure(NAME, name, abs(seen - true) * 100, "points", bound, detail=detail)
+
+
+def _time_figure(duration_s: float) -> Figure:
+    """A region's samples times the session's period, beside its wall time."""
+    turns = turns_for(0.010)
+    decorated = profile(label="a third")(fixed_work)
+    wall_s, end_s = 0.0, perf_counter() + duration_s
+    while perf_counter() < end_s:
+        start_s = perf_counter()
+        decorated(turns)
+        wall_s += perf_counter() - start_s
+        fixed_work(2 * turns)
+    run = finished_run(decorated)
+    if run.profile is None or not run.info.samples:
+        raise RuntimeError("the run has no samples")
+    sampled_s = run.profile.total_weight * run.profile.period_ns / 1e9
+    filled = wall_s / run.info.session_s
+    chance_percent = 300 * math.sqrt((1 - filled) / run.info.samples)
+    return Figure(
+        NAME, "a region's time from samples: its error", abs(sampled_s / wall_s - 1) * 100, "%",
+        max(_LEAST_PERCENT, chance_percent), certain=True,
+        detail=f"{sampled_s:.2f} of {wall_s:.2f} s, {filled:.0%} of all; {run.info.samples:,} samples",
+    )  # fmt: skip

@@ -1,0 +1,173 @@
+"""Whether samples are told to the region that they were taken in.
+
+Every region calls code under names of its own, so that a sample in the wrong place shows: a frame of
+one region's work in the run of another. Torn stacks, which runs leave out, are counted beside.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass
+from time import perf_counter
+
+from benchmarks.attached import finished_run
+from benchmarks.figures import Figure
+from benchmarks.work import fixed_work, renamed, turns_for
+from profkit import Run, profile
+from profkit.decorators import ProfiledFunction
+from profkit.session.options import ProfilerOptions
+from profkit.stats import share_interval
+
+NAME = "attribution"
+RATE_HZ = 250
+LENGTHS_S = {"4 µs": 4e-6, "50 µs": 5e-5, "0.5 ms": 5e-4, "5 ms": 5e-3}
+_BOUND_FROM_S, _BOUND_PERCENT = 5e-3, 1.0
+_COROUTINES = 10
+
+Work = Callable[[int], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Samples of some regions: kept in their runs, of these wrong, and left out as torn."""
+
+    kept: int = 0
+    wrong: int = 0
+    torn: int = 0
+    warned: bool = False
+    """A run says that too many were torn, and what helps."""
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            self.kept + other.kept,
+            self.wrong + other.wrong,
+            self.torn + other.torn,
+            self.warned or other.warned,
+        )
+
+
+def measure(quick: bool) -> list[Figure]:
+    """Two regions in turns, two threads in one region, ten coroutines; blocking and not."""
+    duration_s = 0.3 if quick else 10.0
+    figures = []
+    for blocking in (True, False):
+        options: ProfilerOptions = {"blocking": blocking, "rate": RATE_HZ}
+        for length, length_s in LENGTHS_S.items():
+            turns = turns_for(length_s)
+            tally = in_turns(turns, duration_s, options)
+            figures.append(_figure(f"two regions in turns, {length} each", tally, blocking, length_s))
+        for what, tallied in (("two threads in one region", two_threads), ("ten coroutines", coroutines)):
+            tally = tallied(turns_for(_BOUND_FROM_S), duration_s, options)
+            figures.append(_figure(what, tally, blocking, _BOUND_FROM_S))
+    return figures
+
+
+def in_turns(turns: int, duration_s: float, options: ProfilerOptions) -> Tally:
+    """Two regions, one after the other, as fast as they go."""
+    first, second = (_region(name, options) for name in ("first", "second"))
+    end_s = perf_counter() + duration_s
+    while perf_counter() < end_s:
+        first(turns)
+        second(turns)
+    return _tally(first, ["second"]) + _tally(second, ["first"])
+
+
+def two_threads(turns: int, duration_s: float, options: ProfilerOptions) -> Tally:
+    """One region, in which each of two threads does work of its own."""
+
+    def shared(work: Work) -> int:
+        return work(turns)
+
+    named: ProfilerOptions = {**options, "label": "shared"}
+    decorated = profile(**named)(shared)
+    tids: dict[str, int] = {}
+    end_s = perf_counter() + duration_s
+
+    def run(name: str) -> None:
+        tids[name] = threading.get_native_id()
+        work = renamed(fixed_work, f"{name}_work")
+        while perf_counter() < end_s:
+            decorated(work)
+
+    threads = [threading.Thread(target=run, args=(name,)) for name in ("left", "right")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    result = finished_run(decorated)
+    return _count(result, lambda tid, names: f"{_other(tids, tid)}_work" in names)
+
+
+def coroutines(turns: int, duration_s: float, options: ProfilerOptions) -> Tally:
+    """Ten regions that take turns in one event loop."""
+    names = [f"task{number}" for number in range(_COROUTINES)]
+    regions = [_coroutine_region(name, duration_s, options) for name in names]
+
+    async def gather() -> None:
+        await asyncio.gather(*(region(turns) for region in regions))
+
+    asyncio.run(gather())
+    tallies = [_tally(region, {*names} - {name}) for name, region in zip(names, regions, strict=True)]
+    return sum(tallies, Tally())
+
+
+def _region(name: str, options: ProfilerOptions) -> ProfiledFunction[[int], int]:
+    work = renamed(fixed_work, f"{name}_work")
+
+    def body(turns: int) -> int:
+        return work(turns)
+
+    named: ProfilerOptions = {**options, "label": name}
+    return profile(**named)(renamed(body, f"{name}_body"))
+
+
+def _coroutine_region(
+    name: str, duration_s: float, options: ProfilerOptions
+) -> ProfiledFunction[[int], Coroutine[object, object, None]]:
+    work = renamed(fixed_work, f"{name}_work")
+
+    async def body(turns: int) -> None:
+        end_s = perf_counter() + duration_s
+        while perf_counter() < end_s:
+            work(turns)
+            await asyncio.sleep(0)
+
+    named: ProfilerOptions = {**options, "label": name}
+    return profile(**named)(renamed(body, f"{name}_body"))
+
+
+def _tally(region: ProfiledFunction[..., object], others: Iterable[str]) -> Tally:
+    foreign = {f"{other}_{part}" for other in others for part in ("body", "work")}
+    return _count(finished_run(region), lambda _, names: not foreign.isdisjoint(names))
+
+
+def _count(run: Run, is_wrong: Callable[[int, frozenset[str]], bool]) -> Tally:
+    if run.profile is None:
+        raise RuntimeError("the run has no samples")
+    taken = run.profile
+    names = [frozenset(taken.frames[frame].name for frame in stack) for stack in taken.stacks]
+    wrong = sum(
+        sample.weight
+        for sample in taken.samples
+        if is_wrong(taken.threads[sample.thread].tid, names[sample.stack])
+    )
+    warned = any("torn" in note for note in run.info.notes)
+    return Tally(run.info.samples, wrong, run.info.torn, warned)
+
+
+def _other(tids: dict[str, int], tid: int) -> str:
+    return next(name for name, other in tids.items() if other != tid)
+
+
+def _figure(what: str, tally: Tally, blocking: bool, length_s: float) -> Figure:
+    low, high = share_interval(tally.wrong, tally.kept)
+    bound = 0.0 if blocking else _BOUND_PERCENT if length_s >= _BOUND_FROM_S else None
+    torn_share = tally.torn / max(1, tally.kept + tally.torn)
+    return Figure(
+        NAME, f"{what}, {'' if blocking else 'non'}blocking: samples in a wrong one",
+        100 * tally.wrong / max(1, tally.kept), "%", bound,
+        certain=blocking, interval=(low * 100, high * 100),
+        detail=f"{tally.wrong} of {tally.kept:,}; {torn_share:.1%} torn{', the run warns' * tally.warned}",
+    )  # fmt: skip

@@ -1,0 +1,110 @@
+"""What profiling adds to a call and to a block, in a session that lingers.
+
+Both sides of each pair run under the same sampler: it stays attached between calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from time import perf_counter
+
+from benchmarks.attached import check_attached, detach
+from benchmarks.figures import Figure
+from benchmarks.pairs import difference_figure, estimate, interleaved, ratio_figure, summed
+from benchmarks.work import fixed_work, turns_for
+from profkit import profile, profiled
+from profkit.session.process_host import HOST
+
+NAME = "calls"
+_CALLS, _TAKEN_AT_ONCE = 1000, 100
+_EMPTY_CALLS = 10_000
+_WORK_S = 0.001
+
+
+def measure(quick: bool) -> list[Figure]:
+    """Fixed work of 1 ms, an empty function, an empty block, and what counting them costs later."""
+    series, pairs = (1, 6) if quick else (20, 60)
+    figures = [
+        _fixed_work_figure(series),
+        _empty_call_figure(pairs),
+        _empty_block_figure(pairs),
+        _counting_figure(pairs),
+    ]
+    check_attached()
+    detach()
+    return figures
+
+
+def _fixed_work_figure(series: int) -> Figure:
+    turns, decorated = turns_for(_WORK_S), profile(label="1 ms")(fixed_work)
+    decorated(turns)
+    check_attached()
+    pairs = interleaved(
+        _repeated(partial(decorated, turns), _TAKEN_AT_ONCE),
+        _repeated(partial(fixed_work, turns), _TAKEN_AT_ONCE),
+        series * _CALLS // _TAKEN_AT_ONCE,
+    )
+    per_series = summed(pairs, _CALLS // _TAKEN_AT_ONCE)
+    return ratio_figure(NAME, "1,000 decorated calls of 1 ms ÷ undecorated", per_series, 1.05)
+
+
+def _empty_call_figure(pairs: int) -> Figure:
+    def empty() -> None:
+        pass
+
+    decorated = profile(label="empty")(empty)
+    decorated()
+    taken = interleaved(_repeated(decorated, _EMPTY_CALLS), _repeated(empty, _EMPTY_CALLS), pairs)
+    return difference_figure(NAME, "a decorated empty call - an empty call", taken, _EMPTY_CALLS, 2.0)
+
+
+def _empty_block_figure(pairs: int) -> Figure:
+    def blocks() -> float:
+        start_s = perf_counter()
+        for _ in range(_EMPTY_CALLS):
+            with profiled():
+                pass
+        return perf_counter() - start_s
+
+    def nothing() -> float:
+        start_s = perf_counter()
+        for _ in range(_EMPTY_CALLS):
+            pass
+        return perf_counter() - start_s
+
+    blocks()
+    taken = interleaved(blocks, nothing, pairs)
+    return difference_figure(NAME, "a `with profiled():` - nothing", taken, _EMPTY_CALLS, 5.0)
+
+
+def _counting_figure(repetitions: int) -> Figure:
+    """The ticker's part, which no call waits for, but which takes the interpreter from it."""
+    decorated = profile(label="counted")(fixed_work)
+    decorated(0)
+    found = estimate([_counting_us(partial(decorated, 0)) for _ in range(repetitions)])
+    return Figure(
+        NAME, "counting a call, once a second in the ticker", found.median, "µs",
+        interval=found.interval, spread=found.spread, detail=f"{repetitions} times {_EMPTY_CALLS:,} calls",
+    )  # fmt: skip
+
+
+def _counting_us(call: Callable[[], object]) -> float:
+    with HOST.lock:  # or the ticker might come first
+        for _ in range(_EMPTY_CALLS):
+            call()
+        if HOST.session is None:
+            raise RuntimeError("the session has ended")
+        start_s = perf_counter()
+        HOST.session.drain()
+        return (perf_counter() - start_s) / _EMPTY_CALLS * 1e6
+
+
+def _repeated(call: Callable[[], object], times: int) -> Callable[[], float]:
+    def run() -> float:
+        start_s = perf_counter()
+        for _ in range(times):
+            call()
+        return perf_counter() - start_s
+
+    return run

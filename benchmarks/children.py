@@ -1,0 +1,36 @@
+"""Fresh processes to measure: where they find the checkout, and where their compiled modules are kept."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PROGRAMS = Path(__file__).parent / "programs"
+_TIMEOUT_S = 300
+
+
+def environment() -> dict[str, str]:
+    """This process's environment without profkit's settings, and with the checkout importable."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PROFKIT_")}
+    return kept | {"PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), kept.get("PYTHONPATH"))))}
+
+
+def caching_environment(folder: Path) -> dict[str, str]:
+    """The same, with compiled modules kept in `folder`: what is imported again is not compiled again."""
+    kept = {name: value for name, value in environment().items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return kept | {"PYTHONPYCACHEPREFIX": str(folder)}
+
+
+def output_of(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
+    """What `python ARGUMENTS` prints; raises RuntimeError with what it complained of where it fails."""
+    done = subprocess.run(
+        [sys.executable, *arguments], env=dict(environ), timeout=_TIMEOUT_S,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise RuntimeError(f"python {' '.join(arguments)} ended with {done.returncode}:\n{done.stderr}")
+    return done.stdout

@@ -1,0 +1,41 @@
+"""From nothing to a result: one empty block and its run, beside py-spy started and stopped by hand.
+
+Each pair is taken in a fresh process of its own, whose modules are compiled already; py-spy by hand has
+the flags that profkit gave it, and looks at the same process.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from benchmarks.children import PROGRAMS, caching_environment, output_of
+from benchmarks.figures import Figure
+from benchmarks.pairs import Pair, ratio_figure
+from benchmarks.programs.first_block import AGAIN, FRESH, IMPORTED
+
+NAME = "first_result"
+_STARTS = {
+    AGAIN: ("block + result, everything loaded before ÷ py-spy by hand", 2.5),
+    IMPORTED: ("first of a process, profkit imported before ÷ py-spy by hand", 2.5),
+    # What an import may take has a bound of its own: see `imports`.
+    FRESH: ("first of a process and `from profkit import profiled` ÷ py-spy by hand", None),
+}
+
+
+def measure(quick: bool) -> list[Figure]:
+    """With everything imported, and as the very first thing in a process."""
+    pairs = 2 if quick else 30
+    taken: dict[str, list[Pair]] = {start: [] for start in _STARTS}
+    for number in range(pairs + 1):
+        for start in _STARTS:
+            pair = _pair(start)
+            if number:  # the first one compiled
+                taken[start].append(pair)
+    return [ratio_figure(NAME, what, taken[start], bound) for start, (what, bound) in _STARTS.items()]
+
+
+def _pair(start: str) -> Pair:
+    program = str(PROGRAMS / "first_block.py")
+    block_s, by_hand_s = json.loads(output_of([program, start], caching_environment(Path("compiled"))))
+    return block_s, by_hand_s

@@ -1,0 +1,92 @@
+"""Two ways of doing the same, taken in turns, and what their ratios tell.
+
+A machine's speed drifts, so that only neighbours can be compared: A B, B A, A B, … A figure is the
+median over pairs, and its interval is made of order statistics, which assume nothing of how the
+values are spread: of n values the k-th smallest and the k-th largest, with the largest k for which
+the binomial distribution (n, 1/2) leaves at most 2.5 % below k. Below six values there is no such k.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from benchmarks.figures import Figure
+from profkit.units import format_duration
+
+Pair = tuple[float, float]
+_TAIL = 0.025
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A median and what it is worth."""
+
+    median: float
+    interval: tuple[float, float] | None
+    spread: tuple[float, float]
+
+
+def interleaved(first: Callable[[], float], second: Callable[[], float], pairs: int) -> list[Pair]:
+    """Results of `first` and `second`, in turns; who begins changes from pair to pair."""
+    taken = []
+    for number in range(pairs):
+        if number % 2:
+            late = second()
+            taken.append((first(), late))
+        else:
+            early = first()
+            taken.append((early, second()))
+    return taken
+
+
+def summed(pairs: Sequence[Pair], size: int) -> list[Pair]:
+    """The sums of each `size` neighbouring pairs."""
+    groups = [pairs[start : start + size] for start in range(0, len(pairs), size)]
+    return [(math.fsum(a for a, _ in group), math.fsum(b for _, b in group)) for group in groups]
+
+
+def estimate(values: Sequence[float]) -> Estimate:
+    """The median of values with its 95 % interval and their spread."""
+    ordered = sorted(values)
+    rank = _rank(len(ordered))
+    interval = (ordered[rank - 1], ordered[-rank]) if rank else None
+    return Estimate(median(ordered), interval, (ordered[0], ordered[-1]))
+
+
+def ratio_figure(
+    measurement: str, what: str, pairs: Sequence[Pair], bound: float | None = None
+) -> Figure:  # fmt: skip
+    """How many times as long as the second of each pair the first one took; both in seconds."""
+    found = estimate([first / second for first, second in pairs])
+    return Figure(
+        measurement, what, found.median, "×", bound,
+        interval=found.interval, spread=found.spread, detail=_medians(pairs, "÷"),
+    )  # fmt: skip
+
+
+def difference_figure(
+    measurement: str, what: str, pairs: Sequence[Pair], calls: int, bound: float
+) -> Figure:  # fmt: skip
+    """By how many microseconds a call the first of each pair took longer; both in seconds for all calls."""
+    found = estimate([(first - second) / calls * 1e6 for first, second in pairs])
+    per_call = [(first / calls, second / calls) for first, second in pairs]
+    return Figure(
+        measurement, what, found.median, "µs", bound,
+        interval=found.interval, spread=found.spread, detail=_medians(per_call, "-"),
+    )  # fmt: skip
+
+
+def _medians(pairs: Sequence[Pair], sign: str) -> str:
+    first, second = (format_duration(median(side)) for side in zip(*pairs, strict=True))
+    return f"{first} {sign} {second}, {len(pairs)} pairs"
+
+
+def _rank(count: int) -> int:
+    """The k of the module's docstring, 0 where there is none."""
+    rank, below = 0, 0.0
+    while (below := below + math.comb(count, rank) / 2**count) <= _TAIL:
+        rank += 1
+    return rank

@@ -1,0 +1,1 @@
+"""Programs that the measurements start in processes of their own."""

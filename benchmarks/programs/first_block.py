@@ -1,0 +1,95 @@
+"""One block and its result in this process, then py-spy on it by hand, each timed: `first_block.py START`.
+
+START says where the clock of the block begins: `fresh`, before anything of profkit is imported;
+`imported`, after `from profkit import profiled`; `again`, after a session has come and gone.
+Prints both times in seconds as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter, sleep
+
+FRESH, IMPORTED, AGAIN = "fresh", "imported", "again"
+_DEADLINE_S = 10.0
+_POLL_S = 0.0003
+
+
+def block_s(start: str) -> float:
+    """How long `with profiled(): pass` and its result took."""
+    start_s = perf_counter()
+    from profkit import profiled
+
+    if start == AGAIN:
+        with profiled("before") as handle:
+            pass
+        if handle.run is None:
+            raise RuntimeError("no session could be had")
+        end_session()
+    if start != FRESH:
+        start_s = perf_counter()
+    with profiled() as handle:
+        pass
+    run = handle.run
+    taken_s = perf_counter() - start_s
+    if run is None or run.info.error is not None:
+        raise RuntimeError("no session could be had")
+    return taken_s
+
+
+def end_session() -> None:
+    """Nothing of the session is left but its files."""
+    from profkit.session.process_host import HOST
+
+    HOST.end_session()
+
+
+def by_hand_s(folder: Path) -> float:
+    """How long py-spy takes from its start to its end, where it is stopped as soon as that loses nothing."""
+    from profkit.samplers import pyspy_attachment
+
+    output, argv = folder / "by-hand.json", by_hand_command(folder / "by-hand.json")
+    with (folder / "by-hand.log").open("wb") as log:
+        start_s = perf_counter()
+        child = subprocess.Popen(argv, stdout=log, stderr=log, start_new_session=True)
+        while not catches_interrupts(child.pid):
+            if child.poll() is not None or perf_counter() - start_s > _DEADLINE_S:
+                raise RuntimeError("py-spy did not start")
+            sleep(_POLL_S)
+        child.send_signal(signal.SIGINT)
+        child.wait()
+        taken_s = perf_counter() - start_s
+    if not pyspy_attachment.is_whole(output):
+        raise RuntimeError("py-spy wrote no samples")
+    return taken_s
+
+
+def by_hand_command(output: Path) -> tuple[str, ...]:
+    """What profkit's own session, the last one here, started py-spy with."""
+    from profkit.samplers import pyspy_attachment
+    from profkit.samplers.pyspy import PySpySampler
+    from profkit.session.process_host import HOST
+    from profkit.store.spool import read_session, session_folders
+
+    plan = read_session(session_folders(HOST.spool)[-1]).manifest.plan
+    return pyspy_attachment.command(PySpySampler().find(), os.getpid(), plan, output)
+
+
+def catches_interrupts(pid: int) -> bool:
+    """Whether a process has a handler for SIGINT (SigCgt of /proc/PID/status, proc(5))."""
+    with open(f"/proc/{pid}/status", "rb") as status:
+        mask = next((line.split()[1] for line in status if line.startswith(b"SigCgt:")), b"0")
+    return bool(int(mask, 16) >> (signal.SIGINT - 1) & 1)
+
+
+if __name__ == "__main__":
+    profkit_s = block_s(sys.argv[1])
+    end_session()
+    with tempfile.TemporaryDirectory() as hand:
+        print(json.dumps([profkit_s, by_hand_s(Path(hand))]))

@@ -1,0 +1,77 @@
+"""Programs that SIGKILL ends while they are sampled: what `profkit list` knows of them afterwards."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import time
+
+from benchmarks.children import PROGRAMS, environment, output_of
+from benchmarks.figures import Figure
+from benchmarks.pairs import estimate
+from profkit.config import CONFIG
+from profkit.store.spool import is_live, read_session, session_folders
+
+NAME = "recovery"
+_EARLIEST_S, _LATEST_S = 0.15, 1.5
+_DEADLINE_S = 10.0
+_POLL_S = 0.02
+_SEED = 20
+
+
+def measure(quick: bool) -> list[Figure]:
+    """How many runs, or their samples, are missing after a kill at a random moment."""
+    moments, rng = 3 if quick else 20, random.Random(_SEED)
+    found, listed_after_s = [], []
+    for number in range(moments):
+        label = f"target {number}"
+        killed_after_s = _kill(label, rng.uniform(_EARLIEST_S, _LATEST_S))
+        listed_after_s.append(_sampler_gone_s())
+        found.append(_samples(label) / (killed_after_s * 100))
+    shares, waits = estimate(found), estimate(listed_after_s)
+    return [
+        Figure(
+            NAME, f"killed programs that are not listed with their samples, of {moments}",
+            sum(1 for share in found if not share), f"of {moments}", 0, certain=True,
+            detail=f"killed after {_EARLIEST_S} to {_LATEST_S} s",
+        ),
+        Figure(
+            NAME, "their samples ÷ time at 100 a second", shares.median, "×",
+            interval=shares.interval, spread=shares.spread, detail=f"{moments} kills",
+        ),
+        Figure(
+            NAME, "from the kill until the sampler has written", waits.median, "s",
+            interval=waits.interval, spread=waits.spread, detail=f"{moments} kills",
+        ),
+    ]  # fmt: skip
+
+
+def _kill(label: str, after_s: float) -> float:
+    """Start a program and kill it; how long it was sampled."""
+    command = [sys.executable, str(PROGRAMS / "endless.py"), label]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        if child.stdout is None or child.stdout.readline() != "running\n":
+            raise RuntimeError("the program did not start")
+        start_s = time.perf_counter()
+        time.sleep(after_s)
+        child.kill()
+        return time.perf_counter() - start_s
+
+
+def _sampler_gone_s() -> float:
+    """Wait until nothing works at the newest session's folder any more; how long that took."""
+    start_s = time.perf_counter()
+    folder = session_folders(CONFIG.spool)[-1]
+    while is_live(read_session(folder).manifest):
+        if time.perf_counter() - start_s > _DEADLINE_S:
+            raise RuntimeError("the sampler outlives its program")
+        time.sleep(_POLL_S)
+    return time.perf_counter() - start_s
+
+
+def _samples(label: str) -> int:
+    """The samples of the run that `profkit list` knows under a label, 0 where there is no such run."""
+    document = json.loads(output_of(["-m", "profkit", "list", "--json"], environment()))
+    return sum(run["samples"] for run in document["runs"] if run["label"] == label)

@@ -1,0 +1,96 @@
+"""How much longer a program takes while it is sampled: pure Python, by options and by idle threads.
+
+Starting and stopping the sampler is not part of it; `first_result` measures that. The first figure is
+the workload beside itself: what the machine alone makes of a ratio.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from math import fsum
+from time import perf_counter
+
+from benchmarks.attached import detach, sampler_cpu_s
+from benchmarks.figures import Figure
+from benchmarks.pairs import interleaved, ratio_figure
+from benchmarks.work import pure_python, rounds_for
+from profkit import profile
+from profkit.session.options import ProfilerOptions
+
+NAME = "slowdown"
+_WORK_S = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    what: str
+    bound: float
+    options: ProfilerOptions = field(default_factory=ProfilerOptions)
+    idle_threads: int = 0
+
+
+_CASES = (
+    _Case("defaults", 1.05),
+    _Case("blocking=False", 1.02, {"blocking": False}),
+    _Case("defaults, 10 idle threads", 1.08, idle_threads=10),
+    _Case("defaults, 50 idle threads", 1.08, idle_threads=50),
+)
+
+
+def measure(quick: bool) -> list[Figure]:
+    """A ratio for each case, and the sampler's own time."""
+    pairs, rounds = (2, rounds_for(0.05)) if quick else (80, rounds_for(_WORK_S))
+    unsampled = interleaved(lambda: bare_s(rounds), lambda: bare_s(rounds), pairs)
+    figures = [ratio_figure(NAME, "nothing ÷ nothing (this machine's noise)", unsampled)]
+    for case in _CASES:
+        with _idle_threads(case.idle_threads):
+            figures += _case_figures(case, rounds, pairs)
+    return figures
+
+
+def bare_s(rounds: int) -> float:
+    """The workload, unsampled."""
+    start_s = perf_counter()
+    pure_python(rounds)
+    return perf_counter() - start_s
+
+
+def _case_figures(case: _Case, rounds: int, pairs: int) -> list[Figure]:
+    options: ProfilerOptions = {**case.options, "label": case.what}
+    decorated = profile(**options)(pure_python)
+    cpu_s: list[float] = []
+
+    def sampled_s() -> float:
+        decorated(0)  # the sampler starts
+        before_s, start_s = sampler_cpu_s(), perf_counter()
+        decorated(rounds)
+        taken_s = perf_counter() - start_s
+        cpu_s.append(sampler_cpu_s() - before_s)
+        detach()
+        return taken_s
+
+    taken = interleaved(sampled_s, lambda: bare_s(rounds), pairs)
+    share = fsum(cpu_s) / fsum(sampled for sampled, _ in taken)
+    return [
+        ratio_figure(NAME, f"{case.what} ÷ unsampled", taken, case.bound),
+        Figure(NAME, f"{case.what}: the sampler's own CPU", share * 100, "% of a core",
+               detail=f"{fsum(cpu_s):.2f} s of user and system time"),
+    ]  # fmt: skip
+
+
+@contextmanager
+def _idle_threads(count: int) -> Iterator[None]:
+    """So many threads that wait, as those of a pool do."""
+    done = threading.Event()
+    threads = [threading.Thread(target=done.wait, name=f"idle-{number}") for number in range(count)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()

@@ -1,0 +1,70 @@
+"""The figures of all measurements as a table, and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from benchmarks.figures import Figure
+
+SCHEMA = "profkit.benchmarks/1"
+_HEADER = ("measurement", "figure", "value", "95 % interval", "range", "bound", "", "measured")
+_RIGHT = {2, 3, 4, 5}
+_LEGEND = (
+    "value: the median over interleaved pairs, or a count. 95 % interval: order statistics of the pairs, or "
+    "Wilson's for shares. range: smallest and largest pair.\n"
+    "A bound holds where the whole interval keeps it. Where the interval lies across the bound, or too "
+    "little was measured, noise leaves it undecided."
+)
+
+
+def table_text(figures: Sequence[Figure], facts: Mapping[str, str]) -> str:
+    """A line for each figure, below the facts of the machine."""
+    rows = [_HEADER, *(_cells(figure) for figure in figures)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADER))]
+    lines = [_line(row, widths) for row in rows]
+    lines.insert(1, "─" * len(max(lines, key=len)))
+    told = [f"{name}: {value}" for name, value in facts.items()]
+    return "\n".join([*told, "", *lines, "", _LEGEND])
+
+
+def table_json(figures: Sequence[Figure], facts: Mapping[str, str]) -> str:
+    """The same for programs."""
+    document = {
+        "schema": SCHEMA,
+        "machine": dict(facts),
+        "figures": [figure.to_object() for figure in figures],
+    }
+    return json.dumps(document, indent=1)
+
+
+def _cells(figure: Figure) -> tuple[str, ...]:
+    unit = figure.unit
+    return (
+        figure.measurement,
+        figure.what,
+        f"{_number(figure.value)} {unit}",
+        _between(figure.interval),
+        _between(figure.spread),
+        "" if figure.bound is None else f"≤ {_number(figure.bound)} {unit}",
+        figure.verdict,
+        figure.detail,
+    )
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    padded = (
+        cell.rjust(width) if column in _RIGHT else cell.ljust(width)
+        for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
+    )
+    return "  ".join(padded).rstrip()
+
+
+def _between(ends: tuple[float, float] | None) -> str:
+    return "" if ends is None else f"{_number(ends[0])} - {_number(ends[1])}"
+
+
+def _number(value: float) -> str:
+    if value == int(value):
+        return f"{value:.0f}"
+    return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"

@@ -1,0 +1,71 @@
+"""The benchmarks measure: what they find is the machine's business, that they find it is ours."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.integration.harness import environment, python_without_py_spy, run_program
+
+VERDICTS = {"", "holds", "fails", "undecided"}
+
+pytestmark = pytest.mark.sampler
+
+
+def sampling(folder: Path, *arguments: str) -> tuple[str, str]:
+    done = run_program(folder, ["-m", "benchmarks.sampling", "--quick", *arguments], timeout_s=240)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+def test_the_table_tells_ratios_bounds_and_the_machine(tmp_path: Path) -> None:
+    text, progress = sampling(tmp_path, "--only", "imports", "calls")
+    rows = [line for line in text.splitlines() if re.match(r"(imports|calls) ", line)]
+    assert len(rows) == 8
+    assert sum("÷" in row and " × " in row for row in rows) == 3
+    assert all(re.search(r"\b(holds|fails|undecided)\b", row) for row in rows if "≤" in row)
+    for fact in ("processor", "kernel", "Python", "versions", "load before", "load after", "repetitions"):
+        assert re.search(rf"^{fact}: \S", text, re.MULTILINE)
+    assert "imports" in progress
+    assert not list(tmp_path.iterdir()), "what is measured leaves nothing behind"
+
+
+@pytest.mark.parametrize(
+    ("name", "figures"), [("first_result", 3), ("accuracy", 4), ("attribution", 12), ("recovery", 3)]
+)
+def test_measurements_as_json(tmp_path: Path, name: str, figures: int) -> None:
+    text, _ = sampling(tmp_path, "--json", "--only", name)
+    document = json.loads(text)
+    assert document["schema"] == "profkit.benchmarks/1"
+    assert document["machine"]["Python"]
+    found = document["figures"]
+    assert len(found) == figures
+    assert {figure["measurement"] for figure in found} == {name}
+    assert {figure["verdict"] for figure in found} <= VERDICTS
+    assert all(figure["value"] >= 0 for figure in found)
+
+
+def test_slowdown_has_a_ratio_for_each_case(tmp_path: Path) -> None:
+    found = json.loads(sampling(tmp_path, "--json", "--only", "slowdown", "many_processes")[0])["figures"]
+    bounds = {figure["what"]: figure["bound"] for figure in found if figure["bound"] is not None}
+    assert sorted(bounds.values()) == [1.02, 1.05, 1.08, 1.08, 1.1]
+    assert all(figure["value"] > 0 for figure in found if figure["unit"] == "×")
+
+
+def test_without_a_sampler_nothing_is_measured(tmp_path: Path) -> None:
+    python, environ = python_without_py_spy(tmp_path)
+    done = run_program(
+        tmp_path, ["-m", "benchmarks.sampling", "--quick", "--only", "calls"], python=python, environ=environ
+    )
+    assert done.returncode == 1
+    assert "no sampler is attached" in done.stderr
+    assert "failed: calls" in done.stdout
+
+
+def test_an_unknown_measurement_is_refused(tmp_path: Path) -> None:
+    done = run_program(tmp_path, ["-m", "benchmarks.sampling", "--only", "everything"], environ=environment())
+    assert done.returncode == 2
+    assert "attribution" in done.stderr

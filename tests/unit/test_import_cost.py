@@ -1,0 +1,58 @@
+"""What importing profkit loads: every program that is profiled pays for it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from functools import cache
+
+import pytest
+
+HEAVY = {"torch", "numpy", "sqlalchemy", "rich", "click"}
+STATEMENTS = [
+    "import profkit",
+    "from profkit import profile, profiled",
+    "from profkit import FunctionProfiler",
+]
+LISTING = """
+import json, sys
+before = set(sys.modules)
+{statement}
+print(json.dumps(list(set(sys.modules) - before)))
+"""
+
+
+@cache
+def loaded(statement: str) -> frozenset[str]:
+    """The modules that a statement adds to those of a bare interpreter."""
+    code = LISTING.format(statement=statement)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return frozenset(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_nothing_heavy(statement: str) -> None:
+    assert not HEAVY & loaded(statement)
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_nothing_that_a_first_call_can_load(statement: str) -> None:
+    later = {"psutil", "profkit.session.host", "profkit.ingest", "profkit.store", "profkit.samplers.pyspy"}
+    assert not later & loaded(statement)
+
+
+def test_the_package_alone_brings_no_other() -> None:
+    modules = loaded("import profkit")
+    assert not {"wrapt", "logging", "subprocess", "asyncio"} & modules
+    assert sum(name.startswith("profkit") for name in modules) <= 3
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_hardly_more_modules_than_wrapt_and_psutil(statement: str) -> None:
+    assert len(loaded(statement)) <= 1.5 * len(loaded("import wrapt, psutil"))
+
+
+def test_deciding_what_is_profiled_loads_no_more() -> None:
+    code = "from profkit import profile, profiled\n@profile(label='f')\ndef f(): pass\nprofiled('label')"
+    assert loaded(code) == loaded("from profkit import profile, profiled")
