@@ -24,7 +24,7 @@ _WORK_S = 0.001
 
 def measure(quick: bool) -> list[Figure]:
     """Fixed work of 1 ms, an empty function, an empty block, and what counting them costs later."""
-    series, pairs = (1, 6) if quick else (20, 60)
+    series, pairs = (1, 6) if quick else (30, 60)
     figures = [
         _fixed_work_figure(series),
         _empty_call_figure(pairs),
