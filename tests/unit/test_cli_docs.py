@@ -1,0 +1,107 @@
+"""The pages on the command line say what it does: help texts, commands, fields, errors."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from profkit import errors
+from profkit.cli.main import COMMANDS, EXIT_INTERRUPTED, EXIT_READER_GONE, EXIT_USAGE
+from profkit.config import Config
+from profkit.render.as_json import report_json
+from profkit.render.text import report_text
+from tests.unit.cli_runs import Profkit, keep
+from tests.unit.made_runs import made_run, with_sources
+
+ROOT = Path(__file__).parents[2]
+CLI, READING, ERRORS = (
+    (ROOT / "docs" / name).read_text("utf-8") for name in ("cli.md", "reading-reports.md", "errors.md")
+)
+CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCKS = CONSOLE.findall(CLI)
+
+
+@pytest.fixture
+def shell(tmp_path: Path, config: Config) -> dict[str, str]:
+    """An environment in which `profkit` is this one, in a folder with a run."""
+    keep(config, made_run())
+    program = tmp_path / "bin" / "profkit"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m profkit "$@"\n')
+    program.chmod(0o755)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PROFKIT_")}
+    path = f"{program.parent}:{Path(sys.executable).parent}:{kept['PATH']}"
+    return kept | {"PATH": path, "PYTHONPATH": str(ROOT), "TZ": "UTC", "COLUMNS": "80", "NO_COLOR": ""}
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.split("\n")[0])
+def test_console_block(block: str, shell: dict[str, str], tmp_path: Path) -> None:
+    for session in block.split("$ ")[1:]:
+        command, _, printed = session.partition("\n")
+        done = subprocess.run(
+            ["bash", "-ec", command],
+            cwd=tmp_path,
+            env=shell,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        if printed:
+            assert done.stdout == printed
+
+
+def test_help_stands_in_the_page_as_it_is() -> None:
+    shown = {block.split("\n")[0] for block in BLOCKS if "\nUsage: " in block}
+    assert shown == {"$ profkit --help", *(f"$ profkit {command.name} --help" for command in COMMANDS)}
+
+
+def test_the_report_in_the_page_is_a_real_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    shown = re.search(r"^```text\n(.*?)^```$", READING, re.MULTILINE | re.DOTALL)
+    assert shown is not None
+    assert shown.group(1) == report_text(with_sources(made_run(), tmp_path / "vision"), width=110) + "\n"
+
+
+def test_every_field_of_the_json_is_explained() -> None:
+    def fields(value: object, name: str = "") -> set[str]:
+        if isinstance(value, list):
+            return set().union(*(fields(item) for item in value))
+        if not isinstance(value, dict) or name == "env":
+            return set()
+        return set(value).union(*(fields(inner, key) for key, inner in value.items()))
+
+    links = (("a", "b"),)
+    assert [
+        name for name in fields(json.loads(report_json(made_run(links=links)))) if f"`{name}`" not in CLI
+    ] == []
+
+
+def test_every_error_has_its_cause_and_cure() -> None:
+    kinds = [
+        kind for _, kind in inspect.getmembers(errors, inspect.isclass) if kind.__module__ == errors.__name__
+    ]
+    explained = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", ERRORS, re.MULTILINE | re.DOTALL))
+    assert set(explained) == {kind.__name__ for kind in kinds} - {"ProfkitError"}
+    for kind in kinds:
+        assert f"| {kind.exit_code} |" in ERRORS
+        if kind is not errors.ProfkitError:
+            assert f"Code {kind.exit_code}." in explained[kind.__name__]
+
+
+@pytest.mark.parametrize("code", [EXIT_USAGE, EXIT_INTERRUPTED, EXIT_READER_GONE])
+def test_every_exit_code_is_explained(code: int) -> None:
+    assert f"| {code} |" in ERRORS
+
+
+def test_every_command_that_prints_data_has_json(profkit: Profkit) -> None:
+    for command in COMMANDS:
+        assert "--json" in profkit(str(command.name), "--help").out
