@@ -64,8 +64,8 @@ def test_help_stands_in_the_page_as_it_is() -> None:
     assert shown == {"$ profkit --help", *(f"$ profkit {command.name} --help" for command in COMMANDS)}
 
 
-def test_the_report_in_the_page_is_a_real_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TZ", "UTC")
+@pytest.mark.usefixtures("utc")
+def test_the_report_in_the_page_is_a_real_one(tmp_path: Path) -> None:
     shown = re.search(r"^```text\n(.*?)^```$", READING, re.MULTILINE | re.DOTALL)
     assert shown is not None
     assert shown.group(1) == report_text(with_sources(made_run(), tmp_path / "vision"), width=110) + "\n"
@@ -79,16 +79,13 @@ def test_every_field_of_the_json_is_explained() -> None:
             return set()
         return set(value).union(*(fields(inner, key) for key, inner in value.items()))
 
-    links = (("a", "b"),)
-    assert [
-        name for name in fields(json.loads(report_json(made_run(links=links)))) if f"`{name}`" not in CLI
-    ] == []
+    document = json.loads(report_json(made_run(links=(("a", "b"),))))
+    assert [name for name in sorted(fields(document)) if f"`{name}`" not in CLI] == []
 
 
 def test_every_error_has_its_cause_and_cure() -> None:
-    kinds = [
-        kind for _, kind in inspect.getmembers(errors, inspect.isclass) if kind.__module__ == errors.__name__
-    ]
+    classes = [kind for _, kind in inspect.getmembers(errors, inspect.isclass)]
+    kinds = [kind for kind in classes if kind.__module__ == errors.__name__]
     explained = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", ERRORS, re.MULTILINE | re.DOTALL))
     assert set(explained) == {kind.__name__ for kind in kinds} - {"ProfkitError"}
     for kind in kinds:
