@@ -15,13 +15,8 @@ from profkit.render.options import ReportOptions, Sort
 from profkit.render.rows import CostRow, LineRow, Scale, ThreadRow, scale_of
 from profkit.render.source import SourceLines
 from profkit.render.user_code import IsLibrary, charge_callers, library_test
-from profkit.transforms import (
-    call_tree,
-    fold_frames,
-    function_rows,
-    line_rows,
-    thread_rows,
-)
+from profkit.transforms.tables import function_rows, line_rows, thread_rows
+from profkit.transforms.tree import call_tree, fold_frames
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 from profkit.model.profile import Profile
-from profkit.transforms import is_library_file
+from profkit.transforms.origin import is_library_file
 
 IsLibrary = Callable[[str], bool]
 """Asked about a frame's file."""

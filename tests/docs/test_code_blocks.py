@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.integration.harness import run_program
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -21,25 +20,12 @@ BLOCKS = [
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
-def run(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("PROFKIT_")}
-    return subprocess.run(
-        [sys.executable, *argv],
-        cwd=folder,
-        env=environ,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-
 @pytest.mark.sampler
 @pytest.mark.parametrize("source", BLOCKS)
 def test_block(source: str, tmp_path: Path) -> None:
     script = tmp_path / "block.py"
     script.write_text(source, "utf-8")
-    done = run(tmp_path, str(script))
+    done = run_program(tmp_path, [str(script)])
     assert done.returncode == 0, done.stderr
     assert "unprofiled" not in done.stderr
     assert "profiling stopped" not in done.stderr
@@ -48,7 +34,7 @@ def test_block(source: str, tmp_path: Path) -> None:
 @pytest.mark.sampler
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_example(example: Path, tmp_path: Path) -> None:
-    done = run(tmp_path, str(example))
+    done = run_program(tmp_path, [str(example)])
     assert done.returncode == 0, done.stderr
     assert (tmp_path / ".profkit").is_dir(), "the example profiled nothing"
 
