@@ -9,13 +9,14 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.config import CONFIG, Config
 from profkit.errors import ProfilerBusy, ProfkitError
 from profkit.model.session import Cover
-from profkit.samplers.base import LiveStacks, Sampler
+from profkit.samplers.base import Sampler
 from profkit.samplers.registry import resolve
 from profkit.session import activity
 from profkit.session.account import Account, Policy
@@ -116,7 +117,7 @@ class SessionHost:
     def close(self) -> None:
         """End the session for good: after this nothing is profiled."""
         self._closed = True
-        with self.lock:
+        with suppress(KeyboardInterrupt), self.lock:  # the program has ended: nothing is left to interrupt
             self._guarded(None, self._end_session)
             self._guarded(None, self._count_late_calls)
 
@@ -181,9 +182,13 @@ class SessionHost:
         return self._join(session, account)
 
     def _join(self, session: Session, account: Account) -> bool:
-        if session.attachment is None and not session.truncated:
-            self._begin_segment(session, account.policy)
-        session.join(account)
+        try:
+            if session.attachment is None and not session.truncated:
+                self._begin_segment(session, account.policy)
+            session.join(account)
+        except (ProfkitError, OSError) as error:
+            self._end_session(str(error))
+            raise
         return True
 
     def _start(self, account: Account) -> bool:
@@ -193,17 +198,13 @@ class SessionHost:
             if account.policy.strict:
                 raise failure.with_traceback(None)
             return False
-        from profkit.session.surroundings import process_info
+        from profkit.session.opening import open_session
 
         self._count_late_calls()
-        sampler = self._resolve(options.sampler)
-        sampler.check(options)
-        sampler.find()
-        live = LiveStacks(*activity.live_stacks())
-        session = Session(self.spool, sampler, options, process_info(), self._clock, live)
+        session = open_session(self.spool, options, self._resolve, self._clock)
         self.policy, self.session = account.policy, session
-        session.join(account)
         try:
+            session.join(account)
             self._begin_segment(session, account.policy)
         except BaseException as error:
             self.session, self._ended = None, session
@@ -220,8 +221,13 @@ class SessionHost:
             self._busy_starting = False
 
     def _cover(self, account: Account, tid: int | None) -> None:
-        self._covering.append(Cover(account.region.id, tid))
-        self._guarded(account, self._recover)
+        cover = Cover(account.region.id, tid)
+        self._covering.append(cover)
+        try:
+            self._guarded(account, self._recover)
+        except BaseException:
+            self._covering.remove(cover)
+            raise
 
     def _recover(self) -> None:
         """Rotate, so that the new segment belongs to just the regions that cover now."""
@@ -232,8 +238,12 @@ class SessionHost:
             self._rotate(session, self.policy)
 
     def _rotate(self, session: Session, policy: Policy) -> None:
-        session.end_segment(policy)
-        self._begin_segment(session, policy)
+        try:
+            session.end_segment(policy)
+            self._begin_segment(session, policy)
+        except KeyboardInterrupt:
+            session.pause()
+            raise
 
     def _settle(self, account: Account) -> None:
         self._count_late_calls()

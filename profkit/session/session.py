@@ -9,6 +9,7 @@ import os
 import secrets
 import time
 from collections.abc import Iterable
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,6 +28,9 @@ from profkit.samplers.base import Attachment, LiveStacks, Sampler, SamplerOption
 from profkit.samplers.polling import await_state
 from profkit.session.account import Account, Policy
 from profkit.store import spool as files
+
+_GRACE_S = 0.5
+"""So long an interrupt waits for a sampler that was asked to stop: its output is nearly there."""
 
 
 class Session:
@@ -122,8 +126,12 @@ class Session:
             )  # fmt: skip
         except SamplerError as failure:
             error = str(failure)
+        except KeyboardInterrupt:
+            with suppress(SamplerError):
+                await_state(attachment, SessionState.SUCCESS, _GRACE_S, self._clock, "")
+            raise
         finally:
-            attachment.kill()  # harmless after success; after an interrupt nothing stays attached
+            attachment.kill()  # harmless after success; after a second interrupt nothing stays attached
         self._note_segment(attachment, error=error)
         self._write()
 
@@ -164,8 +172,12 @@ class Session:
 
     def sleep(self, policy: Policy) -> None:
         """Stop sampling until the next call."""
+        self.pause()
         self.end_segment(policy)
         self._asleep_since_ns = self._clock.unix_ns()
+
+    def pause(self) -> None:
+        """Have the next call of every region ask the host."""
         for account in self.accounts:
             account.live = False
 
@@ -173,15 +185,13 @@ class Session:
         """Stop sampling, count what is left and close the folder; harmless when already ended."""
         if not self.open:
             return
-        for account in self.accounts:
-            account.live = False
-        self._write(state=SessionState.PROCESSING)
-        try:
-            self.end_segment(policy)
-        finally:
-            self.drain()
-            state = SessionState.SUCCESS if error is None else SessionState.FAILED
-            self._write(state=state, error=error, ended_ns=self._clock.unix_ns())
+        self.pause()
+        state = SessionState.SUCCESS if error is None else SessionState.FAILED
+        with ExitStack() as steps:  # last one first, each whatever becomes of those before it
+            steps.callback(lambda: self._write(state=state, error=error, ended_ns=self._clock.unix_ns()))
+            steps.callback(self.drain)
+            steps.callback(self.end_segment, policy)
+            self._write(state=SessionState.PROCESSING)
 
     def forget(self) -> None:
         """Let go in a forked child: the folder and the sampler are the parent's."""
