@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import click
 
 from profkit.cli.completion import complete_run
@@ -67,8 +71,21 @@ def report_command(
     render = RENDERERS["json" if as_json else renderer]
     with open_kept(config) as kept:
         info = kept.find(run)
-        write(render(kept.load(info), options, page()))
+        with _uncollected():
+            write(render(kept.load(info), options, page()))
         _check(info, kept)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Keep Python's collector from walking through a large tree over and over; there are no cycles in it."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _check(info: RunInfo, kept: Kept) -> None:

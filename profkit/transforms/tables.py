@@ -91,12 +91,14 @@ def _weigh(profile: Profile, keys: Sequence[_Key]) -> _Weights[_Key]:
     stacks: Counter[int] = Counter()
     for sample in profile.samples:
         stacks[sample.stack] += sample.weight
-    own: Counter[_Key] = Counter()
-    total: Counter[_Key] = Counter()
-    for number, weight in stacks.items():
-        stack = profile.stacks[number]
+    # Numbers instead of keys: they are hashed once per frame of each stack.
+    numbers: dict[_Key, int] = {}
+    number_of = [numbers.setdefault(key, len(numbers)) for key in keys]
+    own, total = [0] * len(numbers), [0] * len(numbers)
+    for stack, weight in ((profile.stacks[stack], weight) for stack, weight in stacks.items()):
         if stack:
-            own[keys[stack[-1]]] += weight
-        for key in {keys[frame] for frame in stack}:
-            total[key] += weight
-    return _Weights(own, total)
+            own[number_of[stack[-1]]] += weight
+        for number in {number_of[frame] for frame in stack}:
+            total[number] += weight
+    seen = [(key, number) for key, number in numbers.items() if total[number]]
+    return _Weights({key: own[n] for key, n in seen}, {key: total[n] for key, n in seen})

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from profkit.model.calltree import Node
 from profkit.model.frame import Frame
@@ -22,16 +23,49 @@ def call_tree(profile: Profile) -> Node:
     A node's line is the one with the most total weight there. Samples with an empty stack are the
     root's own weight.
     """
+    prefixes = _prefixes(profile)
+    totals = [prefix.own for prefix in prefixes]
+    for number in range(len(prefixes) - 1, _ROOT, -1):
+        totals[prefixes[number].parent] += totals[number]
+    growth = _Growth()
+    growth.add_self(_ROOT, prefixes[_ROOT].own)
+    nodes = [_ROOT]
+    for prefix, total in zip(prefixes[1:], totals[1:], strict=True):
+        nodes.append(growth.under(nodes[prefix.parent], profile.frames[prefix.frame], total))
+        growth.add_self(nodes[-1], prefix.own)
+    return growth.finish()
+
+
+@dataclass(slots=True)
+class _Prefix:
+    """The beginning of some stacks: one frame more than its parent, and the weight of what ends there."""
+
+    parent: int
+    frame: int
+    own: int = 0
+
+
+def _prefixes(profile: Profile) -> list[_Prefix]:
+    """Every beginning of a stack once, the empty one first, parents before their children.
+
+    A tree has far fewer of them than its stacks have frames; so everything else is done once for each.
+    """
     weights: Counter[int] = Counter()
     for sample in profile.samples:
         weights[sample.stack] += sample.weight
-    growth = _Growth()
+    prefixes = [_Prefix(_ROOT, 0)]
+    numbers: dict[tuple[int, int], int] = {}
     for stack, weight in weights.items():
-        node = _ROOT
-        for frame in map(profile.frames.__getitem__, profile.stacks[stack]):
-            node = growth.under(node, frame, weight)
-        growth.add_self(node, weight)
-    return growth.finish()
+        number = _ROOT
+        for frame in profile.stacks[stack]:
+            step = (number, frame)
+            known = numbers.get(step)
+            if known is None:
+                known = numbers[step] = len(prefixes)
+                prefixes.append(_Prefix(number, frame))
+            number = known
+        prefixes[number].own += weight
+    return prefixes
 
 
 def fold_frames(root: Node, is_library: Callable[[str], bool] = is_library_file) -> Node:
