@@ -9,7 +9,8 @@ from profkit.errors import UsageError
 from profkit.profiler import FunctionProfiler
 from profkit.session.block import Block
 from profkit.session.options import ProfilerOptions
-from profkit.session.wrapper import RegionWrapper
+from profkit.session.wrapper import wrapper_of
+from profkit.tracing import trace_instead
 
 if TYPE_CHECKING:
     from profkit.model.run import Run
@@ -79,7 +80,7 @@ def _decorator(profiler: FunctionProfiler) -> Callable[[Callable[_P, _R]], Profi
             return cast(ProfiledFunction[_P, _R], function)
         return cast(
             ProfiledFunction[_P, _R],
-            RegionWrapper(function, profiler.marker(function, account), account),
+            wrapper_of(function, profiler.marker(function, account), account),
         )
 
     return decorate
@@ -120,3 +121,18 @@ def _profiler_for(options: ProfilerOptions) -> FunctionProfiler:
     if known is None:
         known = _PROFILERS[key] = FunctionProfiler(**options)
     return known
+
+
+def _traced_init(self: object, *args: object, **options: object) -> None: ...
+
+
+def _traced_enter(self: object) -> object:
+    return self
+
+
+def _traced_exit(self: object, *error: object) -> None: ...
+
+
+trace_instead(profiled.__init__, _traced_init)
+trace_instead(profiled.__enter__, _traced_enter)
+trace_instead(profiled.__exit__, _traced_exit)

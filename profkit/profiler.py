@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, Unpack, cast
@@ -50,7 +51,11 @@ class FunctionProfiler:
         """Call `function` and profile the call; what it returns or raises is handed on."""
         if not self.active:
             return function(*args, **kwargs)
-        return cast(_R, self._marker(function)(function, None, args, kwargs))
+        try:
+            return cast(_R, self._marker(function)(function, None, args, kwargs))
+        except BaseException:
+            self._release_compile_hook()
+            raise
 
     def account(self, function: Callable[..., object]) -> Account:
         """The account of a function under this profiler's options; raises `UsageError`."""
@@ -97,6 +102,13 @@ class FunctionProfiler:
         from profkit.session.results import current_id
 
         return current_id(self._last)
+
+    def _release_compile_hook(self) -> None:
+        """PyTorch's hook stays busy for ever where a compilation raises; see its `profile_compile_time`."""
+        module = sys.modules.get("torch._strobelight.compile_time_profiler")
+        hook = getattr(module, "StrobelightCompileTimeProfiler", None)
+        if hook is not None and hook.profiler is self:
+            hook.inside_profile_compile_time = False
 
     def _account(self, region: Region) -> Account:
         account = self._accounts.get(region.key)

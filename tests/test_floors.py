@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parent.parent / "profkit"
 
 FLOORS = {
-    "version": 0, "errors": 0, "units": 0, "clock": 0, "config": 0,
+    "version": 0, "errors": 0, "units": 0, "clock": 0, "config": 0, "tracing": 0,
     "model": 1,
     "transforms": 2, "stats": 2,
     "process": 3, "formats": 3,
@@ -32,7 +32,7 @@ HOMES = {
     "rich": {"render", "cli"},
     "click": {"cli"},
     "subprocess": {"process", "samplers"},
-    "wrapt": {"session/wrapper.py"},
+    "wrapt": {"session/wrapper.py", "tracing.py"},
     "torch": set(),
     "numpy": set(),
     "pickle": set(),

@@ -11,6 +11,7 @@ from time import perf_counter_ns
 from types import CodeType, FrameType, TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
+from profkit import tracing
 from profkit.errors import UsageError
 from profkit.session.account import Account
 from profkit.session.activity import ACTIVE, close_block, open_block, own_calls
@@ -68,7 +69,8 @@ class Block:
         if self._open:
             raise UsageError("this block is entered already", "make a new profiled() for each `with`")
         frame = sys._getframe(1)
-        statement = _STATEMENTS.get((id(frame.f_code), frame.f_lasti, id(source))) or self._learn(frame)
+        key = id(frame.f_code), frame.f_lasti, id(source)
+        statement = _STATEMENTS.get(key) or tracing.unseen(self._learn, frame)
         account = self._account = statement.account
         if source.every > 1 and next(statement.turn) % source.every:
             account.skipped.append(None)

@@ -8,6 +8,7 @@ import threading
 from functools import partial
 from typing import TYPE_CHECKING
 
+from profkit import tracing
 from profkit.errors import ProfkitError
 from profkit.session.account import Account
 from profkit.session.background import background, start
@@ -24,12 +25,20 @@ _known_host: SessionHost | None = None
 
 def enter(account: Account, own: int, tid: int | None = None) -> bool:
     """See `SessionHost.enter`."""
-    host = _host()
-    return host is not None and host.enter(account, own, tid)
+    return tracing.unseen(_enter, account, own, tid)
 
 
 def leave(account: Account, tid: int | None = None) -> None:
     """See `SessionHost.leave`."""
+    tracing.unseen(_leave, account, tid)
+
+
+def _enter(account: Account, own: int, tid: int | None) -> bool:
+    host = _host()
+    return host is not None and host.enter(account, own, tid)
+
+
+def _leave(account: Account, tid: int | None) -> None:
     host = _host()
     if host is not None:
         host.leave(account, tid)
@@ -37,7 +46,7 @@ def leave(account: Account, tid: int | None = None) -> None:
 
 async def enter_off_loop(account: Account, own: int) -> bool:
     """`enter`, in a thread of its own where an asyncio loop runs and a sampler has to be started."""
-    loop, host = _running_loop(), _host()
+    loop, host = _running_loop(), tracing.unseen(_host)
     if loop is None or host is None or not host.must_wait(account):
         return enter(account, own)
     answer: Future[bool] = loop.create_future()
@@ -50,7 +59,7 @@ async def enter_off_loop(account: Account, own: int) -> bool:
             outcome = error
         _tell(loop, answer, outcome)
 
-    start(background("profkit-start", work))
+    tracing.unseen(start, background("profkit-start", work))
     return await answer
 
 
@@ -59,7 +68,7 @@ def leave_off_loop(account: Account) -> None:
     if _running_loop() is None:
         leave(account)
     else:
-        start(background("profkit-stop", partial(leave, account)))
+        tracing.unseen(start, background("profkit-stop", partial(leave, account)))
 
 
 def _host() -> SessionHost | None:

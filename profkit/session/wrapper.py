@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import wrapt
 
 from profkit.session.account import Account
+from profkit.tracing import Sightings, StandIn, seen_function, seen_through, skip_frames_of
 
 if TYPE_CHECKING:
     from profkit.model.run import Run
@@ -42,6 +44,12 @@ class _Region:
 class BoundRegionWrapper(_Region, wrapt.BoundFunctionWrapper):  # type: ignore[type-arg]
     """A decorated method on its way to being called."""
 
+    @property
+    def __func__(self) -> object:
+        """What is bound, as it stands in the class: the decorated function."""
+        getattr(self.__wrapped__, "__func__")  # noqa: B009 - an AttributeError where nothing is bound
+        return self._self_parent
+
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Callable[..., Any], tuple[object, str]]:
         owner = self._self_owner if self._self_instance is None else self._self_instance
         return getattr, (owner, self.__wrapped__.__name__)
@@ -58,3 +66,30 @@ class RegionWrapper(_Region, wrapt.FunctionWrapper):  # type: ignore[type-arg]
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str:
         return str(self.__wrapped__.__qualname__)
+
+
+def wrapper_of(function: Callable[..., Any], marker: Marker, account: Account) -> RegionWrapper:
+    """A wrapper of `function`, of a type of its own."""
+    return _wrapper_type(function, Sightings(lambda: account.traced.append(None)))(function, marker, account)
+
+
+def _wrapper_type(function: object, sightings: Sightings) -> type[RegionWrapper]:
+    """A type of its own for each function, because tracers look on the type (see profkit.tracing)."""
+    common = seen_through(sightings)
+    if isinstance(function, FunctionType):
+        common["_torchdynamo_inline"] = StandIn(function, sightings)
+    bound = type(BoundRegionWrapper.__name__, (BoundRegionWrapper,), common)
+    common["__bound_function_wrapper__"] = bound
+    if isinstance(function, staticmethod | classmethod):
+        common["__func__"] = seen_function(sightings)
+    if getattr(function, "__name__", None) == "__call__":
+        common["__get__"] = _get
+    return type(RegionWrapper.__name__, (RegionWrapper,), common)
+
+
+def _get(self: RegionWrapper, instance: object, owner: type | None = None) -> object:
+    """TorchDynamo takes `type(x).__call__` and guards on its identity."""
+    return self if instance is None else RegionWrapper.__get__(self, instance, owner)
+
+
+skip_frames_of("profkit.session")
