@@ -116,6 +116,8 @@ def _active(info: RunInfo) -> list[Part]:
 
 def _samples(run: Run) -> list[Part]:
     info = run.info
+    if run.profile is None and info.links:
+        return [Part(visible(f"kept by {info.plan.sampler}"))]
     parts = [Part(count(info.samples), Tone.STRONG if info.samples else Tone.WARN)]
     if run.profile is not None and run.profile.period_ns and info.samples:
         parts.append(Part(f"{format_duration(info.samples * run.profile.period_ns / 1e9)} seen"))

@@ -97,6 +97,11 @@ def test_a_note_of_the_plan_is_told_once() -> None:
     assert [fact.text for fact in facts(run) if fact.name == "note"] == ["Slow.", "Shared."]
 
 
+def test_samples_may_be_kept_elsewhere() -> None:
+    elsewhere = made_run(links=(("view", "url"),), plan=replace(PLAN, sampler="strobeclient"))
+    assert said(Run(elsewhere.info))["samples"] == "kept by strobeclient"
+
+
 def test_usage_needs_two_points_for_the_processor() -> None:
     assert usage(()) is None
     assert usage(RESOURCES[:1]) == Usage(None, 300 * 2**20, 6)
