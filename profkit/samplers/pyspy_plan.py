@@ -18,11 +18,15 @@ SLOWEST_BLOCKING_HZ = 50
 FASTEST_HZ = 10_000
 """py-spy takes more, but at a million per second it never came to an end."""
 BUDGET = 0.05
+"""Share of the program's time for which blocking may stop it."""
+SAMPLER_CPU = 0.25
+"""Share of a core that a nonblocking py-spy may take where nobody asked for a rate."""
 # Measured at 100 Hz: 1 % of a waiting thread's samples on a quiet machine, 15 % on a busy one.
 _WAKING = (
     "Some samples of waiting threads are counted as working, since being stopped wakes them; "
     "blocking=False tells them apart."
 )
+_SLOWEST_HZ = 10
 _ROUND_S = 1e-4
 _FRAME_S = 16e-6
 
@@ -73,7 +77,7 @@ def _choose(options: SamplerOptions, live: LiveStacks) -> tuple[int, bool, tuple
     if options.blocking == "auto" and not options.native:
         return _choose_auto(asked_hz, affordable_hz, live)
     if options.blocking is False:
-        return asked_hz or DEFAULT_RATE_HZ, False, ()
+        return asked_hz or _unasked_nonblocking(live), False, ()
     default_hz = DEFAULT_RATE_HZ if options.blocking is True else _within(affordable_hz, at_least=1)
     rate_hz = asked_hz or default_hz
     return rate_hz, True, _cost_note(rate_hz, live) if rate_hz > affordable_hz else ()
@@ -84,14 +88,19 @@ def _choose_auto(
 ) -> tuple[int, bool, tuple[str, ...]]:
     if affordable_hz >= (asked_hz or SLOWEST_BLOCKING_HZ):
         return asked_hz or _within(affordable_hz), True, ()
-    rate_hz = asked_hz or DEFAULT_RATE_HZ
+    wanted_hz = asked_hz or DEFAULT_RATE_HZ
     threads = "1 thread" if live.threads == 1 else f"{live.threads} threads"
     note = (
-        f"Sampled without stopping the program: reading {live.frames} frames of {threads} would have "
-        f"cost {rate_hz * round_cost_s(live):.0%} of its time. Callers of short functions may be wrong; "
-        "blocking=True gives exact stacks."
+        f"Sampled without stopping the program: to stop it {wanted_hz} times a second and read "
+        f"{live.frames} frames of {threads} would have cost {wanted_hz * round_cost_s(live):.0%} of its "
+        "time. Callers of short functions may be wrong; blocking=True gives exact stacks."
     )
-    return rate_hz, False, (note,)
+    return asked_hz or _unasked_nonblocking(live), False, (note,)
+
+
+def _unasked_nonblocking(live: LiveStacks) -> int:
+    """Reading takes py-spy about as long as blocking stops the program (measured with 50 threads)."""
+    return _within(int(SAMPLER_CPU / round_cost_s(live)), at_least=_SLOWEST_HZ)
 
 
 def _cost_note(rate_hz: int, live: LiveStacks) -> tuple[str, ...]:

@@ -35,7 +35,8 @@ def chosen(live: LiveStacks, **options: Any) -> tuple[float, bool, int]:
         (50, (55, True, 0)),
         (56, (50, True, 0)),
         (57, (100, False, 1)),
-        (5000, (100, False, 1)),
+        (300, (51, False, 1)),
+        (5000, (10, False, 1)),
     ],
 )
 def test_without_a_rate_the_budget_decides(count: int, expected: tuple[float, bool, int]):
