@@ -25,6 +25,8 @@ _RESERVED_PIDS = 300
 _PAUSE_S = 0.0002
 _FULL_SCANS = 5
 """A process in the middle of exec has no arguments for a moment."""
+_LAST_SCANS, _LAST_PAUSE_S = 10, 0.002
+"""Longer than a launcher takes from its start to the program's."""
 
 
 def start_detached(argv: Sequence[str], mark: str, log: Path, clock: Clock, timeout_s: float) -> int | None:
@@ -42,9 +44,18 @@ def start_detached(argv: Sequence[str], mark: str, log: Path, clock: Clock, time
             if launched.code in (0, None):
                 return _await_program(launched.pid, launcher, os.fsencode(mark), clock, deadline_s)
     except BaseException:
-        _kill_marked(os.fsencode(mark))
+        kill_marked(mark, clock)
         raise
     raise FileNotFoundError(f"neither `setsid --fork` nor {sys.executable!r} could start {argv[0]}")
+
+
+def kill_marked(mark: str, clock: Clock) -> None:
+    """Kill what `start_detached` started, or is still starting, for somebody who did not get its pid."""
+    for _ in range(_LAST_SCANS):
+        for pid in _marked(os.fsencode(mark)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        clock.sleep(_LAST_PAUSE_S)
 
 
 def _launchers() -> Iterator[tuple[str, ...]]:
@@ -99,10 +110,3 @@ def _marked(mark: bytes) -> Iterator[int]:
 
 def _bears(pid: int, mark: bytes) -> bool:
     return mark in procfs.command_line(pid) and pid != os.getpid()
-
-
-def _kill_marked(mark: bytes) -> None:
-    for _ in range(_FULL_SCANS):
-        for pid in _marked(mark):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)

@@ -44,12 +44,12 @@ class Watched:
 
     def close(self) -> None:
         """Let go, and reap it if it ended as our child after all (we are init, or a subreaper)."""
-        if self._pidfd is None:
+        pidfd, self._pidfd = self._pidfd, None  # first: an interrupted close must not be done again
+        if pidfd is None:
             return
         with contextlib.suppress(ChildProcessError):
-            os.waitid(os.P_PIDFD, self._pidfd, os.WEXITED | os.WNOHANG)
-        os.close(self._pidfd)
-        self._pidfd = None
+            os.waitid(os.P_PIDFD, pidfd, os.WEXITED | os.WNOHANG)
+        os.close(pidfd)
 
 
 def watch(pid: int) -> Watched | None:

@@ -17,7 +17,7 @@ from profkit.clock import Clock
 from profkit.errors import SamplerFailed
 from profkit.model.session import SamplerPlan, Segment, SessionState
 from profkit.process import procfs
-from profkit.process.detach import start_detached
+from profkit.process.detach import kill_marked, start_detached
 from profkit.process.watch import Watched, watch
 from profkit.process.yama import allow_tracer
 from profkit.samplers import pyspy_log
@@ -54,12 +54,16 @@ def attach(
     check_folder(folder)
     output, log = output_path(folder, index), log_path(folder, index)
     argv = command(program, pid, plan, output)
-    process = _start(argv, output, log, clock)
-    if process is None:
-        raise pyspy_log.failure(pyspy_log.read_log(log), pid, pyspy_log.START)
-    if pid == os.getpid():
-        allow_tracer(process.pid)
-    return PySpyAttachment(process, pid, plan.rate_hz, index, output, log)
+    try:
+        process = _start(argv, output, log, clock)
+        if process is None:
+            raise pyspy_log.failure(pyspy_log.read_log(log), pid, pyspy_log.START)
+        if pid == os.getpid():
+            allow_tracer(process.pid)
+        return PySpyAttachment(process, pid, plan.rate_hz, index, output, log)
+    except BaseException:  # a signal handler's too: nobody else would know of the process
+        kill_marked(str(output), clock)
+        raise
 
 
 def check_folder(folder: Path) -> None:

@@ -20,8 +20,9 @@ from profkit.samplers.base import Sampler
 from profkit.samplers.registry import resolve
 from profkit.session import activity
 from profkit.session.account import Account, Policy
-from profkit.session.failures import Failures
+from profkit.session.failures import Failures, let_through
 from profkit.session.joining import Decision, decide, sharing_messages
+from profkit.session.opening import open_session
 from profkit.session.session import Session
 
 _POLL_S = 0.001
@@ -66,6 +67,7 @@ class SessionHost:
         try:
             return self._enter(account, own, tid)
         except (ProfkitError, OSError) as error:
+            let_through(error)
             return self._failed(account, error)
 
     def must_wait(self, account: Account) -> bool:
@@ -198,8 +200,6 @@ class SessionHost:
             if account.policy.strict:
                 raise failure.with_traceback(None)
             return False
-        from profkit.session.opening import open_session
-
         self._count_late_calls()
         session = open_session(self.spool, options, self._resolve, self._clock)
         self.policy, self.session = account.policy, session
@@ -207,8 +207,7 @@ class SessionHost:
             session.join(account)
             self._begin_segment(session, account.policy)
         except BaseException as error:
-            self.session, self._ended = None, session
-            session.end(account.policy, error=str(error) or type(error).__name__)
+            self._end_session(str(error) or type(error).__name__)
             raise
         self.on_start()
         return True
@@ -259,10 +258,14 @@ class SessionHost:
             session.sleep(account.policy)
 
     def _end_session(self, error: str | None = None) -> None:
-        session, self.session = self.session, None
-        if session is not None:
-            self._ended = session
+        session = self.session
+        if session is None:
+            return
+        try:
             session.end(self.policy, error)
+        finally:
+            if not session.open:  # else it was interrupted, and goes on
+                self.session, self._ended = None, session
 
     def _count_late_calls(self) -> None:
         if self._ended is not None:
@@ -276,6 +279,7 @@ class SessionHost:
         try:
             step()
         except (ProfkitError, OSError) as error:
+            let_through(error)
             self.fail(error)
             if account is not None and account.policy.strict:
                 raise

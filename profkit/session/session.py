@@ -27,6 +27,7 @@ from profkit.model.session import (
 from profkit.samplers.base import Attachment, LiveStacks, Sampler, SamplerOptions
 from profkit.samplers.polling import await_state
 from profkit.session.account import Account, Policy
+from profkit.session.failures import let_through
 from profkit.store import spool as files
 
 _GRACE_S = 0.5
@@ -110,7 +111,7 @@ class Session:
 
     def end_segment(self, policy: Policy) -> None:
         """Stop the sampler and wait until its output is whole; a stuck one is killed and named."""
-        attachment, self.attachment = self.attachment, None
+        attachment = self.attachment
         if attachment is None:
             return
         timeout_s = policy.finished_timeout_s
@@ -125,6 +126,7 @@ class Session:
                 "timeout_wait_for_finished_sec", self.sampler.name,
             )  # fmt: skip
         except SamplerError as failure:
+            let_through(failure)
             error = str(failure)
         except KeyboardInterrupt:
             with suppress(SamplerError):
@@ -132,6 +134,7 @@ class Session:
             raise
         finally:
             attachment.kill()  # harmless after success; after a second interrupt nothing stays attached
+            self.attachment = None
         self._note_segment(attachment, error=error)
         self._write()
 
@@ -200,9 +203,9 @@ class Session:
             account.forget()
 
     def _abandon(self, error: str) -> None:
-        attachment, self.attachment = self.attachment, None
-        if attachment is not None:
-            attachment.kill()
+        if self.attachment is not None:
+            self.attachment.kill()
+            self.attachment = None
         self._note_segment(stopped_ns=self._clock.unix_ns(), error=error)
         self._write()
 
@@ -232,5 +235,5 @@ class Session:
 
 
 def new_session_id(pid: int) -> str:
-    """An id that sorts by time and names the process: `20261121T113217-4711-9f3a`."""
-    return f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{pid}-{secrets.token_hex(2)}"
+    """An id that sorts by time and names the process: `20261121T113217-4711-9f3a07c2`."""
+    return f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{pid}-{secrets.token_hex(4)}"
