@@ -12,7 +12,7 @@ from torch import nn
 
 from profkit import profile, profiled
 
-FEATURES, CLASSES, BATCH, ROWS, EPOCHS = 32, 4, 128, 4096, 10
+FEATURES, CLASSES, BATCH, ROWS, EPOCHS = 32, 4, 128, 4096, 20
 
 
 def make_rows(count: int) -> list[str]:
