@@ -186,8 +186,8 @@ def _info(region: Region, cut: RegionCut | None, whole: _Whole) -> RunInfo:
 
 
 def _tells(run: Run, whole: _Whole) -> bool:
-    """Whether there is anything to say: it was called or seen, or the session's end is to be told."""
+    """Whether there is anything to say: it was called, seen or is being recorded, or its end is to be told."""
     info = run.info
     counted = info.calls or info.skipped or info.raised or info.traced_away
     seen = info.samples or info.torn
-    return bool(counted or seen or whole.crashed or whole.state is SessionState.FAILED)
+    return bool(counted or seen or whole.crashed or whole.state is not SessionState.SUCCESS)

@@ -1,0 +1,140 @@
+"""What a process leaves behind is kept, however it ended, and read as far as it can be."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.harness import PROGRAMS, environment, run_program
+
+pytestmark = pytest.mark.sampler
+
+VICTIM = str(PROGRAMS / "victim.py")
+DEADLINE_S = 20.0
+
+
+@contextmanager
+def victim(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process at work in its region; killed at the end at the latest."""
+    process = subprocess.Popen(
+        [sys.executable, VICTIM], cwd=folder, env=environment(), stdout=subprocess.PIPE, text=True
+    )
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def profkit(folder: Path, *arguments: str, code: int = 0) -> str:
+    done = run_program(folder, ["-m", "profkit", *arguments])
+    assert done.returncode == code, done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+def listed(folder: Path) -> list[dict[str, Any]]:
+    runs: list[dict[str, Any]] = json.loads(profkit(folder, "list", "--json"))["runs"]
+    return runs
+
+
+def kept(folder: Path) -> dict[str, Any]:
+    """The only run, once its session is no longer recorded: the sampler ends shortly after its target."""
+    deadline_s = time.monotonic() + DEADLINE_S
+    while True:
+        (run,) = listed(folder)
+        if run["state"] != "RUNNING":
+            return run
+        assert time.monotonic() < deadline_s, run
+
+
+def test_killed_at_any_moment(tmp_path: Path) -> None:
+    rng = random.Random(5)
+    for number in range(4):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with victim(folder) as process:
+            time.sleep(rng.uniform(0.1, 0.6))
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        run = kept(folder)
+        assert run["label"] == "victim"
+        assert run["samples"] >= 5
+        assert list((folder / ".profkit" / "spool").glob("2*")) == []
+
+
+@pytest.mark.parametrize(
+    "ending", [["os._exit"], ["exec", sys.executable, "-c", "print('after')"]], ids="-".join
+)
+def test_ended_without_a_word(tmp_path: Path, ending: list[str]) -> None:
+    done = run_program(tmp_path, [VICTIM, *ending])
+    assert done.returncode == (3 if ending == ["os._exit"] else 0)
+    assert done.stdout == ("begun\n" if ending == ["os._exit"] else "begun\nafter\n")
+    assert kept(tmp_path)["samples"] >= 20
+
+
+def test_a_session_is_shown_while_it_records(tmp_path: Path) -> None:
+    with victim(tmp_path):
+        (run,) = listed(tmp_path)
+        assert run["state"] == "RUNNING"
+        assert "victim" in profkit(tmp_path, "report", "victim")
+        assert len(list((tmp_path / ".profkit" / "spool").glob("2*"))) == 1
+    assert kept(tmp_path)["samples"] > 0
+
+
+def test_two_commands_at_once_keep_each_run_once(tmp_path: Path) -> None:
+    run_program(tmp_path, [VICTIM, "os._exit"])
+    kept_s = [
+        subprocess.Popen([sys.executable, "-m", "profkit", "list"], cwd=tmp_path, env=environment(),
+                         stdout=subprocess.DEVNULL)
+        for _ in range(4)
+    ]  # fmt: skip
+    assert [process.wait(DEADLINE_S) for process in kept_s] == [0, 0, 0, 0]
+    assert len(listed(tmp_path)) == 1
+
+
+@pytest.fixture
+def finished(tmp_path: Path) -> Path:
+    """The session folder of a program that has ended."""
+    run_program(tmp_path, [VICTIM, "os._exit"])
+    (folder,) = (tmp_path / ".profkit" / "spool").glob("2*")
+    deadline_s = time.monotonic() + DEADLINE_S
+    while not (folder / "segment-000.speedscope.json").exists():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.02)
+    time.sleep(0.1)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["segment-000.speedscope.json", "calls.jsonl", "manifest.json"])
+def test_damage_is_named_and_kept_and_the_rest_is_read(finished: Path, name: str) -> None:
+    cwd = finished.parents[2]
+    damaged = finished / name
+    text = damaged.read_bytes() if damaged.exists() else b""
+    damaged.write_bytes(text[: len(text) // 2] if name != "calls.jsonl" else b"{]\n" + text + b"\n")
+    done = run_program(cwd, ["-m", "profkit", "list", "--json"])
+    # Without the manifest there is nothing left to show.
+    assert done.returncode == (7 if name == "manifest.json" else 0), done.stderr
+    assert name in done.stderr
+    aside = list((cwd / ".profkit" / "spool" / "damaged").rglob(name))
+    assert len(aside) == 1
+    if name != "manifest.json":
+        assert len(json.loads(done.stdout)["runs"]) == 1
+
+
+def test_there_is_nothing_to_report(tmp_path: Path) -> None:
+    assert "run a program" in profkit(tmp_path, "report", code=6)
+    run_program(tmp_path, [VICTIM, "os._exit"])
+    kept(tmp_path)
+    assert "'nobody'" in profkit(tmp_path, "report", "nobody", code=6)
