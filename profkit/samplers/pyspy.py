@@ -6,6 +6,7 @@ import glob
 import re
 import shutil
 import sys
+from functools import cache
 from pathlib import Path
 
 from profkit.clock import Clock
@@ -38,18 +39,11 @@ class PySpySampler:
         return str(Path(program).absolute())
 
     def version(self) -> str | None:
-        """The version of the program found, by the metadata of the package that installed it.
-
-        None where it was not installed as a Python package. Not by `importlib.metadata`, whose
-        import takes longer than py-spy's start, and which sees this environment's packages alone.
-        """
+        """The version of the program found, None where it was not installed as a Python package."""
         try:
-            prefix = Path(self.find()).resolve().parents[1]
+            return _version_of(self.find())
         except SamplerMissing:
             return None
-        pattern = f"{glob.escape(str(prefix))}/lib/python*/*-packages/py_spy-*.dist-info"
-        found = (re.search(r"py_spy-([^/]+)\.dist-info$", path) for path in glob.iglob(pattern))
-        return next((match.group(1) for match in found if match), None)
 
     def check(self, options: SamplerOptions) -> None:
         """See `Sampler.check`."""
@@ -73,6 +67,19 @@ class PySpySampler:
             errors=facts.errors,
             notes=_late_notes(facts.behind_s),
         )
+
+
+@cache
+def _version_of(program: str) -> str | None:
+    """By the metadata of the package that installed it.
+
+    Not by `importlib.metadata`, whose import takes longer than py-spy's start, and which sees this
+    environment's packages alone.
+    """
+    prefix = Path(program).resolve().parents[1]
+    pattern = f"{glob.escape(str(prefix))}/lib/python*/*-packages/py_spy-*.dist-info"
+    found = (re.search(r"py_spy-([^/]+)\.dist-info$", path) for path in glob.iglob(pattern))
+    return next((match.group(1) for match in found if match), None)
 
 
 def _rounds(profile: Profile) -> int:

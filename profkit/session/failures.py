@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from traceback import walk_tb
 
 from profkit.clock import Clock
+from profkit.errors import ProfilerBusy
 from profkit.samplers.base import SamplerOptions
+from profkit.session.account import Account
 from profkit.session.regions import code_of
 
 LOG = logging.getLogger("profkit")
@@ -34,6 +36,22 @@ class Failures:
         """The failure because of which these options are not worth a try now."""
         at_s, error = self._seen.get(options, (0.0, None))
         return error if error is not None and self._clock.monotonic_s() - at_s < RETRY_AFTER_S else None
+
+    def refuse(self, account: Account) -> bool:
+        """Whether a call runs unprofiled because of `recent`; raises that for a strict policy."""
+        failure = self.recent(account.options)
+        if failure is not None and account.policy.strict:
+            raise failure.with_traceback(None)
+        return failure is not None
+
+    def of_call(self, account: Account, error: Exception) -> None:
+        """A call could not be profiled: remember and say why, or raise it for a strict policy."""
+        if isinstance(error, ProfilerBusy):
+            raise error
+        self.note(account.options, error)
+        if account.policy.strict:
+            raise error
+        self.say_once(f"{account.region.key.label!r} runs unprofiled: {error}")
 
     def forget(self) -> None:
         """Try everything again."""

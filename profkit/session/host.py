@@ -68,12 +68,14 @@ class SessionHost:
             return self._enter(account, own, tid)
         except (ProfkitError, OSError) as error:
             let_through(error)
-            return self._failed(account, error)
+            self._failures.of_call(account, error)
+            return False
 
     def must_wait(self, account: Account) -> bool:
         """Whether `enter` may take longer than an event loop should be held up."""
         session = self.session
-        return not (session is not None and session.options == account.options and session.attachment)
+        joins = session is not None and session.options == account.options and session.attachment
+        return self._busy_starting or account.covers or not joins
 
     def lock_is_mine(self) -> bool:
         """Whether this thread is inside the host already: a signal handler, a finalizer."""
@@ -88,9 +90,8 @@ class SessionHost:
             return
         with self.lock:
             cover = Cover(account.region.id, tid)
-            if cover not in self._covering:
-                return
-            self._covering.remove(cover)
+            if cover in self._covering:
+                self._covering.remove(cover)
             exclusive = account.options.scope == "process" and not self._covering
             self._guarded(None, self._end_session if exclusive else self._recover)
 
@@ -126,12 +127,13 @@ class SessionHost:
     def become_child(self) -> None:
         """After a fork: the session is the parent's, and so is whoever held the lock."""
         self.lock = threading.RLock()
-        session, self.session = self.session, None
-        self._child, self._busy_starting, self._ended = True, False, None
+        for session in (self.session, self._ended):
+            if session is not None:
+                session.forget()
+        self.session = self._ended = None
+        self._child, self._busy_starting = True, False
         self._covering.clear()
         self._failures.forget()
-        if session is not None:
-            session.forget()
         activity.keep_own(sys._getframe(1))
 
     def _off(self) -> bool:
@@ -142,7 +144,7 @@ class SessionHost:
     def _enter(self, account: Account, own: int, tid: int | None) -> bool:
         deadline_s = self._clock.monotonic_s() + account.policy.running_timeout_s
         while True:
-            if self._wait_for_starter(deadline_s):
+            if not self._busy_starting:
                 with self.lock:
                     verdict = self._try_enter(account, own)
                     if verdict and account.covers:
@@ -154,17 +156,12 @@ class SessionHost:
                 return False
             self._clock.sleep(_POLL_S)
 
-    def _wait_for_starter(self, deadline_s: float) -> bool:
-        while self._busy_starting:
-            if self._clock.monotonic_s() >= deadline_s:
-                return False
-            self._clock.sleep(_POLL_S)
-        return True
-
     def _try_enter(self, account: Account, own: int) -> bool | None:
         """True: joined. False: run unprofiled. None: wait and try again."""
         session = self.session if self.session is not None and self.session.open else None
         busy, nested = len(activity.ACTIVE) > own, own > 1
+        if not busy and not nested:
+            self._covering.clear()  # what is there was left by an exception of a signal handler
         held = session.options if session is not None else None
         decision = decide(held, account.options, account.policy, busy=busy, nested=nested)
         if session is None or decision is Decision.REPLACE:
@@ -194,14 +191,10 @@ class SessionHost:
         return True
 
     def _start(self, account: Account) -> bool:
-        options = account.options
-        failure = self._failures.recent(options)
-        if failure is not None:
-            if account.policy.strict:
-                raise failure.with_traceback(None)
+        if self._failures.refuse(account):
             return False
         self._count_late_calls()
-        session = open_session(self.spool, options, self._resolve, self._clock)
+        session = open_session(self.spool, account.options, self._resolve, self._clock)
         self.policy, self.session = account.policy, session
         try:
             session.join(account)
@@ -246,6 +239,8 @@ class SessionHost:
 
     def _settle(self, account: Account) -> None:
         self._count_late_calls()
+        if not activity.ACTIVE:
+            self._covering.clear()
         session = self.session
         if session is None or session.id not in account.sessions:
             return
@@ -294,15 +289,6 @@ class SessionHost:
             self._end_session(str(error))
         except (ProfkitError, OSError) as later:
             self._failures.say_once(f"the session could not be closed: {later}")
-
-    def _failed(self, account: Account, error: Exception) -> bool:
-        if isinstance(error, ProfilerBusy):
-            raise error
-        self._failures.note(account.options, error)
-        if account.policy.strict:
-            raise error
-        self._failures.say_once(f"{account.region.key.label!r} runs unprofiled: {error}")
-        return False
 
 
 def _holder(session: Session) -> str:

@@ -9,7 +9,7 @@ import os
 import secrets
 import time
 from collections.abc import Iterable
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -189,18 +189,30 @@ class Session:
         if not self.open:
             return
         self.pause()
-        state = SessionState.SUCCESS if error is None else SessionState.FAILED
-        with ExitStack() as steps:  # last one first, each whatever becomes of those before it
-            steps.callback(lambda: self._write(state=state, error=error, ended_ns=self._clock.unix_ns()))
-            steps.callback(self.drain)
-            steps.callback(self.end_segment, policy)
+        try:
             self._write(state=SessionState.PROCESSING)
+        finally:
+            self._stop(policy, error)
 
     def forget(self) -> None:
         """Let go in a forked child: the folder and the sampler are the parent's."""
         self.attachment = None
         for account in self.accounts:
             account.forget()
+
+    def _stop(self, policy: Policy, error: str | None) -> None:
+        try:
+            self.end_segment(policy)
+        finally:
+            if self.attachment is None:  # else an interrupt came first, and the session is still open
+                self._finish(error)
+
+    def _finish(self, error: str | None) -> None:
+        state = SessionState.SUCCESS if error is None else SessionState.FAILED
+        try:
+            self.drain()
+        finally:
+            self._write(state=state, error=error, ended_ns=self._clock.unix_ns())
 
     def _abandon(self, error: str) -> None:
         if self.attachment is not None:
