@@ -186,7 +186,7 @@ def _info(region: Region, cut: RegionCut | None, whole: _Whole) -> RunInfo:
 
 
 def _tells(run: Run, whole: _Whole) -> bool:
-    """Whether there is anything to say: it was called, seen or is being recorded, or its end is to be told."""
+    """Whether there is anything to say: calls, samples, that it is being recorded, or how it ended."""
     info = run.info
     counted = info.calls or info.skipped or info.raised or info.traced_away
     seen = info.samples or info.torn

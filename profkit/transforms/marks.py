@@ -26,6 +26,8 @@ class Marks:
 
     own: frozenset[int]
     """Recording code, markers included."""
+    callers: frozenset[int]
+    """Recording code that runs the program's functions, markers among it."""
     markers: frozenset[int]
     native: frozenset[int]
     library: frozenset[int]
@@ -57,7 +59,7 @@ class Marks:
     def program_frames(self, stack: Stack) -> Iterator[int]:
         """The frames of a stack without profkit's, and without what profkit called for itself.
 
-        That is a library frame directly above recording code; a marker, though, calls for the program.
+        That is a library frame directly above recording code that does not call for the program.
         Native frames directly above recording code are how it is left, unless a marker wraps native
         code.
         """
@@ -68,7 +70,7 @@ class Marks:
             elif below is None:
                 yield frame
             elif frame not in self.native:
-                if below not in self.markers and frame in self.library:
+                if below not in self.callers and frame in self.library:
                     return
                 below = None
                 yield frame
@@ -89,6 +91,9 @@ def find_marks(frames: Sequence[Frame], regions: Iterable[Region], own: OwnCode)
     markers = {index: frames[index].name for index in recording if _is_marker(frames[index])}
     return Marks(
         own=recording,
+        callers=frozenset(
+            index for index in recording if index in markers or own.calls_for_program(frames[index].file)
+        ),
         markers=frozenset(markers),
         native=frozenset(index for index, frame in enumerate(frames) if is_native_file(frame.file)),
         library=frozenset(

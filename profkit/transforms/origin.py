@@ -10,6 +10,8 @@ from pathlib import Path
 from profkit.model.frame import Frame
 
 _RECORDING = ("session/", "decorators.py", "profiler.py")
+# Of the recording code, what runs users' functions: everything else works for profkit alone.
+_CALLING = ("session/markers.py", "session/steps.py")
 
 # `site-packages` and Debian's `dist-packages`; the standard library in `lib/python3.11/`,
 # `lib64/python3.11/` or `lib/python311.zip/`.
@@ -29,6 +31,10 @@ class OwnCode:
     def records(self, file: str) -> bool:
         """Whether the file belongs to the recording code, which stands between a caller and its callee."""
         return any(file.startswith(f"{package}/{part}") for package in self.packages for part in _RECORDING)
+
+    def calls_for_program(self, file: str) -> bool:
+        """Whether what stands above a frame of this recording file is the program's, a library's included."""
+        return any(file == f"{package}/{part}" for package in self.packages for part in _CALLING)
 
     def holds(self, file: str) -> bool:
         """Whether the file belongs to profkit at all."""

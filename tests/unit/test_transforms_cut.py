@@ -15,7 +15,9 @@ from profkit.transforms.tree import call_tree
 from tests.unit.profile_strategies import LIBRARY, USER, profiles
 
 PACKAGE = "/opt/env/lib/python3.11/site-packages/profkit"
-OWN_FILE = f"{PACKAGE}/session/markers.py"
+MARKERS = f"{PACKAGE}/session/markers.py"
+OWN_FILE = f"{PACKAGE}/session/entry.py"
+STEPS = f"{PACKAGE}/session/steps.py"
 OWN = OwnCode((PACKAGE,))
 C_FILE = "/opt/env/lib/python3.11/site-packages/wrapt/_wrappers.cpython-311-x86_64-linux-gnu.so"
 
@@ -32,11 +34,13 @@ REGIONS = {"F": F, "G": G, "N": NATIVE}
 
 
 def frame(text: str) -> Frame:
-    """`NAME:LINE` is the user's, `@NAME` profkit's, `lib.NAME` a library's, `!F` the marker of region F."""
+    """`NAME:LINE` is the user's, `@NAME` profkit's, `%NAME` its that runs the program's
+    steps, `lib.NAME` a library's, `!F` the marker of region F.
+    """
     if text[0] == "!":
-        return Frame(REGIONS[text[1:]].marker, OWN_FILE, 40)
+        return Frame(REGIONS[text[1:]].marker, MARKERS, 40)
     name, _, line = text.partition(":")
-    files = {"@": OWN_FILE, "lib.": LIBRARY, "c.": C_FILE, "~": f"{PACKAGE}/store/spool.py"}
+    files = {"@": OWN_FILE, "%": STEPS, "lib.": LIBRARY, "c.": C_FILE, "~": f"{PACKAGE}/store/spool.py"}
     for prefix, file in files.items():
         if name.startswith(prefix):
             return Frame(name.removeprefix(prefix), file, int(line or 1))
@@ -92,9 +96,17 @@ def test_what_profkit_calls_for_itself_is_not_the_programs() -> None:
 def test_a_library_function_is_shown_where_a_marker_wraps_it() -> None:
     dumps = region("dumps", expected=("dumps", LIBRARY))
     builder = ProfileBuilder()
-    stack = (Frame("main", USER), Frame(dumps.marker, OWN_FILE), Frame("dumps", LIBRARY), Frame("e", LIBRARY))
+    stack = (Frame("main", USER), Frame(dumps.marker, MARKERS), Frame("dumps", LIBRARY), Frame("e", LIBRARY))
     builder.add(stack, Thread(7, 1, "t"), 2)
     assert shown(cut_region(builder.build(), dumps, own=OWN)) == {"dumps e": 2}
+
+
+def test_steps_of_a_librarys_coroutine_are_the_programs() -> None:
+    task = replace(F, kind=RegionKind.COROUTINE, expected=("task", LIBRARY))
+    profile = recording("main !F %awaited %next lib.task lib.get=3", "main !F %next lib.other=1")
+    cut = cut_region(profile, task, own=OWN)
+    assert shown(cut) == {"task get": 3}
+    assert cut.torn == 1
 
 
 def test_nothing_left_above_the_marker_is_overhead() -> None:
@@ -165,7 +177,7 @@ def test_names_without_their_class_are_recognised_where_there_are_no_others() ->
     assert counts(cut_region(recording("main !F f work", "main !F g"), method, own=OWN)) == (1, 1, 0, 0)
     builder = ProfileBuilder()
     for name in ("Model.f", "f"):
-        builder.add((Frame(F.marker, OWN_FILE), Frame(name, USER)), Thread(7, 1, "t"))
+        builder.add((Frame(F.marker, MARKERS), Frame(name, USER)), Thread(7, 1, "t"))
     assert counts(cut_region(builder.build(), method, own=OWN)) == (1, 1, 0, 0)
 
 
