@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from profkit import tracing
-from profkit.errors import ProfkitError
 from profkit.session.account import Account
 from profkit.session.background import background, start
 
@@ -31,6 +30,13 @@ def enter(account: Account, own: int, tid: int | None = None) -> bool:
 def leave(account: Account, tid: int | None = None) -> None:
     """See `SessionHost.leave`."""
     tracing.unseen(_leave, account, tid)
+
+
+def note_traced(account: Account) -> None:
+    """A compiler took the user's function in place of its wrapper: calls of that code are not seen."""
+    account.traced.append(None)
+    if _known_host is not None:
+        _known_host.mention(account)
 
 
 def _enter(account: Account, own: int, tid: int | None) -> bool:
@@ -57,7 +63,8 @@ async def enter_off_loop(account: Account, own: int) -> bool:
             outcome = host.enter(account, own)
         except (ProfkitError, OSError) as error:
             outcome = error
-        _tell(loop, answer, outcome)
+        with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
+            loop.call_soon_threadsafe(_settle, answer, outcome, account)
 
     tracing.unseen(start, background("profkit-start", work))
     return await answer
@@ -86,16 +93,12 @@ def _running_loop() -> AbstractEventLoop | None:
     return events._get_running_loop() if events is not None else None
 
 
-def _tell(loop: AbstractEventLoop, answer: Future[bool], outcome: bool | Exception) -> None:
-    """Settle a future from another thread, unless its task is gone by now."""
-
-    def settle() -> None:
-        if answer.done():
-            return
-        if isinstance(outcome, Exception):
-            answer.set_exception(outcome)
-        else:
-            answer.set_result(outcome)
-
-    with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
-        loop.call_soon_threadsafe(settle)
+def _settle(answer: Future[bool], outcome: bool | Exception, account: Account) -> None:
+    """Give the loop its answer; a task that was cancelled meanwhile will not `leave`."""
+    if answer.done():
+        if outcome is True and account.covers:
+            leave_off_loop(account)
+    elif isinstance(outcome, Exception):
+        answer.set_exception(outcome)
+    else:
+        answer.set_result(outcome)

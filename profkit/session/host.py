@@ -95,6 +95,15 @@ class SessionHost:
             exclusive = account.options.scope == "process" and not self._covering
             self._guarded(None, self._end_session if exclusive else self._recover)
 
+    def mention(self, account: Account) -> None:
+        """Have the session, if there is one, tell of a region that a compiler traced through."""
+        if self._off() or self.lock_is_mine():
+            return
+        with self.lock:
+            session = self.session
+            if session is not None and session.open:
+                self._guarded(None, lambda: session.mention(account))
+
     def settle(self, account: Account) -> tuple[Path, ...]:
         """Put all that is known of a region on disk; its session folders, oldest first.
 

@@ -141,13 +141,17 @@ class Session:
     def join(self, account: Account) -> None:
         """Count a region's calls in this session from now on."""
         self.last_used_s, self.calls_in_segment = self._clock.monotonic_s(), True
+        self.mention(account)
+        account.live = not account.covers
+
+    def mention(self, account: Account) -> None:
+        """Have a run of a region in this session, though it may never be called."""
         if account not in self.accounts:
             self.accounts.append(account)
             account.sessions.append(self.id)
         if account.region.id not in self._written:
             self._written.add(account.region.id)
             files.append_regions(self.folder, (account.region,))
-        account.live = not account.covers
 
     def add_note(self, note: str) -> None:
         """Keep a sentence for the reader of the report, once."""

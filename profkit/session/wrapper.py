@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import wrapt
 
 from profkit.session.account import Account
+from profkit.session.entry import note_traced
 from profkit.tracing import Sightings, StandIn, seen_function, seen_through, skip_frames_of
 
 if TYPE_CHECKING:
@@ -70,7 +72,7 @@ class RegionWrapper(_Region, wrapt.FunctionWrapper):  # type: ignore[type-arg]
 
 def wrapper_of(function: Callable[..., Any], marker: Marker, account: Account) -> RegionWrapper:
     """A wrapper of `function`, of a type of its own."""
-    return _wrapper_type(function, Sightings(lambda: account.traced.append(None)))(function, marker, account)
+    return _wrapper_type(function, Sightings(partial(note_traced, account)))(function, marker, account)
 
 
 def _wrapper_type(function: object, sightings: Sightings) -> type[RegionWrapper]:

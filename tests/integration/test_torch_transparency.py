@@ -756,3 +756,20 @@ def test_torch_first_then_profkit() -> None:
         "assert counters['stats']['unique_graphs'] == 1 and not counters['graph_break'], counters\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_a_region_that_is_only_compiled_has_a_run_that_says_so() -> None:
+    @profile(label="traced")
+    def inner(x: torch.Tensor) -> torch.Tensor:
+        return x + 1
+
+    @profile(label="outer")
+    def outer(x: torch.Tensor) -> torch.Tensor:
+        compiled = torch.compile(lambda y: inner(y) * 2, backend="eager", fullgraph=True)
+        return compiled(x)
+
+    assert torch.equal(outer(X), (X + 1) * 2)
+    run = inner.last_run
+    assert run is not None
+    assert (run.info.calls, run.info.traced_away) == (0, 1)
+    assert any("not seen" in note for note in run.info.notes)
