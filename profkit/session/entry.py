@@ -61,7 +61,7 @@ async def enter_off_loop(account: Account, own: int) -> bool:
         outcome: bool | Exception
         try:
             outcome = host.enter(account, own)
-        except (ProfkitError, OSError) as error:
+        except Exception as error:  # noqa: BLE001 - handed on to the task
             outcome = error
         with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
             loop.call_soon_threadsafe(_settle, answer, outcome, account)
