@@ -182,9 +182,9 @@ class SessionHost:
             account.skipped.append(None)
             return False
         if decision is Decision.RAISE:
-            raise ProfilerBusy(account.region.key.label, _holder(session))
+            raise ProfilerBusy(account.region.key.label, session.holder)
         if decision is Decision.SHARE:
-            said, kept = sharing_messages(account.region.key.label, _holder(session))
+            said, kept = sharing_messages(account.region.key.label, session.holder)
             self._failures.say_once(said)
             session.add_note(kept)
         return self._join(session, account)
@@ -298,7 +298,3 @@ class SessionHost:
             self._end_session(str(error))
         except (ProfkitError, OSError) as later:
             self._failures.say_once(f"the session could not be closed: {later}")
-
-
-def _holder(session: Session) -> str:
-    return session.accounts[0].region.key.label

@@ -73,6 +73,11 @@ class Session:
         return self._manifest.plan
 
     @property
+    def holder(self) -> str:
+        """The label of the region that the session was started for."""
+        return self.accounts[0].region.key.label if self.accounts else ""
+
+    @property
     def open(self) -> bool:
         """Whether calls may still join."""
         return self._manifest.ended_ns is None
