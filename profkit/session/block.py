@@ -16,7 +16,7 @@ from profkit.errors import UsageError
 from profkit.session.account import Account
 from profkit.session.activity import ACTIVE, close_block, open_block, own_calls
 from profkit.session.entry import enter, leave
-from profkit.session.withbody import body_lines, line_at
+from profkit.session.withbody import body_lines, line_at, statement_frame
 
 if TYPE_CHECKING:
     from profkit.model.region import Region
@@ -68,7 +68,7 @@ class Block:
             return self
         if self._open:
             raise UsageError("this block is entered already", "make a new profiled() for each `with`")
-        frame = sys._getframe(1)
+        frame = statement_frame(sys._getframe(1))
         key = id(frame.f_code), frame.f_lasti, id(source)
         statement = _STATEMENTS.get(key) or tracing.unseen(self._learn, frame)
         account = self._account = statement.account
@@ -82,11 +82,16 @@ class Block:
             if account.region.detached and not account.region.all_threads:
                 self._tid = threading.get_native_id()
             self._joined = account.live or enter(account, own_calls(frame), self._tid)
+            self._start = perf_counter_ns()
         except BaseException:
             self._close()
             raise
-        self._start = perf_counter_ns()
         return self
+
+    def __del__(self) -> None:
+        # A signal handler's exception can come in the place of the call of `__exit__`.
+        if getattr(self, "_open", False):
+            self._close()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -10,17 +10,40 @@ from __future__ import annotations
 import opcode
 from bisect import bisect_right
 from collections.abc import Iterator
-from types import CodeType
+from contextlib import contextmanager
+from inspect import CO_ASYNC_GENERATOR, CO_GENERATOR
+from types import CodeType, FrameType
 from typing import NamedTuple
 
 _BEFORE_WITH = opcode.opmap.get("BEFORE_WITH")
 _UNIT = 2  # bytes of an instruction
+_CONTEXTLIB = contextmanager.__code__.co_filename
 
 
 class _Entry(NamedTuple):
     start: int
     end: int
     target: int
+
+
+def statement_frame(frame: FrameType) -> FrameType:
+    """The frame in which a block's body runs, given the one that entered the block.
+
+    A generator that contextlib runs as a context manager enters the block for the frame that entered
+    the context manager; so does an ExitStack.
+    """
+    back = frame.f_back
+    while back is not None and (_is_contextlib(frame) or (_is_generator(frame) and _is_contextlib(back))):
+        frame, back = back, back.f_back
+    return frame
+
+
+def _is_contextlib(frame: FrameType) -> bool:
+    return frame.f_code.co_filename == _CONTEXTLIB
+
+
+def _is_generator(frame: FrameType) -> bool:
+    return bool(frame.f_code.co_flags & (CO_GENERATOR | CO_ASYNC_GENERATOR))
 
 
 def body_lines(code: CodeType, offset: int) -> frozenset[int] | None:

@@ -1,0 +1,98 @@
+"""Which `with` statement a block belongs to, and that none stays open."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from collections.abc import Iterator
+from types import FrameType
+
+import pytest
+
+from profkit.model.region import Region
+from profkit.samplers.base import SamplerOptions
+from profkit.session import activity
+from profkit.session.account import Account, Policy
+from profkit.session.block import Block
+from profkit.session.regions import RegionExtras, block_region
+
+
+class Source:
+    """Accounts whose calls are counted, with no sampler behind them."""
+
+    active, every = True, 1
+
+    def block_account(self, frame: FrameType, line: int, body: frozenset[int] | None) -> Account:
+        account = Account(
+            block_region(frame, line, None, body, RegionExtras()), SamplerOptions(), Policy(on_busy="skip")
+        )
+        account.live = True
+        return account
+
+
+SOURCE = Source()
+
+
+@contextlib.contextmanager
+def managed() -> Iterator[Block]:
+    with Block(SOURCE) as block:
+        yield block
+
+
+@contextlib.contextmanager
+def managed_twice() -> Iterator[Block]:
+    with managed() as block:
+        yield block
+
+
+def here() -> int:
+    import sys
+
+    return sys._getframe(1).f_lineno
+
+
+def region_of(block: Block) -> Region:
+    assert block.region is not None
+    return block.region
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays_open() -> Iterator[None]:
+    yield
+    gc.collect()
+    assert activity.ACTIVE == []
+    assert activity.OPEN_BLOCKS == {}
+
+
+@pytest.mark.parametrize("manager", [managed, managed_twice, lambda: Block(SOURCE)])
+def test_a_block_is_where_its_body_runs(manager: object) -> None:
+    with manager() as block:  # type: ignore[operator]
+        line = here()
+    region = region_of(block)
+    assert (region.key.qualname, region.key.line) == (test_a_block_is_where_its_body_runs.__name__, line - 1)
+    assert region.body == (line,)
+    assert not region.detached
+
+
+@pytest.mark.parametrize("manager", [managed, lambda: Block(SOURCE)])
+def test_an_exit_stack_detaches_a_block_from_its_statement(manager: object) -> None:
+    with contextlib.ExitStack() as stack:
+        block = stack.enter_context(manager())  # type: ignore[operator]
+        region = region_of(block)
+        assert region.detached
+        assert region.key.module == __name__
+        assert region.key.qualname == test_an_exit_stack_detaches_a_block_from_its_statement.__name__
+
+
+def test_a_function_that_contextlib_calls_is_none_of_its_own() -> None:
+    @managed()
+    def inner() -> Region:
+        with Block(SOURCE) as block:
+            return region_of(block)
+
+    assert inner().key.qualname.endswith("inner")
+
+
+def test_a_block_whose_exit_was_prevented_is_closed_with_its_end() -> None:
+    Block(SOURCE).__enter__()
+    assert activity.ACTIVE == []
