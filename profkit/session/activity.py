@@ -64,6 +64,10 @@ def live_stacks() -> tuple[int, int]:
 
 
 def is_spawned() -> bool:
-    """Whether multiprocessing spawned this process (a fork tells us by itself)."""
+    """Whether multiprocessing started this process; of a fork alone `become_child` is told."""
     process = sys.modules.get("multiprocessing.process")
-    return process is not None and getattr(process, "_parent_process", None) is not None
+    if process is None:
+        return False
+    # A parent is known when the child's work begins; while it imports the main module it is "inheriting".
+    inheriting = getattr(process.current_process(), "_inheriting", False)
+    return inheriting or process.parent_process() is not None
