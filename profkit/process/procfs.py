@@ -7,8 +7,6 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-import psutil
-
 from profkit.process.prctl import is_self_dumpable
 
 PROC = "/proc"
@@ -86,6 +84,8 @@ def cpu_frequency_hz(cpuinfo: Path = Path("/proc/cpuinfo")) -> float | None:
     psutil's largest frequency (of /sys), else its current one, else the highest "cpu MHz" that
     /proc/cpuinfo shows, as in virtual machines.
     """
+    import psutil  # takes longer to import than all the rest of a first call, and is needed here alone
+
     try:
         frequency = psutil.cpu_freq()
     except (OSError, NotImplementedError):

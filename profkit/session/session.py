@@ -103,6 +103,7 @@ class Session:
             self.attachment = self.sampler.attach(
                 os.getpid(), self.plan, self.folder, segment.index, self._clock
             )
+            _import_what_results_need()
             await_state(
                 self.attachment, SessionState.RUNNING, policy.running_timeout_s, self._clock,
                 "timeout_wait_for_running_sec", self.sampler.name,
@@ -253,6 +254,11 @@ class Session:
     def _write(self, **changes: object) -> None:
         self._manifest = replace(self._manifest, **changes)  # type: ignore[arg-type]
         files.write_manifest(self.folder, self._manifest)
+
+
+def _import_what_results_need() -> None:
+    """Use the time that a sampler takes to start: asking for a result needs these imports."""
+    from profkit.ingest import read  # noqa: F401
 
 
 def new_session_id(pid: int) -> str:

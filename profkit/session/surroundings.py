@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import sys
 from pathlib import Path
 
@@ -22,7 +21,7 @@ def process_info() -> ProcessInfo:
         host=os.uname().nodename,
         cwd=str(cwd),
         argv=tuple(sys.orig_argv),
-        python=platform.python_version(),
+        python=sys.version.split()[0],
         torch=str(getattr(torch, "__version__", "")) or None,
         profkit=VERSION,
         git_commit=git_commit(cwd),
