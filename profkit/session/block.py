@@ -88,11 +88,6 @@ class Block:
             raise
         return self
 
-    def __del__(self) -> None:
-        # A signal handler's exception can come in the place of the call of `__exit__`.
-        if getattr(self, "_open", False):
-            self._close()
-
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:

@@ -22,10 +22,10 @@ def run_program(
     folder: Path, argv: Sequence[str], *, launcher: Sequence[str] = (), python: str = sys.executable,
     environ: Mapping[str, str] | None = None, timeout_s: float = 120,
 ) -> subprocess.CompletedProcess[str]:  # fmt: skip
-    """Run `python ARGV` in a folder, to its end."""
+    """Run `python ARGV` in a folder, to its end; signals to its process group reach it alone."""
     return subprocess.run(
         [*launcher, python, *argv], cwd=folder, env=dict(environ or environment()), timeout=timeout_s,
-        capture_output=True, text=True, check=False,
+        capture_output=True, text=True, check=False, start_new_session=True,
     )  # fmt: skip
 
 

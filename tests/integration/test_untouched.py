@@ -1,0 +1,77 @@
+"""The program untouched: profiled, it prints the same, ends the same, and sees the same around it."""
+
+from __future__ import annotations
+
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from profkit.store.spool import read_session, session_folders
+from tests.integration.harness import PROGRAMS, environment, run_program
+
+pytestmark = pytest.mark.sampler
+
+SCENARIOS = {
+    "children.py": ["wait", "waitpid", "forks", "popen", "fork_in_a_region"],
+    "endings.py": [
+        "falls_off", "os_exit", "sys_exit_number", "sys_exit_text", "sys_exit_from_a_generator",
+        "exec_program", "exec_python", "unhandled", "unhandled_async", "unhandled_in_a_thread",
+        "unhandled_hook", "interrupt", "interrupt_twice", "terminate", "abort", "daemons",
+        "threads_outlive_main", "exit_handlers", "finalizers", "stdout_is_gone",
+    ],
+    "signals.py": [
+        "sigchld", "rotation", "sigalrm", "sigwait", "wakeup", "handlers", "sigint_handler", "waits",
+        "c_waits",
+    ],
+    "callers.py": [
+        "at_import", "in_finalizers", "in_handlers", "traced", "recursion_limit", "cancelled",
+        "responsive", "context_variables",
+    ],
+    "workers.py": [
+        "fork_pool", "spawn_pool", "forkserver_pool", "executor", "exit_codes", "shared_state", "loader",
+    ],
+}  # fmt: skip
+CASES = [(program, scenario) for program, scenarios in SCENARIOS.items() for scenario in scenarios]
+OWN_FRAME = re.compile(r'^ +File ".*/profkit/(session|tracing).*\n(^    .*\n)*', re.MULTILINE)
+
+
+def run(folder: Path, program: str, argument: str, disabled: str) -> CompletedProcess[str]:
+    folder.mkdir()
+    environ = environment(PROFKIT_DISABLE=disabled)
+    return run_program(folder, [str(PROGRAMS / program), argument], environ=environ)
+
+
+def told(done: CompletedProcess[str]) -> str:
+    """All that a program left to be seen, without the frames of profkit's wrappers."""
+    return f"{done.stdout}--- stderr\n{OWN_FRAME.sub('', done.stderr)}--- exit code {done.returncode}"
+
+
+@pytest.mark.parametrize(("program", "scenario"), CASES, ids=[scenario for _, scenario in CASES])
+def test_same_output_and_exit_code(tmp_path: Path, program: str, scenario: str) -> None:
+    with ThreadPoolExecutor(2) as both:
+        profiled = both.submit(run, tmp_path / "profiled", program, scenario, "0")
+        bare = both.submit(run, tmp_path / "bare", program, scenario, "1")
+    assert told(profiled.result()) == told(bare.result())
+    sessions = session_folders(tmp_path / "profiled" / ".profkit" / "spool")
+    assert sessions
+    if program == "workers.py":
+        assert len(sessions) == 1  # the workers have none
+    assert any(
+        segment.running_ns for folder in sessions for segment in read_session(folder).manifest.segments
+    )
+
+
+@pytest.mark.parametrize("kind", ["KeyboardInterrupt", "Asked", "TimeoutError"])
+def test_a_signal_handler_raises_at_any_moment(tmp_path: Path, kind: str) -> None:
+    done = run(tmp_path / "profiled", "interrupts.py", kind, "0")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    # Python's own library takes an OSError for an answer here and there (os.path.exists does).
+    swallowed = [problem for problem in found["problems"] if "nothing was raised" in problem]
+    assert len(swallowed) <= (3 if kind == "TimeoutError" else 0), "\n".join(found["problems"])
+    assert len(found["problems"]) == len(swallowed), "\n".join(found["problems"])
+    assert found["samples at last"] > 0
