@@ -78,6 +78,12 @@ def is_dumpable(pid: int) -> bool:
         return True
 
 
+def crowding(loadavg: Path = Path("/proc/loadavg"), processors: int | None = None) -> float:
+    """Runnable tasks per processor at this moment, at least 1; see proc_loadavg(5)."""
+    running = re.search(rb" (\d+)/\d+ ", _read(str(loadavg)))
+    return max(1.0, int(running.group(1)) / (processors or os.cpu_count() or 1)) if running else 1.0
+
+
 def cpu_frequency_hz(cpuinfo: Path = Path("/proc/cpuinfo")) -> float | None:
     """The processor's nominal frequency, None where the machine does not tell.
 

@@ -37,6 +37,8 @@ class LiveStacks:
 
     threads: int
     frames: int
+    crowding: float = 1.0
+    """Processes of the machine that want to run, per processor; 1 where there are enough processors."""
 
 
 @dataclass(frozen=True, slots=True)

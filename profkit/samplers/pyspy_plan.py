@@ -27,6 +27,10 @@ _WAKING = (
     "blocking=False tells them apart."
 )
 _SLOWEST_HZ = 10
+# Where processes wait for a processor, a sampler goes on by the clock: beside eight programs on two
+# processors, eight of them would take a fifth of the machine.
+_CROWDED = 2.0
+_SLOWEST_CROWDED_HZ = 20
 _ROUND_S = 1e-4
 _FRAME_S = 16e-6
 
@@ -48,6 +52,9 @@ def check(options: SamplerOptions) -> None:
 def plan(options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
     """Resolve `auto` and defaults of options that passed `check`."""
     rate_hz, blocking, notes = _choose(options, live)
+    if _asked_rate(options) is None and live.crowding >= _CROWDED:
+        rate_hz = min(rate_hz, max(_SLOWEST_CROWDED_HZ, round(rate_hz / live.crowding)))
+        notes = (*notes, _crowding_note(rate_hz, live))
     if blocking and not options.idle:
         notes = (*notes, _WAKING)
     return SamplerPlan(
@@ -106,6 +113,13 @@ def _unasked_nonblocking(live: LiveStacks) -> int:
 def _cost_note(rate_hz: int, live: LiveStacks) -> tuple[str, ...]:
     share = min(1.0, rate_hz * round_cost_s(live))
     return (f"Sampling stopped the program for about {share:.0%} of its time; a lower rate costs less.",)
+
+
+def _crowding_note(rate_hz: int, live: LiveStacks) -> str:
+    return (
+        f"Sampled {rate_hz} times a second, since {live.crowding:.1f} processes wanted each "
+        "processor when it began; rate= sets another rate."
+    )
 
 
 def _within(affordable_hz: int, at_least: int = SLOWEST_BLOCKING_HZ) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from profkit.clock import Clock
+from profkit.process.procfs import crowding
 from profkit.samplers.base import LiveStacks, Sampler, SamplerOptions
 from profkit.session.activity import live_stacks
 from profkit.session.session import Session
@@ -23,4 +24,4 @@ def open_session(
     sampler = resolve(options.sampler)
     sampler.check(options)
     sampler.find()
-    return Session(spool, sampler, options, process_info(), clock, LiveStacks(*live_stacks()))
+    return Session(spool, sampler, options, process_info(), clock, LiveStacks(*live_stacks(), crowding()))

@@ -156,3 +156,13 @@ def test_auto_blocks_only_within_the_budget(rate: int | None, count: int, native
     else:
         assert within if made.blocking else made.notes
     assert plan(replace(options, blocking="auto"), frames(count)) == made
+
+
+@pytest.mark.parametrize(
+    ("crowding", "rate"), [(1.0, 100), (1.9, 100), (2.0, 50), (4.0, 25), (40.0, 20)], ids=str
+)
+def test_a_crowded_machine_is_sampled_less(crowding: float, rate: float):
+    made = plan(SamplerOptions(), LiveStacks(1, 5, crowding))
+    assert made.rate_hz == rate
+    assert len(made.notes) == (0 if rate == 100 else 1)
+    assert plan(SamplerOptions(rate_hz=77), LiveStacks(1, 5, crowding)).rate_hz == 77
