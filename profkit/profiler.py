@@ -86,8 +86,8 @@ class FunctionProfiler:
 
     @property
     def profile_result(self) -> list[str] | None:
-        """The last run in lines of text, None unless it succeeded. Reading asks for the result."""
-        run = self.last_run
+        """The last call's run in lines of text, None unless it succeeded. Reading asks for the result."""
+        run = self.last_run if self._last is not None and not self._last.refused else None
         if run is None or run.info.error is not None:
             return None
         from profkit.session.summary import summary_lines
@@ -96,8 +96,11 @@ class FunctionProfiler:
 
     @property
     def current_run_id(self) -> str | int | None:
-        """The last run's id: a remote sampler's number, else the id that `profkit report` takes."""
-        if self._last is None or not self._last.sessions:
+        """The last call's run: a remote sampler's number, else the id that `profkit report` takes.
+
+        None before the first call, and where the last one could not be profiled.
+        """
+        if self._last is None or self._last.refused or not self._last.sessions:
             return None
         from profkit.session.results import current_id
 

@@ -36,7 +36,8 @@ class Policy:
 class Account:
     """One region in this process, and what happened in it since the last drain.
 
-    `live` is all that the hot path asks: it is true while a session counts this region.
+    `live` is all that the hot path asks: it is true while a session counts this region. `refused`:
+    the last call that asked for a session had none.
     """
 
     __slots__ = (
@@ -45,6 +46,7 @@ class Account:
         "options",
         "policy",
         "raised",
+        "refused",
         "region",
         "sessions",
         "skipped",
@@ -54,7 +56,7 @@ class Account:
 
     def __init__(self, region: Region, options: SamplerOptions, policy: Policy) -> None:
         self.region, self.options, self.policy = region, options, policy
-        self.live = False
+        self.live = self.refused = False
         self.durations: deque[int] = deque()
         self.suspended: deque[int] = deque()
         self.raised: deque[None] = deque()

@@ -62,14 +62,17 @@ class SessionHost:
         to which whole segments belong must `leave` afterwards; `tid` is the thread that they are
         about, None for every thread. Raises only for a strict policy.
         """
+        account.refused = True
         if self._off() or self.lock_is_mine():
             return False
         try:
-            return self._enter(account, own, tid)
+            joined = self._enter(account, own, tid)
         except (ProfkitError, OSError) as error:
             let_through(error)
             self._failures.of_call(account, error)
             return False
+        account.refused = not joined
+        return joined
 
     def must_wait(self, account: Account) -> bool:
         """Whether `enter` may take longer than an event loop should be held up."""
@@ -109,11 +112,10 @@ class SessionHost:
 
         Costs a rotation only where something ran since the segment began. Raises for a strict policy.
         """
-        if self.lock_is_mine():
-            return self._folders(account)
-        with self.lock:
-            self._guarded(account, lambda: self._settle(account))
-        return self._folders(account)
+        if not self.lock_is_mine():
+            with self.lock:
+                self._guarded(account, lambda: self._settle(account))
+        return tuple(self.spool / session for session in account.sessions)
 
     def rotate(self) -> None:
         """End the segment and begin another, with a short gap."""
@@ -274,9 +276,6 @@ class SessionHost:
     def _count_late_calls(self) -> None:
         if self._ended is not None:
             self._ended.drain()
-
-    def _folders(self, account: Account) -> tuple[Path, ...]:
-        return tuple(self.spool / session for session in account.sessions)
 
     def _guarded(self, account: Account | None, step: Callable[[], None]) -> None:
         """Run a step; what fails ends the session, and is raised only where that was asked for."""

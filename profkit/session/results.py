@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from profkit.errors import DamagedFile
 from profkit.session.account import Account
 
 if TYPE_CHECKING:
@@ -34,7 +35,10 @@ def current_id(account: Account) -> str | int:
     from profkit.store.spool import read_session
 
     session = account.sessions[-1]
-    segments = read_session(HOST.spool / session).manifest.segments
+    try:
+        segments = read_session(HOST.spool / session).manifest.segments
+    except DamagedFile:  # the folder is gone
+        segments = ()
     remote = [segment.remote_id for segment in segments if segment.remote_id is not None]
     return int(remote[-1]) if remote else run_id(session, account.region.id)
 
