@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from traceback import walk_tb
 
 from profkit.clock import Clock
-from profkit.errors import ProfilerBusy
+from profkit.errors import ProfilerBusy, ProfkitError, SpoolUnavailable
 from profkit.samplers.base import SamplerOptions
 from profkit.session.account import Account
 from profkit.session.regions import code_of
@@ -22,8 +23,8 @@ RETRY_AFTER_S = 60.0
 class Failures:
     """The failures of this process, by the options that they came with."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+    def __init__(self, clock: Clock, spool: Path) -> None:
+        self._clock, self._spool = clock, spool
         self._seen: dict[SamplerOptions, tuple[float, Exception]] = {}
         self._said: set[str] = set()
 
@@ -48,10 +49,26 @@ class Failures:
         """A call could not be profiled: remember and say why, or raise it for a strict policy."""
         if isinstance(error, ProfilerBusy):
             raise error
-        self.note(account.options, error)
+        reason = self.explained(error)
+        self.note(account.options, reason)
         if account.policy.strict:
-            raise error
-        self.say_once(f"{account.region.key.label!r} runs unprofiled: {error}")
+            raise reason
+        self.say_once(f"{account.region.key.label!r} runs unprofiled: {reason}")
+
+    def of_session(self, options: SamplerOptions | None, error: Exception) -> str:
+        """A session, if there was one, ends because of an error: remember, say and return why."""
+        reason = self.explained(error)
+        if options is not None:
+            self.note(options, reason)
+        self.say_once(f"profiling stopped: {reason}")
+        return str(reason)
+
+    def explained(self, error: Exception) -> ProfkitError:
+        """What the system refuses to a session is to use its spool, but for rare cases."""
+        if isinstance(error, ProfkitError):
+            return error
+        detail = error.strerror if isinstance(error, OSError) else None
+        return SpoolUnavailable(self._spool, detail or str(error))
 
     def forget(self) -> None:
         """Try everything again."""

@@ -44,7 +44,7 @@ class SessionHost:
         """Called once a session runs; the ticker hooks in here."""
         self._busy_starting = False
         self._child = self._closed = False
-        self._failures = Failures(clock)
+        self._failures = Failures(clock, config.spool)
         self._ended: Session | None = None
         """The last session: calls that outlive it are still counted there."""
         self._covering: list[Cover] = []
@@ -205,7 +205,9 @@ class SessionHost:
         if self._failures.refuse(account):
             return False
         self._count_late_calls()
-        session = open_session(self.spool, account.options, self._resolve, self._clock)
+        session = open_session(
+            self.spool, account.options, self._resolve, self._clock, self._failures.say_once
+        )
         self.policy, self.session = account.policy, session
         try:
             session.join(account)
@@ -285,15 +287,12 @@ class SessionHost:
             let_through(error)
             self.fail(error)
             if account is not None and account.policy.strict:
-                raise
+                raise self._failures.explained(error) from error
 
     def fail(self, error: Exception) -> None:
         """End the session because of an error, which is named once and kept with its runs."""
-        session = self.session
-        if session is not None:
-            self._failures.note(session.options, error)
-        self._failures.say_once(f"profiling stopped: {error}")
+        reason = self._failures.of_session(self.session.options if self.session else None, error)
         try:
-            self._end_session(str(error))
+            self._end_session(reason)
         except (ProfkitError, OSError) as later:
-            self._failures.say_once(f"the session could not be closed: {later}")
+            self._failures.of_session(None, later)

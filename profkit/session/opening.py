@@ -11,17 +11,26 @@ from profkit.samplers.base import LiveStacks, Sampler, SamplerOptions
 from profkit.session.activity import live_stacks
 from profkit.session.session import Session
 from profkit.session.surroundings import process_info
+from profkit.store.spool import remove_folder
 
 
 def open_session(
-    spool: Path, options: SamplerOptions, resolve: Callable[[str], Sampler], clock: Clock
+    spool: Path, options: SamplerOptions, resolve: Callable[[str], Sampler], clock: Clock,
+    say: Callable[[str], None],
 ) -> Session:  # fmt: skip
-    """A session of this process that has a folder and no segment yet.
+    """A session of this process that has a folder and no segment yet; it will `say` what went wrong.
 
     Raises SamplerMissing, UsageError for what the sampler cannot honour, and OSError where there can be
-    no folder.
+    no folder with a manifest; none is left behind then.
     """
     sampler = resolve(options.sampler)
     sampler.check(options)
     sampler.find()
-    return Session(spool, sampler, options, process_info(), clock, LiveStacks(*live_stacks(), crowding()))
+    live = LiveStacks(*live_stacks(), crowding())
+    session = Session(spool, sampler, options, process_info(), clock, live, say)
+    try:
+        session.save()
+    except OSError:
+        remove_folder(session.folder)
+        raise
+    return session

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -39,8 +39,9 @@ class Session:
 
     def __init__(
         self, spool: Path, sampler: Sampler, options: SamplerOptions, process: ProcessInfo, clock: Clock,
-        live: LiveStacks,
+        live: LiveStacks, say: Callable[[str], None],
     ) -> None:  # fmt: skip
+        self._say = say
         self.sampler, self.options, self._clock = sampler, options, clock
         self.id = new_session_id(process.pid)
         self.folder = files.create_folder(spool, self.id)
@@ -87,6 +88,10 @@ class Session:
         """Whether the longest duration was reached: calls are counted, nothing is sampled."""
         return self._manifest.truncated
 
+    def save(self) -> None:
+        """Put the manifest on disk."""
+        files.write_manifest(self.folder, self._manifest)
+
     def begin_segment(self, policy: Policy, covers: tuple[Cover, ...] = ()) -> None:
         """Attach the sampler and wait until it is RUNNING; on any failure nothing stays attached."""
         now_ns = self._clock.unix_ns()
@@ -115,8 +120,11 @@ class Session:
         self._note_segment(running_ns=self._clock.unix_ns())
         self._write(state=SessionState.RUNNING)
 
-    def end_segment(self, policy: Policy) -> None:
-        """Stop the sampler and wait until its output is whole; a stuck one is killed and named."""
+    def end_segment(self, policy: Policy, *, quiet: bool = False) -> None:
+        """Stop the sampler and wait until its output is whole; a stuck one is killed and named.
+
+        `quiet`: it was said already that the sampler failed.
+        """
         attachment = self.attachment
         if attachment is None:
             return
@@ -134,6 +142,8 @@ class Session:
         except SamplerError as failure:
             let_through(failure)
             error = str(failure)
+            if not quiet:
+                self._say(f"samples are lost: {failure}")
         except KeyboardInterrupt:
             with suppress(SamplerError):
                 await_state(attachment, SessionState.SUCCESS, _GRACE_S, self._clock, "")
@@ -212,7 +222,7 @@ class Session:
 
     def _stop(self, policy: Policy, error: str | None) -> None:
         try:
-            self.end_segment(policy)
+            self.end_segment(policy, quiet=error is not None)
         finally:
             if self.attachment is None:  # else an interrupt came first, and the session is still open
                 self._finish(error)
@@ -253,7 +263,7 @@ class Session:
 
     def _write(self, **changes: object) -> None:
         self._manifest = replace(self._manifest, **changes)  # type: ignore[arg-type]
-        files.write_manifest(self.folder, self._manifest)
+        self.save()
 
 
 def _import_what_results_need() -> None:
