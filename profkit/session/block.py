@@ -16,7 +16,7 @@ from profkit.errors import UsageError
 from profkit.session.account import Account
 from profkit.session.activity import ACTIVE, close_block, open_block, own_calls
 from profkit.session.entry import enter, leave
-from profkit.session.withbody import body_lines, line_at, statement_frame
+from profkit.session.withbody import CONTEXTLIB, GENERATORS, body_lines, line_at, statement_frame
 
 if TYPE_CHECKING:
     from profkit.model.region import Region
@@ -68,7 +68,9 @@ class Block:
             return self
         if self._open:
             raise UsageError("this block is entered already", "make a new profiled() for each `with`")
-        frame = statement_frame(sys._getframe(1))
+        frame = sys._getframe(1)
+        if frame.f_code.co_flags & GENERATORS or frame.f_code.co_filename == CONTEXTLIB:
+            frame = statement_frame(frame)
         key = id(frame.f_code), frame.f_lasti, id(source)
         statement = _STATEMENTS.get(key) or tracing.unseen(self._learn, frame)
         account = self._account = statement.account

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from profkit.errors import DamagedFile
 from profkit.session.account import Account
+from profkit.session.failures import let_through
 
 if TYPE_CHECKING:
     from profkit.model.run import Run
@@ -52,7 +53,11 @@ def _run_in(folder: Path, region_id: str) -> Run | None:
         return known[1]
     from profkit.ingest.read import read_runs
 
-    runs = {run.info.region.id: run for run in read_runs(folder).runs}
+    try:
+        runs = {run.info.region.id: run for run in read_runs(folder).runs}
+    except DamagedFile as error:
+        let_through(error)
+        raise
     _READ[folder, region_id] = stamp, runs.get(region_id)
     return runs.get(region_id)
 

@@ -17,7 +17,11 @@ from typing import NamedTuple
 
 _BEFORE_WITH = opcode.opmap.get("BEFORE_WITH")
 _UNIT = 2  # bytes of an instruction
-_CONTEXTLIB = contextmanager.__code__.co_filename
+
+CONTEXTLIB = contextmanager.__code__.co_filename
+"""The file whose frames enter blocks for others."""
+GENERATORS = CO_GENERATOR | CO_ASYNC_GENERATOR
+"""The flags of code that may be run by contextlib."""
 
 
 class _Entry(NamedTuple):
@@ -39,11 +43,11 @@ def statement_frame(frame: FrameType) -> FrameType:
 
 
 def _is_contextlib(frame: FrameType) -> bool:
-    return frame.f_code.co_filename == _CONTEXTLIB
+    return frame.f_code.co_filename == CONTEXTLIB
 
 
 def _is_generator(frame: FrameType) -> bool:
-    return bool(frame.f_code.co_flags & (CO_GENERATOR | CO_ASYNC_GENERATOR))
+    return bool(frame.f_code.co_flags & GENERATORS)
 
 
 def body_lines(code: CodeType, offset: int) -> frozenset[int] | None:
