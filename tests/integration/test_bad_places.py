@@ -1,0 +1,105 @@
+"""Where profkit cannot work the program does: it says so, once, and leaves nothing running."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import psutil
+import pytest
+
+from tests.integration.harness import PROGRAMS, run_program
+
+pytestmark = pytest.mark.sampler
+
+BEHAVED = "15 calls\n"
+CALLS = 15 + 10
+"""Of the function, and entries of blocks."""
+NO_SUPERUSER = ("setpriv", "--bounding-set=-dac_override,-dac_read_search",
+                "--inh-caps=-dac_override,-dac_read_search")  # fmt: skip
+DISK = "py-spy failed at stop"
+SPOOL = "the spool "
+
+
+def run(folder: Path, scenario: str, *, launcher: tuple[str, ...] = ()) -> CompletedProcess[str]:
+    done = run_program(folder, [str(PROGRAMS / "bad_places.py"), scenario], launcher=launcher)
+    assert done.returncode == 0, done.stderr
+    deadline_s = time.monotonic() + 5  # a sampler ends shortly after its program
+    while samplers_in(folder):
+        assert time.monotonic() < deadline_s
+        time.sleep(0.02)
+    return done
+
+
+def samplers_in(folder: Path) -> list[int]:
+    """Samplers that still write, or would write, below a folder."""
+    found = []
+    for process in psutil.process_iter(["pid", "cmdline"]):
+        words = process.info["cmdline"] or []
+        if "record" in words and any(word.startswith(str(folder)) for word in words):
+            found.append(process.info["pid"])
+    return found
+
+
+def said(done: CompletedProcess[str]) -> list[str]:
+    lines = done.stderr.splitlines()
+    assert len(lines) == len(set(lines)), done.stderr
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("scenario", "told"),
+    [
+        ("full", [SPOOL]),
+        ("full_after_the_manifest", [SPOOL, DISK]),
+        ("full_after_some_samples", [DISK]),
+        ("filled", [SPOOL]),
+        ("no_more_files", [SPOOL]),
+        ("spool_removed", [SPOOL, DISK]),
+        ("folder_removed", [SPOOL, DISK]),
+    ],
+)
+def test_what_cannot_be_written_is_told_once(tmp_path: Path, scenario: str, told: list[str]) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    done = run(folder, scenario)
+    assert done.stdout == BEHAVED
+    lines = said(done)
+    assert 0 < len(lines) <= 4
+    assert all(any(part in line for part in told) for line in lines), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("scenario", "more"),
+    [("elsewhere", "False\n"), ("closed_files", "[0, 1, 2] 0\n"), ("no_environment", "")],
+)
+def test_elsewhere_everything_works(tmp_path: Path, scenario: str, more: str) -> None:
+    done = run(tmp_path, scenario)
+    assert (done.stdout, done.stderr) == (BEHAVED + more, "")
+    runs = json.loads(run_program(tmp_path, ["-m", "profkit", "list", "--json"]).stdout)["runs"]
+    assert sum(run["calls"] for run in runs) == CALLS
+    assert sum(run["samples"] for run in runs) > 15
+
+
+def test_a_folder_that_is_read_only(tmp_path: Path) -> None:
+    tmp_path.chmod(0o555)
+    done = run(tmp_path, "elsewhere", launcher=NO_SUPERUSER)
+    assert done.stdout == f"{BEHAVED}False\n"
+    assert [line.split(" cannot be used: ")[1].split(";")[0] for line in said(done)] == 2 * [
+        "Permission denied"
+    ]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_full_disk_left_is_read(tmp_path: Path) -> None:
+    run(tmp_path, "full_after_some_samples")
+    listed = run_program(tmp_path, ["-m", "profkit", "list", "--json"])
+    assert listed.returncode == 0, listed.stderr
+    runs = json.loads(listed.stdout)["runs"]
+    assert sum(run["calls"] for run in runs) == CALLS
+    lost = [run for run in runs if any("cannot be read" in note for note in run["notes"])]
+    assert lost
+    kept = list((tmp_path / ".profkit" / "spool" / "damaged").rglob("*.speedscope.json"))
+    assert len(kept) == len({run["session"]["id"] for run in lost})
