@@ -32,8 +32,7 @@ def statements() -> Runs:
             green(
                 0.1,
             )
-    with profiled("short", **OPTIONS) as short:
-        red(0.1)  # noqa: E701
+    with profiled("short", **OPTIONS) as short: red(0.1)  # noqa: E701  # fmt: skip
     blue(0.05)
     handles = [left(way) for way in ("return", "break", "raise")]
     return {
