@@ -1,4 +1,4 @@
-"""Every kind of region under every condition: the user's code does the same, and its run says what happened."""
+"""Every kind of region under every condition: the code does the same, and its run says what happened."""
 
 from __future__ import annotations
 

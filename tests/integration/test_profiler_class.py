@@ -53,8 +53,9 @@ def test_it_does_what_pytorchs_own_does(tmp_path: Path) -> None:
         run = profiler.last_run
         info, stacks = run.info, run.profile.stacks
         print(json.dumps({
-            "before": before, "value": value, "result": profiler.profile_result, "id": profiler.current_run_id,
-            "run": info.id, "rate": info.plan.rate_hz, "each": info.plan.sample_each, "user": info.region.user,
+            "before": before, "value": value, "result": profiler.profile_result,
+            "id": profiler.current_run_id, "run": info.id, "rate": info.plan.rate_hz,
+            "each": info.plan.sample_each, "user": info.region.user,
             "env": info.region.env, "tags": info.region.tags, "depth": max(map(len, stacks)),
             "leaves": sorted({run.profile.frames[stack[-1]].name for stack in stacks}),
             "max": info.plan.max_duration_s,

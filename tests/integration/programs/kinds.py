@@ -81,19 +81,19 @@ def block() -> int:
     handle = profiled("block", **OPTIONS)
     BLOCKS.append(handle)
     with handle:
-        result = work()
-    return result
+        return work()
 
 
 async def first_of(stream) -> int:
-    return [item async for item in stream][0]
+    items = [item async for item in stream]
+    return items[0]
 
 
 BLOCKS: list[profiled] = []
 KINDS: dict[str, tuple[Callable[[], int], Callable[[], object]]] = {
     "sync": (sync, lambda: sync.last_run),
     "async": (lambda: asyncio.run(coroutine()), lambda: coroutine.last_run),
-    "generator": (lambda: list(generator())[0], lambda: generator.last_run),
+    "generator": (lambda: sum(generator()), lambda: generator.last_run),
     "async generator": (lambda: asyncio.run(first_of(async_generator())), lambda: async_generator.last_run),
     "method": (Owner().method, lambda: Owner.method.last_run),
     "block": (block, lambda: BLOCKS[-1].run),
