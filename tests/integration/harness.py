@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import psutil
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).parent / "programs"
@@ -36,3 +39,20 @@ def python_without_py_spy(folder: Path) -> tuple[str, dict[str, str]]:
     link.symlink_to(getattr(sys, "_base_executable", sys.executable))
     packages = [path for path in sys.path if path.endswith("-packages")]
     return str(link), environment(PATH="/usr/bin:/bin", PYTHONPATH=os.pathsep.join([str(ROOT), *packages]))
+
+
+def await_samplers_end(folder: Path, timeout_s: float = 10.0) -> None:
+    """Wait until no sampler writes below a folder; it ends shortly after its program."""
+    deadline_s = time.monotonic() + timeout_s
+    while pids := _samplers_in(folder):
+        assert time.monotonic() < deadline_s, f"samplers are left: {pids}"
+        time.sleep(0.02)
+
+
+def _samplers_in(folder: Path) -> list[int]:
+    found = []
+    for process in psutil.process_iter(["cmdline"]):
+        words = process.info["cmdline"] or []
+        if "record" in words and any(word.startswith(str(folder)) for word in words):
+            found.append(process.pid)
+    return found

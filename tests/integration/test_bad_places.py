@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from subprocess import CompletedProcess
 
-import psutil
 import pytest
 
-from tests.integration.harness import PROGRAMS, run_program
+from tests.integration.harness import PROGRAMS, await_samplers_end, run_program
 
 pytestmark = pytest.mark.sampler
 
@@ -26,21 +24,8 @@ SPOOL = "the spool "
 def run(folder: Path, scenario: str, *, launcher: tuple[str, ...] = ()) -> CompletedProcess[str]:
     done = run_program(folder, [str(PROGRAMS / "bad_places.py"), scenario], launcher=launcher)
     assert done.returncode == 0, done.stderr
-    deadline_s = time.monotonic() + 5  # a sampler ends shortly after its program
-    while samplers_in(folder):
-        assert time.monotonic() < deadline_s
-        time.sleep(0.02)
+    await_samplers_end(folder)
     return done
-
-
-def samplers_in(folder: Path) -> list[int]:
-    """Samplers that still write, or would write, below a folder."""
-    found = []
-    for process in psutil.process_iter(["pid", "cmdline"]):
-        words = process.info["cmdline"] or []
-        if "record" in words and any(word.startswith(str(folder)) for word in words):
-            found.append(process.info["pid"])
-    return found
 
 
 def said(done: CompletedProcess[str]) -> list[str]:
