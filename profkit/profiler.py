@@ -87,12 +87,13 @@ class FunctionProfiler:
     @property
     def profile_result(self) -> list[str] | None:
         """The last call's run in lines of text, None unless it succeeded. Reading asks for the result."""
-        run = self.last_run if self._last is not None and not self._last.refused else None
-        if run is None or run.info.error is not None:
+        account, run = self._last, self.last_run
+        if account is None or account.refused or run is None or run.info.error is not None:
             return None
+        from profkit.session.results import is_lost
         from profkit.session.summary import summary_lines
 
-        return summary_lines(run)
+        return None if is_lost(account) else summary_lines(run)
 
     @property
     def current_run_id(self) -> str | int | None:

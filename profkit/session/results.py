@@ -11,6 +11,7 @@ from profkit.session.failures import let_through
 
 if TYPE_CHECKING:
     from profkit.model.run import Run
+    from profkit.model.session import Segment
 
 _Stamp = tuple[int, int]
 _READ: dict[tuple[Path, str], tuple[_Stamp, Run | None]] = {}
@@ -32,16 +33,27 @@ def runs_of(account: Account) -> tuple[Run, ...]:
 def current_id(account: Account) -> str | int:
     """The id of a region's newest run, without asking for its result."""
     from profkit.ingest.read import run_id
+
+    remote = [segment.remote_id for segment in _segments(account) if segment.remote_id is not None]
+    return int(remote[-1]) if remote else run_id(account.sessions[-1], account.region.id)
+
+
+def is_lost(account: Account) -> bool:
+    """Whether the samples of the newest session's last segment are."""
+    segments = _segments(account)
+    return not segments or segments[-1].error is not None
+
+
+def _segments(account: Account) -> tuple[Segment, ...]:
+    """Those of a region's newest session; none where its folder is gone."""
     from profkit.session.process_host import HOST
     from profkit.store.spool import read_session
 
-    session = account.sessions[-1]
     try:
-        segments = read_session(HOST.spool / session).manifest.segments
-    except DamagedFile:  # the folder is gone
-        segments = ()
-    remote = [segment.remote_id for segment in segments if segment.remote_id is not None]
-    return int(remote[-1]) if remote else run_id(session, account.region.id)
+        return read_session(HOST.spool / account.sessions[-1]).manifest.segments
+    except DamagedFile as error:
+        let_through(error)
+        return ()
 
 
 def _run_in(folder: Path, region_id: str) -> Run | None:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from profkit.clock import Clock
-from profkit.errors import SamplerError
+from profkit.errors import SamplerError, SamplerFailed
 from profkit.model.session import (
     Cover,
     Manifest,
@@ -120,10 +120,10 @@ class Session:
         self._note_segment(running_ns=self._clock.unix_ns())
         self._write(state=SessionState.RUNNING)
 
-    def end_segment(self, policy: Policy, *, quiet: bool = False) -> None:
+    def end_segment(self, policy: Policy) -> None:
         """Stop the sampler and wait until its output is whole; a stuck one is killed and named.
 
-        `quiet`: it was said already that the sampler failed.
+        Raises SamplerError where it had failed before: then there is no more to be had from it.
         """
         attachment = self.attachment
         if attachment is None:
@@ -131,7 +131,7 @@ class Session:
         timeout_s = policy.finished_timeout_s
         if timeout_s is None:
             timeout_s = attachment.stop_timeout_s()
-        error: str | None = None
+        lost: SamplerError | None = None
         try:
             attachment.request_stop()
             self._note_segment(attachment, stopped_ns=self._clock.unix_ns())
@@ -141,9 +141,7 @@ class Session:
             )  # fmt: skip
         except SamplerError as failure:
             let_through(failure)
-            error = str(failure)
-            if not quiet:
-                self._say(f"samples are lost: {failure}")
+            lost = failure
         except KeyboardInterrupt:
             with suppress(SamplerError):
                 await_state(attachment, SessionState.SUCCESS, _GRACE_S, self._clock, "")
@@ -151,8 +149,12 @@ class Session:
         finally:
             attachment.kill()  # harmless after success; after a second interrupt nothing stays attached
             self.attachment = None
-        self._note_segment(attachment, error=error)
+        self._note_segment(attachment, error=str(lost) if lost else None)
         self._write()
+        if isinstance(lost, SamplerFailed) and lost.stage != "stop":
+            raise lost
+        if lost is not None:
+            self._say(f"samples are lost: {lost}")
 
     def join(self, account: Account) -> None:
         """Count a region's calls in this session from now on."""
@@ -222,7 +224,11 @@ class Session:
 
     def _stop(self, policy: Policy, error: str | None) -> None:
         try:
-            self.end_segment(policy, quiet=error is not None)
+            self.end_segment(policy)
+        except SamplerError as failure:
+            if error is None:
+                self._say(f"profiling stopped: {failure}")
+            error = error or str(failure)
         finally:
             if self.attachment is None:  # else an interrupt came first, and the session is still open
                 self._finish(error)
