@@ -67,7 +67,7 @@ class Ticker:
                 return False
             try:
                 self._mind(session)
-            except (ProfkitError, OSError) as error:
+            except (ProfkitError, OSError, ImportError) as error:
                 self._host.fail(error)
             return self._host.session is not None
         finally:
@@ -90,14 +90,16 @@ class Ticker:
         attachment = session.attachment
         if attachment is None:
             return
-        # A remote sampler is asked by a program of its own: what became of it shows at the stop.
+        # A remote sampler is asked by a program of its own, and keeps what it has: no need to ask or to rotate.
         here = attachment.segment().pid is not None
         if here and attachment.poll() is not SessionState.RUNNING:
             session.end_segment(self._host.policy)
             self._host.end_session("the sampler ended by itself")
         elif now_s - session.started_s >= session.options.max_duration_s:
             session.truncate(self._host.policy)
-        elif now_s - session.segment_started_s >= SEGMENT_S or attachment.resident_bytes() >= SAMPLER_BYTES:
+        elif here and (
+            now_s - session.segment_started_s >= SEGMENT_S or attachment.resident_bytes() >= SAMPLER_BYTES
+        ):
             self._host.rotate()
 
     def _resources(self) -> ResourcePoint:
