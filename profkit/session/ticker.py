@@ -90,7 +90,7 @@ class Ticker:
         attachment = session.attachment
         if attachment is None:
             return
-        # A remote sampler is asked by a program of its own, and keeps what it has: no need to ask or to rotate.
+        # A remote sampler is asked by a program of its own, and keeps what it has: neither is worth it.
         here = attachment.segment().pid is not None
         if here and attachment.poll() is not SessionState.RUNNING:
             session.end_segment(self._host.policy)
