@@ -83,8 +83,7 @@ def test_what_a_full_disk_left_is_read(tmp_path: Path) -> None:
     listed = run_program(tmp_path, ["-m", "profkit", "list", "--json"])
     assert listed.returncode == 0, listed.stderr
     runs = json.loads(listed.stdout)["runs"]
-    assert sum(run["calls"] for run in runs) == CALLS
-    lost = [run for run in runs if any("cannot be read" in note for note in run["notes"])]
-    assert lost
-    kept = list((tmp_path / ".profkit" / "spool" / "damaged").rglob("*.speedscope.json"))
-    assert len(kept) == len({run["session"]["id"] for run in lost})
+    assert sum(run["calls"] for run in runs) == CALLS + 1
+    (lost,) = [run for run in runs if any("cannot be read" in note for note in run["notes"])]
+    assert (lost["label"], lost["calls"], lost["samples"]) == ("deep", 1, 0)
+    assert len(list((tmp_path / ".profkit" / "spool" / "damaged").rglob("*.speedscope.json"))) == 1

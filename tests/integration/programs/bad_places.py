@@ -52,7 +52,14 @@ def full_after_the_manifest() -> None:
 
 
 def full_after_some_samples() -> None:
-    limited(3000)
+    """There is room for everything but for the samples of a deep stack."""
+
+    def deep(depth: int) -> int:
+        return deep(depth - 1) if depth else spin(0.2)
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000))
+    profile(rate=100, blocking=False, label="deep")(deep)(200)
+    calls()
 
 
 def filled() -> None:

@@ -6,6 +6,7 @@ Prints as JSON what was not as it would be without profkit, moment by moment, an
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import sys
@@ -116,6 +117,10 @@ def is_sampler(process: psutil.Process) -> bool:
 
 def main() -> None:
     block(99)
+    said: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: said.append(record.getMessage())
+    logging.getLogger("profkit").addHandler(handler)
     signal.signal(signal.SIGALRM, raise_it)
     expected, problems = repr(KIND("from the handler")), []
     for region in (function, block, threads, result):
@@ -130,7 +135,7 @@ def main() -> None:
     with works:
         spin(0.1)
     print(json.dumps({
-        "problems": problems, "samples at last": works.run.info.samples,
+        "problems": problems, "said": said, "samples at last": works.run.info.samples,
         "sessions": len(list(Path(".profkit/spool").glob("*/manifest.json"))),
     }, indent=1))  # fmt: skip
 
