@@ -12,7 +12,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from profkit.store.spool import read_session, session_folders
-from tests.integration.harness import PROGRAMS, environment, run_program
+from tests.integration.harness import PROGRAMS, await_samplers_end, environment, run_program
 
 pytestmark = pytest.mark.sampler
 
@@ -60,6 +60,7 @@ def test_same_output_and_exit_code(tmp_path: Path, program: str, scenario: str) 
         profiled = both.submit(run, tmp_path / "profiled", program, scenario, "0")
         bare = both.submit(run, tmp_path / "bare", program, scenario, "1")
     assert told(profiled.result()) == told(bare.result())
+    await_samplers_end(tmp_path)
     sessions = session_folders(tmp_path / "profiled" / ".profkit" / "spool")
     assert sessions
     if program == "workers.py":

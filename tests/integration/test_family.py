@@ -1,0 +1,50 @@
+"""Children have sessions of their own where that was asked for, and only there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.harness import PROGRAMS, await_samplers_end, environment, run_program
+
+pytestmark = pytest.mark.sampler
+
+METHODS = ["os.fork", "fork", "spawn", "forkserver"]
+
+
+def runs(folder: Path, method: str, children: str) -> list[dict[str, Any]]:
+    """The runs of parent and child, that with fewest calls first."""
+    environ = environment(PROFKIT_CHILDREN=children)
+    done = run_program(folder, [str(PROGRAMS / "family.py"), method], environ=environ)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    await_samplers_end(folder)
+    listed = run_program(folder, ["-m", "profkit", "list", "--json"])
+    assert (listed.returncode, listed.stderr) == (0, "")
+    return sorted(json.loads(listed.stdout)["runs"], key=lambda run: run["calls"])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_children_on_request(tmp_path: Path, method: str) -> None:
+    parent, child = runs(tmp_path, method, "1")
+    assert (parent["calls"], child["calls"]) == (1, 5)
+    assert parent["process"]["pid"] != child["process"]["pid"]
+    assert child["samples"] > parent["samples"] > 0
+    assert not [
+        note for run in (parent, child) for note in run["notes"] if "ended before the session" in note
+    ]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_children_by_default(tmp_path: Path, method: str) -> None:
+    (parent,) = runs(tmp_path, method, "0")
+    assert parent["calls"] == 1
+
+
+def test_a_worker_that_is_terminated_leaves_its_samples(tmp_path: Path) -> None:
+    child, parent = runs(tmp_path, "terminated pool", "1")
+    assert (parent["calls"], child["calls"]) == (1, 0)
+    assert child["samples"] > 10
+    assert [note for note in child["notes"] if "ended before the session" in note]
