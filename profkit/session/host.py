@@ -95,8 +95,10 @@ class SessionHost:
             cover = Cover(account.region.id, tid)
             if cover in self._covering:
                 self._covering.remove(cover)
-            exclusive = account.options.scope == "process" and not self._covering
-            self._guarded(None, self._end_session if exclusive else self._recover)
+            session = self.session
+            exclusive = session is not None and session.options.scope == "process"
+            over = exclusive and not self._covering
+            self._guarded(None, self._end_session if over else self._recover)
 
     def mention(self, account: Account) -> None:
         """Have the session, if there is one, tell of a region that a compiler traced through."""

@@ -61,12 +61,13 @@ def block_region(
 
 
 def kind_of(function: object) -> RegionKind:
-    """What calling the function gives."""
-    if inspect.iscoroutinefunction(function):
+    """What calling the function, or another object that can be called, gives."""
+    called = function, getattr(type(function), "__call__", None)  # noqa: B004 - it is what is called
+    if any(map(inspect.iscoroutinefunction, called)):
         return RegionKind.COROUTINE
-    if inspect.isasyncgenfunction(function):
+    if any(map(inspect.isasyncgenfunction, called)):
         return RegionKind.ASYNC_GENERATOR
-    if inspect.isgeneratorfunction(function):
+    if any(map(inspect.isgeneratorfunction, called)):
         return RegionKind.GENERATOR
     return RegionKind.FUNCTION
 

@@ -32,6 +32,11 @@ def share(region: dict[str, int], function: str) -> float:
     return region.get(function, 0) / region["samples"]
 
 
+@pytest.fixture(scope="module")
+def nested_scopes(tmp_path_factory: pytest.TempPathFactory) -> Seen:
+    return seen(tmp_path_factory.mktemp("nested_scopes"), "nested_scopes")
+
+
 def test_statements_of_all_shapes(tmp_path: Path) -> None:
     regions = seen(tmp_path, "statements")
     assert regions["first"] == regions["second"]
@@ -93,3 +98,12 @@ def test_a_region_of_the_whole_process(tmp_path: Path) -> None:
     assert regions["all"]["green"] >= 10
     assert regions["other"]["calls"] == 1  # the one that had to share was not profiled
     assert colours(regions["other"]) == {"green"}
+
+
+@pytest.mark.parametrize("scope", ["process", "threads"])
+def test_a_region_goes_on_after_one_of_another_scope(nested_scopes: Seen, scope: str) -> None:
+    outer, inner = nested_scopes[f"outer {scope}"], nested_scopes[f"inner {scope}"]
+    assert (outer["calls"], inner["calls"]) == (1, 1)
+    assert (colours(outer), colours(inner)) == ({"red", "green"}, {"green"})
+    assert outer["green"] == inner["green"]
+    assert 0.5 < share(outer, "red") < 0.85  # 0.2 s of 0.3 s

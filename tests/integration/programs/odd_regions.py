@@ -174,6 +174,20 @@ class Worker:
         red(0.1)
 
 
+class AsyncWorker:
+    """An object whose call is a coroutine, and one that streams."""
+
+    async def __call__(self) -> None:
+        red(0.05)
+        await asyncio.sleep(0.01)
+        red(0.05)
+
+    async def stream(self):
+        for _ in range(2):
+            red(0.05)
+            yield
+
+
 def callables() -> Runs:
     """Everything that can be called: methods, lambdas, partials, objects, functions in C, and in threads."""
     worker = Worker()
@@ -187,6 +201,15 @@ def callables() -> Runs:
     called()
     partial()
     in_c(range(10), key=lambda number: red(0.01) or number)
+    in_async = profile(label="async object", **OPTIONS)(AsyncWorker())
+    streamed = profile(label="async partial", **OPTIONS)(functools.partial(AsyncWorker.stream, AsyncWorker()))
+
+    async def main() -> None:
+        await in_async()
+        async for _ in streamed():
+            blue(0.05)
+
+    asyncio.run(main())
     with ThreadPoolExecutor(2) as pool:
         pooled = profile(label="pooled", **OPTIONS)(red)
         list(pool.map(pooled, [0.1, 0.1]))
@@ -195,7 +218,7 @@ def callables() -> Runs:
         "method": Worker.method.last_run, "static": Worker.static.last_run,
         "on class": Worker.on_class.last_run, "property": Worker.value.fget.last_run,
         "object": called.last_run, "partial": partial.last_run, "in C": in_c.last_run,
-        "pooled": pooled.last_run,
+        "pooled": pooled.last_run, "async object": in_async.last_run, "async partial": streamed.last_run,
     }  # fmt: skip
 
 
@@ -237,6 +260,24 @@ def exclusive() -> Runs:
     thread.join()
     other(0.1)
     return {"all": everything.last_run, "other": other.last_run}
+
+
+def nested_scopes() -> Runs:
+    """Regions of other scopes within a region, which goes on after them."""
+    runs: Runs = {}
+    for scope, options in (("process", {"scope": "process"}), ("threads", {"threads": True})):
+        inner = profile(label=f"inner {scope}", **options, **OPTIONS)(green)
+
+        def work(inner=inner) -> None:
+            red(0.05)
+            inner(0.1)
+            red(0.15)
+
+        outer = profile(label=f"outer {scope}", **OPTIONS)(work)
+        outer()
+        blue(0.05)
+        runs |= {f"outer {scope}": outer.last_run, f"inner {scope}": inner.last_run}
+    return runs
 
 
 if __name__ == "__main__":
