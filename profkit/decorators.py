@@ -75,6 +75,8 @@ def profile(
 
 def _decorator(profiler: FunctionProfiler) -> Callable[[Callable[_P, _R]], ProfiledFunction[_P, _R]]:
     def decorate(function: Callable[_P, _R]) -> ProfiledFunction[_P, _R]:
+        if isinstance(function, type):  # pickle finds classes by their names, and would find the wrapper
+            raise UsageError(f"{function!r} is a class", "decorate its methods, such as __init__")
         account = profiler.account(function)
         if not profiler.active:
             return cast(ProfiledFunction[_P, _R], function)
