@@ -13,6 +13,10 @@ import psutil
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).parent / "programs"
+# These count the threads at a fork after profkit's own was started again (python/cpython#137109).
+_COUNTS_TOO_LATE = (3, 13) <= sys.version_info < (3, 13, 10) or (3, 14) <= sys.version_info < (3, 14, 1)
+FORKING = ("-W", "ignore:This process:DeprecationWarning") if _COUNTS_TOO_LATE else ()
+"""Flags of Python for programs that fork."""
 
 
 def environment(**changes: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.harness import PROGRAMS, await_samplers_end, environment, run_program
+from tests.integration.harness import FORKING, PROGRAMS, await_samplers_end, environment, run_program
 
 pytestmark = pytest.mark.sampler
 
@@ -18,7 +18,7 @@ METHODS = ["os.fork", "fork", "spawn", "forkserver"]
 def runs(folder: Path, method: str, children: str) -> list[dict[str, Any]]:
     """The runs of parent and child, that with fewest calls first."""
     environ = environment(PROFKIT_CHILDREN=children)
-    done = run_program(folder, [str(PROGRAMS / "family.py"), method], environ=environ)
+    done = run_program(folder, [*FORKING, str(PROGRAMS / "family.py"), method], environ=environ)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     await_samplers_end(folder)
     listed = run_program(folder, ["-m", "profkit", "list", "--json"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -12,7 +11,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from profkit.store.spool import read_session, session_folders
-from tests.integration.harness import PROGRAMS, await_samplers_end, environment, run_program
+from tests.integration.harness import FORKING, PROGRAMS, await_samplers_end, environment, run_program
 
 pytestmark = pytest.mark.sampler
 
@@ -37,15 +36,12 @@ SCENARIOS = {
     ],
 }  # fmt: skip
 CASES = [(program, scenario) for program, scenarios in SCENARIOS.items() for scenario in scenarios]
-# These count the threads at a fork after profkit's own was started again (python/cpython#137109).
-COUNTS_TOO_LATE = (3, 13) <= sys.version_info < (3, 13, 10) or (3, 14) <= sys.version_info < (3, 14, 1)
-FLAGS = ["-W", "ignore:This process:DeprecationWarning"] if COUNTS_TOO_LATE else []
 OWN_FRAME = re.compile(r'^ +File ".*/profkit/(session|tracing).*\n(^    .*\n)*', re.MULTILINE)
 
 
 def run(folder: Path, program: str, argument: str, disabled: str) -> CompletedProcess[str]:
     folder.mkdir()
-    argv = [*FLAGS, str(PROGRAMS / program), argument]
+    argv = [*FORKING, str(PROGRAMS / program), argument]
     return run_program(folder, argv, environ=environment(PROFKIT_DISABLE=disabled))
 
 
