@@ -115,7 +115,7 @@ async def replay_async(generator: AsyncGenerator[Any, Any], steps: list[tuple[st
             log.append(repr(error))
     try:
         await generator.aclose()
-    except RuntimeError as error:
+    except (RuntimeError, StopAsyncIteration) as error:  # it ignored the close before
         log.append(repr(error))
     return log
 
