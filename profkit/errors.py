@@ -9,6 +9,15 @@
     │   ├── SamplerFailed
     │   └── SamplerTimeout
     ├── ProfilerBusy                   3
+    ├── MeasuringError                 3
+    │   ├── ToolMissing
+    │   ├── ZygoteFailed
+    │   ├── CompileFailed
+    │   ├── CannotTravel
+    │   └── WorkerError
+    │       ├── WorkerFailed
+    │       ├── WorkerDied
+    │       └── WorkerTimeout
     ├── RunNotFound                    6
     │   └── StoreEmpty
     ├── StoreUnavailable               7
@@ -103,6 +112,81 @@ class ProfilerBusy(ProfkitError):
         )
 
 
+class MeasuringError(ProfkitError):
+    """Something could not be measured."""
+
+    exit_code = 3
+
+
+class ToolMissing(MeasuringError):
+    """A program that measuring needs is not on PATH."""
+
+    def __init__(self, program: str, needed_for: str, remedy: str) -> None:
+        self.program, self.needed_for, self.remedy = program, needed_for, remedy
+        super().__init__(f"{needed_for} needs {program!r}, which is not on PATH; {remedy}")
+
+
+class ZygoteFailed(MeasuringError):
+    """A zygote did not start, or ended by itself; `output` is what it printed."""
+
+    def __init__(self, zygote: str, detail: str, output: str, remedy: str) -> None:
+        self.zygote, self.detail, self.output, self.remedy = zygote, detail, output, remedy
+        super().__init__(f"the zygote {zygote} {detail}; {remedy}{_quoted(output)}")
+
+
+class CompileFailed(MeasuringError):
+    """A C++ statement does not compile; `output` names lines as the user wrote them."""
+
+    def __init__(self, label: str, output: str) -> None:
+        self.label, self.output = label, output
+        super().__init__(f"{label!r} does not compile; mend the statement{_quoted(output)}")
+
+
+class CannotTravel(MeasuringError):
+    """A function or its arguments cannot be sent to another process."""
+
+    def __init__(self, what: str, detail: str) -> None:
+        self.what, self.detail = what, detail
+        super().__init__(
+            f"{what} cannot be sent to another process: {detail}; measure a statement with a setup that "
+            "makes it, or isolated=False"
+        )
+
+
+class WorkerError(MeasuringError):
+    """A worker gave no numbers; `output` is what it printed."""
+
+
+class WorkerFailed(WorkerError):
+    """What is measured raised; `trace` is the worker's traceback."""
+
+    def __init__(self, label: str, trace: str, output: str = "") -> None:
+        self.label, self.trace, self.output = label, trace, output
+        last = trace.strip().rpartition("\n")[2]
+        super().__init__(
+            f"{label!r} raised {last}; run it by itself to mend it{_quoted(trace)}{_quoted(output)}"
+        )
+
+
+class WorkerDied(WorkerError):
+    """A worker ended without an answer; `how` says by which signal or exit status."""
+
+    def __init__(self, label: str, how: str, output: str = "") -> None:
+        self.label, self.how, self.output = label, how, output
+        super().__init__(f"{label!r} failed silently: its process {how}; run it by itself{_quoted(output)}")
+
+
+class WorkerTimeout(WorkerError):
+    """A worker was not done in time, and was ended with everything that it had started."""
+
+    def __init__(self, label: str, timeout_s: float, tries: int, output: str = "") -> None:
+        self.label, self.timeout_s, self.tries, self.output = label, timeout_s, tries, output
+        times = f" in {tries} tries" if tries > 1 else ""
+        super().__init__(
+            f"{label!r} was not done within {timeout_s:g} s{times}; raise timeout_s{_quoted(output)}"
+        )
+
+
 class RunNotFound(ProfkitError):
     """No kept run has the id prefix or the label that was asked for."""
 
@@ -162,3 +246,9 @@ class DamagedFile(ProfkitError):
         self.path, self.detail, self.kept = path, detail, kept
         where = f"kept aside at {kept}" if kept is not None else "left where it is"
         super().__init__(f"{path} cannot be read: {detail}; {where}, everything else was read")
+
+
+def _quoted(text: str) -> str:
+    """What another process wrote, indented below a message; nothing for nothing."""
+    lines = text.strip("\n").splitlines()
+    return "".join(f"\n    {line}" for line in lines)

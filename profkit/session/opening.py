@@ -7,10 +7,10 @@ from pathlib import Path
 
 from profkit.clock import Clock
 from profkit.process.procfs import crowding
+from profkit.process.surroundings import process_info
 from profkit.samplers.base import LiveStacks, Sampler, SamplerOptions
 from profkit.session.activity import live_stacks
 from profkit.session.session import Session
-from profkit.session.surroundings import process_info
 from profkit.store.spool import remove_folder
 
 

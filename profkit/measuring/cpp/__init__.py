@@ -1,0 +1,1 @@
+"""C++ statements as shared objects, compiled once."""

@@ -1,0 +1,1 @@
+"""Zygotes, and the jobs that they fork workers for."""

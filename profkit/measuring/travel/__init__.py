@@ -1,0 +1,1 @@
+"""Functions and arguments on their way to another process."""

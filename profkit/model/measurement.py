@@ -1,0 +1,180 @@
+"""What measuring gave: times per process and block, instruction counts, and how far to trust them."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from profkit.model.counts import CallCount, FunctionCount
+from profkit.model.session import ProcessInfo
+from profkit.model.workorder import Language, Level, Mode
+
+
+class Tool(enum.Enum):
+    """What a zygote runs under."""
+
+    NONE = "none"
+    VALGRIND = "valgrind"
+
+
+class Preload(enum.Enum):
+    """What a zygote imports before it forks anything."""
+
+    NOTHING = "stdlib"
+    NUMPY = "numpy"
+    TORCH = "torch"
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredIn:
+    """Where numbers come from; numbers from different places are not compared."""
+
+    tool: Tool
+    preload: Preload
+    python: str
+    packages: tuple[tuple[str, str], ...] = ()
+    """(package, version) of what was preloaded."""
+    isolated: bool = True
+    """False: measured in the caller's own process."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessTimes:
+    """The blocks of one process."""
+
+    times_s: tuple[float, ...]
+    """Of one execution, for each block its mean."""
+    zygote: int
+    """Processes of one zygote share a draw of memory layout and hash seed."""
+    cpu_share: float
+    """CPU time by wall time of the blocks; below 0.95 somebody else had the core."""
+    involuntary_switches: int
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Wall-clock times; `number` executions in each block."""
+
+    number: int
+    processes: tuple[ProcessTimes, ...]
+    measured_in: MeasuredIn
+
+    @property
+    def times_s(self) -> tuple[tuple[float, ...], ...]:
+        """[process][block], of one execution."""
+        return tuple(process.times_s for process in self.processes)
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionCounts:
+    """Instructions; all per execution of the statement but `raw`, `baseline_raw`."""
+
+    number: int
+    """Executions in each repeat."""
+    raw: tuple[int, ...]
+    """Each repeat's total, loop and all."""
+    baseline: float
+    """What the same loop around `pass` costs."""
+    net: float
+    """Raw without the baseline; the least of the repeats."""
+    stripped: float
+    """Net without memory allocators, whose counts depend on the state of the heap."""
+    measured_in: MeasuredIn
+    functions: tuple[FunctionCount, ...] = ()
+    """Per execution and without the baseline, most exclusive first."""
+    calls: tuple[CallCount, ...] = ()
+    """Per execution."""
+    events: tuple[tuple[str, float], ...] = ()
+    """(event, net count) of everything that was simulated, and "cycles", as Callgrind estimates them."""
+
+
+class Flag(enum.Enum):
+    """Why a measurement is not to be trusted, or not in full; the value is what JSON carries."""
+
+    QUICK = "quick"
+    FEW_PROCESSES = "few-processes"
+    FEW_BLOCKS = "few-blocks"
+    CPU_SHARE = "cpu-share"
+    SWITCHES = "involuntary-switches"
+    SPREAD = "spread"
+    SHORT = "too-short"
+    NOT_ISOLATED = "not-isolated"
+    COUNTS_DIFFER = "counts-differ"
+    MANY_WORKERS = "many-workers"
+    LIMITED = "limited-runs"
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A flag and the sentence that explains it with its figures."""
+
+    flag: Flag
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class OrderInfo:
+    """What was measured, as files keep it; a WorkOrder without what cannot be written down."""
+
+    label: str
+    what: str
+    """The statement, or `module:function(signature)` of a callable."""
+    setup: str
+    global_setup: str
+    mode: Mode
+    language: Language
+    level: Level
+    num_threads: int
+    quick: bool
+    labels: tuple[tuple[str, str], ...] = ()
+    source_cmd: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+    file: str = ""
+    """Of a callable, where it is defined."""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One order's numbers; what its mode does not ask for is None."""
+
+    order: OrderInfo
+    timing: Timing | None = None
+    instructions: InstructionCounts | None = None
+    doubts: tuple[Doubt, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredInfo:
+    """Everything about a kept measurement but its numbers one by one; what lists are made of."""
+
+    id: str
+    batch: str
+    """Orders that were measured together, one after the other, share it."""
+    started_ns: int
+    duration_s: float
+    process: ProcessInfo
+    """Who asked for it."""
+    order: OrderInfo
+    min_s: float | None = None
+    median_s: float | None = None
+    instructions: float | None = None
+    """The allocator-stripped count."""
+    doubts: tuple[Doubt, ...] = ()
+    notes: tuple[str, ...] = ()
+    error: str | None = None
+    """Why there are no numbers: the message, with the worker's traceback and output."""
+
+    @property
+    def label(self) -> str:
+        """The order's label."""
+        return self.order.label
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    """A run of a measurement: what the store keeps about one order."""
+
+    info: MeasuredInfo
+    measurement: Measurement | None = None
+    """None where it failed."""
