@@ -1,0 +1,17 @@
+"""Numbers to numbers, pure: durations in histograms, sampled shares, medians, comparisons of two samples."""
+
+from __future__ import annotations
+
+from profkit.stats.histograms import histogram_of, merge_histograms, quantile_ns
+from profkit.stats.order import median, median_interval, paired_ratio
+from profkit.stats.shares import share_interval
+
+__all__ = [
+    "histogram_of",
+    "median",
+    "median_interval",
+    "merge_histograms",
+    "paired_ratio",
+    "quantile_ns",
+    "share_interval",
+]
