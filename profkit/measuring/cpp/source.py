@@ -1,0 +1,80 @@
+"""From an order to the C++ source of a shared object, and what that object exports.
+
+    typedef int64_t (*Next)(int64_t elapsed_ns);
+    typedef void (*Hook)(void);
+    extern "C" const char *profkit_measure(Next next, Hook before, Hook after);
+    extern "C" const char *profkit_measure_empty(Next next, Hook before, Hook after);
+
+`profkit_measure` runs the setup once and asks `next` how often to execute the statement in the block to
+come; `next` is told how long the last block took (CLOCK_MONOTONIC, both hooks included; -1 at first), and
+ends it all by answering 0 or less. The hooks, either of which may be null, run right before and right after
+a block's loop. Answers null, or what was thrown: text that is good until the thread calls again. Where the
+statement throws, neither `after` nor `next` is called any more. `profkit_measure_empty` is the same without
+setup and statement: the cost of a block as such.
+
+One function holds setup and loop, so the setup's variables and guards (`at::NoGradGuard`) are in force
+during every block, and gone after the last. Objects that take turns in one process each need a thread.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from profkit.measuring.cpp.frame import FUNCTION, PRELUDE
+from profkit.model.workorder import WorkOrder
+
+STATEMENT, SETUP, GLOBAL_SETUP = "<stmt>", "<setup>", "<global_setup>"
+"""Names under which compilers speak of the user's own lines."""
+
+ATEN, TORCH = "ATen/ATen.h", "torch/torch.h"
+"""The header that a source begins with. The second has the first and more, and takes four times as long."""
+
+_SPEAKS_OF_TORCH = re.compile(
+    r"\b(?:at|c10|torch)\s*::|\bnamespace\s+(?:at|c10|torch)\b|\b(?:TORCH|AT|C10)_[A-Z]|[<\"](?:ATen|c10|torch)/"
+)
+_NEEDS_ALL_OF_TORCH = re.compile(r"\btorch\s*::|\bnamespace\s+torch\b|[<\"]torch/torch\.h")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """C++ of a shared object; equal sources make equal objects."""
+
+    header: str | None
+    """Included first, before `text`, and worth precompiling; None: torch is not needed."""
+    text: str
+
+
+def needs_torch(order: WorkOrder) -> bool:
+    """Whether a C++ order needs torch's libraries; without, a zygote that imports nothing can load it."""
+    return "torch" in (order.imports or ()) or bool(_SPEAKS_OF_TORCH.search(_words(order)))
+
+
+def source_of(order: WorkOrder) -> Source:
+    """The source of a C++ order."""
+    parts = [
+        PRELUDE,
+        own_lines(GLOBAL_SETUP, order.global_setup),
+        FUNCTION.format(
+            name="measure",
+            setup=own_lines(SETUP, order.setup),
+            stmt=own_lines(STATEMENT, order.stmt or ""),
+        ),
+        FUNCTION.format(name="measure_empty", setup="", stmt=""),
+    ]
+    return Source(_header(order), "".join(parts))
+
+
+def own_lines(name: str, text: str) -> str:
+    """The user's text under its own name; what follows it starts on a new line, where no comment hides it."""
+    return f'#line 1 "{name}"\n{text}\n#line 1 "<profkit>"\n'
+
+
+def _header(order: WorkOrder) -> str | None:
+    if not needs_torch(order):
+        return None
+    return TORCH if _NEEDS_ALL_OF_TORCH.search(_words(order)) else ATEN
+
+
+def _words(order: WorkOrder) -> str:
+    return "\n".join((order.global_setup, order.setup, order.stmt or ""))
