@@ -29,7 +29,7 @@ def report_json(run: Run, *, options: ReportOptions | None = None) -> str:
     """A run's report; raises `UsageError` for a thread that the run does not have."""
     report = build_report(run, options or ReportOptions())
     used = usage(run.resources)
-    return _dumps(
+    return dumps(
         REPORT_SCHEMA,
         {
             "run": run_object(run.info),
@@ -45,12 +45,12 @@ def report_json(run: Run, *, options: ReportOptions | None = None) -> str:
 
 def runs_json(infos: Iterable[RunInfo]) -> str:
     """A list of runs, without their samples."""
-    return _dumps(RUNS_SCHEMA, {"runs": [run_object(info) for info in infos]})
+    return dumps(RUNS_SCHEMA, {"runs": [run_object(info) for info in infos]})
 
 
 def removed_json(infos: Iterable[RunInfo], *, dry_run: bool) -> str:
     """Runs that were removed, or would be."""
-    return _dumps(REMOVED_SCHEMA, {"dry_run": dry_run, "removed": [run_object(info) for info in infos]})
+    return dumps(REMOVED_SCHEMA, {"dry_run": dry_run, "removed": [run_object(info) for info in infos]})
 
 
 def tree_object(report: Report) -> dict[str, object]:
@@ -78,7 +78,8 @@ def _node_object(node: Node, report: Report) -> dict[str, object]:
     return {**dataclasses.asdict(row), "library": library, "cut": 0, "children": []}
 
 
-def _dumps(schema: str, parts: Mapping[str, object]) -> str:
+def dumps(schema: str, parts: Mapping[str, object]) -> str:
+    """The object of a report: its schema, then its parts; ValueError for what JSON has no number for."""
     # A line for each part keeps it readable; the parts themselves can be large.
     lines = [f"{json.dumps(name)}: {json.dumps(value, allow_nan=False)}" for name, value in parts.items()]
     return "{" + ",\n ".join([f'"schema": {json.dumps(schema)}', *lines]) + "}"

@@ -1,0 +1,168 @@
+"""The rows of a measured run's report: plain data with full names, before any layout; what tests compare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from profkit.errors import UsageError
+from profkit.model.counts import FunctionCount
+from profkit.model.measurement import Doubt, InstructionCounts, MeasuredRun, ProcessTimes, Timing
+from profkit.render.options import ReportOptions, Sort
+from profkit.stats import median, median_interval
+
+UNKNOWN_FILE = "???"
+"""Callgrind's word for the file of a function without debug information."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRow:
+    """An order's times, of one execution; each process counts by its least block.
+
+    What disturbs a process only ever makes it slower, so its minimum is what repeats best.
+    """
+
+    number: int
+    processes: int
+    blocks: int
+    """Of a process; of the one with the fewest where they differ."""
+    zygotes: int
+    min_s: float
+    median_s: float
+    """Of the processes."""
+    interval_s: tuple[float, float] | None
+    """Of the median, with 95 % confidence; None for less than 6 processes."""
+    cpu_share: float
+    """CPU time by wall time of all blocks."""
+    involuntary_switches: int
+    """Of all blocks."""
+    minima_s: tuple[float, ...]
+    """Of each process."""
+    all_s: tuple[float, ...]
+    """Of each block of each process."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionRow:
+    """A function's instructions in one execution: its own, and with all that it called; shares of the net.
+
+    `file` is empty where it is not known.
+    """
+
+    full_name: str
+    """`file:function`, as callgrind_annotate writes it."""
+    name: str
+    file: str
+    object: str
+    exclusive: float
+    inclusive: float
+    exclusive_share: float
+    inclusive_share: float
+    calls: float
+
+
+@dataclass(frozen=True, slots=True)
+class OrderRow:
+    """A measured run beside what a report makes of it; `times` and `functions` are of one execution."""
+
+    run: MeasuredRun
+    times: TimeRow | None
+    counts: InstructionCounts | None
+    functions: tuple[FunctionRow, ...]
+    """Cut to the limit; `functions_found` says how many there were."""
+    functions_found: int
+    doubts: tuple[Doubt, ...]
+
+    @property
+    def trusted(self) -> bool:
+        """Whether there are numbers that nothing speaks against."""
+        return not self.doubts and (self.times is not None or self.counts is not None)
+
+
+def order_rows(runs: Sequence[MeasuredRun], options: ReportOptions) -> tuple[OrderRow, ...]:
+    """The rows of measured runs, in their order; raises `UsageError` where one thread is asked for."""
+    if options.thread is not None:
+        raise UsageError(f"no thread {options.thread!r} in a measured run", "leave --thread out")
+    return tuple(_order_row(run, options) for run in runs)
+
+
+def _order_row(run: MeasuredRun, options: ReportOptions) -> OrderRow:
+    measured = run.measurement
+    timing = measured.timing if measured else None
+    counts = measured.instructions if measured else None
+    functions = function_rows(counts, options.sort) if counts else ()
+    return OrderRow(
+        run=run,
+        times=time_row(timing) if timing else None,
+        counts=counts,
+        functions=functions[: options.limit],
+        functions_found=len(functions),
+        doubts=measured.doubts if measured else run.info.doubts,
+    )
+
+
+def time_row(timing: Timing) -> TimeRow | None:
+    """What times come to; None where no block was measured."""
+    processes = [process for process in timing.processes if process.times_s]
+    if not processes:
+        return None
+    minima_s = tuple(min(process.times_s) for process in processes)
+    return TimeRow(
+        number=timing.number,
+        processes=len(processes),
+        blocks=min(len(process.times_s) for process in processes),
+        zygotes=len({process.zygote for process in processes}),
+        min_s=min(minima_s),
+        median_s=median(minima_s),
+        interval_s=median_interval(minima_s),
+        cpu_share=_cpu_share(processes),
+        involuntary_switches=sum(process.involuntary_switches for process in processes),
+        minima_s=minima_s,
+        all_s=tuple(time_s for process in processes for time_s in process.times_s),
+    )
+
+
+def _cpu_share(processes: Sequence[ProcessTimes]) -> float:
+    walls = [sum(process.times_s) for process in processes]
+    used = sum(process.cpu_share * wall for process, wall in zip(processes, walls, strict=True))
+    return used / sum(walls) if sum(walls) else min(process.cpu_share for process in processes)
+
+
+def function_rows(counts: InstructionCounts, sort: Sort) -> tuple[FunctionRow, ...]:
+    """The functions of a count in the order that is asked for."""
+    return tuple(sorted((_function_row(row, counts.net) for row in counts.functions), key=_order(sort)))
+
+
+def _function_row(function: FunctionCount, net: float) -> FunctionRow:
+    name, file = name_and_file(function)
+    return FunctionRow(
+        full_name=function.name,
+        name=name,
+        file=file,
+        object=function.object,
+        exclusive=function.exclusive,
+        inclusive=function.inclusive,
+        exclusive_share=function.exclusive / net if net > 0 else 0.0,
+        inclusive_share=function.inclusive / net if net > 0 else 0.0,
+        calls=function.calls,
+    )
+
+
+def name_and_file(function: FunctionCount) -> tuple[str, str]:
+    """The two parts of `file:function [object]`, as callgrind_annotate writes it.
+
+    Names of C++ hold colons and brackets themselves, files do not.
+    """
+    bare = function.name.removesuffix(f" [{function.object}]") if function.object else function.name
+    file, colon, name = bare.partition(":")
+    if not colon:
+        return bare, ""
+    return name, "" if file == UNKNOWN_FILE else file
+
+
+def _order(sort: Sort) -> Callable[[FunctionRow], tuple[float, float, str, str]]:
+    if sort is Sort.NAME:
+        return lambda row: (0.0, 0.0, row.name, row.file)
+    if sort is Sort.TOTAL:
+        return lambda row: (-row.inclusive, -row.exclusive, row.name, row.file)
+    return lambda row: (-row.exclusive, -row.inclusive, row.name, row.file)
