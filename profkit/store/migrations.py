@@ -57,7 +57,21 @@ def _runs_and_profiles(connection: Connection) -> None:
     tables.create_all(connection, checkfirst=False)
 
 
-MIGRATIONS = (Migration("001 runs and profiles", _runs_and_profiles),)
+def _measurements(connection: Connection) -> None:
+    tables = MetaData()
+    Table("profkit_runs", tables, Column("id", Text, primary_key=True))
+    Table(
+        "profkit_measurements",
+        tables,
+        Column("run", Text, ForeignKey("profkit_runs.id"), primary_key=True),
+        Column("document", LargeBinary, nullable=False),
+    ).create(connection)
+
+
+MIGRATIONS = (
+    Migration("001 runs and profiles", _runs_and_profiles),
+    Migration("002 measurements", _measurements),
+)
 """In the order in which they are applied. Add to the end; change none."""
 
 

@@ -8,33 +8,30 @@ from pathlib import Path
 
 from profkit.errors import DamagedFile
 from profkit.formats import pprof
+from profkit.model.kept import AnyInfo, AnyRun
+from profkit.model.measurement import MeasuredInfo, MeasuredRun, Measurement
 from profkit.model.profile import Profile
 from profkit.model.run import Run, RunInfo
 from profkit.model.session import ResourcePoint
+from profkit.store.measured import SCHEMA as MEASURED_SCHEMA
 from profkit.store.records import from_json, to_json
-from profkit.store.schema import PROFILES, RESOURCES, RUN_SCHEMA, RUNS
+from profkit.store.schema import MEASUREMENTS, PROFILES, RESOURCES, RUN_SCHEMA, RUNS
 
 Values = dict[str, object]
 
 
-def rows_of(run: Run) -> dict[str, Values]:
+def rows_of(run: AnyRun) -> dict[str, Values]:
     """The run's row in each table that has one for it, by the table's name."""
-    info = run.info
-    rows: dict[str, Values] = {
-        RUNS.name: {
-            "id": info.id,
-            "session": searchable(info.session),
-            "label": searchable(info.label),
-            "started_ns": info.started_ns,
-            "schema": RUN_SCHEMA,
-            "document": json.dumps(to_json(info)),
-        }
-    }
+    if isinstance(run, MeasuredRun):
+        rows = {RUNS.name: _run_row(run.info, run.info.batch, MEASURED_SCHEMA)}
+        if run.measurement is not None:
+            rows[MEASUREMENTS.name] = {"run": run.info.id, "document": _compressed(run.measurement)}
+        return rows
+    rows = {RUNS.name: _run_row(run.info, run.info.session, RUN_SCHEMA)}
     if run.profile is not None:
-        rows[PROFILES.name] = {"run": info.id, "pprof": pprof.encode(run.profile)}
+        rows[PROFILES.name] = {"run": run.info.id, "pprof": pprof.encode(run.profile)}
     if run.resources:
-        points = json.dumps(to_json(run.resources)).encode("ascii")
-        rows[RESOURCES.name] = {"run": info.id, "points": zlib.compress(points)}
+        rows[RESOURCES.name] = {"run": run.info.id, "points": _compressed(run.resources)}
     return rows
 
 
@@ -43,29 +40,61 @@ def searchable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\0")
 
 
-def info_of(run_id: str, schema: str, document: str) -> RunInfo:
+def info_of(run_id: str, schema: str, document: str) -> AnyInfo:
     """The run that a row's document describes; raises DamagedFile."""
     try:
-        if schema != RUN_SCHEMA:
-            raise ValueError(f"its schema is {schema!r}, and this profkit reads {RUN_SCHEMA!r}")
-        return from_json(RunInfo, json.loads(document))
+        if schema == MEASURED_SCHEMA:
+            return from_json(MeasuredInfo, json.loads(document))
+        if schema == RUN_SCHEMA:
+            return from_json(RunInfo, json.loads(document))
     except ValueError as error:
         raise DamagedFile(_part(run_id, "document"), str(error)) from error
+    known = f"{RUN_SCHEMA!r} and {MEASURED_SCHEMA!r}"
+    raise DamagedFile(_part(run_id, "document"), f"its schema is {schema!r}, and this profkit reads {known}")
 
 
-def profile_of(run_id: str, data: bytes | None) -> Profile | None:
-    """The profile in a row, None where there is no row; raises DamagedFile."""
+def run_of(info: AnyInfo, samples: bytes | None, points: bytes | None, measurement: bytes | None) -> AnyRun:
+    """The run with what its other rows hold, each None where there is no row; raises DamagedFile."""
+    if isinstance(info, MeasuredInfo):
+        return MeasuredRun(info, _measurement(info.id, measurement))
+    return Run(info, _profile(info.id, samples), _resources(info.id, points))
+
+
+def _run_row(info: AnyInfo, session: str, schema: str) -> Values:
+    return {
+        "id": info.id,
+        "session": searchable(session),
+        "label": searchable(info.label),
+        "started_ns": info.started_ns,
+        "schema": schema,
+        "document": json.dumps(to_json(info)),
+    }
+
+
+def _profile(run_id: str, data: bytes | None) -> Profile | None:
     return None if data is None else pprof.decode(data, _part(run_id, "profile"))
 
 
-def resources_of(run_id: str, data: bytes | None) -> tuple[ResourcePoint, ...]:
-    """The resources in a row, none where there is no row; raises DamagedFile."""
+def _resources(run_id: str, data: bytes | None) -> tuple[ResourcePoint, ...]:
     if data is None:
         return ()
     try:
         return tuple(from_json(ResourcePoint, point) for point in json.loads(zlib.decompress(data)))
     except (zlib.error, ValueError, TypeError) as error:
         raise DamagedFile(_part(run_id, "resources"), str(error)) from error
+
+
+def _measurement(run_id: str, data: bytes | None) -> Measurement | None:
+    if data is None:
+        return None
+    try:
+        return from_json(Measurement, json.loads(zlib.decompress(data)))
+    except (zlib.error, ValueError) as error:
+        raise DamagedFile(_part(run_id, "measurement"), str(error)) from error
+
+
+def _compressed(value: object) -> bytes:
+    return zlib.compress(json.dumps(to_json(value)).encode("ascii"))
 
 
 def _part(run_id: str, name: str) -> Path:

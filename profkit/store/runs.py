@@ -1,4 +1,4 @@
-"""The store of runs: a database in which each run is kept once, found, listed and removed."""
+"""The store of runs, sampled and measured: a database that keeps each once, finds, lists and removes it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from sqlalchemy import Column, ColumnElement, Connection, delete, func, insert, 
 
 from profkit.config import CONFIG
 from profkit.errors import RunNotFound, StoreEmpty, UsageError
-from profkit.model.run import Run, RunInfo
+from profkit.model.kept import AnyInfo, AnyRun
+from profkit.model.measurement import MeasuredInfo
 from profkit.store.database import Database, open_database
-from profkit.store.rows import info_of, profile_of, resources_of, rows_of, searchable
-from profkit.store.schema import PROFILES, REMOVED, RESOURCES, RUNS
+from profkit.store.rows import info_of, rows_of, run_of, searchable
+from profkit.store.schema import MEASUREMENTS, PROFILES, REMOVED, RESOURCES, RUNS
 
 _SHOWN = 5
 """How many labels or ids an error lists."""
@@ -54,7 +55,7 @@ class Store:
         """Close the connections to the database."""
         self._database.close()
 
-    def add(self, runs: Iterable[Run]) -> tuple[RunInfo, ...]:
+    def add(self, runs: Iterable[AnyRun]) -> tuple[AnyInfo, ...]:
         """Keep all runs or none, and return the new ones; those known or removed before are passed over."""
         given = {run.info.id: run for run in runs}
         with self._database.reading() as connection:
@@ -63,19 +64,19 @@ class Store:
         rows = {run_id: rows_of(given[run_id]) for run_id in new}
         with self._database.writing() as connection:
             new = _unknown(connection, new)
-            for table in (RUNS, PROFILES, RESOURCES):
+            for table in (RUNS, PROFILES, RESOURCES, MEASUREMENTS):
                 values = [rows[run_id][table.name] for run_id in new if table.name in rows[run_id]]
                 if values:
                     connection.execute(insert(table), values)
         return tuple(given[run_id].info for run_id in new)
 
-    def runs(self, label: str | None = None, limit: int | None = None) -> tuple[RunInfo, ...]:
+    def runs(self, label: str | None = None, limit: int | None = None) -> tuple[AnyInfo, ...]:
         """Newest first, the runs of a label or all, at most `limit`."""
         conditions = () if label is None else (RUNS.c.label == searchable(label),)
         with self._database.reading() as connection:
             return _newest(connection, *conditions, limit=limit)
 
-    def find(self, wanted: str | None) -> RunInfo:
+    def find(self, wanted: str | None) -> AnyInfo:
         """The run of an id, else the newest of a label, else the run whose id begins so; None: the newest.
 
         Raises RunNotFound, StoreEmpty where no run is kept, and UsageError where several ids begin so.
@@ -92,17 +93,24 @@ class Store:
             raise StoreEmpty(self.name, CONFIG.spool)
         raise RunNotFound(wanted, labels)
 
-    def load(self, run_id: str) -> Run:
-        """The run of exactly this id with its samples and resources; raises RunNotFound."""
+    def load(self, run_id: str) -> AnyRun:
+        """The run of exactly this id with its samples and resources, or its numbers; raises RunNotFound."""
+        text = searchable(run_id)
         with self._database.reading() as connection:
-            found = _newest(connection, RUNS.c.id == searchable(run_id))
-            profile = connection.scalar(select(PROFILES.c.pprof).where(PROFILES.c.run == searchable(run_id)))
-            points = connection.scalar(
-                select(RESOURCES.c.points).where(RESOURCES.c.run == searchable(run_id))
-            )
+            found = _newest(connection, RUNS.c.id == text)
+            samples = connection.scalar(select(PROFILES.c.pprof).where(PROFILES.c.run == text))
+            points = connection.scalar(select(RESOURCES.c.points).where(RESOURCES.c.run == text))
+            numbers = connection.scalar(select(MEASUREMENTS.c.document).where(MEASUREMENTS.c.run == text))
         if not found:
             raise RunNotFound(run_id)
-        return Run(found[0], profile_of(run_id, profile), resources_of(run_id, points))
+        return run_of(found[0], samples, points, numbers)
+
+    def batch(self, batch: str) -> tuple[MeasuredInfo, ...]:
+        """The runs that were measured together, in the order in which they started."""
+        with self._database.reading() as connection:
+            found = _newest(connection, RUNS.c.session == searchable(batch))
+        measured = [info for info in found if isinstance(info, MeasuredInfo)]
+        return tuple(sorted(measured, key=lambda info: (info.started_ns, info.id)))
 
     def older_than(self, unix_ns: int) -> tuple[str, ...]:
         """The ids of runs that started before a moment, oldest first."""
@@ -116,7 +124,7 @@ class Store:
         with self._database.writing() as connection:
             there = _present(connection, RUNS.c.id, wanted)
             for batch in _batches(there):
-                for column in (PROFILES.c.run, RESOURCES.c.run, RUNS.c.id):
+                for column in (PROFILES.c.run, RESOURCES.c.run, MEASUREMENTS.c.run, RUNS.c.id):
                     connection.execute(delete(column.table).where(column.in_(batch)))
                 connection.execute(insert(REMOVED), [{"run": run_id} for run_id in batch])
         return len(there)
@@ -144,13 +152,13 @@ def _batches(values: Iterable[str]) -> Iterator[list[str]]:
 
 def _newest(
     connection: Connection, *conditions: ColumnElement[bool], limit: int | None = None
-) -> tuple[RunInfo, ...]:
+) -> tuple[AnyInfo, ...]:
     query = select(RUNS.c.id, RUNS.c.schema, RUNS.c.document).where(*conditions)
     rows = connection.execute(query.order_by(RUNS.c.started_ns.desc(), RUNS.c.id).limit(limit))
     return tuple(info_of(row.id, row.schema, row.document) for row in rows)
 
 
-def _meant(connection: Connection, wanted: str) -> tuple[RunInfo, ...]:
+def _meant(connection: Connection, wanted: str) -> tuple[AnyInfo, ...]:
     """The run that is meant; none or several where that is not clear."""
     text = searchable(wanted)
     exact = _newest(connection, RUNS.c.id == text, limit=1) or _newest(

@@ -11,7 +11,7 @@ from sqlalchemy import BigInteger, Column, ForeignKey, LargeBinary, MetaData, Ta
 METADATA = MetaData()
 
 RUN_SCHEMA = "profkit.run/1"
-"""The form of documents written now."""
+"""The form of a sampled run's document; `measured` has that of the others."""
 
 # One row per migration that was applied.
 MIGRATIONS = Table(
@@ -29,15 +29,15 @@ RUNS = Table(
     METADATA,
     # Hexadecimal digits; the same wherever and however often a session is read.
     Column("id", Text, primary_key=True),
-    # The session that the run is part of.
+    # The session that the run is part of, or the batch in which it was measured.
     Column("session", Text, nullable=False, index=True),
-    # The region's label; what SQL cannot hold of it is written as escapes.
+    # The label of the region or order; what SQL cannot hold of it is written as escapes.
     Column("label", Text, nullable=False, index=True),
-    # Unix time of the region's first call: what "newest" and "older than" go by.
+    # Unix time of the region's first call, or of the start of measuring: "newest" and "older than" go by it.
     Column("started_ns", BigInteger, nullable=False, index=True),
-    # The form of the document, `RUN_SCHEMA` when it was written.
+    # The form of the document, which also tells a sampled run from a measured one.
     Column("schema", Text, nullable=False),
-    # The RunInfo as JSON, in ASCII.
+    # The RunInfo or MeasuredInfo as JSON, in ASCII.
     Column("document", Text, nullable=False),
 )
 
@@ -57,6 +57,15 @@ RESOURCES = Table(
     Column("run", Text, ForeignKey(RUNS.c.id), primary_key=True),
     # A JSON array of ResourcePoints in the form of the run's document, compressed by zlib.
     Column("points", LargeBinary, nullable=False),
+)
+
+# What was measured, apart from the run as samples are. No row where measuring failed.
+MEASUREMENTS = Table(
+    "profkit_measurements",
+    METADATA,
+    Column("run", Text, ForeignKey(RUNS.c.id), primary_key=True),
+    # The Measurement as JSON in the form of the run's document, compressed by zlib.
+    Column("document", LargeBinary, nullable=False),
 )
 
 # Runs that were removed on purpose: should their spool folder still be there, they do not come back.

@@ -5,14 +5,14 @@
                   calls.jsonl       a CallDelta a line: one per tick and region that moved
                   resources.jsonl   a ResourcePoint a line: one per tick
                   segment-000.…     what the sampler wrote; its own business
+    SPOOL/ID.measured.json          a measured run, see `measured`
     SPOOL/damaged/SESSION/          what could not be read, never deleted
 
-SESSION is the session's id.
+SESSION is the session's id, ID that of a run.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,14 +24,14 @@ from profkit.model.region import Region
 from profkit.model.session import CallDelta, Manifest, ResourcePoint
 from profkit.process.procfs import is_same_process
 from profkit.stats import merge_histograms
+from profkit.store.documents import UNFINISHED, read_document, write_document
 from profkit.store.home import make_folder
 from profkit.store.journal import append_records, read_records
-from profkit.store.records import from_json, to_json
 
 SCHEMA = "profkit.spool/1"
 DAMAGED = "damaged"
 
-_MANIFEST, _NEW_MANIFEST = "manifest.json", "manifest.json.new"
+_MANIFEST = "manifest.json"
 _REGIONS, _CALLS, _RESOURCES = "regions.jsonl", "calls.jsonl", "resources.jsonl"
 _CLOCKS_APART_S = 600.0
 """How far the clocks of two hosts may differ before a session of one seems over to the other."""
@@ -69,9 +69,7 @@ def segment_stem(index: int) -> str:
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Put a manifest in the place of the one before; a reader sees the old or the new one, whole."""
-    document = {"schema": SCHEMA, **_object(manifest)}
-    (folder / _NEW_MANIFEST).write_text(json.dumps(document, indent=1), "utf-8")
-    (folder / _NEW_MANIFEST).replace(folder / _MANIFEST)
+    write_document(folder / _MANIFEST, SCHEMA, manifest, indent=1)
 
 
 def append_regions(folder: Path, regions: Iterable[Region]) -> None:
@@ -91,7 +89,7 @@ def append_resources(folder: Path, points: Iterable[ResourcePoint]) -> None:
 
 def read_session(folder: Path) -> SpoolSession:
     """What a folder tells, finished or not; raises DamagedFile only where its manifest cannot be read."""
-    manifest = _read_manifest(folder / _MANIFEST)
+    manifest = read_document(folder / _MANIFEST, SCHEMA, Manifest)
     regions = read_records(folder / _REGIONS, Region)
     deltas = read_records(folder / _CALLS, CallDelta)
     resources = read_records(folder / _RESOURCES, ResourcePoint)
@@ -136,12 +134,13 @@ def is_live(manifest: Manifest, clock: Clock = SYSTEM_CLOCK) -> bool:
 
 
 def set_aside(spool: Path, path: Path) -> Path:
-    """Move a session's folder, or a file in one, to where nobody reads it again; return where it is now.
+    """Move a session's folder, a file in one, or a measured run's file to where nobody reads it again.
 
-    The new place bears the session's name, with a number if there is such a place already.
+    Returns where it is now: a place that bears the name of the session or of the file, with a number if
+    there is such a place already.
     """
-    session = path if path.is_dir() else path.parent
-    holder = _new_folder(spool / DAMAGED, session.name)
+    named = path if path.is_dir() or path.parent == spool else path.parent
+    holder = _new_folder(spool / DAMAGED, named.name)
     # rename(2) puts a folder in the place of an empty one.
     return path.rename(holder if path.is_dir() else holder / path.name)
 
@@ -159,25 +158,6 @@ def remove_folder(folder: Path) -> None:
         for name in folders:
             os.rmdir(os.path.join(root, name))
     doomed.rmdir()
-
-
-def _object(value: object) -> dict[str, object]:
-    document = to_json(value)
-    if not isinstance(document, dict):
-        raise TypeError(f"{value!r} is no dataclass")
-    return document
-
-
-def _read_manifest(path: Path) -> Manifest:
-    try:
-        document: object = json.loads(path.read_bytes())
-        if not isinstance(document, dict):
-            raise ValueError("no JSON object")
-        if (schema := document.pop("schema", None)) != SCHEMA:
-            raise ValueError(f"its schema is {schema!r}, and this profkit reads {SCHEMA!r}")
-        return from_json(Manifest, document)
-    except (OSError, ValueError, RecursionError) as error:
-        raise DamagedFile(path, str(error)) from error
 
 
 def _summed(deltas: Iterable[CallDelta]) -> dict[str, CallDelta]:
@@ -202,7 +182,7 @@ def _sum(region: str, deltas: Sequence[CallDelta]) -> CallDelta:
 
 def _has_begun(folder: Path) -> bool:
     try:
-        return bool({*os.listdir(folder)} - {_NEW_MANIFEST})
+        return bool({*os.listdir(folder)} - {_MANIFEST + UNFINISHED})
     except FileNotFoundError:  # removed meanwhile by another process
         return False
 
@@ -210,7 +190,7 @@ def _has_begun(folder: Path) -> bool:
 def _created_ns(folder: Path) -> int:
     """When a session began; where its manifest does not tell, when its folder last changed."""
     try:
-        return _read_manifest(folder / _MANIFEST).created_ns
+        return read_document(folder / _MANIFEST, SCHEMA, Manifest).created_ns
     except DamagedFile:
         return folder.stat().st_mtime_ns if folder.exists() else 0
 

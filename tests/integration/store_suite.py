@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -12,14 +12,22 @@ from sqlalchemy import create_engine, inspect, text
 
 from profkit.errors import DamagedFile, RunNotFound, StoreEmpty, StoreUnavailable, UsageError
 from profkit.model.frame import Frame, Thread
+from profkit.model.kept import AnyInfo, AnyRun
+from profkit.model.measurement import MeasuredRun
 from profkit.model.profile import ProfileBuilder
-from profkit.model.run import Run, RunInfo
+from profkit.model.run import Run
+from profkit.store import migrations
 from profkit.store.migrations import MIGRATIONS
 from profkit.store.runs import Store, open_store
 from profkit.store.schema import METADATA
+from tests.unit.made_measured_runs import COUNTS, failed_run, measured_run
 from tests.unit.made_runs import INFO, made_run
 
 ODD_LABEL = "sur\udc80 \0 % _ \\ é 日"
+
+
+Made = Callable[..., AnyRun]
+"""From an id, a label, a start, and a session or batch."""
 
 
 def run_of(run_id: str, label: str = "train", started_ns: int = 100, session: str = "s1") -> Run:
@@ -28,7 +36,11 @@ def run_of(run_id: str, label: str = "train", started_ns: int = 100, session: st
     return made_run(id=run_id, session=session, started_ns=started_ns, region=region)
 
 
-def ids(infos: tuple[RunInfo, ...]) -> list[str]:
+def measured_of(run_id: str, label: str = "train", started_ns: int = 100, batch: str = "b1") -> MeasuredRun:
+    return measured_run(label, id=run_id, batch=batch, started_ns=started_ns)
+
+
+def ids(infos: tuple[AnyInfo, ...]) -> list[str]:
     return [info.id for info in infos]
 
 
@@ -39,6 +51,12 @@ class StoreSuite:
     def store(self, url: str) -> Iterator[Store]:
         with open_store(url) as store:
             yield store
+
+    @pytest.fixture(params=[run_of, measured_of], ids=["sampled", "measured"])
+    def made(self, request: pytest.FixtureRequest) -> Made:
+        """What makes runs of one kind."""
+        made: Made = request.param
+        return made
 
     def execute(self, url: str, statement: str, **values: object) -> None:
         """Change the database behind the store's back."""
@@ -63,6 +81,39 @@ class StoreSuite:
         store.add([run])
         assert store.load(INFO.id).profile == run.profile
 
+    def test_a_measured_run_comes_back_whole(self, store: Store) -> None:
+        run, failed = measured_run(), failed_run(id="f1")
+        assert store.add([run, failed]) == (run.info, failed.info)
+        assert store.load(run.info.id) == run
+        assert store.load("f1") == failed
+        assert set(store.runs()) == {run.info, failed.info}
+
+    def test_any_text_of_a_measured_run_comes_back_and_is_found(self, store: Store) -> None:
+        odd = measured_run(ODD_LABEL, id="a1", batch=ODD_LABEL, notes=(ODD_LABEL,), error=ODD_LABEL)
+        assert odd.measurement is not None
+        functions = (replace(COUNTS.functions[0], name=ODD_LABEL, object=ODD_LABEL),)
+        counts = replace(COUNTS, functions=functions)
+        odd = replace(odd, measurement=replace(odd.measurement, instructions=counts))
+        store.add([odd, measured_of("b2", "other")])
+        assert store.load("a1") == odd
+        assert store.find(ODD_LABEL) == odd.info
+        assert store.batch(ODD_LABEL) == (odd.info,)
+
+    def test_a_batch_is_in_the_order_of_measuring(self, store: Store) -> None:
+        store.add([measured_of("b2", "x", 200, "one"), measured_of("a1", "y", 300, "one")])
+        store.add([measured_of("d4", "x", 100, "one"), measured_of("c3", "x", 250, "other")])
+        store.add([run_of("e5", session="one")])
+        assert ids(store.batch("one")) == ["d4", "b2", "a1"]
+        assert store.batch("none") == ()
+
+    def test_both_kinds_are_listed_and_found_together(self, store: Store) -> None:
+        sampled, measured = run_of("a1", "x", 100), measured_of("b2", "x", 200)
+        store.add([sampled, measured])
+        assert store.runs() == (measured.info, sampled.info)
+        assert store.find("x") == measured.info
+        assert store.load("a1") == sampled
+        assert store.older_than(200) == ("a1",)
+
     def test_any_text_comes_back_and_is_found(self, store: Store) -> None:
         odd = run_of("a1", ODD_LABEL, session=ODD_LABEL)
         builder = ProfileBuilder()
@@ -79,51 +130,49 @@ class StoreSuite:
         with open_store(url) as store:
             assert store.load(INFO.id) == made_run()
 
-    def test_a_run_is_kept_once(self, store: Store) -> None:
-        store.add([run_of("a1")])
-        assert ids(store.add([run_of("a1", "changed"), run_of("b2"), run_of("b2")])) == ["b2"]
+    def test_a_run_is_kept_once(self, store: Store, made: Made) -> None:
+        store.add([made("a1")])
+        assert ids(store.add([made("a1", "changed"), made("b2"), made("b2")])) == ["b2"]
         assert store.add([]) == ()
         assert store.find("a1").label == "train"
 
-    def test_a_removed_run_does_not_come_back(self, store: Store) -> None:
-        store.add([run_of("a1"), run_of("b2")])
+    def test_a_removed_run_does_not_come_back(self, store: Store, made: Made) -> None:
+        store.add([made("a1"), made("b2")])
         assert store.remove(["a1", "a1", "none", "no\udc80\0ne"]) == 1
-        assert ids(store.add([run_of("a1"), run_of("c3")])) == ["c3"]
+        assert ids(store.add([made("a1"), made("c3")])) == ["c3"]
         assert ids(store.runs()) == ["b2", "c3"]
         assert store.remove(["a1"]) == 0
 
     def test_a_removed_run_is_gone_from_every_table(self, store: Store, url: str) -> None:
-        store.add([run_of("a1"), run_of("b2")])
-        store.remove(["a1"])
+        store.add([run_of("a1"), run_of("b2"), measured_of("c3"), measured_of("d4")])
+        store.remove(["a1", "c3"])
+        left = {"profkit_profiles": "b2", "profkit_resources": "b2", "profkit_measurements": "d4"}
         engine = create_engine(url)
         with engine.connect() as connection:
-            for table in ("profkit_profiles", "profkit_resources"):
-                assert list(connection.scalars(text(f"select run from {table}"))) == ["b2"]
+            for table, run_id in left.items():
+                assert list(connection.scalars(text(f"select run from {table}"))) == [run_id]
         engine.dispose()
 
-    def test_all_of_the_runs_are_added_or_none(self, store: Store) -> None:
-        too_heavy = replace(run_of("b2"), info=replace(run_of("b2").info, started_ns=2**70))
+    def test_all_of_the_runs_are_added_or_none(self, store: Store, made: Made) -> None:
         with pytest.raises((StoreUnavailable, OverflowError)):
-            store.add([run_of("a1"), too_heavy])
+            store.add([made("a1"), made("b2", started_ns=2**70)])
         assert store.runs() == ()
 
-    def test_lists_are_newest_first(self, store: Store) -> None:
-        store.add([run_of("b2", "x", 200), run_of("c3", "y", 300), run_of("a1", "x", 100)])
+    def test_lists_are_newest_first(self, store: Store, made: Made) -> None:
+        store.add([made("b2", "x", 200), made("c3", "y", 300), made("a1", "x", 100)])
         assert ids(store.runs()) == ["c3", "b2", "a1"]
         assert ids(store.runs(limit=2)) == ["c3", "b2"]
         assert ids(store.runs(label="x")) == ["b2", "a1"]
         assert ids(store.runs(label="x", limit=1)) == ["b2"]
         assert store.runs(label="none") == ()
 
-    def test_old_runs_are_found_by_their_start(self, store: Store) -> None:
-        store.add([run_of("b2", started_ns=200), run_of("c3", started_ns=300), run_of("a1", started_ns=100)])
+    def test_old_runs_are_found_by_their_start(self, store: Store, made: Made) -> None:
+        store.add([made("b2", started_ns=200), made("c3", started_ns=300), made("a1", started_ns=100)])
         assert store.older_than(300) == ("a1", "b2")
         assert store.older_than(100) == ()
 
-    def test_a_run_is_found_by_id_label_or_the_beginning_of_its_id(self, store: Store) -> None:
-        store.add(
-            [run_of("abc1", "x", 100), run_of("abd2", "x", 200), run_of("e3", "ab", 50), run_of("ab", "z", 1)]
-        )
+    def test_a_run_is_found_by_id_label_or_the_beginning_of_its_id(self, store: Store, made: Made) -> None:
+        store.add([made("abc1", "x", 100), made("abd2", "x", 200), made("e3", "ab", 50), made("ab", "z", 1)])
         assert store.find(None).id == "abd2"
         assert store.find("abc1").id == store.find("abc").id == "abc1"
         assert store.find("x").id == "abd2", "the newest of the label"
@@ -131,8 +180,8 @@ class StoreSuite:
         store.remove(["ab"])
         assert store.find("ab").id == "e3", "a label comes before the beginning of an id"
 
-    def test_a_beginning_that_several_ids_have_is_told(self, store: Store) -> None:
-        store.add([run_of("abc1", "x"), run_of("abd2", "y")])
+    def test_a_beginning_that_several_ids_have_is_told(self, store: Store, made: Made) -> None:
+        store.add([made("abc1", "x"), made("abd2", "y")])
         with pytest.raises(UsageError, match=r"begin with 'ab': abc1 \(x\), abd2 \(y\); give more digits"):
             store.find("ab")
 
@@ -153,7 +202,8 @@ class StoreSuite:
 
     def test_more_ids_than_a_statement_holds(self, store: Store) -> None:
         run = Run(INFO)
-        store.add([replace(run, info=replace(INFO, id=f"{n:05x}")) for n in range(1200)])
+        store.add([replace(run, info=replace(INFO, id=f"{n:05x}")) for n in range(600)])
+        store.add([failed_run(id=f"{n:05x}") for n in range(600, 1200)])
         assert len(store.runs()) == 1200
         assert store.remove(f"{n:05x}" for n in range(100, 1300)) == 1100
         assert len(store.runs()) == 100
@@ -172,8 +222,15 @@ class StoreSuite:
         with pytest.raises(DamagedFile, match="the resources of run a1"):
             store.load("a1")
 
-    def test_a_document_of_another_form_is_told(self, store: Store, url: str) -> None:
-        store.add([run_of("a1")])
+    def test_a_damaged_measurement_is_told_and_its_run_listed(self, store: Store, url: str) -> None:
+        store.add([measured_of("a1")])
+        self.execute(url, "update profkit_measurements set document = :data", data=b"damaged")
+        assert ids(store.runs()) == ["a1"]
+        with pytest.raises(DamagedFile, match="the measurement of run a1"):
+            store.load("a1")
+
+    def test_a_document_of_another_form_is_told(self, store: Store, made: Made, url: str) -> None:
+        store.add([made("a1")])
         self.execute(url, "update profkit_runs set schema = 'profkit.run/9'")
         with pytest.raises(DamagedFile, match=r"the document of run a1 .*'profkit.run/9'"):
             store.runs()
@@ -204,6 +261,22 @@ class StoreSuite:
             names = list(connection.scalars(text("select name from profkit_migrations order by name")))
         engine.dispose()
         assert names == [migration.name for migration in MIGRATIONS]
+
+    def test_a_store_from_before_measurements_is_opened_and_migrated(
+        self, url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        run = made_run()
+        with monkeypatch.context() as before:
+            before.setattr(migrations, "MIGRATIONS", MIGRATIONS[:1])
+            with open_store(url) as store:
+                store.add([run])
+        engine = create_engine(url)
+        assert not inspect(engine).has_table("profkit_measurements")
+        engine.dispose()
+        with open_store(url) as store:
+            assert store.load(run.info.id) == run
+            store.add([measured_of("a1")])
+            assert store.load("a1") == measured_of("a1")
 
     def test_a_newer_store_is_left_alone(self, url: str) -> None:
         with open_store(url):

@@ -14,11 +14,14 @@ import pytest
 from profkit.clock import ManualClock
 from profkit.errors import SpoolUnavailable, StoreUnavailable
 from profkit.ingest.keep import IngestReport, ingest
+from profkit.model.kept import AnyInfo, AnyRun
 from profkit.model.run import Run, RunInfo
 from profkit.model.session import Manifest, SessionState
 from profkit.process.procfs import start_ticks
 from profkit.store import spool as files
+from profkit.store.measured import keep_measured, measured_files
 from profkit.store.runs import Store, open_store
+from tests.unit.made_measured_runs import failed_run, measured_run
 from tests.unit.made_sessions import (
     GONE,
     PLAN,
@@ -30,6 +33,12 @@ from tests.unit.made_sessions import (
     session_folder,
     write_speedscope,
 )
+
+
+def sampled(infos: Iterable[AnyInfo]) -> list[int]:
+    """How many samples each has, all being sampled runs."""
+    return [info.samples for info in infos if isinstance(info, RunInfo)]
+
 
 OLD = ManualClock(start_unix_ns=2 * START_NS)
 """A clock by which every folder was made long ago."""
@@ -60,10 +69,11 @@ def finished(spool: Path, number: int = 1, weight: int = 5) -> Path:
 def test_a_finished_session_is_kept_and_its_folder_removed(spool: Path, store: Store) -> None:
     folder = finished(spool)
     report = ingest(spool, store)
-    assert [info.samples for info in report.added] == [5]
+    assert sampled(report.added) == [5]
     assert (report.recording, report.damaged) == ((), ())
     assert not folder.exists()
     run = store.load(report.added[0].id)
+    assert isinstance(run, Run)
     assert run.profile is not None
     assert [(frame.name, frame.line) for frame in run.profile.frames] == [("f", 4), ("work", 4)]
     assert {thread.pid for thread in run.profile.threads} == {GONE.pid}
@@ -74,7 +84,7 @@ def test_a_finished_session_is_kept_and_its_folder_removed(spool: Path, store: S
 def test_all_sessions_are_kept_in_their_order(spool: Path, store: Store) -> None:
     for number in (1, 2, 3):
         finished(spool, number, weight=number)
-    assert [info.samples for info in ingest(spool, store).added] == [1, 2, 3]
+    assert sampled(ingest(spool, store).added) == [1, 2, 3]
 
 
 def test_no_spool_and_an_empty_one_are_fine(spool: Path, store: Store) -> None:
@@ -106,7 +116,7 @@ class _InterruptedStore:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def add(self, runs: Iterable[Run]) -> tuple[RunInfo, ...]:
+    def add(self, runs: Iterable[AnyRun]) -> tuple[AnyInfo, ...]:
         self._store.add(runs)
         raise _Interrupted
 
@@ -166,7 +176,7 @@ def test_a_damaged_segment_is_set_aside_and_the_rest_kept(spool: Path, store: St
     write_speedscope(folder, 0, 5)
     (folder / "segment-001.speedscope.json").write_text('{"shared": ')
     report = ingest(spool, store)
-    assert [info.samples for info in report.added] == [5]
+    assert sampled(report.added) == [5]
     (damage,) = report.damaged
     assert damage.kept is not None
     assert damage.kept.read_text() == '{"shared": '
@@ -179,7 +189,72 @@ def test_a_missing_segment_is_named_though_there_is_nothing_to_keep(spool: Path,
     session_folder(spool, head(), deltas=(calls(F, 7),))
     (damage,) = ingest(spool, store).damaged
     assert (damage.path.name, damage.kept) == ("segment-000.speedscope.json", None)
-    assert store.runs()[0].calls == 1
+    (info,) = store.runs()
+    assert isinstance(info, RunInfo)
+    assert info.calls == 1
+
+
+def test_measured_runs_are_kept_and_their_files_removed(spool: Path, store: Store) -> None:
+    runs = [measured_run(id=f"a{number:02}", started_ns=number) for number in range(40)]
+    runs.append(failed_run(id="b1", started_ns=99))
+    for run in runs:
+        keep_measured(spool, run)
+    report = ingest(spool, store)
+    assert [info.id for info in report.added] == [run.info.id for run in runs]
+    assert (report.recording, report.damaged, measured_files(spool)) == ((), (), ())
+    assert [store.load(run.info.id) for run in runs] == runs
+    assert ingest(spool, store) == IngestReport()
+
+
+def test_sessions_and_measured_runs_are_kept_together(spool: Path, store: Store) -> None:
+    finished(spool)
+    keep_measured(spool, measured_run(id="a1"))
+    assert len(ingest(spool, store).added) == 2
+    assert [path.name for path in spool.iterdir()] == [".lock"]
+
+
+def test_a_crash_between_keeping_and_removing_keeps_no_measured_run_twice(spool: Path, store: Store) -> None:
+    file = keep_measured(spool, measured_run())
+    with pytest.raises(_Interrupted):
+        ingest(spool, _InterruptedStore(store))  # type: ignore[arg-type]
+    assert file.exists()
+    assert ingest(spool, store).added == ()
+    assert not file.exists()
+    assert len(store.runs()) == 1
+
+
+def test_a_removed_measured_run_does_not_come_back(spool: Path, store: Store) -> None:
+    keep_measured(spool, measured_run(id="a1"))
+    ingest(spool, store)
+    store.remove(["a1"])
+    file = keep_measured(spool, measured_run(id="a1"))
+    assert ingest(spool, store).added == ()
+    assert not file.exists()
+    assert store.runs() == ()
+
+
+def test_a_damaged_measured_run_is_set_aside_and_the_others_kept(spool: Path, store: Store) -> None:
+    file = keep_measured(spool, measured_run(id="a1"))
+    file.write_bytes(file.read_bytes()[:-9])
+    keep_measured(spool, measured_run(id="b2"))
+    report = ingest(spool, store)
+    assert [info.id for info in report.added] == ["b2"]
+    (damage,) = report.damaged
+    assert damage.path == file
+    assert damage.kept == spool / "damaged" / file.name / file.name
+    assert ingest(spool, store) == IngestReport()
+
+
+def test_a_measured_run_whose_writer_was_killed_is_set_aside_in_time(spool: Path, store: Store) -> None:
+    spool.mkdir()
+    part = spool / "a1.measured.json.new"
+    part.write_text('{"schema"')
+    assert ingest(spool, store) == IngestReport()
+    assert part.exists()
+    (damage,) = ingest(spool, store, OLD).damaged
+    assert damage.kept is not None
+    assert damage.kept.read_text() == '{"schema"'
+    assert not part.exists()
 
 
 def test_one_process_at_a_time(spool: Path, store: Store) -> None:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from profkit.store.measured import read_measured
 from profkit.store.records import to_json
 from profkit.store.rows import info_of
 from profkit.store.spool import read_session
+from tests.unit.made_measured_runs import measured_run
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -30,3 +32,7 @@ def test_a_spool_of_schema_1_is_read() -> None:
     assert [region.key.label for region in session.regions] == ["train_step"]
     assert session.calls[session.regions[0].id].durations.count == 2
     assert session.resources[0].threads == 6
+
+
+def test_a_measured_run_of_schema_1_is_read() -> None:
+    assert read_measured(GOLDEN / "measured-1.json") == measured_run()

@@ -8,7 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from profkit.model.counts import CallCount, FunctionCount
 from profkit.model.histogram import Histogram
+from profkit.model.measurement import (
+    Doubt,
+    Flag,
+    InstructionCounts,
+    MeasuredIn,
+    MeasuredInfo,
+    MeasuredRun,
+    Measurement,
+    OrderInfo,
+    Preload,
+    ProcessTimes,
+    Timing,
+    Tool,
+)
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import RunInfo
 from profkit.model.session import (
@@ -21,6 +36,7 @@ from profkit.model.session import (
     Segment,
     SessionState,
 )
+from profkit.model.workorder import Language, Level, Mode
 from profkit.store.records import from_json, to_json
 
 # Lone surrogates as os.fsdecode makes them; a high one before a low one is what JSON calls one character.
@@ -82,7 +98,58 @@ SEGMENTS = st.builds(
     covers=tuples(st.builds(Cover, TEXT, OPTIONAL_INT)),
     error=OPTIONAL_TEXT,
 )
+ORDERS = st.builds(
+    OrderInfo,
+    label=TEXT,
+    what=TEXT,
+    setup=TEXT,
+    global_setup=TEXT,
+    mode=st.sampled_from(Mode),
+    language=st.sampled_from(Language),
+    level=st.sampled_from(Level),
+    num_threads=INTS,
+    quick=st.booleans(),
+    labels=tuples(PAIRS),
+    source_cmd=tuples(TEXT),
+)
+MEASURED_IN = st.builds(
+    MeasuredIn, st.sampled_from(Tool), st.sampled_from(Preload), TEXT, tuples(PAIRS), st.booleans()
+)
+DOUBTS = tuples(st.builds(Doubt, st.sampled_from(Flag), TEXT))
+TIMINGS = st.builds(
+    Timing, INTS, tuples(st.builds(ProcessTimes, tuples(FLOATS), INTS, FLOATS, INTS)), MEASURED_IN
+)
+COUNTS = st.builds(
+    InstructionCounts,
+    number=INTS,
+    raw=tuples(INTS),
+    baseline=FLOATS,
+    net=FLOATS,
+    stripped=FLOATS,
+    measured_in=MEASURED_IN,
+    functions=tuples(st.builds(FunctionCount, TEXT, FLOATS, FLOATS, FLOATS, TEXT)),
+    calls=tuples(st.builds(CallCount, TEXT, TEXT, FLOATS, FLOATS)),
+    events=tuples(st.tuples(TEXT, FLOATS)),
+)
+MEASURED_INFOS = st.builds(
+    MeasuredInfo,
+    id=TEXT,
+    batch=TEXT,
+    started_ns=INTS,
+    duration_s=FLOATS,
+    process=PROCESSES,
+    order=ORDERS,
+    min_s=st.none() | FLOATS,
+    instructions=st.none() | FLOATS,
+    doubts=DOUBTS,
+    error=OPTIONAL_TEXT,
+)
 RECORDS = st.one_of(
+    st.builds(
+        MeasuredRun,
+        MEASURED_INFOS,
+        st.none() | st.builds(Measurement, ORDERS, st.none() | TIMINGS, st.none() | COUNTS, DOUBTS),
+    ),
     REGIONS,
     st.builds(
         Manifest,

@@ -1,0 +1,40 @@
+"""Measured runs in the spool: a file each, `SPOOL/ID.measured.json`, which appears whole or not at all.
+
+Written by programs that measure, so nothing here may import the store's database part.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from profkit.model.measurement import MeasuredRun
+from profkit.store.documents import UNFINISHED, read_document, write_document
+from profkit.store.home import make_folder
+
+SCHEMA = "profkit.measured/1"
+"""The form of a measured run, in the spool and in the store."""
+
+_SUFFIX = ".measured.json"
+
+
+def keep_measured(spool: Path, run: MeasuredRun) -> Path:
+    """Write a run into the spool, which is made if need be; raises OSError where that cannot be done."""
+    make_folder(spool)
+    path = spool / f"{run.info.id}{_SUFFIX}"
+    write_document(path, SCHEMA, run)
+    return path
+
+
+def measured_files(spool: Path) -> tuple[Path, ...]:
+    """The files of all measured runs, by name; none where there is no spool."""
+    return tuple(sorted(spool.glob(f"*{_SUFFIX}")))
+
+
+def unfinished_files(spool: Path) -> tuple[Path, ...]:
+    """The files of runs that are being written, or whose writer ended before they were whole."""
+    return tuple(sorted(spool.glob(f"*{_SUFFIX}{UNFINISHED}")))
+
+
+def read_measured(path: Path) -> MeasuredRun:
+    """The run in a file; raises DamagedFile."""
+    return read_document(path, SCHEMA, MeasuredRun)
