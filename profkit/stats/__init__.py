@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from profkit.stats.histograms import histogram_of, merge_histograms, quantile_ns
-from profkit.stats.order import median, median_interval, paired_ratio, process_medians
+from profkit.stats.order import median, median_interval, paired_ratio
 from profkit.stats.ranks import mann_whitney, minimum_detectable_effect
 from profkit.stats.shares import share_interval
 
@@ -15,7 +15,6 @@ __all__ = [
     "merge_histograms",
     "minimum_detectable_effect",
     "paired_ratio",
-    "process_medians",
     "quantile_ns",
     "share_interval",
 ]

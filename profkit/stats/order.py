@@ -42,15 +42,6 @@ def values_outside(count: int, confidence: float) -> int | None:
     return found
 
 
-def process_medians(times: Sequence[Sequence[float]]) -> tuple[float, tuple[float, float] | None]:
-    """The median over processes of each one's median, and its 95 % interval; `times` is [process][block].
-
-    Blocks of one process share its memory layout and hash seed, so only processes count as independent.
-    """
-    medians = [median(blocks) for blocks in times]
-    return median(medians), median_interval(medians)
-
-
 def paired_ratio(
     a: Sequence[float], b: Sequence[float], confidence: float = 0.95
 ) -> tuple[float, float, float]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.stats import median, median_interval, paired_ratio, process_medians
+from profkit.stats import median, median_interval, paired_ratio
 from profkit.stats.order import values_outside
 
 numbers = st.integers(-(10**6), 10**6)
@@ -84,11 +84,6 @@ def test_a_confidence_is_a_share() -> None:
     for confidence in (0.0, 1.0, -1.0, 95.0):
         with pytest.raises(ValueError, match="confidence"):
             median_interval([1, 2, 3], confidence)
-
-
-def test_blocks_of_one_process_do_not_count_as_processes() -> None:
-    assert process_medians([[1.0, 2.0, 30.0] * 100] * 5) == (2.0, None)
-    assert process_medians([[float(k), 90.0, 0.0] for k in range(1, 7)]) == (3.5, (1.0, 6.0))
 
 
 @given(st.lists(st.tuples(times, times), min_size=1, max_size=30))

@@ -1,0 +1,178 @@
+"""What speaks against measured numbers: each doubt with the figures that it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from profkit.measuring.verdicts import LEAST_PROCESSES
+from profkit.model.measurement import Doubt, Flag, InstructionCounts, ProcessTimes, Timing
+from profkit.model.workorder import WorkOrder
+from profkit.stats import median, median_interval
+from profkit.units import format_duration
+
+LEAST_BLOCKS = 5
+"""The least of fewer blocks may well be a disturbed one."""
+
+LEAST_CPU_SHARE = 0.95
+"""Undisturbed blocks keep their core for all but a per cent or two of the time."""
+
+LONGEST_ABSENCE_S = 0.05
+"""Who is pushed off a core is back within a few of the scheduler's slices, or half a quota's period of
+100 ms. A process that was away for longer each time was waiting for something."""
+
+MOST_SWITCHES_PER_S = 25
+"""For each thread: at slices of 3 to 4 ms, a core that somebody else has for a tenth of the time."""
+
+WIDEST_INTERVAL = 0.05
+"""Of the median: layouts and hash seeds alone move a process by 3 to 10 %, their median by less."""
+
+WIDEST_SPREAD = 0.10
+"""From the fastest to the slowest process: more than layouts and hash seeds bring about."""
+
+SHORTEST_BLOCK_S = 10e-6
+"""Reading the clock twice takes about 0.1 µs: a per cent of this."""
+
+MOST_COUNT_SPREAD = 0.001
+"""Undisturbed repeats under Callgrind agree to the last instruction; heap states move them by some."""
+
+_WARM_UPS = 4
+"""Of all executions, with warm-ups and the search for a number, at least one in so many is measured."""
+
+
+def timing_doubts(order: WorkOrder, timing: Timing, workers: int = 1) -> tuple[Doubt, ...]:
+    """What speaks against times that `workers` measured at once."""
+    processes = [process for process in timing.processes if process.times_s]
+    doubts = [*_how_measured(order, timing, workers), *_how_many(order, timing, processes)]
+    if processes:
+        doubts += _machine(order, timing, processes) + _scatter(timing, processes)
+    return tuple(doubts)
+
+
+def count_doubts(instructions: InstructionCounts) -> tuple[Doubt, ...]:
+    """What speaks against instruction counts."""
+    least, most = min(instructions.raw, default=0), max(instructions.raw, default=0)
+    if most <= least * (1 + MOST_COUNT_SPREAD):
+        return ()
+    repeats = f"{len(instructions.raw)} repeats counted {least:,} to {most:,} instructions"
+    return (Doubt(Flag.COUNTS_DIFFER, f"{repeats}: the statement does not do the same each time"),)
+
+
+def _how_measured(order: WorkOrder, timing: Timing, workers: int) -> Iterable[Doubt]:
+    zygotes = {process.zygote for process in timing.processes}
+    if not timing.measured_in.isolated:
+        yield Doubt(Flag.NOT_ISOLATED, "measured in the caller's own process, with all that went on in it")
+    elif order.quick or (len(timing.processes) > 1 and len(zygotes) == 1):
+        yield Doubt(
+            Flag.QUICK,
+            f"all processes ({len(timing.processes)}) share the memory layout of one zygote, which can shift "
+            "them by 10 % together: good for comparisons within it only",
+        )
+    if workers > 1:
+        yield Doubt(
+            Flag.MANY_WORKERS,
+            f"{workers} workers measured at once: statements that wait for memory take 5 to 24 % longer so",
+        )
+
+
+def _how_many(order: WorkOrder, timing: Timing, processes: list[ProcessTimes]) -> Iterable[Doubt]:
+    if len(processes) < LEAST_PROCESSES:
+        yield Doubt(
+            Flag.FEW_PROCESSES,
+            f"{_counted(len(processes), 'process', 'processes')}, and below {LEAST_PROCESSES} the median has "
+            "no 95 % interval",
+        )
+    short = [len(process.times_s) for process in processes if len(process.times_s) < LEAST_BLOCKS]
+    if short:
+        yield Doubt(
+            Flag.FEW_BLOCKS,
+            f"{len(short)} of {len(processes)} processes measured fewer than {LEAST_BLOCKS} blocks "
+            f"(the least {min(short)}): their minimum may be a disturbed one",
+        )
+    executions = timing.number * sum(len(process.times_s) for process in processes)
+    if order.runs is not None and executions * _WARM_UPS >= order.runs:
+        limit = _counted(order.runs, "execution", "executions")
+        yield Doubt(Flag.LIMITED, f"limited to {limit} in all, of which {executions} were measured")
+
+
+def _machine(order: WorkOrder, timing: Timing, processes: list[ProcessTimes]) -> list[Doubt]:
+    """Doubts about who else had the cores."""
+    doubts = []
+    # How many of its threads a statement keeps busy is its own affair, and the same in every process.
+    busiest = max(process.cpu_share for process in processes) if order.num_threads > 1 else 1.0
+    low = [process for process in processes if process.cpu_share < LEAST_CPU_SHARE * busiest]
+    if low:
+        doubts.append(Doubt(Flag.CPU_SHARE, _why_low(timing, low, len(processes), busiest)))
+    switches = sum(process.involuntary_switches for process in processes)
+    per_s = switches / max(sum(_wall_s(timing, process) for process in processes), 1e-9)
+    # A process that is too short for its rate to mean anything may have seen one switch by chance.
+    if per_s > MOST_SWITCHES_PER_S * order.num_threads and switches > len(processes):
+        doubts.append(
+            Doubt(
+                Flag.SWITCHES,
+                f"pushed off its core {per_s:.0f} times a second while measuring ({switches} times in all): "
+                "other processes need it too",
+            )
+        )
+    return doubts
+
+
+def _why_low(timing: Timing, low: list[ProcessTimes], processes: int, busiest: float) -> str:
+    least = min(process.cpu_share for process in low)
+    whole = "the time" if busiest == 1.0 else "what the busiest one had"
+    had = (
+        f"{len(low)} of {processes} processes had the CPU for less than {100 * LEAST_CPU_SHARE:.0f} % "
+        f"of {whole} (the least for {100 * least:.0f} % of the time)"
+    )
+    pushed = [process for process in low if _was_pushed(timing, process, busiest)]
+    if pushed:
+        switches = sum(process.involuntary_switches for process in pushed)
+        return f"{had}, pushed off it {switches} times: other processes need it too"
+    return f"{had}, hardly ever pushed off it: the statement itself waits, for sleep, files, locks or others"
+
+
+def _was_pushed(timing: Timing, process: ProcessTimes, busiest: float) -> bool:
+    """Whether involuntary switches can account for most of the time that a process was away."""
+    away_s = (busiest - process.cpu_share) * _wall_s(timing, process)
+    return process.involuntary_switches * LONGEST_ABSENCE_S >= away_s / 2
+
+
+def _scatter(timing: Timing, processes: list[ProcessTimes]) -> list[Doubt]:
+    """Doubts about the times themselves."""
+    doubts = []
+    minima = [min(process.times_s) for process in processes]
+    why = [reason for reason in (_wide_interval(minima), _wide_spread(minima)) if reason]
+    if why:
+        doubts.append(Doubt(Flag.SPREAD, "; ".join(why)))
+    block_s = timing.number * min(minima)
+    if block_s < SHORTEST_BLOCK_S:
+        block = f"a block of {_counted(timing.number, 'execution', 'executions')}"
+        why_short = f"{block} takes {format_duration(block_s)}, about 0.1 µs of it for reading the clock"
+        doubts.append(Doubt(Flag.SHORT, f"{why_short}: measure more executions in a block"))
+    return doubts
+
+
+def _wide_interval(minima: list[float]) -> str | None:
+    bounds, middle = median_interval(minima), median(minima)
+    if bounds is None or bounds[1] - bounds[0] <= WIDEST_INTERVAL * middle:
+        return None
+    low, high = map(format_duration, bounds)
+    return f"the median's 95 % interval, {low} to {high}, is {_percent(bounds[1] - bounds[0], middle)} of it"
+
+
+def _wide_spread(minima: list[float]) -> str | None:
+    least, most = min(minima), max(minima)
+    if most - least <= WIDEST_SPREAD * least:
+        return None
+    return f"the slowest process took {_percent(most - least, least)} longer than the fastest"
+
+
+def _wall_s(timing: Timing, process: ProcessTimes) -> float:
+    return timing.number * sum(process.times_s)
+
+
+def _percent(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.0f} %" if whole > 0 else "infinitely many %"
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"

@@ -1,0 +1,123 @@
+"""Is B slower or faster than A: the rule for two statements measured in turns in the same processes.
+
+Tests on pooled blocks, or on one process's, call most identical statements different; what holds is one
+value for each process (its least block), an interval that assumes nothing about the noise, and a least
+effect, because within one zygote a constant bias becomes "significant" with enough data.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass
+
+from profkit.errors import UsageError
+from profkit.model.measurement import MeasuredIn, Timing
+from profkit.stats import paired_ratio
+
+LEAST_PROCESSES = 6
+"""Fewer values have no 95 % interval of their median at all."""
+
+MINIMUM_EFFECT = 0.005
+"""Where A is compared with itself, hardly any ratio lies further from 1 than this."""
+
+
+class Verdict(enum.Enum):
+    """What a comparison says of B; the value is the word that JSON carries."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    NO_DIFFERENCE = "no-difference"
+    TOO_FEW = "too-few-processes"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How B's times relate to A's."""
+
+    ratio: float
+    """Of B's time to A's; the median over processes."""
+    low: float | None
+    """The ratio's 95 % interval; None for too few processes."""
+    high: float | None
+    processes: int
+    verdict: Verdict
+    minimum_effect: float
+    """A smaller relative difference is called none, whatever its interval."""
+    sentence: str
+    """The verdict with its figures, of B."""
+
+
+def compare_timings(a: Timing, b: Timing, minimum_effect: float = MINIMUM_EFFECT) -> Comparison:
+    """What can be said of B's times against A's, measured interleaved: process k of both is the same one.
+
+    Raises UsageError for timings that cannot have been measured together.
+    """
+    _refuse_strangers(a, b)
+    ratio, low, high = paired_ratio(_minima(a), _minima(b))
+    count = len(a.processes)
+    if count < LEAST_PROCESSES:
+        sentence = f"no verdict from {count} processes: at least {LEAST_PROCESSES} are needed"
+        return Comparison(ratio, None, None, count, Verdict.TOO_FEW, minimum_effect, sentence)
+    verdict = _verdict(ratio, low, high, minimum_effect)
+    sentence = f"{_said(verdict, ratio, low, high, minimum_effect)}, {count} processes)"
+    return Comparison(ratio, low, high, count, verdict, minimum_effect, sentence)
+
+
+def _verdict(ratio: float, low: float, high: float, minimum_effect: float) -> Verdict:
+    if low > 1 and ratio >= 1 + minimum_effect:
+        return Verdict.SLOWER
+    if high < 1 and ratio <= 1 / (1 + minimum_effect):
+        return Verdict.FASTER
+    return Verdict.NO_DIFFERENCE
+
+
+def _said(verdict: Verdict, ratio: float, low: float, high: float, minimum_effect: float) -> str:
+    """The sentence up to where the number of processes follows in its bracket."""
+    if verdict is Verdict.NO_DIFFERENCE:
+        unseen = max(minimum_effect, high - 1, 1 / low - 1)
+        return f"no difference ≥ {_rounded_up(100 * unseen)} % (95 % confidence"
+    if not 0.5 < ratio < 2:
+        return f"takes {ratio:.3g} times as long (95 % interval {low:.3g} to {high:.3g}"
+    word = "longer" if verdict is Verdict.SLOWER else "less time"
+    near, far = sorted((abs(low - 1), abs(high - 1)))
+    effect = 100 * abs(ratio - 1)
+    return f"takes {effect:.1f} % {word} (95 % interval {100 * near:.1f} % to {100 * far:.1f} %"
+
+
+def _rounded_up(percent: float) -> str:
+    """Two digits, never fewer per cent than there are: what lies above must really be excluded."""
+    step = 10 ** (math.floor(math.log10(percent)) - 1)
+    # The small part taken off is the error of the division, which would otherwise round 0.5 up to 0.51.
+    return f"{math.ceil(percent / step - 1e-9) * step:.3g}"
+
+
+def _minima(timing: Timing) -> list[float]:
+    if not all(process.times_s and min(process.times_s) > 0 for process in timing.processes):
+        raise UsageError("a process has no times above 0", "measure with more executions in a block")
+    return [min(process.times_s) for process in timing.processes]
+
+
+def _refuse_strangers(a: Timing, b: Timing) -> None:
+    """Raise UsageError where process k of A cannot be process k of B."""
+    remedy = "measure both in one batch, interleaved in the same processes"
+    if _place(a.measured_in) != _place(b.measured_in):
+        raise UsageError(f"{_named(a.measured_in)} is not compared with {_named(b.measured_in)}", remedy)
+    if len(a.processes) != len(b.processes) or not a.processes:
+        raise UsageError(
+            f"{len(a.processes)} processes are not compared with {len(b.processes)}, one by one", remedy
+        )
+    if [process.zygote for process in a.processes] != [process.zygote for process in b.processes]:
+        raise UsageError("the two were measured in processes of different zygotes", remedy)
+
+
+def _place(measured_in: MeasuredIn) -> tuple[object, ...]:
+    return measured_in.tool, measured_in.preload, measured_in.python, measured_in.isolated
+
+
+def _named(measured_in: MeasuredIn) -> str:
+    where = "in isolation" if measured_in.isolated else "in the caller's process"
+    return (
+        f"a timing with Python {measured_in.python}, preload {measured_in.preload.value}, "
+        f"tool {measured_in.tool.value}, {where}"
+    )
