@@ -49,6 +49,14 @@ def parse_duration(text: str) -> float:
     return float(match.group(1)) * _SPELLED[unit]
 
 
+def parse_bytes(text: str) -> int:
+    """Bytes of `1000`, `512MiB`, `1.5GB`, the letters binary all the same; raises ValueError otherwise."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(?:([kmgt])i?)?b?\s*", text.lower())
+    if match is None:
+        raise ValueError(f"{text!r} is not a size such as 500000, 512MiB or 2GiB")
+    return round(float(match.group(1)) * 1024 ** " kmgt".index(match.group(2) or " "))
+
+
 def _three_digits(value: float) -> str:
     size = abs(value)
     digits = 2 if size < 9.995 else 1 if size < 99.95 else 0

@@ -12,6 +12,7 @@ import click
 
 from profkit.cli.gc_runs import gc_command
 from profkit.cli.list_runs import list_command
+from profkit.cli.measure import measure_command
 from profkit.cli.output import ReaderGone, tell
 from profkit.cli.report import report_command
 from profkit.cli.rm_runs import rm_command
@@ -19,7 +20,7 @@ from profkit.config import CONFIG, Config
 from profkit.errors import ProfkitError
 from profkit.version import VERSION
 
-COMMANDS: tuple[click.Command, ...] = (report_command, list_command, rm_command, gc_command)
+COMMANDS: tuple[click.Command, ...] = (report_command, measure_command, list_command, rm_command, gc_command)
 
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130

@@ -1,0 +1,153 @@
+"""What a user calls: `measure`, `measure_all`; `submit` for what is measured while the program goes on."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TextIO, Unpack
+
+from profkit.config import CONFIG
+from profkit.errors import CannotTravel, MeasuringError, UsageError
+from profkit.measuring.background import BACKGROUND
+from profkit.measuring.orders import MeasureOptions, check, work_order
+from profkit.measuring.pool.pool import process_pool
+from profkit.measuring.runner.bench import Bench
+from profkit.measuring.runner.counting import callgrind_kind
+from profkit.measuring.runner.jobs import Task
+from profkit.measuring.runner.libraries import with_libraries
+from profkit.measuring.runner.outcomes import Outcome, duplicates
+from profkit.measuring.runner.preload import preload_of
+from profkit.measuring.runner.progress import Progress, ProgressLine, Silent
+from profkit.measuring.runner.run import run_tasks
+from profkit.measuring.runner.timing import timer_kinds
+from profkit.measuring.travel.parcel import Parcel, pack
+from profkit.model.measurement import MeasuredRun, Measurement
+from profkit.model.workorder import WorkOrder
+from profkit.store.measured import keep_measured
+
+_LOG = logging.getLogger("profkit")
+
+
+def measure(
+    stmt: str | Callable[..., object], /, *, keep: bool = True, **options: Unpack[MeasureOptions]
+) -> Measurement:
+    """Time a statement or a callable, or count its instructions, in processes of its own.
+
+    The options are those of `work_order`. The numbers are kept as a run, unless `keep=False`. Raises
+    `UsageError` before anything starts, and `MeasuringError` where there are no numbers.
+    """
+    outcome = _measured([work_order(stmt, **options)], spool=CONFIG.spool if keep else None)[0]
+    if outcome.error is not None:
+        raise outcome.error
+    assert outcome.run.measurement is not None
+    return outcome.run.measurement
+
+
+def measure_all(
+    orders: Iterable[WorkOrder],
+    *,
+    workers: int = 1,
+    interleaved: bool = False,
+    progress: TextIO | Progress | None = None,
+    keep: bool = True,
+    spool: Path = CONFIG.spool,
+) -> tuple[MeasuredRun, ...]:
+    """Measure orders, one after the other, and return their runs in the same order.
+
+    An order that fails has a run with an error; the others go on. `workers` measure side by side, each
+    on cores of its own: sooner done, and not as exact. `interleaved` times what shares an environment in
+    the same processes, block by block in random order: the way to compare. `progress` is a stream for a
+    line that tells how far it is. Runs are kept in `spool`. Raises `UsageError` before anything starts.
+    """
+    outcomes = _measured(
+        tuple(orders),
+        workers=workers,
+        interleaved=interleaved,
+        progress=_progress(progress),
+        spool=spool if keep else None,
+    )
+    return tuple(outcome.run for outcome in outcomes)
+
+
+def submit(order: WorkOrder, parcel: Parcel | None = None, *, keep: bool = True) -> Future[MeasuredRun]:
+    """The future of an order's run, measured in the background; `parcel` is closed when it is done.
+
+    `parcel` stands for the order's function and arguments, as they were when it was packed. The future
+    fails only for what is no fault of the order.
+    """
+    check(order)
+
+    def work() -> MeasuredRun:
+        parcels = {} if parcel is None else {0: parcel}
+        return _measured([order], parcels=parcels, spool=CONFIG.spool if keep else None)[0].run
+
+    return BACKGROUND.current.submit(work)
+
+
+def warm_pool(*stmts: str | Callable[..., object], **options: Unpack[MeasureOptions]) -> None:
+    """Start in the background what statements like these will need, and return at once."""
+    for stmt in stmts or ("pass",):
+        order = work_order(stmt, **options)
+        task = Task(order, preload=preload_of(order))
+        bench = Bench(process_pool(), Silent())
+        kinds = [callgrind_kind(task, bench, 0)] if order.mode.counts else []
+        bench.pool.warm([*kinds, *(timer_kinds(task, bench, 0) if order.quick else ())])
+
+
+def _measured(
+    orders: Sequence[WorkOrder],
+    *,
+    workers: int = 1,
+    interleaved: bool = False,
+    progress: Progress | None = None,
+    spool: Path | None = None,
+    parcels: dict[int, Parcel] | None = None,
+) -> tuple[Outcome, ...]:
+    if workers < 1:
+        raise UsageError(f"{workers} workers measure nothing", "give 1 or more")
+    with ExitStack() as stack:
+        broken: dict[int, MeasuringError] = {}
+        given = parcels or {}
+        tasks = [_task(order, n, stack, broken, given.get(n)) for n, order in enumerate(orders)]
+        if twice := duplicates(tasks):
+            named = ", ".join(map(repr, twice))
+            raise UsageError(f"orders are given twice: {named}", "give them other labels")
+        if interleaved and sum(task.parcel is not None for task in tasks) > 1:
+            raise UsageError("two callables cannot be interleaved", "measure statements that import them")
+        stack.enter_context(BACKGROUND.turn)
+        bench = Bench(process_pool(), progress or Silent(), workers)
+        tasks = with_libraries(tasks, broken, bench)
+        return run_tasks(tasks, bench, _keeper(spool), broken=broken, interleaved=interleaved)
+
+
+def _task(
+    order: WorkOrder, place: int, stack: ExitStack, broken: dict[int, MeasuringError], parcel: Parcel | None
+) -> Task:
+    check(order)
+    if order.function is not None and parcel is None:
+        try:
+            parcel = pack(order.function, order.args, order.kwargs)
+        except CannotTravel as error:
+            broken[place] = error
+    if parcel is not None:
+        stack.callback(parcel.close)
+    return Task(order, parcel, preload=preload_of(order))
+
+
+def _keeper(spool: Path | None) -> Callable[[Outcome], None]:
+    def kept(outcome: Outcome) -> None:
+        if spool is None:
+            return
+        try:
+            keep_measured(spool, outcome.run)
+        except OSError as error:  # the caller gets the numbers all the same
+            _LOG.warning("the run of %r was not kept: %s", outcome.run.info.label, error)
+
+    return kept
+
+
+def _progress(given: TextIO | Progress | None) -> Progress | None:
+    return ProgressLine(given) if given is not None and hasattr(given, "write") else given

@@ -1,0 +1,196 @@
+"""`measure()`'s arguments → WorkOrder, checked before anything starts."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import os
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypedDict, TypeVar, Unpack
+
+from profkit.errors import InvalidOption, UsageError
+from profkit.model.workorder import Language, Level, Mode, Simulation, WorkOrder
+
+_LONGEST_LABEL = 60
+_PRELOADED = ("torch", "numpy")
+_E = TypeVar("_E", Mode, Language, Level)
+
+
+class MeasureOptions(TypedDict, total=False):
+    """The keyword arguments of `measure` and `work_order`; explained in docs/measuring.md."""
+
+    args: Sequence[object]
+    kwargs: Mapping[str, object]
+    setup: str
+    global_setup: str
+    mode: str | Mode
+    num_threads: int
+    language: str | Language
+    level: str | Level
+    label: str | None
+    labels: Mapping[str, str]
+    quick: bool
+    min_run_time_s: float
+    number: int | None
+    repeats: int
+    runs: int | None
+    timeout_s: float
+    retries: int
+    source_cmd: str | Sequence[str] | None
+    python: str | os.PathLike[str] | None
+    env: Mapping[str, str]
+    imports: Sequence[str] | None
+    simulate: Sequence[str | Simulation]
+    memory_limit_bytes: int | None
+
+
+def work_order(stmt: str | Callable[..., object], /, **options: Unpack[MeasureOptions]) -> WorkOrder:
+    """The order that `measure` would carry out; raises `UsageError` for what makes no sense."""
+    _refuse_unknown(options)
+    _check_numbers(options)
+    if not isinstance(stmt, str) and not callable(stmt):
+        raise UsageError(f"{stmt!r} cannot be measured", "give a statement as text, or something callable")
+    order = WorkOrder(
+        label=options.get("label") or label_of(stmt),
+        stmt=stmt if isinstance(stmt, str) else None,
+        function=None if isinstance(stmt, str) else stmt,
+        args=tuple(options.get("args", ())),
+        kwargs=dict(options.get("kwargs") or {}),
+        setup=options.get("setup", ""),
+        global_setup=options.get("global_setup", ""),
+        mode=_one_of("mode", options.get("mode", Mode.TIMER), Mode),
+        language=_one_of("language", _language(options.get("language", Language.PYTHON)), Language),
+        level=_one_of("level", options.get("level", Level.FUNCTION), Level),
+        num_threads=options.get("num_threads", 1),
+        labels=tuple((str(name), str(value)) for name, value in options.get("labels", {}).items()),
+        quick=options.get("quick", False),
+        min_run_time_s=options.get("min_run_time_s", 0.2),
+        number=options.get("number"),
+        repeats=options.get("repeats", 2),
+        runs=options.get("runs"),
+        timeout_s=options.get("timeout_s", 600.0),
+        retries=options.get("retries", 2),
+        source_cmd=words_of(options.get("source_cmd")),
+        python=None if (python := options.get("python")) is None else os.fspath(python),
+        env=tuple(sorted(options.get("env", {}).items())),
+        imports=_imports(options.get("imports")),
+        simulate=_simulations(options.get("simulate", ())),
+        memory_limit_bytes=options.get("memory_limit_bytes"),
+    )
+    check(order)
+    return order
+
+
+def label_of(stmt: str | Callable[..., object]) -> str:
+    """The label of an order that was given none: the statement on one line, or the callable's name."""
+    if not isinstance(stmt, str):
+        named = stmt if hasattr(stmt, "__qualname__") else type(stmt)
+        return str(named.__qualname__).replace("<locals>.", "")
+    text = " ".join(stmt.split())
+    return text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 1]}…"
+
+
+def words_of(source_cmd: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The words put before the interpreter; text is split as a POSIX shell would, but no shell sees it."""
+    if source_cmd is None:
+        return ()
+    try:
+        words = shlex.split(source_cmd) if isinstance(source_cmd, str) else list(source_cmd)
+    except ValueError as error:
+        raise InvalidOption("source_cmd", source_cmd, f"close its quotes ({error})") from error
+    for word in words:
+        if word in ("&&", "||", ";", "|", ">", "<", "&", "source", "."):
+            raise InvalidOption(
+                "source_cmd",
+                source_cmd,
+                f"no shell reads it, so {word!r} means nothing: give a program that starts the words after "
+                "it, such as 'conda run -n other', or python='/path/of/other/bin/python'",
+            )
+    return tuple(words)
+
+
+def check(order: WorkOrder) -> None:
+    """Raise `UsageError` where an order's parts do not fit together."""
+    if order.stmt is not None and (order.args or order.kwargs):
+        raise UsageError("a statement takes no args and kwargs", "name its values in setup")
+    if order.stmt is not None and order.language is Language.PYTHON:
+        _check_syntax(order)
+    if order.function is not None and order.language is Language.CPP:
+        raise UsageError("a Python callable is not C++", "give a statement, or language='python'")
+    if order.mode.counts and order.num_threads > 1:
+        raise InvalidOption(
+            "num_threads", order.num_threads,
+            "Callgrind counts one thread at a time and would leave the others out: use 1, or mode='timer'",
+        )  # fmt: skip
+    if order.simulate and not order.mode.counts:
+        raise InvalidOption("simulate", [s.value for s in order.simulate], "it needs mode='callgrind'")
+    if order.python and order.source_cmd:
+        raise UsageError("python and source_cmd both say which interpreter measures", "give one of them")
+
+
+def _check_syntax(order: WorkOrder) -> None:
+    """Early, and in the caller's process: a statement that no Python compiles is not worth a zygote."""
+    for name, text in (("setup", order.setup), ("global_setup", order.global_setup), ("stmt", order.stmt)):
+        try:
+            compile(text or "", f"<{name}>", "exec", dont_inherit=True)
+        except (SyntaxError, ValueError) as error:
+            raise UsageError(f"{name} of {order.label!r} is no Python: {error}", "mend its text") from error
+
+
+def _refuse_unknown(options: MeasureOptions) -> None:
+    known = MeasureOptions.__annotations__
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+            raise UsageError(f"there is no option {name!r}", hint)
+
+
+def _check_numbers(options: MeasureOptions) -> None:
+    for name in ("num_threads", "repeats"):
+        _positive(name, options.get(name, 1), whole=True)
+    for name in ("number", "runs", "memory_limit_bytes"):
+        if options.get(name) is not None:
+            _positive(name, options.get(name), whole=True)
+    for name in ("min_run_time_s", "timeout_s"):
+        _positive(name, options.get(name, 1.0), whole=False)
+    retries = options.get("retries", 0)
+    if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
+        raise InvalidOption("retries", retries, "give a whole number, 0 or more")
+
+
+def _positive(name: str, value: object, *, whole: bool) -> None:
+    kind = int if whole else (int, float)
+    if isinstance(value, bool) or not isinstance(value, kind) or not 0 < value < math.inf:
+        raise InvalidOption(name, value, f"give a {'whole ' if whole else ''}number above 0")
+
+
+def _one_of(name: str, value: str | _E, kind: type[_E]) -> _E:
+    try:
+        return kind(value)
+    except ValueError:
+        choices = ", ".join(repr(member.value) for member in kind)
+        raise InvalidOption(name, value, f"give one of {choices}") from None
+
+
+def _language(value: str | Language) -> str | Language:
+    return "c++" if isinstance(value, str) and value.lower() in ("c++", "cpp", "cxx") else value
+
+
+def _imports(value: Sequence[str] | None) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    for name in value:
+        if name not in _PRELOADED:
+            raise InvalidOption(
+                "imports", value, f"zygotes import {' or '.join(_PRELOADED)}, or () for neither"
+            )
+    return tuple(value)
+
+
+def _simulations(value: Sequence[str | Simulation]) -> tuple[Simulation, ...]:
+    try:
+        return tuple(sorted({Simulation(item) for item in value}, key=lambda item: item.value))
+    except ValueError:
+        raise InvalidOption("simulate", value, "give a list of 'cache' and 'branch'") from None

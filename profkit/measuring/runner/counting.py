@@ -1,0 +1,25 @@
+"""Instruction counts: one process under Callgrind, whose repeats must agree."""
+
+from __future__ import annotations
+
+from profkit.measuring.pool.kinds import ZygoteKind
+from profkit.measuring.results import counts_of
+from profkit.measuring.runner.bench import Bench
+from profkit.measuring.runner.environment import kind_of
+from profkit.measuring.runner.jobs import Task, callgrind_job
+from profkit.model.measurement import InstructionCounts, Tool
+
+
+def callgrind_kind(task: Task, bench: Bench, worker: int) -> ZygoteKind:
+    """The zygote under Valgrind that forks the task's worker; it lingers, as it takes long to start."""
+    draw = "" if worker == 0 else f"worker-{worker}"
+    return kind_of(task.order, Tool.VALGRIND, task.preload, draw)
+
+
+def count(task: Task, kind: ZygoteKind, bench: Bench, cores: tuple[int, ...] = ()) -> InstructionCounts:
+    """The task's counts; raises MeasuringError."""
+    bench.progress.at_work(task.order.label)
+    reply = bench.attempt(kind, callgrind_job(task, cores), task.order.retries)
+    counts = counts_of(task.order.label, reply)
+    bench.progress.done(task.order.label)
+    return counts

@@ -1,0 +1,69 @@
+"""Which zygote an order needs: interpreter, tool, preload, and what libraries read when they are loaded."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+
+from profkit.measuring.pool.kinds import ZygoteKind
+from profkit.measuring.runner.preload import root_of
+from profkit.model.measurement import Preload, Tool
+from profkit.model.workorder import WorkOrder
+
+_LOADED_WITH = (
+    "LD_", "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "ATEN_", "TORCH", "PYTORCH_", "CUDA_",
+    "NCCL_", "MALLOC_", "GLIBC_TUNABLES", "PYTHONHASHSEED", "PYTHONMALLOC", "CONDA_", "VIRTUAL_ENV",
+)  # fmt: skip
+"""What loader, OpenMP, BLAS and torch read once, when they are loaded: it makes a zygote another one."""
+_FIXED = {"PATH": os.defpath, "HOME": "/", "LC_ALL": "C.UTF-8"}
+_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+
+def kind_of(
+    order: WorkOrder, tool: Tool, preload: Preload, draw: str = "", environ: Mapping[str, str] = os.environ
+) -> ZygoteKind:
+    """The zygote that measures `order` under `tool`."""
+    foreign = bool(order.source_cmd or order.python)
+    return ZygoteKind(
+        command=(*order.source_cmd, order.python or ("python" if order.source_cmd else sys.executable)),
+        tool=tool,
+        preload=preload,
+        env=tuple(sorted(_zygote_env(order, tool, environ).items())),
+        roots=() if foreign else _roots(preload),
+        simulate=order.simulate if tool is Tool.VALGRIND else (),
+        draw=draw,
+    )
+
+
+def worker_env(order: WorkOrder, tool: Tool, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """All of a worker's `os.environ`: the caller's, the order's changes, and what its zygote was given."""
+    kept = {name: value for name, value in environ.items() if not name.startswith("PROFKIT_")}
+    own = _zygote_env(order, tool, environ)
+    own.pop("PATH" if "PATH" in kept else "", None)
+    own.pop("HOME" if "HOME" in kept else "", None)
+    return {**kept, **own, **dict(order.env), "PROFKIT_DISABLE": "1"}
+
+
+def worker_path(order: WorkOrder) -> list[str]:
+    """`sys.path` of a worker: the caller's. Empty in another environment, which has one of its own."""
+    if order.source_cmd or order.python:
+        return []
+    return [os.path.abspath(entry) for entry in sys.path]
+
+
+def _zygote_env(order: WorkOrder, tool: Tool, environ: Mapping[str, str]) -> dict[str, str]:
+    loaded = {name: value for name, value in environ.items() if name.startswith(_LOADED_WITH)}
+    path = {"PATH": environ["PATH"]} if "PATH" in environ else {}
+    home = {"HOME": environ["HOME"]} if "HOME" in environ else {}
+    threads = dict.fromkeys(_THREADS, str(order.num_threads))
+    env = {**_FIXED, **path, **home, **loaded, **threads}
+    if tool is Tool.VALGRIND:
+        env["PYTHONHASHSEED"] = "0"
+    return {**env, **{name: value for name, value in order.env if name.startswith(_LOADED_WITH)}}
+
+
+def _roots(preload: Preload) -> tuple[str, ...]:
+    """Folders of what the zygote imports, and of cloudpickle, which reads functions in its children."""
+    wanted = ("cloudpickle",) if preload is Preload.NOTHING else ("cloudpickle", preload.value)
+    return tuple(dict.fromkeys(root for name in wanted if (root := root_of(name)) is not None))

@@ -1,0 +1,117 @@
+"""Orders as jobs: the messages that workers read; worker/job.py describes their form."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from profkit.measuring.pool.jobs import Job
+from profkit.measuring.runner.environment import worker_env, worker_path
+from profkit.measuring.travel.parcel import Parcel
+from profkit.model.measurement import Preload, Tool
+from profkit.model.workorder import WorkOrder
+
+BLOCK_S = 0.002
+"""Short blocks: the least of many is disturbed least."""
+_WARM_CALLS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """An order and what was found out about it before it is measured."""
+
+    order: WorkOrder
+    parcel: Parcel | None = None
+    """The function with its arguments, where the order is about one."""
+    library: Path | None = None
+    """The shared object of a C++ statement."""
+    preload: Preload = Preload.NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one process of a timer measurement is to do."""
+
+    numbers: tuple[int | None, ...]
+    """Executions in a block for each arm; None: the process finds out."""
+    min_run_time_s: float
+    runs: int | None
+    seed: int
+    cores: tuple[int, ...] = ()
+
+
+def timer_job(tasks: Sequence[Task], share: Share) -> Job:
+    """One process that times the tasks' statements, their blocks interleaved."""
+    order = tasks[0].order
+    message = {
+        **_surroundings(order, Tool.NONE, share.cores),
+        "mode": "timer",
+        "arms": [_arm(task) for task in tasks],
+        "number": list(share.numbers),
+        "blocks": None,
+        "block_s": BLOCK_S,
+        "min_run_time_s": share.min_run_time_s,
+        "runs": share.runs,
+        "seed": share.seed,
+        "synchronize": tasks[0].preload is Preload.TORCH,
+    }
+    return Job(order.label, message, order.timeout_s, _parcel(tasks))
+
+
+def callgrind_job(task: Task, cores: tuple[int, ...] = ()) -> Job:
+    """One process that counts the instructions of a task's statement."""
+    order = task.order
+    message = {
+        **_surroundings(order, Tool.VALGRIND, cores),
+        "mode": "callgrind",
+        "arms": [_arm(task)],
+        "number": [order.number],
+        "repeats": order.repeats,
+        "runs": order.runs,
+        "warm": _WARM_CALLS,
+    }
+    return Job(order.label, message, order.timeout_s, _parcel([task]))
+
+
+def canary_job(task: Task) -> Job:
+    """One process that shows whether an environment can import what the task needs."""
+    message = _surroundings(task.order, Tool.NONE, ())
+    needed = [] if task.preload is Preload.NOTHING else [task.preload.value]
+    if task.parcel is not None:
+        needed.append("cloudpickle")
+    return Job(task.order.label, {**message, "mode": "canary", "imports": needed}, task.order.timeout_s)
+
+
+def single(task: Task, runs: int | None) -> Task:
+    """The task with as many executions as are left to one of its processes."""
+    return replace(task, order=replace(task.order, runs=runs))
+
+
+def _surroundings(order: WorkOrder, tool: Tool, cores: tuple[int, ...]) -> dict[str, object]:
+    return {
+        "cwd": os.getcwd(),
+        "path": worker_path(order),
+        "env": worker_env(order, tool),
+        "num_threads": order.num_threads,
+        "cores": list(cores),
+        "memory_limit_bytes": order.memory_limit_bytes,
+    }
+
+
+def _arm(task: Task) -> dict[str, object]:
+    order = task.order
+    return {
+        "stmt": order.stmt,
+        "setup": order.setup,
+        "global_setup": order.global_setup,
+        "language": order.language.value,
+        "level": order.level.value,
+        "parcel": task.parcel is not None,
+        "library": None if task.library is None else str(task.library),
+    }
+
+
+def _parcel(tasks: Sequence[Task]) -> int | None:
+    return next((task.parcel.fd for task in tasks if task.parcel is not None), None)

@@ -1,0 +1,117 @@
+"""What became of an order, as the run that is kept of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import uuid4
+
+from profkit.errors import MeasuringError
+from profkit.measuring.quality import count_doubts, timing_doubts
+from profkit.measuring.runner.jobs import Task
+from profkit.model.measurement import (
+    InstructionCounts,
+    MeasuredInfo,
+    MeasuredRun,
+    Measurement,
+    OrderInfo,
+    Timing,
+)
+from profkit.model.session import ProcessInfo
+from profkit.stats import median
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """An order's run, and the error where it has no numbers."""
+
+    run: MeasuredRun
+    error: MeasuringError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """Under what an order was measured."""
+
+    batch: str
+    started_ns: int
+    duration_s: float
+    process: ProcessInfo
+    workers: int = 1
+    notes: tuple[str, ...] = ()
+
+
+def measured(
+    task: Task, around: Circumstances, timing: Timing | None, counts: InstructionCounts | None
+) -> Outcome:
+    """The outcome of an order that gave its numbers."""
+    order = order_info(task)
+    doubts = () if timing is None else timing_doubts(task.order, timing, around.workers)
+    doubts += () if counts is None else count_doubts(counts)
+    minima = () if timing is None else tuple(min(times_s) for times_s in timing.times_s)
+    info = MeasuredInfo(
+        id=uuid4().hex[:10],
+        batch=around.batch,
+        started_ns=around.started_ns,
+        duration_s=around.duration_s,
+        process=around.process,
+        order=order,
+        min_s=min(minima, default=None),
+        median_s=median(minima) if minima else None,
+        instructions=None if counts is None else counts.stripped,
+        doubts=doubts,
+        notes=around.notes,
+    )
+    return Outcome(MeasuredRun(info, Measurement(order, timing, counts, doubts)))
+
+
+def failed(task: Task, around: Circumstances, error: MeasuringError) -> Outcome:
+    """The outcome of an order that gave none."""
+    info = MeasuredInfo(
+        id=uuid4().hex[:10],
+        batch=around.batch,
+        started_ns=around.started_ns,
+        duration_s=around.duration_s,
+        process=around.process,
+        order=order_info(task),
+        notes=around.notes,
+        error=str(error),
+    )
+    return Outcome(MeasuredRun(info), error)
+
+
+def order_info(task: Task) -> OrderInfo:
+    """What is kept of an order: everything but what cannot be written down."""
+    order, parcel = task.order, task.parcel
+    return OrderInfo(
+        label=order.label,
+        what=parcel.what if parcel is not None else order.stmt or "",
+        setup=order.setup,
+        global_setup=order.global_setup,
+        mode=order.mode,
+        language=order.language,
+        level=order.level,
+        num_threads=order.num_threads,
+        quick=order.quick,
+        labels=order.labels,
+        source_cmd=order.source_cmd,
+        env=order.env,
+        file=parcel.file if parcel is not None else "",
+        line=parcel.line if parcel is not None else 0,
+    )
+
+
+def duplicates(tasks: Sequence[Task]) -> tuple[str, ...]:
+    """Labels of orders that nothing tells apart: their results could not be told apart either."""
+    seen: set[object] = set()
+    twice = []
+    for task in tasks:
+        order = task.order
+        key = (
+            order.label, order.labels, order.mode, order.language, order.level, order.num_threads,
+            order.source_cmd, order.python, order.env,
+        )  # fmt: skip
+        if key in seen:
+            twice.append(order.label)
+        seen.add(key)
+    return tuple(dict.fromkeys(twice))

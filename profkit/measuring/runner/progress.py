@@ -1,0 +1,106 @@
+"""How far measuring has come: one line that is drawn over on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import threading
+from typing import Protocol, TextIO
+
+from profkit.clock import SYSTEM_CLOCK, Clock
+from profkit.units import format_duration
+
+_CLEAR = "\r\x1b[K"
+_PLAIN_EVERY_S = 5.0
+"""Logs are read afterwards: not a line for each step."""
+_LONGEST_LABEL = 48
+
+
+class Progress(Protocol):
+    """What the runner tells; any thread may call."""
+
+    def begin(self, total: int) -> None:
+        """So many steps more are to be done."""
+
+    def at_work(self, label: str) -> None:
+        """What is being done now."""
+
+    def done(self, label: str) -> None:
+        """One step is done."""
+
+    def end(self) -> None:
+        """Nothing more will come."""
+
+
+class Silent:
+    """Tells nobody."""
+
+    def begin(self, total: int) -> None:
+        """See `Progress.begin`."""
+
+    def at_work(self, label: str) -> None:
+        """See `Progress.at_work`."""
+
+    def done(self, label: str) -> None:
+        """See `Progress.done`."""
+
+    def end(self) -> None:
+        """See `Progress.end`."""
+
+
+class ProgressLine:
+    """`done/total`, elapsed time, the time that is left at this pace, and the label at work."""
+
+    def __init__(self, stream: TextIO, clock: Clock = SYSTEM_CLOCK) -> None:
+        self._stream, self._clock = stream, clock
+        self._terminal = stream.isatty()
+        self._lock = threading.Lock()
+        self._started_s = clock.monotonic_s()
+        self._written_s = float("-inf")
+        self._total = self._done = 0
+
+    def begin(self, total: int) -> None:
+        """See `Progress.begin`."""
+        with self._lock:
+            self._total += total
+
+    def at_work(self, label: str) -> None:
+        """See `Progress.at_work`."""
+        with self._lock:
+            self._show(label)
+
+    def done(self, label: str) -> None:
+        """See `Progress.done`."""
+        with self._lock:
+            self._done += 1
+            self._show(label, last=self._done == self._total)
+
+    def end(self) -> None:
+        """See `Progress.end`."""
+        with self._lock:
+            if self._terminal:
+                self._write(_CLEAR)
+
+    def _show(self, label: str, *, last: bool = False) -> None:
+        now_s = self._clock.monotonic_s()
+        if self._terminal:
+            self._write(_CLEAR + self._line(label, now_s))
+        elif last or now_s - self._written_s >= _PLAIN_EVERY_S:
+            self._written_s = now_s
+            self._write(f"profkit: {self._line(label, now_s)}\n")
+
+    def _line(self, label: str, now_s: float) -> str:
+        elapsed_s = now_s - self._started_s
+        short = label if len(label) <= _LONGEST_LABEL else f"{label[: _LONGEST_LABEL - 1]}…"
+        parts = [f"{self._done}/{self._total}", format_duration(elapsed_s)]
+        if 0 < self._done < self._total:
+            left_s = elapsed_s / self._done * (self._total - self._done)
+            parts.append(f"ETA {format_duration(left_s)}")
+        return " · ".join([*parts, "".join(c if c.isprintable() else "?" for c in short)])
+
+    def _write(self, text: str) -> None:
+        encoding = self._stream.encoding or "utf-8"
+        try:
+            self._stream.write(text.encode(encoding, "replace").decode(encoding))
+            self._stream.flush()
+        except (OSError, ValueError):  # nobody reads stderr any more: the numbers matter more
+            self._terminal = False
+            self._written_s = float("inf")

@@ -1,0 +1,91 @@
+"""From orders to runs: counted first, then timed, each in isolated processes.
+
+Counting goes first because zygotes under Valgrind take long to start, and whatever starts disturbs what
+is being timed. Orders that need the same kind of zygote follow one another: it is started once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from profkit.errors import MeasuringError
+from profkit.measuring.pool.kinds import ZygoteKind
+from profkit.measuring.runner.bench import Bench
+from profkit.measuring.runner.counting import callgrind_kind, count
+from profkit.measuring.runner.jobs import Task
+from profkit.measuring.runner.ledger import Ledger
+from profkit.measuring.runner.outcomes import Outcome
+from profkit.measuring.runner.spread import spread
+from profkit.measuring.runner.timing import make_ready, processes_of, time_together, timer_kinds
+
+Places = tuple[int, ...]
+"""Orders of a batch."""
+
+
+def run_tasks(
+    tasks: Sequence[Task],
+    bench: Bench,
+    finished: Callable[[Outcome], None],
+    *,
+    broken: Mapping[int, MeasuringError] | None = None,
+    interleaved: bool = False,
+) -> tuple[Outcome, ...]:
+    """Every task's outcome, in their order; `finished` hears of each at once.
+
+    `broken` are those of which it is known, by their places, that they cannot be measured. `interleaved`:
+    those that share a kind of zygote are timed in the same processes, block by block in random order. Raises
+    KeyboardInterrupt; what had finished by then is not lost.
+    """
+    ledger = Ledger(tasks, bench.batch, bench.workers, bench.clock, finished)
+    for place, error in (broken or {}).items():
+        ledger.fail(place, error)
+    counted = [place for place in ledger.open_places() if tasks[place].order.mode.counts]
+    timed = [place for place in ledger.open_places() if tasks[place].order.mode.times]
+    bench.progress.begin(len(counted) + sum(processes_of(tasks[place].order) for place in timed))
+    try:
+        _count_all(counted, ledger, bench)
+        still = [place for place in timed if place in ledger.open_places()]
+        for group in _by_kind(still, ledger, bench):
+            _time_group([group] if interleaved else [(place,) for place in group], ledger, bench)
+    finally:
+        bench.progress.end()
+    return ledger.outcomes()
+
+
+def _count_all(places: Sequence[int], ledger: Ledger, bench: Bench) -> None:
+    bench.pool.warm({callgrind_kind(ledger.tasks[place], bench, 0) for place in places})
+
+    def work(place: int, worker: int) -> None:
+        task = ledger.tasks[place]
+        with ledger.working_on((place,)), bench.cores(1) as cores:
+            ledger.counted(place, count(task, callgrind_kind(task, bench, worker), bench, cores))
+
+    spread(places, bench.workers, work, bench.stop)
+
+
+def _time_group(groups: Sequence[Places], ledger: Ledger, bench: Bench) -> None:
+    """Time groups of one kind of zygote; the fresh zygotes are ended when all are done."""
+    ready: set[ZygoteKind] = set()
+
+    def work(places: Places, worker: int) -> None:
+        tasks = [ledger.tasks[place] for place in places]
+        kinds = timer_kinds(tasks[0], bench, worker)
+        with ledger.working_on(places), bench.cores(tasks[0].order.num_threads) as cores:
+            fresh = [kind for kind in kinds if kind not in ready]
+            ready.update(fresh)
+            make_ready(tasks[0], fresh, bench)
+            for place, timing in zip(places, time_together(tasks, kinds, bench, cores), strict=True):
+                ledger.timed(place, timing)
+
+    try:
+        spread(groups, bench.workers, work, bench.stop)
+    finally:
+        bench.pool.retire([kind for kind in ready if kind.draw])
+
+
+def _by_kind(places: Sequence[int], ledger: Ledger, bench: Bench) -> list[Places]:
+    groups: dict[object, list[int]] = {}
+    for place in places:
+        task = ledger.tasks[place]
+        groups.setdefault(timer_kinds(task, bench, 0)[0], []).append(place)
+    return [tuple(group) for group in groups.values()]

@@ -1,0 +1,72 @@
+"""Times: an order in several processes of several zygotes, with the same number of executions a block."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+
+from profkit.measuring.pool.jobs import Reply
+from profkit.measuring.pool.kinds import ZygoteKind
+from profkit.measuring.results import numbers_of, timing_of
+from profkit.measuring.runner.bench import QUICK_PROCESSES, SERIOUS_PROCESSES, SERIOUS_ZYGOTES, Bench
+from profkit.measuring.runner.environment import kind_of
+from profkit.measuring.runner.jobs import Share, Task, canary_job, timer_job
+from profkit.model.measurement import Timing, Tool
+from profkit.model.workorder import WorkOrder
+
+
+def timer_kinds(task: Task, bench: Bench, worker: int) -> tuple[ZygoteKind, ...]:
+    """The zygotes that share an order's processes: one that lingers for a quick order, else fresh ones."""
+    if task.order.quick:
+        return (kind_of(task.order, Tool.NONE, task.preload),)
+    count = min(SERIOUS_ZYGOTES, processes_of(task.order))
+    return tuple(
+        kind_of(task.order, Tool.NONE, task.preload, bench.draw(number, worker)) for number in range(count)
+    )
+
+
+def processes_of(order: WorkOrder) -> int:
+    """How many processes time an order: no more than its limit of executions allows."""
+    wanted = QUICK_PROCESSES if order.quick else SERIOUS_PROCESSES
+    return wanted if order.runs is None else max(1, min(wanted, order.runs))
+
+
+def make_ready(task: Task, kinds: Sequence[ZygoteKind], bench: Bench) -> None:
+    """Start zygotes side by side and see that each can do what the task needs; raises MeasuringError.
+
+    Returns when all are there: a zygote that starts takes a core from what is being measured.
+    """
+    bench.pool.warm(kinds)
+    for kind in kinds:
+        bench.attempt(kind, canary_job(task), task.order.retries)
+
+
+def time_together(
+    tasks: Sequence[Task], kinds: Sequence[ZygoteKind], bench: Bench, cores: tuple[int, ...] = ()
+) -> tuple[Timing, ...]:
+    """The tasks' timings, process by process measured interleaved; a single task is timed by itself."""
+    replies = list(_replies(tasks, kinds, bench, cores))
+    return tuple(timing_of(task.order.label, replies, arm) for arm, task in enumerate(tasks))
+
+
+def _replies(
+    tasks: Sequence[Task], kinds: Sequence[ZygoteKind], bench: Bench, cores: tuple[int, ...]
+) -> Iterator[Reply]:
+    order = tasks[0].order
+    count = processes_of(order)
+    numbers: Sequence[int | None] = [task.order.number for task in tasks]
+    seeds = random.Random()
+    for index in range(count):
+        share = Share(
+            numbers=tuple(numbers),
+            min_run_time_s=order.min_run_time_s / count,
+            runs=None if order.runs is None else order.runs // count,
+            seed=seeds.getrandbits(32),
+            cores=cores,
+        )
+        bench.progress.at_work(order.label)
+        reply = bench.attempt(kinds[index % len(kinds)], timer_job(tasks, share), order.retries)
+        numbers = numbers_of(order.label, reply)
+        for task in tasks:
+            bench.progress.done(task.order.label)
+        yield reply
