@@ -17,7 +17,8 @@
     │   └── WorkerError
     │       ├── WorkerFailed
     │       ├── WorkerDied
-    │       └── WorkerTimeout
+    │       ├── WorkerTimeout
+    │       └── BadReply
     ├── RunNotFound                    6
     │   └── StoreEmpty
     ├── StoreUnavailable               7
@@ -184,6 +185,17 @@ class WorkerTimeout(WorkerError):
         times = f" in {tries} tries" if tries > 1 else ""
         super().__init__(
             f"{label!r} was not done within {timeout_s:g} s{times}; raise timeout_s{_quoted(output)}"
+        )
+
+
+class BadReply(WorkerError):
+    """What a worker answered is not what it was asked for."""
+
+    def __init__(self, label: str, detail: str, output: str = "") -> None:
+        self.label, self.detail, self.output = label, detail, output
+        super().__init__(
+            f"{label!r} gave no numbers: its worker's answer makes no sense ({detail}); see that the "
+            f"statement leaves the worker's files and descriptors alone{_quoted(output)}"
         )
 
 
