@@ -1,0 +1,136 @@
+"""Workers' answers, checked: they come from other processes, in which anybody's code ran."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from profkit.errors import BadReply, DamagedFile
+from profkit.formats.callgrind import parse_callgrind
+from profkit.model.counts import CallgrindDump
+
+if TYPE_CHECKING:
+    from profkit.measuring.pool.jobs import Reply
+
+
+@dataclass(frozen=True, slots=True)
+class TimedArm:
+    """What one process timed of one statement."""
+
+    number: int
+    """Executions in each block."""
+    times_s: tuple[float, ...]
+    """Of one execution, for each block its mean; at least one."""
+    cpu_s: float
+    """Of all blocks together, as `wall_s`."""
+    wall_s: float
+    involuntary: int
+
+
+@dataclass(frozen=True, slots=True)
+class CountedArm:
+    """What Callgrind counted of one statement."""
+
+    number: int
+    """Executions in each repeat."""
+    dumps: tuple[CallgrindDump, ...]
+    """One for each repeat; at least one."""
+    baseline_dumps: tuple[CallgrindDump, ...]
+    """The same loop around `pass`; at least one."""
+
+
+def timed_arm(label: str, reply: Reply, arm: int) -> TimedArm:
+    """One statement's times in a reply; raises BadReply where it does not hold them."""
+    fields = _Fields(label, reply, arm)
+    return TimedArm(
+        number=fields.count("number", least=1),
+        times_s=fields.seconds_list("times_s"),
+        cpu_s=fields.seconds("cpu_s"),
+        wall_s=fields.seconds("wall_s"),
+        involuntary=fields.count("involuntary"),
+    )
+
+
+def counted_arm(label: str, reply: Reply, arm: int) -> CountedArm:
+    """One statement's dumps in a reply; raises BadReply where they are missing or cannot be read."""
+    fields = _Fields(label, reply, arm)
+    return CountedArm(
+        number=fields.count("number", least=1),
+        dumps=fields.dumps("dumps"),
+        baseline_dumps=fields.dumps("baseline_dumps"),
+    )
+
+
+def arms_in(label: str, reply: Reply) -> int:
+    """How many statements a reply is about; raises BadReply where it does not say."""
+    return len(_arms(label, reply))
+
+
+class _Fields:
+    """The fields of one arm of a reply, each taken out as what it must be."""
+
+    def __init__(self, label: str, reply: Reply, arm: int) -> None:
+        arms = _arms(label, reply)
+        fields = arms[arm] if arm < len(arms) else None
+        if not isinstance(fields, Mapping):
+            raise BadReply(label, f"statement {arm} of {len(arms)} is missing", reply.output)
+        self._label, self._reply, self._fields = label, reply, fields
+
+    def count(self, name: str, least: int = 0) -> int:
+        """A whole number that is not below `least`."""
+        value = self._fields.get(name)
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise self._wrong(name, value)
+        return value
+
+    def seconds(self, name: str) -> float:
+        """A finite number that is not negative."""
+        return self._duration(name, self._fields.get(name))
+
+    def seconds_list(self, name: str) -> tuple[float, ...]:
+        """At least one of them."""
+        return tuple(self._duration(name, value) for value in self._list(name))
+
+    def dumps(self, name: str) -> tuple[CallgrindDump, ...]:
+        """At least one dump that came with the reply."""
+        return tuple(self._dump(name, path) for path in self._list(name))
+
+    def _dump(self, name: str, path: object) -> CallgrindDump:
+        text = self._reply.dumps.get(path) if isinstance(path, str) else None
+        if text is None:
+            raise self._wrong(name, path)
+        try:
+            return parse_callgrind(text, Path(str(path)))
+        except DamagedFile as damage:
+            raise BadReply(self._label, damage.detail, self._reply.output) from damage
+
+    def _list(self, name: str) -> list[object]:
+        values = self._fields.get(name)
+        if not isinstance(values, list) or not values:
+            raise self._wrong(name, values)
+        return values
+
+    def _duration(self, name: str, value: object) -> float:
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            raise self._wrong(name, value)
+        if not math.isfinite(value) or value < 0:
+            raise self._wrong(name, value)
+        return float(value)
+
+    def _wrong(self, name: str, value: object) -> BadReply:
+        return BadReply(self._label, f"{name} is {_shortened(value)}", self._reply.output)
+
+
+def _arms(label: str, reply: Reply) -> list[object]:
+    arms = reply.message.get("arms")
+    if not isinstance(arms, list):
+        raise BadReply(label, f"arms is {_shortened(arms)}", reply.output)
+    return arms
+
+
+def _shortened(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

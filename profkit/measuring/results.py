@@ -1,0 +1,60 @@
+"""From workers' answers to what a Measurement holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from profkit.errors import BadReply
+from profkit.measuring.replies import TimedArm, arms_in, timed_arm
+from profkit.model.measurement import MeasuredIn, Preload, ProcessTimes, Timing, Tool
+
+if TYPE_CHECKING:
+    from profkit.measuring.pool.jobs import Reply, ZygoteFacts
+
+
+def timing_of(label: str, replies: Sequence[Reply], arm: int = 0) -> Timing:
+    """One statement's times in the replies of all its processes; raises BadReply.
+
+    Timings of several arms of the same replies were measured interleaved, process by process.
+    """
+    arms = [timed_arm(label, reply, arm) for reply in replies]
+    numbers = sorted({timed.number for timed in arms})
+    if len(numbers) != 1:
+        raise BadReply(label, f"its processes executed it {numbers} times in a block, not all the same")
+    return Timing(
+        number=numbers[0],
+        processes=tuple(_process(timed, reply) for timed, reply in zip(arms, replies, strict=True)),
+        measured_in=_all_in(label, Tool.NONE, replies),
+    )
+
+
+def numbers_of(label: str, reply: Reply) -> tuple[int, ...]:
+    """How many executions of each statement made a block; raises BadReply."""
+    return tuple(timed_arm(label, reply, arm).number for arm in range(arms_in(label, reply)))
+
+
+def measured_in(tool: Tool, zygote: ZygoteFacts) -> MeasuredIn:
+    """Where the children of a zygote measure."""
+    loaded = dict(zygote.packages)
+    # Torch brings numpy along, where it is installed.
+    found = (preload for preload in (Preload.TORCH, Preload.NUMPY) if preload.value in loaded)
+    return MeasuredIn(tool, next(found, Preload.NOTHING), zygote.python, zygote.packages)
+
+
+def _all_in(label: str, tool: Tool, replies: Sequence[Reply]) -> MeasuredIn:
+    places = list(dict.fromkeys(measured_in(tool, reply.zygote) for reply in replies))
+    if len(places) != 1:
+        known = ", ".join(f"Python {place.python} with {dict(place.packages)}" for place in places)
+        raise BadReply(label, f"its processes are of different environments: {known}")
+    return places[0]
+
+
+def _process(timed: TimedArm, reply: Reply) -> ProcessTimes:
+    return ProcessTimes(
+        times_s=timed.times_s,
+        zygote=reply.zygote.serial,
+        # Blocks too short to show on the clock say nothing about who had the core.
+        cpu_share=timed.cpu_s / timed.wall_s if timed.wall_s > 0 else 1.0,
+        involuntary_switches=timed.involuntary,
+    )

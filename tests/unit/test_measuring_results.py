@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from profkit.errors import BadReply, MeasuringError
+from profkit.measuring.pool.jobs import Reply, ZygoteFacts
+from profkit.measuring.results import measured_in, numbers_of, timing_of
+from profkit.model.measurement import MeasuredIn, Preload, ProcessTimes, Tool
+
+TIMED: Mapping[str, object] = {
+    "number": 100,
+    "times_s": [1e-6, 2e-6],
+    "cpu_s": 0.15,
+    "wall_s": 0.2,
+    "involuntary": 3,
+}
+
+
+def zygote(serial: int = 1, *packages: tuple[str, str]) -> ZygoteFacts:
+    return ZygoteFacts(serial, "3.11.9", packages)
+
+
+def reply(*arms: object, of: ZygoteFacts | None = None) -> Reply:
+    return Reply({"ok": True, "arms": list(arms)}, "what it printed", of or zygote())
+
+
+def test_times_of_all_processes() -> None:
+    timing = timing_of("sorted", [reply(TIMED), reply({**TIMED, "times_s": [3e-6, 1]}, of=zygote(2))])
+    assert timing.number == 100
+    assert timing.processes == (
+        ProcessTimes((1e-6, 2e-6), 1, pytest.approx(0.75), 3),
+        ProcessTimes((3e-6, 1.0), 2, pytest.approx(0.75), 3),
+    )
+    assert timing.measured_in == MeasuredIn(Tool.NONE, Preload.NOTHING, "3.11.9")
+
+
+def test_interleaved_statements_each_have_their_own() -> None:
+    replies = [reply(TIMED, {**TIMED, "number": 7})] * 3
+    assert [timing_of("", replies, arm).number for arm in (0, 1)] == [100, 7]
+    assert numbers_of("", replies[0]) == (100, 7)
+
+
+def test_times_too_short_for_the_clock_cast_no_doubt_on_the_machine() -> None:
+    timing = timing_of("", [reply({**TIMED, "times_s": [0], "cpu_s": 0, "wall_s": 0})])
+    assert timing.processes[0].cpu_share == 1.0
+
+
+def test_where_it_was_measured() -> None:
+    both = zygote(1, ("numpy", "2.1"), ("torch", "2.13"))
+    assert measured_in(Tool.NONE, both) == MeasuredIn(Tool.NONE, Preload.TORCH, "3.11.9", both.packages)
+    assert measured_in(Tool.VALGRIND, zygote(1, ("numpy", "2.1"))).preload is Preload.NUMPY
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("number", 0),
+        ("number", None),
+        ("number", 2.5),
+        ("number", True),
+        ("times_s", []),
+        ("times_s", "1.0"),
+        ("times_s", [1.0, None]),
+        ("times_s", [-1e-6]),
+        ("times_s", [float("nan")]),
+        ("times_s", [True]),
+        ("cpu_s", float("inf")),
+        ("wall_s", "0.2"),
+        ("involuntary", -1),
+    ],
+)
+def test_nonsense_is_refused_by_name(field: str, value: object) -> None:
+    with pytest.raises(BadReply, match=field) as refusal:
+        timing_of("sorted", [reply(TIMED), reply({**TIMED, field: value})])
+    assert "'sorted' gave no numbers" in str(refusal.value)
+    assert "what it printed" in str(refusal.value)
+
+
+@pytest.mark.parametrize("arms", [None, {}, "arms", []])
+def test_replies_without_the_statement(arms: object) -> None:
+    with pytest.raises(BadReply):
+        timing_of("sorted", [Reply({"ok": True, "arms": arms}, "", zygote())])
+    with pytest.raises(BadReply):
+        timing_of("sorted", [reply(TIMED)], arm=1)
+
+
+def test_processes_that_do_not_belong_together() -> None:
+    with pytest.raises(BadReply, match=r"\[7, 100\] times in a block"):
+        timing_of("", [reply(TIMED), reply({**TIMED, "number": 7})])
+    with pytest.raises(BadReply, match="different environments"):
+        timing_of("", [reply(TIMED), reply(TIMED, of=zygote(2, ("torch", "2.13")))])
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.floats() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(sorted(TIMED)), inner),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.sampled_from(sorted(TIMED)), anything) | anything)
+def test_whatever_a_worker_says_gives_times_or_a_clear_error(arm: object) -> None:
+    said = {**TIMED, **arm} if isinstance(arm, dict) else arm
+    try:
+        timing = timing_of("sorted", [reply(said)])
+    except MeasuringError:
+        return
+    assert all(time_s >= 0 for time_s in timing.times_s[0])
+    assert timing.number >= 1
