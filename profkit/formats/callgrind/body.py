@@ -1,0 +1,145 @@
+"""The lines below a dump's header, in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+_HEADER = ("part:", "desc:", "positions:", "thread:", "pid:", "cmd:", "event:", "rec:")
+"""Repeated before each further part of a file."""
+
+_IGNORED = frozenset(("jump", "jcnd"))
+
+
+@dataclass(slots=True)
+class Body:
+    """What cost and call lines add up to, by the function that they stand under.
+
+    Costs are of one event, the one at `column` of a cost line; `totals` (of the lines) and `summary` (of
+    the program, which may have a few that no line has) are of all events.
+    """
+
+    events: tuple[str, ...]
+    column: int
+    width: int
+    """Columns of a cost line, positions and counts; fewer where the last counts are 0."""
+    summary: list[int] = field(default_factory=list)
+    totals: list[int] = field(default_factory=list)
+    """Empty without a word about it."""
+    own: dict[str, int] = field(default_factory=dict)
+    objects: dict[str, str] = field(default_factory=dict)
+    edges: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    """(caller, callee): [calls, inclusive cost]."""
+    files: dict[str, str] = field(default_factory=dict)
+    functions: dict[str, str] = field(default_factory=dict)
+    shared_objects: dict[str, str] = field(default_factory=dict)
+    """Names by `(id)`, as the two before."""
+
+
+def read_body(lines: Iterator[str], body: Body) -> None:
+    """Add all lines to the body; raises ValueError for one that no dump has.
+
+    The loop is long because it sees every line: each call that it makes is made ten thousands of times.
+    """
+    column, width = body.column, body.width
+    own, files, functions = body.own, body.files, body.functions
+    current = file = function = callee = callee_file = shared_object = ""
+    own[current] = 0
+    cost = 0
+    for line in lines:
+        # A cost line starts with its position: `*` as before, `+` or `-` relative, or a digit.
+        if ")" < line < ":":
+            fields = line.split()
+            if len(fields) == width or column < len(fields) < width:
+                cost += int(fields[column])
+            elif len(fields) > width:
+                raise ValueError(f"{line!r} has more than {len(body.events)} counts")
+            continue
+        key, assigned, value = line.partition("=")
+        if key == "cfn":
+            callee = f"{callee_file or file}:{functions.get(value) or _named(functions, value)}"
+            callee_file = ""
+        elif key == "calls":
+            _add_call(body, (current, callee), int(value.partition(" ")[0]), next(lines, ""))
+        elif key in ("cfi", "cfl"):
+            callee_file = files.get(value) or _named(files, value)
+        elif key in ("fi", "fe", "fn"):
+            if cost:
+                own[current] += cost
+                cost = 0
+            if key == "fn":
+                function = functions.get(value) or _named(functions, value)
+                body.objects[f"{file}:{function}"] = shared_object
+            else:
+                file = files.get(value) or _named(files, value)
+            current = f"{file}:{function}"
+            if current not in own:
+                own[current] = 0
+        elif key == "fl":
+            file = files.get(value) or _named(files, value)
+        elif key == "ob":
+            shared_object = _named(body.shared_objects, value)
+        elif line:
+            _add_other(body, line, key if assigned else "", value)
+    if cost:
+        own[current] += cost
+    if own.pop(""):
+        raise ValueError("it has costs above its first function")
+
+
+def _add_call(body: Body, between: tuple[str, str], calls: int, cost: str) -> None:
+    """Add a call line and the cost line after it.
+
+    `calls=0` is a call that began before the last dump or outside of what is collected. Its cost is
+    inclusive as that of any call; `callgrind_annotate` takes it for the caller's own and so shows
+    more than the totals.
+    """
+    if not (")" < cost < ":" and between[0] and between[1]):
+        raise ValueError(f"{calls} calls without their functions or their cost")
+    edge = body.edges.get(between)
+    if edge is None:
+        edge = body.edges[between] = [0, 0]
+    fields = cost.split()
+    edge[0] += calls
+    if len(fields) > body.column:
+        edge[1] += int(fields[body.column])
+
+
+def _add_other(body: Body, line: str, key: str, value: str) -> None:
+    """Add totals, and names given in passing; comments and the header of a further part say nothing new."""
+    if key == "jfi":
+        _named(body.files, value)
+    elif key == "jfn":
+        _named(body.functions, value)
+    elif key == "cob":
+        _named(body.shared_objects, value)
+    elif line.startswith("totals:"):
+        body.totals = _sum(body, body.totals, line)
+    elif line.startswith("summary:"):
+        body.summary = _sum(body, body.summary, line)
+    elif line.startswith("events:"):
+        if tuple(line.split()[1:]) != body.events:
+            raise ValueError(f"a part with other events: {line!r}")
+    elif key not in _IGNORED and not line.isspace() and not line.startswith(("#", *_HEADER)):
+        raise ValueError(f"{line[:80]!r} is no line of a dump")
+
+
+def _sum(body: Body, before: list[int], line: str) -> list[int]:
+    counts = [int(count) for count in line.split()[1:]]
+    if len(counts) > len(body.events):
+        raise ValueError(f"{line!r} has more than {len(body.events)} counts")
+    counts += [0] * (len(body.events) - len(counts))
+    return [a + b for a, b in zip(before or [0] * len(counts), counts, strict=True)]
+
+
+def _named(ids: dict[str, str], value: str) -> str:
+    """The name that `(id)` stands for, that `(id) name` gives to it, or that stands there without an id."""
+    number, closed, name = value.partition(")")
+    if not (closed and number[:1] == "(" and number[1:].isdecimal()):
+        return value
+    key = f"{number})"
+    if name := name.lstrip():
+        ids[key] = name
+    elif key not in ids:
+        raise ValueError(f"{key} has no name")
+    return ids[key]
