@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar, Unpack, cast
 
 from profkit.config import CONFIG
 from profkit.errors import UsageError
-from profkit.model.region import Region, RegionKey
+from profkit.model.region import Region, RegionKey, code_of
 from profkit.session.account import Account
 from profkit.session.markers import Marker, make_marker
 from profkit.session.options import ProfilerOptions, settings
-from profkit.session.regions import block_region, code_of, function_region
+from profkit.session.regions import block_region, function_region
 
 if TYPE_CHECKING:
     from profkit.model.run import Run

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import enum
 import hashlib
+import inspect
 from dataclasses import dataclass
+from types import CodeType
 
 MARKER_PREFIX = "profkit:"
 
@@ -67,3 +69,29 @@ class Region:
         """The name that the code object of the region's wrapper bears; samplers read it back."""
         label = self.key.label[:_LABEL_MAX].encode("utf-8", "replace").decode("utf-8")
         return f"{MARKER_PREFIX}{label}#{self.id}"
+
+
+def kind_of(function: object) -> RegionKind:
+    """What calling the function, or another object that can be called, gives."""
+    called = function, getattr(type(function), "__call__", None)  # noqa: B004 - it is what is called
+    if any(map(inspect.iscoroutinefunction, called)):
+        return RegionKind.COROUTINE
+    if any(map(inspect.isasyncgenfunction, called)):
+        return RegionKind.ASYNC_GENERATOR
+    if any(map(inspect.isgeneratorfunction, called)):
+        return RegionKind.GENERATOR
+    return RegionKind.FUNCTION
+
+
+def code_of(function: object) -> CodeType | None:
+    """The code that runs first when the function is called, None where that is not Python code."""
+    code = getattr(function, "__code__", None)
+    if not isinstance(code, CodeType):
+        call = getattr(type(function), "__call__", None)  # noqa: B004 - its code is what is wanted
+        code = getattr(call, "__code__", None)
+    return code if isinstance(code, CodeType) else None
+
+
+def readable(qualname: str) -> str:
+    """A qualified name without the steps that say nothing to a reader."""
+    return qualname.replace("<locals>.", "")

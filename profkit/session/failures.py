@@ -10,9 +10,9 @@ from traceback import walk_tb
 
 from profkit.clock import Clock
 from profkit.errors import ProfilerBusy, ProfkitError, SpoolUnavailable
+from profkit.model.region import code_of
 from profkit.samplers.base import SamplerOptions
 from profkit.session.account import Account
-from profkit.session.regions import code_of
 
 LOG = logging.getLogger("profkit")
 

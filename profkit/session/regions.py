@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from types import CodeType, FrameType
+from types import FrameType
 
-from profkit.model.region import Region, RegionKey, RegionKind
+from profkit.model.region import Region, RegionKey, RegionKind, code_of, kind_of, readable
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,32 +57,6 @@ def block_region(
         key, RegionKind.BLOCK, extras,
         file=code.co_filename, body=tuple(sorted(body or ())), detached=body is None,
     )  # fmt: skip
-
-
-def kind_of(function: object) -> RegionKind:
-    """What calling the function, or another object that can be called, gives."""
-    called = function, getattr(type(function), "__call__", None)  # noqa: B004 - it is what is called
-    if any(map(inspect.iscoroutinefunction, called)):
-        return RegionKind.COROUTINE
-    if any(map(inspect.isasyncgenfunction, called)):
-        return RegionKind.ASYNC_GENERATOR
-    if any(map(inspect.isgeneratorfunction, called)):
-        return RegionKind.GENERATOR
-    return RegionKind.FUNCTION
-
-
-def code_of(function: object) -> CodeType | None:
-    """The code that runs first when the function is called, None where that is not Python code."""
-    code = getattr(function, "__code__", None)
-    if not isinstance(code, CodeType):
-        call = getattr(type(function), "__call__", None)  # noqa: B004 - its code is what is wanted
-        code = getattr(call, "__code__", None)
-    return code if isinstance(code, CodeType) else None
-
-
-def readable(qualname: str) -> str:
-    """A qualified name without the steps that say nothing to a reader."""
-    return qualname.replace("<locals>.", "")
 
 
 def _region(

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit import profile
+from profkit.model.region import kind_of
 from profkit.session import activity
-from profkit.session.regions import kind_of
 
 
 def live(function: Any) -> Any:

@@ -1,0 +1,180 @@
+"""What a parcel's pickle says: functions of modules by name, of `__main__` by value, tensors by number."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import pickle
+import sys
+import threading
+from collections.abc import Iterator
+from types import CellType, FunctionType, ModuleType
+from typing import Any, Protocol
+
+import cloudpickle
+
+from profkit.measuring.travel.tensors import Storages, is_storage, is_typed_storage, torch_types
+from profkit.measuring.worker.unpack import DECORATED, Loader, plain
+
+Reduced = Any
+"""What `reducer_override` gives: a tuple of pickle's, or NotImplemented."""
+
+_REGISTERING = threading.RLock()
+"""Which modules go by value is told to cloudpickle for the whole process."""
+
+
+class Sink(Protocol):
+    """What a pickle is written to."""
+
+    def write(self, data: Any, /) -> int:
+        """Take these bytes."""
+        ...
+
+
+class TravelPickler(cloudpickle.CloudPickler):  # type: ignore[misc]
+    """Pickles for `worker.unpack`: memory goes to `buffers` and `storages`, in the order of their numbers.
+
+    A decorated function goes as the plain one. Functions and classes of a module go by name if a fresh
+    process would import that module from the same file, else by value.
+    """
+
+    def __init__(self, sink: Sink) -> None:
+        self.buffers: list[pickle.PickleBuffer] = []
+        self.storages = Storages()
+        self.packages: set[str] = set()
+        self._by_value: dict[str, bool] = {}
+        self._torch = torch_types()
+        super().__init__(sink, protocol=5, buffer_callback=self.buffers.append)
+
+    def dump(self, obj: object) -> None:
+        """Write the pickle of `obj`; raises whatever its objects raise."""
+        with _REGISTERING:
+            before = cloudpickle.list_registry_pickle_by_value()
+            try:
+                super().dump(obj)
+            finally:
+                for name in cloudpickle.list_registry_pickle_by_value() - before:
+                    cloudpickle.unregister_pickle_by_value(sys.modules[name])
+
+    def reducer_override(self, obj: Any) -> Reduced:
+        """See `pickle.Pickler.reducer_override`; of wrappers only the type is asked."""
+        kind = type(obj)
+        if getattr(kind, DECORATED, False):
+            return Loader.same, (obj.__wrapped__,)
+        self.packages.add(kind.__module__.partition(".")[0])
+        if kind is FunctionType or issubclass(kind, type):
+            self._note_home(obj)
+            if kind is FunctionType and self._is_decorated(obj):
+                return Loader.named, (obj.__module__, obj.__qualname__)
+        elif kind is ModuleType:
+            self._goes_by_value(obj.__name__)
+        elif self._torch is not None and issubclass(kind, self._torch):
+            return self._tensor(obj)
+        return super().reducer_override(obj)
+
+    def _tensor(self, obj: Any) -> Reduced:
+        if is_typed_storage(obj):
+            return Loader.typed_storage, (self.storages.of(obj._untyped_storage).number, obj.dtype)
+        if is_storage(obj):
+            return Loader.untyped_storage, (self.storages.of(obj).number,)
+        self.storages.note(obj)
+        if obj.is_leaf and obj.grad is not None:
+            function, arguments = obj.__reduce_ex__(5)
+            return function, arguments, obj.grad, None, None, Loader.with_grad
+        return NotImplemented
+
+    def _note_home(self, obj: Any) -> None:
+        name = getattr(obj, "__module__", None)
+        if isinstance(name, str):
+            self.packages.add(name.partition(".")[0])
+            self._goes_by_value(name)
+
+    def _goes_by_value(self, name: str) -> bool:
+        """Whether what this module defines goes by value, as cloudpickle is then told."""
+        module = sys.modules.get(name)
+        if name not in self._by_value:
+            self._by_value[name] = name == "__main__" or (module is not None and not is_importable(module))
+            if self._by_value[name] and isinstance(module, ModuleType) and name != "__main__":
+                cloudpickle.register_pickle_by_value(module)
+        return self._by_value[name]
+
+    def _is_decorated(self, function: FunctionType) -> bool:
+        """Whether the module has, by the function's name, what profkit made of it."""
+        if self._goes_by_value(function.__module__):
+            return False
+        value: object = sys.modules.get(function.__module__)
+        for name in function.__qualname__.split("."):
+            value = getattr(value, name, None)
+        return getattr(type(value), DECORATED, False) and plain(value) is function
+
+
+def is_importable(module: ModuleType) -> bool:
+    """Whether a fresh process with this one's `sys.path` would have the module from the same place.
+
+    What has no place of its own is made by the package that it lies in.
+    """
+    known, (parent, _, _) = getattr(module, "__spec__", None), module.__name__.rpartition(".")
+    above = sys.modules.get(parent) if parent else None
+    if known is None:
+        return above is not None and is_importable(above)
+    found = _find_spec(module.__name__, getattr(above, "__path__", None))
+    return found is not None and found.origin == known.origin
+
+
+def _find_spec(name: str, path: Any) -> importlib.machinery.ModuleSpec | None:
+    """As an import would: `importlib.util.find_spec` answers from `sys.modules`."""
+    for finder in sys.meta_path:
+        spec = finder.find_spec(name, path) if hasattr(finder, "find_spec") else None
+        if spec is not None:
+            return spec
+    return None
+
+
+_DEEPEST = 6
+
+
+class _Nowhere:
+    """Takes a pickle and keeps nothing."""
+
+    def write(self, data: Any) -> int:
+        return len(data)
+
+
+def reason_against(value: object) -> tuple[str, str] | None:
+    """Where in `value` something does not pickle, in words that follow its name, and why; None: all does."""
+    error = _error_of(value)
+    if error is None:
+        return None
+    where = ""
+    for _ in range(_DEEPEST):
+        for words, part in _parts(value):
+            deeper = _error_of(part)
+            if deeper is not None:
+                where, value, error = where + words, part, deeper
+                break
+    return where, f"{type(value).__name__}: {error}" if where else str(error)
+
+
+def _error_of(value: object) -> Exception | None:
+    try:
+        TravelPickler(_Nowhere()).dump(value)
+    except Exception as error:  # noqa: BLE001 - it is the answer
+        return error
+    return None
+
+
+def _parts(value: Any) -> Iterator[tuple[str, object]]:
+    """What a value is made of, as a user would say it."""
+    function = plain(value)
+    if type(function) is FunctionType:
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            if cell != CellType():
+                yield f", its variable {name!r}", cell.cell_contents
+        for name in function.__code__.co_names:
+            if name in function.__globals__:
+                yield f", its global {name!r}", function.__globals__[name]
+    elif isinstance(value, dict):
+        yield from ((f"[{key!r:.40}]", part) for key, part in value.items())
+    elif isinstance(value, list | tuple):
+        yield from ((f"[{at}]", part) for at, part in enumerate(value))
+    elif isinstance(getattr(value, "__dict__", None), dict):
+        yield from ((f".{name}", part) for name, part in vars(value).items())

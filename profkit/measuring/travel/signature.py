@@ -1,0 +1,72 @@
+"""What arguments look like: calls that look the same are measured once."""
+
+from __future__ import annotations
+
+import enum
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+
+_MOST, _LONGEST, _LONGEST_INT = 24, 32, 64
+
+
+def signature_of(args: Sequence[object], kwargs: Mapping[str, object]) -> str:
+    """The arguments as a reader knows them: `torch.float32[64,64]@cpu, list[3], 5, mode='fast'`.
+
+    Shape, dtype and device of tensors and arrays, type and length of containers, the value of scalars
+    and short strings, the type of all else. Asks nothing of objects but that, and never raises.
+    """
+    words = [_word(value) for value in islice(args, _MOST)]
+    words += [f"{name}={_word(kwargs[name])}" for name in sorted(kwargs)[:_MOST]]
+    left = max(0, len(args) - _MOST) + max(0, len(kwargs) - _MOST)
+    return ", ".join([*words, f"and {left} more"] if left else words)
+
+
+def _word(value: object) -> str:
+    kind = type(value)
+    known = _WORDS.get(kind)
+    try:
+        return known(value) if known is not None else _other(value, kind)
+    except Exception:  # noqa: BLE001 - a user's property may raise anything
+        return kind.__name__
+
+
+def _other(value: object, kind: type) -> str:
+    if hasattr(kind, "shape") and hasattr(kind, "dtype"):
+        return _array(value, kind)
+    if isinstance(value, enum.Enum):
+        return f"{kind.__name__}.{value._name_}"
+    for container in _CONTAINERS:
+        if issubclass(kind, container):  # its own `__len__` may be the user's
+            return f"{kind.__name__}[{container.__dict__['__len__'](value)}]"
+    return kind.__name__
+
+
+def _array(value: object, kind: type) -> str:
+    """A tensor's dtype bears its package's name, an array's does not."""
+    shape, dtype = ",".join(map(str, getattr(value, "shape", ()))), str(getattr(value, "dtype", ""))
+    where = f"@{getattr(value, 'device', '')}" if "." in dtype else ""
+    package = "" if where else f"{kind.__module__.partition('.')[0]}."
+    return f"{package}{dtype}[{shape}]{where}"
+
+
+def _int(value: int) -> str:
+    return repr(value) if value.bit_length() <= _LONGEST_INT else f"int[{value.bit_length()} bits]"
+
+
+def _text(value: str | bytes) -> str:
+    return repr(value) if len(value) <= _LONGEST else f"{type(value).__name__}[{len(value)}]"
+
+
+def _sized(value: Sequence[object]) -> str:
+    return f"{type(value).__name__}[{len(value)}]"
+
+
+_CONTAINERS = (list, tuple, dict, set, frozenset, str, bytes, bytearray, deque, range, memoryview)
+_WORDS: dict[type, Callable[..., str]] = {
+    **dict.fromkeys((bool, float, complex, type(None), type(...)), repr),
+    **dict.fromkeys(_CONTAINERS, _sized),
+    int: _int,
+    str: _text,
+    bytes: _text,
+}

@@ -1,0 +1,108 @@
+"""The memory of tensors: each storage once, and of it what some tensor uses.
+
+A storage keeps its size and its tensors' offsets; what no tensor uses is a hole in the file.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
+_CHUNK = 64 << 20
+"""Memory of other devices passes through the CPU's in such pieces."""
+
+Piece = tuple[int, int]
+"""Start and end in bytes."""
+
+
+class Storage:
+    """One storage of torch's, and which of its bytes have to travel."""
+
+    def __init__(self, number: int, storage: torch.UntypedStorage) -> None:
+        self.number, self.size, self.device = number, storage.nbytes(), str(storage.device)
+        self._storage = storage
+        self._used: list[Piece] | None = None
+
+    @property
+    def address(self) -> int:
+        """Where it lies, 0 where the CPU cannot read it."""
+        return self._storage.data_ptr() if self.device == "cpu" else 0
+
+    def use(self, start: int, end: int) -> None:
+        """A tensor needs these bytes; a storage of which nobody says so is needed whole."""
+        self._used = [*(self._used or ()), (start, end)]
+
+    def pieces(self) -> list[Piece]:
+        """The bytes that have to travel, in order, with no byte twice."""
+        merged: list[Piece] = []
+        for start, end in sorted([(0, self.size)] if self._used is None else self._used):
+            if merged and start <= merged[-1][1]:
+                merged[-1] = merged[-1][0], max(end, merged[-1][1])
+            elif start < end:
+                merged.append((start, end))
+        return merged
+
+    def read(self, piece: Piece) -> Iterator[memoryview]:
+        """The bytes of a piece: the CPU's own memory, not a copy of it."""
+        start, end = piece
+        if self.device == "cpu":
+            yield memoryview((ctypes.c_char * (end - start)).from_address(self.address + start)).cast("B")
+            return
+        torch = sys.modules["torch"]
+        there = torch.empty(0, dtype=torch.uint8, device=self.device).set_(self._storage)
+        for at in range(start, end, _CHUNK):
+            here = there[at : min(at + _CHUNK, end)].cpu().untyped_storage()
+            yield memoryview((ctypes.c_char * here.nbytes()).from_address(here.data_ptr())).cast("B")
+
+
+class Storages:
+    """The storages of one parcel, numbered as they are met."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Storage] = {}
+
+    def __iter__(self) -> Iterator[Storage]:
+        return iter(self._known.values())
+
+    def of(self, storage: torch.UntypedStorage) -> Storage:
+        """The one entry of a storage, whichever Python object stands for it."""
+        key: int = storage._cdata
+        if key not in self._known:
+            self._known[key] = Storage(len(self._known), storage)
+        return self._known[key]
+
+    def note(self, tensor: torch.Tensor) -> None:
+        """A tensor is on its way, and after it, its storage."""
+        try:
+            storage, itemsize = tensor.untyped_storage(), tensor.element_size()
+            first = int(tensor.storage_offset()) * itemsize
+            steps = sum(
+                (int(size) - 1) * int(step) for size, step in zip(tensor.shape, tensor.stride(), strict=True)
+            )
+        except (NotImplementedError, RuntimeError):  # sparse and other tensors that have none
+            return
+        if storage.device.type != "meta":
+            self.of(storage).use(first, first + (steps + 1) * itemsize if tensor.numel() else first)
+
+
+def torch_types() -> tuple[type, ...]:
+    """The types of tensors and storages where the program has imported torch, else none."""
+    torch = sys.modules.get("torch")
+    if torch is None or not hasattr(torch, "storage"):
+        return ()
+    return torch.Tensor, torch.storage.TypedStorage, torch.UntypedStorage
+
+
+def is_typed_storage(thing: object) -> bool:
+    """Of something of `torch_types`."""
+    return isinstance(thing, sys.modules["torch"].storage.TypedStorage)
+
+
+def is_storage(thing: object) -> bool:
+    """Of something of `torch_types`: whether it is an untyped one."""
+    return isinstance(thing, sys.modules["torch"].UntypedStorage)

@@ -1,0 +1,131 @@
+"""The function that a job measures, and its arguments, out of the descriptor that they came by.
+
+Such a file is a pickle, then the memory that it refers to by number, then an index and where that is:
+
+    pickle | buffers and storages, each at the address modulo a page that it had | index (JSON) | FOOTER
+
+All of it is mapped once, privately: nothing is copied before it is written to. What the pickle calls by
+the names of `Loader`'s methods, the loader of that pickle answers.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import mmap
+import os
+import pickle
+import struct
+from collections.abc import Callable
+from typing import Any, TypedDict
+
+SENT_AS = "profkit.measuring.worker.unpack"
+"""This module's name where parcels are packed; here it has another."""
+DECORATED = "_profkit_decorated"
+"""What the type of a function that profkit decorated has, and is true."""
+MAGIC = b"profkit1"
+FOOTER = struct.Struct("<8sQQ")
+"""MAGIC, then the index's offset and length."""
+
+Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+
+
+class Place(TypedDict):
+    """A storage in the file; of its bytes only `pieces`, (start, end), were sent and mean anything."""
+
+    offset: int
+    size: int
+    device: str
+    pieces: list[tuple[int, int]]
+
+
+class Index(TypedDict):
+    """Where things lie in the file: buffers as (offset, size)."""
+
+    buffers: list[tuple[int, int]]
+    storages: list[Place]
+
+
+def unpack(fd: int) -> Call:
+    """The callable, its positional and its keyword arguments; other readers of `fd` are not disturbed.
+
+    Raises what importing the callable's module raises. The memory stays mapped while anything uses it.
+    """
+    size = os.fstat(fd).st_size
+    magic, start, length = FOOTER.unpack(os.pread(fd, FOOTER.size, size - FOOTER.size))
+    if magic != MAGIC:
+        raise ValueError("this is no parcel of profkit's")
+    index: Index = json.loads(os.pread(fd, length, start))
+    return Loader(mmap.mmap(fd, 0, access=mmap.ACCESS_COPY), index).load()  # type: ignore[no-any-return]
+
+
+class Loader(pickle.Unpickler):
+    """Unpickles one parcel; what its pickle calls by the names of methods of this class, it calls."""
+
+    def __init__(self, memory: mmap.mmap, index: Index) -> None:
+        self._memory = memoryview(memory)
+        self._places = index["storages"]
+        self._storages: dict[int, Any] = {}
+        super().__init__(memory, buffers=(self._at(*place) for place in index["buffers"]))
+
+    def find_class(self, module: str, name: str) -> Any:
+        """What a pickle names: in the module that packed it, this class's methods, bound."""
+        if module == SENT_AS:
+            return getattr(self, name.rpartition(".")[2])
+        return super().find_class(module, name)
+
+    def same(self, value: Any) -> Any:
+        """Stands for a decorated function, of which only the plain one travels."""
+        return value
+
+    def named(self, module: str, qualname: str) -> Any:
+        """A decorated function as the module has it today, which is imported afresh."""
+        value = importlib.import_module(module)
+        for name in qualname.split("."):
+            value = getattr(value, name)
+        return plain(value)
+
+    def typed_storage(self, number: int, dtype: Any) -> Any:
+        """What torch's own way to rebuild a tensor takes."""
+        import torch
+
+        typed: Any = torch.storage.TypedStorage
+        return typed(wrap_storage=self.untyped_storage(number), dtype=dtype, _internal=True)
+
+    def untyped_storage(self, number: int) -> Any:
+        """The same storage for everything that shares it."""
+        if number not in self._storages:
+            self._storages[number] = self._storage(self._places[number])
+        return self._storages[number]
+
+    def with_grad(self, tensor: Any, grad: Any) -> None:
+        """Sets what torch's own pickles leave out."""
+        tensor.grad = grad
+
+    def _at(self, offset: int, size: int) -> memoryview:
+        return self._memory[offset : offset + size]
+
+    def _storage(self, place: Place) -> Any:
+        import torch
+
+        offset, size = place["offset"], place["size"]
+        if place["device"] == "cpu":
+            return self._bytes(offset, size).untyped_storage()
+        there = torch.empty(size, dtype=torch.uint8, device=place["device"])
+        for start, end in place["pieces"]:
+            there[start:end].copy_(self._bytes(offset + start, end - start))
+        return there.untyped_storage()
+
+    def _bytes(self, offset: int, size: int) -> Any:
+        import torch
+
+        if not size:  # torch.frombuffer refuses it
+            return torch.empty(0, dtype=torch.uint8)
+        return torch.frombuffer(self._at(offset, size), dtype=torch.uint8)
+
+
+def plain(value: Any) -> Any:
+    """The function itself, of what profkit decorated and of what is bound to a class."""
+    while getattr(type(value), DECORATED, False):
+        value = value.__wrapped__
+    return getattr(value, "__func__", value)
