@@ -30,19 +30,19 @@ fn=(1) main
 cob=(2) /lib/other.so
 cfi=(2) other.h
 cfn=(2) operator()(int, char)
-calls=4 10 
+calls=4 10
 * 2 30
 fi=(2)
 7 0 5
 fe=(1)
 * 1
-jcnd=1/2 +3 
-* 
+jcnd=1/2 +3
+*
 
 jfi=(3) far.c
 jfn=(3) far
-jump=2 +1 
-* 
+jump=2 +1
+*
 ob=(2)
 fl=(2)
 fn=(2)
@@ -50,7 +50,7 @@ fn=(2)
 10 3 31
 cfi=(3)
 cfn=(3)
-calls=0 1 
+calls=0 1
 11 0 7
 
 totals: 5 41
@@ -98,7 +98,7 @@ def test_a_file_of_odd_bytes(tmp_path: Path) -> None:
         ("+1 1 3\n", "+1 1 x\n", 14, "'x'"),
         ("\nfi=(2)", "\nfi=(9)", 20, "(9) has no name"),
         ("\nfi=(2)", "\nfy=(2)", 20, "'fy=(2)' is no line of a dump"),
-        ("calls=4 10 \n* 2 30", "calls=4 10 ", 19, "4 calls"),
+        ("calls=4 10\n* 2 30", "calls=4 10", 19, "4 calls"),
         ("cfn=(2) operator()(int, char)\n", "", 18, "4 calls"),
         ("calls=4", "calls=", 18, "invalid literal"),
         ("fn=(1) main\n", "", 18, "4 calls"),
