@@ -1,25 +1,11 @@
-"""All measurements, one after the other, as one table: `python -m benchmarks.sampling`.
-
-Each runs in a process and a folder of its own, so that none finds another's threads, modules or
-sessions. Ends with 0 where everything was measured, whether or not the bounds hold, and with 1 where
-a measurement failed.
-"""
+"""What sampling costs and how true it is: `python -m benchmarks.sampling`."""
 
 from __future__ import annotations
 
-import argparse
-import json
-import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Sequence
-from pathlib import Path
 
-from benchmarks.children import environment
-from benchmarks.figures import Figure, figure_from
-from benchmarks.machine import Stolen, load, machine_facts
-from benchmarks.table import table_json, table_text
+from benchmarks.suite import run_suite
 
 MEASUREMENTS = {
     "imports": "what `import profkit` takes and loads",
@@ -36,46 +22,7 @@ MEASUREMENTS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; the exit code."""
-    options = _parser().parse_args(arguments)
-    facts, stolen = machine_facts() | {"load before": load()}, Stolen()
-    figures: list[Figure] = []
-    failed = []
-    for name in options.only or MEASUREMENTS:
-        found = _measured(name, options.quick)
-        figures += found or []
-        failed += [] if found is not None else [name]
-    facts |= {"load after": load(), "stolen by the host": f"{stolen.share():.1%} of all cores' time"}
-    facts |= {"repetitions": "few (--quick): figures are not worth much"} if options.quick else {}
-    facts |= {"failed": ", ".join(failed)} if failed else {}
-    print(table_json(figures, facts) if options.json else table_text(figures, facts))
-    return 1 if failed else 0
-
-
-def _measured(name: str, quick: bool) -> list[Figure] | None:
-    """The figures of one measurement, None where it failed, which it explained on stderr."""
-    print(f"{name}: {MEASUREMENTS[name]} …", end=" ", file=sys.stderr, flush=True)
-    start_s = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="profkit-benchmark-") as folder:
-        output = Path(folder) / "figures.json"
-        command = [sys.executable, "-m", "benchmarks.worker", name, str(output), *["--quick"] * quick]
-        # Its stdout may be where a user's pipe expects the table.
-        done = subprocess.run(command, cwd=folder, env=environment(), stdout=sys.stderr, check=False)
-        if done.returncode or not output.exists():
-            print(f"failed ({done.returncode})", file=sys.stderr)
-            return None
-        documents = json.loads(output.read_text("utf-8"))
-    print(f"{time.monotonic() - start_s:.0f} s", file=sys.stderr)
-    return [figure_from(document) for document in documents]
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.sampling", description=__doc__)
-    parser.add_argument(
-        "--only", nargs="+", choices=MEASUREMENTS, metavar="NAME", help=f"of {', '.join(MEASUREMENTS)}"
-    )
-    parser.add_argument("--quick", action="store_true", help="few repetitions: to see that it works")
-    parser.add_argument("--json", action="store_true", help="JSON instead of a table")
-    return parser
+    return run_suite("sampling", MEASUREMENTS, arguments)
 
 
 if __name__ == "__main__":

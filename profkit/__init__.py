@@ -1,4 +1,4 @@
-"""profkit: where the time goes, behind one decorator and one context manager."""
+"""profkit: where the time goes, how long code takes, how many instructions it executes."""
 
 from __future__ import annotations
 
@@ -9,19 +9,55 @@ from profkit.version import VERSION as __version__
 if TYPE_CHECKING:
     from profkit.decorators import profile, profiled
     from profkit.errors import ProfkitError
+    from profkit.measuring.background import wait
+    from profkit.measuring.definitions import Variants, expand
+    from profkit.measuring.front import measure, measure_all, submit, warm_pool
+    from profkit.measuring.orders import work_order
+    from profkit.model.measurement import MeasuredRun, Measurement
     from profkit.model.profile import Profile
     from profkit.model.run import Run
+    from profkit.model.workorder import WorkOrder
     from profkit.profiler import FunctionProfiler
 
-__all__ = ["FunctionProfiler", "Profile", "ProfkitError", "Run", "__version__", "profile", "profiled"]
+__all__ = [
+    "FunctionProfiler",
+    "MeasuredRun",
+    "Measurement",
+    "Profile",
+    "ProfkitError",
+    "Run",
+    "Variants",
+    "WorkOrder",
+    "__version__",
+    "expand",
+    "measure",
+    "measure_all",
+    "profile",
+    "profiled",
+    "submit",
+    "wait",
+    "warm_pool",
+    "work_order",
+]
 
 _HOMES = {
     "FunctionProfiler": "profkit.profiler",
+    "MeasuredRun": "profkit.model.measurement",
+    "Measurement": "profkit.model.measurement",
     "Profile": "profkit.model.profile",
     "ProfkitError": "profkit.errors",
     "Run": "profkit.model.run",
+    "Variants": "profkit.measuring.definitions",
+    "WorkOrder": "profkit.model.workorder",
+    "expand": "profkit.measuring.definitions",
+    "measure": "profkit.measuring.front",
+    "measure_all": "profkit.measuring.front",
     "profile": "profkit.decorators",
     "profiled": "profkit.decorators",
+    "submit": "profkit.measuring.front",
+    "wait": "profkit.measuring.background",
+    "warm_pool": "profkit.measuring.front",
+    "work_order": "profkit.measuring.orders",
 }
 
 

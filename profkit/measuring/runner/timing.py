@@ -36,8 +36,11 @@ def make_ready(task: Task, kinds: Sequence[ZygoteKind], bench: Bench) -> None:
 
     Returns when all are there: a zygote that starts takes a core from what is being measured.
     """
+    known = set(bench.pool.zygotes())
     bench.pool.warm(kinds)
     for kind in kinds:
+        if kind in known:
+            continue
         bench.attempt(kind, canary_job(task), task.order.retries)
 
 

@@ -1,0 +1,76 @@
+"""Counting instructions: one order, warm and as the first of all, beside torch's collect_callgrind."""
+
+from __future__ import annotations
+
+import time
+
+from benchmarks.children import environment, output_of
+from benchmarks.figures import Figure
+from benchmarks.pairs import estimate
+from benchmarks.statements import STATEMENTS
+from benchmarks.torch_tools import torch_callgrind
+from profkit import WorkOrder, measure_all
+from profkit.measuring.orders import work_order
+
+NAME = "callgrind"
+NUMBER, REPEATS = 100, 5
+"""As torch's benchmarks/instruction_counts does it."""
+_FIRST = """
+import sys, time
+from profkit import measure
+stmt, setup, number, repeats = sys.argv[1:]
+start_s = time.perf_counter()
+measure(stmt, setup=setup, mode="callgrind", number=int(number), repeats=int(repeats), keep=False)
+print(time.perf_counter() - start_s)
+"""
+
+
+def measure(quick: bool) -> list[Figure]:
+    """x + y on 64 elements with torch's number and repeats; a statement without torch at the defaults."""
+    add, split = STATEMENTS[0], STATEMENTS[2]
+    theirs = [
+        torch_callgrind(add.stmt, add.setup, number=NUMBER, repeats=REPEATS).elapsed_s
+        for _ in range(1 if quick else 3)
+    ]
+    first = [_first_s(add.stmt, add.setup) for _ in range(1 if quick else 3)]
+    same = work_order(add.stmt, setup=add.setup, mode="callgrind", number=NUMBER, repeats=REPEATS)
+    plain = work_order(split.stmt, setup=split.setup, mode="callgrind")
+    pairs = 6 if quick else 20
+    warm, warm_plain = _warm(same, pairs), _warm(plain, pairs)
+    by_torch = estimate(theirs).median
+    detail = f"torch: {by_torch:.1f} s, {len(theirs)} times"
+    ratio = estimate([seconds / by_torch for seconds in warm])
+    first_ratio = estimate([seconds / by_torch for seconds in first])
+    milliseconds = estimate([seconds * 1e3 for seconds in warm_plain])
+    return [
+        Figure(
+            NAME, f"x + y, {NUMBER} × {REPEATS}, warm zygote ÷ torch", ratio.median, "×", 1 / 300,
+            interval=ratio.interval, spread=ratio.spread,
+            detail=f"{estimate(warm).median * 1e3:.0f} ms, {pairs} times; {detail}",
+        ),
+        Figure(
+            NAME, "x + y, first order of a process ÷ torch", first_ratio.median, "×", 1 / 3,
+            certain=max(first) / min(theirs) <= 1 / 3 or min(first) / max(theirs) > 1 / 3,
+            spread=first_ratio.spread, detail=f"{estimate(first).median:.1f} s, {len(first)} times; {detail}",
+        ),
+        Figure(
+            NAME, "str.split, warm zygote", milliseconds.median, "ms", 80.0,
+            interval=milliseconds.interval, spread=milliseconds.spread, detail=f"{pairs} times",
+        ),
+    ]  # fmt: skip
+
+
+def _warm(order: WorkOrder, times: int) -> list[float]:
+    taken = []
+    for number in range(times + 1):
+        start_s = time.perf_counter()
+        (run,) = measure_all([order], keep=False)
+        if run.info.error:
+            raise RuntimeError(run.info.error)
+        if number:  # the first one started the zygote
+            taken.append(time.perf_counter() - start_s)
+    return taken
+
+
+def _first_s(stmt: str, setup: str) -> float:
+    return float(output_of(["-c", _FIRST, stmt, setup, str(NUMBER), str(REPEATS)], environment()))

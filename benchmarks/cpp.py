@@ -1,0 +1,46 @@
+"""A C++ statement: compiled before, counted in a warm zygote, beside torch's second time."""
+
+from __future__ import annotations
+
+import time
+
+from benchmarks.figures import Figure
+from benchmarks.pairs import estimate
+from benchmarks.torch_tools import torch_callgrind
+from profkit import measure_all
+from profkit.measuring.orders import work_order
+
+NAME = "cpp"
+_STMT, _SETUP = "auto z = x + y;", "auto x = at::ones({64}); auto y = at::ones({64});"
+_NUMBER, _REPEATS = 100, 2
+
+
+def measure(quick: bool) -> list[Figure]:
+    """`x + y` in C++; torch compiles at its first call, so that only its second counts."""
+    order = work_order(
+        _STMT, setup=_SETUP, language="c++", mode="callgrind", number=_NUMBER, repeats=_REPEATS
+    )  # fmt: skip
+    taken = []
+    for _ in range(7 if quick else 21):
+        start_s = time.perf_counter()
+        (run,) = measure_all([order], keep=False)
+        taken.append(time.perf_counter() - start_s)
+        if run.info.error:
+            raise RuntimeError(run.info.error)
+    first_s, *warm = taken
+    if quick:
+        return [Figure(NAME, "x + y, compiled, warm zygote", estimate(warm).median * 1e3, "ms")]
+    first, second = (
+        torch_callgrind(_STMT, _SETUP, number=_NUMBER, repeats=_REPEATS, language="cpp") for _ in range(2)
+    )
+    ratio = estimate([seconds / second.elapsed_s for seconds in warm])
+    ours = run.measurement.instructions.net if run.measurement and run.measurement.instructions else 0.0
+    return [
+        Figure(
+            NAME, "x + y, compiled, warm zygote ÷ torch's second time", ratio.median, "×", 1 / 50,
+            interval=ratio.interval, spread=ratio.spread,
+            detail=f"{estimate(warm).median * 1e3:.0f} ms ÷ {second.elapsed_s:.1f} s; first: "
+            f"{first_s:.1f} s, torch {first.elapsed_s:.1f} s",
+        ),
+        Figure(NAME, "instructions of x + y ÷ torch's", ours / min(second.counts), detail=f"{ours:.0f}"),
+    ]  # fmt: skip

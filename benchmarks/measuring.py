@@ -1,0 +1,28 @@
+"""What measuring costs, beside torch's own tools, and how true it is: `python -m benchmarks.measuring`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from benchmarks.suite import run_suite
+
+MEASUREMENTS = {
+    "round_trips": "from an order to its numbers, beside a cold worker that imports torch",
+    "callgrind": "counted statements, beside torch's collect_callgrind",
+    "cpp": "a C++ statement, beside torch's collect_callgrind",
+    "determinism": "counts of seven statements over forks, zygotes, heaps and hash seeds",
+    "agreement": "the same statements, beside torch's counts",
+    "verdicts": "a statement beside itself, and beside one that is 2 % slower",
+    "spread": "the same statement in cold, in forked and in several zygotes' processes",
+    "many_orders": "300 orders in a row",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print; the exit code."""
+    return run_suite("measuring", MEASUREMENTS, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
