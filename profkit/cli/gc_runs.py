@@ -11,7 +11,7 @@ from profkit.cli.kept import open_kept
 from profkit.cli.removed import write_removed
 from profkit.clock import SYSTEM_CLOCK
 from profkit.config import Config
-from profkit.model.run import RunInfo
+from profkit.model.kept import AnyInfo
 from profkit.units import parse_duration
 
 _OLDER_THAN_S = 30 * 86400.0
@@ -48,7 +48,7 @@ def gc_command(
         write_removed(infos, as_json=as_json, dry_run=dry_run)
 
 
-def expired(infos: Sequence[RunInfo], before_ns: int | None, keep: int) -> tuple[RunInfo, ...]:
+def expired(infos: Sequence[AnyInfo], before_ns: int | None, keep: int) -> tuple[AnyInfo, ...]:
     """Of runs, newest first, those that started before a moment (None: whenever) and are not to be kept."""
     newer: Counter[str] = Counter()
     gone = []

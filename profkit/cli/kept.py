@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING
 from profkit.cli.output import tell
 from profkit.config import Config
 from profkit.errors import DamagedFile, RunNotFound, StoreEmpty, UsageError
-from profkit.model.run import Run, RunInfo
+from profkit.model.kept import AnyInfo, AnyRun
+from profkit.model.measurement import MeasuredInfo
+from profkit.model.run import Run
 
 if TYPE_CHECKING:
     from profkit.store.runs import Store
 
 _SQLITE = "sqlite:///"
-_MEANT_BY_PREFIX = 2
+_BY_ID, _BY_LABEL, _BY_PREFIX = range(3)
+"""How well a run fits what is wanted, best first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,7 @@ class Kept:
     recording: tuple[Run, ...]
     damaged: tuple[DamagedFile, ...]
 
-    def find(self, wanted: str | None) -> RunInfo:
+    def find(self, wanted: str | None) -> AnyInfo:
         """The run that is meant, kept or being recorded: by id, else the newest of a label, else by how
         its id begins; None means the newest of all.
 
@@ -37,19 +40,28 @@ class Kept:
         """
         live = [run.info for run in self.recording if _rank(run.info, wanted) is not None]
         try:
-            found = [*live, self.store.find(wanted)]
+            return _meant([*live, self.store.find(wanted)], wanted)
         except RunNotFound:
             if not live:
                 raise
-            found = live
-        return _meant(found, wanted)
+        return _meant(live, wanted)
 
-    def load(self, info: RunInfo) -> Run:
-        """The run with its samples."""
+    def find_all(self, wanted: str | None) -> tuple[AnyInfo, ...]:
+        """The run that `find` finds; if it is a measured one, with those of its batch that are meant too.
+
+        A label means all with that label, None the whole batch, and an id only its run. Raises as `find`.
+        """
+        info = self.find(wanted)
+        if not isinstance(info, MeasuredInfo) or (wanted is not None and _rank(info, wanted) != _BY_LABEL):
+            return (info,)
+        return tuple(one for one in self.store.batch(info.batch) if wanted in (None, one.label))
+
+    def load(self, info: AnyInfo) -> AnyRun:
+        """The run with its samples or numbers."""
         live = [run for run in self.recording if run.info.id == info.id]
         return live[0] if live else self.store.load(info.id)
 
-    def runs(self, label: str | None, limit: int | None) -> tuple[RunInfo, ...]:
+    def runs(self, label: str | None, limit: int | None) -> tuple[AnyInfo, ...]:
         """What is being recorded, then what is kept, newest first."""
         live = [run.info for run in self.recording if label in (None, run.info.label)]
         live.sort(key=lambda info: -info.started_ns)
@@ -87,28 +99,29 @@ def open_kept(config: Config) -> Iterator[Kept]:
 
 
 def nothing_recorded(config: Config) -> bool:
-    """Whether there is neither a database nor a session; looking leaves no file behind."""
+    """Whether there is neither a database nor anything in the spool; looking leaves no file behind."""
+    from profkit.store.measured import measured_files
     from profkit.store.spool import session_folders
 
     database = config.store_url.removeprefix(_SQLITE)
     file_missing = database != config.store_url and not Path(database).exists()
-    return file_missing and not session_folders(config.spool)
+    return file_missing and not session_folders(config.spool) and not measured_files(config.spool)
 
 
-def _rank(info: RunInfo, wanted: str | None) -> int | None:
-    """How well a run fits what is wanted, 0 best; None: it does not."""
+def _rank(info: AnyInfo, wanted: str | None) -> int | None:
+    """How well a run fits what is wanted; None: it does not."""
     if wanted is None or info.id == wanted:
-        return 0
+        return _BY_ID
     if info.label == wanted:
-        return 1
-    return _MEANT_BY_PREFIX if info.id.startswith(wanted) else None
+        return _BY_LABEL
+    return _BY_PREFIX if info.id.startswith(wanted) else None
 
 
-def _meant(found: Sequence[RunInfo], wanted: str | None) -> RunInfo:
-    ranked = [(_rank(info, wanted) or 0, info) for info in found]
+def _meant(found: Sequence[AnyInfo], wanted: str | None) -> AnyInfo:
+    ranked = [(_rank(info, wanted) or _BY_ID, info) for info in found]
     best = min(rank for rank, _ in ranked)
     fitting = [info for rank, info in ranked if rank == best]
-    if best == _MEANT_BY_PREFIX and len(fitting) > 1:
+    if best == _BY_PREFIX and len(fitting) > 1:
         known = ", ".join(f"{info.id} ({info.label})" for info in fitting)
         raise UsageError(f"several runs have ids that begin with {wanted!r}: {known}", "give more digits")
     return max(fitting, key=lambda info: info.started_ns)

@@ -39,7 +39,7 @@ class _InOrder(click.Group):
 @click.group(cls=_InOrder, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(VERSION, message="profkit %(version)s")
 def cli() -> None:
-    """Show, list and remove what `@profkit.profile()` recorded.
+    """Show, list and remove what `@profkit.profile()` recorded or measured.
 
     Runs are read from where the program left them: the folder .profkit of the current folder, or
     PROFKIT_SPOOL and PROFKIT_STORE.

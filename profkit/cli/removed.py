@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from profkit.cli.output import page, tell, write
-from profkit.model.run import RunInfo
+from profkit.model.kept import AnyInfo
 
 
-def write_removed(infos: Sequence[RunInfo], *, as_json: bool, dry_run: bool) -> None:
+def write_removed(infos: Sequence[AnyInfo], *, as_json: bool, dry_run: bool) -> None:
     """The runs as data, and their number for people."""
     if as_json:
         from profkit.render.as_json import removed_json

@@ -1,9 +1,9 @@
-"""`profkit report`: where the time of a run went."""
+"""`profkit report`: where the time of a run went, or what was measured."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import click
@@ -12,7 +12,10 @@ from profkit.cli.completion import complete_run
 from profkit.cli.kept import Kept, open_kept
 from profkit.cli.output import page, write
 from profkit.config import Config
-from profkit.model.run import RunInfo
+from profkit.errors import UsageError
+from profkit.model.kept import AnyInfo, AnyRun
+from profkit.model.measurement import MeasuredInfo, MeasuredRun
+from profkit.model.run import Run
 from profkit.render.options import ReportOptions, Sort
 from profkit.render.registry import RENDERERS
 
@@ -56,10 +59,12 @@ def report_command(
     renderer: str,
     as_json: bool,
 ) -> None:
-    """Show where the time of a run went.
+    """Show where the time of a run went, or what was measured.
 
     RUN is the beginning of a run's id, or a label, whose newest run is meant. Without it, the newest run
     of all is shown, also while it is still being recorded.
+
+    Orders that were measured together are shown together: those with the label, or without RUN all.
     """
     options = ReportOptions(
         sort=Sort(sort),
@@ -68,12 +73,37 @@ def report_command(
         thread=thread,
         show_all=show_all,
     )
-    render = RENDERERS["json" if as_json else renderer]
     with open_kept(config) as kept:
-        info = kept.find(run)
+        infos = kept.find_all(run)
         with _uncollected():
-            write(render(kept.load(info), options, page()))
-        _check(info, kept)
+            runs = [kept.load(info) for info in infos]
+            write(_rendered(runs, "json" if as_json else renderer, options))
+        _check(infos[0], kept)
+
+
+def _rendered(runs: Sequence[AnyRun], renderer: str, options: ReportOptions) -> str:
+    """The report of one sampled run, or of the measured ones."""
+    for run in runs:
+        if isinstance(run, Run):
+            return RENDERERS[renderer](run, options, page())
+    from profkit.render.measured import MEASURED_RENDERERS
+
+    measured = tuple(run for run in runs if isinstance(run, MeasuredRun))
+    _refuse_options_of_samples(options, measured[0].info)
+    return MEASURED_RENDERERS[renderer](measured, options, page())
+
+
+def _refuse_options_of_samples(options: ReportOptions, info: MeasuredInfo) -> None:
+    given = {
+        "--min-share": options.min_share is not None,
+        "--thread": options.thread is not None,
+        "--show-all": options.show_all,
+    }
+    if wrong := ", ".join(option for option, is_given in given.items() if is_given):
+        raise UsageError(
+            f"run {info.id} ({info.label}) was measured and has no samples, which {wrong} asks about",
+            "leave that out",
+        )
 
 
 @contextmanager
@@ -88,8 +118,11 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _check(info: RunInfo, kept: Kept) -> None:
-    """Raise the damage that this very run has, after all that is left of it was shown."""
+def _check(info: AnyInfo, kept: Kept) -> None:
+    """Raise the damage that this very run has, after all that is left of it was shown.
+
+    A measured run is whole or not there at all.
+    """
     for damage in kept.damaged:
-        if info.session in damage.path.parts:
+        if not isinstance(info, MeasuredInfo) and info.session in damage.path.parts:
             raise damage

@@ -9,7 +9,7 @@ from profkit.cli.kept import Kept, open_kept
 from profkit.cli.removed import write_removed
 from profkit.config import Config
 from profkit.errors import UsageError
-from profkit.model.run import RunInfo
+from profkit.model.kept import AnyInfo
 
 
 @click.command("rm")
@@ -28,7 +28,7 @@ def rm_command(config: Config, runs: tuple[str, ...], as_json: bool) -> None:
         write_removed(infos, as_json=as_json, dry_run=False)
 
 
-def _removable(wanted: str, kept: Kept) -> RunInfo:
+def _removable(wanted: str, kept: Kept) -> AnyInfo:
     info = kept.find(wanted)
     if any(run.info.id == info.id for run in kept.recording):
         raise UsageError(

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping
 from itertools import repeat
 
 from profkit.model.calltree import Node
-from profkit.model.run import Run, RunInfo
+from profkit.model.kept import AnyInfo
+from profkit.model.run import Run
 from profkit.render.options import ReportOptions
 from profkit.render.report import Report, build_report
 from profkit.render.rows import CostRow
-from profkit.render.run_json import run_object
+from profkit.render.run_json import listed_object, run_object
 from profkit.render.usage import usage
 
 REPORT_SCHEMA = "profkit.report/1"
@@ -43,14 +44,14 @@ def report_json(run: Run, *, options: ReportOptions | None = None) -> str:
     )
 
 
-def runs_json(infos: Iterable[RunInfo]) -> str:
-    """A list of runs, without their samples."""
-    return dumps(RUNS_SCHEMA, {"runs": [run_object(info) for info in infos]})
+def runs_json(infos: Iterable[AnyInfo]) -> str:
+    """A list of runs, without their samples and numbers."""
+    return dumps(RUNS_SCHEMA, {"runs": [listed_object(info) for info in infos]})
 
 
-def removed_json(infos: Iterable[RunInfo], *, dry_run: bool) -> str:
+def removed_json(infos: Iterable[AnyInfo], *, dry_run: bool) -> str:
     """Runs that were removed, or would be."""
-    return dumps(REMOVED_SCHEMA, {"dry_run": dry_run, "removed": [run_object(info) for info in infos]})
+    return dumps(REMOVED_SCHEMA, {"dry_run": dry_run, "removed": [listed_object(info) for info in infos]})
 
 
 def tree_object(report: Report) -> dict[str, object]:

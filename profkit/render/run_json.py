@@ -1,13 +1,76 @@
-"""Everything about a run but its samples, as a JSON object."""
+"""Everything about a run but its samples, or its numbers one by one, as a JSON object."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 
 from profkit.model.histogram import Histogram, bucket_bounds_ns
+from profkit.model.kept import AnyInfo
+from profkit.model.measurement import Doubt, MeasuredInfo, OrderInfo
 from profkit.model.run import RunInfo
+from profkit.model.session import SessionState
 from profkit.render.words import iso_moment
 from profkit.stats import quantile_ns
+
+SAMPLED = "sampled"
+"""The mode of runs that were recorded, beside those that an order can have."""
+
+
+def mode_word(info: AnyInfo) -> str:
+    """How the run came to be: `sampled`, `timer`, `callgrind` or `timer+callgrind`."""
+    return info.order.mode.value if isinstance(info, MeasuredInfo) else SAMPLED
+
+
+def listed_object(info: AnyInfo) -> dict[str, object]:
+    """A run as lists have it; `mode` tells which fields there are."""
+    fields = measured_object(info) if isinstance(info, MeasuredInfo) else run_object(info)
+    return {"mode": mode_word(info), **fields}
+
+
+def measured_object(info: MeasuredInfo) -> dict[str, object]:
+    """The measured run: what was measured and how, the figures that stand for it, who asked for it."""
+    state = SessionState.SUCCESS if info.error is None else SessionState.FAILED
+    return {
+        "id": info.id,
+        "label": info.label,
+        "state": state.value,
+        "started": iso_moment(info.started_ns),
+        "batch": info.batch,
+        "duration_s": info.duration_s,
+        "min_s": info.min_s,
+        "median_s": info.median_s,
+        "instructions": info.instructions,
+        "quality": quality_object(info.doubts, trusted=info.error is None and not info.doubts),
+        **order_object(info.order),
+        "process": dataclasses.asdict(info.process),
+        "notes": list(info.notes),
+        "error": info.error,
+    }
+
+
+def order_object(order: OrderInfo) -> dict[str, object]:
+    """What was measured and how, but its label."""
+    return {
+        "what": order.what,
+        "file": order.file,
+        "line": order.line,
+        "setup": order.setup,
+        "global_setup": order.global_setup,
+        "mode": order.mode.value,
+        "language": order.language.value,
+        "level": order.level.value,
+        "num_threads": order.num_threads,
+        "quick": order.quick,
+        "labels": dict(order.labels),
+        "source_cmd": list(order.source_cmd),
+        "env": dict(order.env),
+    }
+
+
+def quality_object(doubts: Iterable[Doubt], *, trusted: bool) -> dict[str, object]:
+    """Whether numbers are to be trusted, and if not, why."""
+    return {"trusted": trusted, "doubts": [{"flag": doubt.flag.value, "why": doubt.why} for doubt in doubts]}
 
 
 def run_object(info: RunInfo) -> dict[str, object]:

@@ -20,7 +20,8 @@ from profkit.store import migrations
 from profkit.store.migrations import MIGRATIONS
 from profkit.store.runs import Store, open_store
 from profkit.store.schema import METADATA
-from tests.unit.made_measured_runs import COUNTS, failed_run, measured_run
+from tests.unit.made_measured import COUNTS
+from tests.unit.made_measured_runs import failed_run, measured_run
 from tests.unit.made_runs import INFO, made_run
 
 ODD_LABEL = "sur\udc80 \0 % _ \\ é 日"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from profkit.config import Config
-from profkit.model.run import Run
+from profkit.model.kept import AnyRun
 from profkit.model.session import SessionState
 from profkit.process.procfs import start_ticks
 from profkit.store.runs import open_store
@@ -33,7 +33,7 @@ class Said(NamedTuple):
 Profkit = Callable[..., Said]
 
 
-def keep(config: Config, *runs: Run) -> None:
+def keep(config: Config, *runs: AnyRun) -> None:
     with open_store(config.store_url) as store:
         store.add(runs)
 

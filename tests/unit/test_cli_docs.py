@@ -15,9 +15,11 @@ import pytest
 from profkit import errors
 from profkit.cli.main import COMMANDS, EXIT_INTERRUPTED, EXIT_READER_GONE, EXIT_USAGE
 from profkit.config import Config
-from profkit.render.as_json import report_json
+from profkit.render.as_json import report_json, runs_json
+from profkit.render.measured_json import measured_json
 from profkit.render.text import report_text
 from tests.unit.cli_runs import Profkit, keep
+from tests.unit.made_measured_runs import measured_run
 from tests.unit.made_runs import made_run, with_sources
 
 ROOT = Path(__file__).parents[2]
@@ -71,16 +73,24 @@ def test_the_report_in_the_page_is_a_real_one(tmp_path: Path) -> None:
     assert shown.group(1) == report_text(with_sources(made_run(), tmp_path / "vision"), width=110) + "\n"
 
 
-def test_every_field_of_the_json_is_explained() -> None:
+@pytest.mark.parametrize(
+    "written",
+    [
+        report_json(made_run(links=(("a", "b"),))),
+        runs_json([made_run().info, measured_run().info]),
+        measured_json([measured_run()]),
+    ],
+    ids=["report", "list", "measured"],
+)
+def test_every_field_of_the_json_is_explained(written: str) -> None:
     def fields(value: object, name: str = "") -> set[str]:
         if isinstance(value, list):
             return set().union(*(fields(item) for item in value))
-        if not isinstance(value, dict) or name == "env":
+        if not isinstance(value, dict) or name in ("env", "labels", "packages", "events"):
             return set()
         return set(value).union(*(fields(inner, key) for key, inner in value.items()))
 
-    document = json.loads(report_json(made_run(links=(("a", "b"),))))
-    assert [name for name in sorted(fields(document)) if f"`{name}`" not in CLI] == []
+    assert [name for name in sorted(fields(json.loads(written))) if f"`{name}`" not in CLI] == []
 
 
 def test_every_error_has_its_cause_and_cure() -> None:

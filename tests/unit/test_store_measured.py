@@ -12,7 +12,8 @@ import pytest
 from profkit.errors import DamagedFile
 from profkit.store.measured import keep_measured, measured_files, read_measured, unfinished_files
 from profkit.store.spool import session_folders, set_aside
-from tests.unit.made_measured_runs import INFO, failed_run, measured_run
+from tests.unit.made_measured import INFO
+from tests.unit.made_measured_runs import failed_run, measured_run
 
 
 def test_a_run_is_read_as_it_was_written(tmp_path: Path) -> None:
