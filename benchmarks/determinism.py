@@ -43,7 +43,8 @@ def measure(quick: bool) -> list[Figure]:
         )  # fmt: skip
         figures.append(
             Figure(
-                NAME, f"{statement.label}: stripped counts apart", apart, "%", 0.3, certain=True, detail=f"{len(stripped[statement.label])} heaps, seeds and environments",
+                NAME, f"{statement.label}: stripped counts apart", apart, "%", 0.3, certain=True,
+                detail=f"{len(stripped[statement.label])} heaps, seeds and environments",
             )
         )  # fmt: skip
     return figures

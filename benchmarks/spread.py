@@ -1,0 +1,73 @@
+"""What a process's numbers are worth: one statement in cold processes, in one zygote's, in several zygotes'.
+
+`python -m benchmarks.spread PICTURE.svg` draws what it measured.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+
+from benchmarks.figures import Figure
+from benchmarks.spread_picture import picture
+from profkit.measuring.orders import work_order
+from profkit.measuring.pool.pool import process_pool
+from profkit.measuring.runner.bench import Bench
+from profkit.measuring.runner.environment import kind_of
+from profkit.measuring.runner.jobs import Task
+from profkit.measuring.runner.progress import Silent
+from profkit.measuring.runner.timing import make_ready, time_together
+from profkit.model.measurement import Preload, Tool
+
+NAME = "spread"
+COLD, ONE, SEVERAL = "cold processes", "one zygote", "five zygotes"
+_ZYGOTES = {COLD: 10, ONE: 1, SEVERAL: 5}
+_ORDER = work_order(
+    "[table[word] for word in words]",
+    setup="words = [f'word {n}' for n in range(400)]; table = {word: [word] for word in words}",
+)
+
+
+def measure(quick: bool) -> list[Figure]:
+    """How far medians of ten processes lie apart, and how wide their processes seem to be spread."""
+    found = measured(3 if quick else 12)
+    return [
+        figure
+        for name, groups in found.items()
+        for figure in (
+            Figure(NAME, f"{name}: medians of ten processes apart", _apart([median(g) for g in groups]), "%"),
+            Figure(NAME, f"{name}: processes of one median apart", median(map(_apart, groups)), "%"),
+        )
+    ]
+
+
+def measured(repeats: int) -> Mapping[str, list[list[float]]]:
+    """[repeat][process]: the least time of each of ten processes, in seconds, the ways taken in turns."""
+    found: dict[str, list[list[float]]] = {name: [] for name in _ZYGOTES}
+    for _ in range(repeats):
+        for name, zygotes in _ZYGOTES.items():
+            found[name].append(list(_minima(zygotes)))
+    return found
+
+
+def _minima(zygotes: int) -> Iterator[float]:
+    bench, task = Bench(process_pool(), Silent()), Task(_ORDER)
+    plain = kind_of(_ORDER, Tool.NONE, Preload.NOTHING)
+    kinds = [replace(plain, draw=bench.draw(number, 0)) for number in range(zygotes)]
+    make_ready(task, kinds, bench)
+    try:
+        (timing,) = time_together([task], kinds, bench)
+    finally:
+        bench.pool.retire(kinds)
+    return (min(times_s) for times_s in timing.times_s)
+
+
+def _apart(values: Sequence[float]) -> float:
+    return (max(values) / min(values) - 1) * 100
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(picture(measured(12)), "utf-8")
