@@ -32,6 +32,6 @@ def answer(parcel: str, expression: str) -> object:
 for line in sys.stdin:
     try:
         said = {"value": answer(*json.loads(line))}
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - told to who asked
         said = {"error": repr(error)}
     print(json.dumps(said), flush=True)
