@@ -27,13 +27,14 @@ class EndedChild:
     code: int | None
 
 
-def run_child(argv: Sequence[str], output: Path, timeout_s: float) -> EndedChild:
+def run_child(argv: Sequence[str], output: Path, timeout_s: float, stdin: int | None = None) -> EndedChild:
     """Run `argv` (an absolute path first) and append its stdout and stderr to `output`.
 
-    Raises TimeoutError after ending its process tree, OSError where it cannot be started.
+    It reads from `stdin`, a descriptor of ours, else from nothing. Raises TimeoutError after ending its
+    process tree, OSError where it cannot be started.
     """
     with _unheard() as children:
-        pid = _spawn(argv, output)
+        pid = _spawn(argv, output, stdin)
         children.append(pid)
         try:
             in_time = _await_end(pid, timeout_s)
@@ -46,7 +47,8 @@ def run_child(argv: Sequence[str], output: Path, timeout_s: float) -> EndedChild
         return EndedChild(pid, _reap(pid))
 
 
-def _spawn(argv: Sequence[str], output: Path) -> int:
+def _spawn(argv: Sequence[str], output: Path, stdin: int | None) -> int:
+    nothing = (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
     # Not subprocess: its children keep the calling thread's signal mask, and a sampler that was
     # started by a thread which blocks SIGINT could never be stopped.
     return os.posix_spawn(
@@ -54,7 +56,7 @@ def _spawn(argv: Sequence[str], output: Path) -> int:
         list(argv),
         os.environ,
         file_actions=[
-            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            nothing if stdin is None else (os.POSIX_SPAWN_DUP2, stdin, 0),
             (os.POSIX_SPAWN_OPEN, 1, str(output), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
             (os.POSIX_SPAWN_DUP2, 1, 2),
             *((os.POSIX_SPAWN_CLOSE, number) for number in _inherited_files()),

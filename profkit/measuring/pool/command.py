@@ -1,0 +1,67 @@
+"""The command line of a zygote, and what its supervisor is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import profkit.measuring.worker as worker
+from profkit.errors import ToolMissing
+from profkit.measuring.pool.kinds import ZygoteKind
+from profkit.model.measurement import Preload, Tool
+from profkit.model.workorder import Simulation
+
+PROGRAM = Path(worker.__file__).with_name("__main__.py")
+
+_IMPORTS = {Preload.NOTHING: (), Preload.NUMPY: ("numpy",), Preload.TORCH: ("torch",)}
+_SIMULATION = {Simulation.CACHE: "--cache-sim=yes", Simulation.BRANCH: "--branch-sim=yes"}
+
+
+def new_folder(kind: ZygoteKind) -> Path | None:
+    """Where a zygote under Valgrind is to have its dumps; the supervisor makes and removes it."""
+    if kind.tool is Tool.NONE:
+        return None
+    return Path(tempfile.gettempdir()) / f"profkit-{os.urandom(8).hex()}"
+
+
+def supervisor_message(kind: ZygoteKind, folder: Path | None) -> dict[str, object]:
+    """See `worker.supervisor.supervise`; raises ToolMissing."""
+    config = {
+        "imports": _IMPORTS[kind.preload],
+        "roots": kind.roots,
+        "valgrind": folder is not None,
+        "dump_prefix": dump_prefix(folder),
+    }
+    *words, interpreter = kind.command
+    return {
+        "argv": [*words, *_tool(kind, folder), interpreter, str(PROGRAM), "zygote", json.dumps(config)],
+        "env": {**dict(kind.env), "PROFKIT_DISABLE": "1"},
+        "folder": None if folder is None else str(folder),
+    }
+
+
+def dump_prefix(folder: Path | None) -> str:
+    """What the paths of dumps begin with; Valgrind adds pid and number."""
+    return "" if folder is None else str(folder / "cg")
+
+
+def _tool(kind: ZygoteKind, folder: Path | None) -> list[str]:
+    if folder is None:
+        return []
+    valgrind = shutil.which("valgrind")
+    if valgrind is None:
+        raise ToolMissing("valgrind", "counting instructions", "install it: apt-get install valgrind")
+    return [
+        valgrind,
+        "-q",
+        "--tool=callgrind",
+        "--instr-atstart=no",
+        "--collect-atstart=no",
+        f"--callgrind-out-file={dump_prefix(folder)}.%p",
+        # Else it reports crashes of jobs on their stderr.
+        f"--log-file={folder / 'valgrind'}.%p",
+        *(_SIMULATION[simulation] for simulation in kind.simulate),
+    ]

@@ -1,0 +1,121 @@
+"""One job on one zygote, from the fork to the answer, the time-out or the end."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from collections.abc import Callable, Mapping
+
+from profkit.clock import Clock
+from profkit.errors import WorkerDied, WorkerFailed, WorkerTimeout
+from profkit.measuring.pool.command import dump_prefix
+from profkit.measuring.pool.dumps import take_dumps
+from profkit.measuring.pool.endings import how_ended, is_own_end
+from profkit.measuring.pool.jobs import Job, Reply
+from profkit.measuring.pool.output import Output
+from profkit.measuring.pool.zygote import Stopped, Zygote, ZygoteGone
+from profkit.measuring.worker.messages import Inbox, Message, in_file
+
+_STATUS = struct.Struct(">i")
+_LOOK_S = 1.0
+"""How often a job's output is looked at, lest it fill the memory."""
+_LAST_WORD_S = 60.0
+"""Longer than a zygote takes to wait for a child that is dead."""
+
+
+def converse(zygote: Zygote, job: Job, stop: Callable[[], bool], clock: Clock) -> Reply:
+    """Do a job; everything that it started is gone when this returns or raises.
+
+    Raises WorkerFailed, WorkerDied, WorkerTimeout; ZygoteGone and Stopped.
+    """
+    output = Output()
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    try:
+        with ours:
+            with theirs:
+                _hand_over(zygote, job, theirs.fileno(), output)
+            return _Conversation(zygote, job, ours, output, clock).result(stop)
+    finally:
+        output.close()
+
+
+def _hand_over(zygote: Zygote, job: Job, channel: int, output: Output) -> None:
+    message = in_file({**job.message, "dump_prefix": dump_prefix(zygote.folder)})
+    parcel = [] if job.parcel is None else [job.parcel]
+    try:
+        zygote.begin([channel, output.descriptor, message, *parcel])
+    finally:
+        os.close(message)
+
+
+class _Conversation:
+    def __init__(
+        self, zygote: Zygote, job: Job, channel: socket.socket, output: Output, clock: Clock
+    ) -> None:
+        self._zygote, self._job, self._output, self._clock = zygote, job, output, clock
+        self._channel, self._inbox = channel, Inbox(channel)
+        self._answer: Message | None = None
+        self._status: int | None = None
+
+    def result(self, stop: Callable[[], bool]) -> Reply:
+        try:
+            self._await_end(self._clock.monotonic_s() + self._job.timeout_s, stop)
+        except TimeoutError:
+            self._end_early()
+            raise WorkerTimeout(self._job.label, self._job.timeout_s, 1, self._output.text()) from None
+        except Stopped:
+            self._end_early()
+            raise
+        self._read_answer()
+        self._zygote.sweep()
+        return self._judged()
+
+    def _await_end(self, deadline_s: float, stop: Callable[[], bool]) -> None:
+        while self._status is None:
+            listened = [self._zygote.control]
+            if not self._inbox.ended:
+                listened.append(self._channel.fileno())
+            try:
+                look_s = min(deadline_s, self._clock.monotonic_s() + _LOOK_S)
+                ready = self._zygote.wait(listened, look_s, stop)
+            except TimeoutError:
+                if self._clock.monotonic_s() >= deadline_s:
+                    raise
+                self._output.shrink()
+                continue
+            if self._channel.fileno() in ready:
+                self._read_answer()
+            if self._zygote.control in ready:
+                (self._status,) = _STATUS.unpack(self._zygote.packet())
+
+    def _read_answer(self) -> None:
+        for message in self._inbox.read():
+            self._answer = message
+
+    def _end_early(self) -> None:
+        """End the child and what it started; a zygote that ends meanwhile has ended them as well."""
+        try:
+            self._zygote.sweep()
+            self._await_end(self._clock.monotonic_s() + _LAST_WORD_S, lambda: False)
+        except ZygoteGone:
+            return
+
+    def _judged(self) -> Reply:
+        job, answer, status = self._job, self._answer, self._status
+        assert status is not None
+        output = self._output.text()
+        if answer is None:
+            raise WorkerDied(job.label, how_ended(status), output)
+        if not answer["ok"]:
+            raise WorkerFailed(job.label, answer["trace"], output)
+        if not is_own_end(status):
+            raise WorkerDied(job.label, f"answered, and then {how_ended(status)}", output)
+        return Reply(answer, output, self._zygote.facts, self._dumps(answer, output))
+
+    def _dumps(self, answer: Message, output: str) -> Mapping[str, str]:
+        try:
+            return take_dumps(self._zygote.folder, answer)
+        except FileNotFoundError as error:
+            raise WorkerDied(self._job.label, f"left no dump {error.filename}", output) from None

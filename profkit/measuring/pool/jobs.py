@@ -1,0 +1,42 @@
+"""What goes to a zygote, and what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One process of a measurement."""
+
+    label: str
+    """What errors call it."""
+    message: Mapping[str, object]
+    """For `worker/job.py`; `dump_prefix` is filled in."""
+    timeout_s: float
+    """Counted from the fork."""
+    parcel: int | None = None
+    """Descriptor of the callable that travels with it; stays the caller's, open until the job is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class ZygoteFacts:
+    """What a zygote told of itself."""
+
+    serial: int
+    """Of all zygotes that this process has started."""
+    python: str
+    packages: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a job answered."""
+
+    message: Mapping[str, object]
+    output: str
+    """The end of what it printed."""
+    zygote: ZygoteFacts
+    dumps: Mapping[str, str] = field(default_factory=dict)
+    """Text of the dumps that the message names by path; the files themselves are gone."""

@@ -1,0 +1,82 @@
+"""The launcher of this process: the one program that the pool itself starts."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from profkit.errors import ToolMissing, ZygoteFailed
+from profkit.measuring.pool.command import PROGRAM
+from profkit.measuring.worker.messages import hand
+from profkit.process import child
+
+_FORKER = Path(child.__file__).with_name("forker.py")
+_START_S = 30.0
+
+
+class Launcher:
+    """Starts supervisors; itself started at first use. A bare interpreter, and no child of ours."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._channel: socket.socket | None = None
+
+    def launch(self, descriptors: Sequence[int]) -> None:
+        """Start a supervisor with copies of these; raises ZygoteFailed, or ToolMissing."""
+        with self._lock:
+            if self._channel is None:
+                self._channel = _start()
+            try:
+                hand(self._channel, descriptors)
+            except OSError:  # somebody ended it
+                self._channel.close()
+                self._channel = _start()
+                hand(self._channel, descriptors)
+
+    def start(self) -> None:
+        """Start it now, in the calling thread: SIGCHLD of a thread that is ours would reach the program."""
+        with self._lock:
+            if self._channel is None:
+                self._channel = _start()
+
+    def close(self) -> None:
+        """Let it end; supervisors stay."""
+        with self._lock:
+            self.forget()
+
+    def forget(self) -> None:
+        """Close our end of it, as a fork that has got a copy must."""
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+
+
+def _start() -> socket.socket:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        driver = os.pidfd_open(os.getpid())
+        try:
+            hand(ours, [driver])
+        finally:
+            os.close(driver)
+        argv = [*_free_words(), sys.executable, "-I", "-S", str(PROGRAM), "launcher"]
+        ended = child.run_child(argv, Path(os.devnull), _START_S, stdin=theirs.fileno())
+    if ended.code not in (0, None):
+        ours.close()
+        raise ZygoteFailed("launcher", f"exited with status {ended.code}", "", f"try {' '.join(argv)!r}")
+    return ours
+
+
+def _free_words() -> list[str]:
+    """What makes the program that follows nobody's child; busybox has a setsid that knows no --fork."""
+    if not sys.executable:
+        raise ToolMissing("python", "measuring", "set sys.executable to an interpreter")
+    setsid = shutil.which("setsid")
+    if setsid is not None and "busybox" not in os.path.realpath(setsid):
+        return [setsid, "--fork"]
+    return [sys.executable, "-I", "-S", str(_FORKER)]

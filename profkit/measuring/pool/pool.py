@@ -1,0 +1,156 @@
+"""The pool: jobs in, futures out; zygotes started, kept, replaced and ended underneath.
+
+Each kind of zygote has a line of jobs with a thread of its own, so jobs of one kind run one after the
+other, and those of two kinds side by side. No process here is a child of this one, and none outlives it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import os
+import threading
+import weakref
+from collections.abc import Iterable
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+from profkit.clock import SYSTEM_CLOCK, Clock
+from profkit.measuring.pool.jobs import Job, Reply, ZygoteFacts
+from profkit.measuring.pool.kinds import ZygoteKind
+from profkit.measuring.pool.launching import Launcher
+from profkit.measuring.pool.line import Line, Means, Task
+
+_IDLE_S = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class LivingZygote:
+    """A zygote that serves."""
+
+    kind: ZygoteKind
+    pid: int
+    facts: ZygoteFacts
+
+
+class Pool:
+    """Zygotes and their jobs; any thread may use it. Close it, else the end of the process does.
+
+    A process that was forked off has an empty pool in its place.
+    """
+
+    def __init__(self, clock: Clock = SYSTEM_CLOCK, idle_s: float = _IDLE_S) -> None:
+        self._clock, self._idle_s = clock, idle_s
+        self._serials = itertools.count(1)
+        self._begin()
+        _POOLS.add(self)
+
+    def _begin(self) -> None:
+        self._lock = threading.Lock()
+        self._closed = False
+        self._lines: dict[ZygoteKind, Line] = {}
+        self._means = Means(self._lock, Launcher(), self._clock, self._idle_s, lambda: next(self._serials))
+
+    def warm(self, kinds: Iterable[ZygoteKind]) -> None:
+        """Start zygotes in the background; what goes wrong with them, their first jobs tell."""
+        for kind in kinds:
+            with self._lock:
+                self._line(kind).warm()
+
+    def submit(self, kind: ZygoteKind, job: Job) -> Future[Reply]:
+        """Do a job after the others of its kind; returns at once.
+
+        The future raises WorkerFailed, WorkerDied, WorkerTimeout, ZygoteFailed or ToolMissing, and
+        CancelledError where the job was dropped or the pool closed. A zygote that dies is replaced,
+        and the job done again.
+        """
+        task = Task(job)
+        with self._lock:
+            self._line(kind).add(task)
+        return task.future
+
+    def drop(self, future: Future[Reply]) -> None:
+        """Cancel a job, also one that runs; the future is done when everything of it is gone."""
+        if not future.cancel():
+            with self._lock:
+                any(line.drop(future) for line in self._living())
+
+    def retire(self, kinds: Iterable[ZygoteKind]) -> None:
+        """End zygotes in the background, once they have done what waits for them."""
+        with self._lock:
+            for kind in kinds:
+                line = self._lines.get(kind)
+                if line is not None and line.open:
+                    line.retire()
+
+    def zygotes(self) -> tuple[LivingZygote, ...]:
+        """Those that serve now."""
+        with self._lock:
+            serving = [(line.kind, line.zygote) for line in self._living()]
+        return tuple(
+            LivingZygote(kind, zygote.pid, zygote.facts)
+            for kind, zygote in serving
+            if zygote is not None and zygote.pid
+        )
+
+    def close(self) -> None:
+        """End everything and wait until it is gone; later calls do nothing."""
+        with self._lock:
+            self._closed = True
+            threads = [line.thread for line in self._lines.values()]
+            for line in self._living():
+                line.close()
+        for thread in threads:
+            if thread is not threading.current_thread():
+                thread.join()
+        self._means.launcher.close()
+
+    def _line(self, kind: ZygoteKind) -> Line:
+        if self._closed:
+            raise RuntimeError("this pool is closed")
+        self._means.launcher.start()
+        line = self._lines.get(kind)
+        if line is None or not line.open:
+            line = self._lines[kind] = Line(kind, self._means)
+        return line
+
+    def _living(self) -> list[Line]:
+        return [line for line in self._lines.values() if line.open]
+
+    def forget(self) -> None:
+        """Start over in a process that was forked off: the zygotes are the other's."""
+        for line in self._living():
+            line.forget()
+        self._means.launcher.forget()
+        self._begin()
+
+
+_POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
+_LOCK = threading.Lock()
+_process_pool: Pool | None = None
+
+
+def process_pool() -> Pool:
+    """The pool of this process, made when first asked for, and closed at exit."""
+    global _process_pool
+    with _LOCK:
+        if _process_pool is None:
+            _process_pool = Pool()
+        return _process_pool
+
+
+def _close_all() -> None:
+    for pool in list(_POOLS):
+        pool.close()
+
+
+def _after_fork() -> None:
+    global _LOCK
+    _LOCK = threading.Lock()
+    for pool in list(_POOLS):
+        pool.forget()
+
+
+# At import, so that what is registered later, and may wait for jobs, runs before it.
+atexit.register(_close_all)
+os.register_at_fork(after_in_child=_after_fork)

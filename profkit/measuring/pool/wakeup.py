@@ -1,0 +1,26 @@
+"""A way to wake a thread that polls descriptors."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+
+class Wakeup:
+    """Another thread calls `wake`; the one that polls `descriptor` then calls `clear`. Close it."""
+
+    def __init__(self) -> None:
+        self.descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+
+    def wake(self) -> None:
+        """Make the descriptor readable."""
+        os.eventfd_write(self.descriptor, 1)
+
+    def clear(self) -> None:
+        """Make it unreadable until the next `wake`."""
+        with contextlib.suppress(BlockingIOError):
+            os.eventfd_read(self.descriptor)
+
+    def close(self) -> None:
+        """Free it."""
+        os.close(self.descriptor)

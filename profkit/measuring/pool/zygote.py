@@ -1,0 +1,177 @@
+"""A zygote with its supervisor, as the one thread that uses it sees them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import socket
+from collections.abc import Callable, Iterable, Sequence
+
+from profkit.clock import Clock
+from profkit.errors import ZygoteFailed
+from profkit.measuring.pool.command import new_folder, supervisor_message
+from profkit.measuring.pool.endings import how_ended
+from profkit.measuring.pool.jobs import ZygoteFacts
+from profkit.measuring.pool.kinds import ZygoteKind
+from profkit.measuring.pool.launching import Launcher
+from profkit.measuring.pool.output import Output
+from profkit.measuring.pool.wakeup import Wakeup
+from profkit.measuring.worker.messages import FORK, Inbox, hand, in_file, send
+
+_START_S = 600.0
+"""Importing torch under Valgrind takes 14 s on an idle machine."""
+_OBEY_S = 60.0
+"""Longer than a supervisor takes to end a tree."""
+_MOST_PACKET_BYTES = 1 << 17
+
+
+class ZygoteGone(Exception):
+    """It ended by itself, and everything below it with it; the message says how."""
+
+
+class Stopped(Exception):
+    """Whoever waited was told to stop."""
+
+
+def _never() -> bool:
+    return False
+
+
+class Zygote:
+    """Started when made, serving once `await_ready` has returned; end it.
+
+    Raises ToolMissing, and ZygoteFailed where nothing can be started.
+    """
+
+    def __init__(
+        self, kind: ZygoteKind, serial: int, launcher: Launcher, wakeup: Wakeup, clock: Clock
+    ) -> None:
+        self.folder = new_folder(kind)
+        message = supervisor_message(kind, self.folder)
+        self.kind, self.pid, self.facts = kind, 0, ZygoteFacts(serial, "", ())
+        self.output = Output()
+        self._clock, self._wakeup = clock, wakeup
+        self._channel, channel = socket.socketpair()
+        self._control, control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._inbox = Inbox(self._channel)
+        self._how, self._swept = "ended with its supervisor", False
+        with channel, control:
+            config = in_file(message)
+            try:
+                launcher.launch([channel.fileno(), control.fileno(), self.output.descriptor, config])
+            finally:
+                os.close(config)
+
+    def await_ready(self, stop: Callable[[], bool]) -> None:
+        """Wait until it serves; raises ZygoteFailed, Stopped."""
+        deadline_s = self._clock.monotonic_s() + _START_S
+        try:
+            while not self.wait([self._control.fileno()], deadline_s, stop):
+                pass
+            told = json.loads(self.packet())
+        except TimeoutError:
+            raise self.failed(f"was not ready within {_START_S:g} s", self.output.text()) from None
+        except ZygoteGone as gone:
+            raise self.failed(f"did not start: its process {gone}", self.output.text()) from None
+        if not told["ready"]:
+            raise self.failed("cannot import what it is to have", told["trace"])
+        packages = tuple((str(name), str(version)) for name, version in told["packages"])
+        self.pid = told["pid"]
+        self.facts = ZygoteFacts(self.facts.serial, told["python"], packages)
+        self._command("settle")
+
+    def failed(self, detail: str, output: str) -> ZygoteFailed:
+        """The error that tells what became of it."""
+        words = " ".join(self.kind.command)
+        return ZygoteFailed(str(self.kind), detail, output, f"check that {words!r} starts a Python that can")
+
+    def begin(self, descriptors: Sequence[int]) -> None:
+        """Have a child forked, and hand it these."""
+        try:
+            self._control.send(FORK, socket.MSG_NOSIGNAL)
+            hand(self._control, descriptors)
+        except OSError:
+            self._await_end()
+
+    @property
+    def control(self) -> int:
+        """The descriptor that is readable when the zygote has told something."""
+        return self._control.fileno()
+
+    def packet(self) -> bytes:
+        """What it has told; raises ZygoteGone."""
+        try:
+            packet = self._control.recv(_MOST_PACKET_BYTES)
+        except ConnectionResetError:
+            packet = b""
+        if not packet:
+            self._await_end()
+        return packet
+
+    def wait(
+        self, others: Iterable[int], deadline_s: float, stop: Callable[[], bool] = _never
+    ) -> frozenset[int]:
+        """Wait for something to happen; which of `others` are readable, perhaps none.
+
+        Raises TimeoutError at the deadline, Stopped where `stop` says so, and ZygoteGone.
+        """
+        poller = select.poll()
+        for descriptor in (self._wakeup.descriptor, self._channel.fileno(), *others):
+            poller.register(descriptor, select.POLLIN)
+        left_s = deadline_s - self._clock.monotonic_s()
+        ready = {descriptor for descriptor, _ in poller.poll(max(0.0, left_s * 1000))}
+        if self._wakeup.descriptor in ready:
+            self._wakeup.clear()
+        if stop():
+            raise Stopped
+        if self._channel.fileno() in ready:
+            self._hear()
+        if not ready and self._clock.monotonic_s() >= deadline_s:
+            raise TimeoutError
+        return frozenset(ready.intersection(others))
+
+    def _hear(self) -> None:
+        for message in self._inbox.read():
+            if message.get("ended") is not None:
+                self._how = how_ended(message["ended"])
+            self._swept = self._swept or "swept" in message
+        if self._inbox.ended:
+            raise ZygoteGone(self._how)
+
+    def sweep(self) -> None:
+        """End everything below the zygote, and wait until it is gone; raises ZygoteGone, TimeoutError."""
+        self._swept = False
+        self._command("sweep")
+        deadline_s = self._clock.monotonic_s() + _OBEY_S
+        while not self._swept:
+            self.wait((), deadline_s)
+
+    def end(self) -> None:
+        """End it with everything below it, wait until that is gone, and free what we hold of it."""
+        with contextlib.suppress(ZygoteGone, TimeoutError):
+            self._command("end")
+            self._await_end()
+        self.forget()
+        if self.folder is not None:  # the supervisor was killed before it could
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def forget(self) -> None:
+        """Close our descriptors, as a fork that has got copies must."""
+        self._channel.close()
+        self._control.close()
+        self.output.close()
+
+    def _command(self, what: str) -> None:
+        try:
+            send(self._channel, {"do": what})
+        except OSError:
+            self._await_end()
+
+    def _await_end(self) -> None:
+        """Wait for the supervisor's end; raises ZygoteGone then, TimeoutError where it does not come."""
+        deadline_s = self._clock.monotonic_s() + _OBEY_S
+        while True:
+            self.wait((), deadline_s)

@@ -1,0 +1,65 @@
+"""The child: one process for one job. It takes its job from the driver itself, answers, and is gone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from typing import NoReturn
+
+from . import job as jobs
+from .failures import as_reply
+from .kernel import die_with_parent
+from .messages import CANNOT_ANSWER, Message, from_file, handed, send
+from .surroundings import flush_output, limited_memory, send_output_to, take_on
+
+
+def live(control: socket.socket) -> NoReturn:
+    """Do the job that is waiting in `control`, and end without a trace of Python's own ending.
+
+    SIGKILL, as Valgrind would write another dump at an exit.
+    """
+    die_with_parent()
+    if work(control):
+        os.kill(os.getpid(), signal.SIGKILL)
+    os._exit(CANNOT_ANSWER)
+
+
+def work(control: socket.socket) -> bool:
+    """Take a job from `control`, do it and answer; False where the answer cannot be sent.
+
+    Descriptors: the channel of the answer, the job's output, the job, and perhaps its parcel.
+    """
+    channel, output, message, *parcel = handed(control)
+    identity = _identity(channel)
+    send_output_to(output)
+    reply = _perform(from_file(message), parcel[0] if parcel else None)
+    flush_output()
+    # The job may have closed our descriptors, and a file of its own may bear the number now.
+    return _identity(channel) == identity is not None and _answer(channel, reply)
+
+
+def _perform(job: Message, parcel: int | None) -> Message:
+    try:
+        take_on(job)
+        with limited_memory(job["memory_limit_bytes"]):
+            return jobs.perform(job, parcel)
+    except BaseException as error:  # noqa: BLE001 - sys.exit and Ctrl-C of the job are answers as well
+        return as_reply(error)
+
+
+def _answer(channel: int, reply: Message) -> bool:
+    with socket.socket(fileno=channel) as connection:
+        try:
+            send(connection, reply)
+        except OSError:  # the driver gave up
+            return False
+    return True
+
+
+def _identity(descriptor: int) -> tuple[int, int] | None:
+    try:
+        status = os.fstat(descriptor)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

@@ -1,0 +1,128 @@
+"""The supervisor: starts one zygote and sees to it that nothing of its tree outlives the driver.
+
+It adopts every orphan below it, watches the driver by pidfd (which sees a SIGKILL, and no leaked pipe
+deceives it), and ends descendants until none is left. Commands come over a channel: `{"do": "settle"}`
+(spare who lives now), `{"do": "sweep"}` (end everybody else, answer when they are gone), `{"do":
+"end"}`. Its last message is `{"ended": STATUS}`, the zygote's wait status where it had one; the channel's end
+means: everything is gone, the folder too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+from typing import NoReturn
+
+from .kernel import adopt_orphans
+from .messages import Inbox, Message, from_file, send
+from .orphans import descendants, end_descendants
+
+_SWEEP_S = 20.0
+"""Longer than the kernel takes to free the memory of a large process."""
+
+
+def supervise(driver: int, descriptors: list[int]) -> NoReturn:
+    """Start the zygote that the message in the last descriptor describes; end with the driver.
+
+    Descriptors: our channel, the zygote's, its output, the message: `argv`, `env`, `folder` (to make
+    for it and to remove at the end, or None).
+    """
+    channel, control, output, config = descriptors
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.setsid()
+    adopt_orphans()
+    supervisor = Supervisor(socket.socket(fileno=channel), from_file(config))
+    try:
+        supervisor.start(control, output)
+        supervisor.watch(driver)
+    finally:
+        supervisor.end()
+        os._exit(0)
+
+
+class Supervisor:
+    """One zygote and its tree."""
+
+    def __init__(self, channel: socket.socket, config: Message) -> None:
+        self._channel, self._config = channel, config
+        self._zygote: int | None = None
+        self._spared: set[int] = set()
+        self._status: int | None = None
+        self._ending = False
+
+    def start(self, control: int, output: int) -> None:
+        """Start the zygote: its stdin is the driver's control channel, stdout and stderr its output.
+
+        Stdin, as commands that enter another environment hand that on, if nothing else.
+        """
+        if self._config["folder"] is not None:
+            os.mkdir(self._config["folder"], 0o700)
+        argv = self._config["argv"]
+        try:
+            self._zygote = os.posix_spawnp(
+                argv[0],
+                argv,
+                self._config["env"],
+                file_actions=[
+                    (os.POSIX_SPAWN_DUP2, control, 0),
+                    (os.POSIX_SPAWN_DUP2, output, 1),
+                    (os.POSIX_SPAWN_DUP2, output, 2),
+                ],
+                setsigmask=(),
+                setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP},
+            )
+        except OSError as error:
+            os.write(output, f"{error}\n".encode())
+        os.close(control)
+        os.close(output)
+
+    def watch(self, driver: int) -> None:
+        """Do as the driver says until it, or the zygote, has ended."""
+        if self._zygote is None:
+            return
+        inbox = Inbox(self._channel)
+        zygote = os.pidfd_open(self._zygote)
+        poller = select.poll()
+        channel = self._channel.fileno()
+        for descriptor in (driver, zygote, channel):
+            poller.register(descriptor, select.POLLIN)
+        while True:
+            ready = dict(poller.poll())
+            if driver in ready:
+                return
+            if channel in ready:
+                for message in inbox.read():
+                    self._obey(message["do"])
+            if zygote in ready or inbox.ended or self._ending:
+                return
+
+    def _obey(self, command: str) -> None:
+        if command == "settle":
+            self._spared = descendants(os.getpid())
+        elif command == "sweep":
+            send(self._channel, {"swept": end_descendants(self._spared, self._reap, _SWEEP_S)})
+        elif command == "end":
+            self._ending = True
+
+    def _reap(self) -> None:
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    return
+                if pid == self._zygote:
+                    self._status = status
+
+    def end(self) -> None:
+        """End the whole tree, remove the folder, and say how the zygote ended."""
+        self._reap()
+        end_descendants((), self._reap, _SWEEP_S)
+        with contextlib.suppress(OSError):  # the driver is gone
+            send(self._channel, {"ended": self._status})
+        if self._config["folder"] is not None:
+            import shutil  # takes longer to import than a zygote may take to start
+
+            shutil.rmtree(self._config["folder"], ignore_errors=True)

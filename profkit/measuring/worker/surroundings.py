@@ -1,0 +1,64 @@
+"""What a job's process looks like to the job: output, folder, path, environment, cores, memory."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Mapping
+
+from .kernel import flush_c_streams
+from .messages import Message
+
+DISABLED = ("PROFKIT_DISABLE", "1")
+"""Nothing is profiled, or measured, within what is measured."""
+
+
+def send_output_to(descriptor: int) -> None:
+    """Make a file stdout and stderr of this process and of those that it starts; closes the descriptor."""
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    os.close(descriptor)
+
+
+def flush_output() -> None:
+    """Write out what was printed, by Python and by C, as far as the job has left the means to."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or something else by now
+            stream.flush()
+    flush_c_streams()
+
+
+def take_on(job: Message) -> None:
+    """Move into the job's folder, path, environment and cores; raises OSError where one does not exist."""
+    set_environment(job["env"])
+    os.chdir(job["cwd"])
+    sys.path[:] = job["path"]
+    if job["cores"]:
+        os.sched_setaffinity(0, job["cores"])
+
+
+def set_environment(env: Mapping[str, str]) -> None:
+    """Make `env` the environment; what is equal already is left alone, as each change takes memory."""
+    wanted = {**env, DISABLED[0]: DISABLED[1]}
+    for name in [name for name in os.environ if name not in wanted]:
+        del os.environ[name]
+    for name, value in wanted.items():
+        if os.environ.get(name) != value:
+            os.environ[name] = value
+
+
+@contextlib.contextmanager
+def limited_memory(limit_bytes: int | None) -> Iterator[None]:
+    """Hold the address space to a size; beyond it allocations fail. Lifted again for the report of that."""
+    if limit_bytes is None:
+        yield
+        return
+    import resource  # seldom needed
+
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (limit_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
