@@ -134,7 +134,7 @@ def _task(
             broken[place] = error
     if parcel is not None:
         stack.callback(parcel.close)
-    return Task(order, parcel, preload=preload_of(order))
+    return Task(order, parcel, preload=preload_of(order, parcel))
 
 
 def _keeper(spool: Path | None) -> Callable[[Outcome], None]:

@@ -2,26 +2,13 @@ import numpy as np
 import pytest
 
 from profkit.measuring.orders import work_order
-from profkit.measuring.runner.preload import packages_of, preload_of
+from profkit.measuring.runner.preload import preload_of
+from profkit.measuring.travel.parcel import pack
 from profkit.model.measurement import Preload
 
 
 def uses_numpy(values):
     return np.sum(values)
-
-
-def calls_it(values):
-    return uses_numpy(values)
-
-
-def imports_inside():
-    import torch
-
-    return torch
-
-
-def plain(values):
-    return sorted(values)
 
 
 @pytest.mark.parametrize(
@@ -45,28 +32,12 @@ def test_imports_overrides_what_was_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "args", "expected"),
-    [
-        (uses_numpy, (), ("numpy",)),
-        (calls_it, (), ("numpy",)),
-        (imports_inside, (), ("torch",)),
-        (plain, ([1],), ()),
-        (plain, (np.ones(3),), ("numpy",)),
-        (np.ones(3).sum, (), ("numpy",)),
-        (len, (), ()),
-    ],
+    ("function", "args", "expected"), [(uses_numpy, ([1],), Preload.NUMPY), (len, ([1],), Preload.NOTHING)]
 )
-def test_callables_are_looked_through(function, args, expected) -> None:
-    assert packages_of(function, args, {}) == expected
-
-
-def test_a_closure_is_looked_through_even_while_it_is_empty() -> None:
-    def inner() -> object:
-        return later
-
-    assert packages_of(inner, (), {}) == ()
-    later = np.float64(1)
-    assert packages_of(inner, (), {}) == ("numpy",)
+def test_what_travels_is_known_to_the_parcel(function, args, expected) -> None:
+    parcel = pack(function, args)
+    assert preload_of(work_order(function, args=args), parcel) is expected
+    parcel.close()
 
 
 def test_c_plus_plus_needs_torch_where_it_is_linked_against_it() -> None:
