@@ -37,7 +37,7 @@ __attribute__((always_inline)) static inline void step(::std::int64_t &left) {
 }
 
 static inline void check_end(::std::int64_t left) {
-  if (left != 0) throw ::std::logic_error("the statement leaves the loop that repeats it; take its break away");
+  if (left != 0) throw ::std::logic_error("the statement leaves the loop that repeats it; it must not break");
 }
 
 static thread_local char said[16384];

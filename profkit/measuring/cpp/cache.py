@@ -1,0 +1,178 @@
+"""The folder of shared objects and precompiled headers, which processes share.
+
+    KEY.json            what belongs to KEY: the object, its digest, the user's headers that it was made from
+    KEY-DIGEST.so       the object; its bytes have this digest
+    KEY-SIZE.pch/       header.h and header.h.gch, which has this size
+    KEY.lock            held by the process that makes KEY
+    making-…/           where one compiler works; what is finished moves out by renaming
+
+Whatever does not fit its name or its digest is not there, and is made again. Nobody needs the lock for
+being right: two that make the same leave the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from profkit.errors import UsageError
+
+LIMIT_BYTES = 2 * 1024**3
+"""Two or three precompiled headers and thousands of objects."""
+KEPT_S = 3600.0
+"""Nothing that was used within this time is removed: a worker may be about to load it."""
+
+
+def default_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """$XDG_CACHE_HOME/profkit/cpp, or where that stands by default."""
+    base = environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "profkit" / "cpp"
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """A folder that nobody else can write to: what lies in it is loaded and run."""
+
+    folder: Path
+    limit_bytes: int = LIMIT_BYTES
+    now: Callable[[], float] = time.time
+
+    def find(self, key: str) -> Path | None:
+        """The shared object of a key, where it is whole and the user's headers have not changed."""
+        try:
+            entry = json.loads((self.folder / f"{key}.json").read_bytes())
+            made_from = {Path(name): digest for name, digest in entry["headers"].items()}
+            found = self.folder / f"{key}-{entry['digest']}.so"
+            fits = digest_of(found) == entry["digest"]
+            fits = fits and all(digest_of(path) == digest for path, digest in made_from.items())
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return None
+        if not fits:
+            return None
+        self._used(self.folder / f"{key}.json")
+        return self._used(found)
+
+    def keep(self, key: str, made: Path, headers: Iterable[Path]) -> Path:
+        """Move a shared object in; `headers` are the files of the user's that it was made from."""
+        digest = digest_of(made)
+        kept = self.folder / f"{key}-{digest}.so"
+        entry = {"digest": digest, "headers": {str(path): digest_of(path) for path in headers}}
+        listed = made.with_suffix(".json")
+        listed.write_text(json.dumps(entry), "utf-8")
+        made.rename(kept)
+        listed.rename(self.folder / f"{key}.json")
+        return kept
+
+    def find_header(self, key: str) -> Path | None:
+        """The header that has been precompiled for a key: the file to include, beside the other."""
+        for folder in self.folder.glob(f"{key}-*.pch"):
+            with contextlib.suppress(OSError):
+                if f"{key}-{(folder / 'header.h.gch').stat().st_size}.pch" == folder.name:
+                    return self._used(folder) / "header.h"
+            _remove(folder)
+        return None
+
+    def keep_header(self, key: str, made: Path) -> Path:
+        """Move a folder with a header and what it was precompiled to in."""
+        size = (made / "header.h.gch").stat().st_size
+        kept = self.folder / f"{key}-{size}.pch"
+        with contextlib.suppress(OSError):  # another process was faster
+            made.rename(kept)
+        return kept / "header.h"
+
+    def count(self, header_key: str) -> int:
+        """How many objects were compiled with the same headers and words."""
+        return sum(1 for _ in self.folder.glob(f"{header_key}-*.json"))
+
+    def workplace(self) -> Path:
+        """A new folder to make something in; whoever asks for it removes it."""
+        return Path(tempfile.mkdtemp(prefix="making-", dir=self.folder))
+
+    def lock(self, key: str) -> int | None:
+        """A descriptor that holds the key's lock, for `unlock`; None while someone else holds it."""
+        lock = os.open(self.folder / f"{key}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            return None
+        except BaseException:
+            os.close(lock)
+            raise
+        return lock
+
+    def shrink(self) -> None:
+        """Remove what was used longest ago until the rest fits the limit, and what others left unfinished."""
+        entries = sorted((_used_at(path), path) for path in self.folder.iterdir())
+        sizes = {path: _size(path) for _, path in entries}
+        total = sum(sizes.values())
+        for used_at, path in entries:
+            abandoned = path.name.startswith("making-")
+            if self.now() - used_at > KEPT_S and (abandoned or total > self.limit_bytes):
+                _remove(path)
+                total -= sizes[path]
+
+    def _used(self, path: Path) -> Path:
+        with contextlib.suppress(OSError):
+            os.utime(path, (self.now(), self.now()))
+        return path
+
+
+def open_cache(folder: Path) -> Cache:
+    """The cache in a folder, made where it is missing; raises UsageError where it is not the user's alone."""
+    try:
+        folder.mkdir(parents=True, mode=0o700, exist_ok=True)
+        facts = folder.stat()
+    except OSError as error:
+        raise UsageError(
+            f"the folder {folder} for compiled statements cannot be used: {error}", _MEND
+        ) from error
+    if facts.st_uid != os.geteuid() or facts.st_mode & 0o022:
+        raise UsageError(f"the folder {folder} for compiled statements can be written by others", _MEND)
+    return Cache(folder)
+
+
+def unlock(lock: int) -> None:
+    """Let go of a key; not by closing alone, since a fork may have taken a copy of the descriptor along."""
+    fcntl.flock(lock, fcntl.LOCK_UN)
+    os.close(lock)
+
+
+def digest_of(path: Path) -> str:
+    """The digest of a file's bytes."""
+    return hashlib.blake2b(path.read_bytes(), digest_size=12).hexdigest()
+
+
+_MEND = "set XDG_CACHE_HOME to a folder of yours alone"
+
+
+def _used_at(path: Path) -> float:
+    try:
+        return path.lstat().st_mtime
+    except OSError:  # removed meanwhile
+        return 0.0
+
+
+def _size(path: Path) -> int:
+    files = [path, *path.rglob("*")] if path.is_dir() else [path]
+    total = 0
+    for file in files:
+        with contextlib.suppress(OSError):
+            total += file.lstat().st_size
+    return total
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,146 @@
+"""Compilers at work, several at once; none of them is left when the work ends, however it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Generator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from profkit.errors import CompileFailed
+from profkit.measuring.cpp.cache import Cache, unlock
+
+_HEARTBEAT_S = 0.5
+_LOCKED_S = 0.1
+"""How long to wait before asking again whether another process has made what is wanted."""
+
+
+Made = Path | CompileFailed
+"""What came of a task: where the cache has it, or why there is nothing."""
+
+
+class Task(Protocol):
+    """Something that one compiler makes and the cache keeps."""
+
+    @property
+    def key(self) -> str:
+        """Its key in the cache."""
+
+    @property
+    def label(self) -> str:
+        """What to call it while it is at work."""
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """The compiler's environment."""
+
+    def find(self, cache: Cache) -> Path | None:
+        """What the cache has of it."""
+
+    def words(self, workplace: Path) -> Sequence[str]:
+        """Prepare an empty folder; the command that makes the thing in it."""
+
+    def keep(self, cache: Cache, workplace: Path, output: str) -> Made:
+        """Move what the command has made into the cache; `output` is what it printed."""
+
+
+class _Running:
+    """A compiler, the folder that it works in, and the lock on what it makes."""
+
+    def __init__(self, task: Task, lock: int) -> None:
+        self.task = task
+        self.pidfd: int | None = None
+        self._leave = contextlib.ExitStack()
+        self._leave.callback(unlock, lock)
+
+    def start(self, cache: Cache) -> None:
+        self._workplace = cache.workplace()
+        self._leave.callback(shutil.rmtree, self._workplace, ignore_errors=True)
+        with (self._workplace / "output").open("wb") as output:
+            self._process = subprocess.Popen(
+                self.task.words(self._workplace),
+                env={**self.task.env, "LC_ALL": "C.UTF-8", "TMPDIR": str(self._workplace)},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                process_group=0,  # the compiler's own children end with it, and Ctrl-C is ours to answer
+            )
+        self._leave.callback(_kill, self._process)
+        with contextlib.suppress(ProcessLookupError):  # the program's own waitpid(-1) was faster
+            self.pidfd = os.pidfd_open(self._process.pid)
+            self._leave.callback(os.close, self.pidfd)
+
+    def has_ended(self) -> bool:
+        return self._process.poll() is not None
+
+    def result(self, cache: Cache) -> Made:
+        said = (self._workplace / "output").read_text("utf-8", errors="replace")
+        return self.task.keep(cache, self._workplace, said)
+
+    def end(self) -> None:
+        """Kill what still runs, and leave nothing behind; may be called at any time, and again."""
+        self._leave.close()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def run_tasks(
+    tasks: Sequence[Task], cache: Cache, workers: int, report: Callable[[str], None]
+) -> Generator[tuple[Task, Made], None, None]:
+    """Each task with what came of it, as they end. Closing the iterator kills what still runs.
+
+    `report` is called with the label of the one longest at work: at changes, and every half second.
+    """
+    waiting, running = list(tasks), list[_Running]()
+    try:
+        while waiting or running:
+            yield from _start(waiting, running, cache, workers)
+            report(next((task.label for task in (*(one.task for one in running), *waiting)), ""))
+            _await_change(running, _LOCKED_S if waiting and len(running) < workers else _HEARTBEAT_S)
+            for ended in [one for one in running if one.has_ended()]:
+                result = ended.result(cache)
+                ended.end()
+                running.remove(ended)
+                yield ended.task, result
+    finally:
+        for one in running:
+            one.end()
+
+
+def _start(
+    waiting: list[Task], running: list[_Running], cache: Cache, workers: int
+) -> Generator[tuple[Task, Made], None, None]:
+    """Start what can be started; what another process has made meanwhile is a result already."""
+    for task in tuple(waiting):
+        if len(running) >= workers:
+            return
+        lock = cache.lock(task.key)
+        if lock is None:
+            continue
+        waiting.remove(task)
+        found = task.find(cache)
+        if found is not None:
+            unlock(lock)
+            yield task, found
+            continue
+        running.append(_Running(task, lock))
+        running[-1].start(cache)
+
+
+def _await_change(running: Sequence[_Running], timeout_s: float) -> None:
+    poller = select.poll()
+    for one in running:
+        if one.pidfd is None:
+            return
+        poller.register(one.pidfd, select.POLLIN)
+    poller.poll(timeout_s * 1000)

@@ -1,0 +1,116 @@
+"""What compilers are asked for: one shared object, or one set of precompiled headers."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from profkit.errors import CompileFailed
+from profkit.measuring.cpp.cache import Cache
+from profkit.measuring.cpp.compiling import Made
+from profkit.measuring.cpp.diagnostics import trimmed
+from profkit.measuring.cpp.source import Source, include
+from profkit.measuring.cpp.toolchain import Toolchain
+from profkit.model.workorder import WorkOrder
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectTask:
+    """What compiles to one shared object."""
+
+    order: WorkOrder
+    source: Source
+    tools: Toolchain
+    cwd: Path
+    precompiled: Path | None = None
+
+    @property
+    def key(self) -> str:
+        """Of everything that decides what comes out."""
+        return self.tools.object_key(self.source, self.cwd)
+
+    @property
+    def header_key(self) -> str:
+        """Of the headers that could be precompiled for it."""
+        return self.tools.key(self.source.headers)
+
+    @property
+    def label(self) -> str:
+        """The first order's that has this source."""
+        return self.order.label
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """The order's."""
+        return environ_of(self.order)
+
+    def find(self, cache: Cache) -> Path | None:
+        """The object, where it is kept."""
+        return cache.find(self.key)
+
+    def words(self, workplace: Path) -> Sequence[str]:
+        """Write the source; the command that compiles it."""
+        source = workplace / "source.cpp"
+        text = include(self.source.headers) + self.source.text
+        source.write_text(text, "utf-8", errors="surrogatepass")
+        return self.tools.compile_words(source, workplace / "made.so", self.cwd, self.precompiled)
+
+    def keep(self, cache: Cache, workplace: Path, output: str) -> Made:
+        """Keep the object with what it was made from, or say why there is none."""
+        made = workplace / "made.so"
+        if not made.exists():
+            return CompileFailed(self.order.label, trimmed(output, self.order))
+        listed = (workplace / "made.so.d").read_text("utf-8", errors="surrogateescape")
+        own = [path for path in _listed(listed) if not path.is_relative_to(cache.folder)]
+        return cache.keep(self.key, made, own)
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderTask:
+    """What compiles to one set of precompiled headers."""
+
+    headers: tuple[str, ...]
+    tools: Toolchain
+    env: Mapping[str, str]
+
+    @property
+    def key(self) -> str:
+        """Of the headers and of the words that they are compiled with."""
+        return self.tools.key(self.headers)
+
+    @property
+    def label(self) -> str:
+        """What is precompiled."""
+        return f"{self.headers[0]}, precompiled"
+
+    def find(self, cache: Cache) -> Path | None:
+        """The file to include, where it is kept."""
+        return cache.find_header(self.key)
+
+    def words(self, workplace: Path) -> Sequence[str]:
+        """Write a header that includes the others; the command that precompiles it."""
+        made = workplace / "made"
+        made.mkdir()
+        (made / "header.h").write_text(include(self.headers), "utf-8")
+        return self.tools.precompile_words(made / "header.h")
+
+    def keep(self, cache: Cache, workplace: Path, output: str) -> Made:
+        """Keep the folder."""
+        if not (workplace / "made" / "header.h.gch").exists():
+            return CompileFailed(self.label, output)
+        return cache.keep_header(self.key, workplace / "made")
+
+
+def environ_of(order: WorkOrder) -> Mapping[str, str]:
+    """The environment in which an order's compiler is looked for and run."""
+    return {**os.environ, **dict(order.env)}
+
+
+def _listed(rule: str) -> Iterator[Path]:
+    """The files that a rule for make, as compilers write it, names as needed."""
+    _, _, needed = rule.replace("\\\n", " ").partition(": ")
+    for word in re.findall(r"(?:\\.|\S)+", needed):
+        yield Path(re.sub(r"\\(.)", r"\1", word).replace("$$", "$"))

@@ -1,0 +1,127 @@
+"""The compiler, and the words that it is called with."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from profkit.errors import ToolMissing
+from profkit.measuring.cpp.source import Source
+from profkit.measuring.cpp.torch_build import TorchBuild
+
+_FORMAT = "1"
+"""Of what the cache keeps; another number makes all that was kept strange."""
+_STANDARD = "c++20"
+_FLAGS = (
+    "-O2",
+    "-g1",  # lines, so that counts can be told by line
+    "-w",
+    "-fPIC",
+    "-fno-semantic-interposition",  # the user's functions may be inlined, as in a program of their own
+    "-fmessage-length=0",
+)
+_PATH_VARIABLES = ("CPATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH")
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """A compiler as one order uses it: for plain C++, or against a torch."""
+
+    compiler: tuple[str, ...]
+    """$CXX in words, else g++ or c++; the first is an absolute path."""
+    version: str
+    own_flags: tuple[str, ...]
+    """$CXXFLAGS."""
+    paths: tuple[str, ...]
+    """Those of the environment's variables in which the compiler looks for headers and libraries."""
+    torch: TorchBuild | None
+
+    @property
+    def precompiles(self) -> bool:
+        """Whether headers can be precompiled; clang does that in a way of its own, which is not used."""
+        return "clang" not in self.version
+
+    def key(self, headers: tuple[str, ...]) -> str:
+        """Equal for what can use the same precompiled headers."""
+        return _digest(
+            _FORMAT, *self.compiler, self.version, repr(self.torch), *self._flags(), *self.paths, *headers
+        )
+
+    def object_key(self, source: Source, cwd: Path) -> str:
+        """Equal for what compiles to the same shared object; begins with the headers' key."""
+        where = str(cwd) if re.search(r'#\s*include\s*"', source.text) else ""
+        return f"{self.key(source.headers)}-{_digest(source.text, where)}"
+
+    def compile_words(self, source: Path, target: Path, cwd: Path, precompiled: Path | None) -> list[str]:
+        """Compile `source` to a shared object; `cwd` is where it may include the user's own headers from.
+
+        The headers that were read, but for those of the system and of torch, are listed in `target`.d.
+        """
+        ahead = ["-include", str(precompiled)] if precompiled is not None else []
+        listed = ["-MMD", "-MF", f"{target}.d"]
+        words = [*self.compiler, *self._flags(), *ahead, *listed, "-iquote", str(cwd)]
+        return [*words, "-shared", str(source), "-o", str(target), *self._link_flags()]
+
+    def precompile_words(self, header: Path) -> list[str]:
+        """Precompile `header` to the file beside it that the compiler looks for."""
+        return [*self.compiler, *self._flags(), "-x", "c++-header", str(header), "-o", f"{header}.gch"]
+
+    def _flags(self) -> tuple[str, ...]:
+        if self.torch is None:
+            return (f"-std={_STANDARD}", *_FLAGS, *self.own_flags)
+        include = self.torch.root / "include"
+        return (
+            f"-std={self.torch.standard}",
+            *_FLAGS,
+            *("-isystem", str(include)),
+            *("-isystem", str(include / "torch/csrc/api/include")),
+            f"-D_GLIBCXX_USE_CXX11_ABI={int(self.torch.cxx11_abi)}",
+            *self.own_flags,
+        )
+
+    def _link_flags(self) -> tuple[str, ...]:
+        undefined = "-Wl,--no-undefined"
+        if self.torch is None:
+            return (undefined,)
+        folder = str(self.torch.root / "lib")
+        return (undefined, "-L", folder, f"-Wl,-rpath,{folder}", "-ltorch", "-ltorch_cpu", "-lc10")
+
+
+def toolchain(env: Mapping[str, str], torch: TorchBuild | None) -> Toolchain:
+    """The compiler that an environment names; raises ToolMissing."""
+    named = tuple(shlex.split(env.get("CXX", "")))
+    program = named[0] if named else "g++"
+    path = shutil.which(program, path=env.get("PATH")) or (
+        None if named else shutil.which("c++", path=env.get("PATH"))
+    )
+    if path is None:
+        remedy = "install it (Debian, Ubuntu: apt-get install g++), or name another compiler in CXX"
+        raise ToolMissing(program, "a C++ statement", remedy)
+    return Toolchain(
+        compiler=(path, *named[1:]),
+        version=_version((path, *named[1:]), os.stat(path).st_mtime_ns),
+        own_flags=tuple(shlex.split(env.get("CXXFLAGS", ""))),
+        paths=tuple(f"{name}={env[name]}" for name in _PATH_VARIABLES if name in env),
+        torch=torch,
+    )
+
+
+@cache
+def _version(compiler: tuple[str, ...], changed_ns: int) -> str:
+    """What the compiler says of itself; asked again when its program has changed."""
+    asked = [*compiler, "--version"]
+    done = subprocess.run(asked, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    return done.stdout.strip()
+
+
+def _digest(*words: str) -> str:
+    return hashlib.blake2b(json.dumps(words).encode(), digest_size=12).hexdigest()
