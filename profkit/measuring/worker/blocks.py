@@ -1,0 +1,175 @@
+"""Wall-clock times of blocks: how many executions make one, how many blocks, whose turn it is."""
+
+from __future__ import annotations
+
+import math
+import random
+import resource
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from .asked import Job, Times
+
+Clock = Callable[[], float]
+Elapsed = Callable[[int], float]
+"""Runs a block of so many executions; the seconds that it took."""
+
+_BLOCKS, _LEAST_BLOCKS = 20, 3
+_LONGEST_S = 0.5
+"""Of a process that nobody asked to run longer."""
+_SETTLED = 20
+"""Executions after which the interpreter has specialised a statement (3.11 needs 8, functions that it calls
+as many again)."""
+_WARM_S = 0.04
+"""Slower statements are warm before that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a job asks of its timed arms."""
+
+    block_s: float
+    min_run_time_s: float
+    blocks: int | None
+    seed: int
+
+    @staticmethod
+    def by(job: Job) -> Wanted:
+        """What a message asks for."""
+        return Wanted(job["block_s"], job["min_run_time_s"], job["blocks"], job["seed"])
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """Where times come from."""
+
+    clock: Clock = time.perf_counter
+    cpu: Clock = time.process_time
+    switches: Callable[[], int] = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+    """Involuntary context switches so far."""
+
+
+WHOLE_PROCESS = Meter()
+THIS_THREAD = Meter(
+    cpu=time.thread_time, switches=lambda: resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw
+)
+
+
+@dataclass(slots=True)
+class Timed:
+    """An arm and what is known of it so far."""
+
+    elapsed: Elapsed
+    number: int | None = None
+    """Executions in a block; None: not known yet."""
+    left: int | None = None
+    """Executions that are still allowed; None: any number."""
+    estimate_s: float = 0.0
+    """Of one execution; 0: not known."""
+    times_s: list[float] = field(default_factory=list)
+    cpu_s: float = 0.0
+    wall_s: float = 0.0
+    involuntary: int = 0
+
+    def spend(self, number: int) -> float:
+        """Run a block that counts against what is allowed."""
+        if self.left is not None:
+            self.left -= number
+        return self.elapsed(number)
+
+    def answer(self) -> Times:
+        """What the reply says."""
+        assert self.number is not None
+        return {
+            "number": self.number,
+            "times_s": self.times_s,
+            "cpu_s": self.cpu_s,
+            "wall_s": self.wall_s,
+            "involuntary": self.involuntary,
+        }
+
+
+def time_arms(arms: Sequence[Timed], wanted: Wanted, meter: Meter) -> list[Times]:
+    """Warm the arms, then run their blocks in turns, each round in another order."""
+    for arm in arms:
+        _prepare(arm, wanted, meter)
+    order = random.Random(wanted.seed)
+    for turn in range(block_count(arms, wanted)):
+        for arm in order.sample(arms, len(arms)):
+            if turn >= len(arm.times_s):
+                _measure(arm, meter)
+    return [arm.answer() for arm in arms]
+
+
+def block_count(arms: Sequence[Timed], wanted: Wanted) -> int:
+    """Blocks of each arm: as asked; else 20, more for a longer run, fewer, but 3, of slow statements."""
+    round_s = sum(arm.estimate_s * (arm.number or 1) for arm in arms)
+    count = wanted.blocks or _BLOCKS
+    if wanted.blocks is None and round_s > 0:
+        longest_s = max(wanted.min_run_time_s, _LONGEST_S)
+        count = max(_BLOCKS, math.ceil(wanted.min_run_time_s / round_s))
+        count = max(_LEAST_BLOCKS, min(count, math.floor(longest_s / round_s)))
+    allowed = [len(arm.times_s) + arm.left // (arm.number or 1) for arm in arms if arm.left is not None]
+    return max(1, min([count, *allowed]))
+
+
+def _prepare(arm: Timed, wanted: Wanted, meter: Meter) -> None:
+    """Warm an arm up and choose its number."""
+    warm_ups = None if arm.left is None else arm.left // 4
+    asked = arm.number
+    if warm_ups != 0:
+        arm.estimate_s = _warmed(arm, wanted.block_s, warm_ups)
+    if asked is None:
+        arm.number = max(1, round(wanted.block_s / arm.estimate_s)) if arm.estimate_s > 0 else 1
+        if arm.left is not None:
+            arm.number = max(1, min(arm.number, arm.left // _LEAST_BLOCKS))
+    elif arm.left is not None:
+        arm.number = max(1, min(asked, arm.left))
+    if warm_ups is None and arm.number == 1 and arm.estimate_s >= _WARM_S:
+        _distrust_the_first(arm, wanted, asked, meter)
+
+
+def _distrust_the_first(arm: Timed, wanted: Wanted, asked: int | None, meter: Meter) -> None:
+    """A slow first execution may have compiled or loaded something: believe it only if the next, which is
+    the first block, is about as slow."""
+    _measure(arm, meter)
+    if arm.times_s[0] < arm.estimate_s / 2:
+        arm.times_s.clear()
+        arm.cpu_s, arm.wall_s, arm.involuntary = 0.0, 0.0, 0
+        arm.estimate_s = _warmed(arm, wanted.block_s, None)
+        arm.number = asked or max(1, round(wanted.block_s / arm.estimate_s))
+
+
+def _warmed(arm: Timed, block_s: float, allowed: int | None) -> float:
+    """Run growing blocks until the statement has settled; seconds of one execution in the last."""
+    number, done, spent_s = 1, 0, 0.0
+    while True:
+        took_s = arm.spend(number)
+        done, spent_s = done + number, spent_s + took_s
+        settled = took_s >= block_s and done >= _SETTLED
+        if settled or spent_s >= _WARM_S or done == allowed:
+            return max(took_s / number, 1e-9)
+        number = _next_number(number, took_s, block_s)
+        if allowed is not None:
+            number = min(number, allowed - done)
+
+
+def _next_number(number: int, took_s: float, block_s: float) -> int:
+    """Executions that may well take a block's time, at most ten times as many as before."""
+    if took_s * 10 <= block_s:
+        return number * 10
+    return max(1, math.ceil(1.1 * number * block_s / took_s))
+
+
+def _measure(arm: Timed, meter: Meter) -> None:
+    """Run a block and keep what it took."""
+    number = arm.number or 1
+    started_s = meter.clock()
+    # Not getrusage's CPU time, which may be as late as the last tick.
+    switches, cpu_s = meter.switches(), meter.cpu()
+    took_s = arm.spend(number)
+    arm.cpu_s += meter.cpu() - cpu_s
+    arm.involuntary += meter.switches() - switches
+    arm.wall_s += meter.clock() - started_s
+    arm.times_s.append(took_s / number)

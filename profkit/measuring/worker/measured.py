@@ -1,0 +1,148 @@
+"""Things that run in blocks: statements and callables of Python.
+
+Each runs `number` times between two calls of a probe: a clock for times, a toggle for counts. Between the
+two calls nothing happens but the block.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from functools import partial
+from itertools import repeat
+from keyword import iskeyword
+from types import CodeType
+from typing import Protocol, TypeVar, cast
+
+from .pieces import Piece, compile_module, read_piece
+from .statement import FUNCTION, ROUNDS, function_code, module_code
+
+T = TypeVar("T")
+Probe = Callable[[], T]
+Namespace = dict[str, object]
+
+CALL = "<call of the callable>"
+"""Stands for the file that calls a callable: none of the user's."""
+
+
+class Measured(Protocol):
+    """Something whose setup has run."""
+
+    def run(self, number: int, probe: Probe[T]) -> tuple[T, T]:
+        """Run a block; what the probe said right before and right after it.
+
+        Raises what the user's code raises.
+        """
+
+
+def statement(stmt: str, setup: str, namespace: Namespace, level: str, nth: str = "") -> Measured:
+    """A statement, its global setup having run in `namespace`; `nth` tells the names of its files apart."""
+    futures = namespace.pop(_FUTURES, 0)
+    assert isinstance(futures, int)
+    first = read_piece(setup, f"<setup{nth}>", futures)
+    second = read_piece(stmt, f"<stmt{nth}>", first.futures if level == "module" else futures)
+    if level == "module":
+        exec(compile_module(first.body, first.name, first.text, first.futures), namespace)
+        return InModule(module_code(second), namespace)
+    return InFunction(function_code(first, second, f"<setup and stmt{nth}>"), namespace)
+
+
+_FUTURES = "features from __future__"
+
+
+def run_global_setup(text: str, namespace: Namespace, nth: str = "") -> None:
+    """Run a text at module level; what it imports from __future__ holds for `statement` too."""
+    piece: Piece = read_piece(text, f"<global_setup{nth}>")
+    exec(compile_module(piece.body, piece.name, piece.text, piece.futures), namespace)
+    namespace[_FUTURES] = piece.futures
+
+
+class InFunction:
+    """A statement whose names are local to a function."""
+
+    def __init__(self, code: CodeType, namespace: Namespace) -> None:
+        exec(code, namespace)
+        function = namespace.pop(FUNCTION)
+        assert callable(function)
+        self._blocks: Generator[None, object, None] = function()
+        next(self._blocks)
+
+    def run(self, number: int, probe: Probe[T]) -> tuple[T, T]:
+        """As `Measured` has it."""
+        return _bracketed(partial(self._blocks.send, repeat(None, number)), probe)
+
+
+class InModule:
+    """A statement whose names are a module's."""
+
+    def __init__(self, code: CodeType, namespace: Namespace) -> None:
+        self._code, self._namespace = code, namespace
+
+    def run(self, number: int, probe: Probe[T]) -> tuple[T, T]:
+        """As `Measured` has it."""
+        self._namespace[ROUNDS] = repeat(None, number)
+        return _bracketed(partial(exec, self._code, self._namespace), probe)
+
+
+def nothing(namespace: Namespace, level: str) -> Measured:
+    """What the loop as such costs: the same as `statement`, around `pass`.
+
+    `namespace` is the statement's own, as looking a name up depends on what else a dictionary holds.
+    """
+    return statement("pass", "", namespace, level, " of the baseline")
+
+
+def calls(
+    function: Callable[..., object], args: tuple[object, ...], kwargs: Mapping[str, object]
+) -> Measured:
+    """Calls of a callable; one that returns a coroutine is awaited, in a fresh event loop for each block."""
+    if _is_coroutine_function(function):
+        return Awaited(function, args, kwargs)
+    named = {name: value for name, value in kwargs.items() if name.isidentifier() and not iskeyword(name)}
+    others = {name: value for name, value in kwargs.items() if name not in named}
+    values = {"function": function, "others": others}
+    values |= {f"positional_{place}": value for place, value in enumerate(args)}
+    values |= {f"named_{place}": value for place, value in enumerate(named.values())}
+    passed = [f"positional_{place}" for place in range(len(args))]
+    passed += [f"{name}=named_{place}" for place, name in enumerate(named)]
+    passed += ["**others"] if others else []
+    locals_of = f"{', '.join(values)}, = values"
+    first, second = read_piece(locals_of, CALL), read_piece(f"function({', '.join(passed)})", CALL)
+    return InFunction(function_code(first, second, CALL), {"values": tuple(values.values())})
+
+
+class Awaited:
+    """A coroutine function; making its event loop belongs to no block."""
+
+    def __init__(
+        self, function: Callable[..., object], args: tuple[object, ...], kwargs: Mapping[str, object]
+    ) -> None:
+        self._call = cast(Callable[[], Awaitable[object]], partial(function, *args, **kwargs))
+
+    def run(self, number: int, probe: Probe[T]) -> tuple[T, T]:
+        """As `Measured` has it."""
+        import asyncio  # few jobs need it, and it takes long to import
+
+        with asyncio.Runner() as runner:
+            return runner.run(self._block(repeat(None, number), probe))
+
+    async def _block(self, rounds: repeat[None], probe: Probe[T]) -> tuple[T, T]:
+        call, none = self._call, ()
+        before = probe(*none)
+        for _ in rounds:
+            await call()
+        return before, probe(*none)
+
+
+def _bracketed(block: Callable[[], object], probe: Probe[T]) -> tuple[T, T]:
+    """Calls through `*none` are the one kind that the interpreter does not specialise as it goes along:
+    they cost the same each time."""
+    none = ()
+    before = probe(*none)
+    block(*none)
+    return before, probe(*none)
+
+
+def _is_coroutine_function(function: Callable[..., object]) -> bool:
+    called = type(function).__call__  # what an object with a `__call__` of its own runs
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)

@@ -1,0 +1,45 @@
+"""Jobs that a zygote does before it serves, so that Callgrind has translated what every job runs through.
+
+They use of torch and numpy what is imported already, and never so much that a library starts threads.
+"""
+
+from __future__ import annotations
+
+from .asked import Arm, Job
+
+_SETUP = """
+import sys
+def use(name):
+    return sys.modules.get(name)
+torch, numpy = use("torch"), use("numpy")
+"""
+
+
+def _arm(stmt: str, setup: str, level: str = "function") -> Arm:
+    return {
+        "stmt": stmt,
+        "setup": setup,
+        "global_setup": _SETUP,
+        "language": "python",
+        "level": level,
+        "parcel": False,
+        "library": None,
+    }
+
+
+def _job(arm: Arm) -> Job:
+    return {"mode": "callgrind", "num_threads": 1, "arms": [arm], "number": [2], "repeats": 2, "warm": 20}
+
+
+_TORCH = "x = y = torch.ones(64) if torch else 1"
+_NUMPY = "a = numpy.ones(64) if numpy else 1"
+
+JOBS: tuple[Job, ...] = (
+    _job(_arm("[i * i for i in range(100)]", "")),
+    _job(_arm("s.split()", "s = 'a few words in a string'")),
+    _job(_arm("x + y", _TORCH)),
+    _job(_arm("a + a", _NUMPY)),
+    _job(_arm("x + y", _TORCH, "module")),
+    _job(_arm("{str(i): (i, float(i)) for i in range(50)}", "def f(): ...")),
+)
+"""Messages without what a zygote fills in: `dump_prefix` and surroundings."""

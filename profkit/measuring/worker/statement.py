@@ -1,0 +1,111 @@
+"""A statement as code that runs in blocks.
+
+Setup and statement become one generator function, so that the setup's names are fast locals, as in `timeit`:
+sent an iterator, it runs the statement once for each item. As a generator it lives on between blocks, and
+several statements can take turns without their setups running again; a loop in it costs what it costs in
+any function.
+
+Trees are put together, never texts: strings over several lines stay as they are. The names that are added
+are no identifiers, so they cannot meet the user's.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from types import CodeType
+
+from .pieces import Piece, compile_module, remember, retold
+
+FUNCTION = "setup and statement"
+"""The only name that a module made by `function_code` defines."""
+ROUNDS = "rounds of the block"
+"""A global of code made by `module_code`: an iterator that says how often to run the statement."""
+_ROUND = "round of the block"
+
+
+@dataclass(frozen=True, slots=True)
+class Splice:
+    """Whose the lines of a spliced file are: first all of the setup's, then the statement's."""
+
+    setup: Piece
+    stmt: Piece
+
+    def origin(self, line: int) -> tuple[Piece, int]:
+        """The piece that a line belongs to, and how many lines of the file stand before it."""
+        before = len(self.setup.lines)
+        return (self.setup, 0) if line <= before else (self.stmt, before)
+
+
+SPLICES: dict[str, Splice] = {}
+"""By the name that the spliced file bears; `traces` looks up whose lines a traceback shows."""
+
+
+def module_code(stmt: Piece) -> CodeType:
+    """Code of a module that runs the statement once for each item of `ROUNDS`; all names are globals."""
+    return compile_module([_placed(_loop(stmt.body))], stmt.name, stmt.text, stmt.futures)
+
+
+def function_code(setup: Piece, stmt: Piece, name: str) -> CodeType:
+    """Code of a module that defines `FUNCTION`; `name` stands for its file's. Raises SyntaxError.
+
+    The generator runs the setup when it is started.
+    """
+    splice = SPLICES[name] = Splice(setup, stmt)
+    remember(name, setup.lines + stmt.lines)
+    for piece in (setup, stmt):
+        _refuse_star(piece)
+    for node in stmt.body:
+        ast.increment_lineno(node, len(setup.lines))
+    start = [node for node in setup.body if not _is_future(node)]
+    body = [*start, _wait(), _forever([_loop(stmt.body), _wait()])]
+    module = ast.Module(body=[_placed(_function(body))], type_ignores=[])
+    try:
+        code: CodeType = compile(module, name, "exec", setup.futures | stmt.futures, dont_inherit=True)
+        return code
+    except SyntaxError as error:
+        piece, before = splice.origin(error.lineno or 1)
+        raise retold(error, piece.name, piece.text, before) from None
+
+
+def _loop(body: list[ast.stmt]) -> ast.stmt:
+    return ast.For(
+        target=ast.Name(_ROUND, ast.Store()),
+        iter=ast.Name(ROUNDS, ast.Load()),
+        body=body or [ast.Pass()],
+        orelse=[],
+    )
+
+
+def _wait() -> ast.stmt:
+    """`ROUNDS = yield`: the end of a block and the begin of the next."""
+    return ast.Assign(targets=[ast.Name(ROUNDS, ast.Store())], value=ast.Yield())
+
+
+def _forever(body: list[ast.stmt]) -> ast.stmt:
+    return ast.While(test=ast.Constant(True), body=body, orelse=[])
+
+
+def _function(body: list[ast.stmt]) -> ast.stmt:
+    nothing = ast.parse("def nothing(): pass").body[0]
+    assert isinstance(nothing, ast.FunctionDef)
+    nothing.name, nothing.body = FUNCTION, body
+    return nothing
+
+
+def _placed(node: ast.stmt) -> ast.stmt:
+    """The node with a place for everything in it that is not the user's."""
+    return ast.fix_missing_locations(node)
+
+
+def _is_future(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def _refuse_star(piece: Piece) -> None:
+    for node in (inner for outer in piece.body for inner in ast.walk(outer)):
+        if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
+            error = SyntaxError("import * works at module level only: put it into global_setup")
+            error.lineno, error.offset = node.lineno, node.col_offset + 1
+            error.end_lineno, error.end_offset = node.end_lineno, (node.end_col_offset or 0) + 1
+            raise retold(error, piece.name, piece.text)

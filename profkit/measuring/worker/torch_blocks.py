@@ -1,0 +1,60 @@
+"""Blocks timed by torch's own Timer: its threads, its synchronising clock, but no setup in each block."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from .blocks import Elapsed
+from .measured import Measured
+
+_MEASURED = "measured"
+
+
+def clock() -> float:
+    """torch's clock, which waits for accelerators, where the process uses one already; it would start it."""
+    import torch
+    from torch.utils.benchmark import timer
+
+    is_initialized: Callable[[], bool] = torch.cuda.is_initialized
+    return float(timer()) if is_initialized() else time.perf_counter()
+
+
+def elapsed_by_torch(measured: Measured, stmt: str, setup: str, num_threads: int) -> Elapsed:
+    """A function that runs a block as torch's Timer would run its innermost loop."""
+    from torch.utils import benchmark
+    from torch.utils.benchmark.utils.common import set_torch_threads
+
+    class BlockTimer(benchmark.Timer):
+        """torch's Timer around blocks that are there already."""
+
+        _timer_cls = _Blocks
+
+    timer = BlockTimer(stmt, setup, timer=clock, globals={_MEASURED: measured}, num_threads=num_threads)
+
+    def elapsed(number: int) -> float:
+        with set_torch_threads(num_threads):
+            return float(timer._timeit(number))
+
+    return elapsed
+
+
+class _Blocks:
+    """What torch's Timer takes for timeit's."""
+
+    def __init__(self, stmt: str, setup: str, timer: Callable[[], float], globals: dict[str, Any]) -> None:
+        self._measured: Measured = globals[_MEASURED]
+        self._clock = timer
+
+    def timeit(self, number: int) -> float:
+        """Seconds of a block."""
+        before, after = self._measured.run(number, self._clock)
+        return after - before
+
+
+def use_threads(num_threads: int) -> None:
+    """Let torch compute with so many threads, called from this one."""
+    import torch
+
+    torch.set_num_threads(num_threads)
