@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from profkit.measuring.cpp.source import GLOBAL_SETUP, SETUP, STATEMENT
+from profkit.measuring.cpp.source import FRAME, GLOBAL_SETUP, SETUP, STATEMENT
 from profkit.model.workorder import WorkOrder
 
 _MESSAGE = re.compile(
@@ -16,6 +16,10 @@ _OF_NO_LINE = re.compile(
     r"undefined reference to|cannot find |multiple definition of|^[\w.+-]+: (?:fatal )?error: "
 )
 """From the linker, or about the compiler itself."""
+_PATH_BEFORE = re.compile(r"\S*/(?=<(?:stmt|setup|global_setup)>:)")
+"""The linker takes the names of the user's parts for files in a folder."""
+_UNBALANCED = "a brace, parenthesis or quote of the statement or its setup is not closed, or closes too much"
+_SILENT = "the compiler ended without a word"
 _MOST_LINES = 60
 _MOST_FOREIGN_NOTES = 3
 """After an error; a call that fits none of many overloads has dozens."""
@@ -31,7 +35,9 @@ def trimmed(output: str, order: WorkOrder) -> str:
         SETUP: order.setup.split("\n"),
         STATEMENT: (order.stmt or "").split("\n"),
     }
-    lines = list(_kept(output, own)) or output.splitlines() or ["the compiler ended without a word"]
+    lines = list(_kept(_PATH_BEFORE.sub("", output), own))
+    ours = [line for line in lines if not line.startswith(f"{FRAME}:")]
+    lines = ours or ([_UNBALANCED, lines[0]] if lines else output.splitlines() or [_SILENT])
     more = [f"… and {len(lines) - _MOST_LINES} lines more"] if len(lines) > _MOST_LINES else []
     return "\n".join([*lines[:_MOST_LINES], *more])
 

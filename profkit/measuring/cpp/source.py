@@ -26,6 +26,8 @@ from profkit.model.workorder import WorkOrder
 
 STATEMENT, SETUP, GLOBAL_SETUP = "<stmt>", "<setup>", "<global_setup>"
 """Names under which compilers speak of the user's own lines."""
+FRAME = "<profkit>"
+"""And of those around them."""
 
 ATEN = ("ATen/ATen.h", "ATen/core/grad_mode.h")
 TENSORS = ("torch/types.h", "torch/utils.h")
@@ -41,7 +43,7 @@ _NAME_IN_TORCH = re.compile(r"\btorch\s*::\s*(\w+)(\s*::)?")
 _NAME_OF_TENSORS = re.compile(
     r"Tensor|TensorOptions|TensorList|Dtype|Device|DeviceType|Layout|MemoryFormat|Scalar|ScalarType"
     r"|NoGradGuard|AutoGradMode|k(?:CPU|CUDA|Strided|(?:B?Float|Int|UInt|Half|Double|Long|Short|Char|Byte|Bool)\d*)"
-    r"|(?!(?:save|load|pickle_save|pickle_load)$)[a-z]\w*"
+    r"|(?!k[A-Z]|(?:save|load|pickle_save|pickle_load)$)[a-z]\w*"
 )
 """What torch/types.h has of namespace torch: mostly functions, whose names begin with a small letter."""
 
@@ -77,7 +79,7 @@ def source_of(order: WorkOrder) -> Source:
 
 def own_lines(name: str, text: str) -> str:
     """The user's text under its own name; what follows it starts on a new line, where no comment hides it."""
-    return f'#line 1 "{name}"\n{text}\n#line 1 "<profkit>"\n'
+    return f'#line 1 "{name}"\n{text}\n#line 1 "{FRAME}"\n'
 
 
 def include(headers: tuple[str, ...]) -> str:
