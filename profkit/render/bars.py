@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from profkit.model.histogram import Histogram
 
@@ -28,5 +29,18 @@ def columns(histogram: Histogram, cells: int) -> str:
     heights: Counter[int] = Counter()
     for bucket, count in histogram.buckets:
         heights[(bucket - first) * cells // (last - first + 1)] += count
+    return _standing(heights, cells)
+
+
+def spread(values: Sequence[float], cells: int) -> str:
+    """How values lie between the least and the largest, in `cells` columns; one column if all are equal."""
+    least, most = min(values), max(values)
+    if least == most:
+        return _LEVELS[-1]
+    heights = Counter(min(cells - 1, int((value - least) / (most - least) * cells)) for value in values)
+    return _standing(heights, cells)
+
+
+def _standing(heights: Counter[int], cells: int) -> str:
     most = max(heights.values())
     return "".join(_LEVELS[-(-heights[cell] * 8 // most)] for cell in range(cells))

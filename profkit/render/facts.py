@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from profkit.model.region import RegionKind
 from profkit.model.run import Run, RunInfo
-from profkit.model.session import ResourcePoint, SessionState
+from profkit.model.session import ProcessInfo, ResourcePoint, SessionState
 from profkit.render.bars import columns
 from profkit.render.escape import visible
 from profkit.render.places import place
@@ -53,7 +53,7 @@ def _all(run: Run) -> Iterator[tuple[str, list[Part]]]:
     yield "sampler", _sampler(info)
     yield "session", _session(info)
     yield "resources", _resources(run.resources)
-    yield "process", _process(info)
+    yield "process", process_parts(info.process)
     yield "command", [Part(visible(shlex.join(info.process.argv)))] if info.process.argv else []
     yield "tags", [Part(visible(tag)) for tag in info.region.tags]
     yield "user", [Part(visible(info.region.user))] if info.region.user else []
@@ -176,8 +176,8 @@ def _resources(points: tuple[ResourcePoint, ...]) -> list[Part]:
     ]
 
 
-def _process(info: RunInfo) -> list[Part]:
-    process = info.process
+def process_parts(process: ProcessInfo) -> list[Part]:
+    """Which process it was, and the versions of what matters in it."""
     versions = (("Python", process.python), ("torch", process.torch), ("profkit", process.profkit))
     parts = [f"pid {process.pid} on {process.host}"]
     parts += [f"{name} {version}" for name, version in versions if version is not None]

@@ -1,4 +1,4 @@
-"""The report of measured runs for programs: one JSON object; docs/cli.md describes it.
+"""The report of measured runs for programs: one JSON object.
 
 All numbers are of one execution of the statement, but `raw`. What an order's mode did not ask for, and
 what failed, is null. Everything but ASCII is written as an escape.

@@ -142,8 +142,8 @@ def _function_row(function: FunctionCount, net: float) -> FunctionRow:
         object=function.object,
         exclusive=function.exclusive,
         inclusive=function.inclusive,
-        exclusive_share=function.exclusive / net if net > 0 else 0.0,
-        inclusive_share=function.inclusive / net if net > 0 else 0.0,
+        exclusive_share=function.exclusive / net if net >= 1 else 0.0,
+        inclusive_share=function.inclusive / net if net >= 1 else 0.0,
         calls=function.calls,
     )
 

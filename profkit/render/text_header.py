@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -21,17 +21,22 @@ _GLUED = 40  # Longer parts may break at their spaces.
 
 def header(run: Run, page: Page) -> Iterator[RenderableType]:
     """The title, a rule and the facts of a run."""
+    yield from title(run.info.label, f"run {run.info.id}", page)
+    yield fact_grid(facts(run))
+
+
+def title(label: str, identity: str, page: Page) -> Iterator[RenderableType]:
+    """A label on the left, what it is the label of on the right, and a rule below them."""
     width = min(page.width or _WIDEST, _WIDEST)
-    identity = f"run {run.info.id}"
-    title = Text(short(run.info.label, max(20, width - len(identity) - 2)), style=TITLE)
-    title.append(" " * max(2, width - title.cell_len - len(identity)))
-    title.append(identity, style=FAINT)
-    yield title
+    line = Text(short(label, max(20, width - len(identity) - 2)), style=TITLE)
+    line.append(" " * max(2, width - line.cell_len - len(identity)))
+    line.append(identity, style=FAINT)
+    yield line
     yield Text("─" * width, style=FAINT)
-    yield _grid(facts(run))
 
 
-def _grid(rows: tuple[Fact, ...]) -> Table:
+def fact_grid(rows: Sequence[Fact]) -> Table:
+    """Facts below each other, their names right-justified; a name that repeats stands once."""
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(justify="right", style=FAINT, no_wrap=True)
     grid.add_column(overflow="fold")

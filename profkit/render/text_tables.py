@@ -28,7 +28,9 @@ def function_table(report: Report, page: Page) -> Iterator[RenderableType]:
     """The hottest functions: their own cost, what they cost with their callees, where they are."""
     rows = report.functions
     columns = cost_columns(rows, report.scale, page)
-    columns += _names_and_places(rows, report, room_left(columns, page))
+    styles = [FAINT if report.is_library(row.file) else heat(row.self_share, "") for row in rows]
+    names = [row.name for row in rows]
+    columns += names_and_places(names, styles, _places(rows, report), room_left(columns, page))
     yield section("Hottest functions", _order_remark(report.options.sort))
     yield table(columns)
     yield from _rest(report.functions_found - len(rows), "function")
@@ -74,13 +76,17 @@ def _places(rows: Sequence[CostRow], report: Report) -> list[str]:
     return [short(place(row.file, row.line, cwd)) for row in rows]
 
 
-def _names_and_places(rows: Sequence[CostRow], report: Report, room: int | None) -> list[Column]:
-    """Function and place share what room there is; a page that is too narrow for both has names alone."""
-    names, places = [short(row.name) for row in rows], _places(rows, report)
+def names_and_places(
+    names: Sequence[str], styles: Sequence[str], places: Sequence[str], room: int | None
+) -> list[Column]:
+    """Function and place share what room there is; a page that is too narrow for both has names alone.
+
+    Names may be hostile, places are escaped already.
+    """
+    names = [short(name) for name in names]
     name_width = longest = max(map(len, names), default=0)
     if room is not None:
         name_width = min(longest, max(room * 11 // 20, room - GAP - max(map(len, places), default=0)))
-    styles = [FAINT if report.is_library(row.file) else heat(row.self_share, "") for row in rows]
     shown = [Text(short(name, name_width), style=style) for name, style in zip(names, styles, strict=True)]
     place_width = None if room is None else room - name_width - GAP
     if place_width is not None and place_width < _LEAST_PLACE:

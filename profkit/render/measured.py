@@ -1,0 +1,30 @@
+"""The renderers of measured runs by name; what `registry` is for sampled ones.
+
+Several runs make one report, such as the orders that were measured together. A function imports its
+module when called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from profkit.model.measurement import MeasuredRun
+from profkit.render.options import ReportOptions
+from profkit.render.page import Page
+
+MeasuredRenderer = Callable[[tuple[MeasuredRun, ...], ReportOptions, Page], str]
+
+
+def _text(runs: tuple[MeasuredRun, ...], options: ReportOptions, page: Page) -> str:
+    from profkit.render.measured_text import measured_text
+
+    return measured_text(runs, options, page)
+
+
+def _json(runs: tuple[MeasuredRun, ...], options: ReportOptions, page: Page) -> str:
+    from profkit.render.measured_json import measured_json
+
+    return measured_json(runs, options)
+
+
+MEASURED_RENDERERS: Mapping[str, MeasuredRenderer] = {"text": _text, "json": _json}

@@ -1,0 +1,142 @@
+"""The times of measured runs: one order in lines, several in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from profkit.render.bars import spread
+from profkit.render.facts import Fact
+from profkit.render.layout import Column, section
+from profkit.render.measured_columns import failed_cell, order_table
+from profkit.render.measured_rows import OrderRow, TimeRow
+from profkit.render.measured_words import range_of, switches, time_text, times_alike, uncertainty
+from profkit.render.page import Page
+from profkit.render.palette import FAINT, TITLE, TONES
+from profkit.render.text_header import fact_grid
+from profkit.render.words import Part, Tone, count
+
+_LEAST_CPU = 0.95
+"""Below it somebody else had the core."""
+_CELLS, _CELLS_OF_TABLE = 16, 8
+_OPTIONAL = ("cpu", "spread", "switches", "number", "blocks", "zygotes", "interval")
+"""Columns of the table that go where the page is narrow, the last ones first."""
+
+
+def times_block(rows: Sequence[OrderRow], page: Page) -> Iterator[RenderableType]:
+    """Minimum, median and its interval, how they were come by, and how they spread."""
+    timed = [row for row in rows if row.times is not None or _should_be(row)]
+    known = [row.times for row in timed if row.times is not None]
+    if not known:
+        return
+    if len(rows) == 1:
+        yield section("Time", "of one execution")
+        yield fact_grid(_facts(known[0]))
+    else:
+        yield section("Times", f"of one execution; {_measured(known)}")
+        figures = _figures([row.times for row in timed], [failed_cell(row) for row in timed])
+        yield order_table(timed, figures, _OPTIONAL, page)
+
+
+def _should_be(row: OrderRow) -> bool:
+    return row.run.info.order.mode.times and row.counts is None
+
+
+def _facts(row: TimeRow) -> list[Fact]:
+    shortest, longest = time_text(row.min_s), time_text(max(row.minima_s))
+    tone = Tone.WARN if row.cpu_share < _LEAST_CPU else Tone.PLAIN
+    return [
+        Fact("min", (Part(shortest, Tone.STRONG),)),
+        Fact("median", (Part(time_text(row.median_s), Tone.STRONG), *_interval(row))),
+        Fact("minima", (
+            Part(f"{shortest} {spread(row.minima_s, _CELLS)} {longest}"),
+            Part(f"of {range_of([row.processes], 'process')} from {count(row.zygotes, 'zygote')}"),
+        )),
+        Fact("blocks", (*_blocks(row), Part(f"{count(row.number, 'execution')} each"))),
+        Fact("CPU", (
+            Part(f"{_cpu(row.cpu_share)} of the wall time", tone), Part(switches(row.involuntary_switches)),
+        )),
+    ]  # fmt: skip
+
+
+def _interval(row: TimeRow) -> list[Part]:
+    if row.interval_s is None:
+        return [Part("no interval below 6 processes", Tone.FAINT)]
+    low, high = times_alike(row.interval_s)
+    sure = uncertainty(row)
+    return [*([Part(sure)] if sure else []), Part(f"95 % between {low} and {high}")]
+
+
+def _blocks(row: TimeRow) -> list[Part]:
+    usual = _usual(row.all_s)
+    of = f"of {range_of([row.processes], 'process')} × {count(row.blocks, 'block')}"
+    parts = [Part(f"{time_text(usual[0])} {spread(usual, _CELLS)} {time_text(usual[-1])}")]
+    if len(usual) == len(row.all_s):
+        return [*parts, Part(of)]
+    return [*parts, Part(f"95 % {of}"), Part(f"the longest {time_text(max(row.all_s))}")]
+
+
+def _usual(all_s: Sequence[float]) -> list[float]:
+    """The shortest 95 %: one block that was disturbed would leave the others a single column."""
+    return sorted(all_s)[: len(all_s) - len(all_s) // 20]
+
+
+def _figures(rows: Sequence[TimeRow | None], instead: Sequence[Text]) -> dict[str, Column]:
+    # One unit for both columns, so that all their figures compare.
+    both = times_alike(
+        [row.min_s if row else None for row in rows] + [row.median_s if row else None for row in rows]
+    )
+    minima = [Text(text, style=TITLE) if text else other for text, other in zip(both, instead, strict=False)]
+    medians = [Text(text) for text in both[len(rows) :]]
+    columns = {
+        "min": Column("min", minima),
+        "median": Column("median", medians),
+        "uncertainty": Column("±", [_faint(uncertainty(row)[1:] if row else "") for row in rows]),
+        "interval": Column("95 % interval", [_bounds(row) for row in rows]),
+        "spread": Column("blocks", [_spread(row) for row in rows], "left"),
+        "cpu": Column("CPU", [_cpu_cell(row) for row in rows]),
+        "switches": Column("switches", [_faint(row.involuntary_switches if row else None) for row in rows]),
+        "number": Column("number", [_faint(row.number if row else None) for row in rows]),
+    }
+    known = [row for row in rows if row is not None]
+    if len({(row.processes, row.blocks) for row in known}) > 1:
+        cells = [_faint(f"{row.processes} × {row.blocks}" if row else "") for row in rows]
+        columns["blocks"] = Column("processes × blocks", cells)
+    if len({row.zygotes for row in known}) > 1:
+        columns["zygotes"] = Column("zygotes", [_faint(row.zygotes if row else None) for row in rows])
+    return columns
+
+
+def _measured(rows: Sequence[TimeRow]) -> str:
+    """How all of the times were come by."""
+    processes = range_of([row.processes for row in rows], "process")
+    blocks, zygotes = [row.blocks for row in rows], [row.zygotes for row in rows]
+    return f"{processes} × {range_of(blocks, 'block')} from {range_of(zygotes, 'zygote')}"
+
+
+def _faint(value: str | int | None) -> Text:
+    return Text(count(value) if isinstance(value, int) else value or "", style=FAINT)
+
+
+def _bounds(row: TimeRow | None) -> Text:
+    if row is None or row.interval_s is None:
+        return Text()
+    low, high = times_alike(row.interval_s)
+    figure, _, unit = low.rpartition(" ")
+    return _faint(f"{figure if high.endswith(f' {unit}') else low} – {high}")
+
+
+def _spread(row: TimeRow | None) -> Text:
+    return Text(spread(_usual(row.all_s), _CELLS_OF_TABLE) if row else "")
+
+
+def _cpu(share: float) -> str:
+    return f"{share * 100:.0f} %"
+
+
+def _cpu_cell(row: TimeRow | None) -> Text:
+    if row is None:
+        return Text()
+    return Text(_cpu(row.cpu_share), style=TONES[Tone.WARN] if row.cpu_share < _LEAST_CPU else FAINT)

@@ -1,0 +1,56 @@
+"""How far measured numbers are to be trusted: a mark beside them, and the reasons in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from profkit.model.measurement import Flag
+from profkit.render.escape import short, visible
+from profkit.render.facts import Fact
+from profkit.render.measured_rows import OrderRow
+from profkit.render.measured_words import warning
+from profkit.render.palette import TONES
+from profkit.render.text_header import fact_grid
+from profkit.render.words import Part, Tone
+
+_DOUBTED, _RELATIVE = "!", "~"
+_LONGEST_LABEL = 40
+_MOST_LABELS = 3
+
+
+def mark(row: OrderRow) -> Text:
+    """`!` beside numbers not to be trusted, `~` where they are only relative, else nothing."""
+    flags = {doubt.flag for doubt in row.doubts}
+    if not flags:
+        return Text()
+    return Text(_RELATIVE if flags == {Flag.QUICK} else _DOUBTED, style=TONES[Tone.WARN])
+
+
+def doubts_block(rows: Sequence[OrderRow]) -> Iterator[RenderableType]:
+    """Each reason once, with the orders that it is about where there are several."""
+    about: dict[tuple[str, str], list[OrderRow]] = {}
+    for row in rows:
+        for doubt in dict.fromkeys(row.doubts):
+            about.setdefault(warning(doubt), []).append(row)
+    if about:
+        yield Text()
+        # What is not to be trusted at all comes first.
+        ordered = sorted(about.items(), key=lambda reason: reason[0][0] == "quick")
+        yield fact_grid([_fact(word, why, found, len(rows)) for (word, why), found in ordered])
+
+
+def _fact(word: str, why: str, found: Sequence[OrderRow], of: int) -> Fact:
+    if of == 1:
+        return Fact(word, (Part(visible(why), Tone.WARN),))
+    name = f"{_RELATIVE if word == 'quick' else _DOUBTED} {word}"
+    return Fact(name, (Part(_orders(found, of), Tone.STRONG), Part(visible(why), Tone.WARN)))
+
+
+def _orders(found: Sequence[OrderRow], of: int) -> str:
+    labels = list(dict.fromkeys(short(row.run.info.label, _LONGEST_LABEL) for row in found))
+    if len(found) == of:
+        return "all orders"
+    return ", ".join(labels) if len(labels) <= _MOST_LABELS else f"{len(found)} orders"
