@@ -93,4 +93,4 @@ def _count(order: WorkOrder, bench: Bench, draw: str) -> InstructionCounts:
 
 
 def _retire(bench: Bench) -> None:
-    bench.pool.retire(bench.pool.zygotes())
+    bench.pool.retire([zygote.kind for zygote in bench.pool.zygotes()])

@@ -54,7 +54,8 @@ def parse_bytes(text: str) -> int:
     match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(?:([kmgt])i?)?b?\s*", text.lower())
     if match is None:
         raise ValueError(f"{text!r} is not a size such as 500000, 512MiB or 2GiB")
-    return round(float(match.group(1)) * 1024 ** " kmgt".index(match.group(2) or " "))
+    power = " kmgt".index(match.group(2) or " ")
+    return round(float(match.group(1)) * float(1024**power))
 
 
 def _three_digits(value: float) -> str:

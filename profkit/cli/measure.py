@@ -84,7 +84,7 @@ def _pairs(text: Sequence[str]) -> dict[str, str]:
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Functions shown.  [default: 15]")
 @click.option("--json", "as_json", is_flag=True, help="As JSON, as `profkit report --json` shows it.")
 @click.pass_obj
-def measure_command(config: Config, what: str, **given: object) -> int:
+def measure_command(config: Config, /, what: str, **given: object) -> int:
     """Measure a statement, a function, or the orders of a file, in processes of their own.
 
     WHAT is a statement such as "x + y", or MODULE:FUNCTION, or the path of a Python file that defines

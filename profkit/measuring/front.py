@@ -150,4 +150,4 @@ def _keeper(spool: Path | None) -> Callable[[Outcome], None]:
 
 
 def _progress(given: TextIO | Progress | None) -> Progress | None:
-    return ProgressLine(given) if given is not None and hasattr(given, "write") else given
+    return given if given is None or isinstance(given, Progress) else ProgressLine(given)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Protocol, TextIO
+from typing import Protocol, TextIO, runtime_checkable
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.units import format_duration
@@ -14,6 +14,7 @@ _PLAIN_EVERY_S = 5.0
 _LONGEST_LABEL = 48
 
 
+@runtime_checkable
 class Progress(Protocol):
     """What the runner tells; any thread may call."""
 

@@ -8,11 +8,14 @@ from collections.abc import Iterator, Sequence
 from profkit.measuring.pool.jobs import Reply
 from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.measuring.results import numbers_of, timing_of
-from profkit.measuring.runner.bench import QUICK_PROCESSES, SERIOUS_PROCESSES, SERIOUS_ZYGOTES, Bench
+from profkit.measuring.runner.bench import Bench
 from profkit.measuring.runner.environment import kind_of
 from profkit.measuring.runner.jobs import Share, Task, canary_job, timer_job
 from profkit.model.measurement import Timing, Tool
 from profkit.model.workorder import WorkOrder
+
+SERIOUS_PROCESSES, SERIOUS_ZYGOTES, QUICK_PROCESSES = 10, 5, 3
+"""Children of one zygote share its memory layout: only several zygotes show what that does to the times."""
 
 
 def timer_kinds(task: Task, bench: Bench, worker: int) -> tuple[ZygoteKind, ...]:
@@ -36,7 +39,7 @@ def make_ready(task: Task, kinds: Sequence[ZygoteKind], bench: Bench) -> None:
 
     Returns when all are there: a zygote that starts takes a core from what is being measured.
     """
-    known = set(bench.pool.zygotes())
+    known = {zygote.kind for zygote in bench.pool.zygotes()}
     bench.pool.warm(kinds)
     for kind in kinds:
         if kind in known:
