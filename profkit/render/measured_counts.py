@@ -64,7 +64,7 @@ def _facts(counts: InstructionCounts) -> list[Fact]:
     parts = [Part(f"{short(name, 20)} {count_text(value)}") for name, value in events if name != CYCLES]
     cycles = [Part(count_text(value)) for name, value in events if name == CYCLES]
     facts += [Fact("events", tuple(parts))] if parts else []
-    return facts + ([Fact("cycles", (*cycles, Part("as Callgrind estimates them")))] if cycles else [])
+    return facts + ([Fact("cycles", (*cycles, Part("as KCachegrind estimates them")))] if cycles else [])
 
 
 def _raw(raw: Sequence[int]) -> list[Part]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
+from profkit.model.measurement import Flag
 from profkit.render.bars import spread
 from profkit.render.facts import Fact
 from profkit.render.layout import Column, section
@@ -18,8 +19,6 @@ from profkit.render.palette import FAINT, TITLE, TONES
 from profkit.render.text_header import fact_grid
 from profkit.render.words import Part, Tone, count
 
-_LEAST_CPU = 0.95
-"""Below it somebody else had the core."""
 _CELLS, _CELLS_OF_TABLE = 16, 8
 _OPTIONAL = ("cpu", "spread", "switches", "number", "blocks", "zygotes", "interval")
 """Columns of the table that go where the page is narrow, the last ones first."""
@@ -33,20 +32,18 @@ def times_block(rows: Sequence[OrderRow], page: Page) -> Iterator[RenderableType
         return
     if len(rows) == 1:
         yield section("Time", "of one execution")
-        yield fact_grid(_facts(known[0]))
+        yield fact_grid(_facts(known[0], rows[0]))
     else:
         yield section("Times", f"of one execution; {_measured(known)}")
-        figures = _figures([row.times for row in timed], [failed_cell(row) for row in timed])
-        yield order_table(timed, figures, _OPTIONAL, page)
+        yield order_table(timed, _figures(timed), _OPTIONAL, page)
 
 
 def _should_be(row: OrderRow) -> bool:
     return row.run.info.order.mode.times and row.counts is None
 
 
-def _facts(row: TimeRow) -> list[Fact]:
+def _facts(row: TimeRow, order: OrderRow) -> list[Fact]:
     shortest, longest = time_text(row.min_s), time_text(max(row.minima_s))
-    tone = Tone.WARN if row.cpu_share < _LEAST_CPU else Tone.PLAIN
     return [
         Fact("min", (Part(shortest, Tone.STRONG),)),
         Fact("median", (Part(time_text(row.median_s), Tone.STRONG), *_interval(row))),
@@ -56,7 +53,8 @@ def _facts(row: TimeRow) -> list[Fact]:
         )),
         Fact("blocks", (*_blocks(row), Part(f"{count(row.number, 'execution')} each"))),
         Fact("CPU", (
-            Part(f"{_cpu(row.cpu_share)} of the wall time", tone), Part(switches(row.involuntary_switches)),
+            Part(f"{_cpu(row.cpu_share)} of the wall time", _tone(order, Flag.CPU_SHARE)),
+            Part(switches(row.involuntary_switches), _tone(order, Flag.SWITCHES)),
         )),
     ]  # fmt: skip
 
@@ -83,7 +81,8 @@ def _usual(all_s: Sequence[float]) -> list[float]:
     return sorted(all_s)[: len(all_s) - len(all_s) // 20]
 
 
-def _figures(rows: Sequence[TimeRow | None], instead: Sequence[Text]) -> dict[str, Column]:
+def _figures(orders: Sequence[OrderRow]) -> dict[str, Column]:
+    rows, instead = [order.times for order in orders], [failed_cell(order) for order in orders]
     # One unit for both columns, so that all their figures compare.
     both = times_alike(
         [row.min_s if row else None for row in rows] + [row.median_s if row else None for row in rows]
@@ -93,11 +92,11 @@ def _figures(rows: Sequence[TimeRow | None], instead: Sequence[Text]) -> dict[st
     columns = {
         "min": Column("min", minima),
         "median": Column("median", medians),
-        "uncertainty": Column("±", [_faint(uncertainty(row)[1:] if row else "") for row in rows]),
+        "uncertainty": Column("±", [_uncertainty_cell(order) for order in orders]),
         "interval": Column("95 % interval", [_bounds(row) for row in rows]),
         "spread": Column("blocks", [_spread(row) for row in rows], "left"),
-        "cpu": Column("CPU", [_cpu_cell(row) for row in rows]),
-        "switches": Column("switches", [_faint(row.involuntary_switches if row else None) for row in rows]),
+        "cpu": Column("CPU", [_cpu_cell(order) for order in orders]),
+        "switches": Column("switches", [_switches_cell(order) for order in orders]),
         "number": Column("number", [_faint(row.number if row else None) for row in rows]),
     }
     known = [row for row in rows if row is not None]
@@ -136,7 +135,22 @@ def _cpu(share: float) -> str:
     return f"{share * 100:.0f} %"
 
 
-def _cpu_cell(row: TimeRow | None) -> Text:
-    if row is None:
-        return Text()
-    return Text(_cpu(row.cpu_share), style=TONES[Tone.WARN] if row.cpu_share < _LEAST_CPU else FAINT)
+def _uncertainty_cell(order: OrderRow) -> Text:
+    return _flagged(uncertainty(order.times)[1:] if order.times else "", order, Flag.SPREAD)
+
+
+def _cpu_cell(order: OrderRow) -> Text:
+    return _flagged(_cpu(order.times.cpu_share) if order.times else "", order, Flag.CPU_SHARE)
+
+
+def _switches_cell(order: OrderRow) -> Text:
+    shown = count(order.times.involuntary_switches) if order.times else ""
+    return _flagged(shown, order, Flag.SWITCHES)
+
+
+def _flagged(text: str, order: OrderRow, flag: Flag) -> Text:
+    return Text(text, style=TONES[_tone(order, flag, Tone.FAINT)])
+
+
+def _tone(order: OrderRow, flag: Flag, otherwise: Tone = Tone.PLAIN) -> Tone:
+    return Tone.WARN if any(doubt.flag is flag for doubt in order.doubts) else otherwise

@@ -11,12 +11,12 @@ from profkit.model.measurement import Flag
 from profkit.render.escape import short, visible
 from profkit.render.facts import Fact
 from profkit.render.measured_rows import OrderRow
-from profkit.render.measured_words import warning
+from profkit.render.measured_words import RELATIVE, warning
 from profkit.render.palette import TONES
 from profkit.render.text_header import fact_grid
 from profkit.render.words import Part, Tone
 
-_DOUBTED, _RELATIVE = "!", "~"
+_MARKED, _MARKED_RELATIVE = "!", "~"
 _LONGEST_LABEL = 40
 _MOST_LABELS = 3
 
@@ -26,7 +26,7 @@ def mark(row: OrderRow) -> Text:
     flags = {doubt.flag for doubt in row.doubts}
     if not flags:
         return Text()
-    return Text(_RELATIVE if flags == {Flag.QUICK} else _DOUBTED, style=TONES[Tone.WARN])
+    return Text(_MARKED_RELATIVE if flags == {Flag.QUICK} else _MARKED, style=TONES[Tone.WARN])
 
 
 def doubts_block(rows: Sequence[OrderRow]) -> Iterator[RenderableType]:
@@ -38,14 +38,14 @@ def doubts_block(rows: Sequence[OrderRow]) -> Iterator[RenderableType]:
     if about:
         yield Text()
         # What is not to be trusted at all comes first.
-        ordered = sorted(about.items(), key=lambda reason: reason[0][0] == "quick")
+        ordered = sorted(about.items(), key=lambda reason: reason[0][0] == RELATIVE)
         yield fact_grid([_fact(word, why, found, len(rows)) for (word, why), found in ordered])
 
 
 def _fact(word: str, why: str, found: Sequence[OrderRow], of: int) -> Fact:
     if of == 1:
         return Fact(word, (Part(visible(why), Tone.WARN),))
-    name = f"{_RELATIVE if word == 'quick' else _DOUBTED} {word}"
+    name = f"{_MARKED_RELATIVE if word == RELATIVE else _MARKED} {word}"
     return Fact(name, (Part(_orders(found, of), Tone.STRONG), Part(visible(why), Tone.WARN)))
 
 

@@ -10,6 +10,8 @@ from profkit.render.measured_rows import TimeRow
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _APART = 1e3
 """Times that differ by more than this factor do not read well in one unit."""
+RELATIVE = "relative only"
+"""What numbers are that compare among themselves, and with no others."""
 _FINE = 100.0
 """Counts from here on need no decimal."""
 
@@ -66,9 +68,7 @@ def uncertainty(row: TimeRow) -> str:
 
 def warning(doubt: Doubt) -> tuple[str, str]:
     """What a doubt comes to, and why."""
-    if doubt.flag is Flag.QUICK:
-        return "quick", f"relative only: {doubt.why}"
-    return "do not trust", doubt.why
+    return RELATIVE if doubt.flag is Flag.QUICK else "do not trust", doubt.why
 
 
 def range_of(numbers: Sequence[int], noun: str) -> str:
