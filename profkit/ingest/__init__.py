@@ -1,1 +1,1 @@
-"""From spool folders to runs: `read` for a look at one folder, `keep` to put all into the store."""
+"""From the spool to runs: `read` for a look at one session's folder, `keep` to put all into the store."""

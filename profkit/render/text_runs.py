@@ -10,6 +10,7 @@ from profkit.model.kept import AnyInfo
 from profkit.model.measurement import MeasuredInfo, OrderInfo
 from profkit.model.run import RunInfo
 from profkit.model.session import SessionState
+from profkit.model.workorder import Language
 from profkit.render.escape import short
 from profkit.render.layout import GAP, Column, compose, left_cut, room_left, table
 from profkit.render.measured_words import count_text, time_text
@@ -113,6 +114,7 @@ def _where(info: AnyInfo) -> str:
 
 def _variant(order: OrderInfo) -> str:
     """What tells orders of the same code apart, in brackets."""
-    threads = [f"{order.num_threads} threads"] if order.num_threads > 1 else []
-    parts = threads + [f"{name} {value}" for name, value in order.labels]
+    parts = [order.language.value] if order.language is not Language.PYTHON else []
+    parts += [f"{order.num_threads} threads"] if order.num_threads > 1 else []
+    parts += [f"{name} {value}" for name, value in order.labels]
     return f" ({', '.join(parts)})" if parts else ""

@@ -1,1 +1,1 @@
-"""What is kept: the spool of a profiled process, and the store of runs."""
+"""What is kept: the spool, which profiled and measuring processes write, and the store of runs."""

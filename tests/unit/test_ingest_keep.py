@@ -133,12 +133,12 @@ def test_a_crash_between_keeping_and_removing_keeps_nothing_twice(spool: Path, s
 
 
 def test_a_store_that_cannot_be_used_leaves_everything_in_the_spool(spool: Path, tmp_path: Path) -> None:
-    folder = finished(spool)
     with open_store(f"sqlite:///{tmp_path / 'runs.db'}") as store:
         (tmp_path / "runs.db").write_bytes(b"this is no database, and long enough to be seen as none" * 99)
-        with pytest.raises(StoreUnavailable):
-            ingest(spool, store)
-    assert folder.exists()
+        for left in (keep_measured(spool, measured_run()), finished(spool)):
+            with pytest.raises(StoreUnavailable):
+                ingest(spool, store)
+            assert left.exists()
 
 
 def test_a_folder_that_tells_nothing_is_set_aside_whole(spool: Path, store: Store) -> None:
@@ -274,6 +274,7 @@ def test_one_process_at_a_time(spool: Path, store: Store) -> None:
 def test_two_processes_at_once_keep_each_run_once(spool: Path, store: Store, tmp_path: Path) -> None:
     for number in range(4):
         finished(spool, number)
+        keep_measured(spool, measured_run(id=f"a{number}"))
     program = (
         "import sys, pathlib\n"
         "from profkit.ingest.keep import ingest\n"
@@ -284,9 +285,10 @@ def test_two_processes_at_once_keep_each_run_once(spool: Path, store: Store, tmp
     command = [sys.executable, "-c", program, f"sqlite:///{tmp_path / 'runs.db'}", str(spool)]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     added = [int(process.communicate()[0]) for process in processes]
-    assert sum(added) == 4
-    assert len(store.runs()) == 4
+    assert sum(added) == 8
+    assert len(store.runs()) == 8
     assert files.session_folders(spool) == ()
+    assert measured_files(spool) == ()
 
 
 def test_a_spool_that_cannot_be_written_is_named_with_the_cure(spool: Path, store: Store) -> None:
