@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from statistics import median
 
 from profkit.model.counts import CallCount, FunctionCount
 from profkit.model.session import ProcessInfo
 from profkit.model.workorder import Language, Level, Mode
+from profkit.units import format_duration
 
 
 class Tool(enum.Enum):
@@ -63,6 +65,11 @@ class Timing:
     def times_s(self) -> tuple[tuple[float, ...], ...]:
         """[process][block], of one execution."""
         return tuple(process.times_s for process in self.processes)
+
+    @property
+    def minima_s(self) -> tuple[float, ...]:
+        """Each process's least time: what disturbs a block makes it longer."""
+        return tuple(min(process.times_s) for process in self.processes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +149,26 @@ class Measurement:
     timing: Timing | None = None
     instructions: InstructionCounts | None = None
     doubts: tuple[Doubt, ...] = ()
+
+    @property
+    def min_s(self) -> float | None:
+        """The least time of an execution; None without times."""
+        return min(self.timing.minima_s) if self.timing is not None else None
+
+    @property
+    def median_s(self) -> float | None:
+        """The median of the processes' least times; None without times."""
+        return median(self.timing.minima_s) if self.timing is not None else None
+
+    def __str__(self) -> str:
+        parts = []
+        if self.timing is not None:
+            middle, least = median(self.timing.minima_s), min(self.timing.minima_s)
+            parts.append(f"{format_duration(middle)} (min {format_duration(least)})")
+        if self.instructions is not None:
+            parts.append(f"{self.instructions.stripped:,.0f} instructions")
+        doubts = f", in doubt: {', '.join(doubt.flag.value for doubt in self.doubts)}" if self.doubts else ""
+        return f"{self.order.label}: {', '.join(parts)}{doubts}"
 
 
 @dataclass(frozen=True, slots=True)

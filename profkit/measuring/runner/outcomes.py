@@ -18,7 +18,6 @@ from profkit.model.measurement import (
     Timing,
 )
 from profkit.model.session import ProcessInfo
-from profkit.stats import median
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ def measured(
     order = order_info(task)
     doubts = () if timing is None else timing_doubts(task.order, timing, around.workers)
     doubts += () if counts is None else count_doubts(counts)
-    minima = () if timing is None else tuple(min(times_s) for times_s in timing.times_s)
+    found = Measurement(order, timing, counts, doubts)
     info = MeasuredInfo(
         id=uuid4().hex[:10],
         batch=around.batch,
@@ -56,13 +55,13 @@ def measured(
         duration_s=around.duration_s,
         process=around.process,
         order=order,
-        min_s=min(minima, default=None),
-        median_s=median(minima) if minima else None,
+        min_s=found.min_s,
+        median_s=found.median_s,
         instructions=None if counts is None else counts.stripped,
         doubts=doubts,
         notes=around.notes,
     )
-    return Outcome(MeasuredRun(info, Measurement(order, timing, counts, doubts)))
+    return Outcome(MeasuredRun(info, found))
 
 
 def failed(task: Task, around: Circumstances, error: MeasuringError) -> Outcome:
