@@ -20,24 +20,13 @@ namespace profkit {
 template <class T> inline void keep(T const &value) { asm volatile("" : : "r,m"(value) : "memory"); }
 
 namespace frame {
-typedef ::std::int64_t (*Next)(::std::int64_t);
-typedef void (*Hook)();
-typedef void (*Body)(Next, Hook, Hook, bool *);
-
-static inline ::std::int64_t now() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return ::std::int64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
-}
+typedef const char *(*Block)(void *context, ::std::int64_t number);
+typedef void (*Ready)(Block block, void *context);
 
 // May touch all memory, as far as the compiler knows: the loop stays, and so does what it loads.
 __attribute__((always_inline)) static inline void step(::std::int64_t &left) {
   asm volatile("" : : : "memory");
   --left;
-}
-
-static inline void check_end(::std::int64_t left) {
-  if (left != 0) throw ::std::logic_error("the statement leaves the loop that repeats it; it must not break");
 }
 
 static thread_local char said[16384];
@@ -50,11 +39,11 @@ static const char *say(const char *type, const char *what) {
   return said;
 }
 
-static const char *guarded(Body body, Next next, Hook before, Hook after) {
+// What `body` throws, as text.
+template <class Body> static const char *guarded(Body const &body) {
   try {
-    bool done = false;
-    body(next, before, after, &done);
-    return done ? nullptr : "the setup or the statement returns; let it go on to its end";
+    body();
+    return nullptr;
   } catch (::std::exception const &error) {
     return say(typeid(error).name(), error.what());
 #ifdef __GLIBCXX__
@@ -65,32 +54,40 @@ static const char *guarded(Body body, Next next, Hook before, Hook after) {
     return say(abi::__cxa_current_exception_type()->name(), "no std::exception");
   }
 }
+
+template <class Loop> static const char *block(void *context, ::std::int64_t number) {
+  return guarded([&] {
+    ::std::int64_t left = number;
+    (*static_cast<Loop *>(context))(left);
+    if (left != 0) throw ::std::logic_error("the statement leaves the loop around it; end it without break or return");
+  });
+}
+
+template <class Loop> static void offer(Loop &loop, Ready ready) { ready(block<Loop>, &loop); }
 }
 }
 """
 """Before the user's lines; what it includes, a plain C++ statement need not."""
 
 FUNCTION = r"""
-static void profkit_{name}_body(::profkit::frame::Next profkit_next, ::profkit::frame::Hook profkit_before,
-                                ::profkit::frame::Hook profkit_after, bool *profkit_done) {{
+static void profkit_{name}_body(::profkit::frame::Ready profkit_ready, bool &profkit_done) {{
 {setup};
-  ::std::int64_t profkit_spent = -1;
-  for (::std::int64_t profkit_left; (profkit_left = profkit_next(profkit_spent)) > 0;) {{
-    const ::std::int64_t profkit_start = ::profkit::frame::now();
-    if (profkit_before) profkit_before();
+  auto profkit_loop = [&](::std::int64_t &profkit_left) -> void {{
     for (; profkit_left > 0; ::profkit::frame::step(profkit_left)) {{
 {stmt};
     }}
-    if (profkit_after) profkit_after();
-    profkit_spent = ::profkit::frame::now() - profkit_start;
-    ::profkit::frame::check_end(profkit_left);
-  }}
-  *profkit_done = true;
+  }};
+  ::profkit::frame::offer(profkit_loop, profkit_ready);
+  profkit_done = true;
 }}
 
 extern "C" __attribute__((visibility("default"))) const char *
-profkit_{name}(::profkit::frame::Next next, ::profkit::frame::Hook before, ::profkit::frame::Hook after) {{
-  return ::profkit::frame::guarded(profkit_{name}_body, next, before, after);
+profkit_{name}(::profkit::frame::Ready ready) {{
+  return ::profkit::frame::guarded([&] {{
+    bool done = false;
+    profkit_{name}_body(ready, done);
+    if (!done) throw ::std::logic_error("the setup returns; let it go on to its end");
+  }});
 }}
 """
 """One exported function; the body returns nothing, so that a `return` of the user's is noticed."""

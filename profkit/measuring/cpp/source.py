@@ -1,19 +1,17 @@
 """From an order to the C++ source of a shared object, and what that object exports.
 
-    typedef int64_t (*Next)(int64_t elapsed_ns);
-    typedef void (*Hook)(void);
-    extern "C" const char *profkit_measure(Next next, Hook before, Hook after);
-    extern "C" const char *profkit_measure_empty(Next next, Hook before, Hook after);
+    typedef const char *(*Block)(void *context, int64_t number);
+    typedef void (*Ready)(Block block, void *context);
+    extern "C" const char *profkit_measure(Ready ready);
+    extern "C" const char *profkit_measure_empty(Ready ready);
 
-`profkit_measure` runs the setup once and asks `next` how often to execute the statement in the block to
-come; `next` is told how long the last block took (CLOCK_MONOTONIC, both hooks included; -1 at first), and
-ends it all by answering 0 or less. The hooks, either of which may be null, run right before and right after
-a block's loop. Answers null, or what was thrown: text that is good until the thread calls again. Where the
-statement throws, neither `after` nor `next` is called any more. `profkit_measure_empty` is the same without
-setup and statement: the cost of a block as such.
+`profkit_measure` runs the setup and calls `ready` once. Until that returns, `block(context, number)`
+executes the statement `number` times, as often as wished, and from the same thread: the function that holds
+the setup's variables and guards (`at::NoGradGuard`) is still active, and the statement sees them.
+Then they are gone. All three answer null, or what was thrown as text that is good until the thread calls
+again. `profkit_measure_empty` is the same without setup and statement: the cost of a block as such.
 
-One function holds setup and loop, so the setup's variables and guards (`at::NoGradGuard`) are in force
-during every block, and gone after the last. Objects that take turns in one process each need a thread.
+A guard in force is in force for the whole thread: objects that take turns in one process each need one.
 """
 
 from __future__ import annotations
