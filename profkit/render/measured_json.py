@@ -9,10 +9,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from profkit.model.measurement import InstructionCounts, MeasuredIn, MeasuredInfo, MeasuredRun, Timing
+from profkit.model.measurement import InstructionCounts, MeasuredIn, MeasuredRun, Timing
 from profkit.render.as_json import dumps
 from profkit.render.measured_rows import OrderRow, TimeRow, order_rows
 from profkit.render.options import ReportOptions
+from profkit.render.run_json import order_object, quality_object
 from profkit.render.words import iso_moment
 
 MEASURED_SCHEMA = "profkit.measured-report/1"
@@ -33,40 +34,18 @@ def measured_json(runs: Sequence[MeasuredRun], options: ReportOptions | None = N
 def _order_object(row: OrderRow) -> dict[str, object]:
     info, measured = row.run.info, row.run.measurement
     return {
-        **_asked(info),
+        "id": info.id,
+        "batch": info.batch,
+        "label": info.label,
+        **order_object(info.order),
         "started": iso_moment(info.started_ns),
         "duration_s": info.duration_s,
         **_times(row.times, measured.timing if measured else None),
-        "quality": {
-            "trusted": row.trusted,
-            "doubts": [{"flag": doubt.flag.value, "why": doubt.why} for doubt in row.doubts],
-        },
+        "quality": quality_object(row.doubts, trusted=row.trusted),
         "instructions": _instructions(row, row.counts) if row.counts else None,
         "notes": list(info.notes),
         "error": info.error,
         "process": dataclasses.asdict(info.process),
-    }
-
-
-def _asked(info: MeasuredInfo) -> dict[str, object]:
-    order = info.order
-    return {
-        "id": info.id,
-        "batch": info.batch,
-        "label": order.label,
-        "what": order.what,
-        "file": order.file,
-        "line": order.line,
-        "setup": order.setup,
-        "global_setup": order.global_setup,
-        "mode": order.mode.value,
-        "language": order.language.value,
-        "level": order.level.value,
-        "num_threads": order.num_threads,
-        "quick": order.quick,
-        "labels": dict(order.labels),
-        "source_cmd": list(order.source_cmd),
-        "env": dict(order.env),
     }
 
 
