@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
@@ -26,6 +27,7 @@ _LIMIT_OF_FEW, _FEW = 5, 4
 _BAR = 6
 _ROOM = {"exclusive": 60, "bar": 76, "inclusive": 96, "calls": 110}
 """The narrowest pages that have these columns."""
+_ADDRESS = re.compile(r"^0x0+(?=[0-9a-f])")
 _FINE = 1000
 """Shares of counts are exact, and shown with a decimal."""
 
@@ -57,7 +59,7 @@ _ORDERED = {
 
 def _table(rows: Sequence[FunctionRow], cwd: str, page: Page) -> RenderableType:
     columns = _figures(rows, page)
-    names, places = [row.name for row in rows], [_where(row, cwd) for row in rows]
+    names, places = [_name(row) for row in rows], [_where(row, cwd) for row in rows]
     styles = [heat(row.exclusive_share, "") for row in rows]
     return table([*columns, *names_and_places(names, styles, places, room_left(columns, page))])
 
@@ -83,6 +85,11 @@ def _figures(rows: Sequence[FunctionRow], page: Page) -> list[Column]:
 def _share(share: float) -> Text:
     # What the baseline had more of is a little below 0.
     return Text(percent(0.0 if -0.0005 < share < 0 else share, _FINE), style=heat(share))
+
+
+def _name(row: FunctionRow) -> str:
+    """The name, or the address of a function without one: `0x4fee40`."""
+    return _ADDRESS.sub("0x", row.name)
 
 
 def _where(row: FunctionRow, cwd: str) -> str:

@@ -20,7 +20,7 @@ from profkit.render.text_header import fact_grid
 from profkit.render.words import Part, Tone, count
 
 _CELLS, _CELLS_OF_TABLE = 16, 8
-_OPTIONAL = ("cpu", "spread", "switches", "number", "blocks", "zygotes", "interval")
+_OPTIONAL = ("cpu", "spread", "switches", "number", "blocks", "minima", "zygotes", "interval")
 """Columns of the table that go where the page is narrow, the last ones first."""
 
 
@@ -94,7 +94,8 @@ def _figures(orders: Sequence[OrderRow]) -> dict[str, Column]:
         "median": Column("median", medians),
         "uncertainty": Column("±", [_uncertainty_cell(order) for order in orders]),
         "interval": Column("95 % interval", [_bounds(row) for row in rows]),
-        "spread": Column("blocks", [_spread(row) for row in rows], "left"),
+        "minima": Column("minima", [_spread(row.minima_s if row else ()) for row in rows], "left"),
+        "spread": Column("blocks", [_spread(_usual(row.all_s) if row else ()) for row in rows], "left"),
         "cpu": Column("CPU", [_cpu_cell(order) for order in orders]),
         "switches": Column("switches", [_switches_cell(order) for order in orders]),
         "number": Column("number", [_faint(row.number if row else None) for row in rows]),
@@ -127,8 +128,8 @@ def _bounds(row: TimeRow | None) -> Text:
     return _faint(f"{figure if high.endswith(f' {unit}') else low} – {high}")
 
 
-def _spread(row: TimeRow | None) -> Text:
-    return Text(spread(_usual(row.all_s), _CELLS_OF_TABLE) if row else "")
+def _spread(times_s: Sequence[float]) -> Text:
+    return Text(spread(times_s, _CELLS_OF_TABLE) if times_s else "")
 
 
 def _cpu(share: float) -> str:
