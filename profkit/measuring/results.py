@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from profkit.errors import BadReply
-from profkit.measuring.replies import TimedArm, arms_in, timed_arm
-from profkit.model.measurement import MeasuredIn, Preload, ProcessTimes, Timing, Tool
+from profkit.errors import BadReply, UsageError
+from profkit.measuring.replies import TimedArm, arms_in, counted_arm, timed_arm
+from profkit.model.measurement import InstructionCounts, MeasuredIn, Preload, ProcessTimes, Timing, Tool
+from profkit.transforms.baseline import subtract_baseline
 
 if TYPE_CHECKING:
     from profkit.measuring.pool.jobs import Reply, ZygoteFacts
@@ -32,6 +33,16 @@ def timing_of(label: str, replies: Sequence[Reply], arm: int = 0) -> Timing:
 def numbers_of(label: str, reply: Reply) -> tuple[int, ...]:
     """How many executions of each statement made a block; raises BadReply."""
     return tuple(timed_arm(label, reply, arm).number for arm in range(arms_in(label, reply)))
+
+
+def counts_of(label: str, reply: Reply, arm: int = 0) -> InstructionCounts:
+    """One statement's instructions in a reply, per execution; raises BadReply."""
+    counted = counted_arm(label, reply, arm)
+    place = measured_in(Tool.VALGRIND, reply.zygote)
+    try:
+        return subtract_baseline(counted.dumps, counted.baseline_dumps, counted.number, place)
+    except UsageError as mixed:
+        raise BadReply(label, mixed.problem, reply.output) from mixed
 
 
 def measured_in(tool: Tool, zygote: ZygoteFacts) -> MeasuredIn:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from profkit.errors import BadReply, MeasuringError
 from profkit.measuring.pool.jobs import Reply, ZygoteFacts
-from profkit.measuring.results import measured_in, numbers_of, timing_of
+from profkit.measuring.results import counts_of, measured_in, numbers_of, timing_of
 from profkit.model.measurement import MeasuredIn, Preload, ProcessTimes, Tool
 
 TIMED: Mapping[str, object] = {
@@ -93,6 +93,50 @@ def test_processes_that_do_not_belong_together() -> None:
         timing_of("", [reply(TIMED), reply({**TIMED, "number": 7})])
     with pytest.raises(BadReply, match="different environments"):
         timing_of("", [reply(TIMED), reply(TIMED, of=zygote(2, ("torch", "2.13")))])
+
+
+def dump(instructions: int, events: str = "Ir") -> str:
+    zeros = " 0" * events.count(" ")
+    return (
+        f"events: {events}\n\nfl=work.c\nfn=work\n1 {instructions - 7}{zeros}\n"
+        f"fl=malloc.c\nfn=malloc\n1 7{zeros}\ntotals: {instructions}{zeros}\n"
+    )
+
+
+DUMPS = {"/d/cg.1.1": dump(127), "/d/cg.1.2": dump(2027), "/d/cg.1.3": dump(2127)}
+COUNTED = {"number": 10, "dumps": ["/d/cg.1.2", "/d/cg.1.3"], "baseline_dumps": ["/d/cg.1.1"]}
+
+
+def counted(texts: Mapping[str, str] = DUMPS, **changes: object) -> Reply:
+    return Reply({"arms": [{**COUNTED, **changes}]}, "what it printed", zygote(1, ("numpy", "2.1")), texts)
+
+
+def test_instructions_of_one_execution() -> None:
+    counts = counts_of("work", counted())
+    assert counts.number == 10
+    assert counts.raw == (2027, 2127)
+    assert (counts.baseline, counts.net, counts.stripped) == (12.7, 190.0, 190.0)
+    assert [(row.name, row.exclusive) for row in counts.functions] == [("work.c:work", 190.0)]
+    assert counts.measured_in.tool is Tool.VALGRIND
+    assert counts.measured_in.preload is Preload.NUMPY
+    assert counts_of("work", counted(baseline_dumps=[])).net == 202.7
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (counted(number=0), "number is 0"),
+        (counted(dumps=[]), r"dumps is \[\]"),
+        (counted(dumps=[3]), "dumps is 3"),
+        (counted(dumps=["/etc/passwd"]), "dumps is '/etc/passwd'"),
+        (counted(baseline_dumps=None), "baseline_dumps is None"),
+        (counted({**DUMPS, "/d/cg.1.3": "fn=work\n"}), "without a line of events"),
+        (counted({**DUMPS, "/d/cg.1.3": dump(2127, "Ir Dr")}), "dumps of different events"),
+    ],
+)
+def test_counts_that_make_no_sense_are_refused(wrong: Reply, said: str) -> None:
+    with pytest.raises(BadReply, match=said):
+        counts_of("work", wrong)
 
 
 anything = st.recursive(
