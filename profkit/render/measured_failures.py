@@ -11,6 +11,7 @@ from rich.text import Text
 from profkit.render.escape import short, visible
 from profkit.render.layout import section
 from profkit.render.measured_rows import OrderRow
+from profkit.render.measured_variants import names
 from profkit.render.palette import TONES
 from profkit.render.words import Tone, count
 
@@ -21,12 +22,12 @@ _INDENT, _MOST_INDENT = 4, 20
 
 def failures(rows: Sequence[OrderRow]) -> Iterator[RenderableType]:
     """A section for each order that has an error."""
-    for row in rows:
-        info = row.run.info
-        if info.error is None:
+    for row, name in zip(rows, names([row.run for row in rows]), strict=True):
+        error = row.run.info.error
+        if error is None:
             continue
-        yield section("Failed", "" if len(rows) == 1 else short(info.label))
-        message, *lines = info.error.expandtabs(8).splitlines() or [""]
+        yield section("Failed", "" if len(rows) == 1 else short(name))
+        message, *lines = error.expandtabs(8).splitlines() or [""]
         yield Text(visible(message), style=TONES[Tone.BAD], overflow="fold")
         yield from map(_indented, _ends(lines))
 

@@ -13,6 +13,7 @@ from profkit.render.bars import bar
 from profkit.render.escape import short
 from profkit.render.layout import Column, remark, room_left, section, table
 from profkit.render.measured_rows import FunctionRow, OrderRow
+from profkit.render.measured_variants import names
 from profkit.render.measured_words import counts_alike
 from profkit.render.options import ReportOptions, Sort
 from profkit.render.page import Page
@@ -34,15 +35,16 @@ _FINE = 1000
 
 def functions_block(rows: Sequence[OrderRow], options: ReportOptions, page: Page) -> Iterator[RenderableType]:
     """A table for each order that has counts; of many orders none, unless a limit is given."""
-    counted = [row for row in rows if row.functions]
+    named = zip(rows, names([row.run for row in rows]), strict=True)
+    counted = [(row, name) for row, name in named if row.functions]
     if options.limit is None and len(counted) > _FEW:
         yield Text()
         yield remark("Hottest functions: report one order, or give a limit.")
         return
     limit = _LIMIT if len(rows) == 1 else _LIMIT_OF_FEW
     limit = limit if options.limit is None else options.limit
-    for row in counted:
-        whose = "" if len(rows) == 1 else f" of {short(row.run.info.label, 60)}"
+    for row, name in counted:
+        whose = "" if len(rows) == 1 else f" of {short(name, 60)}"
         yield section(f"Hottest functions{whose}", _ORDERED[options.sort])
         yield _table(row.functions[:limit], row.run.info.process.cwd, page)
         hidden = row.functions_found - min(limit, len(row.functions))
@@ -59,9 +61,9 @@ _ORDERED = {
 
 def _table(rows: Sequence[FunctionRow], cwd: str, page: Page) -> RenderableType:
     columns = _figures(rows, page)
-    names, places = [_name(row) for row in rows], [_where(row, cwd) for row in rows]
+    shown, places = [_name(row) for row in rows], [_where(row, cwd) for row in rows]
     styles = [heat(row.exclusive_share, "") for row in rows]
-    return table([*columns, *names_and_places(names, styles, places, room_left(columns, page))])
+    return table([*columns, *names_and_places(shown, styles, places, room_left(columns, page))])
 
 
 def _figures(rows: Sequence[FunctionRow], page: Page) -> list[Column]:

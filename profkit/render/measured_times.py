@@ -104,6 +104,8 @@ def _figures(orders: Sequence[OrderRow]) -> dict[str, Column]:
     if len({(row.processes, row.blocks) for row in known}) > 1:
         cells = [_faint(f"{row.processes} × {row.blocks}" if row else "") for row in rows]
         columns["blocks"] = Column("processes × blocks", cells)
+    if not any(row.interval_s for row in known):
+        del columns["uncertainty"], columns["interval"]
     if len({row.zygotes for row in known}) > 1:
         columns["zygotes"] = Column("zygotes", [_faint(row.zygotes if row else None) for row in rows])
     return columns

@@ -11,14 +11,15 @@ from profkit.model.measurement import Flag
 from profkit.render.escape import short, visible
 from profkit.render.facts import Fact
 from profkit.render.measured_rows import OrderRow
+from profkit.render.measured_variants import names
 from profkit.render.measured_words import RELATIVE, warning
 from profkit.render.palette import TONES
 from profkit.render.text_header import fact_grid
 from profkit.render.words import Part, Tone
 
 _MARKED, _MARKED_RELATIVE = "!", "~"
-_LONGEST_LABEL = 40
-_MOST_LABELS = 3
+_LONGEST_NAME = 60
+_MOST_NAMES = 3
 
 
 def mark(row: OrderRow) -> Text:
@@ -31,10 +32,10 @@ def mark(row: OrderRow) -> Text:
 
 def doubts_block(rows: Sequence[OrderRow]) -> Iterator[RenderableType]:
     """Each reason once, with the orders that it is about where there are several."""
-    about: dict[tuple[str, str], list[OrderRow]] = {}
-    for row in rows:
+    about: dict[tuple[str, str], list[str]] = {}
+    for row, name in zip(rows, names([row.run for row in rows]), strict=True):
         for doubt in dict.fromkeys(row.doubts):
-            about.setdefault(warning(doubt), []).append(row)
+            about.setdefault(warning(doubt), []).append(short(name, _LONGEST_NAME))
     if about:
         yield Text()
         # What is not to be trusted at all comes first.
@@ -42,15 +43,14 @@ def doubts_block(rows: Sequence[OrderRow]) -> Iterator[RenderableType]:
         yield fact_grid([_fact(word, why, found, len(rows)) for (word, why), found in ordered])
 
 
-def _fact(word: str, why: str, found: Sequence[OrderRow], of: int) -> Fact:
+def _fact(word: str, why: str, found: Sequence[str], of: int) -> Fact:
     if of == 1:
         return Fact(word, (Part(visible(why), Tone.WARN),))
-    name = f"{_MARKED_RELATIVE if word == RELATIVE else _MARKED} {word}"
-    return Fact(name, (Part(_orders(found, of), Tone.STRONG), Part(visible(why), Tone.WARN)))
+    marked = f"{_MARKED_RELATIVE if word == RELATIVE else _MARKED} {word}"
+    return Fact(marked, (Part(_orders(found, of), Tone.STRONG), Part(visible(why), Tone.WARN)))
 
 
-def _orders(found: Sequence[OrderRow], of: int) -> str:
-    labels = list(dict.fromkeys(short(row.run.info.label, _LONGEST_LABEL) for row in found))
+def _orders(found: Sequence[str], of: int) -> str:
     if len(found) == of:
         return "all orders"
-    return ", ".join(labels) if len(labels) <= _MOST_LABELS else f"{len(found)} orders"
+    return ", ".join(found) if len(found) <= _MOST_NAMES else f"{len(found)} orders"

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from profkit.model.measurement import MeasuredRun
 from profkit.model.workorder import Language
+from profkit.render.words import count
 
 
 def variants(runs: Sequence[MeasuredRun]) -> list[str]:
@@ -23,6 +24,18 @@ def variants(runs: Sequence[MeasuredRun]) -> list[str]:
         else ", ".join(filter(None, (text, run.info.order.what)))
         for run, text, known in zip(runs, shown, told, strict=True)
     ]  # fmt: skip
+
+
+def names(runs: Sequence[MeasuredRun]) -> list[str]:
+    """Each run's label for sentences, with what else tells it apart where the label does not."""
+    often = Counter(run.info.label for run in runs)
+    differ = len({run.info.order.num_threads for run in runs}) > 1
+    made = []
+    for run, variant in zip(runs, variants(runs), strict=True):
+        threads = count(run.info.order.num_threads, "thread") if differ else ""
+        told = ", ".join(filter(None, (variant, threads))) if often[run.info.label] > 1 else ""
+        made.append(f"{run.info.label} ({told})" if told else run.info.label)
+    return made
 
 
 def _asked(run: MeasuredRun) -> dict[str, str]:

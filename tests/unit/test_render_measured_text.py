@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from profkit.model.measurement import MeasuredRun, Preload, Tool
+from profkit.model.workorder import Mode
 from profkit.render.measured import MEASURED_RENDERERS
 from profkit.render.measured_text import measured_text
 from profkit.render.options import ReportOptions, Sort
@@ -131,6 +132,21 @@ def test_a_reason_that_several_orders_have_is_told_once() -> None:
     assert "~ relative only  all orders · one zygote" in text
 
 
+def test_sentences_name_orders_that_share_a_label() -> None:
+    orders = [
+        measured(timing(blocks(1e-6)), doubts=(QUICK,) if threads == 2 else (), order=order)
+        for threads in (1, 2)
+        for order in (replace(ORDER, num_threads=threads),)
+    ]
+    assert "~ relative only  x + y (2 threads) · one zygote" in measured_text(orders)
+
+
+def test_intervals_that_nobody_has_take_no_room() -> None:
+    text = measured_text([measured(timing(blocks(1e-6, 3)), id=name) for name in "ab"])
+    assert "interval" not in text
+    assert "±" not in text
+
+
 def test_functions_are_ordered_and_limited_as_asked() -> None:
     def first(options: ReportOptions) -> list[str]:
         rows = measured_text((both(),), options).partition("Hottest functions")[2].split("\n")[2:]
@@ -155,6 +171,16 @@ def test_a_failure_shows_what_the_worker_wrote_with_its_indentation() -> None:
     assert "nothing" not in text
     several = measured_text((both(), failed("first"), failed("second")))
     assert several.index("Failed  first") < several.index("Failed  second")
+
+
+def test_a_failure_stands_in_one_table() -> None:
+    broken = failed()
+    order = replace(broken.info.order, mode=Mode.CALLGRIND)
+    counted = measured_text((both(), replace(broken, info=replace(broken.info, order=order))))
+    times, _, counts = counted.partition("\nInstructions")
+    assert "broken" not in times
+    assert re.search(r"\nbroken +1 / 0|\nbroken +failed", counts)
+    assert measured_text((both(), broken)).count("  failed\n") == 1
 
 
 def test_a_long_failure_loses_its_middle() -> None:
