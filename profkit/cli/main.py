@@ -12,7 +12,7 @@ import click
 
 from profkit.cli.gc_runs import gc_command
 from profkit.cli.list_runs import list_command
-from profkit.cli.measure import measure_command
+from profkit.cli.measure_runs import measure_command
 from profkit.cli.output import ReaderGone, tell
 from profkit.cli.report import report_command
 from profkit.cli.rm_runs import rm_command

@@ -17,7 +17,7 @@ _LOADED_WITH = (
 )  # fmt: skip
 """What loader, OpenMP, BLAS and torch read once, when they are loaded: it makes a zygote another one."""
 _FIXED = {"PATH": os.defpath, "HOME": "/", "LC_ALL": "C.UTF-8"}
-_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+_THREAD_COUNTS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 def kind_of(
@@ -37,8 +37,13 @@ def kind_of(
 
 
 def worker_env(order: WorkOrder, tool: Tool, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """All of a worker's `os.environ`: the caller's, the order's changes, and what its zygote was given."""
-    kept = {name: value for name, value in environ.items() if not name.startswith("PROFKIT_")}
+    """All of a worker's `os.environ`: the caller's, the order's changes, and what its zygote was given.
+
+    Empty where a command enters another environment: its zygote's is what that command made of the caller's.
+    """
+    if order.source_cmd:
+        return {}
+    kept = _callers(environ)
     own = _zygote_env(order, tool, environ)
     own.pop("PATH" if "PATH" in kept else "", None)
     own.pop("HOME" if "HOME" in kept else "", None)
@@ -53,14 +58,26 @@ def worker_path(order: WorkOrder) -> list[str]:
 
 
 def _zygote_env(order: WorkOrder, tool: Tool, environ: Mapping[str, str]) -> dict[str, str]:
+    if order.source_cmd:
+        return {**_callers(environ), **_threads(order), **_seed(tool), **dict(order.env)}
     loaded = {name: value for name, value in environ.items() if name.startswith(_LOADED_WITH)}
     path = {"PATH": environ["PATH"]} if "PATH" in environ else {}
     home = {"HOME": environ["HOME"]} if "HOME" in environ else {}
-    threads = dict.fromkeys(_THREADS, str(order.num_threads))
-    env = {**_FIXED, **path, **home, **loaded, **threads}
-    if tool is Tool.VALGRIND:
-        env["PYTHONHASHSEED"] = "0"
+    env = {**_FIXED, **path, **home, **loaded, **_threads(order), **_seed(tool)}
     return {**env, **{name: value for name, value in order.env if name.startswith(_LOADED_WITH)}}
+
+
+def _callers(environ: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environ.items() if not name.startswith("PROFKIT_")}
+
+
+def _threads(order: WorkOrder) -> dict[str, str]:
+    return dict.fromkeys(_THREAD_COUNTS, str(order.num_threads))
+
+
+def _seed(tool: Tool) -> dict[str, str]:
+    """Counts depend on the order of sets; times are to show what hash seeds do to them."""
+    return {"PYTHONHASHSEED": "0"} if tool is Tool.VALGRIND else {}
 
 
 def _roots(preload: Preload) -> tuple[str, ...]:

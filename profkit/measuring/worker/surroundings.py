@@ -31,9 +31,11 @@ def flush_output() -> None:
 
 def take_on(job: Message) -> None:
     """Move into the job's folder, path, environment and cores; raises OSError where one does not exist."""
-    set_environment(job["env"])
     os.chdir(job["cwd"])
-    sys.path[:] = job["path"]
+    if job["env"]:  # another environment has its own, and a path of its own
+        set_environment(job["env"])
+    if job["path"]:
+        sys.path[:] = job["path"]
     if job["cores"]:
         os.sched_setaffinity(0, job["cores"])
 
