@@ -20,8 +20,15 @@ namespace profkit {
 template <class T> inline void keep(T const &value) { asm volatile("" : : "r,m"(value) : "memory"); }
 
 namespace frame {
-typedef const char *(*Block)(void *context, ::std::int64_t number);
+typedef void (*Hook)();
+typedef const char *(*Block)(void *context, ::std::int64_t number, Hook hook, ::std::int64_t *elapsed_ns);
 typedef void (*Ready)(Block block, void *context);
+
+static inline ::std::int64_t now() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return ::std::int64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
+}
 
 // May touch all memory, as far as the compiler knows: the loop stays, and so does what it loads.
 __attribute__((always_inline)) static inline void step(::std::int64_t &left) {
@@ -55,11 +62,17 @@ template <class Body> static const char *guarded(Body const &body) {
   }
 }
 
-template <class Loop> static const char *block(void *context, ::std::int64_t number) {
+template <class Loop>
+static const char *block(void *context, ::std::int64_t number, Hook hook, ::std::int64_t *elapsed_ns) {
   return guarded([&] {
+    Loop &loop = *static_cast<Loop *>(context);
     ::std::int64_t left = number;
-    (*static_cast<Loop *>(context))(left);
-    if (left != 0) throw ::std::logic_error("the statement leaves the loop around it; end it without break or return");
+    const ::std::int64_t start = now();
+    if (hook) hook();
+    loop(left);
+    if (hook) hook();
+    *elapsed_ns = now() - start;
+    if (left != 0) throw ::std::logic_error("the statement leaves the loop around it: it breaks or returns");
   });
 }
 

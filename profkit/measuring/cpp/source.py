@@ -1,15 +1,18 @@
 """From an order to the C++ source of a shared object, and what that object exports.
 
-    typedef const char *(*Block)(void *context, int64_t number);
+    typedef void (*Hook)(void);
+    typedef const char *(*Block)(void *context, int64_t number, Hook hook, int64_t *elapsed_ns);
     typedef void (*Ready)(Block block, void *context);
     extern "C" const char *profkit_measure(Ready ready);
     extern "C" const char *profkit_measure_empty(Ready ready);
 
-`profkit_measure` runs the setup and calls `ready` once. Until that returns, `block(context, number)`
-executes the statement `number` times, as often as wished, and from the same thread: the function that holds
-the setup's variables and guards (`at::NoGradGuard`) is still active, and the statement sees them.
-Then they are gone. All three answer null, or what was thrown as text that is good until the thread calls
-again. `profkit_measure_empty` is the same without setup and statement: the cost of a block as such.
+`profkit_measure` runs the setup and calls `ready` once. Until that returns, `block(context, …)` executes
+the statement `number` times, as often as wished, and from the same thread: the function that holds the setup's
+variables and guards (`at::NoGradGuard`) is still active, and the statement sees them. Then they are gone.
+`hook`, which may be null, is called right before and right after the block's loop, and `elapsed_ns` set to
+what all three took (CLOCK_MONOTONIC). `profkit_measure` and `block` answer null, or what was thrown, as text
+that is good until the thread calls again; where the statement throws, its block has no second call of `hook`.
+`profkit_measure_empty` is the same without setup and statement: the cost of a block as such.
 
 A guard in force is in force for the whole thread: objects that take turns in one process each need one.
 """
@@ -40,7 +43,8 @@ _NEEDS_ALL_OF_TORCH = re.compile(r"\bnamespace\s+torch\b|[<\"]torch/(?:torch|all
 _NAME_IN_TORCH = re.compile(r"\btorch\s*::\s*(\w+)(\s*::)?")
 _NAME_OF_TENSORS = re.compile(
     r"Tensor|TensorOptions|TensorList|Dtype|Device|DeviceType|Layout|MemoryFormat|Scalar|ScalarType"
-    r"|NoGradGuard|AutoGradMode|k(?:CPU|CUDA|Strided|(?:B?Float|Int|UInt|Half|Double|Long|Short|Char|Byte|Bool)\d*)"
+    r"|NoGradGuard|AutoGradMode"
+    r"|k(?:CPU|CUDA|Strided|(?:B?Float|U?Int|Half|Double|Long|Short|Char|Byte|Bool)\d*)"
     r"|(?!k[A-Z]|(?:save|load|pickle_save|pickle_load)$)[a-z]\w*"
 )
 """What torch/types.h has of namespace torch: mostly functions, whose names begin with a small letter."""
