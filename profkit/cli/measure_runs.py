@@ -68,7 +68,9 @@ def _pairs(text: Sequence[str]) -> dict[str, str]:
 @click.option("--repeats", type=click.IntRange(1), metavar="N", help="Callgrind's blocks.  [default: 2]")
 @click.option("--runs", type=click.IntRange(1), metavar="N", help="At most so many executions in all.")
 @click.option("--min-run-time", callback=_read_by(parse_duration), metavar="TIME", help="At least so long.")
-@click.option("--timeout", callback=_read_by(parse_duration), metavar="TIME", help="Of a process.  [10min]")
+@click.option(
+    "--timeout", callback=_read_by(parse_duration), metavar="TIME", help="Of a process.  [default: 10min]"
+)
 @click.option("--retries", type=click.IntRange(0), metavar="N", help="After a time-out.  [default: 2]")
 @click.option("--python", type=click.Path(), metavar="PATH", help="The interpreter that measures.")
 @click.option("--source-cmd", metavar="WORDS", help="Puts Python into another environment.")
@@ -78,17 +80,19 @@ def _pairs(text: Sequence[str]) -> dict[str, str]:
     "--simulate", callback=_read_by(_words), metavar="WHAT", help="cache, branch: estimates cycles."
 )
 @click.option("--memory-limit", callback=_read_by(parse_bytes), metavar="SIZE", help="Of a process: 2GiB.")
-@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Measure side by side.")
+@click.option(
+    "--workers", type=click.IntRange(1), metavar="N", default=1, help="Measure side by side.  [default: 1]"
+)
 @click.option("--interleaved", is_flag=True, help="Time orders in the same processes, to compare them.")
 @click.option("--no-keep", is_flag=True, help="Keep no run.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Functions shown.  [default: 15]")
 @click.option("--json", "as_json", is_flag=True, help="As JSON, as `profkit report --json` shows it.")
 @click.pass_obj
 def measure_command(config: Config, /, what: str, **given: object) -> int:
-    """Measure a statement, a function, or the orders of a file, in processes of their own.
+    """Measure how long code takes, or its instructions.
 
     WHAT is a statement such as "x + y", or MODULE:FUNCTION, or the path of a Python file that defines
-    ORDERS. The numbers are shown, and kept as runs.
+    ORDERS. It is measured in processes of its own. The numbers are shown, and kept as runs.
     """
     from profkit.measuring.front import measure_all
     from profkit.measuring.runner.progress import ProgressLine
