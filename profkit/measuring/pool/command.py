@@ -33,13 +33,13 @@ def supervisor_message(kind: ZygoteKind, folder: Path | None) -> dict[str, objec
         "imports": _IMPORTS[kind.preload],
         "roots": kind.roots,
         "valgrind": folder is not None,
-        "dump_prefix": dump_prefix(folder),
     }
     *words, interpreter = kind.command
     return {
         "argv": [*words, *_tool(kind, folder), interpreter, str(PROGRAM), "zygote", json.dumps(config)],
         "env": {**dict(kind.env), "PROFKIT_DISABLE": "1"},
         "folder": None if folder is None else str(folder),
+        "before": None if folder is None else [*words, interpreter, str(PROGRAM), "compile"],
     }
 
 
@@ -62,6 +62,6 @@ def _tool(kind: ZygoteKind, folder: Path | None) -> list[str]:
         "--collect-atstart=no",
         f"--callgrind-out-file={dump_prefix(folder)}.%p",
         # Else it reports crashes of jobs on their stderr.
-        f"--log-file={folder / 'valgrind'}.%p",
+        f"--log-file={folder / 'valgrind'}",
         *(_SIMULATION[simulation] for simulation in kind.simulate),
     ]

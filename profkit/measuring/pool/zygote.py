@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from profkit.clock import Clock
 from profkit.errors import ZygoteFailed
 from profkit.measuring.pool.command import new_folder, supervisor_message
+from profkit.measuring.pool.dumps import remove_dumps
 from profkit.measuring.pool.endings import how_ended
 from profkit.measuring.pool.jobs import ZygoteFacts
 from profkit.measuring.pool.kinds import ZygoteKind
@@ -81,6 +82,8 @@ class Zygote:
         packages = tuple((str(name), str(version)) for name, version in told["packages"])
         self.pid = told["pid"]
         self.facts = ZygoteFacts(self.facts.serial, told["python"], packages)
+        if self.folder is not None:
+            remove_dumps(self.folder)
         self._command("settle")
 
     def failed(self, detail: str, output: str) -> ZygoteFailed:

@@ -1,4 +1,4 @@
-"""`python __main__.py launcher`, `python __main__.py zygote CONFIG`: what the pool starts.
+"""`python __main__.py launcher`, `python __main__.py zygote CONFIG`, `… compile`: what the pool starts.
 
 Started by its path in whatever environment an order names, so it loads its own folder as a package
 under a name that nobody else has, and takes the folder off `sys.path`, where it would shadow modules
@@ -32,7 +32,10 @@ def main() -> None:
         del sys.path[0]
     _load_package(folder)
     role, *arguments = sys.argv[1:]
-    import_module(f"{_PACKAGE}.{role}").main(*arguments)
+    if role == "compile":  # leaves bytecode behind: a zygote that has to compile it counts otherwise
+        import_module(f"{_PACKAGE}.zygote")
+    else:
+        import_module(f"{_PACKAGE}.{role}").main(*arguments)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ def supervise(driver: int, descriptors: list[int]) -> NoReturn:
     """Start the zygote that the message in the last descriptor describes; end with the driver.
 
     Descriptors: our channel, the zygote's, its output, the message: `argv`, `env`, `folder` (to make
-    for it and to remove at the end, or None).
+    for it and to remove at the end, or None), `before` (a program to run first, or None).
     """
     channel, control, output, config = descriptors
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -56,10 +56,13 @@ class Supervisor:
     def start(self, control: int, output: int) -> None:
         """Start the zygote: its stdin is the driver's control channel, stdout and stderr its output.
 
-        Stdin, as commands that enter another environment hand that on, if nothing else.
+        It starts in its folder: paths that differ from zygote to zygote never get into its memory, where
+        they would change counts. Stdin, as commands that enter another environment hand that on at least.
         """
         if self._config["folder"] is not None:
             os.mkdir(self._config["folder"], 0o700)
+            os.chdir(self._config["folder"])
+        self._run(self._config["before"])
         argv = self._config["argv"]
         try:
             self._zygote = os.posix_spawnp(
@@ -78,6 +81,12 @@ class Supervisor:
             os.write(output, f"{error}\n".encode())
         os.close(control)
         os.close(output)
+
+    def _run(self, argv: list[str] | None) -> None:
+        """Run a program that ends by itself, in the zygote's environment."""
+        with contextlib.suppress(OSError):  # the zygote's own start will tell
+            if argv is not None:
+                os.waitpid(os.posix_spawnp(argv[0], argv, self._config["env"]), 0)
 
     def watch(self, driver: int) -> None:
         """Do as the driver says until it, or the zygote, has ended."""

@@ -19,10 +19,9 @@ from . import child
 from .failures import as_text
 from .kernel import die_with_parent
 from .messages import FORK, Message
+from .rehearsing import prepare_to_count, settle_heap
 
 _STATUS = struct.Struct(">i")
-_DUMMY_FORKS = 3
-"""The first forks leave the heap in another state than later ones."""
 
 
 def main(config_text: str) -> None:
@@ -46,9 +45,13 @@ def _prepare(config: Message) -> Message:
     modules = [import_module(name) for name in config["imports"]]
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # what is printed before a crash
+    if config["valgrind"]:
+        prepare_to_count()
     packages = [[module.__name__, str(getattr(module, "__version__", "?"))] for module in modules]
     gc.collect()
     gc.freeze()
+    if config["valgrind"]:
+        settle_heap()
     return {"ready": True, "pid": os.getpid(), "python": sys.version.split()[0], "packages": packages}
 
 
