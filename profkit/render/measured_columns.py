@@ -10,7 +10,6 @@ from rich.text import Text
 from profkit.render.escape import short
 from profkit.render.layout import GAP, Column, room_left, table
 from profkit.render.measured_rows import OrderRow
-from profkit.render.measured_trust import mark
 from profkit.render.measured_variants import variants
 from profkit.render.page import Page
 from profkit.render.palette import FAINT, TONES
@@ -23,15 +22,19 @@ _ENOUGH = 36
 
 
 def order_table(
-    rows: Sequence[OrderRow], figures: Mapping[str, Column], optional: Sequence[str], page: Page
+    rows: Sequence[OrderRow],
+    marks: Sequence[Text],
+    figures: Mapping[str, Column],
+    optional: Sequence[str],
+    page: Page,
 ) -> Table:
-    """Mark, label, what else tells the orders apart, threads, and figures.
+    """Marks, label, what else tells the orders apart, threads, and figures.
 
     Of the `optional` figures the last ones go first, until there is room to tell the orders apart.
     """
     labels = [short(row.run.info.label, _LONGEST) for row in rows]
     told = [short(text, _LONGEST) for text in variants([row.run for row in rows])]
-    before, after = _marks(rows), _threads(rows)
+    before, after = [Column("", marks)] if any(marks) else [], _threads(rows)
     wanted = min(_ENOUGH, _width(labels, "order") + GAP + _width(told))
     shown = dict(figures)
     for name in reversed(optional):
@@ -60,10 +63,6 @@ def failed_cell(row: OrderRow) -> Text:
     if row.run.info.error is not None:
         return Text("failed", style=TONES[Tone.BAD])
     return Text("nothing", style=FAINT)
-
-
-def _marks(rows: Sequence[OrderRow]) -> list[Column]:
-    return [Column("", [mark(row) for row in rows])] if any(row.doubts for row in rows) else []
 
 
 def _threads(rows: Sequence[OrderRow]) -> list[Column]:

@@ -14,6 +14,7 @@ from profkit.render.facts import Fact
 from profkit.render.layout import Column, section
 from profkit.render.measured_columns import failed_cell, order_table
 from profkit.render.measured_rows import OrderRow
+from profkit.render.measured_trust import marks_of_counts
 from profkit.render.measured_words import count_text, counts_alike
 from profkit.render.page import Page
 from profkit.render.palette import FAINT, TITLE, TONES
@@ -38,7 +39,7 @@ def counts_block(rows: Sequence[OrderRow], page: Page) -> Iterator[RenderableTyp
         yield fact_grid(_facts(known[0]))
     else:
         figures = _figures([row.counts for row in counted], [failed_cell(row) for row in counted])
-        yield order_table(counted, figures, _OPTIONAL, page)
+        yield order_table(counted, [marks_of_counts(row) for row in counted], figures, _OPTIONAL, page)
 
 
 def _should_be(row: OrderRow) -> bool:

@@ -13,6 +13,7 @@ from profkit.render.facts import Fact
 from profkit.render.layout import Column, section
 from profkit.render.measured_columns import failed_cell, order_table
 from profkit.render.measured_rows import OrderRow, TimeRow
+from profkit.render.measured_trust import marks_of_times
 from profkit.render.measured_words import range_of, switches, time_text, times_alike, uncertainty
 from profkit.render.page import Page
 from profkit.render.palette import FAINT, TITLE, TONES
@@ -35,7 +36,7 @@ def times_block(rows: Sequence[OrderRow], page: Page) -> Iterator[RenderableType
         yield fact_grid(_facts(known[0], rows[0]))
     else:
         yield section("Times", f"of one execution; {_measured(known)}")
-        yield order_table(timed, _figures(timed), _OPTIONAL, page)
+        yield order_table(timed, [marks_of_times(row) for row in timed], _figures(timed), _OPTIONAL, page)
 
 
 def _should_be(row: OrderRow) -> bool:

@@ -12,6 +12,7 @@ _APART = 1e3
 """Times that differ by more than this factor do not read well in one unit."""
 RELATIVE = "relative only"
 """What numbers are that compare among themselves, and with no others."""
+DISTRUSTED = "do not trust"
 _FINE = 100.0
 """Counts from here on need no decimal."""
 
@@ -68,7 +69,7 @@ def uncertainty(row: TimeRow) -> str:
 
 def warning(doubt: Doubt) -> tuple[str, str]:
     """What a doubt comes to, and why."""
-    return RELATIVE if doubt.flag is Flag.QUICK else "do not trust", doubt.why
+    return RELATIVE if doubt.flag is Flag.QUICK else DISTRUSTED, doubt.why
 
 
 def range_of(numbers: Sequence[int], noun: str) -> str:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from profkit.model.measurement import MeasuredRun, Preload, Tool
+from profkit.model.measurement import Doubt, Flag, MeasuredRun, Preload, Tool
 from profkit.model.workorder import Mode
 from profkit.render.measured import MEASURED_RENDERERS
 from profkit.render.measured_text import measured_text
@@ -130,6 +130,32 @@ def test_a_reason_that_several_orders_have_is_told_once() -> None:
     text = measured_text([measured(timing(blocks(1e-6)), doubts=(QUICK,), id=str(n)) for n in range(3)])
     assert text.count(QUICK.why) == 1
     assert "~ relative only  all orders · one zygote" in text
+
+
+def test_marks_stand_where_the_doubts_are_about() -> None:
+    differ = Doubt(Flag.COUNTS_DIFFER, "2 repeats counted 7 to 9 instructions")
+    runs = [
+        measured(timing(blocks(1e-6)), COUNTS, (doubt,), replace(ORDER, label=label))
+        for label, doubt in (("quick", QUICK), ("busy", BUSY), ("uneven", differ))
+    ]
+    times, _, counts = measured_text(runs).partition("\nInstructions")
+    assert {"\n~  quick ", "\n!  busy ", "\n   uneven "} <= set(re.findall(r"\n[~! ]  \w+ ", times))
+    assert {"\n   quick ", "\n   busy ", "\n!  uneven "} <= set(re.findall(r"\n[~! ]  \w+ ", counts))
+
+
+def test_sentences_that_differ_in_figures_alone_are_cut() -> None:
+    runs = [
+        measured(
+            timing(blocks(1e-6)),
+            doubts=(Doubt(Flag.SWITCHES, f"pushed off its core {n} times a second"),),
+            order=replace(ORDER, label=f"order {n}"),
+        )
+        for n in range(9)
+    ]
+    text = measured_text(runs)
+    assert text.count("pushed off") == 3
+    assert " likewise · order 3, order 4, order 5, order 6, order 7, order 8" in text
+    assert measured_text(runs[:4]).count("pushed off") == 4
 
 
 def test_sentences_name_orders_that_share_a_label() -> None:
