@@ -77,7 +77,7 @@ def is_allocator(name: str, shared_object: str = "") -> bool:
 def strip_allocators(dump: CallgrindDump) -> int:
     """The dump's instructions without those that allocators execute themselves."""
     return dump.instructions - sum(
-        int(row.exclusive) for row in dump.functions if is_allocator(row.name, row.object)
+        int(row.exclusive) for row in dump.functions if row.exclusive and is_allocator(row.name, row.object)
     )
 
 

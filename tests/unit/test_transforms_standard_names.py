@@ -44,6 +44,7 @@ def test_files(path: str, standard: str) -> None:
         ("a.cpp:run()::$_12::operator()() const", "a.cpp:run()::$_::operator()() const"),
         ("x.c:pthread_key_delete@@GLIBC_2.34", "x.c:pthread_key_delete"),
         ("???:0x0000000000023ac6", "???:<nameless> in libown.so"),
+        ("???:at::f(int) [clone .isra.0]", "???:at::f(int) [clone .isra]"),
         ("a.cpp:operator()(int, char)", "a.cpp:operator()(int, char)"),
     ],
 )
