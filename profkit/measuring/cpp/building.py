@@ -74,7 +74,7 @@ def _build(
     if not missing:
         return made
     workers = workers or _workers(missing)
-    headers = _worth_precompiling(missing, cache, workers)
+    headers = worth_precompiling(missing, cache, workers)
     tally = _Tally(cache, workers, progress, done=len(made), total=len(tasks) + len(headers))
     ready = [task for task in missing if task.header_key not in headers]
     outcome = tally.run([*headers.values(), *(_quickened(task, cache) for task in ready)])
@@ -84,7 +84,7 @@ def _build(
     return made | {task.key: outcome[task.key] for task in missing}
 
 
-def _worth_precompiling(missing: Sequence[ObjectTask], cache: Cache, workers: int) -> dict[str, HeaderTask]:
+def worth_precompiling(missing: Sequence[ObjectTask], cache: Cache, workers: int) -> dict[str, HeaderTask]:
     """The sets of headers that many of these, or of those before them, begin with; by key."""
     if shutil.disk_usage(cache.folder).free < _FREE_BYTES:
         return {}

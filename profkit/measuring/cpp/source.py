@@ -7,11 +7,11 @@
     extern "C" const char *profkit_measure_empty(Ready ready);
 
 `profkit_measure` runs the setup and calls `ready` once. Until that returns, `block(context, …)` executes
-the statement `number` times, as often as wished, and from the same thread: the function that holds the setup's
-variables and guards (`at::NoGradGuard`) is still active, and the statement sees them. Then they are gone.
-`hook`, which may be null, is called right before and right after the block's loop, and `elapsed_ns` set to
-what all three took (CLOCK_MONOTONIC). `profkit_measure` and `block` answer null, or what was thrown, as text
-that is good until the thread calls again; where the statement throws, its block has no second call of `hook`.
+the statement `number` times, as often as wished, and from the same thread: the function that holds the
+setup's variables and guards (`at::NoGradGuard`) is still active, and the statement sees them. Then they are
+gone. `hook`, which may be null, is called right before and right after the block's loop, and `elapsed_ns`
+set to what all three took (CLOCK_MONOTONIC). `profkit_measure` and `block` answer null, or what was thrown,
+as text that is good until the thread calls again; where the statement throws, `hook` is not called again.
 `profkit_measure_empty` is the same without setup and statement: the cost of a block as such.
 
 A guard in force is in force for the whole thread: objects that take turns in one process each need one.

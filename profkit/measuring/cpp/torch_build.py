@@ -45,8 +45,8 @@ def torch_build(order: WorkOrder) -> TorchBuild:
             order.label, f"{_interpreter(order)[-1]} has no torch, which this statement names"
         )
     try:
-        return _read_build(root)
-    except (OSError, AttributeError) as error:
+        return read_build(root)
+    except OSError as error:
         raise CompileFailed(
             order.label, f"the torch in {root} cannot be compiled against: {error}"
         ) from error
@@ -85,7 +85,8 @@ def _asked_root(command: tuple[str, ...], env: tuple[tuple[str, str], ...]) -> P
 
 
 @cache
-def _read_build(root: Path) -> TorchBuild:
+def read_build(root: Path) -> TorchBuild:
+    """What the files of an installed torch say; raises OSError where some are missing."""
     version = re.search(r"^__version__ = '(.+)'", (root / "version.py").read_text("utf-8"), re.MULTILINE)
     standard = re.search(r"-std=(c\+\+\d\w)", (root / "utils/cpp_extension.py").read_text("utf-8"))
     library = root / "lib" / "libc10.so"

@@ -1,0 +1,36 @@
+"""Load shared objects of C++ statements as workers do, run some blocks, and say what came of it, as JSON."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import sys
+
+HOOK = ctypes.CFUNCTYPE(None)
+BLOCK = ctypes.CFUNCTYPE(
+    ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int64, HOOK, ctypes.POINTER(ctypes.c_int64)
+)
+READY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+
+
+def run(path: str, function: str, numbers: list[int]) -> dict[str, object]:
+    """Blocks of so many executions each: what was thrown in each and what they took, hooks, the last word."""
+    measure = getattr(ctypes.CDLL(path), function)
+    measure.restype, measure.argtypes = ctypes.c_char_p, [READY]
+    thrown, spent, hooks = [], [], []
+    hook = HOOK(lambda: hooks.append(len(thrown)))
+
+    def ready(address: int, context: int) -> None:
+        block, elapsed_ns = BLOCK(address), ctypes.c_int64(-1)
+        for number in numbers:
+            said = block(context, number, hook, elapsed_ns)
+            thrown.append(said and said.decode())
+            spent.append(elapsed_ns.value)
+
+    said = measure(READY(ready))
+    return {"thrown": thrown, "spent_ns": spent, "hooks": hooks, "said": said and said.decode()}
+
+
+if __name__ == "__main__":
+    path, function, *numbers = sys.argv[1:]
+    print(json.dumps(run(path, function, [int(number) for number in numbers])))
