@@ -31,7 +31,7 @@ class Job(TypedDict):
     arms: list[Arm]
     number: list[int | None]
     """Executions in a block for each arm; None: to be found out."""
-    runs: NotRequired[int | None]
+    runs: int | None
     """Most executions of each statement, warm-ups included."""
     blocks: NotRequired[int | None]
     block_s: NotRequired[float]

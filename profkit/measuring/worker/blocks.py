@@ -8,6 +8,7 @@ import resource
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from .asked import Job, Times
 
@@ -61,6 +62,8 @@ class Timed:
     """An arm and what is known of it so far."""
 
     elapsed: Elapsed
+    do: Callable[[Callable[[], None]], None]
+    """Does something in the thread in which `elapsed` may be called."""
     number: int | None = None
     """Executions in a block; None: not known yet."""
     left: int | None = None
@@ -93,12 +96,12 @@ class Timed:
 def time_arms(arms: Sequence[Timed], wanted: Wanted, meter: Meter) -> list[Times]:
     """Warm the arms, then run their blocks in turns, each round in another order."""
     for arm in arms:
-        _prepare(arm, wanted, meter)
+        arm.do(partial(_prepare, arm, wanted, meter))
     order = random.Random(wanted.seed)
     for turn in range(block_count(arms, wanted)):
         for arm in order.sample(arms, len(arms)):
             if turn >= len(arm.times_s):
-                _measure(arm, meter)
+                arm.do(partial(_measure, arm, meter))
     return [arm.answer() for arm in arms]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 
 from . import requests
 from .asked import Counts, Job
@@ -25,46 +26,43 @@ def count_arm(
     measured: Measured, baseline: Measured, asked: int | None, job: Job, clock: Clock = time.perf_counter
 ) -> Counts:
     """Count the repeats of a statement, and one of the same loop around nothing."""
-    repeats, left = job["repeats"], job.get("runs")
-    if left is not None:
-        repeats = min(repeats, left)
-        asked = min(asked or _MOST, left // repeats) if asked or left < _LEAST * repeats else asked
-    allowed = job["warm"] if left is None else min(job["warm"], left - repeats * (asked or _LEAST))
-    execution_s = warm(measured, allowed, clock)
-    number = asked or number_for(execution_s)
-    if left is not None:
-        number = max(1, min(number, (left - allowed) // repeats))
-    warm(baseline, job["warm"], clock)
+    limit = job["runs"]
+    repeats = job["repeats"] if limit is None else min(job["repeats"], limit)
+    most = _MOST if limit is None else limit // repeats
+    least = min(asked or _LEAST, most)
+    spare = job["warm"] if limit is None else limit - repeats * least
+    execution_s = measured.do(partial(warm, measured, min(job["warm"], spare), clock))
+    number = least if asked or limit is not None else number_for(execution_s)
+    baseline.do(partial(warm, baseline, job["warm"], clock))
     before = set(_dumps(job["dump_prefix"]))
-    _count(baseline, number)
-    if left is None and number * execution_s <= _WARM_S:
-        measured.run(number, requests.toggle())
+    baseline.do(partial(_count, baseline, number))
+    if limit is None and number * execution_s <= _WARM_S:
+        _run(
+            measured, number
+        )  # leaves the heap as the repeats do: without it the first would differ from the others
     for _ in range(repeats):
-        _count(measured, number)
+        measured.do(partial(_count, measured, number))
     first, *others = sorted(set(_dumps(job["dump_prefix"])) - before, key=_place)
     return {"number": number, "dumps": others, "baseline_dumps": [first]}
 
 
 def warm(measured: Measured, most: int, clock: Clock) -> float:
-    """Run a statement on the very way on which it is counted, `most` times unless it is slow.
+    """Execute a statement as it will be counted, `most` times unless it is slow.
 
-    Seconds of one execution, 0 where none was allowed. How often depends on time in few steps only, so that
-    equal processes are warmed equally.
+    Seconds of one execution, 0 where none was allowed. How many there are depends on time in few steps
+    only, so that equal processes are warmed equally.
     """
-    probe = requests.toggle()
-    took_s = []
-    for _ in range(min(most, _TRIED)):
+    took_s: list[float] = []
+    while len(took_s) < min(most, _TRIED) and max(took_s, default=0.0) <= _WARM_S:
         started_s = clock()
-        measured.run(1, probe)
+        _run(measured, 1)
         took_s.append(clock() - started_s)
-        if took_s[-1] > _WARM_S:
-            break
     execution_s = min(took_s, default=0.0)
     others = most - len(took_s)
-    if others > 0 and execution_s * most > _WARM_S:
+    if execution_s * most > _WARM_S:
         others = min(others, 5) if execution_s * 8 <= _WARM_S else 0
     if others > 0:
-        measured.run(others, probe)
+        _run(measured, others)
     return execution_s
 
 
@@ -74,9 +72,17 @@ def number_for(execution_s: float) -> int:
 
 
 def _count(measured: Measured, number: int) -> None:
-    requests.zero()
+    """Nothing was collected since the last dump, so that nothing needs to be forgotten.
+
+    Callgrind's own way to forget leaves a few instructions, and those of other threads.
+    """
     measured.run(number, requests.toggle())
     requests.dump()
+
+
+def _run(measured: Measured, number: int) -> None:
+    """The same but for the counting."""
+    measured.run(number, requests.no_toggle())
 
 
 def _dumps(prefix: str) -> list[str]:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
-import sys
 from collections.abc import Iterator
-from types import ModuleType
 from typing import cast
 
-from .asked import Answer, Arm, Job
-from .blocks import THIS_THREAD, WHOLE_PROCESS, Elapsed, Timed, Wanted, time_arms
+from .arms import baseline_of, measured_arm, timed_by
+from .asked import Answer, Counts, Job
+from .blocks import THIS_THREAD, WHOLE_PROCESS, Timed, Wanted, time_arms
 from .counting import count_arm
-from .measured import Measured, Namespace, calls, nothing, run_global_setup, statement
 from .messages import Message
 from .traces import trace_of, unwrapped
 
@@ -42,67 +40,23 @@ def _canary(job: Job, parcel_fd: int | None) -> Answer:
 
 
 def _timed(job: Job, parcel_fd: int | None) -> Answer:
-    with _own_main():
-        arms = [_measured(arm, place, job, parcel_fd) for place, arm in enumerate(job["arms"])]
-        alone = job["num_threads"] == 1 and not any(arm["library"] for arm in job["arms"])
-        meter = THIS_THREAD if alone else WHOLE_PROCESS
-        timed = [
-            Timed(_elapsed(measured, arm, job), number, job["runs"])
-            for measured, arm, number in zip(arms, job["arms"], job["number"], strict=True)
-        ]
-        return {"ok": True, "arms": time_arms(timed, Wanted.by(job), meter)}
+    with contextlib.ExitStack() as still_open:
+        arms = []
+        for place, (arm, number) in enumerate(zip(job["arms"], job["number"], strict=True)):
+            measured = measured_arm(job, place, parcel_fd, still_open)
+            elapsed = timed_by(measured, arm, job["num_threads"])
+            arms.append(Timed(elapsed, measured.do, number, job["runs"]))
+        meter = THIS_THREAD if job["num_threads"] == 1 else WHOLE_PROCESS
+        return {"ok": True, "arms": time_arms(arms, Wanted.by(job), meter)}
 
 
 def _counted(job: Job, parcel_fd: int | None) -> Answer:
-    answers = []
-    for place, arm in enumerate(job["arms"]):
-        with _own_main():
-            measured = _measured(arm, place, job, parcel_fd)
-            baseline = nothing(vars(sys.modules["__main__"]), arm["level"])
-            answers.append(count_arm(measured, baseline, job["number"][place], job))
+    answers: list[Counts] = []
+    for place, (arm, number) in enumerate(zip(job["arms"], job["number"], strict=True)):
+        with contextlib.ExitStack() as still_open:
+            measured = measured_arm(job, place, parcel_fd, still_open)
+            answers.append(count_arm(measured, baseline_of(arm, still_open), number, job))
     return {"ok": True, "arms": answers}
-
-
-def _measured(arm: Arm, place: int, job: Job, parcel_fd: int | None) -> Measured:
-    """The arm after its setup."""
-    _set_torch_threads(job)
-    measured = _set_up(arm, f" {place + 1}" if len(job["arms"]) > 1 else "", parcel_fd)
-    _set_torch_threads(job)
-    return measured
-
-
-def _set_up(arm: Arm, nth: str, parcel_fd: int | None) -> Measured:
-    if arm["parcel"]:
-        from .unpack import unpack
-
-        assert parcel_fd is not None
-        return calls(*unpack(parcel_fd))
-    namespace: Namespace = vars(sys.modules["__main__"])
-    run_global_setup(arm["global_setup"], namespace, nth)
-    return statement(arm["stmt"] or "", arm["setup"], namespace, arm["level"], nth)
-
-
-def _elapsed(measured: Measured, arm: Arm, job: Job) -> Elapsed:
-    """How to time a block: by torch where the process has it, by the plain clock elsewhere."""
-    if "torch" in sys.modules:
-        from .torch_blocks import elapsed_by_torch
-
-        return elapsed_by_torch(measured, arm["stmt"] or "", arm["setup"], job["num_threads"])
-    clock = WHOLE_PROCESS.clock
-
-    def elapsed(number: int) -> float:
-        before, after = measured.run(number, clock)
-        return after - before
-
-    return elapsed
-
-
-def _set_torch_threads(job: Job) -> None:
-    """Where torch is imported; a setup may just have done so."""
-    if "torch" in sys.modules:
-        from .torch_blocks import use_threads
-
-        use_threads(job["num_threads"])
 
 
 @contextlib.contextmanager
@@ -115,17 +69,6 @@ def _no_collector() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-@contextlib.contextmanager
-def _own_main() -> Iterator[None]:
-    """An empty `__main__` for the user's names, so that their classes can be pickled and looked up."""
-    workers = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = workers
 
 
 def _version(name: str) -> str:

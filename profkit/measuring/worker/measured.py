@@ -31,8 +31,19 @@ class Measured(Protocol):
     def run(self, number: int, probe: Probe[T]) -> tuple[T, T]:
         """Run a block; what the probe said right before and right after it.
 
-        Raises what the user's code raises.
+        Raises what the user's code raises. To be called by what `do` does.
         """
+
+    def do(self, task: Callable[[], T]) -> T:
+        """Do something in the thread in which blocks may run."""
+
+
+class InThisThread:
+    """Something whose blocks may run in the thread that made it."""
+
+    def do(self, task: Callable[[], T]) -> T:
+        """As `Measured` has it."""
+        return task()
 
 
 def statement(stmt: str, setup: str, namespace: Namespace, level: str, nth: str = "") -> Measured:
@@ -57,7 +68,7 @@ def run_global_setup(text: str, namespace: Namespace, nth: str = "") -> None:
     namespace[_FUTURES] = piece.futures
 
 
-class InFunction:
+class InFunction(InThisThread):
     """A statement whose names are local to a function."""
 
     def __init__(self, code: CodeType, namespace: Namespace) -> None:
@@ -72,7 +83,7 @@ class InFunction:
         return _bracketed(partial(self._blocks.send, repeat(None, number)), probe)
 
 
-class InModule:
+class InModule(InThisThread):
     """A statement whose names are a module's."""
 
     def __init__(self, code: CodeType, namespace: Namespace) -> None:
@@ -111,7 +122,7 @@ def calls(
     return InFunction(function_code(first, second, CALL), {"values": tuple(values.values())})
 
 
-class Awaited:
+class Awaited(InThisThread):
     """A coroutine function; making its event loop belongs to no block."""
 
     def __init__(

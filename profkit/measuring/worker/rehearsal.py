@@ -28,7 +28,15 @@ def _arm(stmt: str, setup: str, level: str = "function") -> Arm:
 
 
 def _job(arm: Arm) -> Job:
-    return {"mode": "callgrind", "num_threads": 1, "arms": [arm], "number": [2], "repeats": 2, "warm": 20}
+    return {
+        "mode": "callgrind",
+        "num_threads": 1,
+        "arms": [arm],
+        "number": [2],
+        "runs": None,
+        "repeats": 2,
+        "warm": 20,
+    }
 
 
 _TORCH = "x = y = torch.ones(64) if torch else 1"

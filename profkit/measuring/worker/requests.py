@@ -58,6 +58,11 @@ def toggle() -> Request:
     return _request(TOGGLE)
 
 
+def no_toggle() -> Request:
+    """What is called in the same way, and changes nothing."""
+    return _request(RUNNING_ON_VALGRIND)
+
+
 def zero() -> None:
     """Forget what was counted."""
     _request(ZERO)()

@@ -13,7 +13,7 @@ _MEASURED = "measured"
 
 
 def clock() -> float:
-    """torch's clock, which waits for accelerators, where the process uses one already; it would start it."""
+    """torch's clock, which waits for accelerators, where this process uses one: it would start it."""
     import torch
     from torch.utils.benchmark import timer
 
@@ -21,7 +21,21 @@ def clock() -> float:
     return float(timer()) if is_initialized() else time.perf_counter()
 
 
-def elapsed_by_torch(measured: Measured, stmt: str, setup: str, num_threads: int) -> Elapsed:
+def clock_of_library() -> float:
+    """The same for C++, which uses CUDA without telling torch.cuda: that a device has a context tells."""
+    import torch
+
+    has_context: Callable[[int], bool] = torch._C._cuda_hasPrimaryContext  # type: ignore[attr-defined]
+    if torch.version.cuda is not None:
+        for device in range(torch.cuda.device_count()):
+            if has_context(device):
+                torch.cuda.synchronize(device)
+    return time.perf_counter()
+
+
+def elapsed_by_torch(
+    measured: Measured, reads: Callable[[], float], stmt: str, setup: str, num_threads: int
+) -> Elapsed:
     """A function that runs a block as torch's Timer would run its innermost loop."""
     from torch.utils import benchmark
     from torch.utils.benchmark.utils.common import set_torch_threads
@@ -31,7 +45,7 @@ def elapsed_by_torch(measured: Measured, stmt: str, setup: str, num_threads: int
 
         _timer_cls = _Blocks
 
-    timer = BlockTimer(stmt, setup, timer=clock, globals={_MEASURED: measured}, num_threads=num_threads)
+    timer = BlockTimer(stmt, setup, timer=reads, globals={_MEASURED: measured}, num_threads=num_threads)
 
     def elapsed(number: int) -> float:
         with set_torch_threads(num_threads):
