@@ -60,7 +60,9 @@ def job(stmt: str, *, timeout_s: float = 60.0, parcel: int | None = None, **chan
 def marked(mark: str) -> list[int]:
     """Living processes that were started with this mark, or forked off such."""
     wanted = f"{MARK}={mark}\0".encode()
-    return [int(name) for name in os.listdir("/proc") if name.isdecimal() and _bears(Path("/proc", name), wanted)]
+    return [
+        int(name) for name in os.listdir("/proc") if name.isdecimal() and _bears(Path("/proc", name), wanted)
+    ]
 
 
 def _bears(folder: Path, wanted: bytes) -> bool:

@@ -7,6 +7,7 @@ any rate, and rehearses: children inherit the translated code.
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import json
 import os
@@ -43,8 +44,9 @@ def _prepare(config: Message) -> Message:
     at = next((place for place, folder in enumerate(sys.path) if folder.endswith("-packages")), len(sys.path))
     sys.path[at:at] = [folder for folder in config["roots"] if folder not in sys.path]
     modules = [import_module(name) for name in config["imports"]]
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # what is printed before a crash
+    for stream in (sys.stdout, sys.stderr):  # as on a terminal: what comes before a crash is to be seen
+        stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    faulthandler.enable()
     if config["valgrind"]:
         prepare_to_count()
     packages = [[module.__name__, str(getattr(module, "__version__", "?"))] for module in modules]
