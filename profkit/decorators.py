@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, cast, overload
+from collections.abc import Callable, Mapping
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Literal,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    Unpack,
+    cast,
+    overload,
+)  # fmt: skip
 
+from profkit.config import CONFIG
 from profkit.errors import UsageError
 from profkit.profiler import FunctionProfiler
+from profkit.session.activity import is_spawned
 from profkit.session.block import Block
 from profkit.session.options import ProfilerOptions
-from profkit.session.wrapper import wrapper_of
+from profkit.session.regions import check_callable
+from profkit.session.wrapper import decorated, wrapper_of
 from profkit.tracing import trace_instead
 
 if TYPE_CHECKING:
+    from profkit.measuring.decorated.options import MeasuredMode, MeasuredOptions
+    from profkit.model.measurement import MeasuredRun
     from profkit.model.run import Run
 
 _P = ParamSpec("_P")
@@ -48,35 +64,113 @@ class ProfiledFunction(Protocol[_P, _R]):
     ) -> ProfiledFunction[_Rest, _R]: ...
 
 
+class MeasuredFunction(Protocol[_P, _R]):
+    """A function decorated with a measuring mode, as type checkers see it."""
+
+    @property
+    def last_run(self) -> MeasuredRun | None:
+        """The newest of `runs`, None before the first call that returned."""
+
+    @property
+    def runs(self) -> tuple[MeasuredRun, ...]:
+        """This process's runs, oldest first; asking measures what is still to be measured, and waits."""
+
+    @property
+    def __wrapped__(self) -> Callable[_P, _R]:
+        """The function as it was written."""
+
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        """Call the function; the first call of its signature is measured later."""
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> MeasuredFunction[_P, _R]: ...
+
+    @overload
+    def __get__(
+        self: MeasuredFunction[Concatenate[_T, _Rest], _R], instance: _T, owner: type
+    ) -> MeasuredFunction[_Rest, _R]: ...
+
+
 @overload
 def profile(
-    function: Callable[_P, _R], /, **options: Unpack[ProfilerOptions]
+    function: Callable[_P, _R], /, *, mode: Literal["samples"] = ..., **options: Unpack[ProfilerOptions]
 ) -> ProfiledFunction[_P, _R]: ...
 
 
 @overload
 def profile(
-    function: None = None, /, **options: Unpack[ProfilerOptions]
+    function: None = None, /, *, mode: Literal["samples"] = ..., **options: Unpack[ProfilerOptions]
 ) -> Callable[[Callable[_P, _R]], ProfiledFunction[_P, _R]]: ...
 
 
+@overload
 def profile(
-    function: Callable[_P, _R] | None = None, /, **options: Unpack[ProfilerOptions]
-) -> ProfiledFunction[_P, _R] | Callable[[Callable[_P, _R]], ProfiledFunction[_P, _R]]:
+    function: Callable[_P, _R], /, *, mode: MeasuredMode, **options: Unpack[MeasuredOptions]
+) -> MeasuredFunction[_P, _R]: ...
+
+
+@overload
+def profile(
+    function: None = None, /, *, mode: MeasuredMode, **options: Unpack[MeasuredOptions]
+) -> Callable[[Callable[_P, _R]], MeasuredFunction[_P, _R]]: ...
+
+
+def profile(
+    function: Callable[..., Any] | None = None, /, *, mode: str = "samples", **options: Any
+) -> Callable[..., Any]:
     """Profile every call of a function, with or without parentheses: `@profile`, `@profile(rate=50)`.
 
-    The function runs exactly once per call; its value or exception passes through. With
+    With `mode="timer"`, "callgrind" or "timer+callgrind" calls are measured in isolated processes
+    instead: the first of each signature, later, in the background or when the program ends, on its
+    arguments as they were. That runs the function many more times, on whatever files, networks and
+    databases it uses.
+
+    Here the function runs exactly once per call; its value or exception passes through. With
     `enabled=False` or PROFKIT_DISABLE=1 the function itself is returned. The options are those of
-    `FunctionProfiler`. Raises `UsageError` for options that make no sense, when decorating.
+    `FunctionProfiler`, or of `MeasuredOptions`. Raises `UsageError` for options that make no sense, when
+    decorating.
     """
-    profiler = FunctionProfiler(**options)
-    return _decorator(profiler) if function is None else _decorator(profiler)(function)
+    decorator = _sampled(options) if mode == "samples" else _measured(mode, options)
+    return decorator if function is None else decorator(function)
+
+
+def _sampled(options: Mapping[str, Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    if not options.keys() <= ProfilerOptions.__annotations__.keys():
+        from profkit.measuring.decorated.options import refuse_with_samples
+
+        refuse_with_samples(options, ProfilerOptions.__annotations__)
+    return _decorator(FunctionProfiler(**options))
+
+
+def _measured(mode: str, options: Mapping[str, Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    from profkit.measuring.decorated.options import check, plan_of
+
+    check(mode, options, ProfilerOptions.__annotations__)
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        _refuse_class(function)
+        check_callable(function)
+        plan = plan_of(function, mode, options)
+        if not options.get("enabled", True) or CONFIG.disabled or is_spawned():
+            return function
+        from profkit.measuring.decorated.markers import marker_of
+        from profkit.measuring.decorated.program import watch_of
+
+        watch = watch_of(plan)
+        return decorated(function, marker_of(watch, function), watch.runs, watch.note_traced)
+
+    return decorate
+
+
+def _refuse_class(function: object) -> None:
+    """Pickle finds classes by their names, and would find the wrapper."""
+    if isinstance(function, type):
+        raise UsageError(f"{function!r} is a class", "decorate its methods, such as __init__")
 
 
 def _decorator(profiler: FunctionProfiler) -> Callable[[Callable[_P, _R]], ProfiledFunction[_P, _R]]:
     def decorate(function: Callable[_P, _R]) -> ProfiledFunction[_P, _R]:
-        if isinstance(function, type):  # pickle finds classes by their names, and would find the wrapper
-            raise UsageError(f"{function!r} is a class", "decorate its methods, such as __init__")
+        _refuse_class(function)
         account = profiler.account(function)
         if not profiler.active:
             return cast(ProfiledFunction[_P, _R], function)

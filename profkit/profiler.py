@@ -8,12 +8,11 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, Unpack, cast
 
 from profkit.config import CONFIG
-from profkit.errors import UsageError
 from profkit.model.region import Region, RegionKey, code_of
 from profkit.session.account import Account
 from profkit.session.markers import Marker, make_marker
 from profkit.session.options import ProfilerOptions, settings
-from profkit.session.regions import block_region, function_region
+from profkit.session.regions import block_region, check_callable, function_region
 
 if TYPE_CHECKING:
     from profkit.model.run import Run
@@ -59,11 +58,7 @@ class FunctionProfiler:
 
     def account(self, function: Callable[..., object]) -> Account:
         """The account of a function under this profiler's options; raises `UsageError`."""
-        if not callable(function) and not hasattr(function, "__func__"):
-            raise UsageError(
-                f"{function!r} is not callable",
-                "give a function: @profile() above a def, or profile(label=…)",
-            )
+        check_callable(function)
         chosen = self.settings
         return self._account(function_region(function, chosen.label, chosen.extras))
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import FrameType
 
+from profkit.errors import UsageError
 from profkit.model.region import Region, RegionKey, RegionKind, code_of, kind_of, readable
 
 
@@ -21,6 +22,14 @@ class RegionExtras:
     tags: tuple[str, ...] = ()
     user: str = ""
     env_names: tuple[str, ...] = ()
+
+
+def check_callable(function: object) -> None:
+    """Raise `UsageError` for what cannot be decorated."""
+    if not callable(function) and not hasattr(function, "__func__"):
+        raise UsageError(
+            f"{function!r} is not callable", "give a function: @profile() above a def, or profile(label=…)"
+        )
 
 
 def function_region(function: Callable[..., object], label: str | None, extras: RegionExtras) -> Region:

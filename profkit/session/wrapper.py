@@ -11,28 +11,32 @@ import wrapt
 
 from profkit.session.account import Account
 from profkit.session.entry import note_traced
-from profkit.tracing import Sightings, StandIn, seen_function, seen_through, skip_frames_of
+from profkit.tracing import Note, Sightings, StandIn, seen_function, seen_through, skip_frames_of
 
 if TYPE_CHECKING:
+    from profkit.model.measurement import MeasuredRun
     from profkit.model.run import Run
     from profkit.session.markers import Marker
+
+Runs = Callable[[], "tuple[Run, ...] | tuple[MeasuredRun, ...]"]
 
 
 class _Region:
     """What bound and unbound wrappers have in common; `_self_` names are wrapt's way to keep state."""
 
-    _self_account: Account
+    _self_runs: Runs
     _profkit_decorated = True  # what tells it to measuring, which sends the plain function to workers
 
     @property
-    def runs(self) -> tuple[Run, ...]:
-        """This process's runs of the function, oldest first; asking may end a sampler's segment."""
-        from profkit.session.results import runs_of
+    def runs(self) -> tuple[Run, ...] | tuple[MeasuredRun, ...]:
+        """This process's runs of the function, oldest first.
 
-        return runs_of(self._self_account)
+        Asking may end a sampler's segment, or wait until calls are measured.
+        """
+        return self._self_runs()
 
     @property
-    def last_run(self) -> Run | None:
+    def last_run(self) -> Run | MeasuredRun | None:
         """The newest of `runs`, None before the first profiled call."""
         runs = self.runs
         return runs[-1] if runs else None
@@ -62,18 +66,35 @@ class RegionWrapper(_Region, wrapt.FunctionWrapper):  # type: ignore[type-arg]
     """A decorated function; pickles by name, as functions do."""
 
     __bound_function_wrapper__ = BoundRegionWrapper
+    _self_account: Account  # of a sampled region
 
-    def __init__(self, wrapped: Callable[..., Any], marker: Marker, account: Account) -> None:
+    def __init__(self, wrapped: Callable[..., Any], marker: Marker, runs: Runs) -> None:
         super().__init__(wrapped, marker)
-        self._self_account = account
+        self._self_runs = runs
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str:
         return str(self.__wrapped__.__qualname__)
 
 
 def wrapper_of(function: Callable[..., Any], marker: Marker, account: Account) -> RegionWrapper:
-    """A wrapper of `function`, of a type of its own."""
-    return _wrapper_type(function, Sightings(partial(note_traced, account)))(function, marker, account)
+    """A wrapper of `function` as a sampled region."""
+    wrapper = decorated(function, marker, partial(_runs_of, account), partial(note_traced, account))
+    wrapper._self_account = account
+    return wrapper
+
+
+def decorated(function: Callable[..., Any], marker: Marker, runs: Runs, note: Note) -> RegionWrapper:
+    """A wrapper of `function`, of a type of its own, whose calls `marker` makes.
+
+    `note` is called once for each compilation that takes the function in its place.
+    """
+    return _wrapper_type(function, Sightings(note))(function, marker, runs)
+
+
+def _runs_of(account: Account) -> tuple[Run, ...]:
+    from profkit.session.results import runs_of
+
+    return runs_of(account)
 
 
 def _wrapper_type(function: object, sightings: Sightings) -> type[RegionWrapper]:

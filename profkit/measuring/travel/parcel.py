@@ -18,7 +18,7 @@ import logging
 import os
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
 
@@ -84,6 +84,11 @@ def pack(
         raise
 
 
+def what_of(function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]) -> str:
+    """A call as `Parcel.what` has it."""
+    return f"{_home(plain(function))}:{_name(function)}({signature_of(args, kwargs)})"
+
+
 def _write(fd: int, call: Call, most_bytes: int) -> tuple[int, set[str]]:
     """The bytes written, and the packages that what was written belongs to."""
     cargo = Cargo(fd, most_bytes)
@@ -113,7 +118,7 @@ def _parcel(fd: int, call: Call, size_bytes: int, packages: set[str]) -> Parcel:
     return Parcel(
         fd=fd,
         size_bytes=size_bytes,
-        what=f"{_home(target)}:{_name(function)}({signature_of(args, kwargs)})",
+        what=what_of(function, args, kwargs),
         file=code.co_filename if code else "",
         line=code.co_firstlineno if code else 0,
         coroutine=kind_of(target) is RegionKind.COROUTINE,

@@ -1,0 +1,176 @@
+"""What waits to be measured, and the thread that measures it once the program has time for that."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from profkit.clock import SYSTEM_CLOCK, Clock
+from profkit.measuring.travel.parcel import Parcel
+from profkit.model.measurement import MeasuredRun
+
+LOG = logging.getLogger("profkit")
+
+
+class Owner(Protocol):
+    """Whose calls are measured."""
+
+    def ready_in_s(self) -> float:
+        """How long until it will have been idle for long enough, as far as can be known now."""
+        ...
+
+    def take(self, run: MeasuredRun) -> None:
+        """Its call was measured."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pending:
+    """One call that is to be measured."""
+
+    owner: Owner
+    label: str
+    measure: Callable[[], MeasuredRun]
+    """Measures it, and waits for that; raises where that fails."""
+    parcel: Parcel | None = None
+
+
+class Backlog:
+    """A daemon thread that measures one call after the other; it starts with the first."""
+
+    def __init__(self, clock: Clock = SYSTEM_CLOCK) -> None:
+        self.clock, self.forked = clock, False
+        """`forked`: what was measured before is another process's."""
+        self._begin()
+
+    def _begin(self) -> None:
+        self.open = True
+        """Whether anything is measured in this process, as yet."""
+        self._changed = threading.Condition()
+        self._waiting: deque[Pending] = deque()
+        self._current: Pending | None = None
+        self._urgent: list[Owner | None] = []
+        self._thread: threading.Thread | None = None
+
+    def add(self, pending: Pending) -> None:
+        """Have it measured when its owner is idle; raises RuntimeError where there can be no thread."""
+        with self._changed:
+            if self._thread is None:
+                thread = threading.Thread(target=self._serve, name="profkit-decorated", daemon=True)
+                thread.start()
+                self._thread = thread
+            self._waiting.append(pending)
+            self._changed.notify_all()
+
+    def flush(self, owner: Owner) -> None:
+        """Measure what waits of this owner, idle or not, and wait until that is done."""
+        if threading.current_thread() is self._thread:
+            return
+        with self._changed:
+            self._urgent.append(owner)
+            self._changed.notify_all()
+            try:
+                self._changed.wait_for(lambda: not self._left(owner))
+            finally:
+                self._urgent.remove(owner)
+
+    def finish(self, told: Callable[[str], None], limit_s: float) -> None:
+        """The program ends: measure what waits, for so long, and tell what is at work.
+
+        An interrupt drops what is left; so does the limit. What is dropped is told by name.
+        """
+        try:
+            left = self._await_all(told, limit_s)
+            why = f"since {limit_s:g} s were over"
+        except KeyboardInterrupt:
+            left, why = self.drop(), "interrupted"
+        if left:
+            told(f"not measured, {why}: {', '.join(left)}")
+
+    def drop(self) -> list[str]:
+        """Measure nothing more in this process; returns the labels of what waits, and is at work."""
+        with self._changed:
+            self.open = False
+            dropped = [*([] if self._current is None else [self._current]), *self._waiting]
+            for pending in self._waiting:
+                _discard(pending)
+            self._waiting.clear()
+            self._changed.notify_all()
+            return [pending.label for pending in dropped]
+
+    def forget(self) -> None:
+        """In a process that was forked off nothing is measured."""
+        self._begin()
+        self.open, self.forked = False, True
+
+    def next_due(self) -> tuple[Pending | None, float | None]:
+        """What may be measured now; else how long to wait for it, None for ever."""
+        least: float | None = None
+        for pending in self._waiting:
+            hurried = None in self._urgent or pending.owner in self._urgent
+            ready_in_s = 0.0 if hurried else pending.owner.ready_in_s()
+            if ready_in_s <= 0:
+                return pending, 0.0
+            least = ready_in_s if least is None else min(least, ready_in_s)
+        return None, least
+
+    def _await_all(self, told: Callable[[str], None], limit_s: float) -> list[str]:
+        deadline_s, number, last = self.clock.monotonic_s() + limit_s, 0, None
+        with self._changed:
+            total = len(self._waiting) + (self._current is not None)
+            self._urgent.append(None)
+            self._changed.notify_all()
+            while self._waiting or self._current is not None:
+                if self._current is not None and self._current is not last:
+                    last, number = self._current, number + 1
+                    told(f"measuring {number} of {max(number, total)}: {last.label} …")
+                left_s = deadline_s - self.clock.monotonic_s()
+                if left_s <= 0:
+                    break
+                self._changed.wait(left_s)
+            self._urgent.remove(None)
+            ended = not self._waiting and self._current is None
+        return [] if ended else self.drop()
+
+    def _left(self, owner: Owner) -> bool:
+        current = self._current is not None and self._current.owner is owner
+        return current or any(pending.owner is owner for pending in self._waiting)
+
+    def _serve(self) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are the program's
+        while True:
+            pending = self._next()
+            _measure(pending)
+            with self._changed:
+                self._current = None
+                self._changed.notify_all()
+
+    def _next(self) -> Pending:
+        with self._changed:
+            while True:
+                pending, wait_s = self.next_due()
+                if pending is not None:
+                    self._waiting.remove(pending)
+                    self._current = pending
+                    self._changed.notify_all()
+                    return pending
+                self._changed.wait(wait_s)
+
+
+def _measure(pending: Pending) -> None:
+    try:
+        pending.owner.take(pending.measure())
+    except BaseException as error:  # noqa: BLE001 - nobody else is there to take it
+        LOG.warning("%s was not measured: %s", pending.label, error or type(error).__name__)
+    finally:
+        _discard(pending)
+
+
+def _discard(pending: Pending) -> None:
+    if pending.parcel is not None:
+        pending.parcel.close()

@@ -1,0 +1,109 @@
+"""What wrapt calls in place of a function that is measured: the function, once, and then a note of it.
+
+Packing comes before the call, so arguments are measured as they were; frames of this package do nothing
+else around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from contextvars import Token
+from types import TracebackType
+from typing import Any, cast
+
+from profkit import tracing
+from profkit.measuring.decorated.inprocess import Moment, now
+from profkit.measuring.decorated.watch import UNDER_WAY, Chosen, Watch
+
+Marker = Callable[[Callable[..., Any], object, tuple[Any, ...], dict[str, Any]], Any]
+
+
+def marker_of(watch: Watch, function: Callable[..., Any]) -> Marker:
+    """What calls `function`, which is of the kind that the watch's plan says."""
+    return _coroutine(watch, function) if watch.plan.coroutine else _function(watch)
+
+
+class _Call:
+    """A call from its start to its end; what it raises passes through."""
+
+    __slots__ = ("_chosen", "_coroutine", "_start", "_token", "_watch")
+
+    def __init__(self, watch: Watch, chosen: Chosen | None) -> None:
+        self._watch, self._chosen = watch, chosen
+        self._start: Moment | None = None
+        self._token: Token[tuple[object, ...]] | None = None
+        self._coroutine: Coroutine[Any, Any, Any] | None = None
+
+    def __enter__(self) -> None:
+        self._watch.begin()
+        self._token = UNDER_WAY.set((*UNDER_WAY.get(), self._watch))
+        if self._chosen is not None and self._chosen.parcel is None:
+            self._start = now()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        chosen = self._chosen
+        if chosen is not None and error is None:
+            tracing.unseen(self._watch.settle, chosen, self._start)
+        elif chosen is not None:
+            self._watch.abandon(chosen)
+        with suppress(ValueError):  # of a coroutine that is closed from elsewhere than where it began
+            UNDER_WAY.reset(cast("Token[tuple[object, ...]]", self._token))
+        self._watch.end()
+
+    def hold(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        """Keep the user's coroutine until it is awaited; it is closed where that never happens.
+
+        The caller is then warned of the wrapper's alone, which has the same name.
+        """
+        self._coroutine = coroutine
+
+    def take(self) -> Coroutine[Any, Any, Any]:
+        """The user's coroutine, to be awaited now."""
+        coroutine, self._coroutine = self._coroutine, None
+        assert coroutine is not None, "a coroutine starts once"
+        return coroutine
+
+    def __del__(self) -> None:
+        if self._coroutine is not None:
+            self._coroutine.close()
+        if self._token is None and self._chosen is not None:  # it never began
+            self._watch.abandon(self._chosen)
+
+
+def _function(watch: Watch) -> Marker:
+    def marker(
+        wrapped: Callable[..., Any], instance: object, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        if not watch.looks():
+            return wrapped(*args, **kwargs)
+        call = _Call(watch, tracing.unseen(watch.choose, wrapped, instance, args, kwargs))
+        with call:
+            return wrapped(*args, **kwargs)
+
+    return marker
+
+
+def _coroutine(watch: Watch, function: Callable[..., Any]) -> Marker:
+    async def run(call: _Call) -> Any:
+        with call:
+            return await call.take()
+
+    run.__name__ = getattr(function, "__name__", run.__name__)
+    run.__qualname__ = getattr(function, "__qualname__", run.__qualname__)
+
+    def marker(
+        wrapped: Callable[..., Any], instance: object, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        if not watch.looks():
+            return wrapped(*args, **kwargs)
+        call = _Call(watch, tracing.unseen(watch.choose, wrapped, instance, args, kwargs))
+        call.hold(wrapped(*args, **kwargs))
+        return run(call)
+
+    return marker
+
+
+tracing.skip_frames_of("profkit.measuring")

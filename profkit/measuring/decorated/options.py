@@ -1,0 +1,97 @@
+"""What a user may ask for beside `mode=`, and the order that every call of a function starts from."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypedDict, cast
+
+from profkit.errors import InvalidOption, UsageError
+from profkit.measuring.orders import MeasureOptions, work_order
+from profkit.model.region import RegionKind, kind_of
+from profkit.model.workorder import WorkOrder
+
+MeasuredMode = Literal["timer", "callgrind", "timer+callgrind"]
+MODES: tuple[MeasuredMode, ...] = ("timer", "callgrind", "timer+callgrind")
+
+
+class MeasuredOptions(TypedDict, total=False):
+    """The keyword arguments of `profile` under a measuring mode; explained in docs/measuring.md."""
+
+    label: str | None
+    num_threads: int
+    quick: bool
+    runs: int | None
+    timeout_s: float
+    min_run_time_s: float
+    retries: int
+    env: Mapping[str, str]
+    imports: Sequence[str] | None
+    enabled: bool
+    every: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be done with the calls of one function."""
+
+    order: WorkOrder
+    """Without function and arguments, which each call has of its own."""
+    every: int
+    """Of so many calls the first is looked at."""
+    coroutine: bool
+    """Whether a call gives something to await."""
+
+
+def plan_of(function: Callable[..., object], mode: str, options: Mapping[str, Any]) -> Plan:
+    """The plan for a function under options that `check` let pass; raises `UsageError`, too."""
+    target = getattr(function, "__func__", function)  # of static and class methods
+    chosen = {name: value for name, value in options.items() if name not in ("enabled", "every")}
+    order = work_order(target, **cast(MeasureOptions, {**chosen, "mode": mode}))
+    kind = kind_of(target)
+    if kind in (RegionKind.GENERATOR, RegionKind.ASYNC_GENERATOR):
+        raise UsageError(
+            f"{order.label} gives {_a(kind)}, and a call of it does nothing yet",
+            f"give mode={mode!r} to a function that consumes it",
+        )
+    return Plan(replace(order, function=None), options.get("every", 1), kind is RegionKind.COROUTINE)
+
+
+def check(mode: object, options: Mapping[str, object], of_samples: Iterable[str]) -> None:
+    """Raise `UsageError` where a mode is none of ours, or an option is none of that mode."""
+    if mode not in MODES:
+        choices = ", ".join(map(repr, ("samples", *MODES)))
+        raise InvalidOption("mode", mode, f"give one of {choices}")
+    known = MeasuredOptions.__annotations__
+    for name in options:
+        if name in known:
+            continue
+        if name in of_samples:
+            raise InvalidOption("mode", mode, f"{name}={options[name]!r} is an option of mode='samples'")
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+        raise UsageError(f"there is no option {name!r} with mode={mode!r}", hint)
+    _check_values(options)
+
+
+def refuse_with_samples(options: Iterable[str], of_samples: Iterable[str]) -> None:
+    """Raise `UsageError` for an option that only measuring has."""
+    for name in MeasuredOptions.__annotations__.keys() - set(of_samples):
+        if name in options:
+            choices = " or ".join(f"mode={mode!r}" for mode in MODES)
+            raise UsageError(f"{name} is no option of mode='samples'", f"leave it out, or give {choices}")
+
+
+def _check_values(options: Mapping[str, object]) -> None:
+    every, enabled, label = options.get("every", 1), options.get("enabled", True), options.get("label")
+    if isinstance(every, bool) or not isinstance(every, int) or every < 1:
+        raise InvalidOption("every", every, "give a whole number above 0")
+    if not isinstance(enabled, bool):
+        raise InvalidOption("enabled", enabled, "give one of True, False")
+    if label is not None and not isinstance(label, str):
+        raise InvalidOption("label", label, "give a string")
+
+
+def _a(kind: RegionKind) -> str:
+    return f"{'an' if kind.value[0] in 'aeiou' else 'a'} {kind.value}"

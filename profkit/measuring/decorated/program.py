@@ -1,0 +1,92 @@
+"""The backlog of this program: what forks, the end of the program and interrupts mean to it."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import sys
+import threading
+from concurrent.futures import Future
+
+from profkit.config import CONFIG
+from profkit.measuring.decorated.backlog import Backlog
+from profkit.measuring.decorated.options import Plan
+from profkit.measuring.decorated.watch import Watch
+from profkit.measuring.travel.parcel import Parcel
+from profkit.model.measurement import MeasuredRun
+from profkit.model.workorder import WorkOrder
+
+LAST_S = 60.0
+"""So long the end of the program waits for what is still to be measured."""
+
+
+class Front:
+    """See `watch.Means`: by `measuring.front`, which is imported when something is measured."""
+
+    def submit(self, order: WorkOrder, parcel: Parcel) -> Future[MeasuredRun]:
+        """See `front.submit`; the run is kept."""
+        from profkit.measuring.front import submit
+
+        return submit(order, parcel)
+
+    def keep(self, run: MeasuredRun) -> None:
+        """Put a run into the spool."""
+        from profkit.store.measured import keep_measured
+
+        keep_measured(CONFIG.spool, run)
+
+
+BACKLOG = Backlog()
+
+
+def watch_of(plan: Plan) -> Watch:
+    """A watch over a function of this program."""
+    return Watch(plan, BACKLOG, Front())
+
+
+def _finish() -> None:
+    """The program's main thread is done. An interrupt that ended it is one to us, too."""
+    if not BACKLOG.open:
+        return
+    ended_by = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+    if isinstance(ended_by, KeyboardInterrupt):
+        _drop()
+    else:
+        BACKLOG.finish(_tell, LAST_S)
+
+
+def _drop() -> None:
+    if left := BACKLOG.drop():
+        _tell(f"not measured, interrupted: {', '.join(left)}")
+
+
+def _tell(text: str) -> None:
+    """A line of progress; a program may have closed its stderr."""
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        sys.stderr.write(f"profkit: {text}\n")
+        sys.stderr.flush()
+
+
+def _register() -> None:
+    """`_finish` runs before exit handlers, as those of concurrent.futures do.
+
+    From Python 3.12 on those can start no threads any more, and the pool may have to. What comes from
+    threads that outlive the main thread is dropped by name.
+    """
+    early = getattr(threading, "_register_atexit", None)
+    if early is None:
+        atexit.register(_finish)
+        return
+    with contextlib.suppress(RuntimeError):  # the program is ending already
+        early(_finish)
+    atexit.register(_last)
+
+
+def _last() -> None:
+    if left := BACKLOG.drop():
+        _tell(f"not measured, since the program has ended: {', '.join(left)}")
+
+
+os.register_at_fork(after_in_child=BACKLOG.forget)
+_register()

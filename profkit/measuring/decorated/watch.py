@@ -1,0 +1,192 @@
+"""One decorated function: which of its calls are measured, and what became of them."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import wrapt
+
+from profkit.errors import CannotTravel
+from profkit.measuring.decorated.backlog import Backlog, Pending
+from profkit.measuring.decorated.inprocess import Moment, in_process_run, now, what_and_where
+from profkit.measuring.decorated.options import Plan
+from profkit.measuring.decorated.torch_state import is_traced
+from profkit.measuring.travel.parcel import Parcel, pack
+from profkit.measuring.travel.signature import signature_of
+from profkit.model.measurement import MeasuredRun
+from profkit.model.workorder import WorkOrder
+
+MOST_SIGNATURES = 32
+IDLE_S = 1.0
+"""Measuring begins when the function was not called for so long."""
+
+LOG = logging.getLogger("profkit")
+
+UNDER_WAY: ContextVar[tuple[object, ...]] = ContextVar("profkit_under_way", default=())
+"""Whose calls lead here: a function's calls within its own calls are not the user's."""
+PACKING = object()
+"""Under way while arguments are packed, which runs code of theirs: no call is looked at meanwhile."""
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+class Means(Protocol):
+    """How calls are measured and kept."""
+
+    def submit(self, order: WorkOrder, parcel: Parcel) -> Future[MeasuredRun]:
+        """The future of the run of a packed call; the parcel is closed then."""
+        ...
+
+    def keep(self, run: MeasuredRun) -> None:
+        """Keep a run that was not submitted; raises OSError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A call that is to be measured; without a parcel it is timed as it happens, and `why` says why."""
+
+    signature: str
+    order: WorkOrder
+    parcel: Parcel | None = None
+    described: tuple[str, str, int] = ("", "", 0)
+    why: str = ""
+
+
+class Watch:
+    """What is known about the calls of one function; any thread may use it."""
+
+    def __init__(self, plan: Plan, backlog: Backlog, means: Means) -> None:
+        self.plan, self.backlog, self._means = plan, backlog, means
+        self._turn = itertools.count()
+        self._lock = threading.Lock()
+        self._signatures: set[str] = set()
+        self._runs: list[MeasuredRun] = []
+        self._said: set[str] = set()
+        self._active, self._last_s = 0, 0.0
+
+    def runs(self) -> tuple[MeasuredRun, ...]:
+        """This process's runs of the function, oldest first; measures what waits, and waits for that."""
+        self.backlog.flush(self)
+        return () if self.backlog.forked else tuple(self._runs)
+
+    def take(self, run: MeasuredRun) -> None:
+        """See `backlog.Owner.take`."""
+        if run.info.error is not None:
+            self.say_once(f"{run.info.label} was not measured: {run.info.error}")
+        self._runs.append(run)
+
+    def ready_in_s(self) -> float:
+        """See `backlog.Owner.ready_in_s`."""
+        if self._active:
+            return IDLE_S
+        return self._last_s + IDLE_S - self.backlog.clock.monotonic_s()
+
+    def looks(self) -> bool:
+        """Whether this call is looked at at all."""
+        if not self.backlog.open or is_traced():
+            return False
+        under_way = UNDER_WAY.get()
+        return self not in under_way and PACKING not in under_way and next(self._turn) % self.plan.every == 0
+
+    def begin(self) -> None:
+        """A call begins."""
+        with self._lock:
+            self._active += 1
+
+    def end(self) -> None:
+        """A call has ended."""
+        with self._lock:
+            self._active -= 1
+            self._last_s = self.backlog.clock.monotonic_s()
+
+    def choose(
+        self, wrapped: Callable[..., Any], instance: object, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Chosen | None:
+        """Pack a call that is the first of its signature; None for others. Raises no Exception."""
+        token, signature = UNDER_WAY.set((PACKING,)), None
+        try:
+            signature = signature_of(args if instance is None else (instance, *args), kwargs)
+            if not self._claim(signature):
+                return None
+            if type(wrapped) is wrapt.PartialCallableObjectProxy:  # Class.method(instance, …)
+                wrapped, args = wrapped.__wrapped__, (instance, *args)
+            label = f"{self.plan.order.label}({signature_of(args, kwargs)})"
+            return self._packed(signature, replace(self.plan.order, label=label), wrapped, args, kwargs)
+        except BaseException as error:
+            if signature is not None:
+                self._signatures.discard(signature)
+            if not isinstance(error, Exception):
+                raise
+            self.say_once(f"{self.plan.order.label} is not measured: {type(error).__name__}: {error}")
+            return None
+        finally:
+            UNDER_WAY.reset(token)
+
+    def settle(self, chosen: Chosen, start: Moment | None) -> None:
+        """The call of `chosen` has returned: have it measured when there is time. Raises no Exception."""
+        try:
+            self.backlog.add(self._pending(chosen, start))
+        except Exception as error:  # noqa: BLE001 - the user's call is not to fail
+            self.abandon(chosen)
+            self.say_once(f"{chosen.order.label} is not measured: {error}")
+
+    def abandon(self, chosen: Chosen) -> None:
+        """The call of `chosen` raised: another one of its signature may be measured."""
+        self._signatures.discard(chosen.signature)
+        if chosen.parcel is not None:
+            chosen.parcel.close()
+
+    def note_traced(self) -> None:
+        """A compiler took the function in place of its wrapper: calls of that code are not seen."""
+        self.say_once(f"{self.plan.order.label}: calls that torch compiles or exports are not measured")
+
+    def say_once(self, message: str) -> None:
+        """Log a warning, the same one only once for each function."""
+        if message not in self._said:
+            self._said.add(message)
+            LOG.warning(message)
+
+    def _claim(self, signature: str) -> bool:
+        with self._lock:
+            if signature in self._signatures:
+                return False
+            full = len(self._signatures) >= MOST_SIGNATURES
+            if not full:
+                self._signatures.add(signature)
+        if full:
+            self.say_once(
+                f"{self.plan.order.label} is called with more than {MOST_SIGNATURES} kinds of arguments: "
+                "further ones are not measured"
+            )
+        return not full
+
+    def _packed(self, signature: str, order: WorkOrder, function: Callable[..., Any], args: tuple[Any, ...],
+                kwargs: dict[str, Any]) -> Chosen:  # fmt: skip
+        try:
+            return Chosen(signature, order, pack(function, args, kwargs))
+        except CannotTravel as error:
+            self.say_once(f"{self.plan.order.label} is timed in this process, not isolated: {error}")
+            return Chosen(signature, order, None, what_and_where(function, args, kwargs), str(error))
+
+    def _pending(self, chosen: Chosen, start: Moment | None) -> Pending:
+        parcel, order = chosen.parcel, chosen.order
+        if parcel is not None:
+            submit = self._means.submit
+            return Pending(self, order.label, lambda: submit(order, parcel).result(), parcel)
+        assert start is not None
+        begun, ended = start, now()
+
+        def kept() -> MeasuredRun:
+            run = in_process_run(order, chosen.described, begun, ended, chosen.why)
+            self._means.keep(run)
+            return run
+
+        return Pending(self, order.label, kept)

@@ -1,0 +1,566 @@
+"""Functions under a measuring mode: called once each, and measured later, once for each signature."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+import os
+import threading
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+
+from profkit.clock import ManualClock
+from profkit.measuring.decorated.backlog import Backlog
+from profkit.measuring.decorated.markers import marker_of
+from profkit.measuring.decorated.options import plan_of
+from profkit.measuring.decorated.watch import MOST_SIGNATURES, Watch
+from profkit.measuring.travel.parcel import Parcel
+from profkit.measuring.worker.unpack import unpack
+from profkit.model.measurement import Flag, MeasuredInfo, MeasuredRun, OrderInfo
+from profkit.model.workorder import WorkOrder
+from profkit.session.wrapper import decorated
+from tests.unit.made_runs import PROCESS
+
+
+def run_of(order: WorkOrder, what: str) -> MeasuredRun:
+    info = OrderInfo(
+        order.label, what, "", "", order.mode, order.language, order.level, order.num_threads, order.quick
+    )
+    return MeasuredRun(MeasuredInfo("0", "b", 0, 0.0, PROCESS, info))
+
+
+class Laboratory:
+    """Measures by calling what was packed, at once."""
+
+    def __init__(self) -> None:
+        self.calls = True
+        """Not for methods: unpacked where it was packed, a class becomes what was unpacked."""
+        self.orders: list[WorkOrder] = []
+        self.values: list[object] = []
+        self.kept: list[MeasuredRun] = []
+        self.gate = threading.Event()
+        self.gate.set()
+        self.error: Exception | None = None
+
+    def submit(self, order: WorkOrder, parcel: Parcel) -> Future[MeasuredRun]:
+        self.gate.wait()
+        self.orders.append(order)
+        if self.error is not None:
+            raise self.error
+        if self.calls:
+            function, args, kwargs = unpack(parcel.fd)
+            value = function(*args, **kwargs)
+            self.values.append(asyncio.run(value) if parcel.coroutine else value)
+        future: Future[MeasuredRun] = Future()
+        future.set_result(run_of(order, parcel.what))
+        return future
+
+    def keep(self, run: MeasuredRun) -> None:
+        self.kept.append(run)
+
+    @property
+    def labels(self) -> list[str]:
+        return [order.label for order in self.orders]
+
+
+class Bench:
+    """A backlog of its own, on a clock that stands still."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.backlog = Backlog(self.clock)
+        self.laboratory = Laboratory()
+
+    def measured(self, function: Any, mode: str = "timer", **options: Any) -> Any:
+        watch = Watch(plan_of(function, mode, options), self.backlog, self.laboratory)
+        return decorated(function, marker_of(watch, function), watch.runs, watch.note_traced)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    made = Bench()
+    yield made
+    made.laboratory.gate.set()
+    made.backlog.drop()
+
+
+def test_a_call_is_made_once_and_measured_later(bench: Bench) -> None:
+    calls = []
+
+    @bench.measured
+    def add(x: int, y: int = 2) -> int:
+        calls.append((x, y))
+        return x + y
+
+    assert add(1) == 3
+    assert calls == [(1, 2)]
+    assert bench.laboratory.labels == []
+    assert [run.info.label for run in add.runs] == ["test_a_call_is_made_once_and_measured_later.add(1)"]
+    assert add.last_run.info.order.what == f"{__name__}:{add.last_run.info.label}"
+    assert calls == [(1, 2)]
+    assert bench.laboratory.values == [3]
+
+
+def test_once_for_each_signature(bench: Bench) -> None:
+    @bench.measured
+    def size(thing: object, *, key: int = 0) -> int:
+        return key
+
+    for thing in ([1, 2], [3, 4], (1, 2), 5, 5, 6):
+        size(thing)
+    size(5, key=1)
+    assert len(size.runs) == 5
+    size([7, 8])
+    assert len(size.runs) == 5
+
+
+def test_arguments_are_measured_as_they_were(bench: Bench) -> None:
+    @bench.measured
+    def drain(items: list[int]) -> int:
+        total = sum(items)
+        items.clear()
+        return total
+
+    items = [1, 2, 3]
+    assert drain(items) == 6
+    assert items == []
+    assert len(drain.runs) == 1
+    assert bench.laboratory.values == [6]
+
+
+def test_at_most_so_many_signatures(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    @bench.measured
+    def number(n: int) -> int:
+        return n
+
+    assert [number(n) for n in range(MOST_SIGNATURES + 5)] == list(range(MOST_SIGNATURES + 5))
+    assert len(number.runs) == MOST_SIGNATURES
+    assert caplog.text.count("more than 32 kinds of arguments") == 1
+
+
+class TestCallsThatRaise:
+    def test_they_are_not_measured(self, bench: Bench) -> None:
+        @bench.measured
+        def fail(how: type[BaseException]) -> None:
+            raise how
+
+        for how in (ValueError, KeyboardInterrupt, SystemExit):
+            with pytest.raises(how):
+                fail(how)
+        assert fail.runs == ()
+        assert fail.last_run is None
+
+    def test_a_later_one_of_the_same_signature_is(self, bench: Bench) -> None:
+        answers = iter([ValueError(), 7])
+
+        @bench.measured
+        def moody() -> int:
+            answer = next(answers, 8)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        with pytest.raises(ValueError):  # noqa: PT011
+            moody()
+        assert moody() == 7
+
+    def test_wrong_arguments(self, bench: Bench) -> None:
+        gc.collect()
+        before = len(os.listdir("/proc/self/fd"))
+
+        @bench.measured
+        async def one(x: int) -> int:
+            return x
+
+        for _ in range(3):
+            with pytest.raises(TypeError):
+                one()
+        gc.collect()
+        assert len(os.listdir("/proc/self/fd")) == before
+        assert asyncio.run(one(1)) == 1
+        assert len(one.runs) == 1
+
+
+class TestWhatCannotTravel:
+    def test_it_is_timed_where_it_is(self, bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+        @bench.measured
+        def locked(lock: Any) -> bool:
+            return lock.acquire()  # type: ignore[no-any-return]
+
+        assert locked(threading.Lock())
+        assert locked(threading.RLock())
+        first, second = locked.runs
+        assert bench.laboratory.labels == []
+        assert bench.laboratory.kept == [first, second]
+        assert first.info.order.what.endswith("locked(lock)")
+        assert first.info.order.file == __file__
+        assert first.measurement.timing.measured_in.isolated is False
+        assert 0 < first.info.min_s < 10
+        assert Flag.NOT_ISOLATED in {doubt.flag for doubt in first.info.doubts}
+        assert "argument 'lock'" in first.info.notes[0]
+        assert caplog.text.count("not isolated: argument 'lock'") == 2  # of two types
+
+    def test_whatever_packing_runs_into(self, bench: Bench) -> None:
+        class Wicked:
+            def __reduce__(self) -> str:
+                raise RuntimeError("no")
+
+        @bench.measured
+        def take(thing: object) -> int:
+            return 1
+
+        assert take(Wicked()) == 1
+        assert len(take.runs) == 1
+
+    def test_calls_while_packing_are_not_the_users(self, bench: Bench) -> None:
+        @bench.measured
+        def helper() -> dict[str, int]:
+            return {}
+
+        class Asking:
+            def __getstate__(self) -> object:
+                return helper()
+
+        @bench.measured
+        def take(thing: object) -> int:
+            return 1
+
+        assert take(Asking()) == 1
+        assert len(take.runs) == 1
+        assert helper.runs == ()
+
+
+def test_recursion_is_one_call(bench: Bench) -> None:
+    @bench.measured
+    def down(n: int) -> int:
+        return 1 + down(n - 1) if n else 0
+
+    assert down(5) == 5
+    assert [run.info.label.rpartition(".")[2] for run in down.runs] == ["down(5)"]
+    assert bench.laboratory.values == [5]
+
+
+def test_one_function_within_another(bench: Bench) -> None:
+    @bench.measured
+    def inner(n: int) -> int:
+        return n
+
+    @bench.measured
+    def outer(n: int) -> int:
+        return inner(n + 1)
+
+    outer(1)
+    assert len(inner.runs) == len(outer.runs) == 1
+
+
+def test_every(bench: Bench) -> None:
+    def function(n: int) -> int:
+        return n
+
+    third = bench.measured(function, every=3)
+    assert [third(n) for n in range(7)] == list(range(7))
+    assert [run.info.label.rpartition("function")[2] for run in third.runs] == ["(0)", "(3)", "(6)"]
+
+
+def test_options_come_with_the_order(bench: Bench) -> None:
+    def function() -> None: ...
+
+    chosen = bench.measured(
+        function, "timer+callgrind", label="mine", quick=True, runs=3, timeout_s=5.0, min_run_time_s=0.1,
+        retries=0, env={"A": "b"}, imports=["numpy"],
+    )  # fmt: skip
+    chosen()
+    assert chosen.last_run.info.label == "mine()"
+    order = bench.laboratory.orders[0]
+    assert (order.mode.value, order.quick, order.runs, order.retries) == ("timer+callgrind", True, 3, 0)
+    assert (order.timeout_s, order.min_run_time_s) == (5.0, 0.1)
+    assert (order.env, order.imports) == ((("A", "b"),), ("numpy",))
+
+
+class TestMethods:
+    def test_all_kinds(self, bench: Bench) -> None:
+        class Owner:
+            factor = 3
+
+            @bench.measured
+            def times(self, x: int) -> int:
+                return self.factor * x
+
+            @classmethod
+            @bench.measured
+            def inner_class(cls, x: int) -> int:
+                return cls.factor * x
+
+            @bench.measured
+            @classmethod
+            def outer_class(cls, x: int) -> int:
+                return cls.factor * x
+
+            @bench.measured
+            @staticmethod
+            def static(x: int) -> int:
+                return -x
+
+            @property
+            @bench.measured
+            def double(self) -> int:
+                return 2 * self.factor
+
+        bench.laboratory.calls = False
+        owner = Owner()
+        assert (owner.times(2), Owner.times(owner, 4)) == (6, 12)
+        assert (Owner.inner_class(2), owner.outer_class(2), owner.static(2), owner.double) == (6, 6, -2, 6)
+        assert len(owner.times.runs) == 2
+        assert len(Owner.inner_class.runs) == len(Owner.outer_class.runs) == len(Owner.static.runs) == 1
+        assert len(Owner.double.fget.runs) == 1  # type: ignore[attr-defined]
+
+    def test_owners_of_other_types_are_other_arguments(self, bench: Bench) -> None:
+        class Base:
+            @bench.measured
+            def method(self) -> str:
+                return type(self).__name__
+
+        class Derived(Base): ...
+
+        bench.laboratory.calls = False
+        assert (Base().method(), Derived().method(), Base().method()) == ("Base", "Derived", "Base")
+        assert len(Base.method.runs) == 2
+
+
+class TestCoroutines:
+    def test_they_are_awaited_once(self, bench: Bench) -> None:
+        @bench.measured
+        async def twice(x: int) -> int:
+            await asyncio.sleep(0)
+            return 2 * x
+
+        assert asyncio.iscoroutinefunction(twice)
+        assert asyncio.run(twice(2)) == 4
+        assert len(twice.runs) == 1
+        assert bench.laboratory.values == [4]
+
+    def test_those_that_are_cancelled_are_not_measured(self, bench: Bench) -> None:
+        @bench.measured
+        async def wait() -> None:
+            await asyncio.sleep(1000)
+
+        async def main() -> None:
+            task = asyncio.ensure_future(wait())
+            await asyncio.sleep(0)
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+        asyncio.run(main())
+        assert wait.runs == ()
+
+    def test_those_that_nobody_awaits_are_warned_of_once(self, bench: Bench) -> None:
+        @bench.measured
+        async def forgotten() -> None: ...
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            forgotten()
+            gc.collect()
+        said = [str(item.message) for item in caught]
+        assert said == [f"coroutine '{forgotten.__qualname__}' was never awaited"]
+        caught.clear()
+        asyncio.run(forgotten())
+        assert len(forgotten.runs) == 1
+
+    def test_side_by_side(self, bench: Bench) -> None:
+        @bench.measured
+        async def number(n: int) -> int:
+            await asyncio.sleep(0)
+            return n
+
+        async def main() -> list[int]:
+            return await asyncio.gather(*map(number, range(5)))
+
+        assert asyncio.run(main()) == [0, 1, 2, 3, 4]
+        assert len(number.runs) == 5
+
+
+class TestWhenItIsMeasured:
+    def test_not_before_a_second_without_calls(self, bench: Bench) -> None:
+        def function(n: int) -> None:
+            assert watch.ready_in_s() > 0  # while it runs
+
+        watch = Watch(plan_of(function, "timer", {}), bench.backlog, bench.laboratory)
+        called = decorated(function, marker_of(watch, function), watch.runs, watch.note_traced)  # type: ignore[arg-type]
+        called(1)
+        assert watch.ready_in_s() == 1.0
+        bench.clock.advance(0.6)
+        called(1)
+        bench.clock.advance(0.6)
+        assert watch.ready_in_s() == pytest.approx(0.4)
+        assert bench.laboratory.labels == []
+        bench.clock.advance(0.4)
+        assert watch.ready_in_s() <= 0
+
+    def test_the_thread_starts_with_the_first_call(self, bench: Bench) -> None:
+        def threads() -> int:
+            return sum(thread.name == "profkit-decorated" for thread in threading.enumerate())
+
+        before = threads()
+
+        @bench.measured
+        def function() -> None: ...
+
+        assert threads() == before
+        function()
+        assert threads() == before + 1
+
+    def test_asking_measures_only_what_was_asked_for(self, bench: Bench) -> None:
+        @bench.measured
+        def one() -> None: ...
+
+        @bench.measured
+        def other() -> None: ...
+
+        one()
+        other()
+        assert len(other.runs) == 1
+        assert len(bench.laboratory.orders) == 1
+
+    def test_what_goes_wrong_is_said(self, bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+        @bench.measured
+        def function(n: int) -> int:
+            return n
+
+        bench.laboratory.error = RuntimeError("no zygote")
+        assert function(1) == 1
+        assert function.runs == ()
+        assert "function(1) was not measured: no zygote" in caplog.text
+        bench.laboratory.error = None
+        function(2)
+        assert len(function.runs) == 1
+
+
+class TestTheEnd:
+    def test_everything_is_measured(self, bench: Bench) -> None:
+        @bench.measured
+        def function(n: int) -> int:
+            return n
+
+        for n in range(3):
+            function(n)
+        told: list[str] = []
+
+        def tell(text: str) -> None:
+            told.append(text.replace(function.__qualname__.replace("<locals>.", ""), "f"))
+            bench.laboratory.gate.set()
+
+        bench.laboratory.gate.clear()
+        bench.backlog.finish(tell, 60.0)
+        assert len(bench.laboratory.orders) == 3
+        assert told[0] == "measuring 1 of 3: f(0) …"
+        bench.backlog.finish(pytest.fail, 60.0)
+
+    def test_after_the_limit_the_rest_is_dropped_by_name(self, bench: Bench) -> None:
+        @bench.measured
+        def function(n: int) -> int:
+            return n
+
+        bench.laboratory.gate.clear()
+        for n in range(3):
+            function(n)
+        told: list[str] = []
+
+        def tell(text: str) -> None:
+            told.append(text)
+            bench.clock.advance(61)
+
+        bench.backlog.finish(tell, 60.0)
+        assert told[-1].startswith("not measured, since 60 s were over: ")
+        assert [f"function({n})" in told[-1] for n in range(3)] == [True] * 3
+        assert function(4) == 4
+        assert not bench.backlog.open
+
+    def test_an_interrupt_drops_the_rest_by_name(self, bench: Bench) -> None:
+        @bench.measured
+        def function(n: int) -> int:
+            return n
+
+        bench.laboratory.gate.clear()
+        function(1)
+        function(2)
+        told: list[str] = []
+
+        def tell(text: str) -> None:
+            told.append(text)
+            if len(told) == 1:
+                raise KeyboardInterrupt
+
+        bench.backlog.finish(tell, 60.0)
+        assert told[-1].startswith("not measured, interrupted: ")
+        assert "function(1)" in told[-1]
+        assert "function(2)" in told[-1]
+
+
+def test_a_forked_child_measures_nothing(bench: Bench) -> None:
+    @bench.measured
+    def function(n: int) -> int:
+        return n
+
+    function(0)
+    assert len(function.runs) == 1
+    function(1)
+    child = os.fork()
+    if child == 0:
+        bench.backlog.forget()  # as the program's own is told to
+        good = function(2) == 2 and function.runs == () and len(bench.laboratory.orders) == 1
+        os._exit(0 if good else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert len(function.runs) == 2
+
+
+def test_threads(bench: Bench) -> None:
+    @bench.measured
+    def function(n: int) -> int:
+        return n
+
+    def work() -> None:
+        for n in range(20):
+            assert function(n % 10) == n % 10
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(function.runs) == 10
+
+
+def test_nothing_but_profkits_warnings_is_logged(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    @bench.measured
+    def function() -> None: ...
+
+    function()
+    assert len(function.runs) == 1
+    assert caplog.records == []
+
+
+def test_no_descriptor_is_left(bench: Bench) -> None:
+    def count() -> int:
+        gc.collect()
+        return len(os.listdir("/proc/self/fd"))
+
+    @bench.measured
+    def function(n: int) -> int:
+        return n
+
+    before = count()
+    for n in range(10):
+        function(n)
+    assert count() == before + 10
+    assert len(function.runs) == 10
+    assert count() == before
