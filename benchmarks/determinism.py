@@ -33,7 +33,7 @@ def measure(quick: bool) -> list[Figure]:
     figures = []
     for statement in chosen:
         counts = [found.raw for found in raw[statement.label]]
-        distinct = len({repeat for repeats in counts for repeat in repeats})
+        distinct = len(set(counts))
         apart = alike(stripped[statement.label]) * 100
         figures.append(
             Figure(
