@@ -11,7 +11,7 @@ def take_dumps(folder: Path | None, answer: Mapping[str, Any]) -> Mapping[str, s
     """The text of each dump that an answer names; removes these and any other that the job has left."""
     if folder is None:
         return {}
-    texts = {path: Path(path).read_text("utf-8", "replace") for path in _named(answer)}
+    texts = {path: Path(path).read_text("utf-8", "surrogateescape") for path in _named(answer)}
     remove_dumps(folder)
     return texts
 
