@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import concurrent.futures.thread  # noqa: F401 - cannot be imported any more when the program ends
 import contextlib
 import os
 import sys
