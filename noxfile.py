@@ -36,6 +36,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS[0])
 def benchmarks(session: nox.Session) -> None:
-    """The table of benchmarks/sampling.py."""
+    """The tables of benchmarks/sampling.py and benchmarks/measuring.py."""
     session.install(*CONSTRAINTS, "-e", ".[benchmark]")
     session.run("python", "-m", "benchmarks.sampling", *session.posargs)
+    session.run("python", "-m", "benchmarks.measuring", *session.posargs)

@@ -4,6 +4,9 @@ set -euo pipefail
 
 missing=()
 compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || missing+=(postgresql)
+command -v valgrind >/dev/null && command -v callgrind_annotate >/dev/null || missing+=(valgrind)
+command -v g++ >/dev/null || missing+=(g++)
+command -v perl >/dev/null || missing+=(perl)
 command -v setsid >/dev/null || missing+=(util-linux)
 [ ${#missing[@]} -eq 0 ] && exit 0
 
