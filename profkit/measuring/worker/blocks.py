@@ -22,6 +22,8 @@ _LONGEST_S = 0.5
 _SETTLED = 20
 """Executions after which the interpreter has specialised a statement (3.11 needs 8, functions that it calls
 as many again)."""
+_LEAST_S = 1e-9
+"""No statement takes less; clocks may say so."""
 _WARM_S = 0.04
 """Slower statements are warm before that."""
 
@@ -145,24 +147,21 @@ def _distrust_the_first(arm: Timed, wanted: Wanted, asked: int | None, meter: Me
 
 
 def _warmed(arm: Timed, block_s: float, allowed: int | None) -> float:
-    """Run growing blocks until the statement has settled; seconds of one execution in the last."""
-    number, done, spent_s = 1, 0, 0.0
+    """Run growing blocks until the statement has settled; seconds of one execution in the fastest.
+
+    That a block takes long says little: somebody else may have had the core.
+    """
+    number, done, spent_s, estimate_s = 1, 0, 0.0, math.inf
     while True:
         took_s = arm.spend(number)
         done, spent_s = done + number, spent_s + took_s
-        settled = took_s >= block_s and done >= _SETTLED
+        estimate_s = max(min(estimate_s, took_s / number), _LEAST_S)
+        settled = number * estimate_s >= block_s / 2 and done >= _SETTLED
         if settled or spent_s >= _WARM_S or done == allowed:
-            return max(took_s / number, 1e-9)
-        number = _next_number(number, took_s, block_s)
+            return estimate_s
+        number = min(10 * number, max(1, math.ceil(block_s / estimate_s)))
         if allowed is not None:
             number = min(number, allowed - done)
-
-
-def _next_number(number: int, took_s: float, block_s: float) -> int:
-    """Executions that may well take a block's time, at most ten times as many as before."""
-    if took_s * 10 <= block_s:
-        return number * 10
-    return max(1, math.ceil(1.1 * number * block_s / took_s))
 
 
 def _measure(arm: Timed, meter: Meter) -> None:

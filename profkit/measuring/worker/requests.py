@@ -15,8 +15,8 @@ from collections.abc import Callable
 
 RUNNING_ON_VALGRIND = 0x1001
 _CALLGRIND = 0x43540000  # 'C', 'T': callgrind.h
-DUMP, ZERO, TOGGLE, START, STOP = (_CALLGRIND + offset for offset in (0, 1, 2, 4, 5))
-_CODES = (RUNNING_ON_VALGRIND, DUMP, ZERO, TOGGLE, START, STOP)
+DUMP, TOGGLE, START = (_CALLGRIND + offset for offset in (0, 2, 4))
+_CODES = (RUNNING_ON_VALGRIND, DUMP, TOGGLE, START)
 
 _SLOT_BYTES = 64
 """A function's code; its six words stand in a slot of their own."""
@@ -43,29 +43,17 @@ def start_instrumentation() -> None:
     _request(START)()
 
 
-def stop_instrumentation() -> None:
-    """The opposite of `start_instrumentation`."""
-    _request(STOP)()
-
-
-def toggle_collect() -> None:
-    """Begin to count in this thread, or end to."""
-    _request(TOGGLE)()
-
-
 def toggle() -> Request:
-    """`toggle_collect` as it costs least: of two calls, all that is counted is ctypes' own way out and in."""
+    """What begins to count in the thread that calls it, or ends to.
+
+    Of two calls, all that is counted is ctypes' way out of the first and into the second.
+    """
     return _request(TOGGLE)
 
 
 def no_toggle() -> Request:
     """What is called in the same way, and changes nothing."""
     return _request(RUNNING_ON_VALGRIND)
-
-
-def zero() -> None:
-    """Forget what was counted."""
-    _request(ZERO)()
 
 
 def dump() -> None:
@@ -86,7 +74,8 @@ def _made(machine: str) -> dict[int, Request]:
     function_code = {"x86_64": x86_64_code, "aarch64": aarch64_code}.get(machine)
     if function_code is None:
         raise RuntimeError(f"Valgrind's requests are known for x86_64 and aarch64, not for {machine}")
-    page = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+    own = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    page = mmap.mmap(-1, mmap.PAGESIZE, flags=own, prot=mmap.PROT_READ | mmap.PROT_WRITE)
     start = ctypes.addressof(ctypes.c_char.from_buffer(page))
     places = {code: 2 * _SLOT_BYTES * place for place, code in enumerate(_CODES)}
     for code, place in places.items():

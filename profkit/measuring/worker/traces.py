@@ -16,7 +16,9 @@ def trace_of(error: BaseException) -> str:
     """The traceback's text; lines of "<setup>" and "<stmt>" are numbered as in what the user wrote."""
     told = traceback.TracebackException.from_exception(error)
     for each in _all_of(told, set()):
-        each.stack[:] = [_in_own_place(frame) for frame in each.stack if not _is_own(frame.filename)]
+        each.stack[:] = [frame for frame in each.stack if not _is_own(frame.filename)]
+        for frame in each.stack:
+            _put_in_own_place(frame)
     return "".join(told.format())
 
 
@@ -43,18 +45,13 @@ def _is_own(name: str) -> bool:
     return name == CALL or name.startswith(_FOLDER)
 
 
-def _in_own_place(frame: traceback.FrameSummary) -> traceback.FrameSummary:
+def _put_in_own_place(frame: traceback.FrameSummary) -> None:
     splice = SPLICES.get(frame.filename)
     if splice is None or frame.lineno is None:
-        return frame
+        return
     piece, before = splice.origin(frame.lineno)
-    end = getattr(frame, "end_lineno", None)
-    return traceback.FrameSummary(
-        piece.name,
-        frame.lineno - before,
-        "<module>" if frame.name == FUNCTION else frame.name,
-        line=frame.line,
-        end_lineno=None if end is None else end - before,
-        colno=getattr(frame, "colno", None),
-        end_colno=getattr(frame, "end_colno", None),
-    )
+    frame.filename, frame.lineno = piece.name, frame.lineno - before
+    if frame.end_lineno is not None:
+        frame.end_lineno -= before
+    if frame.name == FUNCTION:
+        frame.name = "<module>"

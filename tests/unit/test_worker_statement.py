@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from profkit.measuring.worker.measured import Namespace, run_global_setup, statement
+
+LEVELS = ("function", "module")
+both_levels = pytest.mark.parametrize("level", LEVELS)
+
+
+def run(
+    stmt: str, setup: str = "", global_setup: str = "", level: str = "function", number: int = 1
+) -> Namespace:
+    """Run one block; the global names afterwards."""
+    namespace: Namespace = {}
+    run_global_setup(global_setup, namespace)
+    statement(stmt, setup, namespace, level).run(number, lambda: None)
+    return namespace
+
+
+@both_levels
+def test_the_setup_runs_once_and_the_statement_as_often_as_asked(level: str) -> None:
+    namespace: Namespace = {"ran": (ran := [])}
+    measured = statement("ran.append('stmt')", "ran.append('setup')", namespace, level)
+    assert ran == ["setup"]
+    marks: list[int] = []
+    for number in (3, 0, 1):
+        measured.run(number, lambda: marks.append(len(ran)))
+    assert ran == ["setup"] + ["stmt"] * 4
+    assert marks == [1, 4, 4, 4, 4, 5]
+
+
+@both_levels
+def test_names_of_the_setup_live_on_from_block_to_block(level: str) -> None:
+    namespace: Namespace = {"seen": (seen := [])}
+    measured = statement("total += step; seen.append(total)", "total, step = 0, 2", namespace, level)
+    measured.run(2, lambda: None)
+    measured.run(1, lambda: None)
+    assert seen == [2, 4, 6]
+
+
+def test_names_of_a_function_are_local_and_those_of_a_module_are_not() -> None:
+    assert "x" not in run("x += 1", "x = 1")
+    assert run("x += 1", "x = 1", level="module", number=3)["x"] == 4
+    assert run("seen.append(x)", "x = 2", "x = 1; seen = []")["seen"] == [2]
+
+
+def test_a_global_setup_holds_for_functions_and_classes_of_the_setup() -> None:
+    setup = "def f(n):\n    return 1 if n < 2 else n * f(n - 1)\nclass C:\n    x = base"
+    assert run("seen.append((f(5), C.x))", setup, "base = 7; seen = []")["seen"] == [(120, 7)]
+
+
+@both_levels
+def test_stars_belong_into_a_global_setup(level: str) -> None:
+    assert run("seen.append(sqrt(4))", "", "from math import *; seen = []", level)["seen"] == [2]
+    with pytest.raises(SyntaxError, match="put it into global_setup") as caught:
+        run("pass", "x = 1\nfrom math import *")
+    assert (caught.value.filename, caught.value.lineno) == ("<setup>", 2)
+
+
+@both_levels
+@pytest.mark.parametrize("text", ["", "\n", "# nothing", "   # nothing\n", "pass", "'a string'"])
+def test_texts_may_say_nothing(text: str, level: str) -> None:
+    run(text, text, text, level)
+
+
+@both_levels
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("return 1", 1),
+        ("x = 1\nyield x", 2),
+        ("\nawait x", 2),
+        ("break", 1),
+        ("if True:\n    continue", 2),
+        ("nonlocal x", 1),
+        ("x = (", 1),
+        ("    x = 1\n    y = )", 2),
+        ("  x = 1\ny = 2", 2),
+        ("  if x:\n    pass\nelse:\n  pass", 4),
+        ("def f():\n    return 1\n  x = 2", 3),
+    ],
+)
+@pytest.mark.parametrize("place", ["stmt", "setup", "global_setup"])
+def test_what_is_no_python_by_itself_is_refused_in_the_users_own_words(
+    text: str, line: int, place: str, level: str
+) -> None:
+    with pytest.raises(SyntaxError) as caught:
+        run(**{"stmt": "pass", "level": level, place: text})
+    error = caught.value
+    assert (error.filename, error.lineno) == (f"<{place}>", line)
+    assert (error.text or "").rstrip("\n") == text.split("\n")[line - 1]
+
+
+def test_errors_that_only_both_texts_together_have_speak_of_their_own_text() -> None:
+    with pytest.raises(SyntaxError, match="'x' is assigned to before global") as caught:
+        run("y = 2\nglobal x", "x = 1\nz = 2")
+    assert (caught.value.filename, caught.value.lineno, caught.value.text) == ("<stmt>", 2, "global x\n")
+
+
+def test_features_from_future_hold_and_profkits_own_do_not() -> None:
+    text = "def f(x: y): pass\nseen.append(f.__annotations__)"
+    assert run(text, "", "from __future__ import annotations; seen = []")["seen"] == [{"x": "y"}]
+    assert run(text, "from __future__ import annotations", "seen = []", "module")["seen"] == [{"x": "y"}]
+    assert run("pass", "from __future__ import annotations\n" + text, "seen = []")["seen"] == [{"x": "y"}]
+    with pytest.raises(NameError):
+        run(text, "", "seen = []")
+
+
+@given(
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="'\\\r\0"), max_size=30),
+    st.integers(0, 9),
+)
+def test_strings_over_several_lines_keep_their_text(content: str, indent: int) -> None:
+    source = f"x = '''{content}'''\nseen.append(x)"
+    first, rest = source.split("'''", 1)
+    text = (
+        " " * indent + first + "'''" + rest.rpartition("'''")[0] + "'''\n" + " " * indent + "seen.append(x)"
+    )
+    for level in LEVELS:
+        assert run(text, text, "seen = []", level)["seen"] == [content] * 2
+
+
+steps = st.sampled_from(
+    [
+        "a = b + 1",
+        "b = a * 2 % 1009",
+        "a, b = b, a",
+        "if a > b:\n    c = a\nelse:\n    c = b",
+        "for i in range(3):\n    if i == b % 3: continue\n    c += i",
+        "try:\n    c //= a - a\nexcept ZeroDivisionError as e:\n    c += 1",
+        "d = [c + i for i in range(2)]; b += sum(d)",
+        "a = (lambda n: n + b)(a) % 1013",
+        "while c > 50:\n    c -= 7\nelse:\n    c += 1",
+        "def f():\n    return a + b\nc = f()",
+    ]
+)
+
+
+@given(st.lists(steps, max_size=5), st.lists(steps, max_size=5), st.integers(0, 4), st.booleans())
+def test_blocks_do_what_the_texts_say(setup: list[str], stmt: list[str], number: int, indented: bool) -> None:
+    first = "\n".join(["a, b, c, d = 1, 2, 3, None", *setup])
+    second = "\n".join([*stmt, "seen.append((a, b, c, d))"])
+    plain: Namespace = {"seen": []}
+    exec(first, plain)
+    for _ in range(number):
+        exec(second, plain)
+    texts = [textwrap.indent(text, "\t") if indented else text for text in (first, second)]
+    for level in LEVELS:
+        assert run(texts[1], texts[0], "seen = []", level, number)["seen"] == plain["seen"]
