@@ -107,7 +107,7 @@ def _minima(timing: Timing) -> list[float]:
 
 
 def _refuse_uneven_blocks(a_s: float, b_s: float, minimum_effect: float) -> None:
-    """Raise UsageError where blocks so long lose shares of their time that differ by the effect looked for."""
+    """Raise UsageError where what blocks so long lose differs by the effect that is looked for."""
     if abs(_AFTER_ANOTHER_S / a_s - _AFTER_ANOTHER_S / b_s) > minimum_effect:
         raise UsageError(
             f"blocks of {format_duration(a_s)} are not compared with blocks of {format_duration(b_s)}",
