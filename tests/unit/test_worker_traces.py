@@ -1,21 +1,21 @@
 from __future__ import annotations
 
-import re
 import traceback
 
 import pytest
 
 from profkit.measuring.worker.job import perform, trace_of
+from profkit.measuring.worker.measured import calls
 from tests.unit.worker_jobs import arm, timer_job
 
 
 def trace(*arms: dict[str, object]) -> str:
-    """What the user reads of a job that raises; the test's own frame left out."""
+    """What the user reads of a job that raises."""
     with pytest.raises(BaseException) as caught:  # noqa: PT011 - whatever a test makes them raise
         perform(timer_job(*arms))
     text = trace_of(caught.value)
     assert "measuring/worker" not in text
-    return re.sub(rf'  File "{re.escape(__file__)}", line \d+, in trace\n(?:    .*\n)*', "", text)
+    return text
 
 
 def shown_by_python(*lines: str) -> str:
@@ -90,3 +90,14 @@ def test_other_frames_stay() -> None:
     with pytest.raises(KeyError) as caught:
         outer()
     assert trace_of(caught.value) == "".join(traceback.format_exception(caught.value))
+
+
+def test_what_helps_the_worker_on_its_way_is_left_out() -> None:
+    async def fail() -> None:
+        raise KeyError("here")
+
+    with pytest.raises(KeyError) as caught:
+        calls(fail, (), {}).run(1, lambda: None)
+    text = trace_of(caught.value)
+    assert text.count("File ") == 1
+    assert f'File "{__file__}", line' in text

@@ -16,7 +16,8 @@ def trace_of(error: BaseException) -> str:
     """The traceback's text; lines of "<setup>" and "<stmt>" are numbered as in what the user wrote."""
     told = traceback.TracebackException.from_exception(error)
     for each in _all_of(told, set()):
-        each.stack[:] = [frame for frame in each.stack if not _is_own(frame.filename)]
+        own = [place for place, frame in enumerate(each.stack) if _is_own(frame.filename)]
+        del each.stack[: max(own, default=-1) + 1]  # what is in between helped the worker on its way
         for frame in each.stack:
             _put_in_own_place(frame)
     return "".join(told.format())
