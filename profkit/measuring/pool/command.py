@@ -17,6 +17,12 @@ from profkit.model.workorder import Simulation
 PROGRAM = Path(worker.__file__).with_name("__main__.py")
 
 _IMPORTS = {Preload.NOTHING: (), Preload.NUMPY: ("numpy",), Preload.TORCH: ("torch",)}
+_TORCH_TIMER = "torch.utils.benchmark"
+_OWN_ENV = {
+    "PROFKIT_DISABLE": "1",
+    # Lets torch.utils.benchmark look for CUDA without starting it, which would spoil it for children.
+    "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
+}
 _SIMULATION = {Simulation.CACHE: "--cache-sim=yes", Simulation.BRANCH: "--branch-sim=yes"}
 
 
@@ -29,15 +35,17 @@ def new_folder(kind: ZygoteKind) -> Path | None:
 
 def supervisor_message(kind: ZygoteKind, folder: Path | None) -> dict[str, object]:
     """See `worker.supervisor.supervise`; raises ToolMissing."""
+    timer = [_TORCH_TIMER] if kind.preload is Preload.TORCH and folder is None else []
     config = {
-        "imports": _IMPORTS[kind.preload],
+        "imports": [*_IMPORTS[kind.preload], *timer],
+        "complete": kind.preload is not Preload.NOTHING or folder is not None,
         "roots": kind.roots,
         "valgrind": folder is not None,
     }
     *words, interpreter = kind.command
     return {
         "argv": [*words, *_tool(kind, folder), interpreter, str(PROGRAM), "zygote", json.dumps(config)],
-        "env": {**dict(kind.env), "PROFKIT_DISABLE": "1"},
+        "env": {**dict(kind.env), **_OWN_ENV},
         "folder": None if folder is None else str(folder),
         "before": None if folder is None else [*words, interpreter, str(PROGRAM), "compile"],
     }

@@ -7,10 +7,12 @@ any rate, and rehearses: children inherit the translated code.
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import gc
 import json
 import os
+import select
 import socket
 import struct
 import sys
@@ -22,6 +24,10 @@ from .kernel import die_with_parent
 from .messages import FORK, Message
 from .rehearsing import prepare_to_count, settle_heap
 
+_MOST_TRACE = 60_000
+"""Characters that fit into a packet."""
+_IDLE_S = 0.1
+"""So long a zygote that is there at once waits for its first job before it imports more."""
 _STATUS = struct.Struct(">i")
 
 
@@ -30,31 +36,60 @@ def main(config_text: str) -> None:
     die_with_parent()
     control = socket.socket(fileno=os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+    config = json.loads(config_text)
     try:
-        ready = _prepare(json.loads(config_text))
+        ready = _prepare(config)
     except BaseException as error:  # noqa: BLE001 - whatever an import raises, the driver is to read it
-        control.send(json.dumps({"ready": False, "trace": as_text(error)[-60_000:]}).encode("ascii"))
+        control.send(json.dumps({"ready": False, "trace": as_text(error)[-_MOST_TRACE:]}).encode("ascii"))
         os._exit(1)
     control.send(json.dumps(ready).encode("ascii"))
+    if not config["complete"] and not select.select([control], (), (), _IDLE_S)[0]:
+        _import_unpickler()
+        _freeze()
     serve(control)
     os._exit(0)
 
 
 def _prepare(config: Message) -> Message:
-    at = next((place for place, folder in enumerate(sys.path) if folder.endswith("-packages")), len(sys.path))
-    sys.path[at:at] = [folder for folder in config["roots"] if folder not in sys.path]
+    _extend_path(config["roots"])
     modules = [import_module(name) for name in config["imports"]]
+    if config["complete"]:
+        _import_unpickler()
     for stream in (sys.stdout, sys.stderr):  # as on a terminal: what comes before a crash is to be seen
         stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     faulthandler.enable()
     if config["valgrind"]:
         prepare_to_count()
-    packages = [[module.__name__, str(getattr(module, "__version__", "?"))] for module in modules]
-    gc.collect()
-    gc.freeze()
+    _freeze()
     if config["valgrind"]:
         settle_heap()
-    return {"ready": True, "pid": os.getpid(), "python": sys.version.split()[0], "packages": packages}
+    return {
+        "ready": True,
+        "pid": os.getpid(),
+        "python": sys.version.split()[0],
+        "packages": [
+            [module.__name__, module.__version__] for module in modules if hasattr(module, "__version__")
+        ],
+    }
+
+
+def _extend_path(roots: list[str]) -> None:
+    """Before the environment's own packages: what the driver imports, the zygote shall."""
+    at = next((place for place, folder in enumerate(sys.path) if folder.endswith("-packages")), len(sys.path))
+    sys.path[at:at] = [folder for folder in roots if folder not in sys.path]
+
+
+def _import_unpickler() -> None:
+    """What a function that travels is read with, where it is installed."""
+    with contextlib.suppress(ImportError):
+        import_module("cloudpickle")
+    from . import unpack  # noqa: F401
+
+
+def _freeze() -> None:
+    """Keep the collector of children off everything that is here, lest it copy memory."""
+    gc.collect()
+    gc.freeze()
 
 
 def serve(control: socket.socket) -> None:
