@@ -13,22 +13,14 @@ PRELUDE = r"""
 #include <vector>
 
 #include <cxxabi.h>
-#include <time.h>
 
 namespace profkit {
 /// Make the compiler believe that `value` is used, so that a block computes it every time.
 template <class T> inline void keep(T const &value) { asm volatile("" : : "r,m"(value) : "memory"); }
 
 namespace frame {
-typedef void (*Hook)();
-typedef const char *(*Block)(void *context, ::std::int64_t number, Hook hook, ::std::int64_t *elapsed_ns);
+typedef const char *(*Block)(void *context, ::std::int64_t number);
 typedef void (*Ready)(Block block, void *context);
-
-static inline ::std::int64_t now() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return ::std::int64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
-}
 
 // May touch all memory, as far as the compiler knows: the loop stays, and so does what it loads.
 __attribute__((always_inline)) static inline void step(::std::int64_t &left) {
@@ -62,16 +54,10 @@ template <class Body> static const char *guarded(Body const &body) {
   }
 }
 
-template <class Loop>
-static const char *block(void *context, ::std::int64_t number, Hook hook, ::std::int64_t *elapsed_ns) {
+template <class Loop> static const char *block(void *context, ::std::int64_t number) {
   return guarded([&] {
-    Loop &loop = *static_cast<Loop *>(context);
     ::std::int64_t left = number;
-    const ::std::int64_t start = now();
-    if (hook) hook();
-    loop(left);
-    if (hook) hook();
-    *elapsed_ns = now() - start;
+    (*static_cast<Loop *>(context))(left);
     if (left != 0) throw ::std::logic_error("the statement leaves the loop around it: it breaks or returns");
   });
 }

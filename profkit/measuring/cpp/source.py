@@ -1,17 +1,15 @@
 """From an order to the C++ source of a shared object, and what that object exports.
 
-    typedef void (*Hook)(void);
-    typedef const char *(*Block)(void *context, int64_t number, Hook hook, int64_t *elapsed_ns);
+    typedef const char *(*Block)(void *context, int64_t number);
     typedef void (*Ready)(Block block, void *context);
     extern "C" const char *profkit_measure(Ready ready);
     extern "C" const char *profkit_measure_empty(Ready ready);
 
-`profkit_measure` runs the setup and calls `ready` once. Until that returns, `block(context, …)` executes
+`profkit_measure` runs the setup and calls `ready` once. Until that returns, `block(context, number)` executes
 the statement `number` times, as often as wished, and from the same thread: the function that holds the
 setup's variables and guards (`at::NoGradGuard`) is still active, and the statement sees them. Then they are
-gone. `hook`, which may be null, is called right before and right after the block's loop, and `elapsed_ns`
-set to what all three took (CLOCK_MONOTONIC). `profkit_measure` and `block` answer null, or what was thrown,
-as text that is good until the thread calls again; where the statement throws, `hook` is not called again.
+gone. `profkit_measure` and `block` answer null, or what was thrown, as text that is good until the thread
+calls again.
 `profkit_measure_empty` is the same without setup and statement: the cost of a block as such.
 
 A guard in force is in force for the whole thread: objects that take turns in one process each need one.

@@ -8,13 +8,16 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from types import ModuleType
+from typing import TypeVar
 
 from .asked import Arm, Job
 from .blocks import Elapsed
-from .library import NOTHING, STATEMENT, Library
+from .library import NOTHING, STATEMENT, Library, within
 from .measured import Measured, Namespace, calls, nothing, run_global_setup, statement
 
-Open = contextlib.ExitStack
+T = TypeVar("T")
+
+_Open = contextlib.ExitStack
 """What ends when the job does."""
 
 
@@ -29,23 +32,32 @@ def own_main() -> Iterator[Namespace]:
         sys.modules["__main__"] = workers
 
 
-def measured_arm(job: Job, place: int, parcel_fd: int | None, still_open: Open) -> Measured:
-    """An arm after its setup."""
-    arm, use_threads = job["arms"][place], partial(_use_threads, job["num_threads"])
-    if arm["library"] is not None:
-        return _library(arm["library"], STATEMENT, use_threads, still_open)
-    namespace = still_open.enter_context(own_main())
-    use_threads()
-    measured = _set_up(arm, f" {place + 1}" if len(job["arms"]) > 1 else "", parcel_fd, namespace)
-    use_threads()  # the setup may just have imported torch
-    return measured
+def with_arms(job: Job, parcel_fd: int | None, work: Callable[[list[Measured]], T]) -> T:
+    """Do something with a job's arms, after their setups.
+
+    A library that is alone gets no thread of its own: where there are two threads, C++ counts its shared
+    pointers' owners atomically, and some statements become half as slow again.
+    """
+    first, *others = job["arms"]
+    if first["library"] is not None and not others:
+        _use_threads(job["num_threads"])
+        return within(first["library"], STATEMENT, lambda measured: work([measured]))
+    with contextlib.ExitStack() as still_open:
+        return work([_measured_arm(job, place, parcel_fd, still_open) for place in range(len(job["arms"]))])
 
 
-def baseline_of(arm: Arm, still_open: Open) -> Measured:
-    """The same loop around nothing; of a Python arm, among the names of the one that was set up last."""
-    if arm["library"] is not None:
-        return _library(arm["library"], NOTHING, lambda: None, still_open)
-    return nothing(vars(sys.modules["__main__"]), arm["level"])
+def with_baseline(job: Job, place: int, parcel_fd: int | None, work: Callable[[Measured, Measured], T]) -> T:
+    """Do something with an arm after its setup, and with the same loop around nothing."""
+    arm = job["arms"][place]
+    library = arm["library"]
+    if library is not None:
+        _use_threads(job["num_threads"])
+        return within(
+            library, NOTHING, lambda empty: within(library, STATEMENT, lambda full: work(full, empty))
+        )
+    with contextlib.ExitStack() as still_open:
+        measured = _measured_arm(job, place, parcel_fd, still_open)
+        return work(measured, nothing(vars(sys.modules["__main__"]), arm["level"]))
 
 
 def timed_by(measured: Measured, arm: Arm, num_threads: int) -> Elapsed:
@@ -63,6 +75,20 @@ def timed_by(measured: Measured, arm: Arm, num_threads: int) -> Elapsed:
     return elapsed
 
 
+def _measured_arm(job: Job, place: int, parcel_fd: int | None, still_open: _Open) -> Measured:
+    """An arm after its setup."""
+    arm, use_threads = job["arms"][place], partial(_use_threads, job["num_threads"])
+    if arm["library"] is not None:
+        library = Library(arm["library"], STATEMENT, use_threads)
+        still_open.callback(library.close)
+        return library
+    namespace = still_open.enter_context(own_main())
+    use_threads()
+    measured = _set_up(arm, f" {place + 1}" if len(job["arms"]) > 1 else "", parcel_fd, namespace)
+    use_threads()  # the setup may just have imported torch
+    return measured
+
+
 def _set_up(arm: Arm, nth: str, parcel_fd: int | None, namespace: Namespace) -> Measured:
     if arm["parcel"]:
         from .unpack import unpack
@@ -71,12 +97,6 @@ def _set_up(arm: Arm, nth: str, parcel_fd: int | None, namespace: Namespace) -> 
         return calls(*unpack(parcel_fd))
     run_global_setup(arm["global_setup"], namespace, nth)
     return statement(arm["stmt"] or "", arm["setup"], namespace, arm["level"], nth)
-
-
-def _library(path: str, function: str, at_start: Callable[[], None], still_open: Open) -> Library:
-    library = Library(path, function, at_start)
-    still_open.callback(library.close)
-    return library
 
 
 def _use_threads(num_threads: int) -> None:

@@ -8,10 +8,11 @@ import importlib
 from collections.abc import Iterator
 from typing import cast
 
-from .arms import baseline_of, measured_arm, timed_by
+from .arms import timed_by, with_arms, with_baseline
 from .asked import Answer, Counts, Job
 from .blocks import THIS_THREAD, WHOLE_PROCESS, Timed, Wanted, time_arms
 from .counting import count_arm
+from .measured import Measured
 from .messages import Message
 from .traces import trace_of, unwrapped
 
@@ -40,23 +41,24 @@ def _canary(job: Job, parcel_fd: int | None) -> Answer:
 
 
 def _timed(job: Job, parcel_fd: int | None) -> Answer:
-    with contextlib.ExitStack() as still_open:
-        arms = []
-        for place, (arm, number) in enumerate(zip(job["arms"], job["number"], strict=True)):
-            measured = measured_arm(job, place, parcel_fd, still_open)
-            elapsed = timed_by(measured, arm, job["num_threads"])
-            arms.append(Timed(elapsed, measured.do, number, job["runs"]))
+    def times(measured: list[Measured]) -> Answer:
+        arms = [
+            Timed(timed_by(one, arm, job["num_threads"]), one.do, number, job["runs"])
+            for one, arm, number in zip(measured, job["arms"], job["number"], strict=True)
+        ]
         meter = THIS_THREAD if job["num_threads"] == 1 else WHOLE_PROCESS
         return {"ok": True, "arms": time_arms(arms, Wanted.by(job), meter)}
 
+    return with_arms(job, parcel_fd, times)
+
 
 def _counted(job: Job, parcel_fd: int | None) -> Answer:
-    answers: list[Counts] = []
-    for place, (arm, number) in enumerate(zip(job["arms"], job["number"], strict=True)):
-        with contextlib.ExitStack() as still_open:
-            measured = measured_arm(job, place, parcel_fd, still_open)
-            answers.append(count_arm(measured, baseline_of(arm, still_open), number, job))
-    return {"ok": True, "arms": answers}
+    def counts(place: int, number: int | None) -> Counts:
+        return with_baseline(
+            job, place, parcel_fd, lambda measured, baseline: count_arm(measured, baseline, number, job)
+        )
+
+    return {"ok": True, "arms": [counts(place, number) for place, number in enumerate(job["number"])]}
 
 
 @contextlib.contextmanager
