@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TextIO, Unpack
 
+from profkit.clock import SYSTEM_CLOCK
 from profkit.config import CONFIG
 from profkit.errors import CannotTravel, MeasuringError, UsageError
 from profkit.measuring.background import BACKGROUND
@@ -16,6 +17,7 @@ from profkit.measuring.orders import MeasureOptions, check, work_order
 from profkit.measuring.pool.pool import process_pool
 from profkit.measuring.runner.bench import Bench
 from profkit.measuring.runner.counting import callgrind_kind
+from profkit.measuring.runner.here import check_here, run_here
 from profkit.measuring.runner.jobs import Task
 from profkit.measuring.runner.libraries import with_libraries
 from profkit.measuring.runner.outcomes import Outcome, duplicates
@@ -32,14 +34,21 @@ _LOG = logging.getLogger("profkit")
 
 
 def measure(
-    stmt: str | Callable[..., object], /, *, keep: bool = True, **options: Unpack[MeasureOptions]
+    stmt: str | Callable[..., object],
+    /,
+    *,
+    keep: bool = True,
+    isolated: bool = True,
+    **options: Unpack[MeasureOptions],
 ) -> Measurement:
     """Time a statement or a callable, or count its instructions, in processes of its own.
 
-    The options are those of `work_order`. The numbers are kept as a run, unless `keep=False`. Raises
-    `UsageError` before anything starts, and `MeasuringError` where there are no numbers.
+    The options are those of `work_order`. The numbers are kept as a run, unless `keep=False`. With
+    `isolated=False` it is timed in this process, and the numbers say so. Raises `UsageError` before
+    anything starts, and `MeasuringError` where there are no numbers.
     """
-    outcome = _measured([work_order(stmt, **options)], spool=CONFIG.spool if keep else None)[0]
+    order, spool = work_order(stmt, **options), CONFIG.spool if keep else None
+    outcome = _measured([order], spool=spool)[0] if isolated else _measured_here(order, spool)
     if outcome.error is not None:
         raise outcome.error
     assert outcome.run.measurement is not None
@@ -121,6 +130,12 @@ def _measured(
         bench = Bench(process_pool(), progress or Silent(), workers)
         tasks = with_libraries(tasks, broken, bench)
         return run_tasks(tasks, bench, _keeper(spool), broken=broken, interleaved=interleaved)
+
+
+def _measured_here(order: WorkOrder, spool: Path | None) -> Outcome:
+    check_here(order)
+    with BACKGROUND.turn:
+        return run_here(Task(order), SYSTEM_CLOCK, _keeper(spool))
 
 
 def _task(

@@ -45,6 +45,15 @@ def test_links_within_the_project_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_every_option_of_measuring_is_explained() -> None:
+    from profkit.measuring.orders import MeasureOptions
+
+    text = (ROOT / "docs" / "measuring.md").read_text("utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| `")]
+    explained = {name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])}
+    assert set(MeasureOptions.__annotations__) | {"keep", "isolated"} <= explained
+
+
 def test_every_option_is_explained() -> None:
     from profkit.session.options import ProfilerOptions
 

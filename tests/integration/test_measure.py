@@ -214,3 +214,18 @@ def test_a_fork_of_the_program_measures_with_zygotes_of_its_own() -> None:
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     assert {zygote.pid for zygote in process_pool().zygotes()} == before
+
+
+def test_what_cannot_travel_is_measured_here_where_that_is_asked_for() -> None:
+    lock = threading.Lock()
+    found = measure(lock.locked, isolated=False, keep=False)
+    timing = timing_of(found)
+    assert not timing.measured_in.isolated
+    assert Flag.NOT_ISOLATED in {doubt.flag for doubt in found.doubts}
+    assert found.order.what.endswith("locked()")
+    assert timing_of(measure("x + 1", setup="x = 1", isolated=False, keep=False)).number > 1
+    with pytest.raises(WorkerFailed, match="ZeroDivisionError"):
+        measure("1 / 0", isolated=False, keep=False)
+    for options in ({"mode": "callgrind"}, {"env": {"A": "1"}}, {"python": sys.executable}):
+        with pytest.raises(UsageError, match="process of its own"):
+            measure("pass", isolated=False, keep=False, **options)

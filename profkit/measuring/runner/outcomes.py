@@ -9,6 +9,8 @@ from uuid import uuid4
 from profkit.errors import MeasuringError
 from profkit.measuring.quality import count_doubts, timing_doubts
 from profkit.measuring.runner.jobs import Task
+from profkit.measuring.travel.parcel import what_of
+from profkit.measuring.worker.unpack import plain
 from profkit.model.measurement import (
     InstructionCounts,
     MeasuredInfo,
@@ -17,6 +19,7 @@ from profkit.model.measurement import (
     OrderInfo,
     Timing,
 )
+from profkit.model.region import code_of
 from profkit.model.session import ProcessInfo
 
 
@@ -81,10 +84,11 @@ def failed(task: Task, around: Circumstances, error: MeasuringError) -> Outcome:
 
 def order_info(task: Task) -> OrderInfo:
     """What is kept of an order: everything but what cannot be written down."""
-    order, parcel = task.order, task.parcel
+    order = task.order
+    what, file, line = _what_and_where(task)
     return OrderInfo(
         label=order.label,
-        what=parcel.what if parcel is not None else order.stmt or "",
+        what=what,
         setup=order.setup,
         global_setup=order.global_setup,
         mode=order.mode,
@@ -95,9 +99,21 @@ def order_info(task: Task) -> OrderInfo:
         labels=order.labels,
         source_cmd=order.source_cmd,
         env=order.env,
-        file=parcel.file if parcel is not None else "",
-        line=parcel.line if parcel is not None else 0,
+        file=file,
+        line=line,
     )
+
+
+def _what_and_where(task: Task) -> tuple[str, str, int]:
+    """The statement; or the call, and the file and line of its function."""
+    order, parcel = task.order, task.parcel
+    if parcel is not None:
+        return parcel.what, parcel.file, parcel.line
+    if order.function is None:
+        return order.stmt or "", "", 0
+    code = code_of(plain(order.function))
+    what = what_of(order.function, order.args, order.kwargs)
+    return (what, code.co_filename, code.co_firstlineno) if code else (what, "", 0)
 
 
 def duplicates(tasks: Sequence[Task]) -> tuple[str, ...]:
