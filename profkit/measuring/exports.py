@@ -66,7 +66,8 @@ def _task_spec(order: OrderInfo) -> TaskSpec:
         global_setup=order.global_setup,
         label=order.label,
         sub_label=labels.get("sub_label"),
-        description=labels.get("description", others or None),
+        # Not None: torch's tables cannot show a column that has no name.
+        description=labels.get("description", others),
         env=labels.get("env", shlex.join(order.source_cmd) or None),
         num_threads=order.num_threads,
     )

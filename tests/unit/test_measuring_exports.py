@@ -102,6 +102,13 @@ def test_a_table_of_several() -> None:
     assert [float(cell) for cell in ints.split("|")[1:]] == pytest.approx([2.6, 5.2], rel=0.05)
 
 
+def test_a_table_of_orders_without_labels() -> None:
+    table = str(torch_compare([MEASURED, replace(MEASURED, order=replace(ORDER, label="subtraction"))]))
+    assert "addition" in table
+    assert "subtraction" in table
+    assert "x + y" in table
+
+
 def test_without_times_there_is_nothing_to_export() -> None:
     with pytest.raises(UsageError, match="'addition' has no times"):
         torch_measurement(Measurement(ORDER))
