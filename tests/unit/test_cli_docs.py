@@ -73,6 +73,12 @@ def test_the_report_in_the_page_is_a_real_one(tmp_path: Path) -> None:
     assert shown.group(1) == report_text(with_sources(made_run(), tmp_path / "vision"), width=110) + "\n"
 
 
+def test_the_measured_report_in_the_page_is_a_real_one() -> None:
+    page = (ROOT / "docs" / "measuring.md").read_text("utf-8")
+    golden = (ROOT / "tests" / "golden" / "measured-one-width-120.txt").read_text("utf-8")
+    assert f"```text\n{golden.rstrip()}\n```" in page
+
+
 @pytest.mark.parametrize(
     "written",
     [
