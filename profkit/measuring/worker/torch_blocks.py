@@ -25,8 +25,8 @@ def clock_of_library() -> float:
     """The same for C++, which uses CUDA without telling torch.cuda: that a device has a context tells."""
     import torch
 
-    has_context: Callable[[int], bool] = torch._C._cuda_hasPrimaryContext  # type: ignore[attr-defined]
     if torch.version.cuda is not None:
+        has_context: Callable[[int], bool] = torch._C._cuda_hasPrimaryContext  # type: ignore[attr-defined]
         for device in range(torch.cuda.device_count()):
             if has_context(device):
                 torch.cuda.synchronize(device)
