@@ -145,10 +145,19 @@ class Backlog:
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are the program's
         while True:
             pending = self._next()
-            _measure(pending)
+            self._measure(pending)
             with self._changed:
                 self._current = None
                 self._changed.notify_all()
+
+    def _measure(self, pending: Pending) -> None:
+        try:
+            pending.owner.take(pending.measure())
+        except BaseException as error:  # noqa: BLE001 - nobody else is there to take it
+            if self.open:  # else it was dropped
+                LOG.warning("%s was not measured: %s", pending.label, str(error) or type(error).__name__)
+        finally:
+            _discard(pending)
 
     def _next(self) -> Pending:
         with self._changed:
@@ -160,15 +169,6 @@ class Backlog:
                     self._changed.notify_all()
                     return pending
                 self._changed.wait(wait_s)
-
-
-def _measure(pending: Pending) -> None:
-    try:
-        pending.owner.take(pending.measure())
-    except BaseException as error:  # noqa: BLE001 - nobody else is there to take it
-        LOG.warning("%s was not measured: %s", pending.label, error or type(error).__name__)
-    finally:
-        _discard(pending)
 
 
 def _discard(pending: Pending) -> None:

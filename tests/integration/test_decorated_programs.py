@@ -1,0 +1,309 @@
+"""Programs with functions under a measuring mode: what is kept of them, however they go on and end."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from profkit.model.measurement import Flag, MeasuredRun
+from profkit.store.measured import measured_files, read_measured
+from tests.integration.harness import environment, run_program
+
+HEAD = """
+import asyncio, os, sys, threading, time
+from profkit import profile
+quick = profile(mode="timer", quick=True, min_run_time_s=0.02)
+"""
+
+
+def script(folder: Path, body: str, head: str = HEAD) -> Path:
+    file = folder / "script.py"
+    file.write_text(head + body)
+    return file
+
+
+def run(folder: Path, body: str) -> subprocess.CompletedProcess[str]:
+    return run_program(folder, [str(script(folder, body))])
+
+
+def kept(folder: Path) -> dict[str, MeasuredRun]:
+    runs = map(read_measured, measured_files(folder / ".profkit" / "spool"))
+    return {run.info.label: run for run in runs}
+
+
+ALL_KINDS = """
+FACTOR = 3
+
+@quick
+def times(x):
+    return FACTOR * x if x < 10 else times(x - 10)
+
+@quick
+async def wait(x):
+    await asyncio.sleep(0)
+    return x
+
+class Owner:
+    def __init__(self):
+        self.size = 4
+    @quick
+    def method(self, x):
+        return self.size * x
+
+@quick
+def locked(lock):
+    time.sleep(0.01)
+
+@quick
+def fails():
+    raise ValueError("mine")
+
+print(times(2), times(12), asyncio.run(wait(5)), Owner().method(2))
+locked(threading.Lock())
+try:
+    fails()
+except ValueError as error:
+    print(error)
+"""
+
+
+def test_a_script_measures_at_its_end(tmp_path: Path) -> None:
+    done = run(tmp_path, ALL_KINDS)
+    assert done.stdout.split() == ["6", "6", "5", "8", "mine"]
+    runs = kept(tmp_path)
+    assert set(runs) == {"times(2)", "times(12)", "wait(5)", "Owner.method(2)", "locked(lock)"}
+    assert [run.info.error for run in runs.values()] == [None] * 5
+    progress = [line for line in done.stderr.splitlines() if line.startswith("profkit: measuring")]
+    assert progress[0] == "profkit: measuring 1 of 5: times(2) …"
+    inside = runs["locked(lock)"]
+    assert inside.measurement is not None
+    assert inside.measurement.timing is not None
+    assert inside.measurement.timing.measured_in.isolated is False
+    assert inside.info.min_s is not None
+    assert inside.info.min_s >= 0.01
+    assert Flag.NOT_ISOLATED in {doubt.flag for doubt in inside.info.doubts}
+    assert runs["times(2)"].info.order.what == "__main__:times(2)"
+    assert runs["times(2)"].info.order.file.endswith("script.py")
+    report = run_program(tmp_path, ["-m", "profkit", "report", "times(2)"])
+    assert report.returncode == 0
+    assert "times(2)" in report.stdout
+
+
+def test_it_is_measured_while_the_program_goes_on(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        """
+@quick
+def f(x):
+    return x
+f(1)
+deadline = time.monotonic() + 30
+while not os.path.isdir(".profkit/spool") or not os.listdir(".profkit/spool"):
+    assert time.monotonic() < deadline
+    time.sleep(0.05)
+print("kept")
+""",
+    )
+    assert done.stdout == "kept\n"
+    assert "measuring" not in done.stderr
+    assert set(kept(tmp_path)) == {"f(1)"}
+
+
+def test_asking_measures_now(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        """
+@quick
+def f(x):
+    return sorted(x)
+f([3, 1, 2])
+print(f.last_run.info.label, f.last_run.info.median_s > 0, len(f.runs))
+""",
+    )
+    assert done.stdout == "f(list[3]) True 1\n"
+
+
+def test_children_measure_nothing(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        """
+import multiprocessing, subprocess
+@quick
+def f(x):
+    return x
+
+def child():
+    f(2)
+    print(getattr(f, "runs", ()))
+
+if __name__ == "__main__":
+    f(1)
+    pid = os.fork()
+    if pid == 0:
+        f(3)
+        print(f.runs, flush=True)
+        sys.exit(0)
+    os.waitpid(pid, 0)
+    for how in ("fork", "spawn"):
+        process = multiprocessing.get_context(how).Process(target=child)
+        process.start()
+        process.join()
+        assert process.exitcode == 0
+""",
+    )
+    assert done.stdout == "()\n()\n()\n", done.stderr
+    assert set(kept(tmp_path)) == {"f(1)"}
+
+
+def test_threads_that_outlive_the_main_one(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        """
+@quick
+def f(x):
+    return x
+
+def late():
+    threading.main_thread().join()
+    time.sleep(0.5)
+    f(2)
+
+f(1)
+threading.Thread(target=late).start()
+""",
+    )
+    assert done.returncode == 0
+    assert "f(1)" in kept(tmp_path)
+    assert "f(2)" in kept(tmp_path) or "not measured, since the program has ended: f(2)" in done.stderr
+
+
+def test_the_exit_code_stays(tmp_path: Path) -> None:
+    file = script(tmp_path, "@quick\ndef f(): return 1\nf()\nsys.exit(7)\n")
+    done = subprocess.run(
+        [sys.executable, str(file)], cwd=tmp_path, env=environment(), capture_output=True, text=True
+    )
+    assert done.returncode == 7
+    assert set(kept(tmp_path)) == {"f()"}
+
+
+def test_a_closed_stderr(tmp_path: Path) -> None:
+    done = run(tmp_path, "@quick\ndef f(): return 1\nf()\nsys.stderr.close()\n")
+    assert done.returncode == 0
+    assert set(kept(tmp_path)) == {"f()"}
+
+
+def test_what_raises_there_is_kept_as_failed(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        """
+@quick
+def f(where):
+    if os.environ.get("PROFKIT_DISABLE"):
+        raise RuntimeError("not here")
+f(1)
+""",
+    )
+    assert done.returncode == 0
+    error = kept(tmp_path)["f(1)"].info.error
+    assert error is not None
+    assert "RuntimeError: not here" in error
+
+
+def test_an_interrupt_at_the_end_drops_what_is_left(tmp_path: Path) -> None:
+    file = script(
+        tmp_path,
+        """
+slow = profile(mode="timer", quick=True, min_run_time_s=600)
+@slow
+def f(x): return x
+f(1)
+f(2)
+""",
+    )
+    program = subprocess.Popen(
+        [sys.executable, str(file)], cwd=tmp_path, env=environment(), text=True, stderr=subprocess.PIPE
+    )
+    assert program.stderr is not None
+    assert program.stderr.readline() == "profkit: measuring 1 of 2: f(1) …\n"
+    time.sleep(0.5)
+    started = time.monotonic()
+    program.send_signal(signal.SIGINT)
+    said = program.communicate(timeout=30)[1]
+    assert said == "profkit: not measured, interrupted: f(1), f(2)\n"
+    assert program.returncode == 0
+    assert time.monotonic() - started < 10
+    assert kept(tmp_path) == {}
+
+
+def test_an_interrupted_program_is_interrupted(tmp_path: Path) -> None:
+    file = script(tmp_path, "@quick\ndef f(): return 1\nf()\nraise KeyboardInterrupt\n")
+    done = subprocess.run(
+        [sys.executable, str(file)], cwd=tmp_path, env=environment(), capture_output=True, text=True
+    )
+    assert done.returncode == -signal.SIGINT
+    assert done.stderr.endswith("profkit: not measured, interrupted: f()\n")
+    assert kept(tmp_path) == {}
+
+
+def test_disabled(tmp_path: Path) -> None:
+    file = script(tmp_path, "@quick\ndef f(): return 1\nf()\nprint(type(f).__name__)\n")
+    done = subprocess.run(
+        [sys.executable, str(file)], cwd=tmp_path, env=environment(PROFKIT_DISABLE="1"),
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.stdout == "function\n"
+    assert kept(tmp_path) == {}
+
+
+def test_both_modes_at_once(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        """
+class Owner:
+    @profile(mode="timer+callgrind", quick=True, min_run_time_s=0.02)
+    def f(self, x):
+        return sorted(x)
+Owner().f([3, 1, 2])
+""",
+    )
+    assert done.returncode == 0, done.stderr
+    info = kept(tmp_path)["Owner.f(list[3])"].info
+    assert info.error is None
+    assert info.min_s is not None
+    assert info.instructions is not None
+    assert info.instructions > 100
+
+
+def test_tensors(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        """
+import torch
+@quick
+def f(model, x, *, out):
+    return model(x[:4]).sum().backward()
+big = torch.ones(10_000_000)
+f(torch.nn.Linear(3, 2), torch.ones(8, 3), out=big[:3])
+""",
+    )
+    assert done.returncode == 0, done.stderr
+    ((label, run_),) = kept(tmp_path).items()
+    assert label == "f(Linear, torch.float32[8,3]@cpu, out=torch.float32[3]@cpu)"
+    assert run_.info.error is None
+    assert run_.info.min_s is not None
+
+
+def test_nobody_is_left(tmp_path: Path) -> None:
+    file = script(tmp_path, "@quick\ndef f(): return 1\nf()\n")
+    run_program(tmp_path, [str(file)], environ=environment(HOME=str(tmp_path)))
+    assert set(kept(tmp_path)) == {"f()"}
+    mine = f"HOME={tmp_path}".encode()
+    for entry in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            environ = entry.read_bytes().split(b"\0")
+        except OSError:  # gone meanwhile, or not ours
+            continue
+        assert mine not in environ, entry
