@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 from . import requests
@@ -26,24 +27,39 @@ def count_arm(
     measured: Measured, baseline: Measured, asked: int | None, job: Job, clock: Clock = time.perf_counter
 ) -> Counts:
     """Count the repeats of a statement, and one of the same loop around nothing."""
-    limit = job["runs"]
-    repeats = job["repeats"] if limit is None else min(job["repeats"], limit)
-    most = _MOST if limit is None else limit // repeats
-    least = min(asked or _LEAST, most)
-    spare = job["warm"] if limit is None else limit - repeats * least
-    execution_s = measured.do(partial(warm, measured, min(job["warm"], spare), clock))
-    number = least if asked or limit is not None else number_for(execution_s)
+    share = share_of(asked, job["repeats"], job["warm"], job["runs"])
+    execution_s = measured.do(partial(warm, measured, share.warm, clock))
+    number = share.number or number_for(execution_s)
     baseline.do(partial(warm, baseline, job["warm"], clock))
     before = set(_dumps(job["dump_prefix"]))
     baseline.do(partial(_count, baseline, number))
-    if limit is None and number * execution_s <= _WARM_S:
-        _run(
-            measured, number
-        )  # leaves the heap as the repeats do: without it the first would differ from the others
-    for _ in range(repeats):
+    if job["runs"] is None and number * execution_s <= _WARM_S:
+        # It leaves the heap as every repeat does; without it the first would differ from the others.
+        measured.do(partial(_run, measured, number))
+    for _ in range(share.repeats):
         measured.do(partial(_count, measured, number))
     first, *others = sorted(set(_dumps(job["dump_prefix"])) - before, key=_place)
     return {"number": number, "dumps": others, "baseline_dumps": [first]}
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How the executions that are allowed are spent."""
+
+    repeats: int
+    number: int | None
+    """Executions in each repeat; None: as the warm-up shows."""
+    warm: int
+    """Most executions of the warm-up."""
+
+
+def share_of(asked: int | None, repeats: int, warm: int, limit: int | None) -> Share:
+    """What is asked for, within the limit where there is one: repeats first, warm-ups last."""
+    if limit is None:
+        return Share(repeats, asked, warm)
+    repeats = min(repeats, limit)
+    number = min(asked or _LEAST, limit // repeats)
+    return Share(repeats, number, min(warm, limit - repeats * number))
 
 
 def warm(measured: Measured, most: int, clock: Clock) -> float:
@@ -54,9 +70,8 @@ def warm(measured: Measured, most: int, clock: Clock) -> float:
     """
     took_s: list[float] = []
     while len(took_s) < min(most, _TRIED) and max(took_s, default=0.0) <= _WARM_S:
-        started_s = clock()
-        _run(measured, 1)
-        took_s.append(clock() - started_s)
+        before_s, after_s = measured.run(1, clock)
+        took_s.append(after_s - before_s)
     execution_s = min(took_s, default=0.0)
     others = most - len(took_s)
     if execution_s * most > _WARM_S:
