@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import logging
-import signal
-from collections.abc import Iterator
 from pathlib import Path
-from traceback import walk_tb
 
 from profkit.clock import Clock
 from profkit.errors import ProfilerBusy, ProfkitError, SpoolUnavailable
-from profkit.model.region import code_of
 from profkit.samplers.base import SamplerOptions
 from profkit.session.account import Account
 
@@ -79,22 +75,3 @@ class Failures:
         if message not in self._said:
             self._said.add(message)
             LOG.warning(message)
-
-
-def let_through(error: BaseException) -> None:
-    """Raise what a signal handler of the program raised, if that is what ended profkit's work.
-
-    A time limit is often a handler of SIGALRM that raises TimeoutError: an OSError, as profkit's own
-    failures are.
-    """
-    handlers = {code_of(signal.getsignal(signum)) for signum in signal.valid_signals()} - {None}
-    for raised in _chain(error):
-        if any(frame.f_code in handlers for frame, _ in walk_tb(raised.__traceback__)):
-            raise raised
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """An exception, what caused it, and so on."""
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__

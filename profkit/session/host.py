@@ -16,11 +16,12 @@ from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.config import CONFIG, Config
 from profkit.errors import ProfilerBusy, ProfkitError
 from profkit.model.session import Cover
+from profkit.process.handlers import let_through
 from profkit.samplers.base import Sampler
 from profkit.samplers.registry import resolve
 from profkit.session import activity
 from profkit.session.account import Account, Policy
-from profkit.session.failures import Failures, let_through
+from profkit.session.failures import Failures
 from profkit.session.joining import Decision, decide, sharing_messages
 from profkit.session.opening import open_session
 from profkit.session.session import Session
@@ -42,8 +43,7 @@ class SessionHost:
         """The policy of the call that started the session."""
         self.on_start: Callable[[], None] = lambda: None
         """Called once a session runs; the ticker hooks in here."""
-        self._busy_starting = False
-        self._child = self._closed = False
+        self._busy_starting = self._child = self._closed = False
         self._failures = Failures(clock, config.spool)
         self._ended: Session | None = None
         """The last session: calls that outlive it are still counted there."""

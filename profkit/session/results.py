@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from profkit.errors import DamagedFile
+from profkit.process.handlers import let_through
 from profkit.session.account import Account
-from profkit.session.failures import let_through
 
 if TYPE_CHECKING:
     from profkit.model.run import Run

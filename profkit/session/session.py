@@ -24,10 +24,10 @@ from profkit.model.session import (
     Segment,
     SessionState,
 )
+from profkit.process.handlers import let_through
 from profkit.samplers.base import Attachment, LiveStacks, Sampler, SamplerOptions
 from profkit.samplers.polling import await_state
 from profkit.session.account import Account, Policy
-from profkit.session.failures import let_through
 from profkit.store import spool as files
 
 _GRACE_S = 0.5

@@ -135,6 +135,14 @@ import multiprocessing, subprocess
 def f(x):
     return x
 
+@quick
+def forks():
+    pid = os.fork()
+    if pid == 0:
+        return 0
+    os.waitpid(pid, 0)
+    raise ValueError
+
 def child():
     f(2)
     print(getattr(f, "runs", ()))
@@ -147,6 +155,11 @@ if __name__ == "__main__":
         print(f.runs, flush=True)
         sys.exit(0)
     os.waitpid(pid, 0)
+    try:
+        if forks() == 0:
+            sys.exit(0)
+    except ValueError:
+        pass
     for how in ("fork", "spawn"):
         process = multiprocessing.get_context(how).Process(target=child)
         process.start()

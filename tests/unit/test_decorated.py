@@ -7,6 +7,7 @@ import contextlib
 import gc
 import logging
 import os
+import signal
 import threading
 import warnings
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 from profkit.clock import ManualClock
+from profkit.measuring.decorated import backlog
 from profkit.measuring.decorated.backlog import Backlog
 from profkit.measuring.decorated.markers import marker_of
 from profkit.measuring.decorated.options import plan_of
@@ -217,6 +219,41 @@ class TestWhatCannotTravel:
 
         assert take(Wicked()) == 1
         assert len(take.runs) == 1
+
+    def test_a_time_limit_that_strikes_meanwhile_is_the_programs(self, bench: Bench) -> None:
+        class Limit(Exception):
+            pass
+
+        def strike(signum: int, frame: object) -> None:
+            raise Limit
+
+        class Slow:
+            def __reduce__(self) -> str:
+                signal.raise_signal(signal.SIGALRM)
+                return ""
+
+        @bench.measured
+        def take(thing: object) -> int:
+            return 1
+
+        before = signal.signal(signal.SIGALRM, strike)
+        try:
+            with pytest.raises(Limit):
+                take(Slow())
+        finally:
+            signal.signal(signal.SIGALRM, before)
+        assert take.runs == ()
+
+    def test_when_too_much_waits(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        @bench.measured
+        def take(thing: object, n: int) -> int:
+            return n
+
+        monkeypatch.setattr(backlog, "MOST_WAITING_BYTES", 1 << 20)
+        assert [take(b"x" * (2 << 20), n) for n in range(2)] == [0, 1]
+        first, second = take.runs
+        assert first.measurement is None  # of this laboratory
+        assert "2 MB of other calls' arguments wait" in second.info.notes[0]
 
     def test_calls_while_packing_are_not_the_users(self, bench: Bench) -> None:
         @bench.measured

@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from profkit.clock import SYSTEM_CLOCK, Clock
+from profkit.errors import CannotTravel
 from profkit.measuring.travel.parcel import Parcel
 from profkit.model.measurement import MeasuredRun
+
+MOST_WAITING_BYTES = 2 << 30
 
 LOG = logging.getLogger("profkit")
 
@@ -56,6 +59,13 @@ class Backlog:
         self._current: Pending | None = None
         self._urgent: list[Owner | None] = []
         self._thread: threading.Thread | None = None
+
+    def check_room(self) -> None:
+        """Raise CannotTravel while too much waits: parcels are held in memory."""
+        with self._changed:
+            held = sum(pending.parcel.size_bytes for pending in self._waiting if pending.parcel is not None)
+        if held > MOST_WAITING_BYTES:
+            raise CannotTravel("a call", f"{held >> 20} MB of other calls' arguments wait to be measured")
 
     def add(self, pending: Pending) -> None:
         """Have it measured when its owner is idle; raises RuntimeError where there can be no thread."""

@@ -45,13 +45,15 @@ class _Call:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         chosen = self._chosen
-        if chosen is not None and error is None:
-            tracing.unseen(self._watch.settle, chosen, self._start)
-        elif chosen is not None:
-            self._watch.abandon(chosen)
         with suppress(ValueError):  # of a coroutine that is closed from elsewhere than where it began
             UNDER_WAY.reset(cast("Token[tuple[object, ...]]", self._token))
-        self._watch.end()
+        if self._watch.backlog.open:  # else this may be a child that was forked within the call
+            self._watch.end()
+            if chosen is not None and error is None:
+                tracing.unseen(self._watch.settle, chosen, self._start)
+                return
+        if chosen is not None:
+            self._watch.abandon(chosen)
 
     def hold(self, coroutine: Coroutine[Any, Any, Any]) -> None:
         """Keep the user's coroutine until it is awaited; it is closed where that never happens.
@@ -79,7 +81,7 @@ def _function(watch: Watch) -> Marker:
     ) -> Any:
         if not watch.looks():
             return wrapped(*args, **kwargs)
-        call = _Call(watch, tracing.unseen(watch.choose, wrapped, instance, args, kwargs))
+        call = _Call(watch, watch.choose(wrapped, instance, args, kwargs))
         with call:
             return wrapped(*args, **kwargs)
 
@@ -99,7 +101,7 @@ def _coroutine(watch: Watch, function: Callable[..., Any]) -> Marker:
     ) -> Any:
         if not watch.looks():
             return wrapped(*args, **kwargs)
-        call = _Call(watch, tracing.unseen(watch.choose, wrapped, instance, args, kwargs))
+        call = _Call(watch, watch.choose(wrapped, instance, args, kwargs))
         call.hold(wrapped(*args, **kwargs))
         return run(call)
 

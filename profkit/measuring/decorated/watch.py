@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import wrapt
 
+from profkit import tracing
 from profkit.errors import CannotTravel
 from profkit.measuring.decorated.backlog import Backlog, Pending
 from profkit.measuring.decorated.inprocess import Moment, in_process_run, now, what_and_where
@@ -22,6 +23,7 @@ from profkit.measuring.travel.parcel import Parcel, pack
 from profkit.measuring.travel.signature import signature_of
 from profkit.model.measurement import MeasuredRun
 from profkit.model.workorder import WorkOrder
+from profkit.process.handlers import let_through
 
 MOST_SIGNATURES = 32
 IDLE_S = 1.0
@@ -90,11 +92,11 @@ class Watch:
         return self._last_s + IDLE_S - self.backlog.clock.monotonic_s()
 
     def looks(self) -> bool:
-        """Whether this call is looked at at all."""
+        """Whether this is a call of the user's, in a process that measures."""
         if not self.backlog.open or is_traced():
             return False
         under_way = UNDER_WAY.get()
-        return self not in under_way and PACKING not in under_way and next(self._turn) % self.plan.every == 0
+        return self not in under_way and PACKING not in under_way
 
     def begin(self) -> None:
         """A call begins."""
@@ -110,31 +112,33 @@ class Watch:
     def choose(
         self, wrapped: Callable[..., Any], instance: object, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Chosen | None:
-        """Pack a call that is the first of its signature; None for others. Raises no Exception."""
-        token, signature = UNDER_WAY.set((PACKING,)), None
-        try:
-            signature = signature_of(args if instance is None else (instance, *args), kwargs)
-            if not self._claim(signature):
-                return None
-            if type(wrapped) is wrapt.PartialCallableObjectProxy:  # Class.method(instance, …)
-                wrapped, args = wrapped.__wrapped__, (instance, *args)
-            label = f"{self.plan.order.label}({signature_of(args, kwargs)})"
-            return self._packed(signature, replace(self.plan.order, label=label), wrapped, args, kwargs)
-        except BaseException as error:
-            if signature is not None:
-                self._signatures.discard(signature)
-            if not isinstance(error, Exception):
-                raise
-            self.say_once(f"{self.plan.order.label} is not measured: {type(error).__name__}: {error}")
+        """Pack a call that is the first of its signature; None for others.
+
+        Raises nothing but what signal handlers of the program's raise.
+        """
+        if next(self._turn) % self.plan.every:
             return None
+        signature = signature_of(args if instance is None else (instance, *args), kwargs)
+        if not self._claim(signature):
+            return None
+        if type(wrapped) is wrapt.PartialCallableObjectProxy:  # Class.method(instance, …)
+            wrapped, args = wrapped.__wrapped__, (instance, *args)
+        label = f"{self.plan.order.label}({signature_of(args, kwargs)})"
+        order, token = replace(self.plan.order, label=label), UNDER_WAY.set((PACKING,))
+        try:
+            return tracing.unseen(self._packed, signature, order, wrapped, args, kwargs)
+        except BaseException:
+            self._signatures.discard(signature)
+            raise
         finally:
             UNDER_WAY.reset(token)
 
     def settle(self, chosen: Chosen, start: Moment | None) -> None:
-        """The call of `chosen` has returned: have it measured when there is time. Raises no Exception."""
+        """The call of `chosen` has returned: have it measured when there is time. Raises as `choose`."""
         try:
             self.backlog.add(self._pending(chosen, start))
         except Exception as error:  # noqa: BLE001 - the user's call is not to fail
+            let_through(error)
             self.abandon(chosen)
             self.say_once(f"{chosen.order.label} is not measured: {error}")
 
@@ -169,12 +173,19 @@ class Watch:
         return not full
 
     def _packed(self, signature: str, order: WorkOrder, function: Callable[..., Any], args: tuple[Any, ...],
-                kwargs: dict[str, Any]) -> Chosen:  # fmt: skip
+                kwargs: dict[str, Any]) -> Chosen | None:  # fmt: skip
         try:
-            return Chosen(signature, order, pack(function, args, kwargs))
-        except CannotTravel as error:
-            self.say_once(f"{self.plan.order.label} is timed in this process, not isolated: {error}")
-            return Chosen(signature, order, None, what_and_where(function, args, kwargs), str(error))
+            try:
+                self.backlog.check_room()
+                return Chosen(signature, order, pack(function, args, kwargs))
+            except CannotTravel as error:
+                let_through(error)
+                self.say_once(f"{self.plan.order.label} is timed in this process, not isolated: {error}")
+                return Chosen(signature, order, None, what_and_where(function, args, kwargs), str(error))
+        except Exception as error:  # noqa: BLE001 - the user's call is not to fail
+            let_through(error)
+            self.say_once(f"{self.plan.order.label} is not measured: {type(error).__name__}: {error}")
+            return None
 
     def _pending(self, chosen: Chosen, start: Moment | None) -> Pending:
         parcel, order = chosen.parcel, chosen.order

@@ -34,6 +34,10 @@ def _word(value: object) -> str:
 def _other(value: object, kind: type) -> str:
     if hasattr(kind, "shape") and hasattr(kind, "dtype"):
         return _array(value, kind)
+    if issubclass(kind, type):
+        return f"class {type.__dict__['__name__'].__get__(value)}"
+    if kind.__module__ == "torch" and kind.__name__ in _VALUES_OF_TORCH:
+        return str(value)
     if isinstance(value, enum.Enum):
         return f"{kind.__name__}.{value._name_}"
     for container in _CONTAINERS:
@@ -62,6 +66,7 @@ def _sized(value: Sequence[object]) -> str:
     return f"{type(value).__name__}[{len(value)}]"
 
 
+_VALUES_OF_TORCH = {"dtype", "device", "layout", "memory_format"}
 _CONTAINERS = (list, tuple, dict, set, frozenset, str, bytes, bytearray, deque, range, memoryview)
 _WORDS: dict[type, Callable[..., str]] = {
     **dict.fromkeys((bool, float, complex, type(None), type(...)), repr),

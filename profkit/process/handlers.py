@@ -1,0 +1,28 @@
+"""What the program's own signal handlers raise, wherever it comes upon profkit at work."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from traceback import walk_tb
+
+from profkit.model.region import code_of
+
+
+def let_through(error: BaseException) -> None:
+    """Raise what a signal handler of the program raised, if that is what ended profkit's work.
+
+    A time limit is often a handler of SIGALRM that raises TimeoutError: an OSError, as profkit's own
+    failures are.
+    """
+    handlers = {code_of(signal.getsignal(signum)) for signum in signal.valid_signals()} - {None}
+    for raised in _chain(error):
+        if any(frame.f_code in handlers for frame, _ in walk_tb(raised.__traceback__)):
+            raise raised
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An exception, what caused it, and so on."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
