@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from profkit.errors import CompileFailed
+from profkit.errors import CompileFailed, MeasuringError
 from profkit.measuring.cpp.cache import Cache, default_folder, open_cache
 from profkit.measuring.cpp.compiling import Made, Task, run_tasks
 from profkit.measuring.cpp.source import needs_torch, source_of
@@ -36,19 +36,21 @@ def libraries_for(
     progress: Callable[[int, int, str], None],
     workers: int | None = None,
     cache: Path | None = None,
-) -> Mapping[int, Path | CompileFailed]:
-    """The shared object of each C++ order, by the order's index; what is not kept already is compiled.
+) -> Mapping[int, Path | MeasuringError]:
+    """The shared object of each C++ order, or why there is none, by the order's index.
+
+    What is not kept already is compiled. The errors are CompileFailed, and ToolMissing without a compiler.
 
     `progress` is told how many are done, of how many, and a label at work; every half second at least, and
-    what it raises ends the compilers. Raises ToolMissing without a compiler, UsageError without a cache.
+    what it raises ends the compilers. Raises UsageError where the cache cannot be used.
     """
-    found: dict[int, Made] = {}
+    found: dict[int, Path | MeasuringError] = {}
     wanted: dict[int, ObjectTask] = {}
     for index, order in enumerate(orders):
         if order.language is Language.CPP:
             try:
                 wanted[index] = _task(order)
-            except CompileFailed as error:
+            except MeasuringError as error:
                 found[index] = error
     if wanted:
         distinct = {task.key: task for task in wanted.values()}
@@ -111,10 +113,10 @@ def _workers(missing: Sequence[ObjectTask]) -> int:
     cores = len(os.sched_getaffinity(0))
     if not any(task.source.headers for task in missing):
         return cores
-    return max(1, min(cores, available_bytes() // _MEMORY_BYTES))
+    return max(1, min(cores, _available_bytes() // _MEMORY_BYTES))
 
 
-def available_bytes() -> int:
+def _available_bytes() -> int:
     """Memory that could be had without swapping; see proc(5)."""
     for line in Path("/proc/meminfo").read_text("ascii").splitlines():
         if line.startswith("MemAvailable:"):
