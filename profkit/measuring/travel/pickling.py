@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.machinery
+import os
 import pickle
 import sys
 import threading
@@ -20,6 +21,15 @@ Reduced = Any
 
 _REGISTERING = threading.RLock()
 """Which modules go by value is told to cloudpickle for the whole process."""
+
+
+def _renew_lock() -> None:
+    """In a forked child nobody is left to release it."""
+    global _REGISTERING
+    _REGISTERING = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
 
 
 class Sink(Protocol):
@@ -78,8 +88,8 @@ class TravelPickler(cloudpickle.CloudPickler):  # type: ignore[misc]
             return Loader.untyped_storage, (self.storages.of(obj).number,)
         self.storages.note(obj)
         if obj.is_leaf and obj.grad is not None:
-            function, arguments = obj.__reduce_ex__(5)
-            return function, arguments, obj.grad, None, None, Loader.with_grad
+            made = obj.__reduce_ex__(5)  # of subclasses with a state of their own, that
+            return (*made, obj.grad, None, None, Loader.with_grad) if len(made) == 2 else made
         return NotImplemented
 
     def _note_home(self, obj: Any) -> None:
