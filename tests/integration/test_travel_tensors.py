@@ -15,6 +15,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from profkit.measuring.travel import tensors
 from profkit.measuring.travel.parcel import Parcel, pack
 from tests.integration.unpacker import Unpacker
 
@@ -103,6 +104,25 @@ def test_only_what_is_used_is_sent(child: Unpacker) -> None:
     assert sent(base[:10], base).size_bytes >= base.nbytes
 
 
+def test_memory_of_other_devices(child: Unpacker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With "cpu:0" as one: what tells it from "cpu" is nothing but the name."""
+    made = tensors.Storage.__init__
+
+    def elsewhere(self: tensors.Storage, number: int, storage: torch.UntypedStorage) -> None:
+        made(self, number, storage)
+        self.device = "cpu:0"
+
+    monkeypatch.setattr(tensors.Storage, "__init__", elsewhere)
+    monkeypatch.setattr(tensors, "_CHUNK", 1000)
+    base = torch.arange(5000.0)
+    parcel = sent(base[100:900], base[880:1000], base[4000:4001], torch.empty(0))
+    assert 4 * 900 < parcel.size_bytes < 4 * 900 + 3000
+    assert child.ask(parcel, "[x.tolist() for x in args]") == [
+        list(range(100, 900)), list(range(880, 1000)), [4000.0], [],
+    ]  # fmt: skip
+    assert child.ask(parcel, "[args[0].fill_(7), args[1][:21].tolist()][1]") == [7.0] * 20 + [900.0]
+
+
 def test_alignment_is_kept(child: Unpacker) -> None:
     x, y = torch.ones(1000), numpy.ones(3000)
     assert child.ask(sent(x, y), "[args[0].data_ptr() % 4096, args[1].ctypes.data % 4096]") == [
@@ -173,8 +193,8 @@ SHARING = "[[x.untyped_storage().data_ptr() == y.untyped_storage().data_ptr() fo
 
 @settings(max_examples=60, deadline=None)
 @given(views())
-def test_any_views(child: Unpacker, tensors: list[torch.Tensor]) -> None:
-    filled = [x for x in tensors if x.untyped_storage().nbytes()]
+def test_any_views(child: Unpacker, made: list[torch.Tensor]) -> None:
+    filled = [x for x in made if x.untyped_storage().nbytes()]
     parcel = sent(*filled)
     assert child.ask(parcel, FACTS) == facts(*filled)
     assert child.ask(parcel, SHARING) == eval(SHARING, {"args": filled})

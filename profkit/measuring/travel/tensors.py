@@ -51,13 +51,18 @@ class Storage:
         """The bytes of a piece: the CPU's own memory, not a copy of it."""
         start, end = piece
         if self.device == "cpu":
-            yield memoryview((ctypes.c_char * (end - start)).from_address(self.address + start)).cast("B")
+            yield _memory(self.address + start, end - start)
             return
         torch = sys.modules["torch"]
         there = torch.empty(0, dtype=torch.uint8, device=self.device).set_(self._storage)
         for at in range(start, end, _CHUNK):
-            here = there[at : min(at + _CHUNK, end)].cpu().untyped_storage()
-            yield memoryview((ctypes.c_char * here.nbytes()).from_address(here.data_ptr())).cast("B")
+            here = there[at : min(at + _CHUNK, end)].cpu()
+            yield _memory(here.data_ptr(), here.numel())
+
+
+def _memory(address: int, size: int) -> memoryview:
+    """Memory that its owner must keep while this is used."""
+    return memoryview((ctypes.c_char * size).from_address(address)).cast("B")
 
 
 class Storages:
