@@ -7,9 +7,11 @@ what failed, is null. Everything but ASCII is written as an escape.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
 
-from profkit.model.measurement import InstructionCounts, MeasuredIn, MeasuredRun, Timing
+from profkit.model.measurement import InstructionCounts, MeasuredIn, MeasuredRun, OrderInfo, Timing
 from profkit.render.as_json import dumps
 from profkit.render.measured_rows import OrderRow, TimeRow, order_rows
 from profkit.render.options import ReportOptions
@@ -28,7 +30,14 @@ def measured_json(runs: Sequence[MeasuredRun], options: ReportOptions | None = N
     """The report of measured runs, in their order; raises `UsageError` where one thread is asked for."""
     asked = options or ReportOptions()
     rows = order_rows(runs, asked)
-    return dumps(MEASURED_SCHEMA, {"orders": [_order_object(row) for row in rows]})
+    orders = [_order_object(row) for row in rows]
+    return dumps(MEASURED_SCHEMA, {"digest": digest([run.info.order for run in runs]), "orders": orders})
+
+
+def digest(orders: Iterable[OrderInfo]) -> str:
+    """Sixteen digits that stay the same as long as the orders, in any sequence, say the same."""
+    told = sorted(json.dumps(order_object(order), sort_keys=True) for order in orders)
+    return hashlib.blake2b("\n".join(told).encode("ascii"), digest_size=8).hexdigest()
 
 
 def _order_object(row: OrderRow) -> dict[str, object]:

@@ -11,7 +11,7 @@ import pytest
 
 from profkit.errors import UsageError
 from profkit.model.counts import FunctionCount
-from profkit.render.measured_json import measured_json
+from profkit.render.measured_json import digest, measured_json
 from profkit.render.measured_rows import function_rows, name_and_file, order_rows, time_row
 from profkit.render.options import ReportOptions, Sort
 from tests.unit.golden import check_golden
@@ -28,6 +28,7 @@ from tests.unit.made_measured import (
     measured,
     timing,
 )
+from tests.unit.made_measured_runs import measured_run
 from tests.unit.made_runs import HOSTILE
 
 
@@ -151,3 +152,13 @@ def test_programs_load_nothing_that_lays_out_text() -> None:
     code = "import profkit.render.measured_json, sys; print('rich' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_the_digest_is_about_the_orders_and_nothing_else() -> None:
+    first, second = measured_run("a"), measured_run("b", id="other", started_ns=7)
+    same = digest([first.info.order, second.info.order])
+    assert same == digest([second.info.order, first.info.order])
+    assert json.loads(measured_json([first, second]))["digest"] == same
+    drifted = replace(first.info.order, setup="import torch  # newer")
+    assert digest([drifted, second.info.order]) != same
+    assert digest([first.info.order]) != same
