@@ -77,7 +77,7 @@ class TravelPickler(cloudpickle.CloudPickler):  # type: ignore[misc]
                 return Loader.named, (obj.__module__, obj.__qualname__)
         elif kind is ModuleType:
             self._goes_by_value(obj.__name__)
-        elif self._torch is not None and issubclass(kind, self._torch):
+        elif issubclass(kind, self._torch):
             return self._tensor(obj)
         return super().reducer_override(obj)
 
