@@ -16,7 +16,8 @@ _LOADED_WITH = (
     "NCCL_", "MALLOC_", "GLIBC_TUNABLES", "PYTHONHASHSEED", "PYTHONMALLOC", "CONDA_", "VIRTUAL_ENV",
 )  # fmt: skip
 """What loader, OpenMP, BLAS and torch read once, when they are loaded: it makes a zygote another one."""
-_FIXED = {"PATH": os.defpath, "HOME": "/", "LC_ALL": "C.UTF-8"}
+_FIXED = {"PATH": os.defpath, "HOME": "/", "LC_ALL": "C.UTF-8", "MKL_THREADING_LAYER": "GNU"}
+"""MKL takes torch's OpenMP and brings none of its own: two in one process disturb each other."""
 _THREAD_COUNTS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 

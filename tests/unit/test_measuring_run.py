@@ -1,0 +1,233 @@
+"""What the runner asks of a pool, in which order, and what it makes of the answers: a scripted pool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from profkit.clock import ManualClock
+from profkit.errors import CompileFailed, WorkerDied, WorkerFailed, WorkerTimeout
+from profkit.measuring.orders import work_order
+from profkit.measuring.pool.jobs import Job, Reply, ZygoteFacts
+from profkit.measuring.pool.kinds import ZygoteKind
+from profkit.measuring.runner.bench import Bench
+from profkit.measuring.runner.environment import kind_of, worker_env, worker_path
+from profkit.measuring.runner.jobs import Task, callgrind_job
+from profkit.measuring.runner.outcomes import Outcome, duplicates
+from profkit.measuring.runner.progress import Silent
+from profkit.measuring.runner.run import run_tasks
+from profkit.measuring.runner.timing import processes_of
+from profkit.model.measurement import Preload, Tool
+from profkit.model.workorder import WorkOrder
+
+Script = Callable[[ZygoteKind, Job], Mapping[str, object] | BaseException]
+
+
+class ScriptedPool:
+    """Answers at once, by a script, and remembers what it was asked."""
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self.asked: list[tuple[ZygoteKind, Job]] = []
+        self.warmed: list[ZygoteKind] = []
+        self.retired: list[ZygoteKind] = []
+        self.dropped: list[Future[Reply]] = []
+
+    def warm(self, kinds: Iterable[ZygoteKind]) -> None:
+        self.warmed += kinds
+
+    def retire(self, kinds: Iterable[ZygoteKind]) -> None:
+        self.retired += kinds
+
+    def drop(self, future: Future[Reply]) -> None:
+        self.dropped.append(future)
+
+    def zygotes(self) -> tuple[()]:
+        return ()
+
+    def submit(self, kind: ZygoteKind, job: Job) -> Future[Reply]:
+        self.asked.append((kind, job))
+        answer, future = self._script(kind, job), Future[Reply]()
+        if isinstance(answer, BaseException):
+            future.set_exception(answer)
+        else:
+            future.set_result(Reply(answer, "", ZygoteFacts(len({k for k, _ in self.asked}), "3.11", ())))
+        return future
+
+
+def times(_kind: ZygoteKind, job: Job) -> Mapping[str, object]:
+    if job.message["mode"] == "canary":
+        return {"ok": True, "versions": {}}
+    arms = job.message["arms"]
+    number = {"number": 7, "times_s": [0.001, 0.002], "cpu_s": 0.003, "wall_s": 0.003, "involuntary": 0}
+    return {"ok": True, "arms": [number for _ in arms]}
+
+
+def run(
+    orders: Sequence[WorkOrder], script: Script = times, **options: object
+) -> tuple[tuple[Outcome, ...], ScriptedPool]:
+    pool = ScriptedPool(script)
+    bench = Bench(pool, Silent(), clock=ManualClock())  # type: ignore[arg-type]
+    return run_tasks([Task(order) for order in orders], bench, lambda _: None, **options), pool  # type: ignore[arg-type]
+
+
+def modes(pool: ScriptedPool) -> list[object]:
+    return [job.message["mode"] for _, job in pool.asked]
+
+
+def test_a_serious_order_has_ten_processes_in_five_fresh_zygotes_that_were_tried_before() -> None:
+    (outcome,), pool = run([work_order("1")])
+    assert modes(pool) == ["canary"] * 5 + ["timer"] * 10
+    assert len({kind.draw for kind, _ in pool.asked}) == 5
+    assert len(pool.retired) == 5
+    assert outcome.run.measurement is not None
+    assert outcome.run.measurement.min_s == 0.001
+
+
+def test_all_processes_have_the_number_that_the_first_one_chose() -> None:
+    _, pool = run([work_order("1")])
+    assert [job.message["number"] for _, job in pool.asked if job.message["mode"] == "timer"] == [
+        [None], *[[7]] * 9,
+    ]  # fmt: skip
+    _, pool = run([work_order("1", number=3, quick=True)], times)
+    assert pool.asked[-1][1].message["number"] == [7]
+
+
+def test_a_quick_order_has_one_zygote_that_stays() -> None:
+    _, pool = run([work_order("1", quick=True)])
+    assert modes(pool) == ["canary", "timer", "timer", "timer"]
+    assert {kind.draw for kind, _ in pool.asked} == {""}
+    assert pool.retired == []
+
+
+def test_orders_of_one_kind_share_their_fresh_zygotes() -> None:
+    _, pool = run([work_order("1"), work_order("2"), work_order("3", num_threads=2)])
+    assert modes(pool).count("canary") == 10
+    assert len(pool.retired) == 10
+
+
+def test_only_time_outs_are_tried_again() -> None:
+    late = WorkerTimeout("1", 1.0, 1, "printed")
+    (outcome,), pool = run([work_order("1", retries=2)], lambda _kind, _job: late)
+    assert len(pool.asked) == 3
+    assert isinstance(outcome.error, WorkerTimeout)
+    assert (outcome.error.tries, outcome.error.output) == (3, "printed")
+    for error in (WorkerDied("1", "exited"), WorkerFailed("1", "trace")):
+        (outcome,), pool = run([work_order("1", retries=2)], lambda _kind, _job, error=error: error)
+        assert len(pool.asked) == 1
+        assert outcome.error is error
+
+
+def test_a_failed_order_leaves_the_others_alone() -> None:
+    def script(kind: ZygoteKind, job: Job) -> Mapping[str, object] | BaseException:
+        return WorkerFailed(job.label, "x") if job.label == "2" else times(kind, job)
+
+    outcomes, _ = run([work_order("1"), work_order("2"), work_order("3")], script)
+    assert [outcome.error is None for outcome in outcomes] == [True, False, True]
+    assert [outcome.run.info.label for outcome in outcomes] == ["1", "2", "3"]
+    assert len({outcome.run.info.batch for outcome in outcomes}) == 1
+
+
+def test_what_is_known_to_be_broken_is_not_tried() -> None:
+    broken = {0: CompileFailed("1", "error")}
+    outcomes, pool = run([work_order("1"), work_order("2", quick=True)], broken=broken)
+    assert outcomes[0].error is broken[0]
+    assert {job.label for _, job in pool.asked} == {"2"}
+
+
+def test_an_interrupt_ends_the_job_and_the_zygotes_and_is_passed_on() -> None:
+    finished: list[str] = []
+
+    def script(kind: ZygoteKind, job: Job) -> Mapping[str, object] | BaseException:
+        return (
+            KeyboardInterrupt() if job.label == "2" and job.message["mode"] == "timer" else times(kind, job)
+        )
+
+    pool = ScriptedPool(script)
+    tasks = [Task(work_order(name)) for name in ("1", "2", "3")]
+    with pytest.raises(KeyboardInterrupt):
+        run_tasks(tasks, Bench(pool, Silent()), lambda outcome: finished.append(outcome.run.info.label))  # type: ignore[arg-type]
+    assert finished == ["1"]
+    assert len(pool.dropped) == 1
+    assert len(pool.retired) == 5
+
+
+def test_interleaved_orders_of_one_environment_are_arms_of_the_same_jobs() -> None:
+    orders = [work_order("1"), work_order("2"), work_order("3", num_threads=2)]
+    outcomes, pool = run(orders, interleaved=True)
+    arms = [len(job.message["arms"]) for _, job in pool.asked if job.message["mode"] == "timer"]
+    assert arms == [2] * 10 + [1] * 10
+    assert [outcome.run.info.label for outcome in outcomes] == ["1", "2", "3"]
+    seeds = {job.message["seed"] for _, job in pool.asked if job.message["mode"] == "timer"}
+    assert len(seeds) > 10
+
+
+def test_counting_goes_before_timing_and_failing_there_ends_an_order() -> None:
+    died = WorkerDied("1", "exited")
+    order = work_order("1", mode="timer+callgrind", quick=True)
+    (outcome, _), pool = run(
+        [order, work_order("2")], lambda k, j: died if k.tool is Tool.VALGRIND else times(k, j)
+    )
+    assert outcome.error is died
+    assert modes(pool)[0] == "callgrind"
+    assert next(kind.tool for kind in pool.warmed) is Tool.VALGRIND
+    assert "1" not in {job.label for _, job in pool.asked if job.message["mode"] == "timer"}
+
+
+@pytest.mark.parametrize(("runs", "processes"), [(None, 10), (1, 1), (7, 7), (100, 10)])
+def test_a_limit_of_executions_limits_processes(runs: int | None, processes: int) -> None:
+    assert processes_of(work_order("1", runs=runs)) == processes
+
+
+def test_duplicates_are_told_by_everything_that_tells_orders_apart() -> None:
+    same = Task(work_order("1"))
+    others = [Task(replace(same.order, num_threads=2)), Task(replace(same.order, labels=(("a", "b"),)))]
+    assert duplicates([same, *others]) == ()
+    assert duplicates([same, *others, same]) == ("1",)
+
+
+def test_a_zygote_has_a_small_environment_and_a_worker_the_whole_one() -> None:
+    environ = {
+        "PATH": "/bin",
+        "HOME": "/home/ada",
+        "SECRET": "1",
+        "LD_LIBRARY_PATH": "/lib",
+        "PROFKIT_SPOOL": "/x",
+    }
+    order = work_order("1", num_threads=2, env={"OMP_WAIT_POLICY": "passive", "MINE": "2"})
+    zygote = dict(kind_of(order, Tool.NONE, Preload.NOTHING, environ=environ).env)
+    assert zygote["LD_LIBRARY_PATH"] == "/lib"
+    assert (zygote["OMP_NUM_THREADS"], zygote["OMP_WAIT_POLICY"]) == ("2", "passive")
+    assert not {"SECRET", "MINE", "PROFKIT_SPOOL", "PYTHONHASHSEED"} & set(zygote)
+    worker = worker_env(order, Tool.NONE, environ)
+    assert (worker["SECRET"], worker["MINE"], worker["HOME"]) == ("1", "2", "/home/ada")
+    assert worker["PROFKIT_DISABLE"] == "1"
+    assert "PROFKIT_SPOOL" not in worker
+
+
+def test_under_valgrind_the_hash_seed_is_fixed_unless_it_is_given() -> None:
+    plain = kind_of(work_order("1", mode="callgrind"), Tool.VALGRIND, Preload.NOTHING, environ={})
+    given = work_order("1", mode="callgrind", env={"PYTHONHASHSEED": "5"})
+    assert dict(plain.env)["PYTHONHASHSEED"] == "0"
+    assert dict(kind_of(given, Tool.VALGRIND, Preload.NOTHING, environ={}).env)["PYTHONHASHSEED"] == "5"
+
+
+def test_another_environment_keeps_its_own_path_and_what_its_command_sets() -> None:
+    order = work_order("1", source_cmd="conda run -n other")
+    kind = kind_of(order, Tool.NONE, Preload.TORCH, environ={"SECRET": "1"})
+    assert kind.command == ("conda", "run", "-n", "other", "python")
+    assert dict(kind.env)["SECRET"] == "1"
+    assert kind.roots == ()
+    assert (worker_env(order, Tool.NONE), worker_path(order)) == ({}, [])
+
+
+def test_a_job_of_callgrind_says_what_the_order_asks_for() -> None:
+    order = work_order("f();", language="c++", mode="callgrind", number=5, repeats=4, runs=60)
+    message = callgrind_job(Task(order, library=Path("/x.so"))).message
+    assert (message["number"], message["repeats"], message["runs"]) == ([5], 4, 60)
+    assert message["arms"][0]["library"] == "/x.so"
+    assert message["arms"][0]["language"] == "c++"
