@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.measuring.worker.counting import number_for, share_of, warm
+from profkit.measuring.worker.counting import Share, number_for, share_of, warm
 
 numbers = st.integers(1, 200)
 
@@ -30,37 +30,47 @@ class Scripted:
     def do(self, task: Callable[[], float]) -> float:
         return task()
 
-    def warmed(self, most: int = 20) -> float:
-        return warm(self, most, lambda: self.now_s)
+    def warmed(self, share: Share) -> tuple[int, float]:
+        return warm(self, share, lambda: self.now_s)
 
 
 @pytest.mark.parametrize(
-    ("times_s", "runs"),
+    ("times_s", "number", "runs"),
     [
-        ([1e-5], [1, 1, 1, 17]),
-        ([1.9e-3], [1, 1, 1, 17]),
-        ([4e-3], [1, 1, 1, 5]),
-        ([2e-2], [1, 1, 1]),
-        ([0.3], [1]),
-        ([3e-2, 1e-5], [1, 1, 1, 17]),
+        ([1e-5], 10, [1, 1, 1, 17]),
+        ([0.7e-3], 5, [1, 1, 1, 22]),
+        ([1.3e-3], 2, [1, 1, 1, 25]),
+        ([3e-3], 2, [1, 1, 1, 7]),
+        ([2e-2], 2, [1, 1, 1]),
+        ([0.3], 2, [1]),
+        ([3e-2, 1e-5], 10, [1, 1, 1, 17]),
     ],
 )
-def test_slow_statements_warm_up_less(times_s: list[float], runs: list[int]) -> None:
+def test_slow_statements_warm_up_less(times_s: list[float], number: int, runs: list[int]) -> None:
     scripted = Scripted(times_s.copy())
-    assert scripted.warmed() == pytest.approx(times_s[-1])
+    assert scripted.warmed(share_of(None, 2, 20, None)) == (number, pytest.approx(times_s[-1]))
     assert scripted.runs == runs
 
 
-@given(numbers, st.floats(1e-7, 1.0))
-def test_a_warm_up_keeps_to_its_limit(most: int, each_s: float) -> None:
+@pytest.mark.parametrize(("asked", "warmed"), [(10, 20), (2, 28), (20, 10), (57, 0)])
+def test_repeats_begin_at_the_same_execution_whatever_their_number(asked: int, warmed: int) -> None:
+    scripted = Scripted([1e-6])
+    number, _ = scripted.warmed(share_of(asked, 2, 20, None))
+    assert number == asked
+    assert sum(scripted.runs) == warmed
+
+
+@given(numbers, numbers, st.floats(1e-7, 1.0))
+def test_a_warm_up_keeps_to_its_limit(asked: int, limit: int, each_s: float) -> None:
+    share = share_of(asked, 2, 20, limit)
     scripted = Scripted([each_s])
-    scripted.warmed(most)
-    assert 1 <= sum(scripted.runs) <= most
+    number, _ = scripted.warmed(share)
+    assert sum(scripted.runs) + share.repeats * number <= limit
 
 
 def test_no_warm_up_is_none() -> None:
     scripted = Scripted([1.0])
-    assert scripted.warmed(0) == 0.0
+    assert scripted.warmed(share_of(None, 2, 20, 1)) == (1, 0.0)
     assert scripted.runs == []
 
 
@@ -68,19 +78,13 @@ def test_no_warm_up_is_none() -> None:
 def test_a_limit_holds_and_is_used(asked: int | None, repeats: int, most: int, limit: int) -> None:
     share = share_of(asked, repeats, most, limit)
     assert share.number is not None
-    assert share.repeats >= 1
     assert share.number >= 1
     assert share.repeats * share.number + share.warm <= limit
     assert share.repeats == min(repeats, limit)
-
-
-def test_without_a_limit_everything_is_as_asked() -> None:
-    assert share_of(None, 2, 20, None).number is None
-    share = share_of(7, 3, 20, None)
-    assert (share.repeats, share.number, share.warm) == (3, 7, 20)
+    assert not share.rehearsed
 
 
 @given(st.floats(0, 10))
-def test_numbers_lie_between_2_and_100(execution_s: float) -> None:
-    assert 2 <= number_for(execution_s) <= 100
+def test_chosen_numbers_are_few(execution_s: float) -> None:
+    assert number_for(execution_s) in (10, 5, 2)
     assert number_for(execution_s * 2) <= number_for(execution_s)

@@ -12,15 +12,43 @@ from . import requests
 from .asked import Counts, Job
 from .measured import Measured
 
-_LEAST, _MOST = 2, 100
-"""Executions in a repeat where nobody asks for a number."""
+_NUMBERS = (10, 5, 2)
+"""Executions in a repeat where nobody asks for a number; more would not make a count more exact."""
 _REPEAT_S = 0.005
-"""What a repeat may take; its count needs no more executions to be exact."""
+"""What a repeat may take."""
 _WARM_S = 0.04
-_TRIED = 3
-"""Executions that tell how slow a statement is."""
+"""What the warm-up of a statement may take."""
+_TRIED, _FEW = 3, 10
+"""Executions that tell how slow a statement is, and those that are enough for a slow one."""
 
 Clock = Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How executions are spent."""
+
+    repeats: int
+    number: int | None
+    """Executions in each repeat; None: as the first ones show."""
+    warm: int
+    """Most executions before the first repeat, but for a block that is like one."""
+    rehearsed: bool
+    """Whether there is such a block."""
+
+
+def share_of(asked: int | None, repeats: int, warm: int, limit: int | None) -> Share:
+    """What is asked for, within the limit where there is one: repeats first, warm-ups last.
+
+    Without a limit, number and warm-up together are so many executions that the usual repeats fall between
+    the 30th and the 54th. In those CPython 3.11 neither tries again to specialise what it could not (it
+    does at the 28th, 59th, 122nd, …), nor changes its mind about a comprehension's call (55th, 88th, …).
+    """
+    if limit is None:
+        return Share(repeats, asked, warm + _NUMBERS[0] - (asked or 0), rehearsed=True)
+    repeats = min(repeats, limit)
+    number = min(asked or _NUMBERS[-1], limit // repeats)
+    return Share(repeats, number, min(warm, limit - repeats * number), rehearsed=False)
 
 
 def count_arm(
@@ -28,12 +56,11 @@ def count_arm(
 ) -> Counts:
     """Count the repeats of a statement, and one of the same loop around nothing."""
     share = share_of(asked, job["repeats"], job["warm"], job["runs"])
-    execution_s = measured.do(partial(warm, measured, share.warm, clock))
-    number = share.number or number_for(execution_s)
-    baseline.do(partial(warm, baseline, job["warm"], clock))
+    number, execution_s = measured.do(partial(warm, measured, share, clock))
+    baseline.do(partial(_run, baseline, job["warm"]))
     before = set(_dumps(job["dump_prefix"]))
     baseline.do(partial(_count, baseline, number))
-    if job["runs"] is None and number * execution_s <= _WARM_S:
+    if share.rehearsed and number * execution_s <= _WARM_S:
         # It leaves the heap as every repeat does; without it the first would differ from the others.
         measured.do(partial(_run, measured, number))
     for _ in range(share.repeats):
@@ -42,48 +69,28 @@ def count_arm(
     return {"number": number, "dumps": others, "baseline_dumps": [first]}
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
-    """How the executions that are allowed are spent."""
+def warm(measured: Measured, share: Share, clock: Clock) -> tuple[int, float]:
+    """Execute a statement until it has settled, less often where it is slow.
 
-    repeats: int
-    number: int | None
-    """Executions in each repeat; None: as the warm-up shows."""
-    warm: int
-    """Most executions of the warm-up."""
-
-
-def share_of(asked: int | None, repeats: int, warm: int, limit: int | None) -> Share:
-    """What is asked for, within the limit where there is one: repeats first, warm-ups last."""
-    if limit is None:
-        return Share(repeats, asked, warm)
-    repeats = min(repeats, limit)
-    number = min(asked or _LEAST, limit // repeats)
-    return Share(repeats, number, min(warm, limit - repeats * number))
-
-
-def warm(measured: Measured, most: int, clock: Clock) -> float:
-    """Execute a statement as it will be counted, `most` times unless it is slow.
-
-    Seconds of one execution, 0 where none was allowed. How many there are depends on time in few steps
-    only, so that equal processes are warmed equally.
+    Executions in a repeat, and the seconds of one, 0 where none was allowed. Both numbers depend on time in
+    few steps only, so that equal processes do the same.
     """
     took_s: list[float] = []
-    while len(took_s) < min(most, _TRIED) and max(took_s, default=0.0) <= _WARM_S:
+    while len(took_s) < min(share.warm, _TRIED) and max(took_s, default=0.0) <= _WARM_S:
         before_s, after_s = measured.run(1, clock)
         took_s.append(after_s - before_s)
     execution_s = min(took_s, default=0.0)
-    others = most - len(took_s)
-    if execution_s * most > _WARM_S:
-        others = min(others, 5) if execution_s * 8 <= _WARM_S else 0
-    if others > 0:
-        _run(measured, others)
-    return execution_s
+    number = share.number or number_for(execution_s)
+    most = share.warm if share.number else share.warm - number
+    affordable = next((total for total in (most, min(most, _FEW)) if total * execution_s <= _WARM_S), 0)
+    if affordable > len(took_s):
+        _run(measured, affordable - len(took_s))
+    return number, execution_s
 
 
 def number_for(execution_s: float) -> int:
     """Executions in a repeat of a statement that takes so long under Valgrind."""
-    return max(_LEAST, min(_MOST, int(_REPEAT_S / max(execution_s, 1e-9))))
+    return next((number for number in _NUMBERS if number * execution_s <= _REPEAT_S), _NUMBERS[-1])
 
 
 def _count(measured: Measured, number: int) -> None:

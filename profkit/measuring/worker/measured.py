@@ -77,10 +77,14 @@ class InFunction(InThisThread):
         assert callable(function)
         self._blocks: Generator[None, object, None] = function()
         next(self._blocks)
+        self._rounds = repeat(None, 0)
 
     def run(self, number: int, probe: Probe[T]) -> tuple[T, T]:
         """As `Measured` has it."""
-        return _bracketed(partial(self._blocks.send, repeat(None, number)), probe)
+        rounds = repeat(None, number)
+        times = _bracketed(partial(self._blocks.send, rounds), probe)
+        self._rounds = rounds  # kept, lest the next block be charged for freeing them
+        return times
 
 
 class InModule(InThisThread):
