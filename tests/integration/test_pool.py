@@ -59,7 +59,9 @@ def test_what_a_job_raises_comes_back_as_text(shared: Pool) -> None:
     assert caught.value.output == "before\n"
 
 
-@pytest.mark.parametrize("raised", ["SystemExit(3)", "KeyboardInterrupt()", "GeneratorExit()", "MemoryError()"])
+@pytest.mark.parametrize(
+    "raised", ["SystemExit(3)", "KeyboardInterrupt()", "GeneratorExit()", "MemoryError()"]
+)
 def test_anything_that_can_be_raised_is_an_answer(shared: Pool, raised: str) -> None:
     with pytest.raises(WorkerFailed, match=raised.partition("(")[0]):
         shared.submit(kind(), job(f"raise {raised}")).result(60)
@@ -75,6 +77,11 @@ def test_surroundings_travel_with_the_job(shared: Pool, tmp_path: Path) -> None:
     assert seen == f"{tmp_path} [('ONLY', 'this'), ('PROFKIT_DISABLE', '1')]"
     core = min(os.sched_getaffinity(0))
     assert printed(shared, "import os; print(os.sched_getaffinity(0))", cores=[core]) == f"{{{core}}}"
+
+
+def test_programs_that_a_job_starts_have_none_of_its_descriptors(shared: Pool) -> None:
+    stmt = "import subprocess; subprocess.run(['ls', '/proc/self/fd'], close_fds=False)"
+    assert printed(shared, stmt).split() == ["0", "1", "2", "3"]  # ls itself reads the folder
 
 
 def test_nothing_is_profiled_in_zygotes(shared: Pool) -> None:

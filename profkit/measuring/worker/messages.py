@@ -86,14 +86,19 @@ def from_file(descriptor: int) -> Message:
     return message
 
 
+# Not socket.send_fds and recv_fds: Python 3.11's take flags and ignore them.
+
+
 def hand(channel: socket.socket, descriptors: Sequence[int]) -> None:
     """Send copies of descriptors through a socket of packets."""
-    # Not socket.send_fds: Python 3.11's ignores flags, and a program may have SIGPIPE end it.
     rights = array.array("i", descriptors)
     channel.sendmsg([HANDED], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)], socket.MSG_NOSIGNAL)
 
 
 def handed(channel: socket.socket) -> list[int]:
     """Wait for descriptors; programs that are started do not inherit them. Empty at the channel's end."""
-    _, descriptors, _, _ = socket.recv_fds(channel, 1, _MOST_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
-    return descriptors
+    descriptors = array.array("i")
+    space = socket.CMSG_SPACE(_MOST_DESCRIPTORS * descriptors.itemsize)
+    for _, _, rights in channel.recvmsg(1, space, socket.MSG_CMSG_CLOEXEC)[1]:
+        descriptors.frombytes(rights)
+    return list(descriptors)

@@ -1,0 +1,53 @@
+"""Files in memory for what other processes print."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from profkit.measuring.pool import output as outputs
+from profkit.measuring.pool.output import KEPT_BYTES, Output
+
+
+@pytest.fixture
+def output():
+    made = Output()
+    yield made
+    made.close()
+
+
+def test_all_of_little(output):
+    os.write(output.descriptor, "a line\nzwölf".encode())
+    assert output.text() == "a line\nzwölf"
+
+
+def test_the_end_of_much_in_whole_lines(output):
+    line = b"0123456789\n"
+    os.write(output.descriptor, line * KEPT_BYTES)
+    text = output.text()
+    assert KEPT_BYTES - len(line) < len(text) <= KEPT_BYTES
+    assert set(text.splitlines()) == {"0123456789"}
+
+
+def test_one_endless_line_is_cut_anywhere(output):
+    os.write(output.descriptor, b"x" * (2 * KEPT_BYTES))
+    assert output.text() == "x" * KEPT_BYTES
+
+
+def test_bytes_that_are_no_text(output):
+    os.write(output.descriptor, b"\xff\n")
+    assert output.text() == "\N{REPLACEMENT CHARACTER}\n"
+
+
+def test_what_has_grown_large_shrinks_and_goes_on(output, monkeypatch):
+    monkeypatch.setattr(outputs, "_GROWN_BYTES", 2 * KEPT_BYTES)
+    writer = os.dup(output.descriptor)
+    os.write(writer, b"early\n" * KEPT_BYTES)
+    output.shrink()
+    assert os.fstat(output.descriptor).st_size == KEPT_BYTES
+    os.write(writer, b"late\n")
+    os.close(writer)
+    assert output.text().endswith("early\nlate\n")
+    output.shrink()
+    assert os.fstat(output.descriptor).st_size == KEPT_BYTES + len("late\n")

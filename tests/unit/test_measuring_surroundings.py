@@ -1,0 +1,81 @@
+"""What a job's process looks like to the job, tried in processes of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+BEGIN = """
+import os, resource, sys
+from profkit.measuring.worker.surroundings import limited_memory, set_environment, take_on
+job = {"env": {"A": "1", "B": "2"}, "cwd": "/", "path": ["/nowhere"], "cores": []}
+"""
+
+
+def run(text: str, **env: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", BEGIN + text],
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_environment_is_the_jobs_and_profkit_is_off() -> None:
+    run(
+        """
+take_on(job)
+assert dict(os.environ) == {"A": "1", "B": "2", "PROFKIT_DISABLE": "1"}
+assert b"PROFKIT_DISABLE" in os.environb
+assert os.getcwd() == "/"
+assert sys.path == ["/nowhere"]
+""",
+        A="other",
+        C="3",
+    )
+
+
+def test_only_what_differs_is_changed() -> None:
+    run("""
+set_environment(job["env"])
+changed = []
+os.putenv = lambda *pair: changed.append(pair)
+os.unsetenv = lambda name: changed.append(name)
+set_environment({**job["env"], "PROFKIT_DISABLE": "0"})
+assert not changed
+""")
+
+
+def test_another_environment_keeps_its_own_path() -> None:
+    run("""
+before = list(sys.path)
+take_on({**job, "path": []})
+assert sys.path == before
+""")
+
+
+def test_a_folder_that_is_not_there() -> None:
+    run("""
+try:
+    take_on({**job, "cwd": "/not/there"})
+except FileNotFoundError as error:
+    assert error.filename == "/not/there"
+else:
+    sys.exit(1)
+""")
+
+
+@pytest.mark.parametrize("limit", ["None", "1 << 31"])
+def test_memory_is_limited_and_lifted_again(limit: str) -> None:
+    run(f"""
+before = resource.getrlimit(resource.RLIMIT_AS)
+with limited_memory({limit}):
+    within = resource.getrlimit(resource.RLIMIT_AS)[0]
+assert within == ({limit} or before[0])
+assert resource.getrlimit(resource.RLIMIT_AS) == before
+""")

@@ -1,0 +1,92 @@
+"""Command lines of zygotes, and how processes ended, in words."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from profkit.measuring.pool.command import PROGRAM, dump_prefix, new_folder, supervisor_message
+from profkit.measuring.pool.endings import how_ended, is_own_end
+from profkit.measuring.pool.kinds import ZygoteKind
+from profkit.model.measurement import Preload, Tool
+from profkit.model.workorder import Simulation
+
+
+def kind(tool: Tool = Tool.NONE, preload: Preload = Preload.NOTHING, **changes) -> ZygoteKind:
+    return ZygoteKind(("env", "A=1", "python3"), tool, preload, (("LANG", "C"),), **changes)
+
+
+def test_words_come_before_the_interpreter():
+    message = supervisor_message(kind(), None)
+    *argv, config = message["argv"]
+    assert argv == ["env", "A=1", "python3", str(PROGRAM), "zygote"]
+    assert json.loads(config)["imports"] == []
+    assert message["folder"] is None
+
+
+def test_the_environment_is_the_kinds_and_profkit_is_off():
+    env = supervisor_message(kind(), None)["env"]
+    assert env["LANG"] == "C"
+    assert env["PROFKIT_DISABLE"] == "1"
+    assert not {"PATH", "HOME"} & set(env)
+
+
+def test_valgrind_stands_between_words_and_interpreter(monkeypatch, tmp_path):
+    valgrind = tmp_path / "valgrind"
+    valgrind.touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    folder = new_folder(kind(Tool.VALGRIND))
+    simulating = kind(Tool.VALGRIND, simulate=(Simulation.CACHE, Simulation.BRANCH))
+    argv = supervisor_message(simulating, folder)["argv"]
+    assert argv[:3] == ["env", "A=1", str(valgrind)]
+    assert argv[argv.index("python3") + 1] == str(PROGRAM)
+    options = argv[3 : argv.index("python3")]
+    assert f"--callgrind-out-file={dump_prefix(folder)}.%p" in options
+    assert {"--cache-sim=yes", "--branch-sim=yes", "--instr-atstart=no"} <= set(options)
+
+
+def test_names_that_differ_stay_out_of_the_zygotes_memory(monkeypatch, tmp_path):
+    (tmp_path / "valgrind").touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    kinds = [kind(Tool.VALGRIND, draw=name) for name in "ab"]
+    folders = [new_folder(each) for each in kinds]
+    assert folders[0] != folders[1]
+    messages = [supervisor_message(*each) for each in zip(kinds, folders, strict=True)]
+    own = [message["argv"][message["argv"].index("python3") :] for message in messages]
+    assert own[0] == own[1]
+    assert messages[0]["env"] == messages[1]["env"]
+
+
+def test_folders_are_made_by_nobody_yet():
+    folder = new_folder(kind(Tool.VALGRIND))
+    assert folder is not None
+    assert folder.parent == Path(tempfile.gettempdir())
+    assert not folder.exists()
+    assert new_folder(kind()) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "how"),
+    [
+        ("import os; os._exit(3)", "exited with status 3"),
+        ("import os; os.kill(os.getpid(), 11)", "was ended by SIGSEGV"),
+        ("import os; os.kill(os.getpid(), 40)", "was ended by signal 40"),
+        (
+            "import os; os.kill(os.getpid(), 9)",
+            "was ended by SIGKILL, as the system does where memory runs out",
+        ),
+    ],
+)
+def test_how_a_process_ended(code, how):
+    pid = os.fork()
+    if pid == 0:
+        signal.signal(signal.SIGSEGV, signal.SIG_DFL)  # pytest's faulthandler
+        exec(code)
+    _, status = os.waitpid(pid, 0)
+    assert how_ended(status) == how
+    assert is_own_end(status) == ("SIGKILL" in how)
