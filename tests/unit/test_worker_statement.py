@@ -17,8 +17,8 @@ def run(
 ) -> Namespace:
     """Run one block; the global names afterwards."""
     namespace: Namespace = {}
-    run_global_setup(global_setup, namespace)
-    statement(stmt, setup, namespace, level).run(number, lambda: None)
+    futures = run_global_setup(global_setup, namespace)
+    statement(stmt, setup, namespace, level, futures).run(number, lambda: None)
     return namespace
 
 

@@ -95,8 +95,8 @@ def _set_up(arm: Arm, nth: str, parcel_fd: int | None, namespace: Namespace) -> 
 
         assert parcel_fd is not None
         return calls(*unpack(parcel_fd))
-    run_global_setup(arm["global_setup"], namespace, nth)
-    return statement(arm["stmt"] or "", arm["setup"], namespace, arm["level"], nth)
+    futures = run_global_setup(arm["global_setup"], namespace, nth)
+    return statement(arm["stmt"] or "", arm["setup"], namespace, arm["level"], futures, nth)
 
 
 def _use_threads(num_threads: int) -> None:

@@ -6,6 +6,7 @@ two calls nothing happens but the block.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from functools import partial
@@ -14,15 +15,15 @@ from keyword import iskeyword
 from types import CodeType
 from typing import Protocol, TypeVar, cast
 
-from .pieces import Piece, compile_module, read_piece
+from .pieces import Piece, compile_piece, read_piece
 from .statement import FUNCTION, ROUNDS, function_code, module_code
 
 T = TypeVar("T")
 Probe = Callable[[], T]
 Namespace = dict[str, object]
 
-CALL = "<call of the callable>"
-"""Stands for the file that calls a callable: none of the user's."""
+CALL, NOTHING = "<call of the callable>", "<baseline>"
+"""Stand for files that are none of the user's."""
 
 
 class Measured(Protocol):
@@ -46,26 +47,31 @@ class InThisThread:
         return task()
 
 
-def statement(stmt: str, setup: str, namespace: Namespace, level: str, nth: str = "") -> Measured:
-    """A statement, its global setup having run in `namespace`; `nth` tells the names of its files apart."""
-    futures = namespace.pop(_FUTURES, 0)
-    assert isinstance(futures, int)
+def run_global_setup(text: str, namespace: Namespace, nth: str = "") -> int:
+    """Run a text at module level; the features from __future__ that hold for what follows.
+
+    `nth` tells the names of several arms' files apart.
+    """
+    piece = read_piece(text, f"<global_setup{nth}>")
+    _run_in_module(piece, namespace)
+    return piece.futures
+
+
+def statement(
+    stmt: str, setup: str, namespace: Namespace, level: str, futures: int = 0, nth: str = ""
+) -> Measured:
+    """A statement, its global setup having run in `namespace`."""
     first = read_piece(setup, f"<setup{nth}>", futures)
-    second = read_piece(stmt, f"<stmt{nth}>", first.futures if level == "module" else futures)
     if level == "module":
-        exec(compile_module(first.body, first.name, first.text, first.futures), namespace)
-        return InModule(module_code(second), namespace)
+        _run_in_module(first, namespace)
+        return InModule(module_code(read_piece(stmt, f"<stmt{nth}>", first.futures)), namespace)
+    second = read_piece(stmt, f"<stmt{nth}>", futures, before=first.lines)
     return InFunction(function_code(first, second, f"<setup and stmt{nth}>"), namespace)
 
 
-_FUTURES = "features from __future__"
-
-
-def run_global_setup(text: str, namespace: Namespace, nth: str = "") -> None:
-    """Run a text at module level; what it imports from __future__ holds for `statement` too."""
-    piece: Piece = read_piece(text, f"<global_setup{nth}>")
-    exec(compile_module(piece.body, piece.name, piece.text, piece.futures), namespace)
-    namespace[_FUTURES] = piece.futures
+def _run_in_module(piece: Piece, namespace: Namespace) -> None:
+    if piece.body:
+        exec(compile_piece(piece, piece.body), namespace)
 
 
 class InFunction(InThisThread):
@@ -104,7 +110,16 @@ def nothing(namespace: Namespace, level: str) -> Measured:
 
     `namespace` is the statement's own, as looking a name up depends on what else a dictionary holds.
     """
-    return statement("pass", "", namespace, level, " of the baseline")
+    code = _code_of_nothing(level)
+    return InModule(code, namespace) if level == "module" else InFunction(code, namespace)
+
+
+@functools.cache
+def _code_of_nothing(level: str) -> CodeType:
+    """Made by the zygote, as it rehearses."""
+    if level == "module":
+        return module_code(read_piece("pass", NOTHING))
+    return function_code(read_piece("", NOTHING), read_piece("pass", NOTHING, before=1), NOTHING)
 
 
 def calls(
@@ -122,7 +137,8 @@ def calls(
     passed += [f"{name}=named_{place}" for place, name in enumerate(named)]
     passed += ["**others"] if others else []
     locals_of = f"{', '.join(values)}, = values"
-    first, second = read_piece(locals_of, CALL), read_piece(f"function({', '.join(passed)})", CALL)
+    first = read_piece(locals_of, CALL)
+    second = read_piece(f"function({', '.join(passed)})", CALL, before=first.lines)
     return InFunction(function_code(first, second, CALL), {"values": tuple(values.values())})
 
 

@@ -15,7 +15,7 @@ import ast
 from dataclasses import dataclass
 from types import CodeType
 
-from .pieces import Piece, compile_module, remember, retold
+from .pieces import Piece, compile_piece, remember, retold
 
 FUNCTION = "setup and statement"
 """The only name that a module made by `function_code` defines."""
@@ -31,10 +31,9 @@ class Splice:
     setup: Piece
     stmt: Piece
 
-    def origin(self, line: int) -> tuple[Piece, int]:
-        """The piece that a line belongs to, and how many lines of the file stand before it."""
-        before = len(self.setup.lines)
-        return (self.setup, 0) if line <= before else (self.stmt, before)
+    def origin(self, line: int) -> Piece:
+        """The piece that a line belongs to."""
+        return self.setup if line <= self.stmt.before else self.stmt
 
 
 SPLICES: dict[str, Splice] = {}
@@ -43,59 +42,45 @@ SPLICES: dict[str, Splice] = {}
 
 def module_code(stmt: Piece) -> CodeType:
     """Code of a module that runs the statement once for each item of `ROUNDS`; all names are globals."""
-    return compile_module([_placed(_loop(stmt.body))], stmt.name, stmt.text, stmt.futures)
+    return compile_piece(stmt, [_loop(stmt.body)])
 
 
 def function_code(setup: Piece, stmt: Piece, name: str) -> CodeType:
     """Code of a module that defines `FUNCTION`; `name` stands for its file's. Raises SyntaxError.
 
-    The generator runs the setup when it is started.
+    The statement is one that was read with the setup's lines before it. The generator runs the setup when
+    it is started.
     """
     splice = SPLICES[name] = Splice(setup, stmt)
-    remember(name, setup.lines + stmt.lines)
+    remember(name, f"{setup.text}\n{stmt.text}")
     for piece in (setup, stmt):
         _refuse_star(piece)
-    for node in stmt.body:
-        ast.increment_lineno(node, len(setup.lines))
-    start = [node for node in setup.body if not _is_future(node)]
-    body = [*start, _wait(), _forever([_loop(stmt.body), _wait()])]
-    module = ast.Module(body=[_placed(_function(body))], type_ignores=[])
+    body = [node for node in setup.body if not _is_future(node)]
+    body += [_WAIT, _forever([_loop(stmt.body), _WAIT])]
+    function = ast.FunctionDef(**{**vars(_TEMPLATE), "name": FUNCTION, "body": body})
+    module = ast.Module(body=[function], type_ignores=[])
     try:
         code: CodeType = compile(module, name, "exec", setup.futures | stmt.futures, dont_inherit=True)
         return code
     except SyntaxError as error:
-        piece, before = splice.origin(error.lineno or 1)
-        raise retold(error, piece.name, piece.text, before) from None
+        piece = splice.origin(error.lineno or 1)
+        raise retold(error, piece.name, piece.text, piece.before) from None
 
 
 def _loop(body: list[ast.stmt]) -> ast.stmt:
-    return ast.For(
-        target=ast.Name(_ROUND, ast.Store()),
-        iter=ast.Name(ROUNDS, ast.Load()),
-        body=body or [ast.Pass()],
-        orelse=[],
-    )
-
-
-def _wait() -> ast.stmt:
-    """`ROUNDS = yield`: the end of a block and the begin of the next."""
-    return ast.Assign(targets=[ast.Name(ROUNDS, ast.Store())], value=ast.Yield())
+    return ast.copy_location(ast.For(target=_EACH, iter=_ALL, body=body or [_PASS], orelse=[]), _TEMPLATE)
 
 
 def _forever(body: list[ast.stmt]) -> ast.stmt:
-    return ast.While(test=ast.Constant(True), body=body, orelse=[])
+    return ast.copy_location(ast.While(test=_TRUE, body=body, orelse=[]), _TEMPLATE)
 
 
-def _function(body: list[ast.stmt]) -> ast.stmt:
-    nothing = ast.parse("def nothing(): pass").body[0]
-    assert isinstance(nothing, ast.FunctionDef)
-    nothing.name, nothing.body = FUNCTION, body
-    return nothing
-
-
-def _placed(node: ast.stmt) -> ast.stmt:
-    """The node with a place for everything in it that is not the user's."""
-    return ast.fix_missing_locations(node)
+_TEMPLATE, _PASS = ast.parse("def nothing(): pass\npass").body
+_WAIT = ast.Assign(targets=[ast.Name(ROUNDS, ast.Store())], value=ast.Yield())
+"""`ROUNDS = yield`: the end of a block and the begin of the next."""
+_TRUE, _EACH, _ALL = ast.Constant(True), ast.Name(_ROUND, ast.Store()), ast.Name(ROUNDS, ast.Load())
+for _node in (_WAIT, _TRUE, _EACH, _ALL):
+    ast.fix_missing_locations(_node)
 
 
 def _is_future(node: ast.stmt) -> bool:
@@ -103,9 +88,11 @@ def _is_future(node: ast.stmt) -> bool:
 
 
 def _refuse_star(piece: Piece) -> None:
+    if "*" not in piece.text or "import" not in piece.text:
+        return
     for node in (inner for outer in piece.body for inner in ast.walk(outer)):
         if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
             error = SyntaxError("import * works at module level only: put it into global_setup")
             error.lineno, error.offset = node.lineno, node.col_offset + 1
             error.end_lineno, error.end_offset = node.end_lineno, (node.end_col_offset or 0) + 1
-            raise retold(error, piece.name, piece.text)
+            raise retold(error, piece.name, piece.text, piece.before)

@@ -50,9 +50,9 @@ def _put_in_own_place(frame: traceback.FrameSummary) -> None:
     splice = SPLICES.get(frame.filename)
     if splice is None or frame.lineno is None:
         return
-    piece, before = splice.origin(frame.lineno)
-    frame.filename, frame.lineno = piece.name, frame.lineno - before
+    piece = splice.origin(frame.lineno)
+    frame.filename, frame.lineno = piece.name, frame.lineno - piece.before
     if frame.end_lineno is not None:
-        frame.end_lineno -= before
+        frame.end_lineno -= piece.before
     if frame.name == FUNCTION:
         frame.name = "<module>"
