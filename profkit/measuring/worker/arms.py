@@ -65,7 +65,7 @@ def timed_by(measured: Measured, arm: Arm, num_threads: int) -> Elapsed:
     if "torch" in sys.modules:
         from .torch_blocks import clock, clock_of_library, elapsed_by_torch
 
-        reads = clock if arm["library"] is None else clock_of_library
+        reads = clock() if arm["library"] is None else clock_of_library()
         return elapsed_by_torch(measured, reads, arm["stmt"] or "", arm["setup"], num_threads)
 
     def elapsed(number: int) -> float:

@@ -136,8 +136,10 @@ def _prepare(arm: Timed, wanted: Wanted, meter: Meter) -> None:
 
 
 def _distrust_the_first(arm: Timed, wanted: Wanted, asked: int | None, meter: Meter) -> None:
-    """A slow first execution may have compiled or loaded something: believe it only if the next, which is
-    the first block, is about as slow."""
+    """Believe a slow first execution only if the next one, which is the first block, is about as slow.
+
+    It may have compiled something, or loaded it.
+    """
     _measure(arm, meter)
     if arm.times_s[0] < arm.estimate_s / 2:
         arm.times_s.clear()

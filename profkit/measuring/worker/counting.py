@@ -32,20 +32,20 @@ class Share:
     number: int | None
     """Executions in each repeat; None: as the first ones show."""
     warm: int
-    """Most executions before the first repeat, but for a block that is like one."""
+    """Most executions before the first repeat."""
     rehearsed: bool
-    """Whether there is such a block."""
+    """Whether the last of them are a block like a repeat."""
 
 
 def share_of(asked: int | None, repeats: int, warm: int, limit: int | None) -> Share:
     """What is asked for, within the limit where there is one: repeats first, warm-ups last.
 
-    Without a limit, number and warm-up together are so many executions that the usual repeats fall between
-    the 30th and the 54th. In those CPython 3.11 neither tries again to specialise what it could not (it
+    Without a limit, the warm-up has so many executions that the usual repeats fall between the 30th and the
+    54th. In those CPython 3.11 neither tries again to specialise what it could not (it
     does at the 28th, 59th, 122nd, …), nor changes its mind about a comprehension's call (55th, 88th, …).
     """
     if limit is None:
-        return Share(repeats, asked, warm + _NUMBERS[0] - (asked or 0), rehearsed=True)
+        return Share(repeats, asked, warm + _NUMBERS[0], rehearsed=True)
     repeats = min(repeats, limit)
     number = min(asked or _NUMBERS[-1], limit // repeats)
     return Share(repeats, number, min(warm, limit - repeats * number), rehearsed=False)
@@ -70,7 +70,7 @@ def count_arm(
 
 
 def warm(measured: Measured, share: Share, clock: Clock) -> tuple[int, float]:
-    """Execute a statement until it has settled, less often where it is slow.
+    """Execute a statement until it has settled, less often where it is slow; not the block like a repeat.
 
     Executions in a repeat, and the seconds of one, 0 where none was allowed. Both numbers depend on time in
     few steps only, so that equal processes do the same.
@@ -81,7 +81,7 @@ def warm(measured: Measured, share: Share, clock: Clock) -> tuple[int, float]:
         took_s.append(after_s - before_s)
     execution_s = min(took_s, default=0.0)
     number = share.number or number_for(execution_s)
-    most = share.warm if share.number else share.warm - number
+    most = share.warm - number if share.rehearsed else share.warm
     affordable = next((total for total in (most, min(most, _FEW)) if total * execution_s <= _WARM_S), 0)
     if affordable > len(took_s):
         _run(measured, affordable - len(took_s))

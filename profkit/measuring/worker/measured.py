@@ -166,8 +166,10 @@ class Awaited(InThisThread):
 
 
 def _bracketed(block: Callable[[], object], probe: Probe[T]) -> tuple[T, T]:
-    """Calls through `*none` are the one kind that the interpreter does not specialise as it goes along:
-    they cost the same each time."""
+    """Run a block; what the probe said right before and right after it.
+
+    Calls through `*none` are the kind that no interpreter specialises: they cost the same each time.
+    """
     none = ()
     before = probe(*none)
     block(*none)

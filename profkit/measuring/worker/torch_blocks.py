@@ -6,36 +6,43 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from .blocks import Elapsed
+from .blocks import Clock, Elapsed
 from .measured import Measured
 
 _MEASURED = "measured"
 
 
-def clock() -> float:
-    """torch's clock, which waits for accelerators, where this process uses one: it would start it."""
+def clock() -> Clock:
+    """torch's clock, which waits for what runs on CUDA, wherever this process has CUDA in use.
+
+    Elsewhere the plain one: torch's own would start CUDA.
+    """
     import torch
     from torch.utils.benchmark import timer
 
-    is_initialized: Callable[[], bool] = torch.cuda.is_initialized
-    return float(timer()) if is_initialized() else time.perf_counter()
+    in_use: Callable[[], bool] = torch.cuda.is_initialized
+    plain, waiting = time.perf_counter, timer
+    return lambda: waiting() if in_use() else plain()
 
 
-def clock_of_library() -> float:
+def clock_of_library() -> Clock:
     """The same for C++, which uses CUDA without telling torch.cuda: that a device has a context tells."""
     import torch
 
-    if torch.version.cuda is not None:
-        has_context: Callable[[int], bool] = torch._C._cuda_hasPrimaryContext  # type: ignore[attr-defined]
+    if torch.version.cuda is None:
+        return time.perf_counter
+    has_context: Callable[[int], bool] = torch._C._cuda_hasPrimaryContext  # type: ignore[attr-defined]
+
+    def waiting() -> float:
         for device in range(torch.cuda.device_count()):
             if has_context(device):
                 torch.cuda.synchronize(device)
-    return time.perf_counter()
+        return time.perf_counter()
+
+    return waiting
 
 
-def elapsed_by_torch(
-    measured: Measured, reads: Callable[[], float], stmt: str, setup: str, num_threads: int
-) -> Elapsed:
+def elapsed_by_torch(measured: Measured, reads: Clock, stmt: str, setup: str, num_threads: int) -> Elapsed:
     """A function that runs a block as torch's Timer would run its innermost loop."""
     from torch.utils import benchmark
     from torch.utils.benchmark.utils.common import set_torch_threads
@@ -57,7 +64,7 @@ def elapsed_by_torch(
 class _Blocks:
     """What torch's Timer takes for timeit's."""
 
-    def __init__(self, stmt: str, setup: str, timer: Callable[[], float], globals: dict[str, Any]) -> None:
+    def __init__(self, stmt: str, setup: str, timer: Clock, globals: dict[str, Any]) -> None:
         self._measured: Measured = globals[_MEASURED]
         self._clock = timer
 
