@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -16,6 +17,7 @@ import pytest
 
 from profkit.errors import WorkerFailed, ZygoteFailed
 from profkit.measuring.pool.pool import Pool, process_pool
+from profkit.measuring.travel.parcel import pack
 from profkit.model.measurement import Preload
 from tests.integration.pool_jobs import await_true, job, kind, marked
 
@@ -89,6 +91,20 @@ def test_nothing_is_profiled_in_zygotes(shared: Pool) -> None:
     assert psutil.Process(zygote.pid).environ()["PROFKIT_DISABLE"] == "1"
 
 
+def test_a_function_travels_beside_its_job(shared: Pool) -> None:
+    def show(word: str) -> None:
+        print(word, os.getpid())
+
+    with contextlib.closing(pack(show, ("called",), {})) as parcel:
+        arms = [{**job("").message["arms"][0], "stmt": None, "parcel": True}]  # type: ignore[index]
+        outputs = [
+            shared.submit(kind(), job("call", parcel=parcel.fd, arms=arms)).result(60).output.split()
+            for _ in range(2)
+        ]
+    assert [word for word, _ in outputs] == ["called", "called"]
+    assert len({pid for _, pid in outputs} | {str(os.getpid())}) == 3
+
+
 def test_any_thread_may_submit(shared: Pool) -> None:
     replies = []
 
@@ -138,8 +154,9 @@ def test_an_idle_zygote_is_ended_and_the_next_job_has_another(mark: str) -> None
 def test_a_retired_zygote_does_what_waits_and_ends(pool: Pool, mark: str) -> None:
     replies = [pool.submit(kind(mark), job("pass")) for _ in range(3)]
     pool.retire([kind(mark)])
-    assert len({reply.result(60).zygote.serial for reply in replies}) == 1
-    await_true(lambda: not marked(mark))
+    later = pool.submit(kind(mark), job("pass"))
+    assert [reply.result(60).zygote.serial for reply in (*replies, later)] == [1, 1, 1, 2]
+    await_true(lambda: len(marked(mark)) == 1)
 
 
 def test_close_ends_everything_and_can_be_done_again(mark: str) -> None:
@@ -213,6 +230,12 @@ def test_a_command_may_stay_beside_the_interpreter(pool: Pool, mark: str) -> Non
     assert len(marked(mark)) == 3
     pool.close()
     assert not marked(mark)
+
+
+def test_a_launcher_that_cannot_be_started(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nothing/python")
+    with pytest.raises(ZygoteFailed, match="cannot be started"):
+        pool.submit(kind(), job("pass")).result(60)
 
 
 def test_a_preload_that_cannot_be_imported(pool: Pool, tmp_path: Path) -> None:

@@ -74,8 +74,8 @@ def _start() -> socket.socket:
 
 def _free_words() -> list[str]:
     """What makes the program that follows nobody's child; busybox has a setsid that knows no --fork."""
-    if not sys.executable:
-        raise ToolMissing("python", "measuring", "set sys.executable to an interpreter")
+    if not os.access(sys.executable or "", os.X_OK):
+        raise ToolMissing(sys.executable or "python", "measuring", "set sys.executable to an interpreter")
     setsid = shutil.which("setsid")
     if setsid is not None and "busybox" not in os.path.realpath(setsid):
         return [setsid, "--fork"]

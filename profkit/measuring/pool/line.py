@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import select
 import signal
 import threading
 from collections import deque
@@ -98,10 +97,15 @@ class Line:
 
     def _run(self) -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are the program's
-        while (task := self._next()) is not None:
-            self._do(task)
-        self._discard()
-        self._wakeup.close()
+        try:
+            while (task := self._next()) is not None:
+                self._do(task)
+        finally:
+            with self._means.lock:
+                self.close()
+                self.open = False
+            self._discard()
+            self._wakeup.close()
 
     def _next(self) -> Task | None:
         """Wait for the next task; None when the line is to end, and has closed."""
@@ -131,7 +135,7 @@ class Line:
     def _await_news(self) -> bool:
         """Wait until something is wanted, or the zygote ends; False where nothing happened for long."""
         if self.zygote is None:
-            return bool(_readable(self._wakeup, self._means.idle_s))
+            return self._wakeup.wait(self._means.idle_s)
         try:
             self.zygote.wait((), self._means.clock.monotonic_s() + self._means.idle_s)
         except TimeoutError:
@@ -142,9 +146,14 @@ class Line:
         return True
 
     def _do(self, task: Task) -> None:
-        if not task.future.set_running_or_notify_cancel():
-            return
-        self._current = task
+        self._current = task  # before it runs: what runs can be dropped
+        try:
+            if task.future.set_running_or_notify_cancel():
+                self._answer(task)
+        finally:
+            self._current = None
+
+    def _answer(self, task: Task) -> None:
         try:
             reply = self._tried(task)
         except Stopped:
@@ -153,8 +162,6 @@ class Line:
             task.future.set_exception(error)
         else:
             task.future.set_result(reply)
-        finally:
-            self._current = None
 
     def _tried(self, task: Task) -> Reply:
         def stop() -> bool:
@@ -167,9 +174,10 @@ class Line:
             except ZygoteGone as gone:
                 how, output = str(gone), zygote.output.text()
                 self._discard()
-            except (TimeoutError, OSError):
-                self._discard()  # who knows what it is doing
-                raise
+            except OSError as error:  # a supervisor that does not answer, among others
+                failed = zygote.failed(f"cannot be talked to ({error})", zygote.output.text())
+                self._discard()
+                raise failed from error
         raise zygote.failed(f"{how}, {_TRIES} times in a row, while it did {task.job.label!r}", output)
 
     def _started_for_all(self, stop: Callable[[], bool]) -> Zygote:
@@ -199,11 +207,3 @@ class Line:
         zygote, self.zygote = self.zygote, None
         if zygote is not None:
             zygote.end()
-
-
-def _readable(wakeup: Wakeup, timeout_s: float) -> bool:
-    poller = select.poll()
-    poller.register(wakeup.descriptor, select.POLLIN)
-    ready = bool(poller.poll(timeout_s * 1000))
-    wakeup.clear()
-    return ready

@@ -7,6 +7,7 @@ other, and those of two kinds side by side. No process here is a child of this o
 from __future__ import annotations
 
 import atexit
+import contextlib
 import itertools
 import os
 import threading
@@ -16,6 +17,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 
 from profkit.clock import SYSTEM_CLOCK, Clock
+from profkit.errors import MeasuringError
 from profkit.measuring.pool.jobs import Job, Reply, ZygoteFacts
 from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.measuring.pool.launching import Launcher
@@ -49,6 +51,7 @@ class Pool:
         self._lock = threading.Lock()
         self._closed = False
         self._lines: dict[ZygoteKind, Line] = {}
+        self._leaving: list[Line] = []
         self._means = Means(self._lock, Launcher(), self._clock, self._idle_s, lambda: next(self._serials))
 
     def warm(self, kinds: Iterable[ZygoteKind]) -> None:
@@ -76,17 +79,19 @@ class Pool:
                 any(line.drop(future) for line in self._living())
 
     def retire(self, kinds: Iterable[ZygoteKind]) -> None:
-        """End zygotes in the background, once they have done what waits for them."""
+        """End zygotes in the background, once they have done what waits for them; later jobs have others."""
         with self._lock:
+            self._leaving = [line for line in self._leaving if line.open]
             for kind in kinds:
-                line = self._lines.get(kind)
+                line = self._lines.pop(kind, None)
                 if line is not None and line.open:
                     line.retire()
+                    self._leaving.append(line)
 
     def zygotes(self) -> tuple[LivingZygote, ...]:
-        """Those that serve now."""
+        """Those that are ready for jobs."""
         with self._lock:
-            serving = [(line.kind, line.zygote) for line in self._living()]
+            serving = [(line.kind, line.zygote) for line in self._lines.values() if line.open]
         return tuple(
             LivingZygote(kind, zygote.pid, zygote.facts)
             for kind, zygote in serving
@@ -97,7 +102,7 @@ class Pool:
         """End everything and wait until it is gone; later calls do nothing."""
         with self._lock:
             self._closed = True
-            threads = [line.thread for line in self._lines.values()]
+            threads = [line.thread for line in (*self._lines.values(), *self._leaving)]
             for line in self._living():
                 line.close()
         for thread in threads:
@@ -108,14 +113,15 @@ class Pool:
     def _line(self, kind: ZygoteKind) -> Line:
         if self._closed:
             raise RuntimeError("this pool is closed")
-        self._means.launcher.start()
+        with contextlib.suppress(MeasuringError, OSError):  # the job's future will tell
+            self._means.launcher.start()
         line = self._lines.get(kind)
         if line is None or not line.open:
             line = self._lines[kind] = Line(kind, self._means)
         return line
 
     def _living(self) -> list[Line]:
-        return [line for line in self._lines.values() if line.open]
+        return [line for line in (*self._lines.values(), *self._leaving) if line.open]
 
     def forget(self) -> None:
         """Start over in a process that was forked off: the zygotes are the other's."""

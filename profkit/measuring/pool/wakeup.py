@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
+
+LONGEST_POLL_S = 3600.0
+"""poll(2) takes its milliseconds as an int."""
 
 
 class Wakeup:
@@ -20,6 +24,14 @@ class Wakeup:
         """Make it unreadable until the next `wake`."""
         with contextlib.suppress(BlockingIOError):
             os.eventfd_read(self.descriptor)
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for the next `wake`, and clear it; whether it came. Gives up early after an hour."""
+        poller = select.poll()
+        poller.register(self.descriptor, select.POLLIN)
+        woken = bool(poller.poll(min(timeout_s, LONGEST_POLL_S) * 1000))
+        self.clear()
+        return woken
 
     def close(self) -> None:
         """Free it."""

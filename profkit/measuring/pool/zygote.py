@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import select
 import shutil
@@ -11,7 +12,7 @@ import socket
 from collections.abc import Callable, Iterable, Sequence
 
 from profkit.clock import Clock
-from profkit.errors import ZygoteFailed
+from profkit.errors import MeasuringError, ZygoteFailed
 from profkit.measuring.pool.command import new_folder, supervisor_message
 from profkit.measuring.pool.dumps import remove_dumps
 from profkit.measuring.pool.endings import how_ended
@@ -19,7 +20,7 @@ from profkit.measuring.pool.jobs import ZygoteFacts
 from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.measuring.pool.launching import Launcher
 from profkit.measuring.pool.output import Output
-from profkit.measuring.pool.wakeup import Wakeup
+from profkit.measuring.pool.wakeup import LONGEST_POLL_S, Wakeup
 from profkit.measuring.worker.messages import FORK, Inbox, hand, in_file, send
 
 _START_S = 600.0
@@ -35,6 +36,9 @@ class ZygoteGone(Exception):
 
 class Stopped(Exception):
     """Whoever waited was told to stop."""
+
+
+_LOG = logging.getLogger("profkit")
 
 
 def _never() -> bool:
@@ -58,13 +62,16 @@ class Zygote:
         self._channel, channel = socket.socketpair()
         self._control, control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._inbox = Inbox(self._channel)
-        self._how, self._swept = "ended with its supervisor", False
-        with channel, control:
-            config = in_file(message)
-            try:
+        self._how, self._obeyed = "ended with its supervisor", False
+        config = in_file(message)
+        try:
+            with channel, control:
                 launcher.launch([channel.fileno(), control.fileno(), self.output.descriptor, config])
-            finally:
-                os.close(config)
+        except (MeasuringError, OSError) as error:
+            self.forget()
+            raise self.failed(f"cannot be started: {error}", "") from error
+        finally:
+            os.close(config)
 
     def await_ready(self, stop: Callable[[], bool]) -> None:
         """Wait until it serves; raises ZygoteFailed, Stopped."""
@@ -73,18 +80,18 @@ class Zygote:
             while not self.wait([self._control.fileno()], deadline_s, stop):
                 pass
             told = json.loads(self.packet())
+            if not told["ready"]:
+                raise self.failed("cannot import what it is to have", told["trace"])
+            self._obey("settle")
         except TimeoutError:
             raise self.failed(f"was not ready within {_START_S:g} s", self.output.text()) from None
         except ZygoteGone as gone:
             raise self.failed(f"did not start: its process {gone}", self.output.text()) from None
-        if not told["ready"]:
-            raise self.failed("cannot import what it is to have", told["trace"])
         packages = tuple((str(name), str(version)) for name, version in told["packages"])
         self.pid = told["pid"]
         self.facts = ZygoteFacts(self.facts.serial, told["python"], packages)
         if self.folder is not None:
             remove_dumps(self.folder)
-        self._command("settle")
 
     def failed(self, detail: str, output: str) -> ZygoteFailed:
         """The error that tells what became of it."""
@@ -124,8 +131,8 @@ class Zygote:
         poller = select.poll()
         for descriptor in (self._wakeup.descriptor, self._channel.fileno(), *others):
             poller.register(descriptor, select.POLLIN)
-        left_s = deadline_s - self._clock.monotonic_s()
-        ready = {descriptor for descriptor, _ in poller.poll(max(0.0, left_s * 1000))}
+        left_s = min(max(0.0, deadline_s - self._clock.monotonic_s()), LONGEST_POLL_S)
+        ready = {descriptor for descriptor, _ in poller.poll(left_s * 1000)}
         if self._wakeup.descriptor in ready:
             self._wakeup.clear()
         if stop():
@@ -140,17 +147,16 @@ class Zygote:
         for message in self._inbox.read():
             if message.get("ended") is not None:
                 self._how = how_ended(message["ended"])
-            self._swept = self._swept or "swept" in message
+            if "done" in message:
+                self._obeyed = True
+                if not message["done"]:
+                    _LOG.warning("processes that jobs of the zygote %s had started do not end", self.kind)
         if self._inbox.ended:
             raise ZygoteGone(self._how)
 
     def sweep(self) -> None:
         """End everything below the zygote, and wait until it is gone; raises ZygoteGone, TimeoutError."""
-        self._swept = False
-        self._command("sweep")
-        deadline_s = self._clock.monotonic_s() + _OBEY_S
-        while not self._swept:
-            self.wait((), deadline_s)
+        self._obey("sweep")
 
     def end(self) -> None:
         """End it with everything below it, wait until that is gone, and free what we hold of it."""
@@ -166,6 +172,14 @@ class Zygote:
         self._channel.close()
         self._control.close()
         self.output.close()
+
+    def _obey(self, what: str) -> None:
+        """Have the supervisor do something, and wait until it has."""
+        self._obeyed = False
+        self._command(what)
+        deadline_s = self._clock.monotonic_s() + _OBEY_S
+        while not self._obeyed:
+            self.wait((), deadline_s)
 
     def _command(self, what: str) -> None:
         try:

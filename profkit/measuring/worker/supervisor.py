@@ -2,9 +2,9 @@
 
 It adopts every orphan below it, watches the driver by pidfd (which sees a SIGKILL, and no leaked pipe
 deceives it), and ends descendants until none is left. Commands come over a channel: `{"do": "settle"}`
-(spare who lives now), `{"do": "sweep"}` (end everybody else, answer when they are gone), `{"do":
-"end"}`. Its last message is `{"ended": STATUS}`, the zygote's wait status where it had one; the channel's end
-means: everything is gone, the folder too.
+(spare who lives now), `{"do": "sweep"}` (end everybody else); both are answered when that is done, by
+`{"done": SUCCESS}`. `{"do": "end"}` has no answer. Its last message is `{"ended": STATUS}`, the zygote's
+wait status where it had one; the channel's end means: everything is gone, the folder too.
 """
 
 from __future__ import annotations
@@ -111,8 +111,9 @@ class Supervisor:
     def _obey(self, command: str) -> None:
         if command == "settle":
             self._spared = descendants(os.getpid())
+            send(self._channel, {"done": True})
         elif command == "sweep":
-            send(self._channel, {"swept": end_descendants(self._spared, self._reap, _SWEEP_S)})
+            send(self._channel, {"done": end_descendants(self._spared, self._reap, _SWEEP_S)})
         elif command == "end":
             self._ending = True
 
