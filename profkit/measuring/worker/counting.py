@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable
@@ -16,10 +17,13 @@ _NUMBERS = (10, 5, 2)
 """Executions in a repeat where nobody asks for a number; more would not make a count more exact."""
 _REPEAT_S = 0.005
 """What a repeat may take."""
-_WARM_S = 0.04
-"""What the warm-up of a statement may take."""
-_TRIED, _FEW = 3, 10
-"""Executions that tell how slow a statement is, and those that are enough for a slow one."""
+_WARM_S = 0.15
+"""What a step of a warm-up may take."""
+_STEPS = ((1, math.inf), (2, 1.0), (3, _WARM_S), (10, _WARM_S))
+"""Executions in all, and the seconds that those to come may take, judged by the last, lest they be left out.
+
+The first one may take fifty times as long as the others, as Valgrind translates what it runs.
+"""
 
 Clock = Callable[[], float]
 
@@ -75,22 +79,29 @@ def warm(measured: Measured, share: Share, clock: Clock) -> tuple[int, float]:
     Executions in a repeat, and the seconds of one, 0 where none was allowed. Both numbers depend on time in
     few steps only, so that equal processes do the same.
     """
-    took_s: list[float] = []
-    while len(took_s) < min(share.warm, _TRIED) and max(took_s, default=0.0) <= _WARM_S:
-        before_s, after_s = measured.run(1, clock)
-        took_s.append(after_s - before_s)
-    execution_s = min(took_s, default=0.0)
+    done, execution_s = 0, 0.0
+    for step, longest_s in _STEPS:
+        more = min(step, share.warm) - done
+        if more <= 0 or more * execution_s > longest_s:
+            break
+        execution_s = _seconds(measured, more, clock)
+        done += more
     number = share.number or number_for(execution_s)
-    most = share.warm - number if share.rehearsed else share.warm
-    affordable = next((total for total in (most, min(most, _FEW)) if total * execution_s <= _WARM_S), 0)
-    if affordable > len(took_s):
-        _run(measured, affordable - len(took_s))
+    rest = share.warm - done - (number if share.rehearsed else 0)
+    if done == _STEPS[-1][0] and rest > 0 and rest * execution_s <= _WARM_S:
+        _run(measured, rest)
     return number, execution_s
 
 
 def number_for(execution_s: float) -> int:
     """Executions in a repeat of a statement that takes so long under Valgrind."""
     return next((number for number in _NUMBERS if number * execution_s <= _REPEAT_S), _NUMBERS[-1])
+
+
+def _seconds(measured: Measured, number: int, clock: Clock) -> float:
+    """Of one execution."""
+    before_s, after_s = measured.run(number, clock)
+    return (after_s - before_s) / number
 
 
 def _count(measured: Measured, number: int) -> None:
