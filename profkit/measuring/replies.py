@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from profkit.errors import BadReply, DamagedFile
-from profkit.formats.callgrind import parse_callgrind
 from profkit.model.counts import CallgrindDump
 
 if TYPE_CHECKING:
@@ -99,11 +97,11 @@ class _Fields:
         return tuple(self._dump(name, path) for path in self._list(name, least))
 
     def _dump(self, name: str, path: object) -> CallgrindDump:
-        text = self._reply.dumps.get(path) if isinstance(path, str) else None
-        if text is None:
+        dump = self._reply.dumps.get(path) if isinstance(path, str) else None
+        if dump is None:
             raise self._wrong(name, path)
         try:
-            return parse_callgrind(text, Path(str(path)))
+            return dump.parsed
         except DamagedFile as damage:
             raise BadReply(self._label, damage.detail, self._reply.output) from damage
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit.errors import BadReply, MeasuringError
+from profkit.measuring.pool.dumps import Dump
 from profkit.measuring.pool.jobs import Reply, ZygoteFacts
 from profkit.measuring.results import counts_of, measured_in, numbers_of, timing_of
 from profkit.model.measurement import MeasuredIn, Preload, ProcessTimes, Tool
@@ -108,7 +109,12 @@ COUNTED = {"number": 10, "dumps": ["/d/cg.1.2", "/d/cg.1.3"], "baseline_dumps": 
 
 
 def counted(texts: Mapping[str, str] = DUMPS, **changes: object) -> Reply:
-    return Reply({"arms": [{**COUNTED, **changes}]}, "what it printed", zygote(1, ("numpy", "2.1")), texts)
+    return Reply(
+        {"arms": [{**COUNTED, **changes}]},
+        "what it printed",
+        zygote(1, ("numpy", "2.1")),
+        {path: Dump(path, text) for path, text in texts.items()},
+    )
 
 
 def test_instructions_of_one_execution() -> None:

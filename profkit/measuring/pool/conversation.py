@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from profkit.clock import Clock
 from profkit.errors import WorkerDied, WorkerFailed, WorkerTimeout
 from profkit.measuring.pool.command import dump_prefix
-from profkit.measuring.pool.dumps import take_dumps
+from profkit.measuring.pool.dumps import Dump, parse_ahead, take_dumps
 from profkit.measuring.pool.endings import how_ended, is_own_end
 from profkit.measuring.pool.jobs import Job, Reply
 from profkit.measuring.pool.output import Output
@@ -39,6 +39,7 @@ def converse(zygote: Zygote, job: Job, stop: Callable[[], bool], clock: Clock) -
             return _Conversation(zygote, job, ours, output, clock).result(stop)
     finally:
         output.close()
+        remove_dumps(zygote.folder)
 
 
 def _hand_over(zygote: Zygote, job: Job, channel: int, output: Output) -> None:
@@ -58,6 +59,7 @@ class _Conversation:
         self._channel, self._inbox = channel, Inbox(channel)
         self._answer: Message | None = None
         self._status: int | None = None
+        self._taken: Mapping[str, Dump] | None = None
 
     def result(self, stop: Callable[[], bool]) -> Reply:
         try:
@@ -87,6 +89,7 @@ class _Conversation:
                 continue
             if self._channel.fileno() in ready:
                 self._read_answer()
+                parse_ahead(self._dumps())  # while the child's memory is given back
             if self._zygote.control in ready:
                 (self._status,) = _STATUS.unpack(self._zygote.packet())
 
@@ -112,10 +115,14 @@ class _Conversation:
             raise WorkerFailed(job.label, answer["trace"], output)
         if not is_own_end(status):
             raise WorkerDied(job.label, f"answered, and then {how_ended(status)}", output)
-        return Reply(answer, output, self._zygote.facts, self._dumps(answer, output))
+        return Reply(answer, output, self._zygote.facts, self._dumps())
 
-    def _dumps(self, answer: Message, output: str) -> Mapping[str, str]:
-        try:
-            return take_dumps(self._zygote.folder, answer)
-        except FileNotFoundError as error:
-            raise WorkerDied(self._job.label, f"left no dump {error.filename}", output) from None
+    def _dumps(self) -> Mapping[str, Dump]:
+        """What the answer names, once it is there; the child wrote its dumps before."""
+        if self._taken is None and self._answer is not None and self._answer["ok"]:
+            try:
+                self._taken = take_dumps(self._zygote.folder, self._answer)
+            except FileNotFoundError as error:
+                lost = f"left no dump {error.filename}"
+                raise WorkerDied(self._job.label, lost, self._output.text()) from None
+        return self._taken or {}

@@ -7,6 +7,12 @@ import signal
 
 from profkit.measuring.worker.messages import CANNOT_ANSWER
 
+_HINTS = {
+    signal.SIGKILL: ", as the system does where memory runs out",
+    signal.SIGILL: ", as Valgrind does at instructions that it does not know: ATEN_CPU_CAPABILITY=default keeps "
+    "torch from using them",
+}
+
 
 def how_ended(status: int) -> str:
     """A wait status as the end of a sentence that begins with "its process"."""
@@ -15,8 +21,7 @@ def how_ended(status: int) -> str:
         return "closed the descriptor of its answer"
     if code >= 0:
         return f"exited with status {code}"
-    hint = ", as the system does where memory runs out" if -code == signal.SIGKILL else ""
-    return f"was ended by {_signal_name(-code)}{hint}"
+    return f"was ended by {_signal_name(-code)}{_HINTS.get(-code, '')}"
 
 
 def is_own_end(status: int) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from profkit.measuring.pool.dumps import Dump
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -38,5 +40,5 @@ class Reply:
     output: str
     """The end of what it printed."""
     zygote: ZygoteFacts
-    dumps: Mapping[str, str] = field(default_factory=dict)
-    """Text of the dumps that the message names by path; the files themselves are gone."""
+    dumps: Mapping[str, Dump] = field(default_factory=dict)
+    """The dumps that the message names, by path; the files themselves are gone."""

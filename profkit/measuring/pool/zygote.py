@@ -90,8 +90,7 @@ class Zygote:
         packages = tuple((str(name), str(version)) for name, version in told["packages"])
         self.pid = told["pid"]
         self.facts = ZygoteFacts(self.facts.serial, told["python"], packages)
-        if self.folder is not None:
-            remove_dumps(self.folder)
+        remove_dumps(self.folder)  # of its rehearsal
 
     def failed(self, detail: str, output: str) -> ZygoteFailed:
         """The error that tells what became of it."""
