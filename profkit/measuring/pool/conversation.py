@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from profkit.clock import Clock
 from profkit.errors import WorkerDied, WorkerFailed, WorkerTimeout
 from profkit.measuring.pool.command import dump_prefix
-from profkit.measuring.pool.dumps import Dump, parse_ahead, take_dumps
+from profkit.measuring.pool.dumps import Dump, parse_ahead, read_dumps, remove_dumps
 from profkit.measuring.pool.endings import how_ended, is_own_end
 from profkit.measuring.pool.jobs import Job, Reply
 from profkit.measuring.pool.output import Output
@@ -59,7 +59,8 @@ class _Conversation:
         self._channel, self._inbox = channel, Inbox(channel)
         self._answer: Message | None = None
         self._status: int | None = None
-        self._taken: Mapping[str, Dump] | None = None
+        self._dumps: Mapping[str, Dump] = {}
+        self._lost: str | None = None
 
     def result(self, stop: Callable[[], bool]) -> Reply:
         try:
@@ -71,6 +72,7 @@ class _Conversation:
             self._end_early()
             raise
         self._read_answer()
+        self._read_dumps()
         self._zygote.sweep()
         return self._judged()
 
@@ -89,7 +91,7 @@ class _Conversation:
                 continue
             if self._channel.fileno() in ready:
                 self._read_answer()
-                parse_ahead(self._dumps())  # while the child's memory is given back
+                self._read_dumps()  # while the child's memory is given back
             if self._zygote.control in ready:
                 (self._status,) = _STATUS.unpack(self._zygote.packet())
 
@@ -115,14 +117,16 @@ class _Conversation:
             raise WorkerFailed(job.label, answer["trace"], output)
         if not is_own_end(status):
             raise WorkerDied(job.label, f"answered, and then {how_ended(status)}", output)
-        return Reply(answer, output, self._zygote.facts, self._dumps())
+        if self._lost is not None:
+            raise WorkerDied(job.label, f"left no dump {self._lost}", output)
+        return Reply(answer, output, self._zygote.facts, self._dumps)
 
-    def _dumps(self) -> Mapping[str, Dump]:
-        """What the answer names, once it is there; the child wrote its dumps before."""
-        if self._taken is None and self._answer is not None and self._answer["ok"]:
-            try:
-                self._taken = take_dumps(self._zygote.folder, self._answer)
-            except FileNotFoundError as error:
-                lost = f"left no dump {error.filename}"
-                raise WorkerDied(self._job.label, lost, self._output.text()) from None
-        return self._taken or {}
+    def _read_dumps(self) -> None:
+        """Read what the answer names, once it is there: the child wrote its dumps before."""
+        if self._answer is None or not self._answer["ok"] or self._dumps or self._zygote.folder is None:
+            return
+        try:
+            self._dumps = read_dumps(self._answer)
+        except FileNotFoundError as error:
+            self._lost = error.filename
+        parse_ahead(self._dumps)

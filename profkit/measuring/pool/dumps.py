@@ -25,9 +25,19 @@ class Dump:
         return parse_callgrind(self.text, Path(self.path))
 
 
-def read_dumps(answer: Mapping[str, Any]) -> Mapping[str, str]:
-    """The text of each dump that an answer names; raises FileNotFoundError."""
-    return {path: Path(path).read_text("utf-8", "surrogateescape") for path in _named(answer)}
+def read_dumps(folder: Path | None, answer: Mapping[str, Any]) -> Mapping[str, Dump]:
+    """Each dump in the folder that an answer names; raises FileNotFoundError."""
+    if folder is None:
+        return {}
+    paths = [path for path in _named(answer) if Path(path).parent == folder]  # a job may name any file
+    return {path: Dump(path, Path(path).read_text("utf-8", "surrogateescape")) for path in paths}
+
+
+def parse_ahead(dumps: Mapping[str, Dump]) -> None:
+    """Parse dumps while there is nothing else to do; what is damaged is left to whoever asks for it."""
+    for dump in dumps.values():
+        with contextlib.suppress(DamagedFile):
+            dump.parsed  # noqa: B018 - kept by the property
 
 
 def remove_dumps(folder: Path | None) -> None:
@@ -39,6 +49,9 @@ def remove_dumps(folder: Path | None) -> None:
 
 
 def _named(answer: Mapping[str, Any]) -> Iterator[str]:
-    for arm in answer["arms"]:
-        yield from arm.get("dumps", ())
-        yield from arm.get("baseline_dumps", ())
+    """Whatever an answer calls a dump; whether it makes sense is seen to where it is read."""
+    arms = answer.get("arms")
+    for arm in arms if isinstance(arms, list) else ():
+        for name in ("dumps", "baseline_dumps"):
+            paths = arm.get(name) if isinstance(arm, dict) else ()
+            yield from (path for path in paths or () if isinstance(path, str))
