@@ -8,9 +8,9 @@ import signal
 from profkit.measuring.worker.messages import CANNOT_ANSWER
 
 _HINTS = {
-    signal.SIGKILL: ", as the system does where memory runs out",
-    signal.SIGILL: ", as Valgrind does at instructions that it does not know: ATEN_CPU_CAPABILITY=default keeps "
-    "torch from using them",
+    int(signal.SIGKILL): ", as the system does where memory runs out",
+    int(signal.SIGILL): ", as Valgrind does at instructions that it does not know "
+    "(ATEN_CPU_CAPABILITY=default keeps torch from using them)",
 }
 
 
