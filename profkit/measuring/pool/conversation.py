@@ -126,7 +126,7 @@ class _Conversation:
         if self._answer is None or not self._answer["ok"] or self._dumps or self._zygote.folder is None:
             return
         try:
-            self._dumps = read_dumps(self._answer)
+            self._dumps = read_dumps(self._zygote.folder, self._answer)
         except FileNotFoundError as error:
             self._lost = error.filename
         parse_ahead(self._dumps)
