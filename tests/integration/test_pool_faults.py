@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from profkit.errors import WorkerDied, WorkerFailed, WorkerTimeout, ZygoteFailed
+from profkit.errors import MeasuringError, WorkerDied, WorkerFailed, WorkerTimeout, ZygoteFailed
 from profkit.measuring.pool.jobs import Reply
 from profkit.measuring.pool.pool import Pool
 from tests.integration.pool_jobs import (
@@ -96,6 +96,23 @@ class Ending:
 sys.stdout = Ending()
 """
     with pytest.raises(WorkerDied, match="answered, and then exited with status 3"):
+        do(pool, stmt)
+
+
+@pytest.mark.parametrize("words", [b"\0\0\0\1{", b"\0\0\0\2[]", b"\0\0\0\2{}", b"\xff" * 9])
+def test_nonsense_instead_of_an_answer(pool: Pool, words: bytes) -> None:
+    stmt = f"""
+import os, socket, stat
+for number in range(3, 99):
+    try:
+        if stat.S_ISSOCK(os.fstat(number).st_mode):
+            if socket.socket(fileno=os.dup(number)).type == socket.SOCK_STREAM:
+                os.write(number, {words!r})
+    except OSError:
+        pass
+os._exit(0)
+"""
+    with pytest.raises(MeasuringError):
         do(pool, stmt)
 
 

@@ -45,7 +45,7 @@ def supervisor_message(kind: ZygoteKind, folder: Path | None) -> dict[str, objec
     *words, interpreter = kind.command
     return {
         "argv": [*words, *_tool(kind, folder), interpreter, str(PROGRAM), "zygote", json.dumps(config)],
-        "env": {**dict(kind.env), **_OWN_ENV},
+        "env": {**dict(kind.around), **dict(kind.env), **_OWN_ENV},
         "folder": None if folder is None else str(folder),
         "before": None if folder is None else [*words, interpreter, str(PROGRAM), "compile"],
     }

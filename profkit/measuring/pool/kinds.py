@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from profkit.model.measurement import Preload, Tool
 from profkit.model.workorder import Simulation
@@ -17,12 +17,14 @@ class ZygoteKind:
     tool: Tool
     preload: Preload
     env: tuple[tuple[str, str], ...]
-    """The zygote's whole environment; a job's own comes with the job."""
+    """What it depends on of its environment; a job's own comes with the job."""
     roots: tuple[str, ...] = ()
     """Folders for the zygote's `sys.path`, where it has not got them: the preload is found there."""
     simulate: tuple[Simulation, ...] = ()
     draw: str = ""
     """Tells apart zygotes that are alike: each has its own draw of memory layout and hash seed."""
+    around: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    """What else is in its environment when it starts, so that jobs like the first need not put it there."""
 
     def __str__(self) -> str:
         under = " under Valgrind" if self.tool is Tool.VALGRIND else ""

@@ -11,7 +11,7 @@ from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
 
 from profkit.clock import Clock
-from profkit.errors import MeasuringError
+from profkit.errors import MeasuringError, WorkerError
 from profkit.measuring.pool.conversation import converse
 from profkit.measuring.pool.jobs import Job, Reply
 from profkit.measuring.pool.kinds import ZygoteKind
@@ -174,8 +174,10 @@ class Line:
             except ZygoteGone as gone:
                 how, output = str(gone), zygote.output.text()
                 self._discard()
-            except OSError as error:  # a supervisor that does not answer, among others
-                failed = zygote.failed(f"cannot be talked to ({error})", zygote.output.text())
+            except (WorkerError, Stopped):
+                raise
+            except Exception as error:  # out of step with what it says, or its supervisor says nothing
+                failed = zygote.failed(f"cannot be talked to ({error!r})", zygote.output.text())
                 self._discard()
                 raise failed from error
         raise zygote.failed(f"{how}, {_TRIES} times in a row, while it did {task.job.label!r}", output)
