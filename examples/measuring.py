@@ -1,0 +1,45 @@
+"""Two ways to count words: which one is faster, by how much, and is that sure?
+
+Run it, then look again: `profkit report`, and `profkit report count_words` for what the decorator measured.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+
+from profkit import measure_all, profile, work_order
+from profkit.measuring.verdicts import compare_timings
+
+SETUP = """
+from collections import Counter
+words = "the quick brown fox jumps over the lazy dog".split() * 50
+def by_hand(words):
+    found = {}
+    for word in words:
+        found[word] = found.get(word, 0) + 1
+    return found
+"""
+
+
+@profile(mode="timer", quick=True)
+def count_words(text: str) -> Counter[str]:
+    """Measured in the background, with the text that it was called with."""
+    return Counter(text.split())
+
+
+def main() -> None:
+    """Compare, interleaved in the same processes; then call the decorated function as a program would."""
+    orders = [work_order("by_hand(words)", setup=SETUP), work_order("Counter(words)", setup=SETUP)]
+    by_hand, counter = measure_all(orders, interleaved=True, progress=sys.stderr)
+    for run in (by_hand, counter):
+        print(run.measurement)
+    if by_hand.measurement and counter.measurement:
+        first, second = by_hand.measurement.timing, counter.measurement.timing
+        if first and second:
+            print(f"Counter, beside by_hand: {compare_timings(first, second).sentence}")
+    print(count_words("to be or not to be").most_common(1))
+
+
+if __name__ == "__main__":
+    main()
