@@ -18,7 +18,7 @@ import pytest
 from profkit.errors import WorkerFailed, ZygoteFailed
 from profkit.measuring.pool.pool import Pool, process_pool
 from profkit.measuring.travel.parcel import pack
-from profkit.model.measurement import Preload
+from profkit.model.measurement import Preload, Tool
 from tests.integration.pool_jobs import await_true, job, kind, marked
 
 
@@ -174,6 +174,15 @@ def test_close_ends_everything_and_can_be_done_again(mark: str) -> None:
         pool.submit(kind(mark), job("pass"))
 
 
+@pytest.mark.parametrize("tool", Tool)
+def test_close_waits_for_no_command_that_hangs(mark: str, tool: Tool) -> None:
+    pool = Pool()
+    pool.warm([kind(mark, tool=tool, command=("sh", "-c", "sleep 600", "python"))])
+    await_true(lambda: len(marked(mark)) > 0)
+    pool.close()
+    assert not marked(mark)
+
+
 def test_a_waiting_job_can_be_cancelled_and_a_running_one_dropped(pool: Pool, mark: str) -> None:
     running = pool.submit(kind(mark), job("import time; print('on'); time.sleep(600)"))
     waiting, last = (pool.submit(kind(mark), job("pass")) for _ in range(2))
@@ -246,4 +255,7 @@ def test_a_preload_that_cannot_be_imported(pool: Pool, tmp_path: Path) -> None:
 
 
 def test_one_pool_for_the_process() -> None:
-    assert process_pool() is process_pool()
+    first = process_pool()
+    assert process_pool() is first
+    first.close()
+    assert process_pool() is not first

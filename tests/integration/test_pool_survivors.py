@@ -62,6 +62,7 @@ def running(what: str, temporary: Path, *more: str) -> Iterator[Client]:
         ("busy", CLIENT + LAUNCHER + AT_WORK),
         ("many", CLIENT + LAUNCHER + 3 * AT_WORK),
         ("valgrind", CLIENT + LAUNCHER + AT_WORK),
+        ("hanging", CLIENT + LAUNCHER + SUPERVISOR + ZYGOTE),
     ],
 )
 def test_nothing_survives_a_killed_client(tmp_path: Path, what: str, count: int) -> None:

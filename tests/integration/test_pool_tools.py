@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from profkit.errors import ToolMissing, WorkerDied
+from profkit.errors import ToolMissing, WorkerDied, ZygoteFailed
 from profkit.measuring.pool.jobs import Job, Reply
 from profkit.measuring.pool.pool import Pool
 from profkit.model.measurement import Preload, Tool
@@ -58,6 +58,14 @@ def test_a_job_under_valgrind_crashes_by_itself(pool: Pool, tmp_path: Path) -> N
     reply = pool.submit(simulating, counting("pass")).result(60)
     assert reply.zygote.serial == 1
     assert all(dump.parsed.events[:3] == ("Ir", "Bc", "Bcm") for dump in reply.dumps.values())
+
+
+def test_without_a_folder_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "/nothing/here")
+    pool = Pool()
+    with pytest.raises(ZygoteFailed, match="No such file or directory: '/nothing/here"):
+        pool.submit(kind(tool=Tool.VALGRIND), counting("pass")).result(60)
+    pool.close()
 
 
 def test_without_valgrind(pool: Pool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -110,6 +110,11 @@ class Pool:
                 thread.join()
         self._means.launcher.close()
 
+    @property
+    def closed(self) -> bool:
+        """Whether it takes no more jobs."""
+        return self._closed
+
     def _line(self, kind: ZygoteKind) -> Line:
         if self._closed:
             raise RuntimeError("this pool is closed")
@@ -137,10 +142,10 @@ _process_pool: Pool | None = None
 
 
 def process_pool() -> Pool:
-    """The pool of this process, made when first asked for, and closed at exit."""
+    """The pool of this process, made when first asked for or after it was closed, and closed at exit."""
     global _process_pool
     with _LOCK:
-        if _process_pool is None:
+        if _process_pool is None or _process_pool.closed:
             _process_pool = Pool()
         return _process_pool
 

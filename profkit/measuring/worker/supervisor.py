@@ -36,7 +36,7 @@ def supervise(driver: int, descriptors: list[int]) -> NoReturn:
     adopt_orphans()
     supervisor = Supervisor(socket.socket(fileno=channel), from_file(config))
     try:
-        supervisor.start(control, output)
+        supervisor.start(driver, control, output)
         supervisor.watch(driver)
     finally:
         supervisor.end()
@@ -53,40 +53,51 @@ class Supervisor:
         self._status: int | None = None
         self._ending = False
 
-    def start(self, control: int, output: int) -> None:
+    def start(self, driver: int, control: int, output: int) -> None:
         """Start the zygote: its stdin is the driver's control channel, stdout and stderr its output.
 
         It starts in its folder: paths that differ from zygote to zygote never get into its memory, where
         they would change counts. Stdin, as commands that enter another environment hand that on at least.
         """
-        if self._config["folder"] is not None:
-            os.mkdir(self._config["folder"], 0o700)
-            os.chdir(self._config["folder"])
-        self._run(self._config["before"])
-        argv = self._config["argv"]
         try:
-            self._zygote = os.posix_spawnp(
-                argv[0],
-                argv,
-                self._config["env"],
-                file_actions=[
-                    (os.POSIX_SPAWN_DUP2, control, 0),
-                    (os.POSIX_SPAWN_DUP2, output, 1),
-                    (os.POSIX_SPAWN_DUP2, output, 2),
-                ],
-                setsigmask=(),
-                setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP},
-            )
+            self._make_folder()
+            if self._run_first(driver):
+                self._zygote = self._spawn(control, output)
         except OSError as error:
             os.write(output, f"{error}\n".encode())
         os.close(control)
         os.close(output)
 
-    def _run(self, argv: list[str] | None) -> None:
-        """Run a program that ends by itself, in the zygote's environment."""
-        with contextlib.suppress(OSError):  # the zygote's own start will tell
-            if argv is not None:
-                os.waitpid(os.posix_spawnp(argv[0], argv, self._config["env"]), 0)
+    def _make_folder(self) -> None:
+        if self._config["folder"] is not None:
+            os.mkdir(self._config["folder"], 0o700)
+            os.chdir(self._config["folder"])
+
+    def _run_first(self, driver: int) -> bool:
+        """Run the program that comes before the zygote; False where the driver no longer wants one."""
+        argv = self._config["before"]
+        if argv is None:
+            return True
+        pid = os.posix_spawnp(argv[0], argv, self._config["env"])
+        ended, channel = os.pidfd_open(pid), self._channel.fileno()
+        ready, _, _ = select.select([driver, channel, ended], (), ())
+        os.close(ended)
+        return ready == [ended]
+
+    def _spawn(self, control: int, output: int) -> int:
+        argv = self._config["argv"]
+        return os.posix_spawnp(
+            argv[0],
+            argv,
+            self._config["env"],
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, control, 0),
+                (os.POSIX_SPAWN_DUP2, output, 1),
+                (os.POSIX_SPAWN_DUP2, output, 2),
+            ],
+            setsigmask=(),
+            setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP},
+        )
 
     def watch(self, driver: int) -> None:
         """Do as the driver says until it, or the zygote, has ended."""

@@ -22,6 +22,9 @@ def start(what: str, mark: str) -> list[Future[Reply]]:
     if what == "idle":
         pool.submit(kind(mark), job("pass")).result()
         return []
+    if what == "hanging":
+        pool.warm([kind(mark, tool=Tool.VALGRIND, command=("sh", "-c", "sleep 600", "python"))])
+        return []
     tool = Tool.VALGRIND if what == "valgrind" else Tool.NONE
     running = [pool.submit(kind(mark, tool=tool), job(LOOP_IN_C, setup=FAMILY, timeout_s=600))]
     if what == "many":
