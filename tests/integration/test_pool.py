@@ -174,6 +174,19 @@ def test_close_ends_everything_and_can_be_done_again(mark: str) -> None:
         pool.submit(kind(mark), job("pass"))
 
 
+def test_callbacks_may_call_the_pool(mark: str) -> None:
+    pool, after = Pool(), []
+    first = pool.submit(kind(mark), job("pass"))
+    first.add_done_callback(lambda _: after.append(pool.submit(kind(mark), job("print('after')"))))
+    await_true(lambda: bool(after))
+    assert after[0].result(60).output == "after\n"
+    pool.submit(kind(mark), job("import time; time.sleep(600)"))
+    waiting = pool.submit(kind(mark), job("pass"))
+    waiting.add_done_callback(lambda _: pool.zygotes())
+    pool.close()
+    assert waiting.cancelled()
+
+
 @pytest.mark.parametrize("tool", Tool)
 def test_close_waits_for_no_command_that_hangs(mark: str, tool: Tool) -> None:
     pool = Pool()

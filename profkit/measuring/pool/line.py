@@ -36,7 +36,7 @@ class Task:
 class Means:
     """What all lines of a pool share."""
 
-    lock: threading.Lock
+    lock: threading.RLock
     launcher: Launcher
     clock: Clock
     idle_s: float

@@ -48,7 +48,7 @@ class Pool:
         _POOLS.add(self)
 
     def _begin(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # callbacks of futures that a close cancels may call the pool
         self._closed = False
         self._lines: dict[ZygoteKind, Line] = {}
         self._leaving: list[Line] = []
