@@ -25,6 +25,7 @@ def start(*, session, daemon):
     if daemon and os.fork():
         os._exit(0)
     time.sleep(600)
+    os._exit(0)
 for session in (False, True):
     for daemon in (False, True):
         start(session=session, daemon=daemon)
