@@ -17,6 +17,8 @@ _NUMBERS = (10, 5, 2)
 """Executions in a repeat where nobody asks for a number; more would not make a count more exact."""
 _REPEAT_S = 0.005
 """What a repeat may take."""
+_SETTLING = 40
+"""Executions beyond the warm-up that is asked for, where the statement is quick."""
 _WARM_S = 0.15
 """What a step of a warm-up may take."""
 _STEPS = ((1, math.inf), (2, 1.0), (3, _WARM_S), (10, _WARM_S))
@@ -44,12 +46,12 @@ class Share:
 def share_of(asked: int | None, repeats: int, warm: int, limit: int | None) -> Share:
     """What is asked for, within the limit where there is one: repeats first, warm-ups last.
 
-    Without a limit, the warm-up has so many executions that the usual repeats fall between the 30th and the
-    54th. In those CPython 3.11 neither tries again to specialise what it could not (it
-    does at the 28th, 59th, 122nd, …), nor changes its mind about a comprehension's call (55th, 88th, …).
+    Without a limit there are 60 executions, with the usual warm-up, before the first repeat: the heap has
+    settled, and in the next 27 CPython 3.11 neither tries again to specialise what it could not (it does at
+    the 29th, 60th, 123rd, …), nor changes its mind about a comprehension's call (56th, 88th, …).
     """
     if limit is None:
-        return Share(repeats, asked, warm + _NUMBERS[0], rehearsed=True)
+        return Share(repeats, asked, warm + _SETTLING, rehearsed=True)
     repeats = min(repeats, limit)
     number = min(asked or _NUMBERS[-1], limit // repeats)
     return Share(repeats, number, min(warm, limit - repeats * number), rehearsed=False)

@@ -14,6 +14,7 @@ import sys
 from . import requests
 from .asked import Job
 from .child import work
+from .heap import fill_holes
 from .messages import Inbox, Message, hand, in_file
 from .rehearsal import JOBS
 
@@ -40,7 +41,8 @@ def prepare_to_count() -> None:
 
 
 def settle_heap() -> None:
-    """Fork to no purpose, until forks change nothing any more."""
+    """Leave no holes in it, then fork to no purpose until forks change nothing any more."""
+    fill_holes()
     for _ in range(_DUMMY_FORKS):
         pid = os.fork()
         if pid == 0:

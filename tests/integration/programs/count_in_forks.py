@@ -9,6 +9,7 @@ import os
 import sys
 
 from profkit.measuring.worker import requests
+from profkit.measuring.worker.heap import fill_holes
 from profkit.measuring.worker.job import perform, trace_of
 from profkit.measuring.worker.rehearsal import JOBS
 
@@ -21,6 +22,7 @@ def rehearse(dump_prefix: str) -> None:
         assert perform({**job, "dump_prefix": dump_prefix})["ok"]
     gc.collect()
     gc.freeze()
+    fill_holes()
 
 
 def answer(message: dict[str, object]) -> dict[str, object]:
