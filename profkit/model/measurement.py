@@ -74,7 +74,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class InstructionCounts:
-    """Instructions; all per execution of the statement but `raw`, `baseline_raw`."""
+    """Instructions; all per execution of the statement but `raw` and `raw_stripped`."""
 
     number: int
     """Executions in each repeat."""
@@ -87,6 +87,8 @@ class InstructionCounts:
     stripped: float
     """Net without memory allocators, whose counts depend on the state of the heap."""
     measured_in: MeasuredIn
+    raw_stripped: tuple[int, ...] = ()
+    """Each repeat's total without allocators: what tells whether it did the same each time."""
     functions: tuple[FunctionCount, ...] = ()
     """Per execution and without the baseline, most exclusive first."""
     calls: tuple[CallCount, ...] = ()

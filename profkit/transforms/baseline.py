@@ -38,9 +38,11 @@ def subtract_baseline(
     """
     if len({dump.events for dump in (*dumps, *baseline_dumps)}) != 1:
         raise UsageError("dumps of different events cannot be compared", "simulate the same in all of them")
-    least = min(dumps, key=lambda dump: dump.instructions)
-    base = min(baseline_dumps, key=lambda dump: dump.instructions, default=_nothing(least.events))
-    stripped = min(map(strip_allocators, dumps)) - min(map(strip_allocators, baseline_dumps), default=0)
+    # Of equal ones the last: in what is dumped first, Callgrind counts calls from before as well.
+    least = min(reversed(dumps), key=lambda dump: dump.instructions)
+    base = min(reversed(baseline_dumps), key=lambda dump: dump.instructions, default=_nothing(least.events))
+    without = tuple(strip_allocators(dump) for dump in dumps)
+    stripped = min(without) - min(map(strip_allocators, baseline_dumps), default=0)
     return InstructionCounts(
         number=number,
         raw=tuple(dump.instructions for dump in dumps),
@@ -48,6 +50,7 @@ def subtract_baseline(
         net=(least.instructions - base.instructions) / number,
         stripped=stripped / number,
         measured_in=measured_in,
+        raw_stripped=without,
         functions=_functions(least, base, number),
         calls=_calls(least, base, number),
         events=_events(least, base, number),

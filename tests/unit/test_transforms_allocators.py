@@ -60,6 +60,13 @@ def test_all_of_a_library_that_stands_in_for_malloc() -> None:
     assert not is_allocator("???:0x0000000000012345", "/usr/lib/libc.so.6")
 
 
+def test_look_ups_count_as_if_they_met_no_other_entry() -> None:
+    name = "Objects/dictobject.c:unicodekeys_lookup_unicode"
+    for exclusive, left in ((44, 44), (63, 44), (40, 40)):
+        rows = (FunctionCount("main.c:main", 100, 163, 0), FunctionCount(name, exclusive, exclusive, 2))
+        assert strip_allocators(CallgrindDump(("Ir",), (100 + exclusive,), rows)) == 100 + left
+
+
 def test_a_dump_without_allocators() -> None:
     rows = (
         FunctionCount("???:malloc", 30, 40),

@@ -21,6 +21,9 @@ _SETTLING = 40
 """Executions beyond the warm-up that is asked for, where the statement is quick."""
 _WARM_S = 0.15
 """What a step of a warm-up may take."""
+_BASELINES = 2
+"""Callgrind counts calls also while it counts no instructions, and forgets those of a function only when it
+has written them down: what is dumped for the first time has too many, and is not looked at."""
 _STEPS = ((1, math.inf), (2, 1.0), (3, _WARM_S), (10, _WARM_S))
 """Executions in all, and the seconds that those to come may take, judged by the last, lest they be left out.
 
@@ -64,15 +67,16 @@ def count_arm(
     share = share_of(asked, job["repeats"], job["warm"], job["runs"])
     number, execution_s = measured.do(partial(warm, measured, share, clock))
     baseline.do(partial(_run, baseline, job["warm"]))
-    before = set(_dumps(job["dump_prefix"]))
-    baseline.do(partial(_count, baseline, number))
+    before = len(_dumps(job["dump_prefix"]))
+    for _ in range(_BASELINES):
+        baseline.do(partial(_count, baseline, number))
     if share.rehearsed and number * execution_s <= _WARM_S:
         # It leaves the heap as every repeat does; without it the first would differ from the others.
-        measured.do(partial(_run, measured, number))
+        measured.do(partial(_count, measured, number))
     for _ in range(share.repeats):
         measured.do(partial(_count, measured, number))
-    first, *others = sorted(set(_dumps(job["dump_prefix"])) - before, key=_place)
-    return {"number": number, "dumps": others, "baseline_dumps": [first]}
+    dumps = sorted(_dumps(job["dump_prefix"]), key=_place)
+    return {"number": number, "dumps": dumps[-share.repeats :], "baseline_dumps": dumps[before:][:_BASELINES]}
 
 
 def warm(measured: Measured, share: Share, clock: Clock) -> tuple[int, float]:
