@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import random
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -43,7 +44,10 @@ def with_arms(job: Job, parcel_fd: int | None, work: Callable[[list[Measured]], 
         _use_threads(job["num_threads"])
         return within(first["library"], STATEMENT, lambda measured: work([measured]))
     with contextlib.ExitStack() as still_open:
-        return work([_measured_arm(job, place, parcel_fd, still_open) for place in range(len(job["arms"]))])
+        # In random order: who is set up first gets the better places in memory.
+        places = random.Random(job["seed"]).sample(range(len(job["arms"])), len(job["arms"]))
+        ready = {place: _measured_arm(job, place, parcel_fd, still_open) for place in places}
+        return work([ready[place] for place in sorted(ready)])
 
 
 def with_baseline(job: Job, place: int, parcel_fd: int | None, work: Callable[[Measured, Measured], T]) -> T:

@@ -24,6 +24,8 @@ _SETTLED = 20
 as many again)."""
 _LEAST_S = 1e-9
 """No statement takes less; clocks may say so."""
+_ALIKE = 4
+"""Between arms whose times differ more, no bias of a per cent decides anything."""
 _WARM_S = 0.04
 """Slower statements are warm before that."""
 
@@ -97,9 +99,10 @@ class Timed:
 
 def time_arms(arms: Sequence[Timed], wanted: Wanted, meter: Meter) -> list[Times]:
     """Warm the arms, then run their blocks in turns, each round in another order."""
-    for arm in arms:
+    order, free = random.Random(wanted.seed), [arm for arm in arms if arm.number is None]
+    for arm in order.sample(arms, len(arms)):
         arm.do(partial(_prepare, arm, wanted, meter))
-    order = random.Random(wanted.seed)
+    _agree(free)
     for turn in range(block_count(arms, wanted)):
         for arm in order.sample(arms, len(arms)):
             if turn >= len(arm.times_s):
@@ -119,18 +122,26 @@ def block_count(arms: Sequence[Timed], wanted: Wanted) -> int:
     return max(1, min([count, *allowed]))
 
 
+def _agree(arms: Sequence[Timed]) -> None:
+    """Give arms of about the same speed the same number: what begins each block weighs the same on them."""
+    least = min((arm.number or 1 for arm in arms), default=1)
+    for arm in arms:
+        if (arm.number or 1) <= _ALIKE * least and not arm.times_s:
+            arm.number = least
+
+
 def _prepare(arm: Timed, wanted: Wanted, meter: Meter) -> None:
     """Warm an arm up and choose its number."""
-    warm_ups = None if arm.left is None else arm.left // 4
-    asked = arm.number
+    allowed, asked = arm.left, arm.number
+    warm_ups = None if allowed is None else allowed // 4
     if warm_ups != 0:
         arm.estimate_s = _warmed(arm, wanted.block_s, warm_ups)
     if asked is None:
         arm.number = max(1, round(wanted.block_s / arm.estimate_s)) if arm.estimate_s > 0 else 1
         if arm.left is not None:
             arm.number = max(1, min(arm.number, arm.left // _LEAST_BLOCKS))
-    elif arm.left is not None:
-        arm.number = max(1, min(asked, arm.left))
+    elif allowed is not None and warm_ups is not None:
+        arm.number = max(1, min(asked, allowed - warm_ups))
     if warm_ups is None and arm.number == 1 and arm.estimate_s >= _WARM_S:
         _distrust_the_first(arm, wanted, asked, meter)
 
