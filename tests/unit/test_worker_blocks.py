@@ -116,7 +116,7 @@ def test_a_single_execution_is_a_block_without_warm_up() -> None:
 
 
 @given(st.lists(st.floats(1e-6, 0.01), min_size=2, max_size=4), st.integers(0, 1000))
-def test_arms_take_turns_in_random_order_those_of_about_one_speed_with_one_number(each_s: list[float], seed: int) -> None:
+def test_arms_take_random_turns_and_share_a_number_at_about_one_speed(each_s: list[float], seed: int) -> None:
     log: list[object] = []
     arms = [Scripted(lambda n, s=s: s, log, str(place)) for place, s in enumerate(each_s)]
     answers = time_arms([each.timed() for each in arms], wanted(blocks=6, seed=seed), STILL)

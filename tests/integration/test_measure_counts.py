@@ -1,0 +1,85 @@
+"""Counted statements: equal in all forks, nearly so in other heaps and with other hash seeds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.statements import STATEMENTS, Statement
+from profkit import measure, measure_all, work_order
+from profkit.errors import UsageError
+from profkit.measuring.orders import MeasureOptions
+from profkit.model.measurement import InstructionCounts, Preload, Tool
+
+HEAP = "_junk = [bytearray(n * 37) for n in range(1000)]\n"
+IDS = [statement.label for statement in STATEMENTS]
+
+
+def counted(statement: Statement, heap: str = "", **options: object) -> InstructionCounts:
+    given: MeasureOptions = {"setup": heap + statement.setup, "mode": "callgrind", "number": 5}
+    found = measure(statement.stmt, keep=False, **{**given, **options})  # type: ignore[arg-type]
+    assert found.instructions is not None
+    return found.instructions
+
+
+@pytest.mark.parametrize("statement", STATEMENTS, ids=IDS)
+def test_counts_are_equal_in_forks_and_nearly_so_in_other_heaps(statement: Statement) -> None:
+    first, *forks = (counted(statement) for _ in range(3))
+    assert all(fork.raw == first.raw for fork in forks)
+    assert all(fork.functions == first.functions for fork in forks)
+    stripped = [first.stripped, counted(statement, HEAP).stripped]
+    assert max(stripped) / min(stripped) <= 1.003
+    assert first.stripped <= first.net < min(first.raw) / first.number
+
+
+@pytest.mark.parametrize("statement", STATEMENTS[1:4], ids=IDS[1:4])
+def test_stripped_counts_hardly_depend_on_the_hash_seed(statement: Statement) -> None:
+    stripped = [counted(statement, env={"PYTHONHASHSEED": seed}).stripped for seed in ("1", "4711")]
+    stripped.append(counted(statement).stripped)
+    assert max(stripped) / min(stripped) <= 1.003
+
+
+def test_nothing_costs_nothing_and_ten_times_as_much_ten_times() -> None:
+    nothing = counted(Statement("pass", "pass"))
+    assert (nothing.net, nothing.stripped, nothing.functions) == (0, 0, ())
+    few, many = (counted(Statement(str(n), f"for i in range({n}): s.upper()", "s = 'a'")) for n in (20, 200))
+    assert 8 < many.net / few.net < 10
+
+
+def test_functions_tell_calls_and_costs_of_one_execution() -> None:
+    counts = counted(Statement("split", "for i in range(7): s.split(',')", "s = 'a,b'"))
+    splits = [row for row in counts.functions if row.name.endswith("unicodeobject.c:split")]
+    assert [row.calls for row in splits] == [7]
+    assert sum(row.exclusive for row in counts.functions) == pytest.approx(counts.net)
+
+
+def test_a_module_looks_names_up_where_a_function_has_them_at_hand() -> None:
+    names = Statement("names", "a; a; a; a; a; a; a; a", "a = 1")
+    assert counted(names, level="module").net > 1.5 * counted(names).net
+
+
+def test_cycles_are_estimated_where_caches_are_simulated() -> None:
+    counts = counted(Statement("list", "l[:]", "l = [0] * 1000"), simulate=["cache", "branch"])
+    events = dict(counts.events)
+    assert events["cycles"] > counts.net
+    assert {"Dr", "Dw", "Bc"} <= set(events)
+
+
+def test_a_callable_and_its_times_in_one_order() -> None:
+    order = work_order(sorted, args=([3, 1, 2],), mode="timer+callgrind", quick=True, min_run_time_s=0.01)
+    (run,) = measure_all([order], keep=False)
+    assert run.measurement is not None
+    timing, counts = run.measurement.timing, run.measurement.instructions
+    assert timing is not None
+    assert counts is not None
+    assert (timing.measured_in.tool, counts.measured_in.tool) == (Tool.NONE, Tool.VALGRIND)
+    assert counts.measured_in.preload is Preload.NOTHING
+    assert counts.net > 100
+
+
+def test_threads_are_refused_because_they_would_not_be_counted() -> None:
+    with pytest.raises(UsageError, match="one thread"):
+        work_order("pass", mode="callgrind", num_threads=2)
+    with pytest.raises(UsageError, match="one thread"):
+        measure_all([replace(work_order("pass", mode="callgrind"), num_threads=2)])
