@@ -67,16 +67,19 @@ def count_arm(
     share = share_of(asked, job["repeats"], job["warm"], job["runs"])
     number, execution_s = measured.do(partial(warm, measured, share, clock))
     baseline.do(partial(_run, baseline, job["warm"]))
-    before = len(_dumps(job["dump_prefix"]))
     for _ in range(_BASELINES):
         baseline.do(partial(_count, baseline, number))
-    if share.rehearsed and number * execution_s <= _WARM_S:
-        # It leaves the heap as every repeat does; without it the first would differ from the others.
-        measured.do(partial(_count, measured, number))
-    for _ in range(share.repeats):
+    # One more leaves the heap as every repeat does; without it the first would differ from the others.
+    rehearsed = share.rehearsed and number * execution_s <= _WARM_S
+    total = rehearsed + share.repeats
+    for _ in range(total):
         measured.do(partial(_count, measured, number))
     dumps = sorted(_dumps(job["dump_prefix"]), key=_place)
-    return {"number": number, "dumps": dumps[-share.repeats :], "baseline_dumps": dumps[before:][:_BASELINES]}
+    return {
+        "number": number,
+        "dumps": dumps[-share.repeats :],
+        "baseline_dumps": dumps[-total - _BASELINES : -total],
+    }
 
 
 def warm(measured: Measured, share: Share, clock: Clock) -> tuple[int, float]:
