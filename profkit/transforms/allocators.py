@@ -22,6 +22,7 @@ on the hash seed: it counts as one that meets none.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from profkit.model.counts import CallgrindDump, FunctionCount
 
@@ -74,6 +75,7 @@ _LOOK_UP = 22
 """Instructions of a look-up that finds its entry at once, in CPython 3.11 compiled by GCC 12 for x86-64."""
 
 
+@cache
 def is_allocator(name: str, shared_object: str = "") -> bool:
     """Whether a `file:function` is one of those above."""
     file, _, function = name.partition(":")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from profkit.measuring.pool.command import PROGRAM, dump_prefix, new_folder, supervisor_message
+from profkit.measuring.pool.command import PROGRAM, changes_of, dump_prefix, new_folder, supervisor_message
 from profkit.measuring.pool.endings import how_ended, is_own_end
 from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.model.measurement import Preload, Tool
@@ -90,3 +90,13 @@ def test_how_a_process_ended(code, how):
     _, status = os.waitpid(pid, 0)
     assert how_ended(status) == how
     assert is_own_end(status) == ("SIGKILL" in how)
+
+
+def test_a_job_changes_what_differs_in_its_zygotes_environment_and_never_switches_profkit_on():
+    zygote = kind(around=(("LANG", "C"), ("OLD", "1")))
+    wanted = {"LANG": "de", "NEW": "2", "PROFKIT_DISABLE": "0"}
+    changes = changes_of(zygote, wanted)
+    assert changes.pop("PYTORCH_NVML_BASED_CUDA_CHECK") is None
+    assert changes == {"LANG": "de", "NEW": "2", "OLD": None}
+    assert changes_of(zygote, {}) == {}
+    assert zygote == kind(), "what is around a zygote does not tell it from others"

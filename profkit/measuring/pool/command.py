@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import profkit.measuring.worker as worker
@@ -45,15 +46,28 @@ def supervisor_message(kind: ZygoteKind, folder: Path | None) -> dict[str, objec
     *words, interpreter = kind.command
     return {
         "argv": [*words, *_tool(kind, folder), interpreter, str(PROGRAM), "zygote", json.dumps(config)],
-        "env": {**dict(kind.around), **dict(kind.env), **_OWN_ENV},
+        "env": _environment(kind),
         "folder": None if folder is None else str(folder),
         "before": None if folder is None else [*words, interpreter, str(PROGRAM), "compile"],
     }
 
 
+def changes_of(kind: ZygoteKind, env: object) -> dict[str, str | None]:
+    """What a job's environment sets in its zygote's, and unsets (None); an empty one changes nothing."""
+    if not isinstance(env, Mapping) or not env:
+        return {}
+    before, wanted = _environment(kind), {**env, "PROFKIT_DISABLE": "1"}
+    unset = dict.fromkeys(before.keys() - wanted.keys())
+    return {**unset, **{name: value for name, value in wanted.items() if before.get(name) != value}}
+
+
 def dump_prefix(folder: Path | None) -> str:
     """What the paths of dumps begin with; Valgrind adds pid and number."""
     return "" if folder is None else str(folder / "cg")
+
+
+def _environment(kind: ZygoteKind) -> dict[str, str]:
+    return {**dict(kind.around), **dict(kind.env), **_OWN_ENV}
 
 
 def _tool(kind: ZygoteKind, folder: Path | None) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from profkit.clock import Clock
 from profkit.errors import WorkerDied, WorkerFailed, WorkerTimeout
-from profkit.measuring.pool.command import dump_prefix
+from profkit.measuring.pool.command import changes_of, dump_prefix
 from profkit.measuring.pool.dumps import Dump, parse_ahead, read_dumps, remove_dumps
 from profkit.measuring.pool.endings import how_ended, is_own_end
 from profkit.measuring.pool.jobs import Job, Reply
@@ -43,7 +43,8 @@ def converse(zygote: Zygote, job: Job, stop: Callable[[], bool], clock: Clock) -
 
 
 def _hand_over(zygote: Zygote, job: Job, channel: int, output: Output) -> None:
-    message = in_file({**job.message, "dump_prefix": dump_prefix(zygote.folder)})
+    own = {"dump_prefix": dump_prefix(zygote.folder), "env": changes_of(zygote.kind, job.message["env"])}
+    message = in_file({**job.message, **own})
     parcel = [] if job.parcel is None else [job.parcel]
     try:
         zygote.begin([channel, output.descriptor, message, *parcel])

@@ -34,10 +34,17 @@ def read_dumps(folder: Path | None, answer: Mapping[str, Any]) -> Mapping[str, D
 
 
 def parse_ahead(dumps: Mapping[str, Dump]) -> None:
-    """Parse dumps while there is nothing else to do; what is damaged is left to whoever asks for it."""
+    """Parse dumps while there is nothing else to do; what is damaged is left to whoever asks for it.
+
+    Repeats that did the same are parsed once: their files are alike from the line of events on.
+    """
+    known: dict[str, CallgrindDump] = {}
     for dump in dumps.values():
+        _, _, body = dump.text.partition("\nevents:")
         with contextlib.suppress(DamagedFile):
-            dump.parsed  # noqa: B018 - kept by the property
+            if body not in known:
+                known[body] = dump.parsed
+            dump.parsed = known[body]
 
 
 def remove_dumps(folder: Path | None) -> None:

@@ -15,7 +15,7 @@ class Job:
     label: str
     """What errors call it."""
     message: Mapping[str, object]
-    """For `worker/job.py`; `dump_prefix` is filled in."""
+    """For `worker/job.py`; `dump_prefix` is filled in, and `env` becomes what changes in the zygote's."""
     timeout_s: float
     """Counted from the fork."""
     parcel: int | None = None

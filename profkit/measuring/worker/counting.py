@@ -21,9 +21,6 @@ _SETTLING = 40
 """Executions beyond the warm-up that is asked for, where the statement is quick."""
 _WARM_S = 0.15
 """What a step of a warm-up may take."""
-_BASELINES = 2
-"""Callgrind counts calls also while it counts no instructions, and forgets those of a function only when it
-has written them down: what is dumped for the first time has too many, and is not looked at."""
 _STEPS = ((1, math.inf), (2, 1.0), (3, _WARM_S), (10, _WARM_S))
 """Executions in all, and the seconds that those to come may take, judged by the last, lest they be left out.
 
@@ -67,19 +64,19 @@ def count_arm(
     share = share_of(asked, job["repeats"], job["warm"], job["runs"])
     number, execution_s = measured.do(partial(warm, measured, share, clock))
     baseline.do(partial(_run, baseline, job["warm"]))
-    for _ in range(_BASELINES):
+    # Twice, and the first time for nothing: Callgrind counts calls also while it counts no instructions, and
+    # forgets those of a function only when it has written them down.
+    for _ in range(2):
         baseline.do(partial(_count, baseline, number))
-    # One more leaves the heap as every repeat does; without it the first would differ from the others.
     rehearsed = share.rehearsed and number * execution_s <= _WARM_S
-    total = rehearsed + share.repeats
-    for _ in range(total):
+    if rehearsed:
+        # So for the statement. And this leaves the heap as every repeat does, so that the first is no other.
+        measured.do(partial(_count, measured, min(number, _NUMBERS[0])))
+    for _ in range(share.repeats):
         measured.do(partial(_count, measured, number))
     dumps = sorted(_dumps(job["dump_prefix"]), key=_place)
-    return {
-        "number": number,
-        "dumps": dumps[-share.repeats :],
-        "baseline_dumps": dumps[-total - _BASELINES : -total],
-    }
+    base = -share.repeats - rehearsed - 1
+    return {"number": number, "dumps": dumps[-share.repeats :], "baseline_dumps": [dumps[base]]}
 
 
 def warm(measured: Measured, share: Share, clock: Clock) -> tuple[int, float]:

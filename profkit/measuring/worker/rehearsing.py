@@ -69,7 +69,7 @@ def _whole(job: Job) -> Message:
     here: Message = {
         "cwd": ".",
         "path": sys.path,
-        "env": dict(os.environ),
+        "env": {},
         "cores": [],
         "memory_limit_bytes": None,
         "dump_prefix": _DUMP_PREFIX,

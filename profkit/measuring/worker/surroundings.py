@@ -10,9 +10,6 @@ from collections.abc import Iterator, Mapping
 from .kernel import flush_c_streams
 from .messages import Message
 
-DISABLED = ("PROFKIT_DISABLE", "1")
-"""Nothing is profiled, or measured, within what is measured."""
-
 
 def send_output_to(descriptor: int) -> None:
     """Make a file stdout and stderr of this process and of those that it starts; closes the descriptor."""
@@ -32,21 +29,19 @@ def flush_output() -> None:
 def take_on(job: Message) -> None:
     """Move into the job's folder, path, environment and cores; raises OSError where one does not exist."""
     os.chdir(job["cwd"])
-    if job["env"]:  # another environment has its own, and a path of its own
-        set_environment(job["env"])
-    if job["path"]:
+    change_environment(job["env"])
+    if job["path"]:  # else this environment has its own
         sys.path[:] = job["path"]
     if job["cores"]:
         os.sched_setaffinity(0, job["cores"])
 
 
-def set_environment(env: Mapping[str, str]) -> None:
-    """Make `env` the environment; what is equal already is left alone, as each change takes memory."""
-    wanted = {**env, DISABLED[0]: DISABLED[1]}
-    for name in [name for name in os.environ if name not in wanted]:
-        del os.environ[name]
-    for name, value in wanted.items():
-        if os.environ.get(name) != value:
+def change_environment(changes: Mapping[str, str | None]) -> None:
+    """Set variables, or unset those that are None; under Valgrind each takes a quarter of a millisecond."""
+    for name, value in changes.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
             os.environ[name] = value
 
 

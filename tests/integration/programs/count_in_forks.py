@@ -35,7 +35,7 @@ def answer(message: dict[str, object]) -> dict[str, object]:
 def do_in_forks(messages: list[dict[str, object]]) -> list[object]:
     """The answers; the first forks, which do nothing, leave the heap as all others do, which keep nothing."""
     pipes = [os.pipe() for _ in messages]
-    for place in range(-3, len(messages)):
+    for place in range(-12, len(messages)):
         if os.fork() == 0:
             if place >= 0:
                 os.write(pipes[place][1], json.dumps(answer(messages[place])).encode())
