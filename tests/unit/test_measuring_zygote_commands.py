@@ -97,6 +97,6 @@ def test_a_job_changes_what_differs_in_its_zygotes_environment_and_never_switche
     wanted = {"LANG": "de", "NEW": "2", "PROFKIT_DISABLE": "0"}
     changes = changes_of(zygote, wanted)
     assert changes.pop("PYTORCH_NVML_BASED_CUDA_CHECK") is None
-    assert changes == {"LANG": "de", "NEW": "2", "OLD": None}
+    assert changes == {"LANG": "de", "NEW": "2", "OLD": None, "LC_CTYPE": None}
     assert changes_of(zygote, {}) == {}
     assert zygote == kind(), "what is around a zygote does not tell it from others"

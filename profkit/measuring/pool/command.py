@@ -57,7 +57,8 @@ def changes_of(kind: ZygoteKind, env: object) -> dict[str, str | None]:
     if not isinstance(env, Mapping) or not env:
         return {}
     before, wanted = _environment(kind), {**env, "PROFKIT_DISABLE": "1"}
-    unset = dict.fromkeys(before.keys() - wanted.keys())
+    # Python itself sets LC_CTYPE where the locale is C (PEP 538).
+    unset = dict.fromkeys((before.keys() | {"LC_CTYPE"}) - wanted.keys())
     return {**unset, **{name: value for name, value in wanted.items() if before.get(name) != value}}
 
 
