@@ -7,18 +7,26 @@ from statistics import median
 from xml.sax.saxutils import escape
 
 WIDTH, ROW, LEFT, TOP = 760, 120, 150, 30
+_SHOWN = 0.95
+"""Of all dots, within the scale."""
 _STYLE = (
-    "text{font:13px system-ui,sans-serif;fill:#333}.dot{fill:#3b6ea8;fill-opacity:.55}"
+    "text{font:13px system-ui,sans-serif;fill:#333}"
+    ".dot{fill:#3b6ea8;fill-opacity:.55}.far{fill:none;stroke:#3b6ea8}"
     ".median{stroke:#c2410c;stroke-width:2}.grid{stroke:#ddd}"
     "@media(prefers-color-scheme:dark){text{fill:#ddd}.grid{stroke:#444}.dot{fill:#8ab4e8}}"
 )
 
 
 def picture(found: Mapping[str, Sequence[Sequence[float]]]) -> str:
-    """Rows by name, a column for each repeat; the scale is per cent from the median of everything."""
+    """Rows by name, a column for each repeat; the scale is per cent from the median of everything.
+
+    What lies beyond it is drawn hollow, at its edge.
+    """
     everything = [value for groups in found.values() for group in groups for value in group]
     middle = median(everything)
-    reach = max(abs(value / middle - 1) for value in everything) * 1.05
+    # A process that was disturbed throughout would squeeze all others into a line.
+    apart = sorted(abs(value / middle - 1) for value in everything)
+    reach = apart[int(len(apart) * _SHOWN)] * 1.1
     height = TOP + ROW * len(found) + 10
     parts = [part for number, row in enumerate(found.items()) for part in _row(number, row, middle, reach)]
     return (
@@ -36,17 +44,19 @@ def _row(
     top = TOP + ROW * number
 
     def y(value: float) -> float:
-        return top + ROW / 2 - (value / middle - 1) / reach * (ROW / 2 - 8)
+        share = min(1.0, max(-1.0, (value / middle - 1) / reach))
+        return top + ROW / 2 - share * (ROW / 2 - 8)
 
     yield f'<text x="8" y="{top + ROW / 2 + 4}">{escape(name)}</text>'
     yield f'<line class="grid" x1="{LEFT}" x2="{WIDTH - 60}" y1="{y(middle):.1f}" y2="{y(middle):.1f}"/>'
-    for share in (reach / 1.05, -reach / 1.05):
+    for share in (reach, -reach):
         at = y(middle * (1 + share))
         yield f'<text x="{WIDTH - 54}" y="{at + 4:.1f}">{share * 100:+.1f} %</text>'
     step = (WIDTH - 60 - LEFT) / len(groups)
     for column, group in enumerate(groups):
         x = LEFT + step * (column + 0.5)
         for value in group:
-            yield f'<circle class="dot" cx="{x:.1f}" cy="{y(value):.1f}" r="3"/>'
+            kind = "dot" if abs(value / middle - 1) <= reach else "far"
+            yield f'<circle class="{kind}" cx="{x:.1f}" cy="{y(value):.1f}" r="3"/>'
         at = y(median(group))
         yield f'<line class="median" x1="{x - 9:.1f}" x2="{x + 9:.1f}" y1="{at:.1f}" y2="{at:.1f}"/>'
