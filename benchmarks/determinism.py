@@ -89,7 +89,7 @@ def _order(statement: Statement) -> WorkOrder:
 
 def _count(order: WorkOrder, bench: Bench, draw: str) -> InstructionCounts:
     task = Task(order, preload=preload_of(order))
-    return count(task, replace(callgrind_kind(task, bench, 0), draw=draw), bench)
+    return count(task, replace(callgrind_kind(task, 0), draw=draw), bench)
 
 
 def _retire(bench: Bench) -> None:

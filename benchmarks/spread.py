@@ -56,7 +56,7 @@ def measured(repeats: int) -> Mapping[str, list[list[float]]]:
 def _minima(zygotes: int) -> Iterator[float]:
     bench, task = Bench(process_pool(), Silent()), Task(_ORDER)
     plain = kind_of(_ORDER, Tool.NONE, Preload.NOTHING)
-    kinds = [replace(plain, draw=bench.draw(number, 0)) for number in range(zygotes)]
+    kinds = [replace(plain, draw=f"spread-{number}") for number in range(zygotes)]
     make_ready(task, kinds, bench)
     try:
         (timing,) = time_together([task], kinds, bench)

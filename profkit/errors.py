@@ -2,7 +2,8 @@
 
     ProfkitError                      70  (base; never raised itself)
     ├── UsageError                     2
-    │   └── InvalidOption
+    │   ├── InvalidOption
+    │   └── UnknownOption
     ├── SamplerError                   3
     │   ├── SamplerMissing
     │   ├── AttachDenied
@@ -30,7 +31,7 @@ A class builds its message from its fields; `exit_code` is what the command line
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -57,6 +58,18 @@ class InvalidOption(UsageError):
     def __init__(self, option: str, value: object, remedy: str) -> None:
         self.option, self.value = option, value
         super().__init__(f"{option}={value!r} cannot be honoured", remedy)
+
+
+class UnknownOption(UsageError):
+    """There is no option of this name; the nearest one is named."""
+
+    def __init__(self, option: str, known: Iterable[str], where: str = "") -> None:
+        from difflib import get_close_matches  # seldom needed, and profiled programs import this module
+
+        self.option, self.known = option, tuple(known)
+        near = get_close_matches(option, self.known, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(self.known)}"
+        super().__init__(f"there is no option {option!r}{where}", hint)
 
 
 class SamplerError(ProfkitError):

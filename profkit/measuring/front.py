@@ -101,9 +101,8 @@ def warm_pool(*stmts: str | Callable[..., object], **options: Unpack[MeasureOpti
     for stmt in stmts or ("pass",):
         order = work_order(stmt, **options)
         task = Task(order, preload=preload_of(order))
-        bench = Bench(process_pool(), Silent())
-        kinds = [callgrind_kind(task, bench, 0)] if order.mode.counts else []
-        bench.pool.warm([*kinds, *(timer_kinds(task, bench, 0) if order.quick else ())])
+        counting = [callgrind_kind(task, 0)] if order.mode.counts else []
+        process_pool().warm([*counting, *(timer_kinds(task, 0) if order.mode.times else ())])
 
 
 def _measured(

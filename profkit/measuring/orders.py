@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypedDict, TypeVar, Unpack
 
-from profkit.errors import InvalidOption, UsageError
+from profkit.errors import InvalidOption, UnknownOption, UsageError
 from profkit.model.workorder import Language, Level, Mode, Simulation, WorkOrder
 
 _LONGEST_LABEL = 60
@@ -142,9 +141,7 @@ def _refuse_unknown(options: MeasureOptions) -> None:
     known = MeasureOptions.__annotations__
     for name in options:
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
-            raise UsageError(f"there is no option {name!r}", hint)
+            raise UnknownOption(name, known)
 
 
 def _check_numbers(options: MeasureOptions) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
-from profkit.errors import InvalidOption, UsageError
+from profkit.errors import InvalidOption, UnknownOption, UsageError
 from profkit.samplers.base import Blocking, SamplerOptions, Scope
 from profkit.session.account import ON_BUSY, OnBusy, Policy
 from profkit.session.regions import RegionExtras
@@ -120,9 +119,7 @@ def _refuse_unknown(options: ProfilerOptions) -> None:
     known = ProfilerOptions.__annotations__
     for name in options:
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
-            raise UsageError(f"there is no option {name!r}", hint)
+            raise UnknownOption(name, known)
 
 
 def _check_values(options: ProfilerOptions) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypedDict, cast
 
-from profkit.errors import InvalidOption, UsageError
+from profkit.errors import InvalidOption, UnknownOption, UsageError
 from profkit.measuring.orders import MeasureOptions, work_order
 from profkit.model.region import RegionKind, kind_of
 from profkit.model.workorder import WorkOrder
@@ -69,9 +68,7 @@ def check(mode: object, options: Mapping[str, object], of_samples: Iterable[str]
             continue
         if name in of_samples:
             raise InvalidOption("mode", mode, f"{name}={options[name]!r} is an option of mode='samples'")
-        near = difflib.get_close_matches(name, known, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
-        raise UsageError(f"there is no option {name!r} with mode={mode!r}", hint)
+        raise UnknownOption(name, known, f" with mode={mode!r}")
     _check_values(options)
 
 

@@ -24,10 +24,6 @@ class Bench:
         self._cores = CorePool()
         self._running: set[Future[Reply]] = set()
 
-    def draw(self, number: int, worker: int) -> str:
-        """The name of the batch's own zygote `number` for one of its workers."""
-        return f"{self.batch}-{worker}-{number}"
-
     def cores(self, count: int) -> AbstractContextManager[tuple[int, ...]]:
         """Cores to bind a worker to. A single one is left to the scheduler, which knows the busy ones."""
         return nullcontext(()) if self.workers == 1 else self._cores.lend(count)

@@ -10,7 +10,7 @@ from profkit.measuring.runner.jobs import Task, callgrind_job
 from profkit.model.measurement import InstructionCounts, Tool
 
 
-def callgrind_kind(task: Task, bench: Bench, worker: int) -> ZygoteKind:
+def callgrind_kind(task: Task, worker: int) -> ZygoteKind:
     """The zygote under Valgrind that forks the task's worker; it lingers, as it takes long to start."""
     draw = "" if worker == 0 else f"worker-{worker}"
     return kind_of(task.order, Tool.VALGRIND, task.preload, draw)

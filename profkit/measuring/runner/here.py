@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from uuid import uuid4
 
 from profkit.clock import Clock
@@ -15,6 +13,7 @@ from profkit.errors import InvalidOption, MeasuringError, WorkerFailed
 from profkit.measuring.runner.jobs import BLOCK_S, Task
 from profkit.measuring.runner.outcomes import Circumstances, Outcome, failed, measured
 from profkit.measuring.worker.blocks import THIS_THREAD, Timed, Wanted, time_arms
+from profkit.measuring.worker.job import no_collector
 from profkit.measuring.worker.measured import Measured, calls, run_global_setup, statement
 from profkit.model.measurement import MeasuredIn, Preload, ProcessTimes, Timing, Tool
 from profkit.model.workorder import Language, WorkOrder
@@ -53,7 +52,7 @@ def run_here(task: Task, clock: Clock, finished: Callable[[Outcome], None]) -> O
 
 
 def _timing(order: WorkOrder) -> Timing:
-    with _no_collector():
+    with no_collector():
         try:
             arm = _prepared(order)
             (times,) = time_arms([arm], Wanted(BLOCK_S, order.min_run_time_s, None, 0), THIS_THREAD)
@@ -85,14 +84,3 @@ def _measured(order: WorkOrder) -> Measured:
     namespace: dict[str, object] = {"__name__": "__main__"}
     run_global_setup(order.global_setup, namespace)
     return statement(order.stmt or "", order.setup, namespace, order.level.value)
-
-
-@contextmanager
-def _no_collector() -> Iterator[None]:
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

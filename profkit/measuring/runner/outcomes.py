@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import uuid4
 
 from profkit.errors import MeasuringError
@@ -51,35 +51,32 @@ def measured(
     doubts = () if timing is None else timing_doubts(task.order, timing, around.workers)
     doubts += () if counts is None else count_doubts(counts)
     found = Measurement(order, timing, counts, doubts)
-    info = MeasuredInfo(
-        id=uuid4().hex[:10],
-        batch=around.batch,
-        started_ns=around.started_ns,
-        duration_s=around.duration_s,
-        process=around.process,
-        order=order,
+    info = replace(
+        _info(order, around),
         min_s=found.min_s,
         median_s=found.median_s,
         instructions=None if counts is None else counts.stripped,
         doubts=doubts,
-        notes=around.notes,
     )
     return Outcome(MeasuredRun(info, found))
 
 
 def failed(task: Task, around: Circumstances, error: MeasuringError) -> Outcome:
     """The outcome of an order that gave none."""
-    info = MeasuredInfo(
+    info = replace(_info(order_info(task), around), error=str(error))
+    return Outcome(MeasuredRun(info), error)
+
+
+def _info(order: OrderInfo, around: Circumstances) -> MeasuredInfo:
+    return MeasuredInfo(
         id=uuid4().hex[:10],
         batch=around.batch,
         started_ns=around.started_ns,
         duration_s=around.duration_s,
         process=around.process,
-        order=order_info(task),
+        order=order,
         notes=around.notes,
-        error=str(error),
     )
-    return Outcome(MeasuredRun(info), error)
 
 
 def order_info(task: Task) -> OrderInfo:

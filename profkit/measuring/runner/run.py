@@ -45,7 +45,7 @@ def run_tasks(
     try:
         _count_all(counted, ledger, bench)
         still = [place for place in timed if place in ledger.open_places()]
-        for group in _by_kind(still, ledger, bench):
+        for group in _by_kind(still, ledger):
             _time_group([group] if interleaved else [(place,) for place in group], ledger, bench)
     finally:
         bench.progress.end()
@@ -53,12 +53,12 @@ def run_tasks(
 
 
 def _count_all(places: Sequence[int], ledger: Ledger, bench: Bench) -> None:
-    bench.pool.warm({callgrind_kind(ledger.tasks[place], bench, 0) for place in places})
+    bench.pool.warm({callgrind_kind(ledger.tasks[place], 0) for place in places})
 
     def work(place: int, worker: int) -> None:
         task = ledger.tasks[place]
         with ledger.working_on((place,)), bench.cores(1) as cores:
-            ledger.counted(place, count(task, callgrind_kind(task, bench, worker), bench, cores))
+            ledger.counted(place, count(task, callgrind_kind(task, worker), bench, cores))
 
     spread(places, bench.workers, work, bench.stop)
 
@@ -69,7 +69,7 @@ def _time_group(groups: Sequence[Places], ledger: Ledger, bench: Bench) -> None:
 
     def work(places: Places, worker: int) -> None:
         tasks = [ledger.tasks[place] for place in places]
-        kinds = timer_kinds(tasks[0], bench, worker)
+        kinds = timer_kinds(tasks[0], worker)
         with ledger.working_on(places), bench.cores(tasks[0].order.num_threads) as cores:
             fresh = [kind for kind in kinds if kind not in ready]
             ready.update(fresh)
@@ -83,9 +83,9 @@ def _time_group(groups: Sequence[Places], ledger: Ledger, bench: Bench) -> None:
         bench.pool.retire([kind for kind in ready if kind.draw])
 
 
-def _by_kind(places: Sequence[int], ledger: Ledger, bench: Bench) -> list[Places]:
+def _by_kind(places: Sequence[int], ledger: Ledger) -> list[Places]:
     groups: dict[object, list[int]] = {}
     for place in places:
         task = ledger.tasks[place]
-        groups.setdefault(timer_kinds(task, bench, 0)[0], []).append(place)
+        groups.setdefault(timer_kinds(task, 0)[0], []).append(place)
     return [tuple(group) for group in groups.values()]

@@ -18,13 +18,16 @@ SERIOUS_PROCESSES, SERIOUS_ZYGOTES, QUICK_PROCESSES = 10, 5, 3
 """Children of one zygote share its memory layout: only several zygotes show what that does to the times."""
 
 
-def timer_kinds(task: Task, bench: Bench, worker: int) -> tuple[ZygoteKind, ...]:
-    """The zygotes that share an order's processes: one that lingers for a quick order, else fresh ones."""
+def timer_kinds(task: Task, worker: int) -> tuple[ZygoteKind, ...]:
+    """The zygotes that share an order's processes: one that lingers for a quick order, else fresh ones.
+
+    Fresh ones have a draw, and whoever has used them retires them: the next batch gets others.
+    """
     if task.order.quick:
         return (kind_of(task.order, Tool.NONE, task.preload),)
     count = min(SERIOUS_ZYGOTES, processes_of(task.order))
     return tuple(
-        kind_of(task.order, Tool.NONE, task.preload, bench.draw(number, worker)) for number in range(count)
+        kind_of(task.order, Tool.NONE, task.preload, f"fresh-{worker}-{number}") for number in range(count)
     )
 
 

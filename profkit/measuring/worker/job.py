@@ -27,7 +27,7 @@ def perform(message: Message, parcel_fd: int | None = None) -> Message:
     job = cast(Job, message)
     work = {"canary": _canary, "timer": _timed, "callgrind": _counted}[job["mode"]]
     try:
-        with _no_collector():
+        with no_collector():
             return dict(work(job, parcel_fd))
     except RuntimeError as error:
         mended = unwrapped(error)
@@ -62,7 +62,7 @@ def _counted(job: Job, parcel_fd: int | None) -> Answer:
 
 
 @contextlib.contextmanager
-def _no_collector() -> Iterator[None]:
+def no_collector() -> Iterator[None]:
     """As in `timeit`: the collector is off, and a setup may switch it on again."""
     was_on = gc.isenabled()
     gc.disable()
