@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from profkit.measuring.worker.job import perform
@@ -26,6 +26,7 @@ names = st.text(min_size=1, max_size=6)
 @given(
     st.lists(st.integers(), max_size=4), st.dictionaries(names, st.integers(), max_size=4), st.integers(0, 3)
 )
+@example([], {"ﬁ": 1, "class": 2, "a b": 3, "x": 4}, 1)
 def test_a_callable_gets_its_arguments_as_often_as_asked(
     args: list[int], kwargs: dict[str, int], number: int
 ) -> None:

@@ -128,7 +128,9 @@ def calls(
     """Calls of a callable; one that returns a coroutine is awaited, in a fresh event loop for each block."""
     if _is_coroutine_function(function):
         return Awaited(function, args, kwargs)
-    named = {name: value for name, value in kwargs.items() if name.isidentifier() and not iskeyword(name)}
+    # Names beyond ASCII are normalised in source text (PEP 3131), and would become others.
+    plain = [name for name in kwargs if name.isascii() and name.isidentifier() and not iskeyword(name)]
+    named = {name: kwargs[name] for name in plain}
     others = {name: value for name, value in kwargs.items() if name not in named}
     values = {"function": function, "others": others}
     values |= {f"positional_{place}": value for place, value in enumerate(args)}
