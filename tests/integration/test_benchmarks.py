@@ -69,3 +69,11 @@ def test_an_unknown_measurement_is_refused(tmp_path: Path) -> None:
     done = run_program(tmp_path, ["-m", "benchmarks.sampling", "--only", "everything"], environ=environment())
     assert done.returncode == 2
     assert "attribution" in done.stderr
+
+
+def test_measuring_has_a_suite_of_its_own(tmp_path: Path) -> None:
+    done = run_program(tmp_path, ["-m", "benchmarks.measuring", "--quick", "--json", "--only", "many_orders"])
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["figures"]
+    assert [figure["verdict"] for figure in found] == ["holds", "holds", "holds"]
+    assert not list(tmp_path.iterdir()), "what is measured leaves nothing behind"
