@@ -28,6 +28,7 @@ _ZYGOTES = {COLD: 10, ONE: 1, SEVERAL: 5}
 _ORDER = work_order(
     "[table[word] for word in words]",
     setup="words = [f'word {n}' for n in range(400)]; table = {word: [word] for word in words}",
+    min_run_time_s=2.0,
 )
 
 

@@ -19,9 +19,9 @@ _REPEAT_S = 0.005
 """What a repeat may take."""
 _SETTLING = 40
 """Executions beyond the warm-up that is asked for, where the statement is quick."""
-_WARM_S = 0.15
-"""What a step of a warm-up may take."""
-_STEPS = ((1, math.inf), (2, 1.0), (3, _WARM_S), (10, _WARM_S))
+_WARM_S = 0.5
+"""What a step of a warm-up may take: under Valgrind, so that most statements of torch settle."""
+_STEPS = ((1, math.inf), (2, 5.0), (3, _WARM_S), (10, _WARM_S))
 """Executions in all, and the seconds that those to come may take, judged by the last, lest they be left out.
 
 The first one may take fifty times as long as the others, as Valgrind translates what it runs.
