@@ -87,14 +87,14 @@ class InstructionCounts:
     stripped: float
     """Net without memory allocators, whose counts depend on the state of the heap."""
     measured_in: MeasuredIn
-    raw_stripped: tuple[int, ...] = ()
-    """Each repeat's total without allocators: what tells whether it did the same each time."""
     functions: tuple[FunctionCount, ...] = ()
     """Per execution and without the baseline, most exclusive first."""
     calls: tuple[CallCount, ...] = ()
     """Per execution."""
     events: tuple[tuple[str, float], ...] = ()
     """(event, net count) of everything that was simulated, and "cycles", as Callgrind estimates them."""
+    raw_stripped: tuple[int, ...] = ()
+    """Each repeat's total without allocators: what tells whether it did the same each time."""
 
 
 class Flag(enum.Enum):

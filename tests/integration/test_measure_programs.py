@@ -14,6 +14,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from profkit import measure, work_order
+from profkit.measuring.pool.pool import process_pool
+from profkit.measuring.runner.counting import callgrind_kind
+from profkit.measuring.runner.jobs import Task
 from profkit.store.measured import measured_files, read_measured
 from tests.integration.harness import environment, run_program
 
@@ -165,15 +169,13 @@ def test_what_makes_no_sense_is_said_before_anything_starts(
 
 
 def test_many_orders_in_a_row_leave_nothing_behind(tmp_path: Path) -> None:
-    from profkit import measure
-    from profkit.measuring.pool.pool import process_pool
-
-    counts, descriptors, resident = set(), set(), []
+    task = Task(work_order("pass", mode="callgrind"))
+    kind, counts, descriptors, resident = callgrind_kind(task, 0), set(), set(), []
     for number in range(300):
         found = measure("s.split(',')", setup="s = 'a,b'", mode="callgrind", number=5, keep=False)
         assert found.instructions is not None
         counts.add(found.instructions.raw)
-        (pid,) = {zygote.pid for zygote in process_pool().zygotes() if zygote.kind.tool.value == "valgrind"}
+        (pid,) = {zygote.pid for zygote in process_pool().zygotes() if zygote.kind == kind}
         if number >= 10:
             descriptors.add((len(os.listdir("/proc/self/fd")), len(os.listdir(f"/proc/{pid}/fd"))))
             resident.append(psutil.Process(pid).memory_info().rss)
