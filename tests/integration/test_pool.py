@@ -272,3 +272,24 @@ def test_one_pool_for_the_process() -> None:
     assert process_pool() is first
     first.close()
     assert process_pool() is not first
+
+
+def test_where_no_thread_can_be_started_the_caller_does_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't create new thread at interpreter shutdown")
+
+    pool = Pool()
+    pool.submit(kind(draw="before"), job("pass")).result(60)
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    for draw in ("before", "after", "after"):
+        future = pool.submit(kind(draw=draw), job("print('done')"))
+        assert future.result(60).output == "done\n"
+    late = pool.submit(kind(draw="after"), job("1 / 0"))
+    assert late.done()
+    assert isinstance(late.exception(), WorkerFailed)
+    (pid,) = {zygote.pid for zygote in pool.zygotes() if zygote.kind.draw == "after"}
+    pool.retire([kind(draw="after")])
+    assert not [zygote for zygote in pool.zygotes() if zygote.pid == pid]
+    assert pool.submit(kind(draw="after"), job("print(1)")).result(60).zygote.serial == 3
+    pool.close()
+    assert not os.path.exists(f"/proc/{pid}")

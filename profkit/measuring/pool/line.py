@@ -55,13 +55,17 @@ class Line:
         self._current: Task | None = None
         self._warm = self._retiring = self._closing = False
         self._wakeup = Wakeup()
-        self.thread = threading.Thread(target=self._run, name=f"profkit {kind}", daemon=True)
-        self.thread.start()
+        self.thread = self._begun()
 
     def add(self, task: Task) -> None:
         """Do a job after those that wait already."""
         self._waiting.append(task)
         self._wakeup.wake()
+
+    def work_off(self) -> None:
+        """Do what waits in the calling thread, without the pool's lock, where there is no other to do it."""
+        while self.thread is None and self._waiting:
+            self._do(self._waiting.popleft())
 
     def warm(self) -> None:
         """Start a zygote before it is needed."""
@@ -72,6 +76,8 @@ class Line:
         """End once nothing waits."""
         self._retiring = True
         self._wakeup.wake()
+        if self.thread is None:
+            self._end_here()
 
     def close(self) -> None:
         """End now: what waits is cancelled, and what runs is ended."""
@@ -79,6 +85,8 @@ class Line:
         for task in self._waiting:
             task.future.cancel()
         self._wakeup.wake()
+        if self.thread is None and self.open:
+            self._end_here()
 
     def drop(self, future: Future[Reply]) -> bool:
         """End the job of a future if it is running here; whether it is."""
@@ -93,6 +101,20 @@ class Line:
         """Close the descriptors of a line that lives in the process that forked this one."""
         if self.zygote is not None:
             self.zygote.forget()
+        self._wakeup.close()
+
+    def _begun(self) -> threading.Thread | None:
+        """The thread that works, None where none can be started: CPython 3.12 starts none at its end."""
+        thread = threading.Thread(target=self._run, name=f"profkit {self.kind}", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            return None
+        return thread
+
+    def _end_here(self) -> None:
+        self.open = False
+        self._discard()
         self._wakeup.close()
 
     def _run(self) -> None:

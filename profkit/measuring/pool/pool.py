@@ -69,7 +69,9 @@ class Pool:
         """
         task = Task(job)
         with self._lock:
-            self._line(kind).add(task)
+            line = self._line(kind)
+            line.add(task)
+        line.work_off()
         return task.future
 
     def drop(self, future: Future[Reply]) -> None:
@@ -106,7 +108,7 @@ class Pool:
             for line in self._living():
                 line.close()
         for thread in threads:
-            if thread is not threading.current_thread():
+            if thread is not None and thread is not threading.current_thread():
                 thread.join()
         self._means.launcher.close()
 
