@@ -22,7 +22,6 @@ _T = TypeVar("_T")
 _MODES = ("timer", "callgrind", "timer+callgrind")
 _LANGUAGES = ("python", "c++")
 _LEVELS = ("function", "module")
-_SIMULATIONS = ("cache", "branch")
 
 
 def _read_by(parse: Callable[[str], _T]) -> Callable[[click.Context, click.Parameter, str | None], _T | None]:

@@ -53,7 +53,6 @@ def job(stmt: str, *, timeout_s: float = 60.0, parcel: int | None = None, **chan
         "mode": "timer", "cwd": os.getcwd(), "path": sys.path, "env": dict(os.environ), "num_threads": 1,
         "cores": [], "memory_limit_bytes": None, "imports": [], "arms": [arm], "number": [1], "blocks": 1,
         "block_s": 0.002, "min_run_time_s": 0.0, "runs": 1, "seed": 0, "repeats": 2, "warm": 1,
-        "synchronize": False,
     }  # fmt: skip
     return Job(stmt, {**message, **changes}, timeout_s, parcel)
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from profkit.measuring.cpp.building import libraries_for
 from profkit.model.workorder import Language, WorkOrder
+from tests.integration.performing import performed
 
 ROOT = Path(__file__).parents[2]
-PERFORM_JOBS = Path(__file__).parent / "programs" / "perform_jobs.py"
 DEPTH = """
 #include <filesystem>
 thread_local int depth = 0;
@@ -59,19 +55,6 @@ def job(libraries: dict[str, Path], *names: str) -> dict[str, object]:
     ]  # fmt: skip
     return {"mode": "timer", "num_threads": 1, "arms": arms, "number": [None] * len(arms), "blocks": 5,
             "block_s": 0.001, "min_run_time_s": 0.01, "runs": None, "seed": 1}  # fmt: skip
-
-
-def performed(*jobs: dict[str, object]) -> list[dict]:
-    done = subprocess.run(
-        [sys.executable, str(PERFORM_JOBS)],
-        input=json.dumps(jobs),
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 def test_times_of_blocks(libraries: dict[str, Path]):

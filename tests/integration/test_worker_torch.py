@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,10 +11,10 @@ from torch.utils import benchmark
 
 from profkit.measuring.worker.job import perform, trace_of
 from profkit.measuring.worker.torch_blocks import clock, clock_of_library
+from tests.integration.performing import performed
 from tests.unit.worker_jobs import arm, timer_job
 
 ROOT = Path(__file__).parents[2]
-PERFORM_JOBS = Path(__file__).parent / "programs" / "perform_jobs.py"
 
 
 @pytest.fixture(autouse=True)
@@ -26,19 +22,6 @@ def threads() -> Iterator[None]:
     before = torch.get_num_threads()
     yield
     torch.set_num_threads(before)
-
-
-def performed(*jobs: dict[str, object]) -> list[dict]:
-    done = subprocess.run(
-        [sys.executable, str(PERFORM_JOBS)],
-        input=json.dumps(jobs),
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 @pytest.mark.parametrize("num_threads", [1, 2])

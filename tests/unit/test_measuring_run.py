@@ -166,6 +166,15 @@ def test_interleaved_orders_of_one_environment_are_arms_of_the_same_jobs() -> No
     assert len(seeds) > 10
 
 
+def test_orders_that_want_other_processes_are_not_arms_of_the_same_jobs() -> None:
+    orders = [work_order("1"), work_order("2", env={"A": "1"}), work_order("3", runs=500), work_order("4")]
+    _, pool = run(orders, interleaved=True)
+    timed = [job for _, job in pool.asked if job.message["mode"] == "timer"]
+    assert [len(job.message["arms"]) for job in timed] == [2] * 10 + [1] * 20
+    assert [job.message["env"].get("A") for job in timed] == [None] * 10 + ["1"] * 10 + [None] * 10
+    assert modes(pool).count("canary") == 5, "they share their zygotes all the same"
+
+
 def test_counting_goes_before_timing_and_failing_there_ends_an_order() -> None:
     died = WorkerDied("1", "exited")
     order = work_order("1", mode="timer+callgrind", quick=True)
@@ -203,7 +212,8 @@ def test_a_zygote_has_a_small_environment_and_a_worker_the_whole_one() -> None:
     assert zygote["LD_LIBRARY_PATH"] == "/lib"
     assert (zygote["OMP_NUM_THREADS"], zygote["OMP_WAIT_POLICY"]) == ("2", "passive")
     assert not {"SECRET", "MINE", "PROFKIT_SPOOL", "PYTHONHASHSEED"} & set(zygote)
-    worker = worker_env(order, Tool.NONE, environ)
+    worker = worker_env(order, Tool.NONE, {**environ, "LC_ALL": "de_DE.UTF-8"})
+    assert worker["LC_ALL"] == "de_DE.UTF-8"
     assert (worker["SECRET"], worker["MINE"], worker["HOME"]) == ("1", "2", "/home/ada")
     assert worker["PROFKIT_DISABLE"] == "1"
     assert "PROFKIT_SPOOL" not in worker

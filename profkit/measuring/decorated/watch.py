@@ -36,8 +36,6 @@ UNDER_WAY: ContextVar[tuple[object, ...]] = ContextVar("profkit_under_way", defa
 PACKING = object()
 """Under way while arguments are packed, which runs code of theirs: no call is looked at meanwhile."""
 
-Arguments = tuple[tuple[Any, ...], dict[str, Any]]
-
 
 class Means(Protocol):
     """How calls are measured and kept."""

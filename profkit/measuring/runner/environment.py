@@ -40,17 +40,14 @@ def kind_of(
 
 
 def worker_env(order: WorkOrder, tool: Tool, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """All of a worker's `os.environ`: the caller's, the order's changes, and what its zygote was given.
+    """All of a worker's `os.environ`: the caller's, what its zygote depends on, and the order's changes.
 
     Empty where a command enters another environment: its zygote's is what that command made of the caller's.
     """
     if order.source_cmd:
         return {}
-    kept = _callers(environ)
-    own = _zygote_env(order, tool, environ)
-    own.pop("PATH" if "PATH" in kept else "", None)
-    own.pop("HOME" if "HOME" in kept else "", None)
-    return {**kept, **own, **dict(order.env), "PROFKIT_DISABLE": "1"}
+    own = {**_threads(order), **_seed(tool), **dict(order.env), "PROFKIT_DISABLE": "1"}
+    return {**_FIXED, **_callers(environ), **own}
 
 
 def worker_path(order: WorkOrder) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from profkit.measuring.pool.jobs import Job
@@ -55,7 +55,6 @@ def timer_job(tasks: Sequence[Task], share: Share) -> Job:
         "min_run_time_s": share.min_run_time_s,
         "runs": share.runs,
         "seed": share.seed,
-        "synchronize": tasks[0].preload is Preload.TORCH,
     }
     return Job(order.label, message, order.timeout_s, _parcel(tasks))
 
@@ -82,11 +81,6 @@ def canary_job(task: Task) -> Job:
     if task.parcel is not None:
         needed.append("cloudpickle")
     return Job(task.order.label, {**message, "mode": "canary", "imports": needed}, task.order.timeout_s)
-
-
-def single(task: Task, runs: int | None) -> Task:
-    """The task with as many executions as are left to one of its processes."""
-    return replace(task, order=replace(task.order, runs=runs))
 
 
 def _surroundings(order: WorkOrder, tool: Tool, cores: tuple[int, ...]) -> dict[str, object]:

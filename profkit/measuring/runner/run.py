@@ -17,6 +17,7 @@ from profkit.measuring.runner.ledger import Ledger
 from profkit.measuring.runner.outcomes import Outcome
 from profkit.measuring.runner.spread import spread
 from profkit.measuring.runner.timing import make_ready, processes_of, time_together, timer_kinds
+from profkit.model.workorder import WorkOrder
 
 Places = tuple[int, ...]
 """Orders of a batch."""
@@ -33,7 +34,8 @@ def run_tasks(
     """Every task's outcome, in their order; `finished` hears of each at once.
 
     `broken` are those of which it is known, by their places, that they cannot be measured. `interleaved`:
-    those that share a kind of zygote are timed in the same processes, block by block in random order. Raises
+    those that share a zygote and what else a process has are timed in the same processes, block by block in
+    random order. Raises
     KeyboardInterrupt; what had finished by then is not lost.
     """
     ledger = Ledger(tasks, bench.batch, bench.workers, bench.clock, finished)
@@ -45,8 +47,10 @@ def run_tasks(
     try:
         _count_all(counted, ledger, bench)
         still = [place for place in timed if place in ledger.open_places()]
-        for group in _by_kind(still, ledger):
-            _time_group([group] if interleaved else [(place,) for place in group], ledger, bench)
+        for group in _grouped(still, lambda place: timer_kinds(tasks[place], 0)[0]):
+            alone = [(place,) for place in group]
+            together = _grouped(group, lambda place: _shared_by_arms(tasks[place].order))
+            _time_group(together if interleaved else alone, ledger, bench)
     finally:
         bench.progress.end()
     return ledger.outcomes()
@@ -83,9 +87,20 @@ def _time_group(groups: Sequence[Places], ledger: Ledger, bench: Bench) -> None:
         bench.pool.retire([kind for kind in ready if kind.draw])
 
 
-def _by_kind(places: Sequence[int], ledger: Ledger) -> list[Places]:
+def _shared_by_arms(order: WorkOrder) -> object:
+    """What statements that are timed in the same process cannot have each for itself."""
+    return (
+        order.env,
+        order.runs,
+        order.min_run_time_s,
+        order.timeout_s,
+        order.retries,
+        order.memory_limit_bytes,
+    )
+
+
+def _grouped(places: Sequence[int], key: Callable[[int], object]) -> list[Places]:
     groups: dict[object, list[int]] = {}
     for place in places:
-        task = ledger.tasks[place]
-        groups.setdefault(timer_kinds(task, 0)[0], []).append(place)
+        groups.setdefault(key(place), []).append(place)
     return [tuple(group) for group in groups.values()]
