@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -140,10 +141,15 @@ def test_interruption_is_exit_code_130(tmp_path: Path, config: Config) -> None:
             env=environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            # Whoever runs the tests behind nohup or in a script's background has it ignored.
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
         ) as process:
-            _wait_until_blocked_by_a_lock(process.pid)
-            process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=60)
+            try:
+                _wait_until_blocked_by_a_lock(process.pid)
+                process.send_signal(signal.SIGINT)
+                out, err = process.communicate(timeout=60)
+            finally:
+                process.kill()
     assert (process.returncode, out) == (130, b"")
     assert b"Traceback" not in err
 
