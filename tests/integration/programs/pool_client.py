@@ -36,7 +36,8 @@ def start(what: str, mark: str) -> list[Future[Reply]]:
 
 def leak(pid_file: str) -> None:
     """A process that lives on with copies of all our descriptors, as C code may fork one: no hook runs."""
-    if ctypes.CDLL(None).fork() == 0:
+    # PyDLL keeps the interpreter's lock: in the child nobody else could give it back.
+    if ctypes.PyDLL(None).fork() == 0:
         with open(pid_file, "w") as file:
             file.write(str(os.getpid()))
         time.sleep(600)
