@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmarks.figures import Figure
 from profkit import measure_all
 from profkit.measuring.orders import work_order
-from profkit.measuring.verdicts import Comparison, Verdict, compare_timings
+from profkit.comparing.timings import Comparison, Verdict, compare_timings
 from profkit.stats import share_interval
 
 NAME = "verdicts"

@@ -7,6 +7,9 @@ compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || missing+=(postgresql
 command -v valgrind >/dev/null && command -v callgrind_annotate >/dev/null || missing+=(valgrind)
 command -v g++ >/dev/null || missing+=(g++)
 command -v perl >/dev/null || missing+=(perl)
+command -v chromium >/dev/null || missing+=(chromium)
+command -v go >/dev/null || missing+=(golang-go)
+command -v npm >/dev/null || missing+=(npm)
 command -v setsid >/dev/null || missing+=(util-linux)
 [ ${#missing[@]} -eq 0 ] && exit 0
 

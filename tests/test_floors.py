@@ -14,7 +14,7 @@ FLOORS = {
     "version": 0, "errors": 0, "units": 0, "clock": 0, "config": 0, "tracing": 0,
     "model": 1,
     "transforms": 2, "stats": 2,
-    "process": 3, "formats": 3,
+    "process": 3, "formats": 3, "comparing": 3,
     "samplers": 4, "store": 4, "render": 4,
     "ingest": 5, "measuring": 5,
     "session": 6,

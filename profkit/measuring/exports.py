@@ -46,7 +46,7 @@ def torch_measurement(measurement: Measurement) -> list[TorchMeasurement]:
 def torch_compare(measurements: Iterable[Measurement]) -> Compare:
     """Torch's table of measurements, a row for each statement and a column for each description.
 
-    It shows medians of all blocks; `measuring.verdicts` says which differences are real.
+    It shows medians of all blocks; `comparing.timings` says which differences are real.
     """
     from torch.utils.benchmark import Compare
 

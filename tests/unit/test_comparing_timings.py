@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from profkit.errors import UsageError
-from profkit.measuring.verdicts import Comparison, Verdict, compare_timings
+from profkit.comparing.timings import Comparison, Verdict, compare_timings
 from profkit.model.measurement import MeasuredIn, Preload, ProcessTimes, Timing, Tool
 
 HERE = MeasuredIn(Tool.NONE, Preload.NOTHING, "3.11.9")

@@ -1,0 +1,1 @@
+"""Comparisons: what differs between two sides, and whether it is more than noise; pure."""
