@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from benchmarks.figures import Figure
 from profkit import measure_all
-from profkit.measuring.orders import work_order
 from profkit.comparing.timings import Comparison, Verdict, compare_timings
+from profkit.measuring.orders import work_order
 from profkit.stats import share_interval
 
 NAME = "verdicts"

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from profkit.errors import UsageError
 from profkit.comparing.timings import Comparison, Verdict, compare_timings
+from profkit.errors import UsageError
 from profkit.model.measurement import MeasuredIn, Preload, ProcessTimes, Timing, Tool
 
 HERE = MeasuredIn(Tool.NONE, Preload.NOTHING, "3.11.9")
