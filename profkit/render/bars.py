@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 
 from profkit.model.histogram import Histogram
 
@@ -39,6 +41,20 @@ def spread(values: Sequence[float], cells: int) -> str:
         return _LEVELS[-1]
     heights = Counter(min(cells - 1, int((value - least) / (most - least) * cells)) for value in values)
     return _standing(heights, cells)
+
+
+def sparkline(values: Sequence[float], cells: int) -> str:
+    """Values over time in at most `cells` columns, from 0 to the largest; those that share one as their mean.
+
+    Anything above 0 shows.
+    """
+    cells = min(cells, len(values))
+    bounds = [len(values) * cell // cells for cell in range(cells + 1)] if cells else [0]
+    means = [sum(values[low:high]) / (high - low) for low, high in pairwise(bounds)]
+    most = max(means, default=0.0)
+    return "".join(
+        _LEVELS[math.ceil(max(0.0, mean) / most * 8)] if most > 0 else _LEVELS[0] for mean in means
+    )
 
 
 def _standing(heights: Counter[int], cells: int) -> str:

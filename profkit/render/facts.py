@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from profkit.model.region import RegionKind
 from profkit.model.run import Run, RunInfo
 from profkit.model.session import ProcessInfo, ResourcePoint, SessionState
-from profkit.render.bars import columns
+from profkit.render.bars import columns, sparkline
 from profkit.render.escape import visible
 from profkit.render.places import place
-from profkit.render.usage import usage
+from profkit.render.usage import cpu_shares, usage
 from profkit.render.words import Part, Tone, count, moment, percent, rate
 from profkit.stats import quantile_ns
 from profkit.units import format_bytes, format_duration
@@ -21,6 +21,8 @@ MUCH_TORN = 0.02
 """Share of torn stacks above which callers cannot be trusted."""
 _SLOW = 0.8  # Of the asked rate: below it the sampler did not keep up.
 _COLUMNS = 16
+_LEAST_POINTS = 4
+"""Fewer resource points make no curve."""
 _SUSPENDING = (RegionKind.COROUTINE, RegionKind.GENERATOR, RegionKind.ASYNC_GENERATOR)
 
 
@@ -168,12 +170,18 @@ def _resources(points: tuple[ResourcePoint, ...]) -> list[Part]:
     used = usage(points)
     if used is None:
         return []
-    cpu = [] if used.cpu_share is None else [Part(f"CPU {used.cpu_share * 100:.0f} %")]
+    cpu = [] if used.cpu_share is None else [_curve(f"CPU {used.cpu_share * 100:.0f} %", cpu_shares(points))]
+    memory = f"peak RSS {format_bytes(used.peak_rss_bytes)}"
     return [
         *cpu,
-        Part(f"peak RSS {format_bytes(used.peak_rss_bytes)}"),
+        _curve(memory, [point.rss_bytes for point in points]),
         Part(count(used.peak_threads, "thread")),
     ]
+
+
+def _curve(text: str, values: Sequence[float]) -> Part:
+    """A figure with how it came about over time, where there are enough values to see that."""
+    return Part(text if len(values) < _LEAST_POINTS else f"{text} {sparkline(values, _COLUMNS)}".rstrip())
 
 
 def process_parts(process: ProcessInfo) -> list[Part]:

@@ -1,4 +1,4 @@
-"""The report for people: header, hottest functions, call tree, hottest lines, threads."""
+"""The report for people: header, hottest functions, flame view, call tree, hottest lines, threads."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from profkit.render.no_samples import why_no_samples
 from profkit.render.options import ReportOptions
 from profkit.render.page import Page
 from profkit.render.report import Report, build_report
+from profkit.render.text_flame import flame_block
 from profkit.render.text_header import header
 from profkit.render.text_tables import function_table, line_table, thread_table
 from profkit.render.text_tree import tree_block
@@ -48,6 +49,7 @@ def _blocks(report: Report, page: Page) -> Iterator[RenderableType]:
     if report.options.thread is not None:
         yield section(f"Only thread {short(report.options.thread)}", "shares are of its samples")
     yield from function_table(report, page)
+    yield from flame_block(report, page)
     yield from tree_block(report, page)
     yield from line_table(report, page)
     yield from thread_table(report)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from profkit.model.session import ResourcePoint
 
@@ -14,6 +16,15 @@ class Usage:
     cpu_share: float | None
     peak_rss_bytes: int
     peak_threads: int
+
+
+def cpu_shares(points: Sequence[ResourcePoint]) -> list[float]:
+    """CPU use between each point and the next; 1.0 is one core."""
+    return [
+        (after.cpu_s - before.cpu_s) * 1e9 / (after.at_ns - before.at_ns)
+        for before, after in pairwise(points)
+        if after.at_ns > before.at_ns
+    ]
 
 
 def usage(points: tuple[ResourcePoint, ...]) -> Usage | None:
