@@ -1,0 +1,86 @@
+"""The formats that profiles are exported to and imported from; what commands offer derives from here.
+
+A new format is one module and one line in `FORMATS`. Its functions import the module when called, so
+that asking for help costs none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from profkit.model.profile import Profile
+
+Encode = Callable[[Profile], bytes]
+Decode = Callable[[bytes, Path], Profile]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a file tells about how it came to be."""
+
+    tool: str = ""
+    """The program that took the profile, with its version where the file has it; empty if unknown."""
+    started_ns: int | None = None
+    """Unix time of the first sample."""
+    notes: tuple[str, ...] = ()
+    """What a reader of this very file should know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of other tools, or one of theirs that profkit writes too.
+
+    `encode` raises UsageError for a profile that the format cannot hold, `decode` raises DamagedFile
+    naming its second argument. Both get and give the content without any compression around it, but
+    pprof, whose files are gzipped by definition. `sniff` and `origin` see the content likewise; neither
+    raises.
+    """
+
+    name: str
+    endings: tuple[str, ...]
+    """Of file names, with the dot, the usual one first."""
+    encode: Encode | None
+    decode: Decode | None
+    sniff: Callable[[bytes], bool]
+    """Whether a content looks like this format; asked in the order of `FORMATS`."""
+    loses: str
+    """What a profile loses in it, as a sentence's end; empty where nothing is lost."""
+    origin: Callable[[bytes], Origin] | None = None
+    binary: bool = False
+    """Not for terminals."""
+
+
+def _encode_pprof(profile: Profile) -> bytes:
+    from profkit.formats.pprof import encode
+
+    return encode(profile)
+
+
+def _decode_pprof(data: bytes, source: Path) -> Profile:
+    from profkit.formats.pprof import decode
+
+    return decode(data, source)
+
+
+def _is_pprof(data: bytes) -> bool:
+    # A gzip header, or the first field that every profile has: its sample type.
+    return data.startswith((b"\x1f\x8b", b"\n"))
+
+
+FORMATS: Mapping[str, Format] = {
+    known.name: known
+    for known in (
+        Format(
+            "pprof",
+            (".pb.gz", ".pprof", ".pb"),
+            _encode_pprof,
+            _decode_pprof,
+            _is_pprof,
+            loses="",
+            binary=True,
+        ),
+    )
+}
+"""By name, in the order in which contents are sniffed: what can be told for certain first."""
