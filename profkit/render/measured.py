@@ -27,4 +27,10 @@ def _json(runs: tuple[MeasuredRun, ...], options: ReportOptions, page: Page) -> 
     return measured_json(runs, options)
 
 
-MEASURED_RENDERERS: Mapping[str, MeasuredRenderer] = {"text": _text, "json": _json}
+def _markdown(runs: tuple[MeasuredRun, ...], options: ReportOptions, _page: Page) -> str:
+    from profkit.render.measured_markdown import measured_markdown
+
+    return measured_markdown(runs, options)
+
+
+MEASURED_RENDERERS: Mapping[str, MeasuredRenderer] = {"text": _text, "json": _json, "markdown": _markdown}

@@ -52,10 +52,11 @@ def own_share(row: CostRow, scale: Scale) -> Text:
     if not row.self_samples:
         return Text()
     text = share_text(row.self_share, scale)
-    return text.append(f" {_uncertainty(row, scale):<4}", style=FAINT)
+    return text.append(f" {plus_minus(row, scale):<4}", style=FAINT)
 
 
-def _uncertainty(row: CostRow, scale: Scale) -> str:
+def plus_minus(row: CostRow, scale: Scale) -> str:
+    """The uncertainty of a row's own share in points, `±6`; nothing where it is not worth the ink."""
     if scale.unit is not Unit.SAMPLES or row.self_share < _LEAST_SURE:
         return ""
     low, high = share_interval(row.self_samples, scale.total)

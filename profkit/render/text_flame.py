@@ -52,7 +52,7 @@ def flame_rows(root: Node, width: int) -> list[list[Cell]]:
     top = _after_shared_beginning(root)
     scale = width / top.total_weight
     row = [Cell(0, width, top)] if top.frame.name else _below(Cell(0, width, top), scale)
-    rows = []
+    rows: list[list[Cell]] = []
     while len(rows) < _ROWS and any(cell.end - cell.start >= _NAMED for cell in row):
         rows.append(row)
         row = [child for cell in row for child in _below(cell, scale)]

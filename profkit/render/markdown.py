@@ -1,0 +1,149 @@
+"""A run's report as Markdown: short, suspects first, for a pull request or a language model."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from profkit.model.profile import Profile
+from profkit.model.run import Run
+from profkit.render.escape import short
+from profkit.render.facts import facts
+from profkit.render.markdown_words import code, code_block, plain, table
+from profkit.render.no_samples import why_no_samples
+from profkit.render.options import ReportOptions
+from profkit.render.places import package_of, place
+from profkit.render.report import Report, build_report
+from profkit.render.rows import CostRow
+from profkit.render.text_costs import plus_minus
+from profkit.render.text_tree import guides
+from profkit.render.tree_rows import TreeKind, TreeRow, shorten_chains, tree_rows
+from profkit.render.user_code import IsLibrary
+from profkit.render.words import count, percent
+from profkit.units import format_duration
+
+_LIMIT = 10
+_MIN_SHARE = 0.02
+_MOST_TREE_ROWS = 30
+_CALLERS = 3
+"""Callers of a suspect that are named."""
+_LOOKED_AT = 64
+"""Frames at the leaf end of a stack that are searched for them."""
+_SAID = ("calls", "samples", "sampler", "resources", "process", "tags", "note", "error")
+"""Facts of the header that a reader elsewhere needs."""
+
+
+def report_markdown(run: Run, options: ReportOptions) -> str:
+    """The report of a run in a few thousand characters, whatever its size.
+
+    Raises `UsageError` for a thread that the run does not have.
+    """
+    filled = replace(
+        options,
+        limit=_LIMIT if options.limit is None else options.limit,
+        min_share=_MIN_SHARE if options.min_share is None else options.min_share,
+    )
+    return "\n\n".join(_parts(build_report(run, filled)))
+
+
+def _parts(report: Report) -> Iterator[str]:
+    info = report.run.info
+    yield f"# Profile of {code(info.label)}"
+    where = place(info.region.file, info.region.key.line, info.process.cwd)
+    yield f"Run {code(info.id)} of {code(where)}."
+    said = [fact for fact in facts(report.run) if fact.name in _SAID]
+    yield "\n".join(f"- {fact.name}: {plain(fact.text, 400)}" for fact in said)
+    if report.scale.total == 0:
+        yield plain(why_no_samples(report.run), 400)
+        return
+    if report.options.thread is not None:
+        yield f"Only thread {code(report.options.thread)}: shares are of its samples."
+    calls = tree_rows(report.tree, report.scale, report.options.min_share or 0.0, report.is_library)
+    yield from _suspects(report)
+    yield from _lines(report)
+    yield from _tree(report, calls)
+
+
+def _suspects(report: Report) -> Iterator[str]:
+    rows = [row for row in report.functions if row.self_samples]
+    if not rows:
+        return
+    callers = _callers(report.run.profile or Profile(), report.is_library)
+    yield "## Suspects\n\nFunctions by the time that they spend themselves."
+    yield table(
+        ["self:", "total:", "function", "where", "mostly called by"],
+        [
+            [
+                _share(row, report),
+                percent(row.total_share, report.scale.total),
+                code(row.name),
+                code(place(row.file, row.line, report.run.info.process.cwd)),
+                " ← ".join(code(name, 60) for name in callers.get((row.name, row.file), ())),
+            ]
+            for row in rows
+        ],
+    )
+    if report.functions_found > len(report.functions):
+        yield f"… and {count(report.functions_found - len(report.functions), 'more function')}."
+
+
+def _share(row: CostRow, report: Report) -> str:
+    share = f"{percent(row.self_share, report.scale.total)} {plus_minus(row, report.scale)}".rstrip()
+    return f"{share}, {format_duration(row.self_s)}" if row.self_s is not None else share
+
+
+def _callers(profile: Profile, is_library: IsLibrary) -> Mapping[tuple[str, str], tuple[str, ...]]:
+    """The user's functions above each function where it costs most itself, nearest first."""
+    weights: Counter[int] = Counter()
+    for sample in profile.samples:
+        weights[sample.stack] += sample.weight
+    found: defaultdict[tuple[str, str], Counter[tuple[str, ...]]] = defaultdict(Counter)
+    for stack, weight in weights.items():
+        if stack_of := profile.stacks[stack]:
+            *above, leaf = (profile.frames[number] for number in stack_of[-_LOOKED_AT:])
+            users = [frame.name for frame in above if not is_library(frame.file)]
+            found[leaf.name, leaf.file][tuple(reversed(users[-_CALLERS:]))] += weight
+    return {key: paths.most_common(1)[0][0] for key, paths in found.items()}
+
+
+def _lines(report: Report) -> Iterator[str]:
+    rows = [row for row in report.lines if row.self_samples]
+    if not rows:
+        return
+    cwd = report.run.info.process.cwd
+    yield "## Hottest lines\n\nLibrary calls count for the line that makes them."
+    yield table(
+        ["self:", "line", "source"],
+        [
+            [
+                _share(row, report),
+                code(place(row.file, row.line, cwd)),
+                code(row.source) if row.source else "",
+            ]
+            for row in rows
+        ],
+    )
+
+
+def _tree(report: Report, calls: tuple[TreeRow, ...]) -> Iterator[str]:
+    rows = calls if report.options.show_all else shorten_chains(calls)
+    shown = rows[:_MOST_TREE_ROWS]
+    drawn = [
+        f"{percent(row.total_share, report.scale.total):>7}  {guide}{_call(row, report)}"
+        for row, guide in zip(shown, guides(shown, None), strict=True)
+    ]
+    if len(rows) > len(shown):
+        drawn.append(f"         … and {count(len(rows) - len(shown), 'more row')}")
+    yield "## Call tree\n\nShare of all samples with everything below; library calls are folded."
+    yield code_block(drawn)
+
+
+def _call(row: TreeRow, report: Report) -> str:
+    if row.kind is TreeKind.SMALL:
+        return f"… {count(row.hidden, 'smaller call')}"
+    if row.kind is TreeKind.CHAIN:
+        return f"⋮ {count(row.hidden, 'call')}, each from the one above"
+    if row.kind is TreeKind.LIBRARY and not report.options.show_all:
+        return f"{short(row.name)}  [{short(package_of(row.file))}]"
+    return f"{short(row.name)}  {short(place(row.file, row.line, report.run.info.process.cwd))}"
