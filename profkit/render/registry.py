@@ -27,4 +27,10 @@ def _json(run: Run, options: ReportOptions, page: Page) -> str:
     return report_json(run, options=options)
 
 
-RENDERERS: Mapping[str, Renderer] = {"text": _text, "json": _json}
+def _markdown(run: Run, options: ReportOptions, _page: Page) -> str:
+    from profkit.render.markdown import report_markdown
+
+    return report_markdown(run, options)
+
+
+RENDERERS: Mapping[str, Renderer] = {"text": _text, "json": _json, "markdown": _markdown}
