@@ -1,0 +1,77 @@
+/* What functions cost in a tree: recursion counts once, however often a function stands on a stack. */
+{
+  const cache = new WeakMap();
+
+  /**
+   * Per function: `self`, `total` and `places` (nodes) as arrays by function index, and `outermost`: for a
+   * function, its nodes that are not below another node of the same function, in preorder.
+   */
+  profkit.costs = (tree) => {
+    if (!cache.has(tree)) cache.set(tree, count(tree));
+    return cache.get(tree);
+  };
+
+  function count(tree) {
+    const many = profkit.head.functions.name.length;
+    const [self, total] = [new Float64Array(many), new Float64Array(many)];
+    const [places, until] = [new Uint32Array(many), new Uint32Array(many)];
+    for (let node = 1; node < tree.fn.length; node++) {
+      const fn = tree.fn[node];
+      self[fn] += tree.self[node];
+      places[fn]++;
+      // In preorder a node is below the last outermost one exactly when that one has not ended.
+      if (node < until[fn]) continue;
+      until[fn] = tree.end[node];
+      total[fn] += tree.total[node];
+    }
+    return { self, total, places, outermost: (fn) => outermost(tree, fn) };
+  }
+
+  function outermost(tree, fn) {
+    const found = [];
+    for (let node = 1; node < tree.fn.length; node++) {
+      if (tree.fn[node] !== fn) continue;
+      found.push(node);
+      node = tree.end[node] - 1;
+    }
+    return found;
+  }
+
+  /** Those who call a group, heaviest first: groups of the nodes above, each with the weight that came through it. */
+  profkit.callersOf = (tree, group) => {
+    const found = new Map();
+    group.nodes.forEach((node, i) => {
+      const above = tree.parent[node];
+      if (node !== 0) add(found, above === 0 ? null : tree.fn[above], above, group.weights[i]);
+    });
+    return sorted(found);
+  };
+
+  /** Those whom a group calls, heaviest first, each with its weight below the group. */
+  profkit.calleesOf = (tree, group) => {
+    const found = new Map();
+    for (const node of group.nodes) {
+      for (let child = node + 1; child < tree.end[node]; child = tree.end[child]) {
+        add(found, tree.fn[child], child, tree.total[child]);
+      }
+    }
+    return sorted(found);
+  };
+
+  /** All outermost nodes of a function as one group: where callers and callees start. */
+  profkit.groupOf = (tree, fn) => {
+    const nodes = profkit.costs(tree).outermost(fn);
+    const weights = nodes.map((node) => tree.total[node]);
+    return { fn, nodes, weights, weight: weights.reduce((sum, weight) => sum + weight, 0) };
+  };
+
+  function add(found, fn, node, weight) {
+    if (!found.has(fn)) found.set(fn, { fn, nodes: [], weights: [], weight: 0 });
+    const group = found.get(fn);
+    group.nodes.push(node);
+    group.weights.push(weight);
+    group.weight += weight;
+  }
+
+  const sorted = (found) => [...found.values()].sort((a, b) => b.weight - a.weight || (a.fn ?? -1) - (b.fn ?? -1));
+}

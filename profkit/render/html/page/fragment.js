@@ -1,0 +1,74 @@
+/* The state in the address: `#run=1&focus=20`. A link shows what its sender saw; back and forward work. */
+{
+  const NUMBERS = new Set(["run", "focus", "cursor", "selected"]);
+  const WORDS = {
+    view: ["left-heavy", "chronological"], direction: ["icicle", "flame"], theme: ["auto", "light", "dark"],
+  };
+  const SILENT = new Set(["search", "range", "cursor", "theme", "tab"]);
+  const initial = profkit.initialState;
+
+  /** The fragment that stands for the state, "" for the state as it is at first. */
+  profkit.fragmentOf = (state) => {
+    const parts = new URLSearchParams();
+    for (const [name, value] of Object.entries(state)) {
+      if (value === initial[name] || value === null) continue;
+      parts.set(name, name === "range" ? value.map((part) => part.toPrecision(9)).join(",") : value);
+    }
+    return parts.toString();
+  };
+
+  /** The whole state that a fragment stands for; what it does not say, or not rightly, is as at first. */
+  profkit.stateOf = (fragment) => {
+    const parts = new URLSearchParams(fragment);
+    const state = { ...initial };
+    for (const [name, text] of parts) {
+      if (!(name in initial)) continue;
+      const value = valueOf(name, text);
+      if (value !== undefined) state[name] = value;
+    }
+    return bounded(state);
+  };
+
+  function valueOf(name, text) {
+    if (NUMBERS.has(name)) return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+    if (name === "thread") return text === "all" ? text : /^\d{1,5}$/.test(text) ? Number(text) : undefined;
+    if (name === "range") return rangeOf(text);
+    return name in WORDS && !WORDS[name].includes(text) ? undefined : text;
+  }
+
+  function rangeOf(text) {
+    const [from, to] = text.split(",").map(Number);
+    return from >= 0 && from < to && to <= 1 ? [from, to] : undefined;
+  }
+
+  /** Numbers that the page does not have are as at first: a link may be of another page. */
+  function bounded(state) {
+    const runs = profkit.head.runs;
+    if (state.run >= runs.length) state.run = 0;
+    const run = runs[state.run];
+    const nodes = run ? profkit.shape(state.run).fn.length : 1;
+    if (state.thread !== "all" && !(state.thread < (run?.threads.length ?? 0))) state.thread = initial.thread;
+    if (state.focus >= nodes) state.focus = 0;
+    if (state.cursor >= nodes) state.cursor = 0;
+    if (state.selected >= profkit.head.functions.name.length) state.selected = null;
+    if (!run?.ordered) state.view = "left-heavy";
+    return state;
+  }
+
+  function write(state, changed) {
+    const address = `#${profkit.fragmentOf(state)}`;
+    if (address === (location.hash || "#")) return;
+    if (changed.every((name) => SILENT.has(name))) history.replaceState(null, "", address);
+    else history.pushState(null, "", address);
+  }
+
+  const read = () => profkit.set(profkit.stateOf(location.hash.slice(1)), "address");
+
+  profkit.whenReady(() => {
+    read();
+    profkit.on(Object.keys(initial), (state, changed, origin) => {
+      if (origin !== "address") write(state, changed);
+    });
+    addEventListener("popstate", read);
+  });
+}

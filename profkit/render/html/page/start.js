@@ -1,0 +1,28 @@
+/* The namespace that all scripts of a page share, and the page's head: what it shows besides columns. */
+const profkit = {
+  /** The page's head, as document.py wrote it. */
+  head: JSON.parse(document.getElementById("profkit-head").textContent),
+};
+
+{
+  const steps = [];
+
+  /** Call `step` once the columns can be read, in the order of the calls; panels are placed after that. */
+  profkit.whenReady = (step) => steps.push(step);
+
+  /** Unpack the data and build the page; a page that cannot be built says why in words. */
+  profkit.start = async () => {
+    try {
+      await profkit.unpackColumns();
+      steps.forEach((step) => step());
+      profkit.ready = true;
+    } catch (error) {
+      const place = document.getElementById("profkit");
+      place.textContent = `This report could not be shown: ${error.message}. Any browser since 2024 can show it.`;
+      throw error;
+    }
+  };
+
+  /** Whether the page is built; `profkit.interactiveMs` says after how many milliseconds. */
+  profkit.ready = false;
+}

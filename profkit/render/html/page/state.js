@@ -1,0 +1,56 @@
+/* What the page shows at the moment: one object, changed in one place, and those who want to know. */
+{
+  const head = profkit.head;
+  const listeners = [];
+
+  /**
+   * run: index; thread: index or "all"; view: "left-heavy" or "chronological"; direction: "icicle" or
+   * "flame"; focus: the node that fills the graph's width; range: [from, to] as parts of the whole where
+   * the graph shows something else than the focus, or null; cursor: the node that keys and the details
+   * are about; selected: a function's index or null; search: text; theme: "auto", "light" or "dark";
+   * tab: the id of the panel that is open below the graph, or null for the first.
+   */
+  profkit.state = {
+    run: 0, thread: head.kind === "comparison" ? 1 : "all", view: "left-heavy", direction: "icicle",
+    focus: 0, range: null, cursor: 0, selected: null, search: "", theme: "auto", tab: null,
+  };
+
+  /** The state as it is at first, before anyone has touched anything. */
+  profkit.initialState = Object.freeze({ ...profkit.state });
+
+  /** Change the state and tell those whose names changed; `origin` is told to them too. */
+  profkit.set = (changes, origin = "page") => {
+    const state = profkit.state;
+    const all = { ...consequences(changes), ...changes };
+    const changed = Object.keys(all).filter((name) => !same(state[name], all[name]));
+    changed.forEach((name) => (state[name] = all[name]));
+    if (changed.length === 0) return;
+    for (const { names, callback } of [...listeners]) {
+      if (changed.some((name) => names.has(name))) callback(state, changed, origin);
+    }
+  };
+
+  /** Call back with (state, changed names, origin) after any of the names has changed: "run thread". */
+  profkit.on = (names, callback) => {
+    listeners.push({ names: new Set(typeof names === "string" ? names.split(" ") : names), callback });
+  };
+
+  /** The run that is shown, as the head describes it; undefined where a page has none. */
+  profkit.currentRun = () => head.runs[profkit.state.run];
+
+  /** The tree of the run and thread that are shown. */
+  profkit.currentTree = () => profkit.tree(profkit.state.run, profkit.state.thread);
+
+  /** Another run has other nodes; another thread, view or focus shows another part of the width. */
+  function consequences(changes) {
+    const state = profkit.state;
+    const differs = (name) => name in changes && !same(changes[name], state[name]);
+    if (differs("run")) return { thread: profkit.initialState.thread, focus: 0, cursor: 0, range: null };
+    if (differs("thread") || differs("view") || differs("focus")) return { range: null };
+    return {};
+  }
+
+  function same(a, b) {
+    return a === b || (Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((x, i) => x === b[i]));
+  }
+}
