@@ -33,9 +33,8 @@ class Format:
     """A format of other tools, or one of theirs that profkit writes too.
 
     `encode` raises UsageError for a profile that the format cannot hold, `decode` raises DamagedFile
-    naming its second argument. Both get and give the content without any compression around it, but
-    pprof, whose files are gzipped by definition. `sniff` and `origin` see the content likewise; neither
-    raises.
+    naming its second argument. `decode`, `sniff` and `origin` get the content without any gzip around
+    it; the last two never raise.
     """
 
     name: str
@@ -59,14 +58,21 @@ def _encode_pprof(profile: Profile) -> bytes:
 
 
 def _decode_pprof(data: bytes, source: Path) -> Profile:
-    from profkit.formats.pprof import decode
+    from profkit.formats.pprof.foreign import decode_any
 
-    return decode(data, source)
+    return decode_any(data, source)
 
 
 def _is_pprof(data: bytes) -> bool:
-    # A gzip header, or the first field that every profile has: its sample type.
-    return data.startswith((b"\x1f\x8b", b"\n"))
+    from profkit.formats.pprof.foreign import looks_like_pprof
+
+    return looks_like_pprof(data)
+
+
+def _origin_of_pprof(data: bytes) -> Origin:
+    from profkit.formats.pprof.foreign import origin_of
+
+    return origin_of(data)
 
 
 FORMATS: Mapping[str, Format] = {
@@ -79,6 +85,7 @@ FORMATS: Mapping[str, Format] = {
             _decode_pprof,
             _is_pprof,
             loses="",
+            origin=_origin_of_pprof,
             binary=True,
         ),
     )

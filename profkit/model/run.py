@@ -11,6 +11,18 @@ from profkit.model.session import ProcessInfo, ResourcePoint, SamplerPlan, Sessi
 
 
 @dataclass(frozen=True, slots=True)
+class Imported:
+    """Where a run comes from that another tool took, or profkit elsewhere."""
+
+    format: str
+    """The name of the file's format in `formats.registry`."""
+    tool: str
+    """The program that took the profile, with its version where the file has it; empty if unknown."""
+    file: str
+    """As it was given; empty for what came through a pipe."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunInfo:
     """Everything about a run but its samples; what lists are made of."""
 
@@ -45,6 +57,8 @@ class RunInfo:
     notes: tuple[str, ...] = ()
     error: str | None = None
     truncated: bool = False
+    imported: Imported | None = None
+    """None for what profkit recorded here; else there were no calls and no session that it knows of."""
 
     @property
     def label(self) -> str:

@@ -19,6 +19,8 @@ from profkit.store.schema import MEASUREMENTS, PROFILES, RESOURCES, RUN_SCHEMA, 
 
 Values = dict[str, object]
 
+_RUN_SCHEMA_1 = "profkit.run/1"
+
 
 def rows_of(run: AnyRun) -> dict[str, Values]:
     """The run's row in each table that has one for it, by the table's name."""
@@ -47,9 +49,11 @@ def info_of(run_id: str, schema: str, document: str) -> AnyInfo:
             return from_json(MeasuredInfo, json.loads(document))
         if schema == RUN_SCHEMA:
             return from_json(RunInfo, json.loads(document))
+        if schema == _RUN_SCHEMA_1:
+            return _info_of_schema_1(json.loads(document))
     except ValueError as error:
         raise DamagedFile(_part(run_id, "document"), str(error)) from error
-    known = f"{RUN_SCHEMA!r} and {MEASURED_SCHEMA!r}"
+    known = f"{_RUN_SCHEMA_1!r}, {RUN_SCHEMA!r} and {MEASURED_SCHEMA!r}"
     raise DamagedFile(_part(run_id, "document"), f"its schema is {schema!r}, and this profkit reads {known}")
 
 
@@ -58,6 +62,13 @@ def run_of(info: AnyInfo, samples: bytes | None, points: bytes | None, measureme
     if isinstance(info, MeasuredInfo):
         return MeasuredRun(info, _measurement(info.id, measurement))
     return Run(info, _profile(info.id, samples), _resources(info.id, points))
+
+
+def _info_of_schema_1(document: object) -> RunInfo:
+    """From before runs could be imported."""
+    if not isinstance(document, dict) or "imported" in document:
+        raise ValueError(f"it is no document of {_RUN_SCHEMA_1!r}")
+    return from_json(RunInfo, {**document, "imported": None})
 
 
 def _run_row(info: AnyInfo, session: str, schema: str) -> Values:

@@ -10,8 +10,8 @@ from sqlalchemy import BigInteger, Column, ForeignKey, LargeBinary, MetaData, Ta
 
 METADATA = MetaData()
 
-RUN_SCHEMA = "profkit.run/1"
-"""The form of a sampled run's document; `measured` has that of the others."""
+RUN_SCHEMA = "profkit.run/2"
+"""The form of a sampled run's document; `measured` has that of the others. What lacks `imported` is 1."""
 
 # One row per migration that was applied.
 MIGRATIONS = Table(

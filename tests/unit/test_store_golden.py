@@ -9,6 +9,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
+from profkit.errors import DamagedFile
+from profkit.model.run import Imported, RunInfo
 from profkit.store.measured import read_measured
 from profkit.store.records import to_json
 from profkit.store.rows import info_of
@@ -21,7 +25,22 @@ def test_a_run_of_schema_1_is_read() -> None:
     document = (GOLDEN / "run-1.json").read_text("utf-8")
     info = info_of("3f2a91c0de", "profkit.run/1", document)
     assert (info.id, info.label, info.calls) == ("3f2a91c0de", "train_step", 40)
+    assert to_json(info) == json.loads(document) | {"imported": None}
+
+
+def test_a_run_of_schema_2_is_read() -> None:
+    document = (GOLDEN / "run-2.json").read_text("utf-8")
+    info = info_of("7d10b3a9f2", "profkit.run/2", document)
+    assert isinstance(info, RunInfo)
+    assert info.imported == Imported("collapsed", "py-spy 0.4.1", "/tmp/profile.txt")
     assert to_json(info) == json.loads(document)
+
+
+@pytest.mark.parametrize("schema", ["profkit.run/0", "profkit.run/1", "profkit.run/3"])
+def test_a_form_that_a_schema_does_not_have_is_refused(schema: str) -> None:
+    document = (GOLDEN / "run-2.json").read_text("utf-8")
+    with pytest.raises(DamagedFile, match="schema|no document of"):
+        info_of("7d10b3a9f2", schema, document)
 
 
 def test_a_spool_of_schema_1_is_read() -> None:

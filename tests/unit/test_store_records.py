@@ -25,7 +25,7 @@ from profkit.model.measurement import (
     Tool,
 )
 from profkit.model.region import Region, RegionKey, RegionKind
-from profkit.model.run import RunInfo
+from profkit.model.run import Imported, RunInfo
 from profkit.model.session import (
     CallDelta,
     Cover,
@@ -173,6 +173,7 @@ RECORDS = st.one_of(
         process=PROCESSES,
         plan=PLANS,
         achieved_hz=st.none() | FLOATS,
+        imported=st.none() | st.builds(Imported, TEXT, TEXT, TEXT),
     ),
 )
 

@@ -1,0 +1,155 @@
+"""Runs from files: those that profkit exported whole, and profiles that other tools took."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from profkit.clock import SYSTEM_CLOCK
+from profkit.errors import DamagedFile, UsageError
+from profkit.formats.registry import FORMATS, Decode, Format, Origin
+from profkit.model.kept import AnyRun
+from profkit.model.profile import Profile
+from profkit.model.region import Region, RegionKey, RegionKind
+from profkit.model.run import Imported, Run, RunInfo
+from profkit.model.session import ProcessInfo, SamplerPlan, SessionState
+from profkit.store.run_files import decode_runs, is_runs_file
+
+PIPE = "-"
+"""The name that stands for stdin."""
+WHOLE = "profkit"
+"""The format that whole runs are exported in."""
+
+_GZIP, _MAGIC = 31, b"\x1f\x8b"
+_LARGEST = 4 << 30
+"""Bytes that a compressed file may unpack to."""
+
+
+def import_formats() -> tuple[str, ...]:
+    """The names that `runs_of_file` takes for a format."""
+    return (WHOLE, *(known.name for known in FORMATS.values() if known.decode is not None))
+
+
+def runs_of_file(path: str | Path, format: str | None = None, label: str | None = None) -> tuple[AnyRun, ...]:
+    """The runs that a file holds, one for a foreign profile.
+
+    The format is told from the content if not given. Ids of foreign profiles come from the content, so
+    that a file gives the same run wherever it lies; their label is the file's stem unless given. `-` is
+    stdin. Raises UsageError for a file that is not there or looks like no known format, and DamagedFile.
+    """
+    file = _read(str(path))
+    name = format or _sniffed(file)
+    if name == WHOLE:
+        if label is not None:
+            raise UsageError(f"the runs in {file.name} have their labels", "leave out --label")
+        return decode_runs(file.content, Path(file.name))
+    known = FORMATS.get(name)
+    if known is None or known.decode is None:
+        raise UsageError(f"{name!r} is not imported", f"known are {', '.join(import_formats())}")
+    return (_foreign(file, known, known.decode, label),)
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file's content without any gzip around it."""
+
+    name: str
+    content: bytes
+    changed_ns: int
+
+
+def _read(name: str) -> _File:
+    try:
+        if name == PIPE:
+            return _File("stdin", _unpacked(sys.stdin.buffer.read(), "stdin"), SYSTEM_CLOCK.unix_ns())
+        data = Path(name).read_bytes()
+        return _File(name, _unpacked(data, name), os.stat(name).st_mtime_ns)
+    except OSError as error:
+        raise UsageError(f"{name} cannot be read: {error.strerror}", "name a file that can") from error
+
+
+def _unpacked(data: bytes, name: str) -> bytes:
+    """Without gzip, all members of it."""
+    parts = []
+    left = _LARGEST
+    while data.startswith(_MAGIC):
+        unpacker = zlib.decompressobj(_GZIP)
+        try:
+            parts.append(unpacker.decompress(data, left))
+        except zlib.error as error:
+            raise DamagedFile(Path(name), str(error)) from error
+        if not unpacker.eof:
+            detail = f"it unpacks to more than {_LARGEST} bytes" if unpacker.unconsumed_tail else "cut short"
+            raise DamagedFile(Path(name), detail)
+        left = max(1, left - len(parts[-1]))
+        data = unpacker.unused_data
+    return b"".join(parts) if parts else data
+
+
+def _sniffed(file: _File) -> str:
+    if is_runs_file(file.content):
+        return WHOLE
+    for known in FORMATS.values():
+        if known.decode is not None and known.sniff(file.content):
+            return known.name
+    raise UsageError(
+        f"{file.name} looks like none of {', '.join(import_formats())}", "say which it is with --format"
+    )
+
+
+def _foreign(file: _File, known: Format, decode: Decode, label: str | None) -> Run:
+    profile = decode(file.content, Path(file.name))
+    origin = known.origin(file.content) if known.origin is not None else Origin()
+    pids = {thread.pid for thread in profile.threads}
+    info = RunInfo(
+        id=_id(known.name, file.content),
+        session=f"import-{_id(known.name, file.content)}",
+        region=_region(label or _stem(file.name, known)),
+        state=SessionState.SUCCESS,
+        started_ns=file.changed_ns if origin.started_ns is None else origin.started_ns,
+        process=_process(pids.pop() if len(pids) == 1 else 0),
+        plan=_plan(origin.tool or known.name, profile),
+        samples=profile.total_weight,
+        notes=origin.notes,
+        imported=Imported(known.name, origin.tool, "" if file.name == "stdin" else file.name),
+    )
+    return Run(info, profile)
+
+
+def _id(name: str, content: bytes) -> str:
+    """Ten hexadecimal digits, as all ids of runs have."""
+    return hashlib.blake2b(name.encode() + b"\0" + content, digest_size=5).hexdigest()
+
+
+def _stem(name: str, known: Format) -> str:
+    stem = Path(name).name.removesuffix(".gz")
+    for ending in sorted((ending.removesuffix(".gz") for ending in known.endings), key=len, reverse=True):
+        if stem.endswith(ending) and stem != ending:
+            return stem.removesuffix(ending)
+    return Path(stem).stem
+
+
+def _region(label: str) -> Region:
+    return Region(RegionKey("", "", 0, label), RegionKind.BLOCK, "", all_threads=True)
+
+
+def _process(pid: int) -> ProcessInfo:
+    return ProcessInfo(pid, 0, "", "", (), "", None, "", None)
+
+
+def _plan(sampler: str, profile: Profile) -> SamplerPlan:
+    """What is known of how samples were taken: the rate at most."""
+    return SamplerPlan(
+        sampler=sampler,
+        rate_hz=1e9 / profile.period_ns if profile.period_ns > 0 else 0.0,
+        blocking=False,
+        idle=True,
+        native=False,
+        subprocesses=False,
+        scope="process",
+        max_duration_s=0.0,
+    )

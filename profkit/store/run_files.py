@@ -1,0 +1,94 @@
+"""Whole runs as one JSON document, without loss: what keeps a baseline, or carries runs to another store.
+
+`{"schema": "profkit.runs-file/1", "runs": [...]}`. Each run has the form of its `info` as `schema`, and
+what the store keeps beside it: `profile` as gzipped pprof in base64, `resources`, `measurement`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from profkit.errors import DamagedFile
+from profkit.formats import pprof
+from profkit.model.kept import AnyRun
+from profkit.model.measurement import MeasuredRun
+from profkit.store.measured import SCHEMA as MEASURED_SCHEMA
+from profkit.store.records import to_json
+from profkit.store.rows import info_of, run_of
+from profkit.store.schema import RUN_SCHEMA
+
+SCHEMA = "profkit.runs-file/1"
+
+_HEAD = re.compile(rb'\s*\{\s*"schema"\s*:\s*"' + re.escape(SCHEMA).encode())
+
+
+def encode_runs(runs: Iterable[AnyRun]) -> bytes:
+    """The document, in ASCII; equal runs give equal bytes."""
+    lines = ",\n".join(json.dumps(_object(run)) for run in runs)
+    return f'{{"schema": {json.dumps(SCHEMA)}, "runs": [\n{lines}\n]}}\n'.encode("ascii")
+
+
+def is_runs_file(data: bytes) -> bool:
+    """Whether a content is such a document."""
+    return _HEAD.match(data) is not None
+
+
+def decode_runs(data: bytes, source: Path) -> tuple[AnyRun, ...]:
+    """The runs that `encode_runs` was given; raises DamagedFile, naming `source`, for anything else."""
+    try:
+        document: object = json.loads(data)
+        if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+            raise ValueError(f"its schema is not {SCHEMA!r}")
+        entries = document.get("runs")
+        if not isinstance(entries, list):
+            raise ValueError("it has no list of runs")
+        return tuple(_run(entry) for entry in entries)
+    except (ValueError, RecursionError) as error:
+        raise DamagedFile(source, str(error)) from error
+    except DamagedFile as error:
+        raise DamagedFile(source, f"{error.path}: {error.detail}") from error
+
+
+def _object(run: AnyRun) -> dict[str, object]:
+    if isinstance(run, MeasuredRun):
+        measurement = None if run.measurement is None else to_json(run.measurement)
+        return {"schema": MEASURED_SCHEMA, "info": to_json(run.info), "measurement": measurement}
+    profile = None if run.profile is None else base64.b64encode(pprof.encode(run.profile)).decode("ascii")
+    return {
+        "schema": RUN_SCHEMA,
+        "info": to_json(run.info),
+        "profile": profile,
+        "resources": to_json(run.resources),
+    }
+
+
+def _run(entry: object) -> AnyRun:
+    if not isinstance(entry, dict) or not isinstance(info := entry.get("info"), dict):
+        raise ValueError("one of its runs is no JSON object with an info")
+    run_id, schema = str(info.get("id")), str(entry.get("schema"))
+    return run_of(
+        info_of(run_id, schema, json.dumps(info)),
+        _bytes(entry.get("profile")),
+        _compressed(entry.get("resources") or None),
+        _compressed(entry.get("measurement")),
+    )
+
+
+def _bytes(text: object) -> bytes | None:
+    if text is None:
+        return None
+    try:
+        return base64.b64decode(str(text), validate=True)
+    except binascii.Error as error:
+        raise ValueError(f"a profile is no base64: {error}") from error
+
+
+def _compressed(value: object) -> bytes | None:
+    # As the store keeps it, so that both are read and checked alike.
+    return None if value is None else zlib.compress(json.dumps(value).encode("ascii"), 1)
