@@ -22,13 +22,19 @@ class SourceLines:
 
     def line(self, file: str, number: int) -> str | None:
         """Line `number` (from 1) without its indentation; None where it cannot be known."""
-        if number < 1 or file.startswith("<"):
+        if number < 1:
             return None
-        if file not in self._files:
-            self._files[file] = self._read(file)
-        lines = self._files[file]
+        lines = self.lines(file)
         text = lines[number - 1].expandtabs(4).strip() if number <= len(lines) else ""
         return text or None
+
+    def lines(self, file: str) -> tuple[str, ...]:
+        """All lines as they stand in the file; none where they cannot be known."""
+        if file.startswith("<"):
+            return ()
+        if file not in self._files:
+            self._files[file] = self._read(file)
+        return self._files[file]
 
     def _read(self, file: str) -> tuple[str, ...]:
         path = self._cwd / file

@@ -1,0 +1,60 @@
+"""The functions of a page, numbered once for all its runs, and the packages that colour them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from profkit.model.frame import Frame
+from profkit.render.escape import short
+from profkit.render.places import package_of, short_path
+from profkit.render.user_code import IsLibrary
+from profkit.transforms.origin import is_native_file
+
+_LONGEST = 400
+"""Characters of a name; those of C++ templates can fill pages."""
+
+_Function = tuple[str, str]
+"""Name and file."""
+
+
+class FunctionTable:
+    """Numbers functions (name and file) in the order in which they come up; short paths begin below `cwd`."""
+
+    def __init__(self, cwd: str, is_library: IsLibrary) -> None:
+        self._cwd, self._is_library = cwd, is_library
+        self._numbers: dict[_Function, int] = {}
+        self._lines: list[int] = []
+
+    def keys(self, frames: Sequence[Frame]) -> list[int]:
+        """The number of each frame's function."""
+        numbers = self._numbers
+        return [numbers.setdefault((frame.name, frame.file), len(numbers)) for frame in frames]
+
+    def functions(self) -> tuple[_Function, ...]:
+        """All functions, in the order of their numbers."""
+        return tuple(self._numbers)
+
+    def head(self, lines: Mapping[int, int]) -> dict[str, object]:
+        """`functions` and `packages` of the page's head, all names made safe; `lines` by function."""
+        packages: dict[tuple[str, str], int] = {}
+        of_file: dict[str, int] = {}
+        for _, file in self._numbers:
+            if file not in of_file:
+                of_file[file] = packages.setdefault(self._package(file), len(packages))
+        functions = {
+            "name": [short(name, _LONGEST) for name, _ in self._numbers],
+            "file": [short(short_path(file, self._cwd), _LONGEST) for _, file in self._numbers],
+            "line": [lines.get(number, 0) for number in range(len(self._numbers))],
+            "package": [of_file[file] for _, file in self._numbers],
+        }
+        named = [{"name": short(name, _LONGEST), "kind": kind} for name, kind in packages]
+        return {"functions": functions, "packages": named}
+
+    def _package(self, file: str) -> tuple[str, str]:
+        if not file:
+            return "", "none"
+        # The end of the path counts for a user's file that lies elsewhere, its folder for one below `cwd`.
+        name = package_of(short_path(file, self._cwd))
+        if not self._is_library(file):
+            return name, "user"
+        return name, "native" if is_native_file(file) else "library"

@@ -1,0 +1,111 @@
+"""The runs of a page while it is put together: their heads, and the columns and functions they share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from profkit.model.profile import Profile
+from profkit.model.session import ResourcePoint
+from profkit.render.escape import short, visible
+from profkit.render.facts import Fact
+from profkit.render.html.columns import Columns
+from profkit.render.html.functions import FunctionTable
+from profkit.render.html.lines import LineWeights, heaviest_lines, line_weights
+from profkit.render.html.resources import resource_curves
+from profkit.render.html.samples import add_lines, add_samples
+from profkit.render.html.sources import Seen, SourceBudget
+from profkit.render.rows import scale_of
+from profkit.render.user_code import IsLibrary
+
+_LONGEST_LABEL = 200
+_MOST_FILES = 5
+"""Named in a note."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageRun:
+    """A run as a page shows it; its texts need not be safe yet, but those of `facts` are."""
+
+    id: str
+    label: str
+    profile: Profile
+    facts: Sequence[Fact] = ()
+    resources: Sequence[ResourcePoint] = ()
+    notes: Sequence[str] = ()
+    """Sentences that a reader should see first."""
+
+
+@dataclass(slots=True)
+class PageRuns:
+    """Takes runs one by one; `columns` and `head()` are what `html_page` wants."""
+
+    cwd: str
+    """Where the program ran; short paths begin there."""
+    is_library: IsLibrary
+    sources: SourceBudget
+    columns: Columns = field(default_factory=Columns)
+    _objects: list[dict[str, object]] = field(default_factory=list)
+    _lines: dict[int, int] = field(default_factory=dict)
+    _table: FunctionTable = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._table = FunctionTable(self.cwd, self.is_library)
+
+    def add(self, run: PageRun) -> None:
+        """Add a run's samples, and its source as far as there is room."""
+        profile, prefix = run.profile, f"r{len(self._objects)}."
+        keys = self._table.keys(profile.frames)
+        add_samples(self.columns, prefix, profile, keys)
+        lines = line_weights(profile, keys)
+        add_lines(self.columns, prefix, [line for line in lines if line.line])
+        by_function = heaviest_lines(lines)
+        for function, found in by_function.items():
+            self._lines.setdefault(function, found[0].line)
+        self._objects.append(self._object(run, by_function))
+
+    def head(self, kind: str, title: str) -> dict[str, object]:
+        """The head of a page of this kind with all runs that were added."""
+        return {
+            "kind": kind,
+            "title": visible(title),
+            **self._table.head(self._lines),
+            "runs": self._objects,
+        }
+
+    def _object(self, run: PageRun, lines: dict[int, list[LineWeights]]) -> dict[str, object]:
+        scale = scale_of(run.profile)
+        functions = self._table.functions()
+        seen = (
+            Seen(number, *functions[number], [line.line for line in heaviest])
+            for number, heaviest in lines.items()
+        )
+        return {
+            "id": visible(run.id),
+            "label": short(run.label, _LONGEST_LABEL),
+            "facts": fact_lists(run.facts),
+            "unit": scale.unit.value,
+            "weight_s": scale.weight_s,
+            "total": scale.total,
+            "ordered": run.profile.ordered,
+            "threads": [
+                {"name": visible(thread.name), "pid": thread.pid, "tid": thread.tid}
+                for thread in run.profile.threads
+            ],
+            "resources": resource_curves(run.resources),
+            "source": self.sources.excerpts(seen),
+            "notes": [visible(note) for note in (*run.notes, *changed_note(self.sources.changed()))],
+        }
+
+
+def fact_lists(facts: Sequence[Fact]) -> list[list[object]]:
+    """Facts as a head has them: name, and parts of text and tone."""
+    return [[fact.name, [[part.text, part.tone.value] for part in fact.parts]] for fact in facts]
+
+
+def changed_note(files: Sequence[str]) -> list[str]:
+    """One sentence about files whose source is not shown; none where there are none."""
+    if not files:
+        return []
+    shown = ", ".join(files[:_MOST_FILES]) + (", …" if len(files) > _MOST_FILES else "")
+    return [f"Changed after the run, so their source is not shown: {shown}"]

@@ -1,0 +1,88 @@
+"""The page of a sampled run and of the other regions of its session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from profkit.errors import UsageError
+from profkit.model.profile import Profile
+from profkit.model.run import Run
+from profkit.model.session import SessionState
+from profkit.render.facts import facts
+from profkit.render.html.document import html_page
+from profkit.render.html.runs import PageRun, PageRuns
+from profkit.render.html.sources import SourceBudget
+from profkit.render.no_samples import why_no_samples
+from profkit.render.options import ReportOptions
+from profkit.render.source import SourceLines
+from profkit.render.threads import wanted_threads
+from profkit.render.user_code import library_test
+
+SOURCE_BYTES = 400_000
+"""Source text in a page; the run that is asked for comes first."""
+
+
+def sampled_html(
+    runs: Sequence[Run],
+    options: ReportOptions | None = None,
+    notes: Sequence[str] = (),
+    source_bytes: int = SOURCE_BYTES,
+) -> str:
+    """The page of runs of one session, the one that is asked for first; `notes` are about that one.
+
+    Raises `UsageError` for a thread that it does not have, and for options that a page has no use for.
+    """
+    asked, info = options or ReportOptions(), runs[0].info
+    refuse_limits(asked)
+    source = SourceLines(info.started_ns, info.process.cwd)
+    page = PageRuns(info.process.cwd, library_test(info.region.file), SourceBudget(source, source_bytes))
+    for run in runs:
+        page.add(_page_run(run, notes if run is runs[0] else ()))
+    head = page.head("sampled", f"{info.label} – profkit")
+    return html_page({**head, "initial": _initial(runs[0], asked)}, page.columns)
+
+
+def refuse_limits(options: ReportOptions) -> None:
+    """Raise `UsageError` for what would leave something out: a page holds everything."""
+    given = {
+        "--limit": options.limit is not None,
+        "--min-share": options.min_share is not None,
+        "--show-all": options.show_all,
+    }
+    if wrong := ", ".join(option for option, is_given in given.items() if is_given):
+        raise UsageError(f"an HTML page holds everything, and has no use for {wrong}", "leave that out")
+
+
+def _page_run(run: Run, notes: Sequence[str]) -> PageRun:
+    profile = run.profile or Profile()
+    return PageRun(
+        id=run.info.id,
+        label=run.info.label,
+        profile=profile,
+        facts=facts(run),
+        resources=run.resources,
+        notes=(*notes, *_notes(run)),
+    )
+
+
+def _notes(run: Run) -> list[str]:
+    """What a reader should know before anything else: that it goes on, failed, or has no samples."""
+    notes = []
+    if run.info.state is SessionState.RUNNING:
+        notes.append("This run is still being recorded. The page shows what there was when it was made.")
+    if run.info.error is not None:
+        notes.append(f"The sampler failed: {run.info.error}")
+    if run.profile is None or not run.profile.total_weight:
+        notes.append(why_no_samples(run))
+    return notes
+
+
+def _initial(run: Run, options: ReportOptions) -> dict[str, object]:
+    """What the page shows first: a thread, where one is asked for, and the order of the table."""
+    thread: int | str = "all"
+    if options.thread is not None:
+        meant = wanted_threads(run.profile or Profile(), options.thread)
+        if len(meant) > 1:
+            raise UsageError(f"{len(meant)} threads are named {options.thread!r}", "give its id instead")
+        thread = meant[0]
+    return {"thread": thread, "sort": options.sort.value}

@@ -1,0 +1,96 @@
+"""A run's samples as columns: stacks front-coded, their weights by thread, their order, and lines.
+
+The columns' names and what stands in them are listed at `add_samples`.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from profkit.model.profile import Profile
+from profkit.render.html.columns import Columns, Kind
+from profkit.render.html.lines import LineWeights
+from profkit.transforms.stacks import SortedStacks, sort_stacks
+
+
+@dataclass(slots=True)
+class _Order:
+    """Samples of one thread in the order they were taken; equal neighbours are one."""
+
+    stacks: array[int]
+    weights: list[int]
+
+
+def add_samples(columns: Columns, prefix: str, profile: Profile, keys: Sequence[int]) -> None:
+    """Add a profile's samples; frame n is of function `keys[n]`.
+
+    `shared`, `length` and `frames` are the distinct stacks of functions in lexicographic order: how many
+    frames a stack has in common with the one before, how many it has, and the others one after the other.
+    `pair.stack`, `pair.thread` and `pair.weight` say how much each has by thread, sorted by stack. Where
+    the profile is ordered, `order.stack` and `order.weight` are the samples of the first thread, then of
+    the second, and so on; they begin at `order.start`, which has the end as well.
+    """
+    stacks = sort_stacks(profile, keys)
+    _add_stacks(columns, prefix, stacks)
+    _add_pairs(columns, prefix, profile, stacks.places)
+    if profile.ordered:
+        _add_order(columns, prefix, profile, stacks.places)
+
+
+def add_lines(columns: Columns, prefix: str, lines: Sequence[LineWeights]) -> None:
+    """Add `lines.function`, `lines.line`, `lines.self` and `lines.total`."""
+    columns.add(f"{prefix}lines.function", "u32", [line.function for line in lines])
+    columns.add(f"{prefix}lines.line", "u32", [line.line for line in lines])
+    _add_weights(columns, f"{prefix}lines.self", [line.own for line in lines])
+    _add_weights(columns, f"{prefix}lines.total", [line.total for line in lines])
+
+
+def _add_stacks(columns: Columns, prefix: str, stacks: SortedStacks) -> None:
+    new = (stack[shared:] for stack, shared in zip(stacks.stacks, stacks.shared, strict=True))
+    _add_small(columns, f"{prefix}shared", stacks.shared)
+    _add_small(columns, f"{prefix}length", list(map(len, stacks.stacks)))
+    _add_small(columns, f"{prefix}frames", list(chain.from_iterable(new)))
+
+
+def _add_pairs(columns: Columns, prefix: str, profile: Profile, places: Sequence[int]) -> None:
+    threads = max(1, len(profile.threads))
+    weights: dict[int, int] = {}
+    for stack, thread, weight in profile.samples:
+        pair = places[stack] * threads + thread
+        weights[pair] = weights.get(pair, 0) + weight
+    pairs = sorted(weights)
+    columns.add(f"{prefix}pair.stack", "u32", [pair // threads for pair in pairs])
+    _add_small(columns, f"{prefix}pair.thread", [pair % threads for pair in pairs])
+    _add_weights(columns, f"{prefix}pair.weight", [weights[pair] for pair in pairs])
+
+
+def _add_order(columns: Columns, prefix: str, profile: Profile, places: Sequence[int]) -> None:
+    orders = [_Order(array("I"), []) for _ in profile.threads]
+    for stack, thread, weight in profile.samples:
+        order, place = orders[thread], places[stack]
+        if order.weights and order.stacks[-1] == place:
+            order.weights[-1] += weight
+        else:
+            order.stacks.append(place)
+            order.weights.append(weight)
+    starts = [0]
+    for order in orders:
+        starts.append(starts[-1] + len(order.weights))
+    columns.add(f"{prefix}order.stack", "u32", chain.from_iterable(order.stacks for order in orders))
+    _add_weights(columns, f"{prefix}order.weight", [*chain.from_iterable(order.weights for order in orders)])
+    columns.add(f"{prefix}order.start", "u32", starts)
+
+
+def _add_small(columns: Columns, name: str, values: Sequence[int]) -> None:
+    """A column of numbers that seldom need more than sixteen bits."""
+    kind: Kind = "u16" if max(values, default=0) < 2**16 else "u32"
+    columns.add(name, kind, values)
+
+
+def _add_weights(columns: Columns, name: str, values: Sequence[int]) -> None:
+    """Weights may be nanoseconds or instructions of hours; a double holds them exactly up to 2**53."""
+    kind: Kind = "u32" if max(values, default=0) < 2**32 else "f64"
+    columns.add(name, kind, values)
