@@ -12,7 +12,7 @@ from tests.integration.harness import environment, python_without_py_spy, run_pr
 
 VERDICTS = {"", "holds", "fails", "undecided"}
 
-pytestmark = pytest.mark.sampler
+pytestmark = [pytest.mark.sampler, pytest.mark.alone]
 
 
 def sampling(folder: Path, *arguments: str) -> tuple[str, str]:

@@ -1,0 +1,53 @@
+"""Tests run two at a time, but for those marked `alone`, beside which no other runs.
+
+Each test holds a lock that the workers of pytest-xdist share; one marked `alone` holds it by itself. Whoever
+wants it passes a turnstile first, so that a test that waits to be alone is not overtaken for ever.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+import pytest
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Wait for the test's turn."""
+    worker: dict[str, str] | None = getattr(item.config, "workerinput", None)
+    alone = item.get_closest_marker("alone") is not None
+    with nullcontext() if worker is None else _turn(worker["testrunuid"], alone):
+        return (yield)
+
+
+@contextmanager
+def _turn(run: str, alone: bool) -> Iterator[None]:
+    folder = Path(tempfile.gettempdir())
+    with _locked(folder / f"profkit-tests-{run}.turnstile", fcntl.LOCK_EX) as turnstile:
+        with _locked(folder / f"profkit-tests-{run}.lock", fcntl.LOCK_EX if alone else fcntl.LOCK_SH):
+            fcntl.flock(turnstile, fcntl.LOCK_UN)
+            yield
+
+
+@contextmanager
+def _locked(path: Path, kind: int) -> Iterator[int]:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, kind)
+        yield descriptor
+    finally:
+        # Closing would not do: a process that the test forked may still hold the descriptor.
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        os.close(descriptor)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """The run's locks go with it."""
+    if (controller := session.config.pluginmanager.get_plugin("dsession")) is not None:
+        for path in Path(tempfile.gettempdir()).glob(f"profkit-tests-{controller.nodemanager.testrunuid}.*"):
+            path.unlink(missing_ok=True)
