@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
-# Everything up to the folder that imports start from: installed packages, the standard library.
-_IMPORT_ROOT = re.compile(
-    r".*/(?:(?:site|dist)-packages|lib(?:64)?/python[\d.]+t?(?:/lib-dynload)?|python\d+\.zip)/"
-)
+from profkit.transforms.origin import from_import_root
 
 
 def short_path(file: str, cwd: str) -> str:
     """`file` from where imports start, else relative to the program's folder, else whole."""
-    from_root = _IMPORT_ROOT.sub("", file)
+    from_root = from_import_root(file)
     if from_root != file:
         return from_root
     inside = f"{cwd.rstrip('/')}/"

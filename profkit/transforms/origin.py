@@ -16,6 +16,10 @@ _CALLING = ("session/markers.py", "session/steps.py")
 # `site-packages` and Debian's `dist-packages`; the standard library in `lib/python3.11/`,
 # `lib64/python3.11/` or `lib/python311.zip/`.
 _LIBRARY = re.compile(r"/(site|dist)-packages/|/lib(64)?/python[\d.]+(t|\.zip)?/")
+# Everything up to the folder that imports start from: installed packages, the standard library.
+_IMPORT_ROOT = re.compile(
+    r".*/(?:(?:site|dist)-packages|lib(?:64)?/python[\d.]+t?(?:/lib-dynload)?|python\d+\.zip)/"
+)
 # Shared objects with or without a version, and the sources that debug information names.
 _NATIVE = re.compile(r"\.(so(\.\d+)*|c|cc|cpp|cxx|cu|h|hpp|S|rs)$")
 # What people type has names in angle brackets too: the prompts of Python, IPython and doctest.
@@ -53,6 +57,11 @@ class OwnCode:
 
 OWN_CODE = OwnCode((str(Path(__file__).parents[1]),))
 """The code of this installation."""
+
+
+def from_import_root(file: str) -> str:
+    """A library's file from where imports start, such as `json/encoder.py`; any other as it is."""
+    return _IMPORT_ROOT.sub("", file)
 
 
 def is_native_file(file: str) -> bool:

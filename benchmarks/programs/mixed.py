@@ -1,0 +1,107 @@
+"""A program as programs are: calls of varying sizes through a dozen functions: `mixed.py LABEL SECONDS RATE LONGER`.
+
+`smooth` does LONGER times its work. Every process draws its own sizes and data, as it has its own layout of
+memory and its own hash seed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import zlib
+from random import Random
+from time import perf_counter
+
+from profkit import profile
+
+_WORD = re.compile(r"[a-z]+|\d+")
+_SMOOTHED = 550
+
+
+class Handler:
+    """Reads a document, computes with its numbers, writes an answer."""
+
+    def __init__(self, dice: Random, longer: float) -> None:
+        self.dice = dice
+        self.smoothed = round(_SMOOTHED * longer)
+
+    def handle(self) -> int:
+        """One request; how many bytes its answer has."""
+        return len(self.answer(self.document()))
+
+    def document(self) -> str:
+        """A document of a size that varies threefold."""
+        rows = [
+            {"name": f"item {self.dice.randrange(999)}", "values": [self.dice.random() for _ in range(8)]}
+            for _ in range(self.dice.randrange(20, 60))
+        ]
+        return json.dumps(rows)
+
+    def answer(self, text: str) -> bytes:
+        """All steps of one request."""
+        rows = json.loads(text)
+        values = [value for row in rows for value in row["values"]]
+        words = tokenise(text)
+        groups = count_words(words)
+        curve = smooth(values, self.smoothed)
+        near = [nearest(value, curve) for value in values[:12]]
+        return packed(rendered(rows, curve, near), groups)
+
+
+def tokenise(text: str) -> list[str]:
+    """Words and numbers."""
+    return [word.lower() for word in _WORD.findall(text)]
+
+
+def count_words(words: list[str]) -> dict[str, int]:
+    """How often each occurs."""
+    counts: dict[str, int] = {}
+    for word in words:
+        counts[word] = counts.get(word, 0) + 1
+    return counts
+
+
+def smooth(values: list[float], steps: int) -> list[float]:
+    """A running mean."""
+    level, curve = 0.0, []
+    for step in range(steps * 8):
+        level += (values[step % len(values)] - level) * 0.1
+        curve.append(level)
+    return curve
+
+
+def nearest(value: float, curve: list[float]) -> float:
+    """The curve's value that is closest."""
+    return min(curve[::8], key=lambda other: distance(value, other))
+
+
+def distance(left: float, right: float) -> float:
+    """Squared."""
+    return (left - right) * (left - right)
+
+
+def rendered(rows: list[dict[str, list[float]]], curve: list[float], near: list[float]) -> str:
+    """Lines of text."""
+    lines = [line(row) for row in rows]
+    return "\n".join([*lines, f"{sum(curve):.3f}", f"{sum(near):.3f}"])
+
+
+def line(row: dict[str, list[float]]) -> str:
+    """One row."""
+    return " ".join([f"{value:.4f}" for value in sorted(row["values"])])
+
+
+def packed(text: str, groups: dict[str, int]) -> bytes:
+    """Compressed, with the most frequent words."""
+    most = sorted(groups.items(), key=lambda item: (-item[1], item[0]))[:20]
+    return zlib.compress(f"{text}{most}".encode(), 6)
+
+
+if __name__ == "__main__":
+    label, seconds, rate_hz, longer = sys.argv[1:]
+    handler = Handler(Random(), float(longer))
+    handle = profile(label=label, rate=float(rate_hz))(handler.handle)
+    end_s = perf_counter() + float(seconds)
+    while perf_counter() < end_s:
+        handle()
