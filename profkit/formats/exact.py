@@ -1,0 +1,120 @@
+"""What profkit adds to a file of another tool's format, so that its own profiles come back as they were.
+
+One JSON member, which other readers pass over: the unit and period as profkit has them, whether the order
+of samples means anything, the threads, and the `turns` in which their samples alternate – those formats
+keep each thread apart. Strings of the file are spelled as `pprof.spelling` says, since JSON's readers
+differ on lone surrogates (RFC 8259, section 8.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby, islice
+from typing import NamedTuple
+
+from profkit.formats.json_members import member, number
+from profkit.formats.pprof.spelling import spell, unspell
+from profkit.model.frame import Frame, Thread
+from profkit.model.profile import Profile, Sample
+from profkit.units import Unit
+
+MEMBER = "profkit"
+"""The name of the member."""
+
+Stack = tuple[int, ...]
+
+
+class Exact(NamedTuple):
+    """What the member says."""
+
+    unit: Unit
+    period_ns: float
+    ordered: bool
+    threads: tuple[Thread, ...]
+    turns: Sequence[tuple[int, int]]
+    """A thread's index and how many of its samples follow."""
+
+
+class StackWeight(NamedTuple):
+    """A sample of a known thread, its stack written out."""
+
+    stack: Stack
+    weight: int
+
+
+def describe(profile: Profile) -> Mapping[str, object]:
+    """The member's value, for `json.dumps`."""
+    turns: list[int] = []
+    for thread, samples in groupby(profile.samples, key=lambda sample: sample.thread):
+        turns += thread, sum(1 for _ in samples)
+    return {
+        "unit": profile.unit.value,
+        "period_ns": profile.period_ns,
+        "ordered": profile.ordered,
+        "threads": [[thread.pid, thread.tid, spell(thread.name)] for thread in profile.threads],
+        "turns": turns,
+    }
+
+
+def read_description(holder: object, where: str) -> Exact:
+    """What `describe` said, in the member of this object; raises ValueError for anything else."""
+    about = member(holder, where, MEMBER, dict)
+    turns = member(about, MEMBER, "turns", list)
+    flat = [int(number(turn, f"{MEMBER}.turns")) for turn in turns]
+    listed = member(about, MEMBER, "threads", list)
+    return Exact(
+        unit=Unit(member(about, MEMBER, "unit", str)),
+        period_ns=float(number(about.get("period_ns"), f"{MEMBER}.period_ns")),
+        ordered=member(about, MEMBER, "ordered", bool),
+        threads=tuple(_thread(entry, f"{MEMBER}.threads[{n}]") for n, entry in enumerate(listed)),
+        turns=list(zip(flat[::2], flat[1::2], strict=True)),
+    )
+
+
+def samples_by_thread(profile: Profile) -> list[list[Sample]]:
+    """The samples of each of the profile's threads, in their order."""
+    samples: list[list[Sample]] = [[] for _ in profile.threads]
+    for sample in profile.samples:
+        samples[sample.thread].append(sample)
+    return samples
+
+
+def rebuild(
+    exact: Exact, frames: Sequence[Frame], by_thread: Sequence[Sequence[StackWeight]], where: str
+) -> Profile:
+    """The profile that was described, stacks numbered by their first use.
+
+    Raises ValueError where the samples of the threads are not those that the turns count.
+    """
+    counts = [0] * len(exact.threads)
+    for thread, count in exact.turns:
+        if not 0 <= thread < len(counts):
+            raise ValueError(f"{MEMBER}.turns has a thread {thread} that there is not")
+        counts[thread] += count
+    found = [len(samples) for samples in by_thread]
+    if found != counts:
+        raise ValueError(f"{where} has {found} samples of its threads, {MEMBER}.turns counts {counts}")
+    left = [iter(samples) for samples in by_thread]
+    stacks: dict[Stack, int] = {}
+    samples = tuple(
+        Sample(stacks.setdefault(stack, len(stacks)), thread, weight)
+        for thread, count in exact.turns
+        for stack, weight in islice(left[thread], count)
+    )
+    return Profile(
+        unit=exact.unit,
+        period_ns=exact.period_ns,
+        frames=tuple(frames),
+        stacks=tuple(stacks),
+        threads=exact.threads,
+        samples=samples,
+        ordered=exact.ordered,
+    )
+
+
+def _thread(entry: object, where: str) -> Thread:
+    if isinstance(entry, list) and len(entry) == 3:
+        pid, tid, name = entry
+        if isinstance(pid, int) and isinstance(tid, int) and isinstance(name, str):
+            return Thread(pid, tid, unspell(name))
+    raise ValueError(f"{where} is no [pid, tid, name]")

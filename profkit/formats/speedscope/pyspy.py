@@ -1,0 +1,66 @@
+"""The speedscope file that py-spy writes, read as a profile of sampling rounds.
+
+Of the format py-spy uses one `sampled` profile per (process, thread), with one constant weight, the
+sampling interval (py-spy 0.4, src/speedscope.rs). Threads that follow each other under one pthread
+address share a profile there, and so the name of the first.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import repeat
+from pathlib import Path
+
+from profkit.errors import DamagedFile
+from profkit.formats.json_members import member, read_json
+from profkit.formats.speedscope.sampled import add_samples, listed_frames
+from profkit.formats.speedscope.thread_names import parse_thread_name
+from profkit.formats.speedscope.units import NANOSECONDS
+from profkit.model.profile import Profile, ProfileBuilder
+
+
+def read_speedscope(source: Path | str, pid: int = 0) -> Profile:
+    """The profile in a file (`Path`) or in its text (`str`): a sample's weight counts sampling rounds.
+
+    `pid` is the process of threads whose name does not tell one, as it is without `--subprocesses`.
+    Raises DamagedFile, naming the first part that is missing or of a wrong type.
+    """
+    try:
+        return _profile(read_json(source if isinstance(source, str) else source.read_bytes()), pid)
+    except (OSError, ValueError) as error:
+        path = source if isinstance(source, Path) else Path("speedscope text")
+        raise DamagedFile(path, str(error)) from error
+
+
+def _profile(document: object, pid: int) -> Profile:
+    builder = ProfileBuilder()
+    profiles = member(document, "the file", "profiles", list)
+    # py-spy lists some frames twice, so its numbers are not the builder's.
+    frames = {n: builder.frame(frame) for n, frame in enumerate(listed_frames(document))}
+    periods_ns: dict[float, str] = {}
+    for number, recorded in enumerate(profiles):
+        where = f"profiles[{number}]"
+        thread = builder.thread(parse_thread_name(member(recorded, where, "name", str), pid))
+        samples = member(recorded, where, "samples", list)
+        add_samples(builder, frames, thread, samples, repeat(1), where)
+        if period_ns := _period_ns(recorded, where, len(samples)):
+            periods_ns.setdefault(period_ns, where)
+    if len(periods_ns) > 1:
+        raise ValueError(f"the weights of {' and '.join(periods_ns.values())} differ")
+    return builder.build(period_ns=next(iter(periods_ns), 0.0))
+
+
+def _period_ns(recorded: object, where: str, count: int) -> float:
+    """The time that one sample stands for, 0 for a profile without samples."""
+    unit = member(recorded, where, "unit", str)
+    weights = member(recorded, where, "weights", list)
+    if unit not in NANOSECONDS:
+        raise ValueError(f"{where}.unit is {unit!r}, not one of {', '.join(NANOSECONDS)}")
+    if len(weights) != count:
+        raise ValueError(f"{where} has {count} samples, but {len(weights)} weights")
+    if not weights:
+        return 0.0
+    weight: object = weights[0]
+    if not isinstance(weight, int | float) or not 0 < weight < math.inf or weights.count(weight) != count:
+        raise ValueError(f"{where}.weights are not one positive number throughout")
+    return weight * NANOSECONDS[unit]

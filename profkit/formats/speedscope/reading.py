@@ -1,0 +1,168 @@
+"""A profile from a speedscope file, whichever tool wrote it.
+
+Weights that are one time throughout count samples of that period. Other times come as whole nanoseconds,
+bytes as bytes, and what has no unit as samples.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from profkit.errors import DamagedFile
+from profkit.formats import exact
+from profkit.formats.json_members import member, optional, read_json
+from profkit.formats.pprof.spelling import unspell
+from profkit.formats.scaling import weight_of, whole_steps
+from profkit.formats.speedscope.evented import add_events
+from profkit.formats.speedscope.sampled import add_samples, listed_frames, listed_weights
+from profkit.formats.speedscope.thread_names import parse_thread_name
+from profkit.formats.speedscope.units import NANOSECONDS, unit_named
+from profkit.model.frame import Thread
+from profkit.model.profile import Profile, ProfileBuilder
+from profkit.units import Unit
+
+_SCHEMA = b"speedscope.app/file-format-schema.json"
+_EXPORTER = re.compile(rb'"exporter"\s*:\s*("(?:[^"\\]|\\.)*")')
+
+
+def decode(data: bytes, source: Path = Path("speedscope data")) -> Profile:
+    """The profile in the file; raises DamagedFile, naming `source` and the first part that is wrong."""
+    try:
+        document = read_json(data)
+        if isinstance(document, dict) and exact.MEMBER in document:
+            return _as_written(document)
+        return _of_any_tool(document)
+    except (ValueError, OverflowError) as error:
+        raise DamagedFile(source, str(error)) from error
+
+
+def is_speedscope(data: bytes) -> bool:
+    """Whether this looks like a speedscope file."""
+    return _SCHEMA in data
+
+
+def tool_of(data: bytes) -> str:
+    """The program that wrote the file, with its version where it tells one; empty if unknown."""
+    match = _EXPORTER.search(data)
+    try:
+        return str(json.loads(match[1])).replace("@", " ") if match else ""
+    except ValueError:
+        return ""
+
+
+class _Recorded(NamedTuple):
+    """One of the file's profiles."""
+
+    where: str
+    content: object
+    name: str
+    unit: Unit
+    scale: float
+    evented: bool
+
+
+def _of_any_tool(document: object) -> Profile:
+    builder = ProfileBuilder()
+    frames = {n: builder.frame(frame) for n, frame in enumerate(listed_frames(document))}
+    listed = member(document, "the file", "profiles", list)
+    profiles = [_recorded(entry, f"profiles[{n}]") for n, entry in enumerate(listed)]
+    unit = _common_unit(profiles)
+    period_ns = _period_ns(profiles) if unit is Unit.NANOSECONDS else 0.0
+    for recorded, thread in zip(profiles, _threads(profiles), strict=True):
+        number = builder.thread(thread)
+        if recorded.evented:
+            add_events(builder, frames, number, recorded.content, recorded.where, recorded.scale)
+        else:
+            _add_sampled(builder, frames, number, recorded, period_ns)
+    return builder.build(unit=Unit.SAMPLES if period_ns else unit, period_ns=period_ns)
+
+
+def _recorded(entry: object, where: str) -> _Recorded:
+    kind = optional(entry, where, "type", "sampled")
+    if kind not in ("sampled", "evented"):
+        raise ValueError(f"{where}.type is {kind!r}, neither sampled nor evented")
+    word = member(entry, where, "unit", str)
+    name = member(entry, where, "name", str)
+    return _Recorded(
+        where, entry, name, unit_named(word, where), NANOSECONDS.get(word, 1.0), kind == "evented"
+    )
+
+
+def _common_unit(profiles: Sequence[_Recorded]) -> Unit:
+    found: dict[Unit, str] = {}
+    for recorded in profiles:
+        word = member(recorded.content, recorded.where, "unit", str)
+        found.setdefault(recorded.unit, f"{recorded.where} ({recorded.name!r}) in {word}")
+    if len(found) > 1:
+        raise ValueError(f"its profiles do not share a unit: {' and '.join(found.values())}")
+    return next(iter(found), Unit.SAMPLES)
+
+
+def _period_ns(profiles: Sequence[_Recorded]) -> float:
+    """The one time that all weights are; 0 where they differ."""
+    if any(recorded.evented for recorded in profiles):
+        return 0.0
+    times = {
+        weight * recorded.scale
+        for recorded in profiles
+        for weight in set(member(recorded.content, recorded.where, "weights", list))
+        if isinstance(weight, int | float)
+    }
+    return float(times.pop()) if len(times) == 1 and min(times) > 0 else 0.0
+
+
+def _threads(profiles: Sequence[_Recorded]) -> list[Thread]:
+    """A thread a profile; those of equal names that tell no id are numbered, to stay apart."""
+    threads: dict[Thread, None] = {}
+    for recorded in profiles:
+        thread = parse_thread_name(recorded.name)
+        while thread in threads:
+            thread = thread._replace(tid=thread.tid + 1)
+        threads[thread] = None
+    return list(threads)
+
+
+def _add_sampled(
+    builder: ProfileBuilder, frames: dict[int, int], thread: int, recorded: _Recorded, period_ns: float
+) -> None:
+    where = recorded.where
+    samples = member(recorded.content, where, "samples", list)
+    weights = listed_weights(recorded.content, where, len(samples))
+    if weights and min(weights) < 0:
+        raise ValueError(f"{where}.weights has a negative one")
+    if period_ns:
+        steps = [1] * len(weights)
+    elif recorded.scale == 1:
+        steps = list(whole_steps(weights))
+    else:
+        steps = list(whole_steps(weight * recorded.scale for weight in weights))
+    add_samples(builder, frames, thread, samples, steps, where)
+
+
+def _as_written(document: object) -> Profile:
+    """The profile that `encode` was given."""
+    about = exact.read_description(document, "the file")
+    frames = [
+        frame._replace(name=unspell(frame.name), file=unspell(frame.file))
+        for frame in listed_frames(document)
+    ]
+    profiles = member(document, "the file", "profiles", list)
+    by_thread = [_exact_samples(entry, f"profiles[{n}]", about) for n, entry in enumerate(profiles)]
+    stacks = {stack for samples in by_thread for stack, _ in samples}
+    if any(frame not in range(len(frames)) for stack in stacks for frame in stack):
+        raise ValueError("a sample has a frame that shared.frames lacks")
+    return exact.rebuild(about, frames, by_thread, "the file")
+
+
+def _exact_samples(recorded: object, where: str, about: exact.Exact) -> list[exact.StackWeight]:
+    samples = member(recorded, where, "samples", list)
+    weights = listed_weights(recorded, where, len(samples))
+    if about.unit is Unit.SAMPLES and member(recorded, where, "unit", str) == "nanoseconds":
+        weights = [weight_of(weight, about.period_ns) for weight in weights]
+    known: dict[tuple[int, ...], tuple[int, ...]] = {}
+    stacks = (known.setdefault(stack, stack) for stack in map(tuple, samples))
+    return [exact.StackWeight(stack, int(weight)) for stack, weight in zip(stacks, weights, strict=True)]

@@ -1,0 +1,80 @@
+"""A profile as a speedscope file: a `sampled` profile per thread."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from io import BytesIO
+from typing import NamedTuple
+
+from profkit.formats import exact
+from profkit.formats.pprof.spelling import spell
+from profkit.formats.scaling import sample_time_ns
+from profkit.formats.speedscope.thread_names import thread_name
+from profkit.model.frame import Frame, Thread
+from profkit.model.profile import Profile, Sample
+from profkit.units import Unit
+
+_SCHEMA = "https://www.speedscope.app/file-format-schema.json"
+_AT_ONCE = 10_000
+"""So many samples are written at a time: a million of them are hundreds of megabytes."""
+
+
+class _Values(NamedTuple):
+    """How weights are written: what they are multiplied by, and the unit's word."""
+
+    factor: int | float
+    unit: str
+
+
+def encode(profile: Profile) -> bytes:
+    """The file: times in nanoseconds where a sample's is known; one line a frame and a sample."""
+    out = BytesIO()
+    out.write(b'{"$schema": %b,\n"exporter": "profkit",\n' % _json(_SCHEMA))
+    out.write(b'"%b": %b,\n' % (exact.MEMBER.encode(), _json(exact.describe(profile))))
+    out.write(b'"shared": {"frames": [\n')
+    out.write(b",\n".join(map(_frame, profile.frames)))
+    out.write(b']},\n"profiles": [')
+    values = _values(profile)
+    # A stack's text is made once: of a million samples, few are distinct.
+    stacks = [b"[%b]" % ",".join(map(str, stack)).encode() for stack in profile.stacks]
+    threads = zip(profile.threads, exact.samples_by_thread(profile), strict=True)
+    for number, (thread, samples) in enumerate(threads):
+        out.write(b",\n" if number else b"\n")
+        out.writelines(_thread(thread, samples, stacks, values))
+    out.write(b"]}\n")
+    return out.getvalue()
+
+
+def _thread(
+    thread: Thread, samples: Sequence[Sample], stacks: Sequence[bytes], values: _Values
+) -> Iterator[bytes]:
+    weights = [sample.weight * values.factor for sample in samples]
+    name = _json(spell(thread_name(thread)))
+    yield b'{"type": "sampled", "name": %b, "unit": %b, ' % (name, _json(values.unit))
+    yield b'"startValue": 0, "endValue": %b,\n"samples": [' % _json(sum(weights))
+    for start in range(0, len(samples), _AT_ONCE):
+        yield b",\n" if start else b"\n"
+        yield b",\n".join([stacks[sample.stack] for sample in samples[start : start + _AT_ONCE]])
+    yield b'],\n"weights": %b}' % _json(weights)
+
+
+def _values(profile: Profile) -> _Values:
+    time_ns = sample_time_ns(profile)
+    if time_ns is not None:
+        return _Values(time_ns, "nanoseconds")
+    return _Values(1, "bytes" if profile.unit is Unit.BYTES else "none")
+
+
+def _frame(frame: Frame) -> bytes:
+    """A frame with what is known of it: the format has no file without a name, and no line 0."""
+    told: dict[str, object] = {"name": spell(frame.name)}
+    if frame.file:
+        told["file"] = spell(frame.file)
+    if frame.line:
+        told["line"] = frame.line
+    return _json(told)
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value).encode()
