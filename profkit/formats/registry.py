@@ -75,6 +75,30 @@ def _origin_of_pprof(data: bytes) -> Origin:
     return origin_of(data)
 
 
+def _encode_collapsed(profile: Profile) -> bytes:
+    from profkit.formats.collapsed import encode
+
+    return encode(profile)
+
+
+def _decode_collapsed(data: bytes, source: Path) -> Profile:
+    from profkit.formats.collapsed import decode
+
+    return decode(data, source)
+
+
+def _is_collapsed(data: bytes) -> bool:
+    from profkit.formats.collapsed import looks_collapsed
+
+    return looks_collapsed(data)
+
+
+def _origin_of_collapsed(data: bytes) -> Origin:
+    from profkit.formats.collapsed import origin_of
+
+    return origin_of(data)
+
+
 FORMATS: Mapping[str, Format] = {
     known.name: known
     for known in (
@@ -87,6 +111,16 @@ FORMATS: Mapping[str, Format] = {
             loses="",
             origin=_origin_of_pprof,
             binary=True,
+        ),
+        # Last, since lines of others end in numbers too.
+        Format(
+            "collapsed",
+            (".collapsed", ".folded", ".txt"),
+            _encode_collapsed,
+            _decode_collapsed,
+            _is_collapsed,
+            loses="the order of samples, their unit and the time between them",
+            origin=_origin_of_collapsed,
         ),
     )
 }

@@ -1,0 +1,68 @@
+"""Collapsed stacks as a profile, whatever tool wrote them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from itertools import islice
+from pathlib import Path
+
+from profkit.errors import DamagedFile
+from profkit.formats.collapsed.frames import read_frame, read_process, read_thread
+from profkit.formats.registry import Origin
+from profkit.model.frame import Thread
+from profkit.model.profile import Profile, ProfileBuilder
+
+_LINE = re.compile(r"(?:(.*)\s)?(\d{1,18})\s*", re.DOTALL)
+_SNIFFED_LINES = 20
+
+
+def decode(data: bytes, source: Path = Path("collapsed stacks")) -> Profile:
+    """The samples of all lines; comments (`#`) and empty lines say nothing.
+
+    Raises DamagedFile, naming `source` and the line, for a line without a count.
+    """
+    builder = ProfileBuilder()
+    frame = cache(lambda text: builder.frame(read_frame(text)))
+    for number, line in enumerate(_lines(data), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        match = _LINE.fullmatch(line)
+        if match is None:
+            raise DamagedFile(source, f"line {number} has no whole number at its end: {line[:80]!r}")
+        texts = match[1].split(";") if match[1] else []
+        thread, first = _thread(texts)
+        stack = tuple([frame(text) for text in texts[first:]])
+        builder.add_indexed(stack, builder.thread(thread), int(match[2]))
+    return builder.build(ordered=False)
+
+
+def looks_collapsed(data: bytes) -> bool:
+    """Whether the first lines are stacks with a count each, or comments; there must be a stack."""
+    lines = islice(_lines(data[: 1 << 16]), _SNIFFED_LINES)
+    stacks = [line for line in lines if line.strip() and not line.startswith("#")]
+    whole = stacks[:-1] if len(stacks) > 1 else stacks
+    return bool(whole) and all(map(_LINE.fullmatch, whole)) and "\0" not in "".join(whole)
+
+
+def origin_of(data: bytes) -> Origin:
+    """What lines cannot tell: unit and period."""
+    return Origin(notes=("collapsed stacks do not tell the time between samples: there are shares only",))
+
+
+def _lines(data: bytes) -> Iterator[str]:
+    for line in data.split(b"\n"):
+        yield line.rstrip(b"\r").decode("utf-8", "surrogateescape")
+
+
+def _thread(texts: list[str]) -> tuple[Thread, int]:
+    """Whose stack it is, and how many frames said so.
+
+    Of several processes, each the child of the one before, the last has the thread.
+    """
+    pid = first = 0
+    while first < len(texts) and (found := read_process(texts[first])) is not None:
+        pid, first = found, first + 1
+    named = read_thread(texts[first]) if first < len(texts) else None
+    return (Thread(pid, *named), first + 1) if named else (Thread(pid, 0, ""), first)
