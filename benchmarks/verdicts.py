@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from benchmarks.figures import Figure
 from profkit import measure_all
-from profkit.comparing.timings import Comparison, Verdict, compare_timings
+from profkit.comparing.timings import compare_timings
 from profkit.measuring.orders import work_order
+from profkit.model.measured_comparison import TimesCompared, Verdict
 from profkit.stats import share_interval
 
 NAME = "verdicts"
@@ -26,7 +27,7 @@ def measure(quick: bool) -> list[Figure]:
     ]
 
 
-def _trial(count: int) -> Comparison:
+def _trial(count: int) -> TimesCompared:
     orders = [
         work_order(_WORK.format(count=size), label=label, min_run_time_s=0.4)
         for label, size in (("a", _COUNT), ("b", count))

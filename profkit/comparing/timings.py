@@ -7,11 +7,10 @@ effect, because within one zygote a constant bias becomes "significant" with eno
 
 from __future__ import annotations
 
-import enum
 import math
-from dataclasses import dataclass
 
 from profkit.errors import UsageError
+from profkit.model.measured_comparison import TimesCompared, Verdict
 from profkit.model.measurement import MeasuredIn, Timing
 from profkit.stats import paired_ratio
 from profkit.units import format_duration
@@ -27,52 +26,27 @@ _AFTER_ANOTHER_S = 6e-6
 executions of the same 130 µs came out 1.3 % apart; blocks equally long lose the same."""
 
 
-class Verdict(enum.Enum):
-    """What a comparison says of B; the value is the word that JSON carries."""
-
-    FASTER = "faster"
-    SLOWER = "slower"
-    NO_DIFFERENCE = "no-difference"
-    TOO_FEW = "too-few-processes"
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """How B's times relate to A's."""
-
-    ratio: float
-    """Of B's time to A's; the median over processes."""
-    low: float | None
-    """The ratio's 95 % interval; None for too few processes."""
-    high: float | None
-    processes: int
-    verdict: Verdict
-    minimum_effect: float
-    """A smaller relative difference is called none, whatever its interval."""
-    sentence: str
-    """The verdict with its figures, of B."""
-
-
-def compare_timings(a: Timing, b: Timing, minimum_effect: float = MINIMUM_EFFECT) -> Comparison:
+def compare_timings(a: Timing, b: Timing, minimum_effect: float = MINIMUM_EFFECT) -> TimesCompared:
     """What can be said of B's times against A's, measured interleaved: process k of both is the same one.
 
     Raises UsageError for timings that cannot have been measured together, and for blocks of such different
     lengths that these alone could decide.
     """
     _refuse_strangers(a, b)
-    minima_a, minima_b = _minima(a), _minima(b)
+    minima_a, minima_b = minima_of(a), minima_of(b)
     _refuse_uneven_blocks(a.number * min(minima_a), b.number * min(minima_b), minimum_effect)
     ratio, low, high = paired_ratio(minima_a, minima_b)
     count = len(a.processes)
     if count < LEAST_PROCESSES:
         sentence = f"no verdict from {count} processes: at least {LEAST_PROCESSES} are needed"
-        return Comparison(ratio, None, None, count, Verdict.TOO_FEW, minimum_effect, sentence)
-    verdict = _verdict(ratio, low, high, minimum_effect)
-    sentence = f"{_said(verdict, ratio, low, high, minimum_effect)}, {count} processes)"
-    return Comparison(ratio, low, high, count, verdict, minimum_effect, sentence)
+        return TimesCompared(ratio, None, None, count, Verdict.TOO_FEW, minimum_effect, sentence)
+    verdict = verdict_of(ratio, low, high, minimum_effect)
+    sentence = f"{said(verdict, ratio, low, high, minimum_effect)}, {count} processes)"
+    return TimesCompared(ratio, low, high, count, verdict, minimum_effect, sentence)
 
 
-def _verdict(ratio: float, low: float, high: float, minimum_effect: float) -> Verdict:
+def verdict_of(ratio: float, low: float, high: float, minimum_effect: float) -> Verdict:
+    """A difference is one where the interval leaves out 1 and the effect is large enough."""
     if low > 1 and ratio >= 1 + minimum_effect:
         return Verdict.SLOWER
     if high < 1 and ratio <= 1 / (1 + minimum_effect):
@@ -80,27 +54,31 @@ def _verdict(ratio: float, low: float, high: float, minimum_effect: float) -> Ve
     return Verdict.NO_DIFFERENCE
 
 
-def _said(verdict: Verdict, ratio: float, low: float, high: float, minimum_effect: float) -> str:
-    """The sentence up to where the number of processes follows in its bracket."""
+def said(
+    verdict: Verdict, ratio: float, low: float, high: float, minimum_effect: float, confidence: float = 0.95
+) -> str:
+    """The sentence of B up to where the number of processes follows in its bracket."""
+    sure = f"{100 * confidence:.0f} %"
     if verdict is Verdict.NO_DIFFERENCE:
         unseen = max(minimum_effect, high - 1, 1 / low - 1)
-        return f"no difference ≥ {_rounded_up(100 * unseen)} % (95 % confidence"
+        return f"no difference ≥ {rounded_up(100 * unseen)} % ({sure} confidence"
     if not 0.5 < ratio < 2:
-        return f"takes {ratio:.3g} times as long (95 % interval {low:.3g} to {high:.3g}"
+        return f"takes {ratio:.3g} times as long ({sure} interval {low:.3g} to {high:.3g}"
     word = "longer" if verdict is Verdict.SLOWER else "less time"
     near, far = sorted((abs(low - 1), abs(high - 1)))
     effect = 100 * abs(ratio - 1)
-    return f"takes {effect:.1f} % {word} (95 % interval {100 * near:.1f} % to {100 * far:.1f} %"
+    return f"takes {effect:.1f} % {word} ({sure} interval {100 * near:.1f} % to {100 * far:.1f} %"
 
 
-def _rounded_up(percent: float) -> str:
+def rounded_up(percent: float) -> str:
     """Two digits, never fewer per cent than there are: what lies above must really be excluded."""
     step = 10 ** (math.floor(math.log10(percent)) - 1)
     # The small part taken off is the error of the division, which would otherwise round 0.5 up to 0.51.
     return f"{math.ceil(percent / step - 1e-9) * step:.3g}"
 
 
-def _minima(timing: Timing) -> list[float]:
+def minima_of(timing: Timing) -> list[float]:
+    """Each process's least time; raises UsageError where one has none above 0."""
     if not all(process.times_s and min(process.times_s) > 0 for process in timing.processes):
         raise UsageError("a process has no times above 0", "measure with more executions in a block")
     return [min(process.times_s) for process in timing.processes]

@@ -26,7 +26,7 @@ from profkit.measuring.runner.progress import Progress, ProgressLine, Silent
 from profkit.measuring.runner.run import run_tasks
 from profkit.measuring.runner.timing import timer_kinds
 from profkit.measuring.travel.parcel import Parcel, pack
-from profkit.model.measurement import MeasuredRun, Measurement
+from profkit.model.measurement import Manner, MeasuredRun, Measurement
 from profkit.model.workorder import WorkOrder
 from profkit.store.measured import keep_measured
 
@@ -74,7 +74,27 @@ def measure_all(
     outcomes = _measured(
         tuple(orders),
         workers=workers,
-        interleaved=interleaved,
+        manner=Manner.INTERLEAVED if interleaved else Manner.APART,
+        progress=_progress(progress),
+        spool=spool if keep else None,
+    )
+    return tuple(outcome.run for outcome in outcomes)
+
+
+def measure_in_turns(
+    orders: Iterable[WorkOrder],
+    *,
+    progress: TextIO | Progress | None = None,
+    keep: bool = True,
+    spool: Path = CONFIG.spool,
+) -> tuple[MeasuredRun, ...]:
+    """Measure orders that cannot share a process, such as those of two work trees, and return their runs.
+
+    Their processes take turns, which is the way to compare them. Everything else is as in `measure_all`.
+    """
+    outcomes = _measured(
+        tuple(orders),
+        manner=Manner.IN_TURNS,
         progress=_progress(progress),
         spool=spool if keep else None,
     )
@@ -109,7 +129,7 @@ def _measured(
     orders: Sequence[WorkOrder],
     *,
     workers: int = 1,
-    interleaved: bool = False,
+    manner: Manner = Manner.APART,
     progress: Progress | None = None,
     spool: Path | None = None,
     parcels: dict[int, Parcel] | None = None,
@@ -123,12 +143,12 @@ def _measured(
         if twice := duplicates(tasks):
             named = ", ".join(map(repr, twice))
             raise UsageError(f"orders are given twice: {named}", "give them other labels")
-        if interleaved and sum(task.parcel is not None for task in tasks) > 1:
+        if manner is Manner.INTERLEAVED and sum(task.parcel is not None for task in tasks) > 1:
             raise UsageError("two callables cannot be interleaved", "measure statements that import them")
         stack.enter_context(BACKGROUND.turn)
-        bench = Bench(process_pool(), progress or Silent(), workers)
+        bench = Bench(process_pool(), progress or Silent(), workers, manner=manner)
         tasks = with_libraries(tasks, broken, bench)
-        return run_tasks(tasks, bench, _keeper(spool), broken=broken, interleaved=interleaved)
+        return run_tasks(tasks, bench, _keeper(spool), broken=broken)
 
 
 def _measured_here(order: WorkOrder, spool: Path | None) -> Outcome:

@@ -33,6 +33,7 @@ class MeasureOptions(TypedDict, total=False):
     min_run_time_s: float
     number: int | None
     repeats: int
+    processes: int | None
     runs: int | None
     timeout_s: float
     retries: int
@@ -67,6 +68,7 @@ def work_order(stmt: str | Callable[..., object], /, **options: Unpack[MeasureOp
         min_run_time_s=options.get("min_run_time_s", 0.2),
         number=options.get("number"),
         repeats=options.get("repeats", 2),
+        processes=options.get("processes"),
         runs=options.get("runs"),
         timeout_s=options.get("timeout_s", 600.0),
         retries=options.get("retries", 2),
@@ -147,7 +149,7 @@ def _refuse_unknown(options: MeasureOptions) -> None:
 def _check_numbers(options: MeasureOptions) -> None:
     for name in ("num_threads", "repeats"):
         _positive(name, options.get(name, 1), whole=True)
-    for name in ("number", "runs", "memory_limit_bytes"):
+    for name in ("number", "runs", "processes", "memory_limit_bytes"):
         if options.get(name) is not None:
             _positive(name, options.get(name), whole=True)
     for name in ("min_run_time_s", "timeout_s"):

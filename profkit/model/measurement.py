@@ -27,6 +27,21 @@ class Preload(enum.Enum):
     TORCH = "torch"
 
 
+class Manner(enum.Enum):
+    """How orders of a batch were timed, which says what can be known of their ratios; JSON's word for it."""
+
+    INTERLEAVED = "interleaved"
+    """Block by block in the same processes."""
+    IN_TURNS = "in-turns"
+    """In processes that took turns: A, B, B, A."""
+    APART = "apart"
+    """One after the other: whatever changed on the machine in between is part of the ratio."""
+
+    def batch(self, digits: str) -> str:
+        """The id of a batch that was timed so; `MeasuredInfo.manner` reads it back."""
+        return digits if self is Manner.APART else f"{self.value}-{digits}"
+
+
 @dataclass(frozen=True, slots=True)
 class MeasuredIn:
     """Where numbers come from; numbers from different places are not compared."""
@@ -179,7 +194,7 @@ class MeasuredInfo:
 
     id: str
     batch: str
-    """Orders that were measured together, one after the other, share it."""
+    """Orders that were measured together share it; made by `Manner.batch`."""
     started_ns: int
     duration_s: float
     process: ProcessInfo
@@ -198,6 +213,12 @@ class MeasuredInfo:
     def label(self) -> str:
         """The order's label."""
         return self.order.label
+
+    @property
+    def manner(self) -> Manner:
+        """How it was timed beside the others of its batch, those with the same environment."""
+        together = (Manner.INTERLEAVED, Manner.IN_TURNS)
+        return next((one for one in together if self.batch.startswith(f"{one.value}-")), Manner.APART)
 
 
 @dataclass(frozen=True, slots=True)

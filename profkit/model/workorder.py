@@ -49,6 +49,17 @@ class Simulation(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class WorkTree:
+    """A copy of the checkout in which a statement runs as it would in the checkout itself."""
+
+    checkout: str
+    """The top folder of the checkout that the caller is in."""
+    copy: str
+    """The top folder of the copy."""
+    commit: str
+
+
+@dataclass(frozen=True, slots=True)
 class WorkOrder:
     """One thing to measure; what is left out is chosen when it is measured.
 
@@ -92,5 +103,9 @@ class WorkOrder:
     imports: tuple[str, ...] | None = None
     """What a zygote imports ahead (of "torch", "numpy"); None: what the order's own text imports."""
     simulate: tuple[Simulation, ...] = ()
+    processes: int | None = None
+    """How many processes time it; None: 3 where `quick`, else 10."""
+    tree: WorkTree | None = None
+    """Where it runs: the current folder and what lies on `sys.path` are those of the copy."""
     memory_limit_bytes: int | None = None
     """Address space of the measured process; beyond it allocations fail."""

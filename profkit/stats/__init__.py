@@ -6,6 +6,7 @@ from profkit.stats.histograms import histogram_of, merge_histograms, quantile_ns
 from profkit.stats.order import median, median_interval, paired_ratio
 from profkit.stats.ranks import mann_whitney, minimum_detectable_effect
 from profkit.stats.shares import share_interval
+from profkit.stats.shift import unpaired_ratio
 
 __all__ = [
     "histogram_of",
@@ -17,4 +18,5 @@ __all__ = [
     "paired_ratio",
     "quantile_ns",
     "share_interval",
+    "unpaired_ratio",
 ]

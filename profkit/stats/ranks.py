@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from statistics import NormalDist
 
-_Z_95 = 1.959963984540054
-"""The normal distribution's 97.5 % quantile: a two-sided test at 5 % rejects beyond so many deviations."""
-
-_Z_POWER = 0.8416212335729143
-"""Its 80 % quantile: a difference so many deviations beyond the threshold is found 4 times in 5."""
+_POWER = 0.8
+"""A difference that is to be found is to be found 4 times in 5."""
 
 _EFFICIENCY = 3 / math.pi
 """Of the Mann-Whitney test against the t-test under normal noise, for many values (E. J. G. Pitman)."""
 
-_EXACT_UP_TO = 50
+EXACT_UP_TO = 50
 """Values in either sample for which the exact distribution is counted; beyond, the normal one agrees."""
 
 
@@ -31,25 +29,26 @@ def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float:
         raise ValueError(f"{len(a)} against {len(b)} values cannot be ranked")
     wins = sum((of_a > of_b) + (of_a == of_b) / 2 for of_a in a for of_b in b)
     ties = Counter((*a, *b))
-    if max(ties.values()) == 1 and max(len(a), len(b)) <= _EXACT_UP_TO:
+    if max(ties.values()) == 1 and max(len(a), len(b)) <= EXACT_UP_TO:
         return _exact_p(len(a), len(b), round(wins))
     return _normal_p(len(a), len(b), wins, tuple(ties.values()))
 
 
-def minimum_detectable_effect(a: Sequence[float], b: Sequence[float]) -> float:
-    """The least relative difference that `mann_whitney` at 5 % would find in such samples 4 times in 5.
+def minimum_detectable_effect(a: Sequence[float], b: Sequence[float], level: float = 0.05) -> float:
+    """The least relative difference that `mann_whitney` would find in such samples 4 times in 5.
 
     `a` and `b` are positive times, one for each process; their scatter is taken as normal in logarithms.
-    0.03 says that a change below 3 % can go unseen. Infinite where no ranking of so few values is
-    significant.
+    `level` is the p below which a difference is called one. 0.03 says that a change below 3 % can go
+    unseen. Infinite where no ranking of so few values is significant.
     """
     if min(*a, *b, math.inf) <= 0:
         raise ValueError("times are positive")
-    if len(a) < 2 or len(b) < 2 or _exact_p(len(a), len(b), 0) > 0.05:
+    if len(a) < 2 or len(b) < 2 or _exact_p(len(a), len(b), 0) > level:
         return math.inf
     squares = _squares(a) + _squares(b)
     variance = squares / (len(a) + len(b) - 2) * (1 / len(a) + 1 / len(b))
-    return math.expm1((_Z_95 + _Z_POWER) * math.sqrt(variance / _EFFICIENCY))
+    deviations = NormalDist().inv_cdf(1 - level / 2) + NormalDist().inv_cdf(_POWER)
+    return math.expm1(deviations * math.sqrt(variance / _EFFICIENCY))
 
 
 def _squares(times: Sequence[float]) -> float:
@@ -61,12 +60,12 @@ def _squares(times: Sequence[float]) -> float:
 
 def _exact_p(n: int, m: int, wins: int) -> float:
     """Two-sided p of `wins` among all arrangements of n and m different values."""
-    ways = _arrangements(n, m)
+    ways = arrangements(n, m)
     tail = sum(ways[: min(wins, n * m - wins) + 1])
     return min(1.0, 2 * tail / math.comb(n + m, n))
 
 
-def _arrangements(n: int, m: int) -> list[int]:
+def arrangements(n: int, m: int) -> list[int]:
     """At index u, in how many arrangements of n among m values u pairs are won.
 
     They are the coefficients of the Gaussian binomial, the product of (1 - q^(m+i)) / (1 - q^i) for i

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from profkit import measure, measure_all, submit, wait, warm_pool, work_order
-from profkit.comparing.timings import Verdict, compare_timings
+from profkit.comparing.timings import compare_timings
 from profkit.errors import CannotTravel, UsageError, WorkerDied, WorkerFailed, WorkerTimeout, ZygoteFailed
 from profkit.measuring.pool.pool import process_pool
+from profkit.model.measured_comparison import Verdict
 from profkit.model.measurement import Flag, Measurement, Preload, Timing
 from profkit.store.measured import measured_files, read_measured
 

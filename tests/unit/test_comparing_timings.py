@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from profkit.comparing.timings import Comparison, Verdict, compare_timings
+from profkit.comparing.timings import compare_timings
 from profkit.errors import UsageError
+from profkit.model.measured_comparison import TimesCompared, Verdict
 from profkit.model.measurement import MeasuredIn, Preload, ProcessTimes, Timing, Tool
 
 HERE = MeasuredIn(Tool.NONE, Preload.NOTHING, "3.11.9")
@@ -22,7 +23,7 @@ def timing(minima: list[float]) -> Timing:
     return Timing(100, tuple(processes), HERE)
 
 
-def compared(ratios: list[float], minimum_effect: float = 0.005) -> Comparison:
+def compared(ratios: list[float], minimum_effect: float = 0.005) -> TimesCompared:
     own = [1e-3 * (1 + 0.1 * k) for k in range(len(ratios))]
     slower = [time * ratio for time, ratio in zip(own, ratios, strict=True)]
     return compare_timings(timing(own), timing(slower), minimum_effect)

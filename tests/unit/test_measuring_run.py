@@ -15,13 +15,14 @@ from profkit.measuring.orders import work_order
 from profkit.measuring.pool.jobs import Job, Reply, ZygoteFacts
 from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.measuring.runner.bench import Bench
-from profkit.measuring.runner.environment import kind_of, worker_env, worker_path
+from profkit.measuring.runner.environment import kind_of, worker_env
 from profkit.measuring.runner.jobs import Task, callgrind_job
 from profkit.measuring.runner.outcomes import Outcome, duplicates
+from profkit.measuring.runner.place import worker_path
 from profkit.measuring.runner.progress import Silent
 from profkit.measuring.runner.run import run_tasks
 from profkit.measuring.runner.timing import processes_of
-from profkit.model.measurement import Preload, Tool
+from profkit.model.measurement import Manner, Preload, Tool
 from profkit.model.workorder import WorkOrder
 
 Script = Callable[[ZygoteKind, Job], Mapping[str, object] | BaseException]
@@ -68,10 +69,10 @@ def times(_kind: ZygoteKind, job: Job) -> Mapping[str, object]:
 
 
 def run(
-    orders: Sequence[WorkOrder], script: Script = times, **options: object
+    orders: Sequence[WorkOrder], script: Script = times, manner: Manner = Manner.APART, **options: object
 ) -> tuple[tuple[Outcome, ...], ScriptedPool]:
     pool = ScriptedPool(script)
-    bench = Bench(pool, Silent(), clock=ManualClock())  # type: ignore[arg-type]
+    bench = Bench(pool, Silent(), clock=ManualClock(), manner=manner)  # type: ignore[arg-type]
     return run_tasks([Task(order) for order in orders], bench, lambda _: None, **options), pool  # type: ignore[arg-type]
 
 
@@ -158,7 +159,7 @@ def test_an_interrupt_ends_the_job_and_the_zygotes_and_is_passed_on() -> None:
 
 def test_interleaved_orders_of_one_environment_are_arms_of_the_same_jobs() -> None:
     orders = [work_order("1"), work_order("2"), work_order("3", num_threads=2)]
-    outcomes, pool = run(orders, interleaved=True)
+    outcomes, pool = run(orders, manner=Manner.INTERLEAVED)
     arms = [len(job.message["arms"]) for _, job in pool.asked if job.message["mode"] == "timer"]
     assert arms == [2] * 10 + [1] * 10
     assert [outcome.run.info.label for outcome in outcomes] == ["1", "2", "3"]
@@ -168,7 +169,7 @@ def test_interleaved_orders_of_one_environment_are_arms_of_the_same_jobs() -> No
 
 def test_orders_that_want_other_processes_are_not_arms_of_the_same_jobs() -> None:
     orders = [work_order("1"), work_order("2", env={"A": "1"}), work_order("3", runs=500), work_order("4")]
-    _, pool = run(orders, interleaved=True)
+    _, pool = run(orders, manner=Manner.INTERLEAVED)
     timed = [job for _, job in pool.asked if job.message["mode"] == "timer"]
     assert [len(job.message["arms"]) for job in timed] == [2] * 10 + [1] * 20
     assert [job.message["env"].get("A") for job in timed] == [None] * 10 + ["1"] * 10 + [None] * 10

@@ -13,14 +13,22 @@ from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.measuring.pool.pool import Pool
 from profkit.measuring.runner.cores import CorePool
 from profkit.measuring.runner.progress import Progress
+from profkit.model.measurement import Manner
 
 
 class Bench:
     """What all orders of a batch share."""
 
-    def __init__(self, pool: Pool, progress: Progress, workers: int = 1, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        progress: Progress,
+        workers: int = 1,
+        clock: Clock = SYSTEM_CLOCK,
+        manner: Manner = Manner.APART,
+    ) -> None:
         self.pool, self.progress, self.workers, self.clock = pool, progress, workers, clock
-        self.batch = uuid4().hex[:12]
+        self.manner, self.batch = manner, manner.batch(uuid4().hex[:12])
         self._cores = CorePool()
         self._running: set[Future[Reply]] = set()
 

@@ -50,13 +50,6 @@ def worker_env(order: WorkOrder, tool: Tool, environ: Mapping[str, str] = os.env
     return {**_FIXED, **_callers(environ), **own}
 
 
-def worker_path(order: WorkOrder) -> list[str]:
-    """`sys.path` of a worker: the caller's. Empty in another environment, which has one of its own."""
-    if order.source_cmd or order.python:
-        return []
-    return [os.path.abspath(entry) for entry in sys.path]
-
-
 def _zygote_env(order: WorkOrder, tool: Tool, environ: Mapping[str, str]) -> dict[str, str]:
     if order.source_cmd:
         return {**_callers(environ), **_threads(order), **_seed(tool), **dict(order.env)}

@@ -28,6 +28,7 @@ def check_here(order: WorkOrder) -> None:
         "source_cmd": order.source_cmd,
         "python": order.python,
         "env": order.env,
+        "processes": order.processes,
         "memory_limit_bytes": order.memory_limit_bytes,
     }
     for option, value in asked.items():

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from profkit.measuring.pool.jobs import Job
-from profkit.measuring.runner.environment import worker_env, worker_path
+from profkit.measuring.runner.environment import worker_env
+from profkit.measuring.runner.place import first_on_path, worker_folder, worker_path
 from profkit.measuring.travel.parcel import Parcel
 from profkit.model.measurement import Preload, Tool
 from profkit.model.workorder import WorkOrder
@@ -56,7 +56,7 @@ def timer_job(tasks: Sequence[Task], share: Share) -> Job:
         "runs": share.runs,
         "seed": share.seed,
     }
-    return Job(order.label, message, order.timeout_s, _parcel(tasks))
+    return Job(_named(order), message, order.timeout_s, _parcel(tasks))
 
 
 def callgrind_job(task: Task, cores: tuple[int, ...] = ()) -> Job:
@@ -71,7 +71,7 @@ def callgrind_job(task: Task, cores: tuple[int, ...] = ()) -> Job:
         "runs": order.runs,
         "warm": _WARM_CALLS,
     }
-    return Job(order.label, message, order.timeout_s, _parcel([task]))
+    return Job(_named(order), message, order.timeout_s, _parcel([task]))
 
 
 def canary_job(task: Task) -> Job:
@@ -83,10 +83,16 @@ def canary_job(task: Task) -> Job:
     return Job(task.order.label, {**message, "mode": "canary", "imports": needed}, task.order.timeout_s)
 
 
+def _named(order: WorkOrder) -> str:
+    """What errors call an order: its label, and the commit where the same is measured at several."""
+    return order.label if order.tree is None else f"{order.label} at {order.tree.commit[:10]}"
+
+
 def _surroundings(order: WorkOrder, tool: Tool, cores: tuple[int, ...]) -> dict[str, object]:
     return {
-        "cwd": os.getcwd(),
+        "cwd": worker_folder(order),
         "path": worker_path(order),
+        "first": first_on_path(order),
         "env": worker_env(order, tool),
         "num_threads": order.num_threads,
         "cores": list(cores),

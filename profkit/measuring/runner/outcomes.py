@@ -52,7 +52,7 @@ def measured(
     doubts += () if counts is None else count_doubts(counts)
     found = Measurement(order, timing, counts, doubts)
     info = replace(
-        _info(order, around),
+        _info(task, order, around),
         min_s=found.min_s,
         median_s=found.median_s,
         instructions=None if counts is None else counts.stripped,
@@ -63,17 +63,18 @@ def measured(
 
 def failed(task: Task, around: Circumstances, error: MeasuringError) -> Outcome:
     """The outcome of an order that gave none."""
-    info = replace(_info(order_info(task), around), error=str(error))
+    info = replace(_info(task, order_info(task), around), error=str(error))
     return Outcome(MeasuredRun(info), error)
 
 
-def _info(order: OrderInfo, around: Circumstances) -> MeasuredInfo:
+def _info(task: Task, order: OrderInfo, around: Circumstances) -> MeasuredInfo:
+    tree = task.order.tree
     return MeasuredInfo(
         id=uuid4().hex[:10],
         batch=around.batch,
         started_ns=around.started_ns,
         duration_s=around.duration_s,
-        process=around.process,
+        process=around.process if tree is None else replace(around.process, git_commit=tree.commit),
         order=order,
         notes=around.notes,
     )
@@ -121,7 +122,7 @@ def duplicates(tasks: Sequence[Task]) -> tuple[str, ...]:
         order = task.order
         key = (
             order.label, order.labels, order.mode, order.language, order.level, order.num_threads,
-            order.source_cmd, order.python, order.env,
+            order.source_cmd, order.python, order.env, order.tree,
         )  # fmt: skip
         if key in seen:
             twice.append(order.label)

@@ -12,11 +12,13 @@ from profkit.errors import MeasuringError
 from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.measuring.runner.bench import Bench
 from profkit.measuring.runner.counting import callgrind_kind, count
+from profkit.measuring.runner.in_turns import time_in_turns
 from profkit.measuring.runner.jobs import Task
 from profkit.measuring.runner.ledger import Ledger
 from profkit.measuring.runner.outcomes import Outcome
 from profkit.measuring.runner.spread import spread
 from profkit.measuring.runner.timing import make_ready, processes_of, time_together, timer_kinds
+from profkit.model.measurement import Manner
 from profkit.model.workorder import WorkOrder
 
 Places = tuple[int, ...]
@@ -29,13 +31,11 @@ def run_tasks(
     finished: Callable[[Outcome], None],
     *,
     broken: Mapping[int, MeasuringError] | None = None,
-    interleaved: bool = False,
 ) -> tuple[Outcome, ...]:
     """Every task's outcome, in their order; `finished` hears of each at once.
 
-    `broken` are those of which it is known, by their places, that they cannot be measured. `interleaved`:
-    those that share a zygote and what else a process has are timed in the same processes, block by block in
-    random order. Raises
+    `broken` are those of which it is known, by their places, that they cannot be measured. Those that share
+    a zygote and what else a process has are timed together, where the bench's manner is not `APART`. Raises
     KeyboardInterrupt; what had finished by then is not lost.
     """
     ledger = Ledger(tasks, bench.batch, bench.workers, bench.clock, finished)
@@ -50,7 +50,7 @@ def run_tasks(
         for group in _grouped(still, lambda place: timer_kinds(tasks[place], 0)[0]):
             alone = [(place,) for place in group]
             together = _grouped(group, lambda place: _shared_by_arms(tasks[place].order))
-            _time_group(together if interleaved else alone, ledger, bench)
+            _time_group(alone if bench.manner is Manner.APART else together, ledger, bench)
     finally:
         bench.progress.end()
     return ledger.outcomes()
@@ -78,7 +78,8 @@ def _time_group(groups: Sequence[Places], ledger: Ledger, bench: Bench) -> None:
             fresh = [kind for kind in kinds if kind not in ready]
             ready.update(fresh)
             make_ready(tasks[0], fresh, bench)
-            for place, timing in zip(places, time_together(tasks, kinds, bench, cores), strict=True):
+            time_all = time_in_turns if bench.manner is Manner.IN_TURNS else time_together
+            for place, timing in zip(places, time_all(tasks, kinds, bench, cores), strict=True):
                 ledger.timed(place, timing)
 
     try:
@@ -92,6 +93,7 @@ def _shared_by_arms(order: WorkOrder) -> object:
     return (
         order.env,
         order.runs,
+        order.processes,
         order.min_run_time_s,
         order.timeout_s,
         order.retries,

@@ -33,7 +33,7 @@ def timer_kinds(task: Task, worker: int) -> tuple[ZygoteKind, ...]:
 
 def processes_of(order: WorkOrder) -> int:
     """How many processes time an order: no more than its limit of executions allows."""
-    wanted = QUICK_PROCESSES if order.quick else SERIOUS_PROCESSES
+    wanted = order.processes or (QUICK_PROCESSES if order.quick else SERIOUS_PROCESSES)
     return wanted if order.runs is None else max(1, min(wanted, order.runs))
 
 

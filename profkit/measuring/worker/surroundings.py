@@ -32,6 +32,7 @@ def take_on(job: Message) -> None:
     change_environment(job["env"])
     if job["path"]:  # else this environment has its own
         sys.path[:] = job["path"]
+    sys.path[:0] = job.get("first", ())
     if job["cores"]:
         os.sched_setaffinity(0, job["cores"])
 

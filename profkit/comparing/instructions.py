@@ -1,0 +1,81 @@
+"""What B executes more, or less, than A: in all, and function by function, the largest difference first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from profkit.model.measured_comparison import CountsCompared, FunctionDelta, Verdict
+from profkit.model.measurement import InstructionCounts
+from profkit.transforms.allocators import is_allocator
+from profkit.transforms.counts import FunctionCounts, InstructionStats
+
+LEAST_EFFECT = 0.001
+"""Without memory allocators, counts of the same statement agree to some hundredths of a per cent."""
+
+_LEAST_DELTA = 0.5
+"""Instructions per execution: less is what a loop's first or last round leaves over."""
+
+
+def compare_counts(a: Sequence[InstructionCounts], b: Sequence[InstructionCounts]) -> CountsCompared:
+    """What B's counts have more than A's; of several runs a side the one with the fewest instructions.
+
+    Where the two sides were counted in different environments, functions are matched by standard names.
+    """
+    of_a, of_b = _least(a), _least(b)
+    standardized = of_a.measured_in != of_b.measured_in
+    functions = _functions(of_a, standardized), _functions(of_b, standardized)
+    unsure = max(_apart(of_a), _apart(of_b))
+    verdict = _verdict(of_a.stripped, of_b.stripped, max(LEAST_EFFECT, unsure))
+    return CountsCompared(
+        a=of_a.stripped,
+        b=of_b.stripped,
+        verdict=verdict,
+        sentence=_said(of_a.stripped, of_b.stripped, verdict, max(LEAST_EFFECT, unsure)),
+        functions=_deltas(*(side.filter(lambda name: not is_allocator(name)) for side in functions)),
+        allocators=FunctionDelta("memory allocators", *(_allocating(side) for side in functions)),
+        standardized=standardized,
+        unsure=unsure,
+    )
+
+
+def _least(runs: Sequence[InstructionCounts]) -> InstructionCounts:
+    return min(runs, key=lambda counts: counts.stripped)
+
+
+def _functions(counts: InstructionCounts, standardized: bool) -> FunctionCounts:
+    stats = InstructionStats.of(counts)
+    return (stats.as_standardized() if standardized else stats).counts(inclusive=False)
+
+
+def _deltas(a: FunctionCounts, b: FunctionCounts) -> tuple[FunctionDelta, ...]:
+    before, after = ({row.name: row.instructions for row in side.rows} for side in (a, b))
+    every = (FunctionDelta(name, before.get(name, 0.0), after.get(name, 0.0)) for name in {**before, **after})
+    changed = [row for row in every if abs(row.delta) >= _LEAST_DELTA]
+    return tuple(sorted(changed, key=lambda row: (-abs(row.delta), row.name)))
+
+
+def _allocating(side: FunctionCounts) -> float:
+    return side.filter(is_allocator).sum()
+
+
+def _apart(counts: InstructionCounts) -> float:
+    """By which part repeats differ that should have done the same."""
+    repeats = counts.raw_stripped or counts.raw
+    least, most = min(repeats, default=0), max(repeats, default=0)
+    return (most - least) / least if least > 0 else 0.0
+
+
+def _verdict(a: float, b: float, effect: float) -> Verdict:
+    if abs(b - a) < _LEAST_DELTA or b <= a * (1 + effect) and a <= b * (1 + effect):
+        return Verdict.NO_DIFFERENCE
+    return Verdict.SLOWER if b > a else Verdict.FASTER
+
+
+def _said(a: float, b: float, verdict: Verdict, effect: float) -> str:
+    if verdict is Verdict.NO_DIFFERENCE:
+        return f"executes as many instructions, to within {100 * effect:.2g} %"
+    if a <= 0 or not 0.5 < b / a < 2:
+        times = f"{b / a:.3g} times as many" if a > 0 else "new"
+        return f"executes {times} instructions"
+    word = "more" if b > a else "fewer"
+    return f"executes {100 * abs(b / a - 1):.2f} % {word} instructions"
