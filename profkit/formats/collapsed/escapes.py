@@ -13,6 +13,9 @@ _ESCAPE = r"x[0-9a-f]{2}|u[0-9a-f]{4}"
 # What separates frames and lines, for some reader or other: control characters and Unicode's breaks.
 _UNFIT = r"[;\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]"
 _TO_ESCAPE = re.compile(rf"(\\*)({_UNFIT})|(\\+)(?={_ESCAPE})")
+# What tells files, lines, threads, processes and comments.
+_MARK = r"[()]|:(?=\d+\Z)|^[tp#]"
+_MARKS_TOO = re.compile(rf"(\\*)({_UNFIT}|{_MARK})|(\\+)(?={_ESCAPE})")
 _ESCAPED = re.compile(rf"(\\+)({_ESCAPE})")
 
 
@@ -23,19 +26,21 @@ def escape(text: str) -> str:
     return _TO_ESCAPE.sub(_written, text)
 
 
+def escape_marks(text: str) -> str:
+    """The same, also without what would make a name read as something else."""
+    return _MARKS_TOO.sub(_written, text)
+
+
 def unescape(text: str) -> str:
     """The text that `escape` was given."""
     return _ESCAPED.sub(_read, text) if "\\" in text else text
 
 
-def spelled(char: str) -> str:
-    """The escape of one character, whatever it is."""
-    return f"\\x{ord(char):02x}" if ord(char) < 0x100 else f"\\u{ord(char):04x}"
-
-
 def _written(match: re.Match[str]) -> str:
     before, char, backslashes = match.groups()
-    return before * 2 + spelled(char) if char else backslashes * 2
+    if not char:
+        return backslashes * 2
+    return before * 2 + (f"\\x{ord(char):02x}" if ord(char) < 0x100 else f"\\u{ord(char):04x}")
 
 
 def _read(match: re.Match[str]) -> str:

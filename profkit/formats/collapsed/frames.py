@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from profkit.formats.collapsed.escapes import escape, spelled, unescape
+from profkit.formats.collapsed.escapes import escape, escape_marks, unescape
 from profkit.model.frame import Frame, Thread
 
 _PLACED = re.compile(r"(.*) \(([^()]*):(\d{1,18})\)", re.DOTALL)
@@ -17,7 +17,6 @@ _PLACED = re.compile(r"(.*) \(([^()]*):(\d{1,18})\)", re.DOTALL)
 _IN_FILE = re.compile(r"(.*) \(([^()]*[./][^()]*|<[^()]*>)\)", re.DOTALL)
 _THREAD = re.compile(r"thread \((0x[0-9a-fA-F]{1,16}|\d{1,18})\)(?:: (.*))?", re.DOTALL)
 _PROCESS = re.compile(r'process (\d{1,18}):"(.*)"', re.DOTALL)
-_MARKS = re.compile(r"[()]|:(?=\d+$)|^[tp#]")
 
 
 def write_frame(frame: Frame) -> str:
@@ -28,7 +27,7 @@ def write_frame(frame: Frame) -> str:
     means_another = read_thread(text) or read_process(text) is not None or text.startswith("#")
     if text and read_frame(text) == frame and not means_another:
         return text
-    return f"{_unmarked(name)} ({_unmarked(file)}:{frame.line})"
+    return f"{escape_marks(frame.name)} ({escape_marks(frame.file)}:{frame.line})"
 
 
 def read_frame(text: str) -> Frame:
@@ -52,7 +51,7 @@ def write_thread(thread: Thread) -> str:
 def read_thread(text: str) -> tuple[int, str] | None:
     """The id and the name of a thread; None for other frames."""
     match = _THREAD.fullmatch(text)
-    return match and (int(match[1], 0), unescape(match[2] or ""))
+    return match and (int(match[1], 16 if match[1].startswith("0x") else 10), unescape(match[2] or ""))
 
 
 def write_process(pid: int) -> str:
@@ -64,7 +63,3 @@ def read_process(text: str) -> int | None:
     """The id of a process; None for other frames."""
     match = _PROCESS.fullmatch(text)
     return match and int(match[1])
-
-
-def _unmarked(text: str) -> str:
-    return _MARKS.sub(lambda mark: spelled(mark[0]), text)
