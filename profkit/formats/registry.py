@@ -99,6 +99,30 @@ def _origin_of_collapsed(data: bytes) -> Origin:
     return origin_of(data)
 
 
+def _encode_speedscope(profile: Profile) -> bytes:
+    from profkit.formats.speedscope import encode
+
+    return encode(profile)
+
+
+def _decode_speedscope(data: bytes, source: Path) -> Profile:
+    from profkit.formats.speedscope import decode
+
+    return decode(data, source)
+
+
+def _is_speedscope(data: bytes) -> bool:
+    from profkit.formats.speedscope import looks_like_speedscope
+
+    return looks_like_speedscope(data)
+
+
+def _origin_of_speedscope(data: bytes) -> Origin:
+    from profkit.formats.speedscope import origin_of
+
+    return origin_of(data)
+
+
 FORMATS: Mapping[str, Format] = {
     known.name: known
     for known in (
@@ -111,6 +135,15 @@ FORMATS: Mapping[str, Format] = {
             loses="",
             origin=_origin_of_pprof,
             binary=True,
+        ),
+        Format(
+            "speedscope",
+            (".speedscope.json",),
+            _encode_speedscope,
+            _decode_speedscope,
+            _is_speedscope,
+            loses="",
+            origin=_origin_of_speedscope,
         ),
         # Last, since lines of others end in numbers too.
         Format(

@@ -6,8 +6,8 @@ see `exact`.
 """
 
 from profkit.formats.speedscope.pyspy import read_speedscope
-from profkit.formats.speedscope.reading import decode, is_speedscope, tool_of
+from profkit.formats.speedscope.reading import decode, looks_like_speedscope, origin_of
 from profkit.formats.speedscope.thread_names import parse_thread_name
 from profkit.formats.speedscope.writing import encode
 
-__all__ = ["decode", "encode", "is_speedscope", "parse_thread_name", "read_speedscope", "tool_of"]
+__all__ = ["decode", "encode", "looks_like_speedscope", "origin_of", "parse_thread_name", "read_speedscope"]

@@ -16,6 +16,7 @@ from profkit.errors import DamagedFile
 from profkit.formats import exact
 from profkit.formats.json_members import member, optional, read_json
 from profkit.formats.pprof.spelling import unspell
+from profkit.formats.registry import Origin
 from profkit.formats.scaling import weight_of, whole_steps
 from profkit.formats.speedscope.evented import add_events
 from profkit.formats.speedscope.sampled import add_samples, listed_frames, listed_weights
@@ -40,18 +41,18 @@ def decode(data: bytes, source: Path = Path("speedscope data")) -> Profile:
         raise DamagedFile(source, str(error)) from error
 
 
-def is_speedscope(data: bytes) -> bool:
-    """Whether this looks like a speedscope file."""
+def looks_like_speedscope(data: bytes) -> bool:
+    """Whether the file names the format's schema, as it has to."""
     return _SCHEMA in data
 
 
-def tool_of(data: bytes) -> str:
-    """The program that wrote the file, with its version where it tells one; empty if unknown."""
+def origin_of(data: bytes) -> Origin:
+    """The program that wrote the file."""
     match = _EXPORTER.search(data)
     try:
-        return str(json.loads(match[1])).replace("@", " ") if match else ""
+        return Origin(str(json.loads(match[1])).replace("@", " ") if match else "")
     except ValueError:
-        return ""
+        return Origin()
 
 
 class _Recorded(NamedTuple):
