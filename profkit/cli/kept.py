@@ -14,7 +14,7 @@ from profkit.config import Config
 from profkit.errors import DamagedFile, RunNotFound, StoreEmpty, UsageError
 from profkit.model.kept import AnyInfo, AnyRun
 from profkit.model.measurement import MeasuredInfo
-from profkit.model.run import Run
+from profkit.model.run import Run, RunInfo
 
 if TYPE_CHECKING:
     from profkit.store.runs import Store
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _SQLITE = "sqlite:///"
 _BY_ID, _BY_LABEL, _BY_PREFIX = range(3)
 """How well a run fits what is wanted, best first."""
+_MOST_REGIONS, _MOST_SAMPLES = 20, 500_000
+"""Of a session, what is shown together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,27 @@ class Kept:
         """The run with its samples or numbers."""
         live = [run for run in self.recording if run.info.id == info.id]
         return live[0] if live else self.store.load(info.id)
+
+    def others_of_session(self, info: RunInfo) -> tuple[Run, ...]:
+        """The other regions of a run's session, those with the most samples, as far as that stays small.
+
+        What is damaged is told and left out.
+        """
+        there = {one.id: one for one in self.store.session(info.session)}
+        there |= {run.info.id: run.info for run in self.recording if run.info.session == info.session}
+        others = [one for one in there.values() if one.id != info.id and one.samples]
+        others.sort(key=lambda one: (-one.samples, one.id))
+        room = _MOST_SAMPLES - info.samples
+        loaded: list[Run] = []
+        for one in others[:_MOST_REGIONS]:
+            room -= one.samples
+            if room < 0:
+                break
+            try:
+                loaded += [run for run in (self.load(one),) if isinstance(run, Run)]
+            except DamagedFile as damage:
+                tell("warning", str(damage))
+        return tuple(loaded)
 
     def runs(self, label: str | None, limit: int | None) -> tuple[AnyInfo, ...]:
         """What is being recorded, then what is kept, newest first."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import TextIO
 
+from profkit.errors import UsageError
 from profkit.render.escape import visible
 from profkit.render.page import Page, page_of
 
@@ -48,6 +50,37 @@ def write(text: str) -> None:
         # What is still in the buffer must go somewhere when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise ReaderGone from error
+
+
+def save(path: Path, text: str) -> None:
+    """Write a file that appears whole or not at all, in place of one that is there; raises UsageError.
+
+    What is no regular file, such as a pipe, is written to as it is.
+    """
+    target = path.resolve()
+    data = text.encode("utf-8", "backslashreplace")
+    try:
+        if target.exists() and not target.is_file():
+            target.write_bytes(data)
+        else:
+            _replace(target, data)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UsageError(
+            f"{path} cannot be written: {reason}", "choose another place with -o FILE"
+        ) from error
+
+
+def _replace(target: Path, data: bytes) -> None:
+    unfinished = target.with_name(f".profkit-{os.getpid()}.unfinished")
+    with unfinished.open("xb") as file:
+        try:
+            file.write(data)
+            file.flush()
+            unfinished.replace(target)
+        except BaseException:
+            unfinished.unlink(missing_ok=True)
+            raise
 
 
 def tell(kind: str, message: str) -> None:

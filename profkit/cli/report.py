@@ -5,19 +5,22 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypedDict, Unpack
 
 import click
 
 from profkit.cli.completion import complete_run
 from profkit.cli.kept import Kept, open_kept
-from profkit.cli.output import page, write
+from profkit.cli.output import page
+from profkit.cli.target import STDOUT, deliver, target_of
 from profkit.config import Config
 from profkit.errors import UsageError
 from profkit.model.kept import AnyInfo, AnyRun
 from profkit.model.measurement import MeasuredInfo, MeasuredRun
 from profkit.model.run import Run
 from profkit.render.options import ReportOptions, Sort
-from profkit.render.registry import RENDERERS
+from profkit.render.page import Page
+from profkit.render.registry import FOR_FILES, RENDERERS, SESSION_RENDERERS
 
 
 @click.command("report")
@@ -47,17 +50,19 @@ from profkit.render.registry import RENDERERS
     help="How to show it.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json: everything, unless limited.")
+@click.option("--html", "as_html", is_flag=True, help="Same as --format html: one file, for a browser.")
+@click.option("-o", "--output", metavar="FILE", help="Where to write it; - is stdout.")
+@click.option("--open", "opens", is_flag=True, help="Open the HTML file in a browser.")
 @click.pass_obj
 def report_command(
     config: Config,
     run: str | None,
-    sort: str,
-    limit: int | None,
-    min_share: float | None,
-    thread: str | None,
-    show_all: bool,
     renderer: str,
     as_json: bool,
+    as_html: bool,
+    output: str | None,
+    opens: bool,
+    **given: Unpack[Given],
 ) -> None:
     """Show where the time of a run went, or what was measured.
 
@@ -65,32 +70,62 @@ def report_command(
     of all is shown, also while it is still being recorded.
 
     Orders that were measured together are shown together: those with the label, or without RUN all.
+
+    Without -o, an HTML file is profkit-LABEL-ID.html in the current folder.
     """
-    options = ReportOptions(
-        sort=Sort(sort),
-        limit=limit,
-        min_share=None if min_share is None else min_share / 100,
-        thread=thread,
-        show_all=show_all,
-    )
+    options = _options(**given)
+    name = _renderer(renderer, as_json=as_json, as_html=as_html or opens)
+    if opens and output == STDOUT:
+        raise UsageError("what goes to stdout cannot be opened", "leave out --open, or name a file with -o")
     with open_kept(config) as kept:
         infos = kept.find_all(run)
+        target = target_of(output, infos, for_files=name in FOR_FILES)
         with _uncollected():
             runs = [kept.load(info) for info in infos]
-            write(_rendered(runs, "json" if as_json else renderer, options))
+            text = _rendered(runs, name, options, Page() if target else page(), kept)
+        deliver(text, target, named=output is not None, opens=opens)
         _check(infos[0], kept)
 
 
-def _rendered(runs: Sequence[AnyRun], renderer: str, options: ReportOptions) -> str:
+class Given(TypedDict):
+    """Options about what a report shows, as click hands them over."""
+
+    sort: str
+    limit: int | None
+    min_share: float | None
+    thread: str | None
+    show_all: bool
+
+
+def _options(**given: Unpack[Given]) -> ReportOptions:
+    return ReportOptions(
+        sort=Sort(given["sort"]),
+        limit=given["limit"],
+        min_share=None if given["min_share"] is None else given["min_share"] / 100,
+        thread=given["thread"],
+        show_all=given["show_all"],
+    )
+
+
+def _renderer(chosen: str, *, as_json: bool, as_html: bool) -> str:
+    """The renderer that is asked for by name or by its own option; raises UsageError where two are."""
+    if as_json and as_html:
+        raise UsageError("--json and --html are different formats", "leave one out")
+    return "json" if as_json else "html" if as_html else chosen
+
+
+def _rendered(runs: Sequence[AnyRun], renderer: str, options: ReportOptions, at: Page, kept: Kept) -> str:
     """The report of one sampled run, or of the measured ones."""
     for run in runs:
         if isinstance(run, Run):
-            return RENDERERS[renderer](run, options, page())
+            if renderer in SESSION_RENDERERS:
+                return SESSION_RENDERERS[renderer]((run, *kept.others_of_session(run.info)), options, at)
+            return RENDERERS[renderer](run, options, at)
     from profkit.render.measured import MEASURED_RENDERERS
 
     measured = tuple(run for run in runs if isinstance(run, MeasuredRun))
     _refuse_options_of_samples(options, measured[0].info)
-    return MEASURED_RENDERERS[renderer](measured, options, page())
+    return MEASURED_RENDERERS[renderer](measured, options, at)
 
 
 def _refuse_options_of_samples(options: ReportOptions, info: MeasuredInfo) -> None:

@@ -6,13 +6,14 @@ so that asking for help costs none of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from profkit.model.run import Run
 from profkit.render.options import ReportOptions
 from profkit.render.page import Page
 
 Renderer = Callable[[Run, ReportOptions, Page], str]
+SessionRenderer = Callable[[Sequence[Run], ReportOptions, Page], str]
 
 
 def _text(run: Run, options: ReportOptions, page: Page) -> str:
@@ -33,4 +34,20 @@ def _markdown(run: Run, options: ReportOptions, _page: Page) -> str:
     return report_markdown(run, options)
 
 
-RENDERERS: Mapping[str, Renderer] = {"text": _text, "json": _json, "markdown": _markdown}
+def _html(run: Run, options: ReportOptions, page: Page) -> str:
+    return _html_of_session((run,), options, page)
+
+
+def _html_of_session(runs: Sequence[Run], options: ReportOptions, _page: Page) -> str:
+    from profkit.render.html.sampled import sampled_html
+
+    return sampled_html(runs, options)
+
+
+RENDERERS: Mapping[str, Renderer] = {"text": _text, "json": _json, "markdown": _markdown, "html": _html}
+
+SESSION_RENDERERS: Mapping[str, SessionRenderer] = {"html": _html_of_session}
+"""Those that show the other regions of a run's session as well; the run itself comes first."""
+
+FOR_FILES = frozenset({"html"})
+"""Names of renderers whose reports are files of their own, not something to read in a terminal."""

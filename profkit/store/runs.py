@@ -13,6 +13,7 @@ from profkit.config import CONFIG
 from profkit.errors import RunNotFound, StoreEmpty, UsageError
 from profkit.model.kept import AnyInfo, AnyRun
 from profkit.model.measurement import MeasuredInfo
+from profkit.model.run import RunInfo
 from profkit.store.database import Database, open_database
 from profkit.store.rows import info_of, rows_of, run_of, searchable
 from profkit.store.schema import MEASUREMENTS, PROFILES, REMOVED, RESOURCES, RUNS
@@ -111,6 +112,13 @@ class Store:
             found = _newest(connection, RUNS.c.session == searchable(batch))
         measured = [info for info in found if isinstance(info, MeasuredInfo)]
         return tuple(sorted(measured, key=lambda info: (info.started_ns, info.id)))
+
+    def session(self, session: str) -> tuple[RunInfo, ...]:
+        """The sampled runs of a session, in the order in which their regions started."""
+        with self._database.reading() as connection:
+            found = _newest(connection, RUNS.c.session == searchable(session))
+        sampled = [info for info in found if isinstance(info, RunInfo)]
+        return tuple(sorted(sampled, key=lambda info: (info.started_ns, info.id)))
 
     def older_than(self, unix_ns: int) -> tuple[str, ...]:
         """The ids of runs that started before a moment, oldest first."""

@@ -10,6 +10,7 @@ from profkit.model.run import Run
 from profkit.model.session import SessionState
 from profkit.render.facts import facts
 from profkit.render.html.document import html_page
+from profkit.render.html.refusals import refuse_limits
 from profkit.render.html.runs import PageRun, PageRuns
 from profkit.render.html.sources import SourceBudget
 from profkit.render.no_samples import why_no_samples
@@ -40,17 +41,6 @@ def sampled_html(
         page.add(_page_run(run, notes if run is runs[0] else ()))
     head = page.head("sampled", f"{info.label} – profkit")
     return html_page({**head, "initial": _initial(runs[0], asked)}, page.columns)
-
-
-def refuse_limits(options: ReportOptions) -> None:
-    """Raise `UsageError` for what would leave something out: a page holds everything."""
-    given = {
-        "--limit": options.limit is not None,
-        "--min-share": options.min_share is not None,
-        "--show-all": options.show_all,
-    }
-    if wrong := ", ".join(option for option, is_given in given.items() if is_given):
-        raise UsageError(f"an HTML page holds everything, and has no use for {wrong}", "leave that out")
 
 
 def _page_run(run: Run, notes: Sequence[str]) -> PageRun:

@@ -1,0 +1,49 @@
+"""Where a report goes: to stdout, or into a file, which a browser may open then."""
+
+from __future__ import annotations
+
+import re
+import webbrowser
+from collections.abc import Sequence
+from pathlib import Path
+
+from profkit.cli.output import save, tell, write
+from profkit.model.kept import AnyInfo
+from profkit.model.measurement import MeasuredInfo
+
+STDOUT = "-"
+_LONGEST = 60
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.]+")
+
+
+def target_of(output: str | None, infos: Sequence[AnyInfo], *, for_files: bool) -> Path | None:
+    """The file that is meant, None for stdout; a report for files has one also where none is named."""
+    if output is None:
+        return Path(f"profkit-{_name(infos)}.html") if for_files else None
+    return None if output == STDOUT else Path(output)
+
+
+def deliver(text: str, target: Path | None, *, named: bool, opens: bool) -> None:
+    """Write a report, say where it is if nobody named the file, and open it; raises as `save` and `write`."""
+    if target is None:
+        write(text)
+        return
+    save(target, text if text.endswith("\n") else f"{text}\n")
+    if not named:
+        tell("note", f"the report is in {target}")
+    if opens and not webbrowser.open(target.resolve().as_uri()):
+        tell("warning", f"no browser was found; open {target} with one")
+
+
+def _name(infos: Sequence[AnyInfo]) -> str:
+    """Label and id of what is shown, or of its batch, in characters that mean nothing to a shell."""
+    first = infos[0]
+    batch = isinstance(first, MeasuredInfo) and len(infos) > 1
+    labels = {info.label for info in infos}
+    label = first.label if len(labels) == 1 else f"{len(infos)} orders"
+    identity = first.batch if batch and isinstance(first, MeasuredInfo) else first.id
+    return "-".join(filter(None, (_slug(label), _slug(identity))))
+
+
+def _slug(text: str) -> str:
+    return _UNSAFE.sub("-", text)[:_LONGEST].strip("-.")

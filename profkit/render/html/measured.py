@@ -1,0 +1,97 @@
+"""The page of measured runs: times and counts of each order, and its calls by instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from profkit.model.measurement import InstructionCounts, MeasuredRun, Timing
+from profkit.render.escape import short, visible
+from profkit.render.html.document import html_page
+from profkit.render.html.refusals import refuse_limits
+from profkit.render.html.runs import PageRuns, fact_lists
+from profkit.render.html.sources import SourceBudget
+from profkit.render.measured_facts import measured_facts
+from profkit.render.measured_rows import FunctionRow, OrderRow, order_rows
+from profkit.render.measured_variants import variants
+from profkit.render.measured_words import warning
+from profkit.render.options import ReportOptions
+from profkit.render.source import SourceLines
+from profkit.transforms.origin import is_library_file
+
+_MOST_FUNCTIONS, _MOST_ROWS = 200, 20_000
+"""Of one order, and of all together."""
+_LONGEST_LABEL, _LONGEST_NAME = 200, 400
+
+
+def measured_html(runs: Sequence[MeasuredRun], options: ReportOptions | None = None) -> str:
+    """The page of measured runs, in their order.
+
+    Raises `UsageError` where one thread is asked for, and for options that a page has no use for.
+    """
+    asked, info = options or ReportOptions(), runs[0].info
+    refuse_limits(asked)
+    rows = order_rows(runs, asked)
+    source = SourceLines(info.started_ns, info.process.cwd)
+    page = PageRuns(info.process.cwd, is_library_file, SourceBudget(source, 0))
+    most = max(10, min(_MOST_FUNCTIONS, _MOST_ROWS // len(rows)))
+    orders = [_order_object(row, variant, most) for row, variant in zip(rows, variants(runs), strict=True)]
+    head = page.head("measured", f"{_title(runs)} – profkit")
+    measured = {"facts": fact_lists(measured_facts(runs)), "orders": orders}
+    return html_page({**head, "measured": measured, "initial": {"sort": asked.sort.value}}, page.columns)
+
+
+def timing_object(timing: Timing | None, row: OrderRow) -> dict[str, object] | None:
+    """An order's times as a head has them; None where no block was measured."""
+    if timing is None or row.times is None:
+        return None
+    times = row.times
+    low_s, high_s = times.interval_s or (None, None)
+    processes = [process for process in timing.processes if process.times_s]
+    return {
+        "number": times.number,
+        "processes": [process.times_s for process in processes],
+        "zygotes": [process.zygote for process in processes],
+        "median_s": times.median_s,
+        "low_s": low_s,
+        "high_s": high_s,
+        "min_s": times.min_s,
+    }
+
+
+def _order_object(row: OrderRow, variant: str, most_functions: int) -> dict[str, object]:
+    info, measured = row.run.info, row.run.measurement
+    return {
+        "label": short(info.label, _LONGEST_LABEL),
+        "what": _lines(info.order.what),
+        "variant": short(variant, _LONGEST_LABEL),
+        "facts": fact_lists(measured_facts((row.run,))),
+        "run": None,
+        "timing": timing_object(measured.timing if measured else None, row),
+        "counts": _counts_object(row.counts, row.functions[:most_functions]) if row.counts else None,
+        "doubts": [visible(f"{word}: {why}") for word, why in map(warning, row.doubts)],
+        "error": None if info.error is None else _lines(info.error),
+    }
+
+
+def _counts_object(counts: InstructionCounts, functions: Sequence[FunctionRow]) -> dict[str, object]:
+    return {
+        "net": counts.net,
+        "stripped": counts.stripped,
+        "raw": counts.raw,
+        "baseline": counts.baseline,
+        "functions": [
+            [short(row.full_name, _LONGEST_NAME), row.exclusive, row.inclusive, row.calls]
+            for row in functions
+        ],
+    }
+
+
+def _lines(text: str) -> str:
+    """A text whose line breaks stay, with everything else that does not print escaped."""
+    return "\n".join(map(visible, text.strip("\n").expandtabs(4).splitlines()))
+
+
+def _title(runs: Sequence[MeasuredRun]) -> str:
+    labels = {run.info.label for run in runs}
+    label = runs[0].info.label if len(labels) == 1 else ""
+    return label if len(runs) == 1 else f"{label}: {len(runs)} orders" if label else f"{len(runs)} orders"
