@@ -15,11 +15,13 @@
     │   ├── ZygoteFailed
     │   ├── CompileFailed
     │   ├── CannotTravel
+    │   ├── GitFailed
     │   └── WorkerError
     │       ├── WorkerFailed
     │       ├── WorkerDied
     │       ├── WorkerTimeout
     │       └── BadReply
+    ├── NoBaseline                     4
     ├── RunNotFound                    6
     │   └── StoreEmpty
     ├── StoreUnavailable               7
@@ -167,6 +169,14 @@ class CannotTravel(MeasuringError):
         )
 
 
+class GitFailed(MeasuringError):
+    """git could not do its part; `detail` is what it printed."""
+
+    def __init__(self, command: str, detail: str) -> None:
+        self.command, self.detail = command, detail
+        super().__init__(f"`git {command}` failed: {detail}; mend that in the repository, then try again")
+
+
 class WorkerError(MeasuringError):
     """A worker gave no numbers; `output` is what it printed."""
 
@@ -210,6 +220,16 @@ class BadReply(WorkerError):
             f"{label!r} gave no numbers: its worker's answer makes no sense ({detail}); see that the "
             f"statement leaves the worker's files and descriptors alone{_quoted(output)}"
         )
+
+
+class NoBaseline(ProfkitError):
+    """There is nothing that a run could be held against."""
+
+    exit_code = 4
+
+    def __init__(self, wanted: str, detail: str, remedy: str) -> None:
+        self.wanted, self.detail, self.remedy = wanted, detail, remedy
+        super().__init__(f"there is no baseline {wanted!r}: {detail}; {remedy}")
 
 
 class RunNotFound(ProfkitError):

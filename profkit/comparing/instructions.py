@@ -66,7 +66,7 @@ def _apart(counts: InstructionCounts) -> float:
 
 
 def _verdict(a: float, b: float, effect: float) -> Verdict:
-    if abs(b - a) < _LEAST_DELTA or b <= a * (1 + effect) and a <= b * (1 + effect):
+    if abs(b - a) < _LEAST_DELTA or (b <= a * (1 + effect) and a <= b * (1 + effect)):
         return Verdict.NO_DIFFERENCE
     return Verdict.SLOWER if b > a else Verdict.FASTER
 
