@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from profkit.errors import DamagedFile
+from profkit.formats.speedscope import decode, origin_of
+from profkit.model.frame import Frame, Thread
+from profkit.model.profile import Profile
+from profkit.units import Unit
+
+Document = dict[str, Any]
+SOURCE = Path("app.speedscope.json")
+
+
+def document(*profiles: Document) -> Document:
+    frames = [{"name": "f", "file": "/a/app.py", "line": 3, "col": 9}, {"name": "g"}, {"name": "h"}]
+    return {
+        "$schema": "https://www.speedscope.app/file-format-schema.json",
+        "shared": {"frames": frames},
+        "profiles": list(profiles),
+        "exporter": "rbspy@0.12.1",
+    }
+
+
+def sampled(
+    samples: list[list[int]], weights: list[float], unit: str = "seconds", name: str = "t"
+) -> Document:
+    return {
+        "type": "sampled", "name": name, "unit": unit, "startValue": 0, "endValue": sum(weights),
+        "samples": samples, "weights": weights,
+    }  # fmt: skip
+
+
+def evented(events: str, unit: str = "milliseconds", end: float = 10, name: str = "t") -> Document:
+    """Events written as `O0@1 C0@3`: open or close a frame at a time."""
+    listed = [
+        {"type": event[0], "frame": int(event[1]), "at": float(event.partition("@")[2])}
+        for event in events.split()
+    ]
+    return {
+        "type": "evented",
+        "name": name,
+        "unit": unit,
+        "startValue": 0,
+        "endValue": end,
+        "events": listed,
+    }
+
+
+def read(*profiles: Document) -> Profile:
+    return decode(json.dumps(document(*profiles)).encode(), SOURCE)
+
+
+def written(profile: Profile) -> list[tuple[str, int]]:
+    return [
+        (" ".join(profile.frames[frame].name for frame in profile.stacks[stack]), weight)
+        for stack, _, weight in profile.samples
+    ]
+
+
+def test_one_weight_throughout_counts_samples_of_that_time() -> None:
+    profile = read(sampled([[0, 1], [0, 1], [0]], [0.01] * 3), sampled([[2]], [10.0], "milliseconds", "u"))
+    assert (profile.unit, profile.period_ns) == (Unit.SAMPLES, 1e7)
+    assert written(profile) == [("f g", 2), ("f", 1), ("h", 1)]
+    assert profile.frames[:2] == (Frame("f", "/a/app.py", 3), Frame("g", "", 0))
+    assert profile.threads == (Thread(0, 0, "t"), Thread(0, 0, "u"))
+
+
+def test_weights_that_differ_are_times() -> None:
+    profile = read(sampled([[0, 1], [0], [2]], [1.5, 0, 0.25], "microseconds"))
+    assert (profile.unit, profile.period_ns) == (Unit.NANOSECONDS, 0.0)
+    assert written(profile) == [("f g", 1500), ("h", 250)]
+
+
+@pytest.mark.parametrize(("word", "unit"), [("bytes", Unit.BYTES), ("none", Unit.SAMPLES)])
+def test_other_units_are_counted(word: str, unit: Unit) -> None:
+    profile = read(sampled([[0], [1]], [4096, 4096], word))
+    assert (profile.unit, profile.period_ns, written(profile)) == (unit, 0.0, [("f", 4096), ("g", 4096)])
+
+
+@given(st.lists(st.floats(0, 1e6), max_size=30))
+def test_rounding_keeps_the_total(weights: list[float]) -> None:
+    profile = read(sampled([[n % 3] for n in range(len(weights))], weights, "none"))
+    assert profile.total_weight == pytest.approx(sum(weights), abs=0.51)
+
+
+def test_events_give_the_time_between_them() -> None:
+    profile = read(
+        evented("O0@100 O1@101.5 C1@103 O1@103 O2@103 C2@104 C1@104 C0@105 O2@107 C2@108", end=108)
+    )
+    assert profile.unit is Unit.NANOSECONDS
+    assert written(profile) == [
+        ("f", 1_500_000), ("f g", 1_500_000), ("f g h", 1_000_000), ("f", 1_000_000), ("h", 1_000_000),
+    ]  # fmt: skip
+
+
+def test_frames_that_nobody_closes_end_with_the_profile() -> None:
+    assert written(read(evented("O0@1 O1@2", end=10))) == [("f", 1_000_000), ("f g", 8_000_000)]
+
+
+def test_bytes_may_be_opened_and_closed_too() -> None:
+    profile = read(evented("O0@0 C0@512", "bytes", 512))
+    assert (profile.unit, written(profile)) == (Unit.BYTES, [("f", 512)])
+
+
+def test_sampled_and_evented_profiles_share_a_file() -> None:
+    profile = read(sampled([[0]], [2.0], "milliseconds", "a"), evented("O1@0 C1@1", name="b"))
+    assert profile.unit is Unit.NANOSECONDS
+    assert [sample.thread for sample in profile.samples] == [0, 1]
+
+
+def test_profiles_of_one_name_stay_apart() -> None:
+    profile = read(sampled([[0]], [1]), sampled([[0]], [1]), sampled([[0]], [1], name='Thread 5 "w"'))
+    assert profile.threads == (Thread(0, 0, "t"), Thread(0, 1, "t"), Thread(0, 5, "w"))
+
+
+def test_profiles_of_several_units_are_told() -> None:
+    with pytest.raises(DamagedFile) as told:
+        read(sampled([[0]], [1], "bytes", "heap"), sampled([[0]], [1], "seconds", "main"))
+    assert told.value.path == SOURCE
+    assert "profiles[0] ('heap') in bytes and profiles[1] ('main') in seconds" in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("profile", "problem"),
+    [
+        ({**sampled([], []), "type": "heap"}, r"profiles\[0\]\.type is 'heap', neither sampled nor evented"),
+        (sampled([], [], "days"), r"profiles\[0\]\.unit is 'days', not one of seconds"),
+        (sampled([[0]], [-1.0]), r"profiles\[0\]\.weights has a negative one"),
+        (sampled([[0], [0]], [1.0, 2.0, 3.0]), r"profiles\[0\] has 2 samples, but 3 weights"),
+        (sampled([[7]], [1.0]), r"profiles\[0\]\.samples\[0\] has a frame that shared\.frames lacks"),
+        ({**sampled([[0], [0]], []), "weights": [1.0, None]}, r"profiles\[0\]\.weights is no number"),
+        (evented("O7@0"), r"profiles\[0\]\.events\[0\] has a frame that shared\.frames lacks"),
+        (evented("O0@1 C1@2"), r"profiles\[0\]\.events\[1\] closes a frame that is not the innermost"),
+        (evented("C0@1"), r"profiles\[0\]\.events\[0\] closes a frame that is not the innermost"),
+        (evented("O0@2 C0@1"), r"profiles\[0\]\.events\[1\] is earlier than the event before it"),
+        (evented("X0@2"), r"profiles\[0\]\.events\[0\]\.type is 'X', neither O nor C"),
+        ({**evented("O0@2"), "endValue": "x"}, r"profiles\[0\]\.endValue is no number"),
+    ],
+)
+def test_the_first_wrong_part_is_named(profile: Document, problem: str) -> None:
+    with pytest.raises(DamagedFile, match=problem):
+        read(profile)
+
+
+def test_the_exporter_is_the_tool() -> None:
+    assert origin_of(json.dumps(document()).encode()).tool == "rbspy 0.12.1"
+    assert origin_of(b'{"$schema": "x"}').tool == ""
