@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from profkit.model.profile import Profile
+from profkit.transforms.stacks import stack_weights
 
 
 class LineWeights(NamedTuple):
@@ -24,18 +27,24 @@ def line_weights(profile: Profile, keys: Sequence[int]) -> tuple[LineWeights, ..
         numbers.setdefault((key, frame.line), len(numbers))
         for key, frame in zip(keys, profile.frames, strict=True)
     ]
-    stacks: dict[int, int] = {}
-    for stack, _, weight in profile.samples:
-        stacks[stack] = stacks.get(stack, 0) + weight
     own, total = [0] * len(numbers), [0] * len(numbers)
-    for stack, weight in stacks.items():
-        frames = profile.stacks[stack]
-        if frames:
-            own[of_frame[frames[-1]]] += weight
-        for number in {of_frame[frame] for frame in frames}:
-            total[number] += weight
+    for weight, stacks in _by_weight(profile).items():
+        for number, times in Counter(of_frame[stack[-1]] for stack in stacks).items():
+            own[number] += weight * times
+        once = (set(map(of_frame.__getitem__, stack)) for stack in stacks)
+        for number, times in Counter(chain.from_iterable(once)).items():
+            total[number] += weight * times
     lines = (LineWeights(*place, own[number], total[number]) for place, number in numbers.items())
     return tuple(sorted(line for line in lines if line.total))
+
+
+def _by_weight(profile: Profile) -> dict[int, list[tuple[int, ...]]]:
+    """The stacks that have frames by their weight: what is equal can be counted, which is fast."""
+    stacks: dict[int, list[tuple[int, ...]]] = {}
+    for number, weight in stack_weights(profile).items():
+        if profile.stacks[number]:
+            stacks.setdefault(weight, []).append(profile.stacks[number])
+    return stacks
 
 
 def heaviest_lines(lines: Sequence[LineWeights]) -> dict[int, list[LineWeights]]:

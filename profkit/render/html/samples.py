@@ -6,9 +6,11 @@ The columns' names and what stands in them are listed at `add_samples`.
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import accumulate, chain, compress, count, pairwise
+from operator import ne
 
 from profkit.model.profile import Profile
 from profkit.render.html.columns import Columns, Kind
@@ -16,9 +18,9 @@ from profkit.render.html.lines import LineWeights
 from profkit.transforms.stacks import SortedStacks, sort_stacks
 
 
-@dataclass(slots=True)
-class _Order:
-    """Samples of one thread in the order they were taken; equal neighbours are one."""
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """What was taken of one thread, in order: places of stacks and weights."""
 
     stacks: array[int]
     weights: list[int]
@@ -34,10 +36,11 @@ def add_samples(columns: Columns, prefix: str, profile: Profile, keys: Sequence[
     the second, and so on; they begin at `order.start`, which has the end as well.
     """
     stacks = sort_stacks(profile, keys)
+    taken = _by_thread(profile, stacks.places)
     _add_stacks(columns, prefix, stacks)
-    _add_pairs(columns, prefix, profile, stacks.places)
+    _add_pairs(columns, prefix, taken)
     if profile.ordered:
-        _add_order(columns, prefix, profile, stacks.places)
+        _add_order(columns, prefix, list(map(_merged, taken)))
 
 
 def add_lines(columns: Columns, prefix: str, lines: Sequence[LineWeights]) -> None:
@@ -55,30 +58,49 @@ def _add_stacks(columns: Columns, prefix: str, stacks: SortedStacks) -> None:
     _add_small(columns, f"{prefix}frames", list(chain.from_iterable(new)))
 
 
-def _add_pairs(columns: Columns, prefix: str, profile: Profile, places: Sequence[int]) -> None:
-    threads = max(1, len(profile.threads))
-    weights: dict[int, int] = {}
+def _by_thread(profile: Profile, places: Sequence[int]) -> list[_Taken]:
+    taken = [_Taken(array("I"), []) for _ in profile.threads]
+    add_stack = [one.stacks.append for one in taken]
+    add_weight = [one.weights.append for one in taken]
     for stack, thread, weight in profile.samples:
-        pair = places[stack] * threads + thread
-        weights[pair] = weights.get(pair, 0) + weight
+        add_stack[thread](places[stack])
+        add_weight[thread](weight)
+    return taken
+
+
+def _add_pairs(columns: Columns, prefix: str, taken: Sequence[_Taken]) -> None:
+    threads = max(1, len(taken))
+    weights: dict[int, int] = {}
+    for thread, one in enumerate(taken):
+        for place, weight in _sums(one).items():
+            weights[place * threads + thread] = weight
     pairs = sorted(weights)
     columns.add(f"{prefix}pair.stack", "u32", [pair // threads for pair in pairs])
     _add_small(columns, f"{prefix}pair.thread", [pair % threads for pair in pairs])
     _add_weights(columns, f"{prefix}pair.weight", [weights[pair] for pair in pairs])
 
 
-def _add_order(columns: Columns, prefix: str, profile: Profile, places: Sequence[int]) -> None:
-    orders = [_Order(array("I"), []) for _ in profile.threads]
-    for stack, thread, weight in profile.samples:
-        order, place = orders[thread], places[stack]
-        if order.weights and order.stacks[-1] == place:
-            order.weights[-1] += weight
-        else:
-            order.stacks.append(place)
-            order.weights.append(weight)
-    starts = [0]
-    for order in orders:
-        starts.append(starts[-1] + len(order.weights))
+def _sums(taken: _Taken) -> Counter[int]:
+    """The weight of each stack; most samples weigh 1, and those need only be counted."""
+    sums = Counter(taken.stacks)
+    if max(taken.weights, default=1) != 1 or min(taken.weights, default=1) != 1:
+        for place, weight in zip(taken.stacks, taken.weights, strict=True):
+            sums[place] += weight - 1
+    return sums
+
+
+def _merged(taken: _Taken) -> _Taken:
+    """The same with equal neighbours as one."""
+    stacks = taken.stacks
+    begins = [True, *map(ne, stacks[1:], stacks)] if stacks else []
+    sums = [0, *accumulate(taken.weights)]
+    bounds = [*compress(count(), begins), len(stacks)]
+    weights = [sums[end] - sums[begin] for begin, end in pairwise(bounds)]
+    return _Taken(array("I", compress(stacks, begins)), weights)
+
+
+def _add_order(columns: Columns, prefix: str, orders: Sequence[_Taken]) -> None:
+    starts = [0, *accumulate(len(order.stacks) for order in orders)]
     columns.add(f"{prefix}order.stack", "u32", chain.from_iterable(order.stacks for order in orders))
     _add_weights(columns, f"{prefix}order.weight", [*chain.from_iterable(order.weights for order in orders)])
     columns.add(f"{prefix}order.start", "u32", starts)
