@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from profkit.model.counts import CallCount, FunctionCount
+from profkit.model.frame import Frame
+from profkit.model.profile import Profile
+from profkit.transforms.callgraph import unfold, unfold_functions
+from profkit.transforms.tables import function_rows
+from profkit.units import Unit
+
+Graph = tuple[dict[Frame, int], dict[tuple[Frame, Frame], float]]
+
+
+def f(name: str) -> Frame:
+    return Frame(name, "a.py", 1)
+
+
+def stacks_of(profile: Profile) -> dict[str, int]:
+    return {
+        " ".join(profile.frames[frame].name for frame in profile.stacks[sample.stack]): sample.weight
+        for sample in profile.samples
+    }
+
+
+def own_of(profile: Profile) -> dict[Frame, int]:
+    found: Counter[Frame] = Counter()
+    for sample in profile.samples:
+        found[profile.frames[profile.stacks[sample.stack][-1]]] += sample.weight
+    return dict(found)
+
+
+def graph_of(stacks: dict[tuple[str, ...], int]) -> Graph:
+    """Own and inclusive costs as a tracing profiler adds them up; a call within a call counts once."""
+    own: Counter[Frame] = Counter()
+    calls: Counter[tuple[Frame, Frame]] = Counter()
+    for stack, weight in stacks.items():
+        frames = [f(name) for name in stack]
+        own[frames[-1]] += weight
+        calls.update(dict.fromkeys(set(pairwise(frames)), weight))
+    return dict(own), {ends: float(cost) for ends, cost in calls.items()}
+
+
+WEIGHTS = st.integers(1, 10**6)
+LETTERS = st.sampled_from("abcdefg")
+# Names that rise along a stack cannot call in circles.
+RISING = st.sets(LETTERS, min_size=1).map(lambda letters: tuple(sorted(letters)))
+ACYCLIC = st.dictionaries(RISING, WEIGHTS, min_size=1, max_size=12)
+STACKS = st.lists(LETTERS, min_size=1, max_size=8).map(tuple)
+ANY = st.dictionaries(STACKS, WEIGHTS, min_size=1, max_size=12)
+FUNCTIONS = LETTERS.map(f)
+MADE_UP = st.tuples(
+    st.dictionaries(FUNCTIONS, st.integers(0, 10**12), max_size=5),
+    st.dictionaries(st.tuples(FUNCTIONS, FUNCTIONS), st.floats(0, 1e12)),
+)
+
+
+@given(MADE_UP)
+def test_every_functions_own_weight_is_kept_whatever_the_calls_say(graph: Graph) -> None:
+    own, calls = graph
+    profile = unfold(own, calls, Unit.INSTRUCTIONS)
+    assert own_of(profile) == {function: weight for function, weight in own.items() if weight}
+    assert profile.total_weight == sum(own.values())
+    assert all(len(set(stack)) == len(stack) for stack in profile.stacks)
+
+
+@given(ACYCLIC)
+def test_totals_of_functions_are_kept_without_circles(stacks: dict[tuple[str, ...], int]) -> None:
+    profile = unfold(*graph_of(stacks), Unit.NANOSECONDS)
+    true = {name: sum(w for stack, w in stacks.items() if name in stack) for name in "abcdefg"}
+    # Own weights are whole numbers on each path, and a path below a 100,000th is given up.
+    slack = 200 + sum(stacks.values()) * 2e-3
+    for row in function_rows(profile):
+        assert row.total_weight == pytest.approx(true[row.name], abs=slack)
+
+
+@given(
+    st.dictionaries(st.lists(st.sampled_from("abc"), min_size=1, max_size=5).map(tuple), WEIGHTS, max_size=8)
+)
+def test_a_tree_comes_back_as_it_was(stacks: dict[tuple[str, ...], int]) -> None:
+    # Each path has functions of its own.
+    paths = {tuple("".join(stack[: n + 1]) for n in range(len(stack))): w for stack, w in stacks.items()}
+    assert stacks_of(unfold(*graph_of(paths), Unit.NANOSECONDS)) == {" ".join(p): w for p, w in paths.items()}
+
+
+@settings(max_examples=50)
+@given(ANY)
+def test_recursion_keeps_all_weights(stacks: dict[tuple[str, ...], int]) -> None:
+    own, calls = graph_of(stacks)
+    profile = unfold(own, calls, Unit.NANOSECONDS)
+    assert own_of(profile) == own
+    assert unfold(own, calls, Unit.NANOSECONDS) == profile
+
+
+def test_a_callee_is_split_by_what_its_callers_spend_in_it() -> None:
+    own, calls = graph_of({("main", "a", "x"): 30, ("main", "b", "x"): 70, ("main", "a"): 5})
+    assert stacks_of(unfold(own, calls, Unit.NANOSECONDS)) == {"main a": 5, "main a x": 30, "main b x": 70}
+
+
+def test_paths_of_a_ladder_stay_few() -> None:
+    """Each step is called by both of the step before: there are 2**40 paths."""
+    own, calls = {}, {}
+    for step in range(40):
+        for side in "lr":
+            own[f(f"{side}{step}")] = 1000
+            for other in "lr":
+                if step < 39:
+                    calls[f(f"{side}{step}"), f(f"{other}{step + 1}")] = 1000.0 * (39 - step) / 2
+    profile = unfold(own, calls, Unit.INSTRUCTIONS)
+    assert own_of(profile) == own
+    assert len(profile.stacks) <= 20_080
+
+
+def test_instructions_by_name() -> None:
+    functions = [
+        FunctionCount("a.c:main", 10.4, 100), FunctionCount("???:0x4c", 80, 80, 1, "/lib/libc.so"),
+        FunctionCount("b.cpp:ns::run(int)", 9.6, 9.6),
+    ]  # fmt: skip
+    calls = [CallCount("a.c:main", "???:0x4c", 1, 80), CallCount("a.c:main", "b.cpp:ns::run(int)", 3, 9.6)]
+    profile = unfold_functions(functions, calls)
+    assert profile.unit is Unit.INSTRUCTIONS
+    assert stacks_of(profile) == {"main": 10, "main 0x4c": 80, "main ns::run(int)": 10}
+    assert {(frame.name, frame.file) for frame in profile.frames} == {
+        ("main", "a.c"), ("0x4c", "/lib/libc.so"), ("ns::run(int)", "b.cpp"),
+    }  # fmt: skip
