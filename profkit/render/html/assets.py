@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-STYLES: tuple[str, ...] = ()
+STYLES: tuple[str, ...] = ("tokens.css", "frame.css", "graph.css", "style_panels.css", "style_plots.css", "print.css")
 SCRIPTS: tuple[str, ...] = (
     "start.js",
     "markup.js",
@@ -17,9 +17,43 @@ SCRIPTS: tuple[str, ...] = (
     "fragment.js",
     "theme.js",
     "keys.js",
+    "colors.js",
+    "batch.js",
+    "left_heavy.js",
+    "minima.js",
+    "chronological.js",
+    "paint.js",
+    "ruler.js",
+    "graph.js",
+    "moving.js",
+    "describing.js",
+    "pointer.js",
+    "search.js",
+    "toolbar.js",
+    "legend.js",
     "layout.js",
     "tabs.js",
+    "numbers.js",
+    "names.js",
+    "plots.js",
+    "grid.js",
+    "branches.js",
+    "copying.js",
+    "distribution.js",
+    "counts.js",
     # Panels, in the order in which they stand.
+    "selectors.js",
+    "measured.js",
+    "order.js",
+    "comparison.js",
+    "ratios.js",
+    "history.js",
+    "strip.js",
+    "source.js",
+    "details.js",
+    "table.js",
+    "sandwich.js",
+    "facts.js",
     "last.js",
 )
 """Names in the folder `page`, in the order in which the browser runs them."""

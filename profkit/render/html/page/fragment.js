@@ -1,6 +1,6 @@
 /* The state in the address: `#run=1&focus=20`. A link shows what its sender saw; back and forward work. */
 {
-  const NUMBERS = new Set(["run", "focus", "cursor", "selected"]);
+  const NUMBERS = new Set(["run", "focus", "cursor", "selected", "order"]);
   const WORDS = {
     view: ["left-heavy", "chronological"], direction: ["icicle", "flame"], theme: ["auto", "light", "dark"],
   };
@@ -51,6 +51,7 @@
     if (state.focus >= nodes) state.focus = 0;
     if (state.cursor >= nodes) state.cursor = 0;
     if (state.selected >= profkit.head.functions.name.length) state.selected = null;
+    if (state.order >= (profkit.head.measured?.orders.length ?? 1)) state.order = 0;
     if (!run?.ordered) state.view = "left-heavy";
     return state;
   }

@@ -1,24 +1,49 @@
-/* The keys, and the dialog that tells them. */
+/* The keys: who registers one says what it does, and the dialog tells all of them. */
 {
   const { make } = profkit;
+  const keys = [];
 
-  /** Rows of the dialog: keys and what they do. */
-  const KEYS = [
-    ["/", "Search"],
-    ["?", "These keys"],
-  ];
+  /**
+   * Register keys, in the names of KeyboardEvent.key: `shown` is what the dialog writes, `action(event)`
+   * what they do. Keys of the graph work while it has the focus, others everywhere but where one types.
+   */
+  profkit.key = (names, shown, what, action, ofGraph = false) => keys.push({ names, shown, what, action, ofGraph });
 
   /** The button that opens the dialog. */
   profkit.keysButton = () =>
-    make("button", { type: "button", class: "icon-button keys-button", title: "Keys (?)", click: showKeys },
-      make("span", { "aria-hidden": "true" }, "?"), make("span", { class: "visually-hidden" }, "Keys"));
+    make("button", { type: "button", class: "icon-button", title: "Keys (?)", click: showKeys },
+      make("span", { "aria-hidden": "true" }, "?"), make("span", { class: "off-screen" }, "Keys"));
+
+  /** Listen; `element` is what the keys of the graph belong to. */
+  profkit.listenToKeys = (element) => {
+    element.addEventListener("keydown", (event) => handle(event, (key) => key.ofGraph));
+    addEventListener("keydown", (event) => {
+      if (!event.defaultPrevented && !isTyping(event.target)) handle(event, (key) => !key.ofGraph);
+    });
+  };
+
+  function handle(event, applies) {
+    if (event.altKey || event.metaKey || event.ctrlKey || document.querySelector("dialog[open]")) return;
+    const key = keys.find((each) => applies(each) && each.names.includes(event.key));
+    if (!key) return;
+    event.preventDefault();
+    key.action(event);
+  }
+
+  const isTyping = (element) => element instanceof Element && element.matches("input, select, textarea, [contenteditable]");
 
   function showKeys() {
-    const dialog = make("dialog", { class: "keys", "aria-label": "Keys" },
-      make("h2", {}, "Keys"),
-      make("dl", {}, KEYS.flatMap(([key, what]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, what)])));
-    document.body.append(dialog);
+    const close = make("button", { type: "button", class: "icon-button dialog-close", title: "Close (Escape)", click: () => dialog.close() },
+      make("span", { "aria-hidden": "true" }, "×"), make("span", { class: "off-screen" }, "Close"));
+    const dialog = make("dialog", { class: "keys", "aria-labelledby": "keys-title" },
+      make("h2", { id: "keys-title" }, "Keys"), close,
+      make("dl", {}, keys.flatMap(({ shown, what }) => [make("dt", {}, shown.map((each) => make("kbd", {}, each))), make("dd", {}, what)])),
+      make("p", { class: "faint" }, "Click zooms in, double click zooms out. Ctrl and the wheel, or two fingers, zoom where they are; dragging moves."));
+    dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
     dialog.addEventListener("close", () => dialog.remove());
+    document.body.append(dialog);
     dialog.showModal();
   }
+
+  profkit.key(["?"], ["?"], "Show these keys", showKeys);
 }

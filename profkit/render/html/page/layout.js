@@ -2,7 +2,7 @@
 {
   const { make } = profkit;
   const PLACES = {
-    selectors: "selectors", comparison: "lead", measured: "lead", plots: "lead", history: "lead",
+    selectors: "selectors", notes: "lead", comparison: "lead", measured: "lead", plots: "lead", history: "lead",
     strip: "strip", details: "side", source: "side",
   };
   const panels = [];
@@ -27,6 +27,7 @@
     profkit.places = places;
     const page = document.getElementById("profkit");
     page.replaceChildren(header(places), places.lead, workspace(places), places.tabs, footer());
+    if (profkit.hasGraph()) fillWorkspace(places);
     const shown = panels.filter((panel) => panel.applies());
     for (const panel of shown.filter((each) => each.id in PLACES)) place(panel, places[PLACES[panel.id]]);
     profkit.buildTabs(places.tabs, shown.filter((panel) => !(panel.id in PLACES)));
@@ -44,6 +45,14 @@
     if (!profkit.hasGraph()) attributes.hidden = true;
     return make("div", attributes,
       make("div", { class: "workspace-main" }, places.toolbar, places.strip, places.graph), places.side);
+  }
+
+  function fillWorkspace(places) {
+    profkit.buildToolbar(places.toolbar);
+    places.graph.append(profkit.breadcrumbs());
+    profkit.buildGraph(places.graph);
+    places.graph.append(profkit.legend(), ...profkit.describingElements());
+    profkit.listenToKeys(profkit.graph.canvas);
   }
 
   function place(panel, element) {

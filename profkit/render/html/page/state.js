@@ -8,11 +8,13 @@
    * "flame"; focus: the node that fills the graph's width; range: [from, to] as parts of the whole where
    * the graph shows something else than the focus, or null; cursor: the node that keys and the details
    * are about; selected: a function's index or null; search: text; theme: "auto", "light" or "dark";
-   * tab: the id of the panel that is open below the graph, or null for the first.
+   * tab: the id of the panel that is open below the graph, or null for the first; order: the index of the
+   * measured order that is told in full.
    */
   profkit.state = {
     run: 0, thread: head.kind === "comparison" ? 1 : "all", view: "left-heavy", direction: "icicle",
     focus: 0, range: null, cursor: 0, selected: null, search: "", theme: "auto", tab: null,
+    order: 0,
   };
 
   /** The state as it is at first, before anyone has touched anything. */

@@ -16,7 +16,7 @@
 
   /** The button that goes from the system's choice to light, dark and back. */
   profkit.themeButton = () => {
-    const label = make("span", { class: "visually-hidden" });
+    const label = make("span", { class: "off-screen" });
     const button = make("button", { type: "button", class: "icon-button theme-button", click: () => profkit.set({ theme: NEXT[profkit.state.theme] }) }, label);
     const show = () => {
       label.textContent = button.title = NAMES[profkit.state.theme];

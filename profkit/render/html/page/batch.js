@@ -1,0 +1,59 @@
+/* The frames of one drawing as columns: a drawing has up to a hundred thousand, and objects would cost it its speed. */
+{
+  const FIRST_CAPACITY = 4096;
+
+  class Batch {
+    constructor() {
+      this.count = 0;
+      this.grow(FIRST_CAPACITY);
+    }
+
+    /** Forget all frames, keep the space. */
+    clear() {
+      this.count = 0;
+    }
+
+    /**
+     * Append a frame: position and width in pixels, row, node, and the spot by which its view knows it;
+     * `small` is the number 1 where it stands for many that are too narrow to draw.
+     */
+    add(x, width, depth, node, spot, small = 0) {
+      if (this.count === this.x.length) this.grow(this.count * 2);
+      const i = this.count++;
+      this.x[i] = x;
+      this.width[i] = width;
+      this.depth[i] = depth;
+      this.node[i] = node;
+      this.spot[i] = spot;
+      this.small[i] = small;
+    }
+
+    grow(capacity) {
+      const KINDS = {
+        x: Float64Array, width: Float64Array, depth: Uint16Array, node: Uint32Array, spot: Float64Array, small: Uint8Array,
+      };
+      for (const [name, Kind] of Object.entries(KINDS)) {
+        const column = new Kind(capacity);
+        if (this[name]) column.set(this[name]);
+        this[name] = column;
+      }
+    }
+
+    /** The index of the frame at this position in this row, -1 where there is none. */
+    find(x, depth) {
+      for (let i = 0; i < this.count; i++) {
+        if (this.depth[i] === depth && x >= this.x[i] && x < this.x[i] + this.width[i]) return i;
+      }
+      return -1;
+    }
+
+    /** The index of the frame that stands for a spot, -1 where none does. */
+    findSpot(spot) {
+      for (let i = 0; i < this.count; i++) if (this.spot[i] === spot && !this.small[i]) return i;
+      return -1;
+    }
+  }
+
+  /** An empty batch. */
+  profkit.newBatch = () => new Batch();
+}

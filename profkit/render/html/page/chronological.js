@@ -1,0 +1,144 @@
+/*
+ * The chronological view: samples in the order in which they were taken, thread after thread. A frame is a
+ * run of samples that share a stack down to its row; a spot is its first sample and its row as one number.
+ * Nothing is built per frame: runs are found where they are drawn, so a million samples cost what a window
+ * of them costs.
+ */
+{
+  const LEAST_PX = 0.5;
+  const ROWS = 65536;
+  const sequences = new Map();
+
+  /** The view of the samples of a tree's run and thread; see `leftHeavy` for its parts. */
+  profkit.chronological = (tree) => {
+    const key = `${tree.run}/${tree.thread}`;
+    if (!sequences.has(key)) sequences.set(key, sequenceOf(tree));
+    const all = sequences.get(key);
+    const run = (spot) => runAt(all, Math.floor(spot / ROWS), spot % ROWS);
+    return {
+      tree,
+      total: all.at[all.count],
+      node: (spot) => nodeAt(all, Math.floor(spot / ROWS), spot % ROWS),
+      spotOf: (node) => spotOf(all, node),
+      extent: (spot) => run(spot).map((i) => all.at[i]),
+      parent: (spot) => spotIn(all, Math.floor(spot / ROWS), Math.max(0, (spot % ROWS) - 1)),
+      child: (spot) => child(all, run(spot), spot),
+      sibling: (spot, step) => sibling(all, run(spot), spot, step),
+      weight: (spot) => { const [a, b] = run(spot); return all.at[b] - all.at[a]; },
+      marks: () => all.marks,
+      layout: (window, widthPx, rows, batch) => layout(all, window, widthPx, rows, batch),
+    };
+  };
+
+  function sequenceOf(tree) {
+    const column = (name) => profkit.column(`r${tree.run}.${name}`);
+    const [stacks, weights, starts] = [column("order.stack"), column("order.weight"), column("order.start")];
+    const [length, shared] = [column("length"), column("shared")];
+    const threads = tree.thread === "all" ? [...starts.keys()].slice(0, -1) : [tree.thread];
+    const [from, to] = [starts[threads[0]], starts[threads.at(-1) + 1]];
+    const count = to - from;
+    const [at, common, depth] = [new Float64Array(count + 1), new Uint16Array(count), new Uint16Array(count)];
+    const minimum = profkit.rangeMinimum(shared);
+    const firsts = new Set(threads.map((thread) => starts[thread] - from));
+    for (let i = 0; i < count; i++) {
+      const [before, stack] = [stacks[from + i - 1], stacks[from + i]];
+      at[i + 1] = at[i] + weights[from + i];
+      depth[i] = length[stack];
+      // Sorted stacks have in common what all between them have in common.
+      if (!firsts.has(i)) {
+        common[i] = before === stack ? depth[i] : minimum(Math.min(before, stack) + 1, Math.max(before, stack) + 1);
+      }
+    }
+    const marks = threads.map((thread) => ({ thread, at: at[starts[thread] - from] }));
+    return { tree, count, at, common, depth, marks, leaf: (i) => tree.leaf[stacks[from + i]], below: profkit.below(common) };
+  }
+
+  /** The node in a row of the stack of a sample. */
+  function nodeAt(all, sample, row) {
+    let node = all.leaf(sample);
+    while (all.tree.depth[node] > row) node = all.tree.parent[node];
+    return node;
+  }
+
+  /** First sample and end of the run that a sample belongs to in a row; the root runs from end to end. */
+  function runAt(all, sample, row) {
+    return row === 0 ? [0, all.count] : [all.below.previous(sample, row), all.below.next(sample, row)];
+  }
+
+  const spotIn = (all, sample, row) => runAt(all, sample, row)[0] * ROWS + row;
+
+  function spotOf(all, node) {
+    for (let i = 0; node > 0 && i < all.count; i++) {
+      const leaf = all.leaf(i);
+      if (leaf >= node && leaf < all.tree.end[node]) return i * ROWS + all.tree.depth[node];
+    }
+    return 0;
+  }
+
+  function child(all, [from, to], spot) {
+    const row = (spot % ROWS) + 1;
+    for (let i = from; i < to; i = all.below.next(i, row)) if (all.depth[i] >= row) return i * ROWS + row;
+    return spot;
+  }
+
+  /** The run before or after, under the same caller or another one. */
+  function sibling(all, [from, to], spot, step) {
+    const row = spot % ROWS;
+    let i = step > 0 ? to : from - 1;
+    while (i >= 0 && i < all.count) {
+      if (all.depth[i] >= row) return spotIn(all, i, row);
+      i += step;
+    }
+    return spot;
+  }
+
+  function layout(all, [from, to], widthPx, [first, last], batch) {
+    const scale = widthPx / (to - from);
+    const emit = (a, b, row, spot, small) =>
+      batch.add((a - from) * scale, (b - a) * scale, row, nodeAt(all, Math.floor(spot / ROWS), row - small), spot, small);
+    const pending = [[0, all.count, 0]];
+    while (pending.length > 0) {
+      const [start, end, row] = pending.pop();
+      if (row >= first) emit(all.at[start], all.at[end], row, start * ROWS + row, 0);
+      if (row < last) divide(all, [from, to], LEAST_PX / scale, [start, end, row + 1], pending, row + 1 >= first ? emit : null);
+    }
+  }
+
+  /** Split a run into those of the row below it: wide ones become pending, narrow neighbours are drawn as one. */
+  function divide(all, [from, to], least, [start, end, row], pending, emit) {
+    let i = Math.max(start, runAt(all, sampleAt(all, from), row)[0]);
+    let narrow = -1;
+    const close = (until) => {
+      if (narrow >= 0 && emit && all.at[until] - all.at[narrow] >= least) {
+        emit(all.at[narrow], all.at[until], row, narrow * ROWS + row - 1, 1);
+      }
+      narrow = -1;
+    };
+    while (i < end && all.at[i] < to) {
+      const next = Math.min(all.below.next(i, row), end);
+      const deep = all.depth[i] >= row;
+      if (all.at[next] - all.at[i] >= least) {
+        close(i);
+        if (deep) pending.push([i, next, row]);
+        i = next;
+      } else {
+        if (deep && narrow < 0) narrow = i;
+        if (!deep) close(i);
+        // Whatever ends before the next half pixel does is as narrow: go on where that one lies.
+        i = Math.min(end, Math.max(next, all.below.previous(sampleAt(all, all.at[i] + least), row)));
+      }
+    }
+    close(i);
+  }
+
+  /** The sample at a position. */
+  function sampleAt(all, position) {
+    let [low, high] = [0, all.count - 1];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (all.at[middle] <= position) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+}

@@ -1,0 +1,80 @@
+/* All about the selected function: its costs, where it stands, and its heaviest stack to copy. */
+{
+  const { make } = profkit;
+  const MOST_FRAMES = 12;
+
+  profkit.panel("details", "Selected function", (body) => {
+    const show = () => body.replaceChildren(...(profkit.state.selected === null ? [hint()] : about(profkit.state.selected)));
+    profkit.on("run thread selected", show);
+    show();
+  });
+
+  const hint = () => make("p", { class: "hint" }, "Nothing is selected. A click on a frame, or on a row of the table, selects a function.");
+
+  function about(fn) {
+    const tree = profkit.tree(profkit.state.run, profkit.state.thread);
+    const costs = profkit.costs(tree);
+    return [
+      make("div", { class: "details-head" },
+        make("h3", { class: "details-name" }, profkit.swatch(fn), profkit.head.functions.name[fn]),
+        profkit.button("clear", () => profkit.set({ selected: null }), { class: "quiet", "aria-label": "Clear the selection" })),
+      make("p", { class: "place" }, profkit.format.place(fn)),
+      make("dl", { class: "figures-list" },
+        figure("self", costs.self[fn], tree),
+        figure("total", costs.total[fn], tree),
+        pair("package", profkit.packageOf(fn)),
+        pair("places in the tree", profkit.exactCount(costs.places[fn]))),
+      profkit.sourceOf(fn),
+      stack(tree, costs.outermost(fn)),
+    ];
+  }
+
+  const pair = (name, value) => make("div", {}, make("dt", {}, name), make("dd", {}, value));
+
+  function figure(name, weight, tree) {
+    const share = weight / (tree.total[0] || 1);
+    return make("div", { class: "figure-bar" }, make("dt", {}, name),
+      make("dd", {}, make("strong", {}, profkit.format.share(share)), make("span", { class: "faint" }, profkit.weightText(weight))),
+      make("span", { class: "meter", "aria-hidden": "true" }, make("span", { class: "bar", style: { width: `${share * 100}%` } })));
+  }
+
+  /** The place where most of a function's weight is: the stack down to it. */
+  function stack(tree, nodes) {
+    if (!nodes.length) return null;
+    const heaviest = nodes.reduce((best, node) => (tree.total[node] > tree.total[best] ? node : best));
+    const frames = framesOf(tree, heaviest);
+    const all = nodes.reduce((sum, node) => sum + tree.total[node], 0);
+    const share = profkit.format.share(tree.total[heaviest] / all);
+    return make("section", { class: "stack" },
+      make("div", { class: "stack-head" },
+        make("h4", {}, "Heaviest stack", make("small", {}, `${share} of it, ${profkit.exactCount(frames.length)} frames, outermost first`)),
+        profkit.copyButton("Copy the stack", () => frames.map(textOf).join("\n"))),
+      listOf(frames));
+  }
+
+  function framesOf(tree, node) {
+    const frames = [];
+    for (let at = node; at !== 0; at = tree.parent[at]) frames.push(tree.fn[at]);
+    return frames.reverse();
+  }
+
+  const textOf = (fn) => `${profkit.head.functions.name[fn]}  ${profkit.format.place(fn)}`;
+
+  function listOf(frames) {
+    const hidden = Math.max(0, frames.length - MOST_FRAMES);
+    const list = make("ol", { class: "frames", start: hidden + 1 }, frames.slice(hidden).map(item));
+    if (hidden) {
+      const more = profkit.button(`${hidden} frames further out`, () => {
+        list.prepend(...frames.slice(0, hidden).map(item));
+        list.start = 1;
+        more.remove();
+      }, { class: "more" });
+      return [more, list];
+    }
+    return list;
+  }
+
+  const item = (fn) => make("li", {}, profkit.swatch(fn),
+    profkit.button(profkit.head.functions.name[fn], () => profkit.set({ selected: fn }), { class: "link" }),
+    make("span", { class: "place" }, profkit.format.place(fn)));
+}

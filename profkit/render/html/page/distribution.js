@@ -1,0 +1,115 @@
+/* How the times of an order spread: a histogram of all blocks above a strip of dots for each process. */
+{
+  const { draw, make } = profkit;
+  const HISTOGRAM = 64, TOP = 22, BELOW = 28, RIGHT = 44;
+  const USUAL = 0.98;
+
+  /** The figure of a timing with its key and its numbers. */
+  profkit.distribution = (timing, label) => {
+    const rows = rowsOf(timing);
+    const shown = { rows, timing, range: rangeOf(timing, rows) };
+    return make("div", { class: "distribution" },
+      profkit.figure({ title: `Times of ${label}`, described: wordsOf(timing, rows) }, (svg, width) => paint(svg, width, shown)),
+      keyOf(timing),
+      profkit.numbersOf("Times of each process as a table", ["process", "zygote", "blocks", "min", "median", "max"], numbers(rows)));
+  };
+
+  /** Processes ordered by their zygote: {process, zygote, times_s, first: whether a zygote begins here}. */
+  function rowsOf(timing) {
+    const rows = timing.processes.map((times_s, process) => ({ process, zygote: timing.zygotes[process] ?? 0, times_s }));
+    rows.sort((a, b) => a.zygote - b.zygote || a.process - b.process);
+    return rows.map((row, i) => ({ ...row, first: i === 0 || rows[i - 1].zygote !== row.zygote }));
+  }
+
+  const sorted = (times_s) => [...times_s].sort((a, b) => a - b);
+  const middle = (times_s) => {
+    const [values, half] = [sorted(times_s), times_s.length >> 1];
+    return times_s.length % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
+  };
+
+  /** From the least time to where nearly all blocks end: a few disturbed ones would squeeze the others. */
+  function rangeOf({ median_s, high_s }, rows) {
+    const all = sorted(rows.flatMap((row) => row.times_s));
+    const usual = all[Math.min(all.length - 1, Math.ceil(all.length * USUAL) - 1)];
+    return profkit.extent([all[0], usual, median_s, high_s ?? median_s], 0.04);
+  }
+
+  function paint(svg, width, { rows, timing, range }) {
+    const left = width < 520 ? 40 : 88;
+    const each = rows.length > 30 ? 9 : 15;
+    const at = profkit.scale(range, [left, width - RIGHT]);
+    const top = TOP + HISTOGRAM + 12;
+    const gaps = rows.filter((row, i) => i && row.first).length;
+    const bottom = top + rows.length * each + gaps * 6;
+    const values = profkit.ticks(...range, Math.max(2, Math.floor((width - left - RIGHT) / 110)));
+    profkit.axisBelow(svg, { at, values, texts: profkit.axisText("time", values), y: bottom + 2, top: TOP });
+    paintMedian(svg, timing, at, bottom + 2);
+    paintHistogram(svg, rows, range, at);
+    let y = top - each / 2;
+    rows.forEach((row, i) => {
+      y += each + (i && row.first ? 6 : 0);
+      paintRow(svg, row, { y, each, at, range, left, width });
+    });
+    return bottom + BELOW;
+  }
+
+  function paintMedian(svg, { median_s, low_s, high_s }, at, bottom) {
+    if (low_s !== null && low_s !== undefined) {
+      svg.append(draw("rect", { x: at(low_s), y: TOP, width: Math.max(1, at(high_s) - at(low_s)), height: bottom - TOP, class: "interval-band" }));
+    }
+    svg.append(profkit.stroke(at(median_s), TOP - 4, at(median_s), bottom, "median-line"));
+    svg.append(profkit.label(at(median_s), TOP - 9, `median ${profkit.exactTime(median_s)}`, { class: "plot-label median-label" }));
+  }
+
+  function paintHistogram(svg, rows, [low, high], at) {
+    const all = rows.flatMap((row) => row.times_s).filter((time) => time <= high);
+    const many = Math.min(60, Math.max(8, Math.round(2 * Math.sqrt(all.length))));
+    const bins = new Array(many).fill(0);
+    for (const time of all) bins[Math.min(many - 1, Math.floor(((time - low) / (high - low)) * many))]++;
+    const most = Math.max(...bins, 1);
+    const step = (at(high) - at(low)) / many;
+    const base = TOP + HISTOGRAM;
+    bins.forEach((count, i) => {
+      const height = (count / most) * HISTOGRAM;
+      if (count) svg.append(draw("rect", { x: at(low) + i * step + 0.5, y: base - height, width: Math.max(1, step - 1), height, class: "histogram-bar" }));
+    });
+    svg.append(profkit.stroke(at(low), base, at(high), base, "plot-base"));
+    svg.append(profkit.label(at(low) - 6, TOP + 10, String(most), { "text-anchor": "end" }));
+    svg.append(profkit.label(at(low) - 6, base, "blocks", { "text-anchor": "end", class: "plot-label plot-name" }));
+  }
+
+  function paintRow(svg, row, { y, each, at, range, left, width }) {
+    if (row.first) {
+      svg.append(profkit.label(left - 8, y + 4, left < 60 ? `z${row.zygote}` : `zygote ${row.zygote}`, { "text-anchor": "end" }));
+    }
+    svg.append(profkit.stroke(left, y, width - RIGHT, y, "plot-row"));
+    const inside = row.times_s.filter((time) => time <= range[1]);
+    // One path for a row: a thousand blocks are one element. The heights tell dots apart that would cover each other.
+    const dots = inside.map((time, i) => `M${at(time).toFixed(1)},${(y + (((i * 0.618) % 1) - 0.5) * each * 0.5).toFixed(1)}h0`);
+    const least = Math.min(...row.times_s);
+    svg.append(draw("path", { d: dots.join(""), class: "block-dots" }));
+    svg.append(draw("circle", { cx: at(least), cy: y, r: Math.min(4, each / 2.5), class: "least-dot" }));
+    const beyond = row.times_s.length - inside.length;
+    if (beyond) svg.append(profkit.label(width - RIGHT + 6, y + 4, `+${beyond} →`, { "text-anchor": "start" }));
+  }
+
+  function keyOf({ low_s }) {
+    const entry = (kind, text) => make("li", {}, make("span", { class: `key-sign ${kind}`, "aria-hidden": "true" }), text);
+    return make("ul", { class: "plot-key" },
+      entry("sign-least", "least block of a process"), entry("sign-block", "its other blocks"),
+      entry("sign-median", low_s === null || low_s === undefined ? "median of the least blocks" : "median of the least blocks, with its 95 % interval"),
+      make("li", {}, "+n → slower blocks beyond the edge"));
+  }
+
+  function wordsOf({ median_s, low_s, high_s, min_s }, rows) {
+    const known = low_s !== null && low_s !== undefined;
+    const [median, low, high, min] = profkit.timesAlike([median_s, low_s, high_s, min_s]);
+    return `${rows.length} processes; median ${median}${known ? `, 95 % between ${low} and ${high}` : ""}, min ${min}.`;
+  }
+
+  function numbers(rows) {
+    const figures = rows.map(({ times_s }) => [Math.min(...times_s), middle(times_s), Math.max(...times_s)]);
+    const texts = profkit.timesAlike(figures.flat());
+    return rows.map((row, i) => [String(row.process + 1), String(row.zygote), String(row.times_s.length), ...texts.slice(3 * i, 3 * i + 3)]);
+  }
+}

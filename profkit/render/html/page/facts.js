@@ -1,0 +1,48 @@
+/* What is known about the run; what warns of something stands above all else. */
+{
+  const { make } = profkit;
+  const ALARMS = new Set(["warn", "bad"]);
+  const NOTES = new Set(["note", "error"]);
+
+  /** Facts, `[[name, [[text, tone], …]], …]`, as a list of terms; names that repeat are written once. */
+  profkit.factList = (facts) =>
+    make("dl", { class: "facts" }, facts.map(([name, parts], i) => [
+      make("dt", {}, i && facts[i - 1][0] === name ? "" : name),
+      make("dd", {}, parts.map(([text, tone]) => make("span", { class: `fact tone-${tone}` }, text))),
+    ]).flat());
+
+  /** Sentences that warn, as a list; null where there are none. */
+  profkit.warnings = (sentences, kind = "warn") =>
+    sentences.length ? make("ul", { class: `warnings tone-box-${kind}` }, sentences.map((text) => make("li", {}, text))) : null;
+
+  profkit.panel("facts", "About the run", (body) => {
+    const show = () => body.replaceChildren(profkit.factList(profkit.currentRun().facts), resourceTable() ?? "");
+    profkit.on("run", show);
+    show();
+  }, () => profkit.head.runs.some((run) => run.facts?.length));
+
+  profkit.panel("notes", "Notes", (body) => {
+    const show = () => body.replaceChildren(profkit.warnings(notesOf(profkit.currentRun())) ?? "");
+    profkit.on("run", show);
+    show();
+  }, () => profkit.head.kind === "sampled" && profkit.head.runs.some((run) => notesOf(run).length));
+
+  /** Notes, errors, and other facts that speak against the run, each once. */
+  function notesOf(run) {
+    const alarming = ([name, parts]) => NOTES.has(name) || parts.some(([, tone]) => ALARMS.has(tone));
+    const said = (run.facts ?? []).filter(alarming).map(([name, parts]) =>
+      (NOTES.has(name) ? "" : `${name}: `) + parts.filter(([, tone]) => ALARMS.has(tone)).map(([text]) => text).join(" · "));
+    const notes = (run.notes ?? []).map(String);
+    return [...new Set([...notes, ...said])].filter(Boolean);
+  }
+
+  function resourceTable() {
+    const resources = profkit.currentRun().resources;
+    if (!resources) return null;
+    const step = Math.ceil(resources.at_s.length / 200);
+    const rows = resources.at_s.map((at, i) => [
+      profkit.format.time(at), i ? `${Math.round(resources.cpu_share[i - 1] * 100)} %` : "–",
+      profkit.format.bytes(resources.rss_bytes[i]), profkit.format.count(resources.threads[i])]);
+    return profkit.numbersOf("Resources over time as a table", ["time", "CPU since the row above", "memory", "threads"], rows.filter((_, i) => i % step === 0));
+  }
+}

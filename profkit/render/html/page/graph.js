@@ -1,0 +1,193 @@
+/* The graph: a canvas that shows a window of a view, moves it smoothly, and knows what lies where. */
+{
+  const { make } = profkit;
+  const RULER_PX = 24;
+  const MOVE_MS = 180;
+  const SLOW_MS = 30;
+  const ROW_PX = matchMedia("(pointer: coarse)").matches ? 26 : 20;
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+
+  const canvas = make("canvas", {
+    class: "graph-canvas", tabindex: "0", role: "application", "aria-roledescription": "flame graph",
+    "aria-label": "Flame graph. Arrow keys move between frames, Enter zooms in, Escape zooms out, question mark shows all keys.",
+  });
+  const space = make("div", { class: "graph-space" }, canvas);
+  const scroller = make("div", { class: "graph-scroller" }, space);
+  const batch = profkit.newBatch();
+  const size = { width: 0, height: 0 };
+  let view = null;
+  let window_ = [0, 1];
+  let move = null;
+  let requested = false;
+
+  /** Parts of the graph, and what it shows; positions are CSS pixels from the canvas's upper left corner. */
+  const graph = {
+    canvas, scroller,
+    /** The spot of the current frame: the cursor in terms of the view. */
+    spot: 0,
+    /** How long the last drawing took. */
+    redrawMs: 0,
+    view: () => view,
+    /** The window that is shown, in weights. */
+    window: () => window_,
+    /** The frame at a position, or null: index in the batch, node, spot, and whether it stands for many. */
+    at: (x, y) => frameAt(x, y),
+    /** All frames that are drawn now, as objects; for what is not in a hurry. */
+    frames: () => Array.from({ length: batch.count }, (_, i) => frame(i)),
+    /** Draw soon. */
+    redraw: () => request(),
+    moveTo: (target, smoothly = true) => moveTo(target, smoothly),
+    /** The window that the state asks for. */
+    wanted: () => wanted(),
+    reveal: (spot) => reveal(spot),
+    rowPx: ROW_PX,
+    /** Settings that other parts of the graph contribute. */
+    fill: null, matches: null,
+  };
+  profkit.graph = graph;
+
+  /** Show the run, thread and view that the state names. */
+  function choose() {
+    const tree = profkit.currentTree();
+    view = profkit.state.view === "chronological" ? profkit.chronological(tree) : profkit.leftHeavy(tree);
+    graph.spot = view.spotOf(profkit.state.cursor);
+    window_ = wanted();
+    resize();
+  }
+
+  function wanted() {
+    const { range, focus } = profkit.state;
+    if (range) return range.map((part) => part * view.total);
+    if (profkit.state.view === "chronological") return [0, view.total];
+    return view.weight(focus) > 0 ? view.extent(focus) : [0, view.total];
+  }
+
+  function moveTo(target, smoothly) {
+    const still = calm.matches || !smoothly || graph.redrawMs > SLOW_MS;
+    move = still ? null : { from: window_, to: target, start: performance.now() };
+    if (still) window_ = target;
+    request();
+  }
+
+  function advance(now) {
+    const part = Math.min(1, (now - move.start) / MOVE_MS);
+    const eased = 1 - (1 - part) ** 3;
+    window_ = move.from.map((from, i) => from + (move.to[i] - from) * eased);
+    if (part === 1) move = null;
+  }
+
+  function request() {
+    if (requested) return;
+    requested = true;
+    requestAnimationFrame((now) => {
+      requested = false;
+      if (move) advance(now);
+      draw();
+      if (move) request();
+    });
+  }
+
+  /** Rows that the whole tree needs, and the part of them that is in sight. */
+  const rowCount = () => view.tree.deepest + 1;
+  const isFlame = () => profkit.state.direction === "flame";
+  const rowTop = (row) => RULER_PX - scroller.scrollTop + (isFlame() ? rowCount() - 1 - row : row) * ROW_PX;
+
+  function rowsInSight() {
+    const first = Math.floor(scroller.scrollTop / ROW_PX);
+    const last = Math.ceil((scroller.scrollTop + size.height - RULER_PX) / ROW_PX);
+    return isFlame() ? [Math.max(0, rowCount() - 1 - last), rowCount() - 1 - first] : [first, last];
+  }
+
+  function draw() {
+    if (!view || size.width === 0) return;
+    const start = performance.now();
+    batch.clear();
+    if (view.total > 0) view.layout(window_, size.width, rowsInSight(), batch);
+    profkit.paint(canvas.getContext("2d", { alpha: false }), scene());
+    graph.redrawMs = performance.now() - start;
+  }
+
+  function scene() {
+    const { state } = profkit;
+    const palette = profkit.palette();
+    const scale = size.width / (window_[1] - window_[0]);
+    return {
+      batch, size, palette, tree: view.tree, ratio: canvas.width / size.width, top: rowTop, height: ROW_PX, ruler: RULER_PX,
+      fill: graph.fill ? graph.fill(palette) : (fn) => palette.fills[fn],
+      name: (tree, node) => profkit.nameOf(tree, node),
+      ticks: view.total > 0 ? profkit.ticksOf(profkit.currentRun(), window_, size.width) : [],
+      marks: view.marks().map(({ thread, at }) => ({
+        x: (at - window_[0]) * scale, text: profkit.currentRun().threads[thread].name,
+      })).filter(({ x }) => x >= 0 && x < size.width),
+      matches: graph.matches, selected: state.selected, cursor: document.activeElement === canvas ? graph.spot : -1,
+      focusDepth: state.view === "left-heavy" ? view.tree.depth[state.focus] : 0,
+    };
+  }
+
+  function frameAt(x, y) {
+    if (!view || y < RULER_PX) return null;
+    const row = Math.floor((y - RULER_PX + scroller.scrollTop) / ROW_PX);
+    const i = batch.find(x, isFlame() ? rowCount() - 1 - row : row);
+    return i < 0 ? null : frame(i);
+  }
+
+  function frame(i) {
+    const depth = batch.depth[i];
+    return {
+      index: i, node: batch.node[i], spot: batch.spot[i], small: batch.small[i] === 1, depth,
+      x: batch.x[i], width: batch.width[i], y: rowTop(depth), height: ROW_PX,
+    };
+  }
+
+  /** Scroll so that the row of a spot is in sight. */
+  function reveal(spot) {
+    const y = rowTop(view.tree.depth[view.node(spot)]);
+    const margin = 2 * ROW_PX;
+    if (y < RULER_PX) scroller.scrollTop += y - RULER_PX - margin;
+    else if (y + ROW_PX > size.height) scroller.scrollTop += y + ROW_PX - size.height + margin;
+  }
+
+  function resize() {
+    if (!view) return;
+    const height = rowCount() * ROW_PX + RULER_PX;
+    space.style.height = `${height}px`;
+    scroller.style.setProperty("--content-height", `${height}px`);
+    fit(scroller.clientWidth, Math.min(height, scroller.clientHeight));
+  }
+
+  function fit(width, height) {
+    const ratio = devicePixelRatio || 1;
+    [size.width, size.height] = [width, height];
+    [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
+    [canvas.style.width, canvas.style.height] = [`${width}px`, `${height}px`];
+    draw();
+  }
+
+  /** Put the graph into its place and follow the state. */
+  profkit.buildGraph = (element) => {
+    element.append(scroller);
+    new ResizeObserver(resize).observe(scroller);
+    scroller.addEventListener("scroll", request);
+    for (const name of ["focus", "blur"]) canvas.addEventListener(name, request);
+    profkit.onTheme((printing) => {
+      if (!view) return;
+      // On paper nothing scrolls: the canvas is as high as all that it shows.
+      scroller.classList.toggle("printed", printing);
+      resize();
+    });
+    profkit.on("run thread view", choose);
+    profkit.on("direction", () => {
+      resize();
+      scroller.scrollTop = isFlame() ? scroller.scrollHeight : 0;
+    });
+    profkit.on("focus range", (_, changed, origin) => {
+      if (!changed.some((name) => ["run", "thread", "view"].includes(name))) moveTo(wanted(), origin !== "drag");
+    });
+    profkit.on("cursor", (state, _, origin) => {
+      if (origin !== "graph") graph.spot = view.spotOf(state.cursor);
+    });
+    profkit.on("selected search cursor", request);
+    choose();
+    if (isFlame()) scroller.scrollTop = scroller.scrollHeight;
+  };
+}

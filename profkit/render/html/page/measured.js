@@ -1,0 +1,102 @@
+/* Measured orders: a table of all, and the one that is chosen, which its own panel tells in full. */
+{
+  const { draw, make } = profkit;
+  const FAR_APART = 20;
+  const orders = profkit.head.measured?.orders ?? [];
+
+  /** The order that is chosen; undefined on other pages. */
+  profkit.currentOrder = () => orders[profkit.state.order] ?? orders[0];
+
+  profkit.panel("measured", orders.length > 1 ? `${orders.length} orders` : "Summary", (body) => {
+    const grid = profkit.grid({ caption: captionOf(), columns: columns(), sort: "order", pick: choose, step: 100 });
+    body.append(grid.element);
+    grid.show(orders.keys());
+    const mark = () => { grid.mark(profkit.state.order); showGraph(); };
+    profkit.on("order", mark);
+    mark();
+    const first = profkit.currentOrder()?.run ?? null;
+    if (first !== null) profkit.set({ run: first }, "address");
+  }, () => orders.length > 0);
+
+  const captionOf = () => "Times and instructions of one execution. The median is that of the processes' least times, with its 95 % interval.";
+
+  function choose(order) {
+    const { run } = orders[order];
+    profkit.set(run === null ? { order } : { order, run });
+  }
+
+  /** The graph and its tables are of the chosen order, so without counts there are none. */
+  function showGraph() {
+    const shown = (profkit.currentOrder()?.run ?? null) !== null;
+    profkit.places.graph.closest(".workspace").hidden = !shown;
+    profkit.places.tabs.hidden = !shown;
+  }
+
+  function columns() {
+    const times = orders.map((order) => order.timing);
+    const medians = profkit.timesAlike([...times.map((time) => time?.median_s), ...times.map((time) => time?.min_s)]);
+    const counts = orders.map((order) => order.counts?.stripped ?? null);
+    const at = whiskerScale(times.filter(Boolean));
+    const numeric = (text) => make("td", { class: "number" }, text);
+    const timed = [
+      { id: "median", title: "median", rising: false, value: (i) => times[i]?.median_s ?? null, cell: (i) => numeric(make("strong", {}, medians[i])) },
+      { id: "sure", title: "±", hint: "half of the interval as a part of the median", value: (i) => sureness(times[i]), cell: (i) => numeric(sureText(times[i])) },
+      { id: "interval", title: "95 % interval", cell: (i) => make("td", { class: "wide-only whisker-cell" }, miniature(times[i], at)) },
+      { id: "min", title: "min", value: (i) => times[i]?.min_s ?? null, cell: (i) => numeric(medians[orders.length + i]) },
+      { id: "blocks", title: "processes × blocks", cell: (i) => make("td", { class: "number wide-only faint" }, blocksOf(times[i])) },
+    ];
+    const counted = [{ id: "instructions", title: "instructions", hint: "without memory allocators", value: (i) => counts[i], cell: (i) => numeric(profkit.exactCount(counts[i])) }];
+    return [
+      { id: "order", title: "order", rising: true, value: (i) => i, cell: nameCell },
+      ...(times.some(Boolean) ? timed : []),
+      ...(counts.some((count) => count !== null) ? counted : []),
+      { id: "doubts", title: "doubts", value: (i) => orders[i].doubts.length + (orders[i].error ? 100 : 0), cell: doubtCell },
+    ];
+  }
+
+  function nameCell(i) {
+    const { label, variant, what } = orders[i];
+    return make("th", { scope: "row", class: "name" },
+      profkit.button(label, () => {}, { class: "link", title: what === label ? null : what }),
+      variant ? make("span", { class: "variant" }, variant) : null);
+  }
+
+  function doubtCell(i) {
+    const { doubts, error } = orders[i];
+    if (error) return make("td", {}, make("span", { class: "badge tone-bad" }, "failed"));
+    if (!doubts.length) return make("td", { class: "faint" }, "none");
+    return make("td", {}, make("span", { class: "badge tone-warn", title: doubts.join("\n") }, doubts.length === 1 ? "1 doubt" : `${doubts.length} doubts`));
+  }
+
+  const known = (value) => value !== null && value !== undefined;
+  const sureness = (time) => (time && known(time.low_s) && time.median_s ? (time.high_s - time.low_s) / 2 / time.median_s : null);
+
+  function sureText(time) {
+    const part = sureness(time);
+    if (part === null) return "";
+    return part > 0 && part < 0.0005 ? "<0.1 %" : `${profkit.decimals(part * 100, part < 0.0995 ? 1 : 0)} %`;
+  }
+
+  const blocksOf = (time) => {
+    if (!time) return "";
+    const blocks = time.processes.map((process) => process.length);
+    return `${time.processes.length} × ${Math.min(...blocks)}`;
+  };
+
+  /** One scale for all cells: of logarithms where the times lie far apart. */
+  function whiskerScale(times) {
+    const ends = times.flatMap((time) => [time.low_s ?? time.median_s, time.high_s ?? time.median_s]).filter((end) => end > 0);
+    const [low, high] = [Math.min(...ends), Math.max(...ends)];
+    const map = high > low * FAR_APART ? Math.log10 : (value) => value;
+    const scale = profkit.scale(profkit.extent([map(low), map(high)], 0.04), [4, 136]);
+    return (value) => scale(map(value));
+  }
+
+  function miniature(time, at) {
+    if (!time) return null;
+    const svg = draw("svg", { viewBox: "0 0 140 18", width: 140, height: 18, "aria-hidden": "true" });
+    svg.append(profkit.stroke(2, 9, 138, 9, "plot-grid"));
+    profkit.whisker(svg, { at, low: time.low_s, high: time.high_s, middle: time.median_s, y: 9, size: 4 });
+    return svg;
+  }
+}

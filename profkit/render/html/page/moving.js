@@ -1,0 +1,81 @@
+/* Moving in the graph: what clicks and keys do, in terms of the state. */
+{
+  const { graph } = profkit;
+  const ZOOM_STEP = 1.6;
+  const PAN_STEP = 0.25;
+  /** The narrowest window, as a part of the whole: doubles are exact far below. */
+  const NARROWEST = 1e-9;
+
+  /** Make a spot the current frame. */
+  profkit.goTo = (spot) => {
+    const node = graph.view().node(spot);
+    graph.spot = spot;
+    profkit.set({ cursor: node, selected: node === 0 ? profkit.state.selected : graph.view().tree.fn[node] }, "graph");
+    graph.reveal(spot);
+    graph.redraw();
+    profkit.readAloud(spot);
+  };
+
+  /** Let a spot fill the width. */
+  profkit.zoomTo = (spot) => {
+    const view = graph.view();
+    const node = view.node(spot);
+    const range = profkit.state.view === "chronological" && node > 0 ? parts(view.extent(spot)) : null;
+    profkit.goTo(spot);
+    profkit.set({ focus: node, range }, "graph");
+  };
+
+  /** Show everything again. */
+  profkit.zoomOut = () => profkit.set({ focus: 0, range: null }, "graph");
+
+  /** Show the window between two weights. */
+  profkit.showWindow = ([from, to], origin) => {
+    const { total } = graph.view();
+    const width = Math.min(Math.max(to - from, total * NARROWEST), total);
+    const start = Math.min(Math.max(0, from), total - width);
+    const whole = width >= total * (1 - 1e-9);
+    profkit.set(whole ? { focus: 0, range: null } : { range: parts([start, start + width]) }, origin);
+  };
+
+  /** Zoom by a factor around a place, given as a part of the width. */
+  profkit.zoomBy = (factor, place = 0.5, origin = "graph") => {
+    const [from, to] = graph.window();
+    const width = (to - from) * factor;
+    const fixed = from + (to - from) * place;
+    profkit.showWindow([fixed - width * place, fixed + width * (1 - place)], origin);
+  };
+
+  /** Move by a part of the width. */
+  profkit.panBy = (part, origin = "graph") => {
+    const [from, to] = graph.window();
+    profkit.showWindow([from + (to - from) * part, to + (to - from) * part], origin);
+  };
+
+  const parts = (window) => window.map((weight) => weight / graph.view().total);
+
+  const step = (choice) => () => {
+    const next = choice(graph.view(), graph.spot);
+    profkit.goTo(next);
+    const [from, to] = graph.view().extent(next);
+    const [left, right] = graph.window();
+    // What lies beside the window is moved into it.
+    if (to <= left || from >= right) profkit.showWindow([from - (right - left - to + from) / 2, to + (right - left - to + from) / 2], "graph");
+  };
+  const down = step((view, spot) => view.child(spot));
+  const up = step((view, spot) => view.parent(spot));
+  const isFlame = () => profkit.state.direction === "flame";
+
+  profkit.key(["ArrowDown"], ["↓"], "To the heaviest frame that it calls", (event) => (isFlame() ? up : down)(event), true);
+  profkit.key(["ArrowUp"], ["↑"], "To its caller; the other way round in a flame", (event) => (isFlame() ? down : up)(event), true);
+  profkit.key(["ArrowLeft", "ArrowRight"], ["←", "→"], "To the frame beside it",
+    (event) => (event.shiftKey ? profkit.panBy(event.key === "ArrowLeft" ? -PAN_STEP : PAN_STEP) : beside(event)), true);
+  const left = step((view, spot) => view.sibling(spot, -1));
+  const right = step((view, spot) => view.sibling(spot, 1));
+  const beside = (event) => (event.key === "ArrowLeft" ? left : right)(event);
+
+  profkit.key(["Enter", " "], ["Enter"], "Zoom to the current frame", () => profkit.zoomTo(graph.spot), true);
+  profkit.key(["Escape"], ["Esc"], "Show everything again", () => profkit.zoomOut());
+  profkit.key(["Home"], ["Home"], "To the root", step(() => 0), true);
+  profkit.key(["+", "="], ["+"], "Zoom in", () => profkit.zoomBy(1 / ZOOM_STEP), true);
+  profkit.key(["-"], ["−"], "Zoom out", () => profkit.zoomBy(ZOOM_STEP), true);
+}

@@ -1,0 +1,24 @@
+/* How panels name a function: its package, its place, its weight, and a swatch of its colour. */
+{
+  /** The package of a function, "" where none is known. */
+  profkit.packageOf = (fn) => profkit.head.packages[profkit.head.functions.package[fn]]?.name ?? "";
+
+  /** A spot of the colour that the function's package has in the graph. */
+  profkit.swatch = (fn) => {
+    const swatch = profkit.make("span", { class: "swatch", "aria-hidden": "true", "data-package": profkit.head.functions.package[fn] });
+    paint(swatch);
+    return swatch;
+  };
+
+  const paint = (swatch) => { swatch.style.backgroundColor = profkit.packageColor(Number(swatch.dataset.package)); };
+
+  profkit.whenReady(() => profkit.onTheme(() => document.querySelectorAll(".swatch[data-package]").forEach(paint)));
+
+  /** A weight of the run that is shown: as time and in samples where both are known. */
+  profkit.weightText = (weight) => {
+    const run = profkit.currentRun();
+    const text = profkit.format.weight(run, weight);
+    const timed = run.weight_s !== null && run.weight_s !== undefined && run.unit === "samples";
+    return timed ? `${text} · ${profkit.format.count(weight)} sample${weight === 1 ? "" : "s"}` : text;
+  };
+}

@@ -1,0 +1,40 @@
+/* The order that is chosen: what it was, doubts, the plot of its times, its counts. */
+{
+  const { make } = profkit;
+
+  profkit.panel("plots", "The chosen order", (body) => {
+    const show = () => body.replaceChildren(...about(profkit.currentOrder()));
+    profkit.on("order", show);
+    show();
+  }, () => profkit.head.kind === "measured" && (profkit.head.measured?.orders.length ?? 0) > 0);
+
+  function about(order) {
+    return [
+      make("h3", { class: "order-name" }, order.label, order.variant ? make("span", { class: "variant" }, order.variant) : null),
+      order.what && order.what !== order.label ? make("pre", { class: "statement" }, make("code", {}, order.what)) : null,
+      order.error ? make("div", { class: "failure" }, make("strong", {}, "It failed."), make("pre", {}, order.error)) : null,
+      profkit.warnings(order.doubts),
+      order.timing ? timeFigures(order.timing) : null,
+      order.timing ? profkit.distribution(order.timing, order.label) : null,
+      order.counts ? profkit.countsOf(order.counts) : null,
+      order.facts?.length ? make("details", { class: "numbers" }, make("summary", {}, "What was measured, and how"), profkit.factList(order.facts)) : null,
+    ].filter(Boolean);
+  }
+
+  /** Median, interval and least time, large. */
+  function timeFigures(time) {
+    const known = time.low_s !== null && time.low_s !== undefined;
+    const [median, low, high, min] = profkit.timesAlike([time.median_s, time.low_s, time.high_s, time.min_s]);
+    return profkit.keyFigures([
+      ["median", median, known ? `95 % between ${low} and ${high}` : "no interval below 6 processes"],
+      ["min", min, "of all blocks"],
+      ["processes", String(time.processes.length), `from ${new Set(time.zygotes).size} zygote${new Set(time.zygotes).size === 1 ? "" : "s"}`],
+      ["executions", profkit.exactCount(time.number), "in each block"],
+    ]);
+  }
+
+  /** Figures that stand for something, each with its name and a remark. */
+  profkit.keyFigures = (figures) =>
+    make("dl", { class: "key-figures" }, figures.map(([name, value, remark]) =>
+      make("div", {}, make("dt", {}, name), make("dd", {}, make("strong", {}, value), make("small", {}, remark)))));
+}

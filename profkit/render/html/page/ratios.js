@@ -1,0 +1,92 @@
+/* Two sides of measured orders: ratios with their intervals, the times of both, and the difference in instructions. */
+{
+  const { draw, make } = profkit;
+  const comparison = profkit.head.comparison;
+  const GREY = new Set(["no-difference", "too-few-processes"]);
+  const ROW = 34, TOP = 8, BELOW = 40, RIGHT = 20;
+
+  profkit.panel("comparison", "Comparison", (body) => {
+    const { orders } = comparison;
+    body.append(profkit.headline(comparison), ...[
+      profkit.warnings(comparison.notes ?? [], "plain"),
+      orders.some((order) => typeof order.ratio === "number") ? ratioFigure(orders) : null,
+      ...orders.map(sideBySide)].filter(Boolean));
+  }, () => Boolean(comparison?.orders));
+
+  const kindOf = (order) => (GREY.has(order.verdict) ? "noise" : order.verdict === "slower" ? "more" : "less");
+
+  function ratioFigure(all) {
+    const orders = all.filter((order) => typeof order.ratio === "number");
+    const { a, b } = comparison.names;
+    const rows = orders.map(({ label, ratio, low, high, verdict, sentence }) =>
+      [label, profkit.change(ratio), typeof low === "number" ? `${profkit.change(low)} to ${profkit.change(high)}` : "–", verdict, sentence]);
+    return make("div", {},
+      profkit.figure({
+        title: "Ratio of times with 95 % intervals", caption: `Time of ${b} against ${a}: right of the line is slower.`,
+        described: orders.map(({ label, sentence }) => `${label}: ${sentence}`).join(" "),
+      }, (svg, width) => paint(svg, width, orders)),
+      profkit.numbersOf("Ratios as a table", ["order", "change", "95 % interval", "verdict", "in words"], rows));
+  }
+
+  function paint(svg, width, orders) {
+    const left = width < 560 ? 12 : Math.min(240, width * 0.28);
+    // Logarithms: half and double lie equally far from the line.
+    const ends = orders.flatMap(({ ratio, low, high }) => [ratio, low ?? ratio, high ?? ratio, 1]).map(Math.log);
+    const [least, most] = profkit.extent(ends, 0.12);
+    const scale = profkit.scale([least, most], [left, width - RIGHT]);
+    const at = (ratio) => scale(Math.log(ratio));
+    const row = width < 560 ? ROW + 14 : ROW;
+    const bottom = TOP + orders.length * row;
+    const values = profkit.ticks(Math.exp(least), Math.exp(most), Math.max(2, Math.floor((width - left) / 110))).filter((value) => value > 0);
+    profkit.axisBelow(svg, { at, values, texts: values.map(profkit.change), y: bottom, top: TOP });
+    svg.append(profkit.stroke(at(1), TOP, at(1), bottom, "plot-zero"), profkit.label(at(1), bottom + 32, "no difference", { class: "plot-label plot-name" }));
+    orders.forEach((order, i) => paintRow(svg, order, { at, left, width, y: TOP + (i + 0.5) * row, narrow: width < 560 }));
+    return bottom + BELOW;
+  }
+
+  function paintRow(svg, order, { at, left, y, narrow }) {
+    const middle = narrow ? y + 8 : y;
+    profkit.whisker(svg, { at, low: order.low ?? null, high: order.high ?? null, middle: order.ratio, y: middle, size: 6, kind: kindOf(order) });
+    const text = order.label.length > 34 ? `${order.label.slice(0, 33)}…` : order.label;
+    svg.append(narrow ? profkit.label(left, y - 9, text, { "text-anchor": "start" }) : profkit.label(left - 12, y + 4, text, { "text-anchor": "end" }));
+  }
+
+  function sideBySide(order) {
+    const { a, b } = comparison.names;
+    return make("section", { class: "order-comparison" },
+      make("h3", {}, order.label, make("span", { class: `badge change-${kindOf(order)}` }, order.verdict.replaceAll("-", " "))),
+      order.sentence ? make("p", { class: "sentence" }, `B ${order.sentence}`.replace(/^B (no )/, "$1")) : null,
+      order.a || order.b ? make("div", { class: "side-by-side" }, [[a, "A", order.a], [b, "B", order.b]].map(([name, side, timing]) =>
+        timing ? make("div", {}, make("h4", {}, `${side} · `, name), profkit.distribution(timing, `${side}, ${name}`)) : null)) : null,
+      order.delta?.length ? deltaTable(order.delta) : null);
+  }
+
+  /** Instructions by function: what B executes more or less, as bars from a line in the middle. */
+  function deltaTable(rows) {
+    const most = Math.max(...rows.map(([, , , delta]) => Math.abs(delta)), 1);
+    const number = (value) => make("td", { class: "number" }, profkit.exactCount(value));
+    const signed = (value) => `${value > 0 ? "+" : value < 0 ? "−" : ""}${profkit.exactCount(Math.abs(value))}`;
+    const grid = profkit.grid({
+      caption: "Instructions of one execution by function: the difference of B to A, largest first.",
+      sort: "delta", step: 15, key: ([name]) => name,
+      columns: [
+        { id: "name", title: "function", rising: true, value: ([name]) => name, cell: ([name]) => make("th", { scope: "row", class: "name plain" }, name) },
+        { id: "a", title: "A", value: ([, a]) => a, cell: ([, a]) => number(a) },
+        { id: "b", title: "B", value: ([, , b]) => b, cell: ([, , b]) => number(b) },
+        { id: "delta", title: "difference", value: ([, , , delta]) => Math.abs(delta), cell: ([, , , delta]) => make("td", { class: "number" }, signed(delta)) },
+        { id: "bar", title: "", cell: ([, , , delta]) => make("td", { class: "wide-only whisker-cell", "aria-hidden": "true" }, deltaBar(delta / most)) },
+      ],
+    });
+    grid.show(rows);
+    return grid.element;
+  }
+
+  function deltaBar(part) {
+    const svg = draw("svg", { viewBox: "0 0 160 14", width: 160, height: 14 });
+    const length = Math.abs(part) * 76;
+    svg.append(
+      draw("rect", { x: part > 0 ? 80 : 80 - length, y: 2, width: length, height: 10, class: `delta-bar ${part > 0 ? "more" : "less"}` }),
+      profkit.stroke(80, 0, 80, 14, "plot-zero"));
+    return svg;
+  }
+}

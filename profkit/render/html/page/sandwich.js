@@ -1,0 +1,58 @@
+/* Who calls the selected function, and whom it calls: over all of its places together. */
+{
+  const { make } = profkit;
+
+  profkit.panel("sandwich", "Callers and callees", (body) => {
+    const show = () => body.replaceChildren(...(profkit.state.selected === null ? [hint()] : sides()));
+    profkit.on("run thread selected", show);
+    show();
+  });
+
+  const hint = () => make("p", { class: "hint" }, "Select a function in the graph or the table: here stand its callers and callees.");
+
+  function sides() {
+    const tree = profkit.tree(profkit.state.run, profkit.state.thread);
+    const group = profkit.groupOf(tree, profkit.state.selected);
+    if (!group.weight) return [make("p", { class: "hint" }, "The selected function has no samples here.")];
+    const view = { tree, whole: group.weight };
+    return [make("div", { class: "sandwich" },
+      side("Callers", "who it is called by", view, profkit.callersOf(tree, group), profkit.callersOf),
+      side("Callees", "whom it calls", view, withOwn(tree, group), withOwn))];
+  }
+
+  /** The callees of a group, and what it spent itself, which makes the shares add up. */
+  function withOwn(tree, group) {
+    const callees = profkit.calleesOf(tree, group);
+    const own = group.weight - callees.reduce((sum, callee) => sum + callee.weight, 0);
+    const itself = { fn: group.fn, own: true, nodes: [], weights: [], weight: own };
+    return own > 1e-9 && (callees.length || group.fn === profkit.state.selected)
+      ? [...callees, itself].sort((a, b) => b.weight - a.weight) : callees;
+  }
+
+  function side(title, meaning, { tree, whole }, top, grow) {
+    const id = `sandwich-${title.toLowerCase()}`;
+    return make("section", { class: "sandwich-side", "aria-labelledby": id },
+      make("h3", { id }, title, make("small", {}, meaning)),
+      profkit.branches({
+        label: `${title} of ${profkit.head.functions.name[profkit.state.selected]}`,
+        top,
+        below: (group) => (group.own || group.fn === null ? [] : grow(tree, group)),
+        content: (group) => content(group, group.weight / whole),
+        name: (group) => `${nameOf(group)}, ${profkit.format.share(group.weight / whole)}`,
+        pick: (group) => { if (group.fn !== null && !group.own) profkit.set({ selected: group.fn }); },
+      }));
+  }
+
+  const nameOf = (group) => (group.fn === null ? "the bottom of the stack" : group.own ? "itself" : profkit.head.functions.name[group.fn]);
+
+  function content(group, share) {
+    const plain = group.fn === null || group.own;
+    return [
+      make("span", { class: "share-bar", title: profkit.weightText(group.weight) },
+        make("span", { class: "bar", style: { width: `${share * 100}%` } }),
+        make("span", { class: "bar-text" }, profkit.format.share(share))),
+      plain ? null : profkit.swatch(group.fn),
+      make("span", { class: plain ? "faint" : "pick", title: plain ? null : profkit.format.place(group.fn) }, nameOf(group)),
+    ];
+  }
+}

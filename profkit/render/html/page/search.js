@@ -1,0 +1,87 @@
+/* Search: which functions match, how much of the total they stand for, and the way from match to match. */
+{
+  const { make, graph, format } = profkit;
+  let at = -1;
+  let found = [];
+
+  /** 1 for each function whose name, file or package holds every word of the text, in any case; null for no text. */
+  profkit.matching = (text) => {
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    if (words.length === 0) return null;
+    const { name, file, package: of } = profkit.head.functions;
+    return Uint8Array.from(name, (own, fn) => {
+      const where = `${own}\n${file[fn]}\n${profkit.head.packages[of[fn]].name}`.toLowerCase();
+      return words.every((word) => where.includes(word)) ? 1 : 0;
+    });
+  };
+
+  /** The outermost matching nodes of a tree: what lies below them is theirs already. */
+  profkit.outermostMatches = (tree, matches) => {
+    const nodes = [];
+    for (let node = 1; node < tree.fn.length; ) {
+      const hit = matches[tree.fn[node]] === 1 && tree.total[node] > 0;
+      if (hit) nodes.push(node);
+      node = hit ? tree.end[node] : node + 1;
+    }
+    return nodes;
+  };
+
+  const input = make("input", {
+    type: "search", class: "search-input", placeholder: "Search functions, files, packages", "aria-label": "Search", spellcheck: "false",
+    autocomplete: "off", input: () => profkit.set({ search: input.value }), keydown: onKey,
+  });
+  const share = make("output", { class: "search-share", "aria-live": "polite" });
+  const previous = make("button", { type: "button", class: "icon-button", title: "Previous match (p)", "aria-label": "Previous match", click: () => step(-1) }, "‹");
+  const next = make("button", { type: "button", class: "icon-button", title: "Next match (n)", "aria-label": "Next match", click: () => step(1) }, "›");
+
+  /** The search field and what belongs to it. */
+  profkit.searchElement = () => {
+    profkit.on("search run thread", update);
+    update();
+    return make("div", { class: "search", role: "search" }, input, share, previous, next);
+  };
+
+  function update() {
+    const { search } = profkit.state;
+    if (input.value !== search) input.value = search;
+    graph.matches = profkit.matching(search);
+    at = -1;
+    found = [];
+    if (graph.matches) {
+      const tree = profkit.currentTree();
+      found = profkit.outermostMatches(tree, graph.matches).sort((a, b) => tree.total[b] - tree.total[a]);
+      const part = found.reduce((sum, node) => sum + tree.total[node], 0) / (tree.total[0] || 1);
+      const places = `${format.count(found.length)} ${found.length === 1 ? "place" : "places"}`;
+      share.textContent = found.length > 0 ? `${format.share(part)} in ${places}` : "no match";
+    } else share.textContent = "";
+    previous.disabled = next.disabled = found.length === 0;
+    graph.redraw();
+  }
+
+  /** Go to another match, the heaviest first; a match that is hard to see is zoomed to. */
+  function step(by) {
+    if (found.length === 0) return;
+    at = (at + by + found.length) % found.length;
+    const view = graph.view();
+    const spot = view.spotOf(found[at]);
+    const [from, to] = view.extent(spot);
+    const [left, right] = graph.window();
+    const seen = (Math.min(to, right) - Math.max(from, left)) / (right - left);
+    if (seen < 0.02) profkit.zoomTo(spot);
+    else profkit.goTo(spot);
+    share.textContent = `${at + 1} of ${format.count(found.length)}: ${format.share(view.tree.total[found[at]] / view.tree.total[0])}`;
+  }
+
+  function onKey(event) {
+    if (event.key === "Enter") step(event.shiftKey ? -1 : 1);
+    else if (event.key === "Escape") {
+      profkit.set({ search: "" });
+      graph.canvas.focus();
+    } else return;
+    event.preventDefault();
+  }
+
+  profkit.key(["/"], ["/"], "Search", () => input.focus());
+  profkit.key(["n"], ["n"], "Next match", () => step(1));
+  profkit.key(["p", "N"], ["p"], "Previous match", () => step(-1));
+}

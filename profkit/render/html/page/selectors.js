@@ -1,0 +1,46 @@
+/* Which region and which thread the page is about, as labelled lists to choose from. */
+{
+  const { make } = profkit;
+
+  profkit.panel("selectors", "What is shown", (body) => {
+    const { runs } = profkit.head;
+    const run = runs.length > 1 ? chooser(profkit.head.kind === "measured" ? "Order" : "Region", runs.map((each, i) => [i, each.label]), (value) => ({ run: Number(value) }), () => profkit.state.run) : null;
+    const thread = make("span", { class: "chooser-place" });
+    body.append(...[run, thread].filter(Boolean));
+    const show = () => thread.replaceChildren(...threadChooser());
+    profkit.on("run", show);
+    show();
+  }, () => profkit.head.runs.length > 1 || profkit.head.runs.some((run) => run.threads.length > 1));
+
+  function threadChooser() {
+    const run = profkit.currentRun();
+    if (run.threads.length < 2) return [];
+    const total = profkit.tree(profkit.state.run, "all").total[0] || 1;
+    const weights = weightsOf(profkit.state.run, run.threads.length);
+    const order = [...weights.keys()].sort((a, b) => weights[b] - weights[a]);
+    const several = new Set(run.threads.map((thread) => thread.pid)).size > 1;
+    const named = order.map((i) => [i, `${nameOf(run.threads[i], several)} – ${profkit.format.share(weights[i] / total)}`]);
+    const all = profkit.head.kind === "comparison" ? [] : [["all", `all ${run.threads.length} threads`]];
+    return [chooser(profkit.head.kind === "comparison" ? "Side" : "Thread", [...all, ...named],
+      (value) => ({ thread: value === "all" ? value : Number(value) }), () => profkit.state.thread)];
+  }
+
+  /** Weight by thread, without a tree of each. */
+  function weightsOf(run, count) {
+    const weights = new Array(count).fill(0);
+    const [threads, amounts] = [profkit.column(`r${run}.pair.thread`), profkit.column(`r${run}.pair.weight`)];
+    threads.forEach((thread, pair) => (weights[thread] += amounts[pair]));
+    return weights;
+  }
+
+  const nameOf = ({ name, pid, tid }, several) => [name, several ? `process ${pid}` : "", tid ?? ""].filter((part) => part !== "").join(" · ");
+
+  function chooser(name, options, changes, current) {
+    const select = make("select", { change: () => profkit.set(changes(select.value)) },
+      options.map(([value, text]) => make("option", { value: String(value) }, text)));
+    const show = () => { select.value = String(current()); };
+    profkit.on("run thread", show);
+    show();
+    return make("label", { class: "chooser" }, make("span", { class: "chooser-name" }, name), select);
+  }
+}
