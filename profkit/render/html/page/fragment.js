@@ -57,16 +57,27 @@
   }
 
   function write(state, changed) {
+    // The frame of a notebook has no address of its own.
+    if (location.protocol === "about:") return;
     const address = `#${profkit.fragmentOf(state)}`;
     if (address === (location.hash || "#")) return;
     if (changed.every((name) => SILENT.has(name))) history.replaceState(null, "", address);
     else history.pushState(null, "", address);
   }
 
+  /** Without a fragment the page begins with the thread that it was made for. */
+  function begin() {
+    const thread = profkit.head.initial?.thread ?? initial.thread;
+    if (location.hash || thread === initial.thread) return;
+    profkit.set({ thread });
+    write(profkit.state, [...SILENT]);
+  }
+
   const read = () => profkit.set(profkit.stateOf(location.hash.slice(1)), "address");
 
   profkit.whenReady(() => {
     read();
+    begin();
     profkit.on(Object.keys(initial), (state, changed, origin) => {
       if (origin !== "address") write(state, changed);
     });
