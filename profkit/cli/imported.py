@@ -18,12 +18,14 @@ from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Imported, Run, RunInfo
 from profkit.model.session import ProcessInfo, SamplerPlan, SessionState
 from profkit.store.run_files import decode_runs, is_runs_file
+from profkit.units import Unit
 
 PIPE = "-"
 """The name that stands for stdin."""
 WHOLE = "profkit"
 """The format that whole runs are exported in."""
 
+_STDIN = "stdin"
 _GZIP, _MAGIC = 31, b"\x1f\x8b"
 _LARGEST = 4 << 30
 """Bytes that a compressed file may unpack to."""
@@ -65,7 +67,8 @@ class _File:
 def _read(name: str) -> _File:
     try:
         if name == PIPE:
-            return _File("stdin", _unpacked(sys.stdin.buffer.read(), "stdin"), SYSTEM_CLOCK.unix_ns())
+            content = _unpacked(sys.stdin.buffer.read(), _STDIN)
+            return _File(_STDIN, content, SYSTEM_CLOCK.unix_ns())
         data = Path(name).read_bytes()
         return _File(name, _unpacked(data, name), os.stat(name).st_mtime_ns)
     except OSError as error:
@@ -113,11 +116,16 @@ def _foreign(file: _File, known: Format, decode: Decode, label: str | None) -> R
         started_ns=file.changed_ns if origin.started_ns is None else origin.started_ns,
         process=_process(pids.pop() if len(pids) == 1 else 0),
         plan=_plan(origin.tool or known.name, profile),
-        samples=profile.total_weight,
+        samples=profile.total_weight if profile.unit is Unit.SAMPLES else 0,
         notes=origin.notes,
-        imported=Imported(known.name, origin.tool, "" if file.name == "stdin" else file.name),
+        imported=_imported(file, known, origin, profile),
     )
     return Run(info, profile)
+
+
+def _imported(file: _File, known: Format, origin: Origin, profile: Profile) -> Imported:
+    name = "" if file.name == _STDIN else file.name
+    return Imported(known.name, origin.tool, name, profile.unit, profile.total_weight)
 
 
 def _id(name: str, content: bytes) -> str:

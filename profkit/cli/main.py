@@ -10,7 +10,9 @@ from collections.abc import Sequence
 
 import click
 
+from profkit.cli.export_run import export_command
 from profkit.cli.gc_runs import gc_command
+from profkit.cli.import_file import import_command
 from profkit.cli.list_runs import list_command
 from profkit.cli.measure_runs import measure_command
 from profkit.cli.output import ReaderGone, tell
@@ -20,7 +22,15 @@ from profkit.config import CONFIG, Config
 from profkit.errors import ProfkitError
 from profkit.version import VERSION
 
-COMMANDS: tuple[click.Command, ...] = (report_command, measure_command, list_command, rm_command, gc_command)
+COMMANDS: tuple[click.Command, ...] = (
+    report_command,
+    measure_command,
+    list_command,
+    export_command,
+    import_command,
+    rm_command,
+    gc_command,
+)
 
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
@@ -42,23 +44,36 @@ def page() -> Page:
 
 def write(text: str) -> None:
     """Write data and a line break to stdout, in whatever encoding it has; raises ReaderGone."""
-    try:
+    with _while_read():
         sys.stdout.write(_encodable(text, sys.stdout))
         sys.stdout.write("\n")
         sys.stdout.flush()
+
+
+def write_bytes(data: bytes) -> None:
+    """Write data to stdout as it is; raises ReaderGone."""
+    with _while_read():
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+
+
+@contextmanager
+def _while_read() -> Iterator[None]:
+    try:
+        yield
     except BrokenPipeError as error:
         # What is still in the buffer must go somewhere when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise ReaderGone from error
 
 
-def save(path: Path, text: str) -> None:
+def save(path: Path, content: str | bytes) -> None:
     """Write a file that appears whole or not at all, in place of one that is there; raises UsageError.
 
     What is no regular file, such as a pipe, is written to as it is.
     """
     target = path.resolve()
-    data = text.encode("utf-8", "backslashreplace")
+    data = content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
     try:
         if target.exists() and not target.is_file():
             target.write_bytes(data)

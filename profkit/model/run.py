@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from profkit.model.histogram import NO_DURATIONS, Histogram
+from profkit.model.notebook import ShownInNotebooks
 from profkit.model.profile import Profile
 from profkit.model.region import Region
 from profkit.model.session import ProcessInfo, ResourcePoint, SamplerPlan, SessionState
+from profkit.units import Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,9 @@ class Imported:
     """The program that took the profile, with its version where the file has it; empty if unknown."""
     file: str
     """As it was given; empty for what came through a pipe."""
+    unit: Unit
+    total: int
+    """All weights together, in that unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,7 @@ class RunInfo:
     gap_s: float = 0.0
     """Time between segments while the session was on: nobody sampled."""
     samples: int = 0
+    """Those that the profile holds; 0 of an imported one whose weights count something else."""
     torn: int = 0
     errors: int = 0
     links: tuple[tuple[str, str], ...] = ()
@@ -87,7 +93,7 @@ class RunInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Run(ShownInNotebooks):
     """A run with its samples and resources: the data behind every report."""
 
     info: RunInfo

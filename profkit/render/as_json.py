@@ -22,6 +22,7 @@ from profkit.render.usage import usage
 REPORT_SCHEMA = "profkit.report/1"
 RUNS_SCHEMA = "profkit.runs/1"
 REMOVED_SCHEMA = "profkit.removed/1"
+IMPORTED_SCHEMA = "profkit.imported/1"
 DEEPEST = 200
 """Levels of the tree that are written: readers of JSON recurse, and give up at some depth."""
 
@@ -52,6 +53,11 @@ def runs_json(infos: Iterable[AnyInfo]) -> str:
 def removed_json(infos: Iterable[AnyInfo], *, dry_run: bool) -> str:
     """Runs that were removed, or would be."""
     return dumps(REMOVED_SCHEMA, {"dry_run": dry_run, "removed": [listed_object(info) for info in infos]})
+
+
+def imported_json(infos: Iterable[AnyInfo]) -> str:
+    """The runs that files held, whether they were new or not."""
+    return dumps(IMPORTED_SCHEMA, {"imported": [listed_object(info) for info in infos]})
 
 
 def tree_object(report: Report) -> dict[str, object]:

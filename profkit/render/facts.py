@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from profkit.model.region import RegionKind
-from profkit.model.run import Run, RunInfo
+from profkit.model.run import Imported, Run, RunInfo
 from profkit.model.session import ProcessInfo, ResourcePoint, SessionState
+from profkit.render.amounts import amount
 from profkit.render.bars import columns, sparkline
 from profkit.render.escape import visible
 from profkit.render.places import place
@@ -41,7 +42,8 @@ class Fact:
 
 def facts(run: Run) -> tuple[Fact, ...]:
     """All that the header says about a run, in the order in which people want it; hostile text is escaped."""
-    return tuple(Fact(name, tuple(parts)) for name, parts in _all(run) if parts)
+    told = _all(run) if run.info.imported is None else _of_imported(run, run.info.imported)
+    return tuple(Fact(name, tuple(parts)) for name, parts in told if parts)
 
 
 def _all(run: Run) -> Iterator[tuple[str, list[Part]]]:
@@ -67,6 +69,29 @@ def _all(run: Run) -> Iterator[tuple[str, list[Part]]]:
         yield "note", [Part(visible(note), Tone.WARN)]
     if info.error is not None:
         yield "error", [Part(visible(info.error), Tone.BAD)]
+
+
+def _of_imported(run: Run, source: Imported) -> Iterator[tuple[str, list[Part]]]:
+    """Of a run that profkit did not record: where it comes from, and what was in the file."""
+    info = run.info
+    yield "imported", [Part(visible(source.file or "stdin"), Tone.STRONG), Part(f"format {source.format}")]
+    yield "tool", [Part(visible(source.tool))] if source.tool else []
+    yield "taken", [Part(moment(info.started_ns))]
+    yield "total", _total(run, source)
+    yield "process", [Part(f"pid {info.process.pid}")] if info.process.pid else []
+    for note in info.notes:
+        yield "note", [Part(visible(note), Tone.WARN)]
+
+
+def _total(run: Run, source: Imported) -> list[Part]:
+    parts = [Part(amount(source.total, source.unit), Tone.STRONG if source.total else Tone.WARN)]
+    profile = run.profile
+    if profile is not None and profile.period_ns and source.total:
+        parts.append(Part(f"{format_duration(source.total * profile.period_ns / 1e9)} seen"))
+        parts.append(Part(f"every {format_duration(profile.period_ns / 1e9)}"))
+    if profile is not None and len(profile.threads) > 1:
+        parts.append(Part(count(len(profile.threads), "thread")))
+    return parts
 
 
 def _where(info: RunInfo) -> list[Part]:

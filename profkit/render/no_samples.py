@@ -11,6 +11,8 @@ from profkit.units import format_duration
 def why_no_samples(run: Run) -> str:
     """One sentence for a reader who expected samples."""
     info = run.info
+    if info.imported is not None:
+        return "There are no samples in the file that was imported."
     if info.links and run.profile is None:
         return f"{info.plan.sampler} keeps the samples itself: see the links above."
     if info.error is not None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from profkit.model.histogram import Histogram, bucket_bounds_ns
 from profkit.model.kept import AnyInfo
 from profkit.model.measurement import Doubt, MeasuredInfo, OrderInfo
-from profkit.model.run import RunInfo
+from profkit.model.run import Imported, RunInfo
 from profkit.model.session import SessionState
 from profkit.render.words import iso_moment
 from profkit.stats import quantile_ns
@@ -88,6 +88,7 @@ def run_object(info: RunInfo) -> dict[str, object]:
         "errors": info.errors,
         "session": {"id": info.session, "recorded_s": info.session_s, "gap_s": info.gap_s},
         "truncated": info.truncated,
+        "imported": _imported(info.imported),
         "process": dataclasses.asdict(info.process),
         "tags": list(info.region.tags),
         "user": info.region.user,
@@ -96,6 +97,10 @@ def run_object(info: RunInfo) -> dict[str, object]:
         "notes": list(info.notes),
         "error": info.error,
     }
+
+
+def _imported(source: Imported | None) -> dict[str, object] | None:
+    return None if source is None else {**dataclasses.asdict(source), "unit": source.unit.value}
 
 
 def _region(info: RunInfo) -> dict[str, object]:

@@ -11,6 +11,7 @@ from profkit.model.measurement import MeasuredInfo, OrderInfo
 from profkit.model.run import RunInfo
 from profkit.model.session import SessionState
 from profkit.model.workorder import Language
+from profkit.render.amounts import amount
 from profkit.render.escape import short
 from profkit.render.layout import GAP, Column, compose, left_cut, room_left, table
 from profkit.render.measured_words import count_text, time_text
@@ -78,11 +79,19 @@ def _figures(infos: Sequence[AnyInfo], page: Page) -> list[Column]:
 
 
 def _of_sampled(infos: Sequence[RunInfo | None]) -> list[Column]:
-    return [
-        Column("calls", [Text(count(info.calls) if info else "") for info in infos]),
-        Column("wall time", [Text(format_duration(info.wall_s) if info else "") for info in infos]),
-        Column("samples", [Text(count(info.samples) if info else "") for info in infos]),
+    recorded = [info if info and info.imported is None else None for info in infos]
+    columns = [
+        Column("calls", [Text(count(info.calls) if info else "") for info in recorded]),
+        Column("wall time", [Text(format_duration(info.wall_s) if info else "") for info in recorded]),
     ]
+    samples = Column("samples", [Text(_samples(info) if info else "") for info in infos])
+    return [*columns, samples] if any(recorded) else [samples]
+
+
+def _samples(info: RunInfo) -> str:
+    """Their number; what the weights of an imported run come to, if they are something else."""
+    source = info.imported
+    return count(info.samples) if source is None or info.samples else amount(source.total, source.unit)
 
 
 def _of_measured(infos: Sequence[MeasuredInfo | None]) -> list[Column]:
@@ -105,6 +114,8 @@ def _state(info: AnyInfo) -> Text:
 
 
 def _where(info: AnyInfo) -> str:
+    if isinstance(info, RunInfo) and info.imported is not None:
+        return short(f"{info.imported.file or 'stdin'} ({info.imported.format})")
     if isinstance(info, RunInfo):
         return short(place(info.region.file, info.region.key.line, info.process.cwd))
     order = info.order

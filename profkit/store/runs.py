@@ -56,15 +56,20 @@ class Store:
         """Close the connections to the database."""
         self._database.close()
 
-    def add(self, runs: Iterable[AnyRun]) -> tuple[AnyInfo, ...]:
-        """Keep all runs or none, and return the new ones; those known or removed before are passed over."""
+    def add(self, runs: Iterable[AnyRun], *, again: bool = False) -> tuple[AnyInfo, ...]:
+        """Keep all runs or none, and return the new ones.
+
+        Those known are passed over, and those removed before too unless `again`.
+        """
         given = {run.info.id: run for run in runs}
         with self._database.reading() as connection:
-            new = _unknown(connection, given)
+            new = _unknown(connection, given, again)
         # Encoding takes its time, during which others may write.
         rows = {run_id: rows_of(given[run_id]) for run_id in new}
         with self._database.writing() as connection:
-            new = _unknown(connection, new)
+            new = _unknown(connection, new, again)
+            for batch in _batches(new if again else ()):
+                connection.execute(delete(REMOVED).where(REMOVED.c.run.in_(batch)))
             for table in (RUNS, PROFILES, RESOURCES, MEASUREMENTS):
                 values = [rows[run_id][table.name] for run_id in new if table.name in rows[run_id]]
                 if values:
@@ -138,9 +143,11 @@ class Store:
         return len(there)
 
 
-def _unknown(connection: Connection, run_ids: Collection[str]) -> list[str]:
-    """Those that are neither kept nor removed, in their order."""
-    known = _present(connection, RUNS.c.id, run_ids) | _present(connection, REMOVED.c.run, run_ids)
+def _unknown(connection: Connection, run_ids: Collection[str], again: bool) -> list[str]:
+    """Those that are not kept, nor, unless `again`, removed; in their order."""
+    known = _present(connection, RUNS.c.id, run_ids)
+    if not again:
+        known |= _present(connection, REMOVED.c.run, run_ids)
     return [run_id for run_id in run_ids if run_id not in known]
 
 

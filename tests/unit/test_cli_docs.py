@@ -15,6 +15,7 @@ import pytest
 from profkit import errors
 from profkit.cli.main import COMMANDS, EXIT_INTERRUPTED, EXIT_READER_GONE, EXIT_USAGE
 from profkit.config import Config
+from profkit.formats.registry import FORMATS
 from profkit.render.as_json import report_json, runs_json
 from profkit.render.measured_json import measured_json
 from profkit.render.text import report_text
@@ -115,6 +116,20 @@ def test_every_exit_code_is_explained(code: int) -> None:
     assert f"| {code} |" in ERRORS
 
 
+def test_every_format_stands_in_the_page() -> None:
+    exported, imported = (
+        CLI.partition(f"## profkit {name}\n")[2].partition("\n## ")[0] for name in ("export", "import")
+    )
+    for known in FORMATS.values():
+        if known.encode is not None:
+            endings = " ".join(f"`{ending}`" for ending in known.endings)
+            assert f"| `{known.name}` | {endings} |" in exported
+        if known.decode is not None:
+            assert f"| `{known.name}` |" in imported
+
+
 def test_every_command_that_prints_data_has_json(profkit: Profkit) -> None:
     for command in COMMANDS:
+        if command.name == "export":  # has formats of its own
+            continue
         assert "--json" in profkit(str(command.name), "--help").out

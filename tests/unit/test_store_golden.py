@@ -17,6 +17,7 @@ from profkit.store.measured import read_measured
 from profkit.store.records import to_json
 from profkit.store.rows import info_of
 from profkit.store.spool import read_session
+from profkit.units import Unit
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -32,7 +33,7 @@ def test_a_run_of_schema_2_is_read() -> None:
     document = (GOLDEN / "run-2.json").read_text("utf-8")
     info = info_of("7d10b3a9f2", "profkit.run/2", document)
     assert isinstance(info, RunInfo)
-    assert info.imported == Imported("collapsed", "py-spy 0.4.1", "/tmp/profile.txt")
+    assert info.imported == Imported("collapsed", "py-spy 0.4.1", "/tmp/profile.txt", Unit.SAMPLES, 1200)
     assert to_json(info) == json.loads(document)
 
 

@@ -38,6 +38,7 @@ from profkit.model.session import (
 )
 from profkit.model.workorder import Language, Level, Mode
 from profkit.store.records import from_json, to_json
+from profkit.units import Unit
 
 # Lone surrogates as os.fsdecode makes them; a high one before a low one is what JSON calls one character.
 TEXT = st.text(
@@ -173,7 +174,7 @@ RECORDS = st.one_of(
         process=PROCESSES,
         plan=PLANS,
         achieved_hz=st.none() | FLOATS,
-        imported=st.none() | st.builds(Imported, TEXT, TEXT, TEXT),
+        imported=st.none() | st.builds(Imported, TEXT, TEXT, TEXT, st.sampled_from(Unit), INTS),
     ),
 )
 
