@@ -6,8 +6,11 @@ proto3: fields in rising order, zeros and empty values left out, repeated intege
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import count
+from typing import NamedTuple
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _FIXED_SIZES = {_FIXED64: 8, _FIXED32: 4}
@@ -49,22 +52,56 @@ def fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
     """Each field of a message with its value, integers as int64; raises ValueError where it is cut short."""
     at, end = 0, len(data)
     while at < end:
-        tag, at = (data[at], at + 1) if data[at] < 0x80 else _read_varint(data, at)
-        kind = tag & 7
-        if kind == _VARINT:
-            number, at = _read_varint(data, at)
-            yield tag >> 3, _int64(number)
+        field, value, at = _field(data, at)
+        yield field, value
+
+
+class Repeated(NamedTuple):
+    """A field of bytes that a message is full of, and its other fields."""
+
+    distinct: tuple[bytes, ...]
+    """The field's values, each once, in the order of their first use."""
+    order: list[int]
+    """All of the field's values, as indexes of `distinct`."""
+    others: dict[int, list[int | bytes]]
+
+
+def repeated(data: bytes, field: int) -> Repeated:
+    """A message read for one of its fields, whose number is below 16; raises ValueError as `fields` does."""
+    numbers: defaultdict[bytes, int] = defaultdict(count().__next__)
+    order: list[int] = []
+    others: dict[int, list[int | bytes]] = {}
+    at, end, tag, size = 0, len(data), field << 3 | _BYTES, 0
+    while at < end:
+        if data[at] != tag:
+            other, value, at = _field(data, at)
+            others.setdefault(other, []).append(value)
             continue
-        if kind == _BYTES:
-            size, at = _read_varint(data, at)
-        elif kind in _FIXED_SIZES:
-            size = _FIXED_SIZES[kind]
+        # Of a million sizes hardly any has more than two bytes, and calls would take most of the time.
+        if at + 2 >= end or data[at + 1] & data[at + 2] >= 0x80:
+            size, start = _read_varint(data, at + 1)
+        elif (size := data[at + 1]) < 0x80:
+            start = at + 2
         else:
-            raise ValueError(f"a field has the unknown wire type {kind}")
-        if at + size > end:
-            raise ValueError(f"a field of {size} bytes is cut short")
-        yield tag >> 3, data[at : at + size]
-        at += size
+            size, start = size & 0x7F | data[at + 2] << 7, at + 3
+        at = start + size
+        order.append(numbers[data[start:at]])
+    if at > end:
+        raise ValueError(f"a field of {size} bytes is cut short")
+    return Repeated(tuple(numbers), order, others)
+
+
+def first_blob(data: bytes, field: int) -> tuple[bytes, bytes]:
+    """The first field of a message and what follows; nothing and all where it is not this one of bytes.
+
+    The field's number is below 16. Raises ValueError as `fields` does.
+    """
+    if data[:1] != bytes((field << 3 | _BYTES,)):
+        return b"", data
+    size, start = _read_varint(data, 1)
+    if start + size > len(data):
+        raise ValueError(f"a field of {size} bytes is cut short")
+    return data[start : start + size], data[start + size :]
 
 
 def integers(value: int | bytes) -> list[int]:
@@ -83,6 +120,24 @@ def integers(value: int | bytes) -> list[int]:
     if shift:
         raise ValueError("an integer is cut short")
     return numbers
+
+
+def _field(data: bytes, at: int) -> tuple[int, int | bytes, int]:
+    """The number and the value of the field at a position, and the position after it."""
+    tag, at = (data[at], at + 1) if data[at] < 0x80 else _read_varint(data, at)
+    kind = tag & 7
+    if kind == _VARINT:
+        number, at = _read_varint(data, at)
+        return tag >> 3, _int64(number), at
+    if kind == _BYTES:
+        size, at = _read_varint(data, at)
+    elif kind in _FIXED_SIZES:
+        size = _FIXED_SIZES[kind]
+    else:
+        raise ValueError(f"a field has the unknown wire type {kind}")
+    if at + size > len(data):
+        raise ValueError(f"a field of {size} bytes is cut short")
+    return tag >> 3, data[at : at + size], at + size
 
 
 def _int64(number: int) -> int:

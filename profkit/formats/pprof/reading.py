@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from profkit.errors import DamagedFile
 from profkit.formats import wire
+from profkit.formats.packed import PackedLookup
 from profkit.formats.pprof.schema import (
     FORMAT,
     GZIP,
@@ -47,29 +48,32 @@ def decode(data: bytes, source: Path = Path("pprof data")) -> Profile:
 
 def _profile(data: bytes) -> Profile:
     # Samples are told apart by their bytes: of a million, few are distinct.
-    distinct: dict[bytes, int] = {}
-    order: list[int] = []
-    fields: dict[int, list[int | bytes]] = {}
-    sample_field = int(InProfile.SAMPLE)
-    for field, value in wire.fields(data):
-        if field == sample_field:
-            order.append(distinct.setdefault(_bytes(value), len(distinct)))
-        else:
-            fields.setdefault(field, []).append(value)
-    strings = [unspell(_bytes(text).decode()) for text in fields.get(InProfile.STRING, ())]
-    frames, places = _frames(fields, strings)
+    found = wire.repeated(data, InProfile.SAMPLE)
+    if InProfile.SAMPLE in found.others:
+        raise ValueError("a sample is no message")
+    strings = [unspell(_bytes(text).decode()) for text in found.others.get(InProfile.STRING, ())]
+    frames, places = _frames(found.others, strings)
     tables = _Tables(places, strings)
-    samples = [tables.sample(message) for message in distinct]
-    unit, period_ns, ordered = _about(fields, strings)
+    samples = list(map(tables.sample, found.distinct))
+    unit, period_ns, ordered = _about(found.others, strings)
     return Profile(
         unit=unit,
         period_ns=period_ns,
         frames=frames,
         stacks=tuple(tables.stacks),
         threads=tuple(tables.threads),
-        samples=tuple(map(samples.__getitem__, order)),
+        samples=tuple(map(samples.__getitem__, found.order)),
         ordered=ordered,
     )
+
+
+class _Rest(NamedTuple):
+    """What a sample says beside its first locations."""
+
+    thread: int
+    weight: int
+    locations: bytes
+    """More of them, packed: where they are not packed at the beginning, as protobuf writes them."""
 
 
 class _Tables:
@@ -78,32 +82,31 @@ class _Tables:
     def __init__(self, places: Mapping[int, int], strings: Sequence[str]) -> None:
         self.stacks: dict[tuple[int, ...], int] = {}
         self.threads: dict[Thread, int] = {}
-        self._places, self._strings = places, strings
-        self._stack_numbers: dict[tuple[int | bytes, ...], int] = {}
-        self._thread_numbers: dict[tuple[int | bytes, ...], int] = {}
+        self._lookup, self._strings = PackedLookup(places), strings
+        self._stack_numbers: dict[bytes, int] = {}
+        self._rests: dict[bytes, _Rest] = {}
 
     def sample(self, message: bytes) -> Sample:
         """The sample of a message; a new stack or thread takes the next number."""
-        fields = _fields(message)
-        locations, labels = tuple(fields.get(InSample.LOCATIONS, ())), tuple(fields.get(InSample.LABEL, ()))
+        locations, rest = wire.first_blob(message, InSample.LOCATIONS)
+        said = self._rests.get(rest) or self._rest(rest)
+        locations += said.locations
         stack = self._stack_numbers.get(locations)
         if stack is None:
-            stack = self.stacks.setdefault(_stack(locations, self._places), len(self.stacks))
+            root_first = self._lookup.all(locations)[::-1]
+            stack = self.stacks.setdefault(root_first, len(self.stacks))
             self._stack_numbers[locations] = stack
-        thread = self._thread_numbers.get(labels)
-        if thread is None:
-            thread = self.threads.setdefault(_thread(labels, self._strings), len(self.threads))
-            self._thread_numbers[labels] = thread
-        return Sample(stack, thread, _at(_integers(fields.get(InSample.VALUES, ())), 0, "value"))
+        return Sample(stack, said.thread, said.weight)
 
-
-def _stack(locations: Iterable[int | bytes], places: Mapping[int, int]) -> tuple[int, ...]:
-    """The frames of location ids, root first."""
-    ids = _integers(locations)
-    try:
-        return tuple([places[number] for number in reversed(ids)])
-    except KeyError as error:
-        raise ValueError(f"there is no location {error}") from error
+    def _rest(self, rest: bytes) -> _Rest:
+        fields = _fields(rest)
+        thread = _thread(fields.get(InSample.LABEL, ()), self._strings)
+        self._rests[rest] = found = _Rest(
+            self.threads.setdefault(thread, len(self.threads)),
+            _at(_integers(fields.get(InSample.VALUES, ())), 0, "value"),
+            b"".join(map(wire.varint, _integers(fields.get(InSample.LOCATIONS, ())))),
+        )
+        return found
 
 
 def _thread(labels: Iterable[int | bytes], strings: Sequence[str]) -> Thread:

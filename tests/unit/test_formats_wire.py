@@ -1,0 +1,81 @@
+"""The wire format's short ways say what its long ways say."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from profkit.formats import wire
+from profkit.formats.packed import PackedLookup
+
+NUMBERS = st.one_of(st.integers(0, 300), st.integers(0, 40_000), st.integers(2**14 - 2, 2**14 + 2))
+
+
+@given(st.lists(NUMBERS, max_size=30))
+@example([0, 0])
+@example([5, 200, 5])
+@example([300, 301, 5])
+@example([300, 2**14, 5, 300])
+def test_packed_integers_are_looked_up(numbers: list[int]) -> None:
+    meanings = {number: position for position, number in enumerate(dict.fromkeys(numbers))}
+    packed = b"".join(map(wire.varint, numbers))
+    assert PackedLookup(meanings).all(packed) == tuple(meanings[number] for number in numbers)
+
+
+@given(st.lists(NUMBERS, min_size=1, max_size=30), st.data())
+def test_an_integer_without_a_meaning_is_told(numbers: list[int], data: st.DataObject) -> None:
+    unknown = data.draw(st.sampled_from(numbers))
+    lookup = PackedLookup({number: 0 for number in numbers if number != unknown})
+    with pytest.raises(ValueError, match=f"{unknown} stands for nothing"):
+        lookup.all(b"".join(map(wire.varint, numbers)))
+
+
+@given(st.binary(max_size=12))
+def test_any_bytes_are_looked_up_as_they_are_read(packed: bytes) -> None:
+    """Integers with needless bytes, and those that are cut short, among them."""
+    try:
+        numbers = wire.integers(packed)
+    except ValueError:
+        with pytest.raises(ValueError, match=r"cut short|stands for nothing"):
+            PackedLookup({0: 0, 1: 1}).all(packed)
+        return
+    meanings = {number: position for position, number in enumerate(dict.fromkeys(numbers))}
+    assert PackedLookup(meanings).all(packed) == tuple(meanings[number] for number in numbers)
+
+
+@given(st.lists(st.tuples(st.integers(1, 3), st.one_of(st.binary(max_size=4), st.just(bytes(200))))))
+def test_a_repeated_field_is_told_apart_by_its_bytes(fields: list[tuple[int, bytes]]) -> None:
+    data = b"".join(wire.blob(field, value) for field, value in fields)
+    found = wire.repeated(data, 2)
+    assert [found.distinct[index] for index in found.order] == [v for field, v in fields if field == 2]
+    assert len(set(found.distinct)) == len(found.distinct)
+    assert found.others == {
+        field: [value for number, value in fields if number == field]
+        for field in dict.fromkeys(number for number, _ in fields)
+        if field != 2
+    }
+
+
+@given(st.binary(max_size=20))
+def test_any_bytes_are_repeated_fields_or_none(data: bytes) -> None:
+    try:
+        fields = list(wire.fields(data))
+    except ValueError as error:
+        with pytest.raises(ValueError, match=f"^{re.escape(str(error))}$"):
+            wire.repeated(data, 1)
+        return
+    if all(isinstance(value, bytes) for number, value in fields if number == 1):
+        found = wire.repeated(data, 1)
+        assert [found.distinct[index] for index in found.order] == [v for n, v in fields if n == 1]
+
+
+@pytest.mark.parametrize("size", [1, 127, 128, 16_384])
+def test_sizes_of_any_length_are_read(size: int) -> None:
+    data = wire.blob(2, bytes(size)) * 2
+    assert wire.repeated(data, 2) == ((bytes(size),), [0, 0], {})
+    assert wire.first_blob(data, 2) == (bytes(size), wire.blob(2, bytes(size)))
+    with pytest.raises(ValueError, match="cut short"):
+        wire.repeated(data[:-1], 2)
