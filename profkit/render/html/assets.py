@@ -5,7 +5,14 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-STYLES: tuple[str, ...] = ("tokens.css", "frame.css", "graph.css", "style_panels.css", "style_plots.css", "print.css")
+STYLES: tuple[str, ...] = (
+    "tokens.css",
+    "frame.css",
+    "graph.css",
+    "style_panels.css",
+    "style_plots.css",
+    "print.css",
+)
 SCRIPTS: tuple[str, ...] = (
     "start.js",
     "markup.js",
@@ -25,6 +32,7 @@ SCRIPTS: tuple[str, ...] = (
     "paint.js",
     "ruler.js",
     "graph.js",
+    "difference.js",
     "moving.js",
     "describing.js",
     "pointer.js",

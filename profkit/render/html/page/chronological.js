@@ -25,7 +25,8 @@
       child: (spot) => child(all, run(spot), spot),
       sibling: (spot, step) => sibling(all, run(spot), spot, step),
       weight: (spot) => { const [a, b] = run(spot); return all.at[b] - all.at[a]; },
-      marks: () => all.marks,
+      marks: () => (all.marks.length > 1 ? all.marks : []),
+      origins: () => all.marks.map(({ at }) => at),
       layout: (window, widthPx, rows, batch) => layout(all, window, widthPx, rows, batch),
     };
   };

@@ -57,6 +57,7 @@
       matchText: tone("#ffffff", "#14061a"),
       ink: tone("#1a1d24", "#e8eaf0"),
       faint: tone("#6b7280", "#98a1b3"),
+      chosen: tone("#3b2a12", "#fff4e0"),
       line: tone("#e3e6eb", "#2b303b"),
       ground: tone("#ffffff", "#14171e"),
       ring: tone("#1d4ed8", "#8ab4ff"),

@@ -53,7 +53,7 @@
     const rows = [["Total", amount(tree.total[frame.node])], ["Self", amount(tree.self[frame.node])]];
     if (profkit.state.view === "chronological" && frame.node > 0) rows.unshift(["This stretch", amount(view.weight(frame.spot))]);
     if (run.weight_s !== null) rows.push(["Weight", `${format.count(tree.total[frame.node])} ${run.unit}`]);
-    if (profkit.differenceOf && frame.node > 0) rows.push(...profkit.differenceOf(fn));
+    if (frame.node > 0) rows.push(...profkit.differenceOf(fn));
     const origin = frame.node === 0 ? "" : [format.place(fn), profkit.head.packages[profkit.head.functions.package[fn]].name].filter(Boolean).join("  ·  ");
     return [
       make("strong", {}, profkit.nameOf(tree, frame.node)),

@@ -115,7 +115,7 @@
       batch, size, palette, tree: view.tree, ratio: canvas.width / size.width, top: rowTop, height: ROW_PX, ruler: RULER_PX,
       fill: graph.fill ? graph.fill(palette) : (fn) => palette.fills[fn],
       name: (tree, node) => profkit.nameOf(tree, node),
-      ticks: view.total > 0 ? profkit.ticksOf(profkit.currentRun(), window_, size.width) : [],
+      ticks: view.total > 0 ? profkit.ticksOf(profkit.currentRun(), window_, size.width, view.origins(window_)) : [],
       marks: view.marks().map(({ thread, at }) => ({
         x: (at - window_[0]) * scale, text: profkit.currentRun().threads[thread].name,
       })).filter(({ x }) => x >= 0 && x < size.width),

@@ -51,7 +51,7 @@
     profkit.buildToolbar(places.toolbar);
     places.graph.append(profkit.breadcrumbs());
     profkit.buildGraph(places.graph);
-    places.graph.append(profkit.legend(), ...profkit.describingElements());
+    places.graph.append(profkit.isDifference ? profkit.differenceLegend() : profkit.legend(), ...profkit.describingElements());
     profkit.listenToKeys(profkit.graph.canvas);
   }
 

@@ -17,6 +17,7 @@
     sibling: (spot, step) => sibling(tree, spot, step),
     weight: (spot) => tree.total[spot],
     marks: () => [],
+    origins: ([from]) => [from],
     layout: (window, widthPx, rows, batch) => layout(tree, window, widthPx, rows, batch),
   });
 

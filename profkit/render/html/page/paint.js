@@ -39,11 +39,11 @@
       context.fillStyle = look.fill;
       context.fillRect(left, y, width, height - gap);
       if (width >= LEAST_LABEL_PX && !batch.small[i]) label(context, scene, i, left, y, width, look);
-      if (look.outline) outline(context, look.outline, left, y, width, height - gap);
+      if (look.outline) outline(context, look, left, y, width, height - gap);
     }
   }
 
-  const look = { fill: "", text: "", alpha: 1, outline: null };
+  const look = { fill: "", text: "", alpha: 1, outline: null, line: 0 };
 
   /** How a frame looks; one object for all, for there are many. */
   function lookOf(scene, i) {
@@ -61,8 +61,8 @@
       else look.alpha = DIMMED;
     } else if (batch.depth[i] < scene.focusDepth) look.alpha = ABOVE_FOCUS;
     if (batch.small[i] || node === 0) return look;
-    if (batch.spot[i] === scene.cursor) look.outline = palette.ring;
-    else if (fn === scene.selected) look.outline = palette.ink;
+    if (batch.spot[i] === scene.cursor) [look.outline, look.line] = [palette.ring, 2.5];
+    else if (fn === scene.selected) [look.outline, look.line] = [palette.chosen, 1.5];
     return look;
   }
 
@@ -96,11 +96,11 @@
     return width;
   }
 
-  function outline(context, color, left, y, width, height) {
+  function outline(context, { outline: color, line }, left, y, width, height) {
     context.globalAlpha = 1;
     context.strokeStyle = color;
-    context.lineWidth = 2;
-    if (width > 4) context.strokeRect(left + 1, y + 1, width - 2, height - 2);
+    context.lineWidth = line;
+    if (width > 4) context.strokeRect(left + line / 2, y + line / 2, width - line, height - line);
     else {
       context.fillStyle = color;
       context.fillRect(left, y, Math.max(width, 2), height);

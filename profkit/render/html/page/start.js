@@ -12,17 +12,15 @@ const profkit = {
 
   /** Unpack the data and build the page; a page that cannot be built says why in words. */
   profkit.start = async () => {
+    const place = document.getElementById("profkit");
     try {
       await profkit.unpackColumns();
       steps.forEach((step) => step());
-      profkit.ready = true;
     } catch (error) {
-      const place = document.getElementById("profkit");
       place.textContent = `This report could not be shown: ${error.message}. Any browser since 2024 can show it.`;
       throw error;
+    } finally {
+      place.removeAttribute("aria-busy");
     }
   };
-
-  /** Whether the page is built; `profkit.interactiveMs` says after how many milliseconds. */
-  profkit.ready = false;
 }
