@@ -18,6 +18,17 @@
     ].filter(Boolean));
   }, () => Boolean(comparison?.functions));
 
+  if (comparison?.functions) {
+    const byFunction = new Map(comparison.functions.map((row) => [row.function, row]));
+
+    /** Rows that say how a function differs, for where it is described. */
+    profkit.differenceOf = (fn) => {
+      const row = byFunction.get(fn);
+      if (!row) return [];
+      return [["A, B", `${profkit.format.share(row.a)}, ${profkit.format.share(row.b)}`], ["Change", `${points(row.b - row.a)} points, ${row.change}`]];
+    };
+  }
+
   function callTimes(per_call_s) {
     const { a, b } = per_call_s ?? {};
     if (typeof a !== "number" || typeof b !== "number") return null;
@@ -36,8 +47,13 @@
       pick: ({ function: fn }) => profkit.set({ selected: profkit.state.selected === fn ? null : fn }),
     });
     const all = make("input", { type: "checkbox", change: () => show() });
-    const show = () => { grid.show(all.checked ? rows : changed); grid.mark(profkit.state.selected); };
+    const show = () => {
+      const matches = profkit.matching(profkit.state.search);
+      grid.show((all.checked || matches ? rows : changed).filter((row) => !matches || matches[row.function]));
+      grid.mark(profkit.state.selected);
+    };
     const none = changed.length ? null : make("p", { class: "hint" }, "No function differs by more than the noise.");
+    profkit.on("search", show);
     profkit.on("selected", () => grid.mark(profkit.state.selected));
     show();
     const noise = rows.length - changed.length;
@@ -53,16 +69,15 @@
       share("a"), share("b"),
       { id: "difference", title: "difference", hint: "changes first, the largest on top", value: weightOf,
         cell: (row) => make("td", { class: "number" }, points(row.b - row.a)) },
-      { id: "interval", title: "interval", cell: (row) => make("td", { class: "whisker-cell wide-only", title: intervalText(row) }, whisker(row, at)) },
-      { id: "change", title: "change", rising: true, value: (row) => row.change, cell: (row) => make("td", {}, make("span", { class: `badge change-${row.change}` }, row.change)) },
+      { id: "interval", title: "interval", wide: true, cell: (row) => make("td", { class: "whisker-cell", title: intervalText(row) }, whisker(row, at)) },
+      { id: "change", title: "change", rising: true, wide: true, value: (row) => row.change, cell: (row) => make("td", {}, make("span", { class: `badge change-${row.change}` }, row.change)) },
     ];
   }
 
   const weightOf = (row) => (row.change === NOISE ? 0 : 10) + Math.abs(row.b - row.a);
 
   function nameCell(row) {
-    return make("th", { scope: "row", class: `name ${row.change}` }, profkit.swatch(row.function),
-      profkit.button(profkit.head.functions.name[row.function], () => {}, { class: "link", title: profkit.format.place(row.function) }));
+    return make("th", { scope: "row", class: `name ${row.change}` }, profkit.functionLink(row.function));
   }
 
   /** A difference of shares in points: `+2.1 points`. */

@@ -7,7 +7,7 @@
     const show = () => body.replaceChildren(...(profkit.state.selected === null ? [hint()] : about(profkit.state.selected)));
     profkit.on("run thread selected", show);
     show();
-  });
+  }, profkit.hasGraph);
 
   const hint = () => make("p", { class: "hint" }, "Nothing is selected. A click on a frame, or on a row of the table, selects a function.");
 
@@ -24,7 +24,7 @@
         figure("total", costs.total[fn], tree),
         pair("package", profkit.packageOf(fn)),
         pair("places in the tree", profkit.exactCount(costs.places[fn]))),
-      profkit.sourceOf(fn),
+      profkit.sourceBeside(fn),
       stack(tree, costs.outermost(fn)),
     ];
   }
@@ -47,8 +47,8 @@
     const share = profkit.format.share(tree.total[heaviest] / all);
     return make("section", { class: "stack" },
       make("div", { class: "stack-head" },
-        make("h4", {}, "Heaviest stack", make("small", {}, `${share} of it, ${profkit.exactCount(frames.length)} frames, outermost first`)),
-        profkit.copyButton("Copy the stack", () => frames.map(textOf).join("\n"))),
+        make("h4", {}, "Heaviest stack", make("small", {}, `${share} of it`)),
+        profkit.copyButton("Copy", () => frames.map(textOf).join("\n"))),
       listOf(frames));
   }
 

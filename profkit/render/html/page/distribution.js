@@ -4,10 +4,10 @@
   const HISTOGRAM = 64, TOP = 22, BELOW = 28, RIGHT = 44;
   const USUAL = 0.98;
 
-  /** The figure of a timing with its key and its numbers. */
-  profkit.distribution = (timing, label) => {
+  /** The figure of a timing with its key and its numbers; figures of one range compare. */
+  profkit.distribution = (timing, label, range = profkit.usualRange([timing])) => {
     const rows = rowsOf(timing);
-    const shown = { rows, timing, range: rangeOf(timing, rows) };
+    const shown = { rows, timing, range };
     return make("div", { class: "distribution" },
       profkit.figure({ title: `Times of ${label}`, described: wordsOf(timing, rows) }, (svg, width) => paint(svg, width, shown)),
       keyOf(timing),
@@ -28,11 +28,10 @@
   };
 
   /** From the least time to where nearly all blocks end: a few disturbed ones would squeeze the others. */
-  function rangeOf({ median_s, high_s }, rows) {
-    const all = sorted(rows.flatMap((row) => row.times_s));
-    const usual = all[Math.min(all.length - 1, Math.ceil(all.length * USUAL) - 1)];
-    return profkit.extent([all[0], usual, median_s, high_s ?? median_s], 0.04);
-  }
+  profkit.usualRange = (timings) => profkit.extent(timings.flatMap(({ processes, median_s, high_s }) => {
+    const all = sorted(processes.flat());
+    return [all[0], all[Math.ceil(all.length * USUAL) - 1], median_s, high_s ?? median_s];
+  }), 0.04);
 
   function paint(svg, width, { rows, timing, range }) {
     const left = width < 520 ? 40 : 88;
@@ -41,7 +40,7 @@
     const top = TOP + HISTOGRAM + 12;
     const gaps = rows.filter((row, i) => i && row.first).length;
     const bottom = top + rows.length * each + gaps * 6;
-    const values = profkit.ticks(...range, Math.max(2, Math.floor((width - left - RIGHT) / 110)));
+    const values = profkit.ticks(...range, Math.max(3, Math.floor((width - left - RIGHT) / 110)));
     profkit.axisBelow(svg, { at, values, texts: profkit.axisText("time", values), y: bottom + 2, top: TOP });
     paintMedian(svg, timing, at, bottom + 2);
     paintHistogram(svg, rows, range, at);

@@ -4,7 +4,7 @@
 
   /**
    * `columns`: {id, title, hint, value(row) → number or string to sort by (null last), cell(row) → td,
-   * rising: whether the first click sorts upwards}; the first column's cells are the rows' headers and get a
+   * rising: whether the first click sorts upwards, wide: whether it goes where there is little room}; the first column's cells are the rows' headers and get a
    * button if rows can be picked. Returns {element, show(rows), mark(key)}.
    *
    * @param {{caption: string, columns: object[], sort: string, key: function, pick: ?function, step: number}} wanted
@@ -31,7 +31,8 @@
   const columnOf = (columns, id) => columns.find((column) => column.id === id);
 
   function headOf(table, column) {
-    const attributes = { scope: "col", class: column.value && !column.rising ? "number" : null, "data-column": column.id };
+    const kinds = [column.value && !column.rising ? "number" : "", column.wide ? "wide-only" : ""];
+    const attributes = { scope: "col", class: kinds.filter(Boolean).join(" ") || null, "data-column": column.id };
     if (!column.value) return make("th", attributes, column.title);
     return make("th", attributes,
       profkit.button(column.title, () => sortBy(table, column), { class: "sort", title: column.hint ?? null }));
@@ -82,6 +83,7 @@
     const element = make("tr", { "data-key": String(table.key(row)) });
     table.columns.forEach((column, i) => {
       const cell = column.cell(row);
+      if (column.wide) cell.classList.add("wide-only");
       element.append(i || cell.tagName === "TH" ? cell : make("th", { scope: "row" }, cell));
     });
     if (table.pick) element.pick = () => table.pick(row);

@@ -82,22 +82,23 @@
     const values = profkit.ticks(...range, 5);
     profkit.axisLeft(svg, { at: up, values, texts: profkit.axisText(isTime ? "time" : "count", values), left: LEFT, right: width - RIGHT });
     svg.append(draw("polyline", { points: points.map(({ value }, i) => `${at(i)},${up(value)}`).join(" "), class: "trend-line" }));
-    view.marks = points.map((point, i) => svg.appendChild(markOf(point, at(i), up)));
+    view.marks = points.map((point, i) => svg.appendChild(markOf(point, at(i), up, step < 16 ? 3.2 : 5)));
     paintCommits(svg, points, at, step, bottom);
     Object.assign(view, { svg, width });
     return bottom + BELOW;
   }
 
-  function markOf({ value, low, high, doubts }, x, up) {
+  function markOf({ value, low, high, doubts }, x, up, size) {
     const kind = doubts.length ? "doubtful" : "sure";
+    const cap = size - 0.5;
     const mark = draw("g", { class: `trend-point ${kind}` });
     if (known(low)) {
       mark.append(profkit.stroke(x, up(low), x, up(high), "whisker"));
-      for (const end of [low, high]) mark.append(profkit.stroke(x - 5, up(end), x + 5, up(end), "whisker"));
+      for (const end of [low, high]) mark.append(profkit.stroke(x - cap, up(end), x + cap, up(end), "whisker"));
     }
     const y = up(value);
     // A shape of its own, since not everybody sees a colour.
-    mark.append(doubts.length ? draw("path", { d: `M${x},${y - 6.5}l6.5,11.5h-13z`, class: "point" }) : draw("circle", { cx: x, cy: y, r: 5, class: "point" }));
+    mark.append(doubts.length ? draw("path", { d: `M${x},${y - size * 1.3}l${size * 1.3},${size * 2.3}h${-size * 2.6}z`, class: "point" }) : draw("circle", { cx: x, cy: y, r: size, class: "point" }));
     return mark;
   }
 

@@ -7,30 +7,19 @@
   /** The order that is chosen; undefined on other pages. */
   profkit.currentOrder = () => orders[profkit.state.order] ?? orders[0];
 
-  profkit.panel("measured", orders.length > 1 ? `${orders.length} orders` : "Summary", (body) => {
-    const grid = profkit.grid({ caption: captionOf(), columns: columns(), sort: "order", pick: choose, step: 100 });
-    body.append(grid.element);
+  profkit.panel("measured", `${orders.length} orders`, (body) => {
+    const grid = profkit.grid({ caption: captionOf(), columns: columns(), sort: "order", pick: (order) => profkit.set({ order }), step: 100 });
+    body.append(grid.element, sharedFacts() ?? "");
     grid.show(orders.keys());
-    const mark = () => { grid.mark(profkit.state.order); showGraph(); };
+    const mark = () => grid.mark(profkit.state.order);
     profkit.on("order", mark);
     mark();
-    const first = profkit.currentOrder()?.run ?? null;
-    if (first !== null) profkit.set({ run: first }, "address");
-  }, () => orders.length > 0);
+  }, () => orders.length > 1);
+
+  const sharedFacts = () => (profkit.head.measured.facts?.length
+    ? make("details", { class: "numbers" }, make("summary", {}, "What holds of all of them"), profkit.factList(profkit.head.measured.facts)) : null);
 
   const captionOf = () => "Times and instructions of one execution. The median is that of the processes' least times, with its 95 % interval.";
-
-  function choose(order) {
-    const { run } = orders[order];
-    profkit.set(run === null ? { order } : { order, run });
-  }
-
-  /** The graph and its tables are of the chosen order, so without counts there are none. */
-  function showGraph() {
-    const shown = (profkit.currentOrder()?.run ?? null) !== null;
-    profkit.places.graph.closest(".workspace").hidden = !shown;
-    profkit.places.tabs.hidden = !shown;
-  }
 
   function columns() {
     const times = orders.map((order) => order.timing);
@@ -40,10 +29,10 @@
     const numeric = (text) => make("td", { class: "number" }, text);
     const timed = [
       { id: "median", title: "median", rising: false, value: (i) => times[i]?.median_s ?? null, cell: (i) => numeric(make("strong", {}, medians[i])) },
-      { id: "sure", title: "±", hint: "half of the interval as a part of the median", value: (i) => sureness(times[i]), cell: (i) => numeric(sureText(times[i])) },
-      { id: "interval", title: "95 % interval", cell: (i) => make("td", { class: "wide-only whisker-cell" }, miniature(times[i], at)) },
-      { id: "min", title: "min", value: (i) => times[i]?.min_s ?? null, cell: (i) => numeric(medians[orders.length + i]) },
-      { id: "blocks", title: "processes × blocks", cell: (i) => make("td", { class: "number wide-only faint" }, blocksOf(times[i])) },
+      { id: "sure", title: "±", wide: true, hint: "half of the interval as a part of the median", value: (i) => sureness(times[i]), cell: (i) => numeric(sureText(times[i])) },
+      { id: "interval", title: "on one scale", wide: true, cell: (i) => make("td", { class: "whisker-cell" }, miniature(times[i], at)) },
+      { id: "min", title: "min", wide: true, value: (i) => times[i]?.min_s ?? null, cell: (i) => numeric(medians[orders.length + i]) },
+      { id: "blocks", title: "processes × blocks", wide: true, cell: (i) => make("td", { class: "number faint" }, blocksOf(times[i])) },
     ];
     const counted = [{ id: "instructions", title: "instructions", hint: "without memory allocators", value: (i) => counts[i], cell: (i) => numeric(profkit.exactCount(counts[i])) }];
     return [

@@ -10,6 +10,10 @@
     return swatch;
   };
 
+  /** A function's name as what a row is picked by; the row listens. */
+  profkit.functionLink = (fn) => profkit.make("span", { class: "named" }, profkit.swatch(fn),
+    profkit.button(profkit.head.functions.name[fn], () => {}, { class: "link", title: profkit.format.place(fn) }));
+
   const paint = (swatch) => { swatch.style.backgroundColor = profkit.packageColor(Number(swatch.dataset.package)); };
 
   profkit.whenReady(() => profkit.onTheme(() => document.querySelectorAll(".swatch[data-package]").forEach(paint)));

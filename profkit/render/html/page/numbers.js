@@ -49,7 +49,8 @@
 
   /** As few decimals as tell the values of an axis apart. */
   function decimalsOf(values) {
-    const step = values.length > 1 ? Math.abs(values[1] - values[0]) : Math.abs(values[0]);
+    // A single value stands for itself: three digits of it.
+    const step = values.length > 1 ? Math.abs(values[1] - values[0]) : Math.abs(values[0]) / 100;
     return step > 0 ? Math.min(6, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9))) : 0;
   }
   profkit.decimalsOf = decimalsOf;

@@ -2,11 +2,22 @@
 {
   const { make } = profkit;
 
-  profkit.panel("plots", "The chosen order", (body) => {
-    const show = () => body.replaceChildren(...about(profkit.currentOrder()));
+  profkit.panel("plots", profkit.head.measured?.orders.length > 1 ? "The chosen order" : "The measurement", (body) => {
+    const show = () => {
+      body.replaceChildren(...about(profkit.currentOrder()));
+      showGraph(profkit.currentOrder().run);
+    };
     profkit.on("order", show);
     show();
   }, () => profkit.head.kind === "measured" && (profkit.head.measured?.orders.length ?? 0) > 0);
+
+  /** The graph and its tables are of the chosen order; where its calls were not counted there are none. */
+  function showGraph(run) {
+    const shown = typeof run === "number";
+    profkit.places.graph.closest(".workspace").hidden = !shown;
+    profkit.places.tabs.hidden = !shown;
+    if (shown) profkit.set({ run }, "address");
+  }
 
   function about(order) {
     return [

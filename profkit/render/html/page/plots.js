@@ -11,7 +11,7 @@
     if (!(high > low)) return [low];
     const rough = (high - low) / Math.max(1, wanted);
     const power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough * 0.999);
+    const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough * 0.999) ?? 10 * power;
     const first = Math.ceil(low / step - 1e-9);
     const last = Math.floor(high / step + 1e-9);
     return Array.from({ length: Math.max(0, last - first) + 1 }, (_, i) => (first + i) * step);

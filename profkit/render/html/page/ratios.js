@@ -37,7 +37,7 @@
     const at = (ratio) => scale(Math.log(ratio));
     const row = width < 560 ? ROW + 14 : ROW;
     const bottom = TOP + orders.length * row;
-    const values = profkit.ticks(Math.exp(least), Math.exp(most), Math.max(2, Math.floor((width - left) / 110))).filter((value) => value > 0);
+    const values = profkit.ticks(Math.exp(least), Math.exp(most), Math.max(3, Math.floor((width - left) / 110))).filter((value) => value > 0);
     profkit.axisBelow(svg, { at, values, texts: values.map(profkit.change), y: bottom, top: TOP });
     svg.append(profkit.stroke(at(1), TOP, at(1), bottom, "plot-zero"), profkit.label(at(1), bottom + 32, "no difference", { class: "plot-label plot-name" }));
     orders.forEach((order, i) => paintRow(svg, order, { at, left, width, y: TOP + (i + 0.5) * row, narrow: width < 560 }));
@@ -56,9 +56,16 @@
     return make("section", { class: "order-comparison" },
       make("h3", {}, order.label, make("span", { class: `badge change-${kindOf(order)}` }, order.verdict.replaceAll("-", " "))),
       order.sentence ? make("p", { class: "sentence" }, `B ${order.sentence}`.replace(/^B (no )/, "$1")) : null,
-      order.a || order.b ? make("div", { class: "side-by-side" }, [[a, "A", order.a], [b, "B", order.b]].map(([name, side, timing]) =>
-        timing ? make("div", {}, make("h4", {}, `${side} · `, name), profkit.distribution(timing, `${side}, ${name}`)) : null)) : null,
+      ...bothTimes(order, [a, b]),
       order.delta?.length ? deltaTable(order.delta) : null);
+  }
+
+  /** The times of both sides one above the other, on one scale. */
+  function bothTimes({ a, b }, names) {
+    const timings = [a, b].filter(Boolean);
+    const range = timings.length ? profkit.usualRange(timings) : null;
+    return [a, b].map((timing, i) => timing && make("div", { class: "side-times" },
+      make("h4", {}, make("span", { class: "faint" }, "AB"[i]), names[i]), profkit.distribution(timing, names[i], range)));
   }
 
   /** Instructions by function: what B executes more or less, as bars from a line in the middle. */
@@ -74,7 +81,7 @@
         { id: "a", title: "A", value: ([, a]) => a, cell: ([, a]) => number(a) },
         { id: "b", title: "B", value: ([, , b]) => b, cell: ([, , b]) => number(b) },
         { id: "delta", title: "difference", value: ([, , , delta]) => Math.abs(delta), cell: ([, , , delta]) => make("td", { class: "number" }, signed(delta)) },
-        { id: "bar", title: "", cell: ([, , , delta]) => make("td", { class: "wide-only whisker-cell", "aria-hidden": "true" }, deltaBar(delta / most)) },
+        { id: "bar", title: "", wide: true, cell: ([, , , delta]) => make("td", { class: "whisker-cell", "aria-hidden": "true" }, deltaBar(delta / most)) },
       ],
     });
     grid.show(rows);
@@ -86,7 +93,7 @@
     const length = Math.abs(part) * 76;
     svg.append(
       draw("rect", { x: part > 0 ? 80 : 80 - length, y: 2, width: length, height: 10, class: `delta-bar ${part > 0 ? "more" : "less"}` }),
-      profkit.stroke(80, 0, 80, 14, "plot-zero"));
+      profkit.stroke(80, 0, 80, 14, "plot-base"));
     return svg;
   }
 }

@@ -6,7 +6,7 @@
     const show = () => body.replaceChildren(...(profkit.state.selected === null ? [hint()] : sides()));
     profkit.on("run thread selected", show);
     show();
-  });
+  }, profkit.hasGraph);
 
   const hint = () => make("p", { class: "hint" }, "Select a function in the graph or the table: here stand its callers and callees.");
 

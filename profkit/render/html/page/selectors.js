@@ -4,7 +4,7 @@
 
   profkit.panel("selectors", "What is shown", (body) => {
     const { runs } = profkit.head;
-    const run = runs.length > 1 ? chooser(profkit.head.kind === "measured" ? "Order" : "Region", runs.map((each, i) => [i, each.label]), (value) => ({ run: Number(value) }), () => profkit.state.run) : null;
+    const run = runs.length > 1 && profkit.head.kind === "sampled" ? chooser("Region", runs.map((each, i) => [i, each.label]), (value) => ({ run: Number(value) }), () => profkit.state.run) : null;
     const thread = make("span", { class: "chooser-place" });
     body.append(...[run, thread].filter(Boolean));
     const show = () => thread.replaceChildren(...threadChooser());
@@ -19,9 +19,10 @@
     const weights = weightsOf(profkit.state.run, run.threads.length);
     const order = [...weights.keys()].sort((a, b) => weights[b] - weights[a]);
     const several = new Set(run.threads.map((thread) => thread.pid)).size > 1;
+    const sides = profkit.head.kind === "comparison" ? ["a", "b"].map((side, i) => [i, `${side.toUpperCase()}: ${profkit.head.comparison.names[side]}`]) : null;
+    if (sides) return [chooser("Side", sides, (value) => ({ thread: Number(value) }), () => profkit.state.thread)];
     const named = order.map((i) => [i, `${nameOf(run.threads[i], several)} – ${profkit.format.share(weights[i] / total)}`]);
-    const all = profkit.head.kind === "comparison" ? [] : [["all", `all ${run.threads.length} threads`]];
-    return [chooser(profkit.head.kind === "comparison" ? "Side" : "Thread", [...all, ...named],
+    return [chooser("Thread", [["all", `all ${run.threads.length} threads`], ...named],
       (value) => ({ thread: value === "all" ? value : Number(value) }), () => profkit.state.thread)];
   }
 

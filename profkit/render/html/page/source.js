@@ -3,20 +3,47 @@
   const { make } = profkit;
   const indexes = new Map();
 
-  /** The lines of a function with weights; null where the page has no source of it. Weights are of all threads. */
-  profkit.sourceOf = (fn) => {
-    const source = (profkit.head.runs[profkit.state.run].source ?? {})[fn];
+  profkit.panel("lines", "Source", (body) => {
+    const show = () => body.replaceChildren(...tab(profkit.state.selected));
+    profkit.on("run thread selected", show);
+    show();
+  }, () => profkit.head.runs.some((run) => Object.keys(run.source ?? {}).length));
+
+  function tab(fn) {
+    if (fn === null) return [make("p", { class: "hint" }, "Select a function: here stands its source, each line with its share.")];
+    const source = profkit.sourceOf(fn, true);
+    const name = profkit.head.functions.name[fn];
+    if (!source) return [make("p", { class: "hint" }, `The page has no source of ${name}: its file was not at hand, or its share is small.`)];
+    return [make("h3", {}, name, make("small", {}, `${profkit.format.place(fn)} · ${noteOf()}`)), source];
+  }
+
+  /** The source beside the graph: short, with a way to all of it; null where there is none. */
+  profkit.sourceBeside = (fn) => {
+    const source = profkit.sourceOf(fn, false);
+    return source && make("section", {}, make("div", { class: "stack-head" }, make("h4", {}, "Source", make("small", {}, noteOf())),
+      profkit.places.tabs ? profkit.button("Larger", openTab, { class: "quiet" }) : null), source);
+  };
+
+  function openTab() {
+    profkit.set({ tab: "lines" });
+    profkit.places.tabs.scrollIntoView({ block: "nearest" });
+  }
+
+  /** A function's lines with their weights in all threads together; null where the page has no source of it. */
+  profkit.sourceOf = (fn, full) => {
+    const source = (profkit.currentRun().source ?? {})[fn];
     if (!source) return null;
     const weights = weightsOf(profkit.state.run, fn);
     const most = Math.max(...[...weights.values()].map((weight) => weight.total), 0) || 1;
     const whole = profkit.tree(profkit.state.run, "all").total[0] || 1;
-    const rows = source.lines.map((text, i) => rowOf(source.first + i, text, weights.get(source.first + i), most, whole));
-    const holder = make("div", { class: "scroll source-scroll", tabindex: "0", role: "region", "aria-label": "Source with the weight of each line" },
+    const rows = source.lines.map((text, i) => rowOf(source.first + i, text, weights.get(source.first + i), { most, whole, full }));
+    const names = full ? ["line", "self", "total", "source"] : ["line", "total", "source"];
+    const holder = make("div", { class: `scroll source-scroll${full ? " full" : ""}`, tabindex: "0", role: "region", "aria-label": "Source with the weight of each line" },
       make("table", { class: "source" },
-        make("thead", {}, make("tr", {}, ["line", "self", "total", "source"].map((name) => make("th", { scope: "col" }, name)))),
+        make("thead", {}, make("tr", {}, names.map((name) => make("th", { scope: "col" }, name)))),
         make("tbody", {}, rows)));
     scrollToHottest(holder, rows);
-    return make("section", {}, make("h4", {}, "Source", make("small", {}, noteOf())), holder);
+    return holder;
   };
 
   const noteOf = () => (profkit.state.thread === "all" ? "share of all" : "share of all threads together");
@@ -39,12 +66,12 @@
     return index;
   }
 
-  function rowOf(number, text, weight, most, whole) {
+  function rowOf(number, text, weight, { most, whole, full }) {
     const share = (value) => (value ? profkit.format.share(value / whole) : "");
     const heat = weight ? weight.total / most : 0;
     return make("tr", { class: heat ? "hot" : null, "data-heat": heat ? heat.toFixed(3) : null, style: { "--heat": heat.toFixed(3) } },
       make("th", { scope: "row", class: "number" }, String(number)),
-      make("td", { class: "number" }, weight ? share(weight.self) : ""),
+      full ? make("td", { class: "number" }, weight ? share(weight.self) : "") : null,
       make("td", { class: "number" }, weight ? share(weight.total) : ""),
       make("td", { class: "code" }, make("code", {}, text)));
   }

@@ -14,11 +14,10 @@
 
   /** The curves of the strip: values at each point, and how they are written. */
   function curvesOf(resources) {
-    const gibi = (bytes) => profkit.format.bytes(bytes);
     return [
-      { name: "CPU", unit: "1 = one core", values: [resources.cpu_share[0] ?? 0, ...resources.cpu_share], text: (value) => `${Math.round(value * 100)} %`, kind: "cpu" },
-      { name: "memory", unit: "resident", values: resources.rss_bytes, text: gibi, kind: "memory" },
-      { name: "threads", unit: "", values: resources.threads, text: (value) => profkit.format.count(value), kind: "threads" },
+      { name: "CPU", unit: "100 % is one core", values: [resources.cpu_share[0] ?? 0, ...resources.cpu_share], text: (value) => `${Math.round(value * 100)} %`, kind: "cpu" },
+      { name: "memory", unit: "resident", values: resources.rss_bytes, text: profkit.format.bytes, kind: "memory" },
+      { name: "threads", unit: "", values: resources.threads, text: profkit.format.count, kind: "threads" },
     ];
   }
 

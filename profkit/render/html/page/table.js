@@ -5,7 +5,7 @@
   profkit.panel("functions", "Hot functions", (body) => {
     const grid = profkit.grid({
       caption: "Functions by their own weight and with all that they call; click one to select it.",
-      columns: columns(), sort: "self", step: 40,
+      columns: columns(), sort: profkit.head.initial?.sort ?? "self", step: 40,
       pick: (fn) => profkit.set({ selected: profkit.state.selected === fn ? null : fn }),
     });
     body.append(grid.element);
@@ -13,7 +13,7 @@
     profkit.on("run thread search", show);
     profkit.on("selected", () => grid.mark(profkit.state.selected));
     show();
-  });
+  }, profkit.hasGraph);
 
   const tree = () => profkit.tree(profkit.state.run, profkit.state.thread);
   const costs = () => profkit.costs(tree());
@@ -26,22 +26,21 @@
       { id: "self", title: "self", hint: "its own weight", value: (fn) => costs().self[fn], cell: (fn) => weightCell(costs().self[fn]) },
       { id: "total", title: "total", hint: "with all that it calls; recursion counts once",
         value: (fn) => costs().total[fn], cell: (fn) => weightCell(costs().total[fn]) },
-      { id: "package", title: "package", rising: true, value: profkit.packageOf, cell: (fn) => make("td", { class: "wide-only" }, profkit.packageOf(fn)) },
-      { id: "place", title: "place", rising: true, value: profkit.format.place, cell: (fn) => make("td", { class: "wide-only place" }, profkit.format.place(fn)) },
+      { id: "package", title: "package", rising: true, wide: true, value: profkit.packageOf, cell: (fn) => make("td", {}, profkit.packageOf(fn)) },
+      { id: "place", title: "place", rising: true, wide: true, value: profkit.format.place, cell: (fn) => make("td", { class: "place" }, profkit.format.place(fn)) },
     ];
   }
 
   function nameCell(fn) {
-    return make("th", { scope: "row", class: "name" },
-      profkit.swatch(fn),
-      profkit.button(profkit.head.functions.name[fn], () => {}, { class: "link", title: profkit.format.place(fn) }),
+    return make("th", { scope: "row", class: "name" }, profkit.functionLink(fn),
       make("span", { class: "narrow-only place" }, profkit.format.place(fn)));
   }
 
   function weightCell(weight) {
     const part = share(weight);
-    const text = weight ? `${profkit.format.share(part)}` : "";
-    return profkit.barCell(part, text, { title: profkit.weightText(weight) });
+    const amount = profkit.format.weight(profkit.currentRun(), weight);
+    return profkit.barCell(part, weight ? [make("span", { class: "amount wide-only" }, amount), profkit.format.share(part)] : "",
+      { title: profkit.weightText(weight) });
   }
 
   function found() {
