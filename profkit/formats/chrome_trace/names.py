@@ -1,0 +1,33 @@
+"""The function that an event stands for: tracers write its place into the name, or into `args`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from profkit.model.frame import Frame
+
+# `fib (/home/ann/app.py:3)`, as viztracer writes it.
+_IN_BRACKETS = re.compile(r"(.+) \((.+):(\d+)\)", re.DOTALL)
+# `torch/nn/modules/module.py(1500): _call_impl`, as torch.profiler writes it with stacks.
+_IN_FRONT = re.compile(r"(.+\.py)\((\d+)\): (.+)", re.DOTALL)
+
+
+def frame_of(event: Mapping[str, object]) -> Frame:
+    """The frame of an event: `args` with a `file` say where it is, else its name may."""
+    name = event.get("name")
+    args = event.get("args")
+    text = name if isinstance(name, str) else ""
+    if isinstance(args, dict) and ("file" in args or "line" in args):
+        file, line = args.get("file"), args.get("line")
+        return Frame(text, file if isinstance(file, str) else "", line if isinstance(line, int) else 0)
+    return frame_named(text)
+
+
+def frame_named(text: str) -> Frame:
+    """The frame that a name tells, with its place where it tells that too."""
+    if match := _IN_BRACKETS.fullmatch(text):
+        return Frame(match[1], match[2], int(match[3]))
+    if match := _IN_FRONT.fullmatch(text):
+        return Frame(match[3], match[1], int(match[2]))
+    return Frame(text, "", 0)

@@ -1,0 +1,155 @@
+"""A profile from a Chrome trace: the time that each thread spent between events, in nanoseconds.
+
+Only durations are read: B with E, and X. Threads of which nothing lasts are left out, and so is time
+without an open event. A trace without durations may have `samples`: then these are counted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from profkit.errors import DamagedFile
+from profkit.formats.chrome_trace.durations import Track, durations_of, stacks_of
+from profkit.formats.chrome_trace.names import frame_of
+from profkit.formats.chrome_trace.sampled import sampled_profile
+from profkit.formats.chrome_trace.writing import EXPORTER
+from profkit.formats.json_members import member, optional, read_json
+from profkit.formats.pprof.spelling import unspell
+from profkit.formats.registry import Origin
+from profkit.model.frame import Frame, Thread
+from profkit.model.profile import Profile, ProfileBuilder
+from profkit.units import Unit
+
+Event = Mapping[str, object]
+_LASTING = ("B", "E", "X")
+_EXPORTER = re.compile(rb'"otherData"\s*:\s*\{\s*"exporter"\s*:\s*("(?:[^"\\]|\\.)*")')
+_TRACERS = {b'"viztracer_metadata"': "viztracer", b'"deviceProperties"': "torch.profiler"}
+_HEAD = 1 << 16
+
+
+def decode(data: bytes, source: Path = Path("Chrome trace")) -> Profile:
+    """The profile of all threads; raises DamagedFile, naming `source` and what is wrong, for other data."""
+    try:
+        document = _document(data)
+        events = _events(document)
+        tracks = _by_track(events)
+        if not tracks and isinstance(document, dict) and document.get("samples"):
+            return sampled_profile(document)
+        if not tracks:
+            raise ValueError("nothing in it lasts: it has neither B, E or X events nor samples")
+        return _profile(events, tracks, ours=_is_ours(document))
+    except (ValueError, OverflowError) as error:
+        raise DamagedFile(source, str(error)) from error
+
+
+def looks_like_chrome_trace(data: bytes) -> bool:
+    """Whether this is an object with a member `traceEvents`, or a list of objects with a phase."""
+    if data.lstrip()[:1] == b"[":
+        return b'"ph"' in data[:_HEAD]
+    return b'"traceEvents"' in data
+
+
+def origin_of(data: bytes) -> Origin:
+    """The program that wrote the file, where it is known by what it adds."""
+    match = _EXPORTER.search(data[:_HEAD])
+    if match:
+        try:
+            return Origin(str(json.loads(match[1])))
+        except ValueError:
+            return Origin()
+    return Origin(next((tool for mark, tool in _TRACERS.items() if mark in data), ""))
+
+
+def _document(data: bytes) -> object:
+    """The JSON, whose list may lack its last bracket: the format allows for tracers that are killed."""
+    try:
+        return read_json(data)
+    except ValueError:
+        text = data.strip().rstrip(b",")
+        if not text.startswith(b"[") or text.endswith(b"]"):
+            raise
+        return read_json(text + b"]")
+
+
+def _is_ours(document: object) -> bool:
+    about = document.get("otherData") if isinstance(document, dict) else None
+    return isinstance(about, dict) and about.get("exporter") == EXPORTER
+
+
+def _events(document: object) -> Sequence[Event]:
+    listed = document if isinstance(document, list) else member(document, "the file", "traceEvents", list)
+    for place, event in enumerate(listed):
+        if not isinstance(event, dict):
+            raise ValueError(f"traceEvents[{place}] is no JSON object")
+    return listed
+
+
+def _by_track(events: Sequence[Event]) -> Mapping[Track, Sequence[Event]]:
+    """The events that last, by process and thread, in the order of their times.
+
+    The file need not be sorted; what begins at one time keeps its order.
+    """
+    tracks: dict[Track, list[Event]] = defaultdict(list)
+    for event in events:
+        if event.get("ph") in _LASTING:
+            tracks[_track(event)].append(event)
+    return tracks
+
+
+def _track(event: Event) -> Track:
+    return str(event.get("pid", 0)), str(event.get("tid", 0))
+
+
+def _profile(events: Sequence[Event], tracks: Mapping[Track, Sequence[Event]], ours: bool) -> Profile:
+    builder = ProfileBuilder()
+    threads = _threads(events, tracks, ours)
+    known: dict[Frame, int] = {}
+
+    def number(event: Event) -> int:
+        frame = frame_of(event)
+        if frame not in known:
+            own = Frame(unspell(frame.name), unspell(frame.file), frame.line) if ours else frame
+            known[frame] = builder.frame(own)
+        return known[frame]
+
+    for track, listed in tracks.items():
+        thread = builder.thread(threads[track])
+        for stack, time_ns in stacks_of(durations_of(listed, number)):
+            builder.add_indexed(stack, thread, time_ns)
+    return builder.build(unit=Unit.NANOSECONDS)
+
+
+def _threads(
+    events: Sequence[Event], tracks: Mapping[Track, Sequence[Event]], ours: bool
+) -> Mapping[Track, Thread]:
+    """A thread per track; ids that are no numbers become 0, and stand in the name if nothing else does."""
+    names: dict[Track, str] = {}
+    processes: dict[str, str] = {}
+    for event in events:
+        if event.get("ph") == "M" and event.get("name") in ("thread_name", "process_name"):
+            name = optional(optional(event, "an M event", "args", {}), "args", "name", "")
+            pid, tid = _track(event)
+            if event["name"] == "thread_name":
+                names[pid, tid] = unspell(name) if ours else name
+            else:
+                processes[pid] = name
+    threads: dict[Thread, Track] = {}
+    for pid, tid in tracks:
+        name = names.get((pid, tid)) or processes.get(pid) or _words(pid, tid)
+        thread = Thread(_id(pid), _id(tid), name)
+        while thread in threads:
+            thread = thread._replace(tid=thread.tid + 1)
+        threads[thread] = (pid, tid)
+    return {track: thread for thread, track in threads.items()}
+
+
+def _id(text: str) -> int:
+    return int(text) if text.isdecimal() else 0
+
+
+def _words(*ids: str) -> str:
+    return " ".join(text for text in ids if not text.isdecimal())
