@@ -102,6 +102,11 @@ class FunctionProfiler:
 
         return current_id(self._last)
 
+    def _repr_html_(self) -> str | None:
+        """The last run as notebooks show it, None before the first."""
+        run = self.last_run
+        return None if run is None else run._repr_html_()
+
     def _release_compile_hook(self) -> None:
         """PyTorch's hook stays busy for ever where a compilation raises; see its `profile_compile_time`."""
         module = sys.modules.get("torch._strobelight.compile_time_profiler")

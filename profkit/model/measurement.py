@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from profkit.model.counts import CallCount, FunctionCount
+from profkit.model.notebook import ShownInNotebooks
 from profkit.model.session import ProcessInfo
 from profkit.model.workorder import Language, Level, Mode
 from profkit.units import format_duration
@@ -159,7 +160,7 @@ class OrderInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Measurement:
+class Measurement(ShownInNotebooks):
     """One order's numbers; what its mode does not ask for is None."""
 
     order: OrderInfo
@@ -222,7 +223,7 @@ class MeasuredInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class MeasuredRun:
+class MeasuredRun(ShownInNotebooks):
     """A run of a measurement: what the store keeps about one order."""
 
     info: MeasuredInfo

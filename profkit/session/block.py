@@ -133,6 +133,11 @@ class Block:
 
         return report_text(run)
 
+    def _repr_html_(self) -> str | None:
+        """The newest run as notebooks show it; None where there is none."""
+        run = self.run
+        return None if run is None else run._repr_html_()
+
     def _learn(self, frame: FrameType) -> _Statement:
         code, offset = frame.f_code, frame.f_lasti
         account = self._source.block_account(frame, line_at(code, offset), body_lines(code, offset))

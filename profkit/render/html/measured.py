@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from profkit.model.measurement import InstructionCounts, MeasuredRun, Timing
 from profkit.render.escape import short, visible
@@ -23,8 +23,10 @@ _MOST_FUNCTIONS, _MOST_ROWS = 200, 20_000
 _LONGEST_LABEL, _LONGEST_NAME = 200, 400
 
 
-def measured_html(runs: Sequence[MeasuredRun], options: ReportOptions | None = None) -> str:
-    """The page of measured runs, in their order.
+def measured_html(
+    runs: Sequence[MeasuredRun], options: ReportOptions | None = None, without: Collection[str] = ()
+) -> str:
+    """The page of measured runs, in their order; facts of the names in `without` are left out.
 
     Raises `UsageError` where one thread is asked for, and for options that a page has no use for.
     """
@@ -34,9 +36,16 @@ def measured_html(runs: Sequence[MeasuredRun], options: ReportOptions | None = N
     source = SourceLines(info.started_ns, info.process.cwd)
     page = PageRuns(info.process.cwd, is_library_file, SourceBudget(source, 0))
     most = max(10, min(_MOST_FUNCTIONS, _MOST_ROWS // len(rows)))
-    orders = [_order_object(row, variant, most) for row, variant in zip(rows, variants(runs), strict=True)]
+    orders = [
+        {
+            "variant": short(variant, _LONGEST_LABEL),
+            "facts": _facts((row.run,), without),
+            **_order_object(row, most),
+        }
+        for row, variant in zip(rows, variants(runs), strict=True)
+    ]
     head = page.head("measured", f"{_title(runs)} – profkit")
-    measured = {"facts": fact_lists(measured_facts(runs)), "orders": orders}
+    measured = {"facts": _facts(runs, without), "orders": orders}
     return html_page({**head, "measured": measured, "initial": {"sort": asked.sort.value}}, page.columns)
 
 
@@ -58,13 +67,15 @@ def timing_object(timing: Timing | None, row: OrderRow) -> dict[str, object] | N
     }
 
 
-def _order_object(row: OrderRow, variant: str, most_functions: int) -> dict[str, object]:
+def _facts(runs: Sequence[MeasuredRun], without: Collection[str]) -> list[list[object]]:
+    return fact_lists([fact for fact in measured_facts(runs) if fact.name not in without])
+
+
+def _order_object(row: OrderRow, most_functions: int) -> dict[str, object]:
     info, measured = row.run.info, row.run.measurement
     return {
         "label": short(info.label, _LONGEST_LABEL),
         "what": _lines(info.order.what),
-        "variant": short(variant, _LONGEST_LABEL),
-        "facts": fact_lists(measured_facts((row.run,))),
         "run": None,
         "timing": timing_object(measured.timing if measured else None, row),
         "counts": _counts_object(row.counts, row.functions[:most_functions]) if row.counts else None,

@@ -18,7 +18,7 @@ def resource_curves(points: Sequence[ResourcePoint]) -> dict[str, list[float] | 
     `cpu_share` is that between two points (1 is one core), so it has one number less. Where points have
     been put together, memory and threads are their highest, and CPU use is that of the whole time.
     """
-    kept = _thinned(points)
+    kept = thinned(points, MOST_POINTS)
     if not kept:
         return None
     first = kept[0].at_ns
@@ -35,13 +35,13 @@ def _cpu_share(before: ResourcePoint, after: ResourcePoint) -> float:
     return max(0.0, (after.cpu_s - before.cpu_s) / elapsed_s) if elapsed_s > 0 else 0.0
 
 
-def _thinned(points: Sequence[ResourcePoint]) -> list[ResourcePoint]:
-    """The first point, then one for each of at most `MOST_POINTS - 1` groups of equal size."""
-    if len(points) <= MOST_POINTS:
-        return list(points)
-    size = -(-(len(points) - 1) // (MOST_POINTS - 1))
+def thinned(points: Sequence[ResourcePoint], most: int) -> tuple[ResourcePoint, ...]:
+    """The first point, then one for each of at most `most - 1` groups of equal size."""
+    if len(points) <= most:
+        return tuple(points)
+    size = -(-(len(points) - 1) // (most - 1))
     groups = (points[start : start + size] for start in range(1, len(points), size))
-    return [points[0], *map(_together, groups)]
+    return (points[0], *map(_together, groups))
 
 
 def _together(group: Sequence[ResourcePoint]) -> ResourcePoint:

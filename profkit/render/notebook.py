@@ -1,0 +1,80 @@
+"""Runs and measurements in notebooks: the page of the report in a frame, kept small.
+
+The frame has a document of its own that may run scripts and nothing else: it reaches neither the notebook
+nor the network.
+"""
+
+from __future__ import annotations
+
+import html
+from dataclasses import replace
+
+from profkit.model.measurement import MeasuredInfo, MeasuredRun, Measurement
+from profkit.model.run import Run
+from profkit.model.session import ProcessInfo
+from profkit.render.escape import short
+from profkit.render.html.measured import measured_html
+from profkit.render.html.resources import thinned
+from profkit.render.html.sampled import sampled_html
+from profkit.render.words import percent
+from profkit.transforms.prune import prune, without_order
+
+MIN_SHARE = 0.005
+_MOST_STACKS, _MOST_SAMPLES, _MOST_POINTS = 2_000, 20_000, 300
+"""What is larger is made smaller."""
+_SOURCE_BYTES = 60_000
+_HEIGHT_PX = 640
+_NOBODY = ProcessInfo(
+    pid=0, start_ticks=0, host="", cwd="", argv=(), python="", torch=None, profkit="", git_commit=None
+)
+_UNKNOWN = frozenset({"started", "batch", "process", "command"})
+"""Facts of runs that a measurement by itself does not have."""
+
+
+def notebook_html(shown: object) -> str | None:
+    """A frame with the page of a run or measurement; None for anything else."""
+    if isinstance(shown, Run):
+        run, notes = _small(shown)
+        return _frame(run.info.label, sampled_html((run,), notes=notes, source_bytes=_SOURCE_BYTES))
+    if isinstance(shown, MeasuredRun):
+        return _frame(shown.info.label, measured_html((shown,)))
+    if isinstance(shown, Measurement):
+        page = measured_html((MeasuredRun(_info(shown), shown),), without=_UNKNOWN)
+        return _frame(shown.order.label, page)
+    return None
+
+
+def _frame(label: str, page: str) -> str:
+    title = html.escape(f"profkit: {short(label)}")
+    return (
+        f'<iframe sandbox="allow-scripts" title="{title}" '
+        f'style="width: 100%; height: {_HEIGHT_PX}px; border: 0" srcdoc="{html.escape(page)}"></iframe>'
+    )
+
+
+def _small(run: Run) -> tuple[Run, list[str]]:
+    """The run as far as a notebook should keep it, and what a reader should know about that."""
+    profile, notes = run.profile, []
+    if profile is not None:
+        if len(profile.stacks) > _MOST_STACKS:
+            profile = prune(profile, MIN_SHARE)
+            notes.append(
+                f"Calls with less than {percent(MIN_SHARE, 1000)} of the samples are summed up here. "
+                f"`profkit report {run.info.id} --html` shows all."
+            )
+        if len(profile.samples) > _MOST_SAMPLES:
+            profile = without_order(profile)
+    return replace(run, profile=profile, resources=thinned(run.resources, _MOST_POINTS)), notes
+
+
+def _info(measurement: Measurement) -> MeasuredInfo:
+    """A measurement's own part of what is known about a run."""
+    return MeasuredInfo(
+        id="",
+        batch="",
+        started_ns=0,
+        duration_s=0.0,
+        process=_NOBODY,
+        order=measurement.order,
+        doubts=measurement.doubts,
+    )
