@@ -1,0 +1,16 @@
+"""Comparisons of timer runs: a statement beside itself, and beside one that does 3 % more."""
+
+from __future__ import annotations
+
+from benchmarks.figures import Figure
+from benchmarks.verdicts import alarms, missed
+
+NAME = "compared_timers"
+
+
+def measure(quick: bool) -> list[Figure]:
+    """200 comparisons of A with A, 100 with a true difference; 10 processes × 20 blocks each."""
+    return [
+        alarms(NAME, 5 if quick else 200),
+        missed(NAME, 5 if quick else 100, per_cent=3, bound=5.0),
+    ]
