@@ -16,7 +16,7 @@ from time import perf_counter
 from profkit import profile
 
 _WORD = re.compile(r"[a-z]+|\d+")
-_SMOOTHED = 550
+_SMOOTHED, _KEPT = 4800, 4400
 
 
 class Handler:
@@ -63,12 +63,12 @@ def count_words(words: list[str]) -> dict[str, int]:
 
 
 def smooth(values: list[float], steps: int) -> list[float]:
-    """A running mean."""
+    """The end of a running mean, as long for any number of steps."""
     level, curve = 0.0, []
-    for step in range(steps * 8):
+    for step in range(steps):
         level += (values[step % len(values)] - level) * 0.1
         curve.append(level)
-    return curve
+    return curve[-_KEPT:]
 
 
 def nearest(value: float, curve: list[float]) -> float:

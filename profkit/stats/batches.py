@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 _MOST_ALIKE = 0.9
-"""Slices more alike than that are one: of 20 of them, one is left."""
+"""An r beyond this cannot be told from 1 by so few batches."""
 
 
 class Spread(NamedTuple):
@@ -22,8 +23,10 @@ def batch_spread(means: Sequence[float]) -> Spread:
 
     Batches make neighbours of single values independent, where they are long enough (P. D. Welch, "The
     statistical analysis of simulation results", 1983). Where they are not, what is left is taken for an
-    autoregression of first order: the variance grows by (1 + r) / (1 - r), and as many fewer batches count.
-    A negative r changes nothing. Raises ValueError for fewer than two batches.
+    autoregression of first order: the variance of the mean grows by (1 + r) / (1 - r), and its degrees of
+    freedom shrink by (1 - r²) / (1 + r²) (G. V. Bayley, J. M. Hammersley, "The effective number of
+    independent observations in an autocorrelated time series", Suppl. J. R. Stat. Soc. 8, 1946). A negative
+    r changes nothing. Raises ValueError for fewer than two batches.
     """
     count = len(means)
     if count < 2:
@@ -32,7 +35,7 @@ def batch_spread(means: Sequence[float]) -> Spread:
     widening = (1 + alike) / (1 - alike)
     mean = math.fsum(means) / count
     variance = math.fsum((value - mean) ** 2 for value in means) / (count - 1) / count
-    return Spread(variance * widening, max(1.0, count / widening - 1))
+    return Spread(variance * widening, max(1.0, (count - 1) * (1 - alike**2) / (1 + alike**2)))
 
 
 def autocorrelation(values: Sequence[float]) -> float:
@@ -45,5 +48,4 @@ def autocorrelation(values: Sequence[float]) -> float:
     squares = math.fsum((value - mean) ** 2 for value in values)
     if not squares:
         return 0.0
-    pairs = zip(values, values[1:], strict=False)
-    return math.fsum((one - mean) * (other - mean) for one, other in pairs) / squares + 1 / count
+    return math.fsum((one - mean) * (other - mean) for one, other in pairwise(values)) / squares + 1 / count

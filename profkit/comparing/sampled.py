@@ -1,0 +1,186 @@
+"""Where B's time goes elsewhere than A's: sampled runs against sampled runs, function by function.
+
+A share counts as changed where its difference is beyond the noise, with all functions allowed for, and at
+least two points. The noise is what slices of a run tell of its shares, widened by how runs of one side
+differ; `sampled_spread` says how.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from profkit.comparing.sampled_fitness import LEAST_RUNS, check, doubts, notes
+from profkit.comparing.sampled_shares import (
+    OfShares,
+    RunShares,
+    mean_share,
+    own_share,
+    run_shares,
+    share_seen,
+    total_share,
+)
+from profkit.comparing.sampled_slices import Function
+from profkit.comparing.sampled_spread import LEVEL, Settled, Sides, settle
+from profkit.comparing.sampled_times import call_compared, times_of
+from profkit.comparing.sampled_words import headline, side_names
+from profkit.model.comparison import (
+    Change,
+    Compared,
+    Difference,
+    Estimate,
+    FunctionComparison,
+    Grade,
+    SampledComparison,
+    Side,
+)
+from profkit.model.profile import Profile
+from profkit.model.run import Run
+from profkit.transforms.alignment import Home, aligned, side_by_side
+from profkit.transforms.tables import function_rows
+
+MINIMUM_EFFECT = 0.02
+"""Two points: smaller differences are called none."""
+
+
+def compare_sampled(a: Sequence[Run], b: Sequence[Run]) -> SampledComparison:
+    """What differs between the runs of two sides; each side's runs should be alike.
+
+    Raises UsageError for sides that cannot be compared: without samples, in different units, or one by the
+    wall clock and the other by time on the CPU.
+    """
+    check(a, b)
+    profiles = _aligned([*a, *b])
+    profiles_a, profiles_b = profiles[: len(a)], profiles[len(a) :]
+    both = side_by_side(profiles_a, profiles_b)
+    functions = _functions(a, b, (run_shares(profiles_a), run_shares(profiles_b)), both)
+    doubtful, call_s, fewest = doubts(a, b), call_compared(a, b), min(len(a), len(b))
+    grade = Grade.INDICATIVE if fewest < LEAST_RUNS or doubtful else Grade.CONFIRMED
+    unseen = _unseen(functions)
+    names = side_names(a, b)
+    return SampledComparison(
+        a=_side(names[0], a),
+        b=_side(names[1], b),
+        functions=functions,
+        call_s=call_s,
+        both=both,
+        cwd=a[0].info.process.cwd,
+        grade=grade,
+        level=LEVEL,
+        minimum_effect=MINIMUM_EFFECT,
+        unseen=unseen,
+        headline=headline(functions, call_s, grade, unseen, both.unit, fewest),
+        notes=(*doubtful, *notes(a, b)),
+    )
+
+
+def _aligned(runs: Sequence[Run]) -> tuple[Profile, ...]:
+    homes = [Home(run.info.process.cwd, run.info.region.file) for run in runs]
+    return aligned([run.profile or Profile() for run in runs], homes)
+
+
+def _side(name: str, runs: Sequence[Run]) -> Side:
+    weight = sum(run.profile.total_weight for run in runs if run.profile is not None)
+    return Side(name, tuple(run.info for run in runs), weight)
+
+
+_TwoSides = tuple[Sequence[RunShares], Sequence[RunShares]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A function's own and total shares in each run, and which of them are worth a test.
+
+    Only the difference of sides whose mean is half the least effect can reach it. That mean tells nothing
+    of their difference, so what it leaves out need not be allowed for (R. Bourgon, R. Gentleman, W. Huber,
+    "Independent filtering increases detection power", PNAS 107, 2010).
+    """
+
+    function: Function
+    line: int
+    own: Sides
+    total: Sides
+    own_tested: bool
+    total_tested: bool
+
+
+def _functions(
+    a: Sequence[Run], b: Sequence[Run], shares: _TwoSides, both: Profile
+) -> tuple[FunctionComparison, ...]:
+    """What is known of every function that any side has."""
+    asked = [_question(shares, (row.name, row.file), row.line) for row in function_rows(both)]
+    pairs = _settled(asked)
+    own_s = times_of(a, b, [one.own for one in asked], [one.own_tested for one in asked])
+    total_s = times_of(a, b, [one.total for one in asked], [one.total_tested for one in asked])
+    found = (
+        FunctionComparison(*one.function, one.line, *pair, *times)
+        for one, pair, *times in zip(asked, pairs, own_s, total_s, strict=True)
+    )
+    return tuple(sorted(found, key=_order))
+
+
+def _question(shares: _TwoSides, function: Function, line: int) -> _Question:
+    own_mean, total_mean = (mean_share(shares, function, of) for of in (own_share, total_share))
+    own = _seen(shares, function, own_share, own_mean)
+    total = _seen(shares, function, total_share, total_mean)
+    least = MINIMUM_EFFECT / 2
+    return _Question(function, line, own, total, own_mean >= least, total_mean >= least and own != total)
+
+
+def _seen(shares: _TwoSides, function: Function, of: OfShares, mean: float) -> Sides:
+    a, b = ([share_seen(run, function, of, mean) for run in side] for side in shares)
+    return a, b
+
+
+def _settled(questions: Sequence[_Question]) -> list[tuple[Compared, Compared]]:
+    """Own and total share of each function, all tested together."""
+    count = len(questions)
+    settled = settle(
+        [*(one.own for one in questions), *(one.total for one in questions)],
+        [*(one.own_tested for one in questions), *(one.total_tested for one in questions)],
+    )
+    pairs = []
+    for question, own, total in zip(questions, settled[:count], settled[count:], strict=True):
+        # A function that calls nothing has one share, not two.
+        total = own if question.own == question.total else total
+        pairs.append((_compared(own), _compared(total)))
+    return pairs
+
+
+def _compared(settled: Settled) -> Compared:
+    value = settled.b.value - settled.a.value
+    change = Change.NOISE
+    if settled.p < LEVEL and abs(value) >= MINIMUM_EFFECT:
+        change = Change.MORE if value > 0 else Change.LESS
+    low, high = max(-1.0, value - settled.half), min(1.0, value + settled.half)
+    a, b = (
+        Estimate(mean.value, max(0.0, mean.value - mean.half), min(1.0, mean.value + mean.half))
+        for mean in (settled.a, settled.b)
+    )
+    return Compared(a, b, Difference(value, low, high, settled.p, change))
+
+
+def _order(function: FunctionComparison) -> tuple[bool, bool, float, float, str, str]:
+    """What changed itself, then what changed with all that it calls; the largest difference first."""
+    own, total = function.own.difference, function.total.difference
+    told = function.told.difference
+    return (
+        not own.changed,
+        not total.changed,
+        -abs(told.value),
+        -max(function.total.a.value, function.total.b.value),
+        function.name,
+        function.file,
+    )
+
+
+def _unseen(functions: Sequence[FunctionComparison]) -> float:
+    """The widest half of an interval among shares that could have changed."""
+    halves = [
+        (share.difference.high - share.difference.low) / 2
+        for function in functions
+        for share in (function.own, function.total)
+        if share.a.value + share.b.value >= MINIMUM_EFFECT
+    ]
+    return max([MINIMUM_EFFECT, *halves]) if halves else math.inf

@@ -1,0 +1,112 @@
+"""Whether sampled runs can be compared, and what their differences make doubtful."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from profkit.errors import UsageError
+from profkit.model.run import Run, RunInfo
+
+LEAST_RUNS = 3
+"""Of a side: fewer do not tell how much runs differ by themselves."""
+_MUCH_TORN = 0.02
+"""Share of torn stacks above which callers cannot be trusted."""
+_UNLIKE = 1.25
+"""Rates further apart than this are said."""
+
+
+def check(a: Sequence[Run], b: Sequence[Run]) -> None:
+    """Raise UsageError for runs that say nothing of each other."""
+    if not a or not b:
+        raise UsageError("a side has no runs", "name at least one run for each side")
+    for run in (*a, *b):
+        if run.profile is None or not run.profile.total_weight:
+            raise UsageError(
+                f"run {run.info.id} ({run.info.label}) has no samples", "compare runs that have some"
+            )
+    if twice := {run.info.id for run in a} & {run.info.id for run in b}:
+        raise UsageError(f"run {min(twice)} stands on both sides", "leave it out of one of them")
+    units = {run.profile.unit.value for run in (*a, *b) if run.profile is not None}
+    if len(units) > 1:
+        raise UsageError(
+            f"weights in {' and '.join(sorted(units))} are not compared", "compare runs of the same unit"
+        )
+    if len({_clock(run.info) for run in (*a, *b)} - {""}) > 1:
+        raise UsageError(
+            "some runs count waiting (wall clock), others only time on the CPU",
+            "record both sides with the same idle=",
+        )
+
+
+def doubts(a: Sequence[Run], b: Sequence[Run]) -> tuple[str, ...]:
+    """Differences in how the sides were sampled that can make shares differ: they leave no certainty."""
+    ways: tuple[tuple[str, Callable[[RunInfo], str]], ...] = (
+        ("samplers", lambda info: info.plan.sampler),
+        ("ways to sample", lambda info: _word(info, "blocking" if info.plan.blocking else "nonblocking")),
+        ("frames", lambda info: _word(info, "native frames" if info.plan.native else "Python frames")),
+        ("threads", lambda info: _word(info, "all threads" if _everything(info) else "callers' threads")),
+    )
+    found = []
+    for what, way in ways:
+        of_a, of_b = ({way(run.info) for run in side} for side in (a, b))
+        if of_a != of_b:
+            found.append(
+                f"the sides were sampled in different ways ({what}: A {_listed(of_a)}; B {_listed(of_b)})"
+            )
+    return tuple(found)
+
+
+def notes(a: Sequence[Run], b: Sequence[Run]) -> tuple[str, ...]:
+    """What else the reader should know."""
+    return (*_rates(a, b), *_orders(a, b), *_torn(a, b), *_versions(a, b))
+
+
+def _rates(a: Sequence[Run], b: Sequence[Run]) -> Iterator[str]:
+    rates = [run.info.achieved_hz or run.info.plan.rate_hz for run in (*a, *b) if run.info.imported is None]
+    if rates and max(rates) > _UNLIKE * min(rates):
+        yield f"the runs were sampled {min(rates):.0f} to {max(rates):.0f} times a second"
+
+
+def _orders(a: Sequence[Run], b: Sequence[Run]) -> Iterator[str]:
+    unordered = [run.info.id for run in (*a, *b) if run.profile is not None and not run.profile.ordered]
+    if unordered:
+        yield (
+            f"the order of samples is not known ({', '.join(unordered)}): no slices of time tell how sure "
+            "shares are, so intervals are twice as wide as the number of samples alone would make them"
+        )
+
+
+def _torn(a: Sequence[Run], b: Sequence[Run]) -> Iterator[str]:
+    for run in (*a, *b):
+        torn = run.info.torn / max(1, run.info.samples + run.info.torn)
+        if torn > _MUCH_TORN:
+            yield f"{100 * torn:.0f} % of the stacks of run {run.info.id} were torn: its callers may be wrong"
+
+
+def _versions(a: Sequence[Run], b: Sequence[Run]) -> Iterator[str]:
+    facts: tuple[tuple[str, Callable[[RunInfo], str]], ...] = (
+        ("Python", lambda info: info.process.python),
+        ("torch", lambda info: info.process.torch or ""),
+        ("host", lambda info: info.process.host),
+    )
+    for what, fact in facts:
+        of_a, of_b = ({fact(run.info) for run in side} - {""} for side in (a, b))
+        if of_a and of_b and of_a != of_b:
+            yield f"{what}: A {_listed(of_a)}; B {_listed(of_b)}"
+
+
+def _clock(info: RunInfo) -> str:
+    return _word(info, "wall" if info.plan.idle else "cpu")
+
+
+def _word(info: RunInfo, word: str) -> str:
+    """What is not known of runs that other tools took is no difference."""
+    return "" if info.imported is not None else word
+
+
+def _everything(info: RunInfo) -> bool:
+    return info.plan.scope == "process" or info.region.all_threads
+
+
+def _listed(words: set[str]) -> str:
+    return ", ".join(sorted(words - {""})) or "not known"

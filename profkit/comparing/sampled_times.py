@@ -1,0 +1,95 @@
+"""Time per call, of all that was profiled and of each function in it, where calls are known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from profkit.comparing.sampled_spread import LEVEL, Mean, Seen, Sides, settle
+from profkit.model.comparison import Change, Compared, Difference, Estimate
+from profkit.model.histogram import Histogram, bucket_bounds_ns
+from profkit.model.run import Run
+from profkit.units import Unit
+
+_RUN_TO_RUN = 0.10
+"""How much the time of a call is assumed to vary from run to run, relatively, by one standard deviation."""
+_LEAST_CHANGE = 0.05
+"""Of a call's time: smaller changes are called none."""
+
+
+def times_of(
+    a: Sequence[Run], b: Sequence[Run], shares: Sequence[Sides], tested: Sequence[bool]
+) -> list[tuple[Estimate, Estimate] | None]:
+    """Each function's time per call on both sides, from its shares; None where calls are not known."""
+    calls = _calls(a), _calls(b)
+    if not all(calls):
+        return [None] * len(shares)
+    timed: list[Sides] = []
+    for sides in shares:
+        of_a, of_b = (list(map(_time, side, of_side)) for side, of_side in zip(sides, calls, strict=True))
+        timed.append((of_a, of_b))
+    return [(_estimate(found.a), _estimate(found.b)) for found in settle(timed, tested)]
+
+
+def call_compared(a: Sequence[Run], b: Sequence[Run]) -> Compared | None:
+    """How long one call took on both sides; None where calls are not known."""
+    calls = _calls(a), _calls(b)
+    if not all(calls):
+        return None
+    found = settle([calls], [True])[0]
+    value = found.b.value - found.a.value
+    change = Change.NOISE
+    if found.p < LEVEL and abs(value) >= _LEAST_CHANGE * min(found.a.value, found.b.value):
+        change = Change.MORE if value > 0 else Change.LESS
+    difference = Difference(value, value - found.half, value + found.half, found.p, change)
+    return Compared(_estimate(found.a), _estimate(found.b), difference)
+
+
+def _calls(runs: Sequence[Run]) -> list[Seen]:
+    """The time of a call in each run; nothing where some run has no calls or no time."""
+    times_s = [_call_s(run) for run in runs]
+    total = sum(run.info.calls for run in runs)
+    found = []
+    for run, time_s in zip(runs, times_s, strict=True):
+        if not time_s:
+            return []
+        within = _variance_s2(run.info.durations) / run.info.calls
+        found.append(Seen(time_s, run.info.calls / total, within, math.inf, (_RUN_TO_RUN * time_s) ** 2))
+    return found
+
+
+def _call_s(run: Run) -> float | None:
+    """By the clock where samples are of the calls alone, else as much as was sampled."""
+    info, profile = run.info, run.profile
+    if not info.calls or profile is None or profile.unit not in (Unit.SAMPLES, Unit.NANOSECONDS):
+        return None
+    if info.plan.idle and info.plan.scope == "call" and not info.region.all_threads:
+        return info.active_s / info.calls
+    weight_s = profile.period_ns / 1e9 if profile.unit is Unit.SAMPLES else 1e-9
+    return profile.total_weight * weight_s / info.calls
+
+
+def _variance_s2(durations: Histogram) -> float:
+    """Of single calls, to within the width of a bucket."""
+    mean_ns = durations.sum_ns / durations.count
+    squares = math.fsum(
+        count * (sum(bucket_bounds_ns(bucket)) / 2 - mean_ns) ** 2 for bucket, count in durations.buckets
+    )
+    return squares / max(1, durations.count - 1) / 1e18
+
+
+def _time(share: Seen, call: Seen) -> Seen:
+    """A share of a call's time: errors of both, to first order."""
+    value, of_share, of_call = share.value * call.value, call.value**2, share.value**2
+    return Seen(
+        value,
+        share.weight,
+        of_share * share.within + of_call * call.within,
+        share.df,
+        of_share * share.between + of_call * call.between,
+        of_share * share.least,
+    )
+
+
+def _estimate(mean: Mean) -> Estimate:
+    return Estimate(mean.value, max(0.0, mean.value - mean.half), mean.value + mean.half)
