@@ -65,19 +65,10 @@
     else history.pushState(null, "", address);
   }
 
-  /** Without a fragment the page begins with the thread that it was made for. */
-  function begin() {
-    const thread = profkit.head.initial?.thread ?? initial.thread;
-    if (location.hash || thread === initial.thread) return;
-    profkit.set({ thread });
-    write(profkit.state, [...SILENT]);
-  }
-
   const read = () => profkit.set(profkit.stateOf(location.hash.slice(1)), "address");
 
   profkit.whenReady(() => {
     read();
-    begin();
     profkit.on(Object.keys(initial), (state, changed, origin) => {
       if (origin !== "address") write(state, changed);
     });

@@ -24,10 +24,12 @@
   }
 
   function entry(index, share) {
-    const { name } = profkit.head.packages[index];
+    const { name, kind } = profkit.head.packages[index];
+    const search = () => profkit.set({ search: profkit.state.search === name ? "" : name });
     return make("li", {},
-      make("button", { type: "button", title: `Search for ${name}`, click: () => profkit.set({ search: profkit.state.search === name ? "" : name }) },
-        make("span", { class: "swatch", style: { "background-color": profkit.packageColor(index) } }), name,
+      make("button", { type: "button", title: name ? `Search for ${name}` : null, disabled: !name, click: search },
+        make("span", { class: "swatch", style: { "background-color": profkit.packageColor(index) } }),
+        name ? `${name}${kind === "native" ? " (native)" : ""}` : "no file",
         make("span", { class: "faint" }, format.share(share))));
   }
 

@@ -11,30 +11,33 @@
    * of the origins counts from there: threads have their own time.
    */
   profkit.ticksOf = (run, [from, to], widthPx, origins) => {
-    const each = run.weight_s ?? 1;
-    const step = roundStep(((to - from) * each * SPACING_PX) / widthPx) / each;
-    const text = textOf(run, step, to - from);
+    const [unit, factor] = unitOf(run, to - from);
+    const perTick = ((to - from) * SPACING_PX) / widthPx / factor;
+    const step = roundStep(run.weight_s === null && run.unit !== "bytes" ? Math.max(1, perTick) : perTick);
+    const digits = Math.min(9, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
+    const text = (k) => (unit ? `${(k * step).toFixed(digits)} ${unit}` : number(k * step));
+    const number = run.unit === "bytes" ? profkit.format.bytes : profkit.format.count;
+    // Where several stretches have their own scale, their names stand at the beginning.
+    const first = origins.length > 1 ? 1 : 0;
     return origins.flatMap((origin, i) => {
       const end = Math.min(to, origins[i + 1] ?? to);
       const ticks = [];
-      for (let k = Math.max(0, Math.ceil((from - origin) / step - 1e-9)); origin + k * step <= end; k++) {
-        ticks.push({ x: ((origin + k * step - from) / (to - from)) * widthPx, text: text(k * step) });
+      for (let k = Math.max(first, Math.ceil((from - origin) / factor / step - 1e-9)); origin + k * step * factor <= end; k++) {
+        ticks.push({ x: ((origin + k * step * factor - from) / (to - from)) * widthPx, text: text(k) });
       }
       return ticks;
     });
   };
 
+  /** The unit of all of a scale, and the weight of one. */
+  function unitOf(run, width) {
+    if (run.weight_s === null) return ["", 1];
+    const [unit, seconds] = UNITS.findLast(([, each]) => width * run.weight_s < MOST * each) ?? UNITS[0];
+    return [unit, seconds / run.weight_s];
+  }
+
   function roundStep(least) {
     const power = 10 ** Math.floor(Math.log10(least));
     return power * STEPS.find((step) => step * power >= least * 0.999);
-  }
-
-  /** How a weight is written: all of a scale in one unit, with the digits that neighbours need to differ. */
-  function textOf(run, step, width) {
-    if (run.weight_s === null || run.weight_s === undefined) return (weight) => profkit.format.count(Math.round(weight));
-    const seconds = step * run.weight_s;
-    const [unit, factor] = UNITS.findLast(([, each]) => width * run.weight_s < MOST * each) ?? UNITS[0];
-    const digits = Math.max(0, -Math.floor(Math.log10(seconds / factor) + 1e-9));
-    return (weight) => `${((weight * run.weight_s) / factor).toFixed(Math.min(digits, 9))} ${unit}`;
   }
 }

@@ -2,6 +2,8 @@
 {
   const head = profkit.head;
   const listeners = [];
+  /** A comparison is as wide as its side B. */
+  const wholeThread = head.kind === "comparison" ? 1 : "all";
 
   /**
    * run: index; thread: index or "all"; view: "left-heavy" or "chronological"; direction: "icicle" or
@@ -12,7 +14,7 @@
    * measured order that is told in full.
    */
   profkit.state = {
-    run: 0, thread: head.kind === "comparison" ? 1 : "all", view: "left-heavy", direction: "icicle",
+    run: 0, thread: head.initial?.thread ?? wholeThread, view: "left-heavy", direction: "icicle",
     focus: 0, range: null, cursor: 0, selected: null, search: "", theme: "auto", tab: null,
     order: 0,
   };
@@ -47,7 +49,7 @@
   function consequences(changes) {
     const state = profkit.state;
     const differs = (name) => name in changes && !same(changes[name], state[name]);
-    if (differs("run")) return { thread: profkit.initialState.thread, focus: 0, cursor: 0, range: null };
+    if (differs("run")) return { thread: wholeThread, focus: 0, cursor: 0, range: null };
     if (differs("thread") || differs("view") || differs("focus")) return { range: null };
     return {};
   }
