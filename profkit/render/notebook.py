@@ -37,9 +37,9 @@ def notebook_html(shown: object) -> str | None:
         run, notes = _small(shown)
         return _frame(run.info.label, sampled_html((run,), notes=notes, source_bytes=_SOURCE_BYTES))
     if isinstance(shown, MeasuredRun):
-        return _frame(shown.info.label, measured_html((shown,)))
+        return _frame(shown.info.label, measured_html((shown,), min_share=MIN_SHARE))
     if isinstance(shown, Measurement):
-        page = measured_html((MeasuredRun(_info(shown), shown),), without=_UNKNOWN)
+        page = measured_html((MeasuredRun(_info(shown), shown),), without=_UNKNOWN, min_share=MIN_SHARE)
         return _frame(shown.order.label, page)
     return None
 

@@ -9,10 +9,13 @@ from profkit.render.escape import short
 from profkit.render.places import package_of, short_path
 from profkit.render.user_code import IsLibrary
 from profkit.transforms.origin import is_native_file
+from profkit.transforms.standard_names import standard_file
 
 _LONGEST = 400
 """Characters of a name; those of C++ templates can fill pages."""
 
+_NO_FILE = ("", "???")
+"""The second is Callgrind's word."""
 _Function = tuple[str, str]
 """Name and file."""
 
@@ -43,18 +46,22 @@ class FunctionTable:
                 of_file[file] = packages.setdefault(self._package(file), len(packages))
         functions = {
             "name": [short(name, _LONGEST) for name, _ in self._numbers],
-            "file": [short(short_path(file, self._cwd), _LONGEST) for _, file in self._numbers],
+            "file": [short(self._path(file), _LONGEST) for _, file in self._numbers],
             "line": [lines.get(number, 0) for number in range(len(self._numbers))],
             "package": [of_file[file] for _, file in self._numbers],
         }
         named = [{"name": short(name, _LONGEST), "kind": kind} for name, kind in packages]
         return {"functions": functions, "packages": named}
 
+    def _path(self, file: str) -> str:
+        path = short_path(file, self._cwd)
+        # Of native sources without the folders where they were built.
+        return standard_file(path) if is_native_file(file) else path
+
     def _package(self, file: str) -> tuple[str, str]:
-        if not file:
+        if file in _NO_FILE:
             return "", "none"
-        # The end of the path counts for a user's file that lies elsewhere, its folder for one below `cwd`.
-        name = package_of(short_path(file, self._cwd))
-        if not self._is_library(file):
-            return name, "user"
-        return name, "native" if is_native_file(file) else "library"
+        name = package_of(self._path(file))
+        if is_native_file(file):
+            return name, "native"
+        return name, "library" if self._is_library(file) else "user"

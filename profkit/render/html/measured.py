@@ -8,7 +8,7 @@ from profkit.model.measurement import InstructionCounts, MeasuredRun, Timing
 from profkit.render.escape import short, visible
 from profkit.render.html.document import html_page
 from profkit.render.html.refusals import refuse_limits
-from profkit.render.html.runs import PageRuns, fact_lists
+from profkit.render.html.runs import PageRun, PageRuns, fact_lists
 from profkit.render.html.sources import SourceBudget
 from profkit.render.measured_facts import measured_facts
 from profkit.render.measured_rows import FunctionRow, OrderRow, order_rows
@@ -16,37 +16,69 @@ from profkit.render.measured_variants import variants
 from profkit.render.measured_words import warning
 from profkit.render.options import ReportOptions
 from profkit.render.source import SourceLines
+from profkit.transforms.callgraph import unfold_counts
 from profkit.transforms.origin import is_library_file
+from profkit.transforms.prune import prune
 
 _MOST_FUNCTIONS, _MOST_ROWS = 200, 20_000
 """Of one order, and of all together."""
+_MOST_PATHS = 60_000
+"""Through the calls of all orders together; what comes after them is not drawn."""
 _LONGEST_LABEL, _LONGEST_NAME = 200, 400
+_ESTIMATED = (
+    "Callgrind counts calls, not stacks: where a function has several callers, its instructions are split "
+    "among them as theirs are."
+)
 
 
 def measured_html(
-    runs: Sequence[MeasuredRun], options: ReportOptions | None = None, without: Collection[str] = ()
+    runs: Sequence[MeasuredRun],
+    options: ReportOptions | None = None,
+    *,
+    without: Collection[str] = (),
+    min_share: float = 0.0,
 ) -> str:
-    """The page of measured runs, in their order; facts of the names in `without` are left out.
+    """The page of measured runs, in their order.
 
-    Raises `UsageError` where one thread is asked for, and for options that a page has no use for.
+    Facts of the names in `without` are left out, and calls that are a smaller part of all instructions
+    are summed up. Raises `UsageError` where one thread is asked for, and for options that a page has no
+    use for.
     """
     asked, info = options or ReportOptions(), runs[0].info
     refuse_limits(asked)
     rows = order_rows(runs, asked)
     source = SourceLines(info.started_ns, info.process.cwd)
     page = PageRuns(info.process.cwd, is_library_file, SourceBudget(source, 0))
+    drawn = _add_graphs(page, rows, min_share)
     most = max(10, min(_MOST_FUNCTIONS, _MOST_ROWS // len(rows)))
     orders = [
         {
             "variant": short(variant, _LONGEST_LABEL),
             "facts": _facts((row.run,), without),
+            "run": drawn.get(number),
             **_order_object(row, most),
         }
-        for row, variant in zip(rows, variants(runs), strict=True)
+        for number, (row, variant) in enumerate(zip(rows, variants(runs), strict=True))
     ]
     head = page.head("measured", f"{_title(runs)} – profkit")
     measured = {"facts": _facts(runs, without), "orders": orders}
     return html_page({**head, "measured": measured, "initial": {"sort": asked.sort.value}}, page.columns)
+
+
+def _add_graphs(page: PageRuns, rows: Sequence[OrderRow], min_share: float) -> dict[int, int]:
+    """Add the calls of counted orders as far as there is room; the number of each one's run by its own."""
+    drawn: dict[int, int] = {}
+    room = _MOST_PATHS
+    for number, row in enumerate(rows):
+        if row.counts is None or not row.counts.calls or room <= 0:
+            continue
+        profile = unfold_counts(row.counts)
+        profile = prune(profile, min_share) if min_share else profile
+        room -= len(profile.stacks)
+        drawn[number] = len(drawn)
+        info = row.run.info
+        page.add(PageRun(info.id, info.label, profile, facts=measured_facts((row.run,)), notes=[_ESTIMATED]))
+    return drawn
 
 
 def timing_object(timing: Timing | None, row: OrderRow) -> dict[str, object] | None:
@@ -76,7 +108,6 @@ def _order_object(row: OrderRow, most_functions: int) -> dict[str, object]:
     return {
         "label": short(info.label, _LONGEST_LABEL),
         "what": _lines(info.order.what),
-        "run": None,
         "timing": timing_object(measured.timing if measured else None, row),
         "counts": _counts_object(row.counts, row.functions[:most_functions]) if row.counts else None,
         "doubts": [visible(f"{word}: {why}") for word, why in map(warning, row.doubts)],
