@@ -1,0 +1,133 @@
+"""`profkit compare`: what differs between two runs, two statements or two commits, and is more than noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import click
+
+from profkit.cli.completion import complete_run
+from profkit.cli.measure_options import asked_for, measuring_options
+from profkit.cli.showing import Showing, showing_options
+from profkit.config import Config
+from profkit.errors import MeasuringError, UsageError
+from profkit.model.kept import AnyRun
+from profkit.render.options import ReportOptions
+from profkit.render.page import Page
+
+_FORMATS = ("text", "json", "markdown", "html")
+
+
+@click.command("compare")
+@click.argument("sides", nargs=-1, metavar="[A B | -- STMT]", shell_complete=complete_run)
+@click.option("--ab", nargs=2, metavar="STMT STMT", help="Measure both interleaved, and compare them.")
+@click.option("--git", nargs=2, metavar="REV REV", help="Measure STMT at both commits, in turns.")
+@showing_options(_FORMATS)
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Rows of each table.")
+@measuring_options(without=("label", "simulate"))
+@click.option("--no-keep", is_flag=True, help="Keep no run.")
+@click.pass_obj
+def compare_command(
+    config: Config,
+    /,
+    sides: tuple[str, ...],
+    ab: tuple[str, str] | None,
+    git: tuple[str, str] | None,
+    limit: int | None,
+    **given: object,
+) -> int:
+    """Compare two sides: what differs, and whether it is more than noise.
+
+    A and B are each the beginning of a run's id, a label (its newest run), LABEL@REVISION (all of its runs
+    at that commit), a file that `profkit import` reads, or several of these with commas between them.
+
+    With --ab, or --git and a statement, both sides are measured first, which is the surest way. The
+    options from --setup on are about that. --git measures each commit in a work tree of its own; your
+    checkout stays as it is.
+    """
+    showing, shown = Showing.of(given), ReportOptions(limit=limit)
+    if ab is not None or git is not None:
+        return _measured(config, sides, ab, git, given, showing, shown)
+    if asked_for(given) or given["threads"] is not None or given["no_keep"]:
+        raise UsageError(
+            "nothing is measured here", "leave out what is about measuring, or give --ab or --git"
+        )
+    if len(sides) != 2:
+        raise UsageError(f"{len(sides)} sides cannot be compared", "give two runs, or --ab, or --git")
+    _kept(config, (sides[0], sides[1]), showing, shown)
+    return 0
+
+
+def _kept(config: Config, texts: tuple[str, str], showing: Showing, shown: ReportOptions) -> None:
+    from profkit.cli.sides import open_sides
+
+    with open_sides(config) as found:
+        a, b = (found.side(text) for text in texts)
+        if bool(a.sampled) != bool(b.sampled):
+            sampled, measured = (a, b) if a.sampled else (b, a)
+            raise UsageError(
+                f"{sampled.text!r} was sampled and {measured.text!r} was measured",
+                "compare runs of the same kind",
+            )
+        name = f"comparison-{a.runs[0].info.id}-{b.runs[0].info.id}"
+        showing.show(rendered(a.runs, b.runs, texts, showing.format, shown, showing.page()), name)
+
+
+def rendered(
+    a: Sequence[AnyRun],
+    b: Sequence[AnyRun],
+    names: tuple[str, str],
+    renderer: str,
+    options: ReportOptions,
+    page: Page,
+) -> str:
+    """The comparison of two sides of the same kind; raises UsageError where they have nothing in common."""
+    from profkit.model.measurement import MeasuredRun
+    from profkit.model.run import Run
+
+    measured_a, measured_b = ([run for run in side if isinstance(run, MeasuredRun)] for side in (a, b))
+    if measured_a and measured_b:
+        from profkit.comparing.measured import compare_measured
+        from profkit.render.compared_measured import COMPARED_MEASURED
+
+        return COMPARED_MEASURED[renderer](compare_measured(measured_a, measured_b, names), options, page)
+    from profkit.comparing.sampled import compare_sampled
+    from profkit.render.compared_sampled import COMPARED_SAMPLED
+
+    sampled_a, sampled_b = ([run for run in side if isinstance(run, Run)] for side in (a, b))
+    return COMPARED_SAMPLED[renderer](compare_sampled(sampled_a, sampled_b), options, page)
+
+
+def _measured(
+    config: Config,
+    sides: Sequence[str],
+    ab: tuple[str, str] | None,
+    git: tuple[str, str] | None,
+    given: dict[str, object],
+    showing: Showing,
+    shown: ReportOptions,
+) -> int:
+    from profkit.cli.compare_orders import Measuring, compare_commits, compare_statements, refuse_language
+    from profkit.render.compared_measured import COMPARED_MEASURED
+
+    threads = cast("tuple[int, ...] | None", given["threads"]) or (1,)
+    how = Measuring(asked_for(given), threads, not given["no_keep"], config.spool)
+    if ab is not None and git is not None:
+        raise UsageError("--ab and --git compare different things", "give one of them")
+    if ab is not None:
+        if sides:
+            raise UsageError(f"--ab has its statements, and {sides[0]!r} is one more", "leave it out")
+        comparison = compare_statements(*ab, how)
+    else:
+        if len(sides) != 1 or git is None:
+            raise UsageError(
+                "--git measures one statement", "give it last: profkit compare --git A B -- STMT"
+            )
+        refuse_language(how.options)
+        comparison = compare_commits(git, sides[0], how)
+    first = comparison.orders[0]
+    name = f"comparison-{first.a[0].info.id}-{first.b[0].info.id}"
+    showing.show(COMPARED_MEASURED[showing.format](comparison, shown, showing.page()), name)
+    runs = [run for order in comparison.orders for run in (*order.a, *order.b)]
+    return MeasuringError.exit_code if any(run.info.error for run in runs) else 0
