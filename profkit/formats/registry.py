@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import Protocol, cast
 
 from profkit.model.profile import Profile
 
@@ -51,52 +53,44 @@ class Format:
     """Not for terminals."""
 
 
-def _encode_pprof(profile: Profile) -> bytes:
-    from profkit.formats.pprof import encode
+class _Codec(Protocol):
+    """What the module of a format has, as far as the format goes."""
 
-    return encode(profile)
-
-
-def _decode_pprof(data: bytes, source: Path) -> Profile:
-    from profkit.formats.pprof.foreign import decode_any
-
-    return decode_any(data, source)
+    def encode(self, profile: Profile) -> bytes: ...
+    def decode(self, data: bytes, source: Path) -> Profile: ...
+    def sniff(self, data: bytes) -> bool: ...
+    def origin_of(self, data: bytes) -> Origin: ...
 
 
-def _is_pprof(data: bytes) -> bool:
-    from profkit.formats.pprof.foreign import looks_like_pprof
+@dataclass(frozen=True, slots=True)
+class _Module:
+    """The functions of a module that is imported when one of them is called."""
 
-    return looks_like_pprof(data)
+    name: str
 
+    def encode(self, profile: Profile) -> bytes:
+        return self._codec().encode(profile)
 
-def _origin_of_pprof(data: bytes) -> Origin:
-    from profkit.formats.pprof.foreign import origin_of
+    def decode(self, data: bytes, source: Path) -> Profile:
+        return self._codec().decode(data, source)
 
-    return origin_of(data)
+    def sniff(self, data: bytes) -> bool:
+        return self._codec().sniff(data)
 
+    def origin_of(self, data: bytes) -> Origin:
+        return self._codec().origin_of(data)
 
-def _encode_collapsed(profile: Profile) -> bytes:
-    from profkit.formats.collapsed import encode
-
-    return encode(profile)
-
-
-def _decode_collapsed(data: bytes, source: Path) -> Profile:
-    from profkit.formats.collapsed import decode
-
-    return decode(data, source)
+    def _codec(self) -> _Codec:
+        return cast(_Codec, import_module(f"profkit.formats.{self.name}"))
 
 
-def _is_collapsed(data: bytes) -> bool:
-    from profkit.formats.collapsed import looks_collapsed
+def _read_only(name: str, endings: tuple[str, ...], module: str) -> Format:
+    """A format of other tools that profkit does not write."""
+    codec = _Module(module)
+    return Format(name, endings, None, codec.decode, codec.sniff, loses="", origin=codec.origin_of)
 
-    return looks_collapsed(data)
 
-
-def _origin_of_collapsed(data: bytes) -> Origin:
-    from profkit.formats.collapsed import origin_of
-
-    return origin_of(data)
+_COLLAPSED, _PPROF, _ANY_PPROF = map(_Module, ("collapsed", "pprof", "pprof.foreign"))
 
 
 def _encode_speedscope(profile: Profile) -> bytes:
@@ -129,11 +123,11 @@ FORMATS: Mapping[str, Format] = {
         Format(
             "pprof",
             (".pb.gz", ".pprof", ".pb"),
-            _encode_pprof,
-            _decode_pprof,
-            _is_pprof,
+            _PPROF.encode,
+            _ANY_PPROF.decode,
+            _ANY_PPROF.sniff,
             loses="",
-            origin=_origin_of_pprof,
+            origin=_ANY_PPROF.origin_of,
             binary=True,
         ),
         Format(
@@ -145,15 +139,19 @@ FORMATS: Mapping[str, Format] = {
             loses="",
             origin=_origin_of_speedscope,
         ),
+        _read_only("pstats", (".prof", ".pstats"), "pstats_file"),
+        _read_only("pyinstrument", (".pyisession", ".json"), "pyinstrument"),
+        _read_only("callgrind", (".callgrind.out", ".out"), "callgrind.unfolded"),
+        _read_only("austin", (".austin",), "austin"),
         # Last, since lines of others end in numbers too.
         Format(
             "collapsed",
             (".collapsed", ".folded", ".txt"),
-            _encode_collapsed,
-            _decode_collapsed,
-            _is_collapsed,
+            _COLLAPSED.encode,
+            _COLLAPSED.decode,
+            _COLLAPSED.sniff,
             loses="the order of samples, their unit and the time between them",
-            origin=_origin_of_collapsed,
+            origin=_COLLAPSED.origin_of,
         ),
     )
 }

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from profkit.errors import DamagedFile
-from profkit.formats.collapsed import decode, encode, looks_collapsed
+from profkit.formats.collapsed import decode, encode, sniff
 from profkit.formats.collapsed.escapes import escape, unescape
 from profkit.formats.collapsed.frames import read_process, read_thread, write_frame
 from profkit.model.frame import Frame, Thread
@@ -155,8 +155,8 @@ def test_a_line_without_a_count_is_named(line: str) -> None:
 
 
 def test_sniffing() -> None:
-    assert looks_collapsed(b"# comment\na;b c 12\na 3\n")
-    assert not looks_collapsed(b"")
-    assert not looks_collapsed(b"# comment\n")
-    assert not looks_collapsed(b"Dear reader,\nthere were 3\n")
-    assert not looks_collapsed(b"\x00\x01 12\n")
+    assert sniff(b"# comment\na;b c 12\na 3\n")
+    assert not sniff(b"")
+    assert not sniff(b"# comment\n")
+    assert not sniff(b"Dear reader,\nthere were 3\n")
+    assert not sniff(b"\x00\x01 12\n")

@@ -9,7 +9,7 @@ Equal stacks of a thread are one line, so the order of samples is lost, and with
 and the process of a profile of only one. What a line cannot hold stands as an escape: see `escapes`.
 """
 
-from profkit.formats.collapsed.reading import decode, looks_collapsed, origin_of
+from profkit.formats.collapsed.reading import decode, origin_of, sniff
 from profkit.formats.collapsed.writing import encode
 
-__all__ = ["decode", "encode", "looks_collapsed", "origin_of"]
+__all__ = ["decode", "encode", "origin_of", "sniff"]

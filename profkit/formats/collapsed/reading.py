@@ -38,7 +38,7 @@ def decode(data: bytes, source: Path = Path("collapsed stacks")) -> Profile:
     return builder.build(ordered=False)
 
 
-def looks_collapsed(data: bytes) -> bool:
+def sniff(data: bytes) -> bool:
     """Whether the first lines are stacks with a count each, or comments; there must be a stack."""
     lines = islice(_lines(data[: 1 << 16]), _SNIFFED_LINES)
     stacks = [line for line in lines if line.strip() and not line.startswith("#")]

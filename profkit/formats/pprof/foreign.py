@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from profkit.errors import DamagedFile
+from profkit.formats.pprof import reading
 from profkit.formats.pprof.messages import Messages, RawSample, ValueType, read_messages
-from profkit.formats.pprof.reading import decode
 from profkit.formats.pprof.schema import FORMAT, GZIP
 from profkit.formats.registry import Origin
 from profkit.model.frame import Frame, Thread
@@ -37,18 +37,18 @@ class _Choice(NamedTuple):
     period_ns: float = 0.0
 
 
-def decode_any(data: bytes, source: Path) -> Profile:
+def decode(data: bytes, source: Path) -> Profile:
     """The profile in a file, gzipped or not; raises DamagedFile, naming `source`."""
     try:
         plain = zlib.decompress(data, wbits=GZIP) if data.startswith(b"\x1f\x8b") else data
         if _is_own(plain):
-            return decode(zlib.compress(plain, 0, GZIP), source)
+            return reading.decode(zlib.compress(plain, 0, GZIP), source)
         return _profile(read_messages(plain))
     except (zlib.error, ValueError) as error:
         raise DamagedFile(source, f"it is no pprof profile: {error}") from error
 
 
-def looks_like_pprof(data: bytes) -> bool:
+def sniff(data: bytes) -> bool:
     """Whether a content begins as profiles do, with the type of its values: two indexes of strings."""
     return data[:1] == b"\n" and data[1:2] < b"\x10" and data[2:3] == b"\x08" and b"\x10" in data[4:9]
 

@@ -1,0 +1,91 @@
+"""What Austin writes as text: a line for each sample, in the order in which they were taken.
+
+`P<pid>;T<iid>:<tid>;<file>:<function>:<line>;... <metric>` with metadata as `# key: value` (Austin 3,
+README, "Usage"); `mojo2austin` makes it from Austin's binary files. The metric is the time in microseconds
+or, in memory mode, the bytes that were taken; in full mode there are time, whether the thread was idle, and
+bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from profkit.errors import DamagedFile, UsageError
+from profkit.formats.registry import Origin
+from profkit.model.frame import Frame, Thread
+from profkit.model.profile import Profile, ProfileBuilder
+from profkit.units import Unit
+
+_LINE = re.compile(r"P(\d{1,18});T([^;]*)((?:;.*)?) (-?\d{1,18})(?:,([01]),(-?\d{1,18}))?", re.DOTALL)
+_METADATA = re.compile(r"# (\w+): (.*)")
+_STARTS = re.compile(rb"(?:# \w+: .*\n|\s*\n)*(?:# austin: |P\d+;T[^;\n]*[; ])")
+_BINARY = b"MOJ"
+_MEMORY = "memory"
+_FREED = "memory that was freed is left out: weights are what was taken"
+_FULL = "of the metrics in the file, time is kept, idle and memory are left out"
+
+
+def decode(data: bytes, source: Path = Path("Austin samples")) -> Profile:
+    """The samples in nanoseconds, or in bytes for a file of memory mode.
+
+    Raises DamagedFile, naming `source` and the line, and UsageError for Austin's binary format.
+    """
+    if data.startswith(_BINARY):
+        raise UsageError(f"{source} is in Austin's binary format", "convert it with mojo2austin")
+    memory = _metadata(data).get("mode") == _MEMORY
+    builder = ProfileBuilder()
+    frame, thread = cache(lambda text: builder.frame(_frame(text))), cache(_thread)
+    for number, line in enumerate(_lines(data), 1):
+        if not line or line.startswith("#"):
+            continue
+        match = _LINE.fullmatch(line)
+        if match is None:
+            raise DamagedFile(source, f"line {number} is no sample of Austin: {line[:80]!r}")
+        weight = int(match[4]) * (1 if memory else 1000)
+        if weight > 0:
+            stack = tuple([frame(text) for text in match[3].split(";")[1:]])
+            builder.add_indexed(stack, builder.thread(thread(match[1], match[2])), weight)
+    return builder.build(unit=Unit.BYTES if memory else Unit.NANOSECONDS)
+
+
+def sniff(data: bytes) -> bool:
+    """Whether a content begins with Austin's metadata or a sample of its, or is one of its binary files."""
+    return data.startswith(_BINARY) or _STARTS.match(data) is not None
+
+
+def origin_of(data: bytes) -> Origin:
+    """Austin's version, and which metrics are not kept."""
+    metadata = _metadata(data)
+    notes = {_MEMORY: (_FREED,), "full": (_FULL,)}.get(metadata.get("mode", ""), ())
+    return Origin(f"austin {metadata.get('austin', '')}".strip(), notes=notes)
+
+
+def _lines(data: bytes) -> Iterator[str]:
+    for line in data.split(b"\n"):
+        yield line.rstrip(b"\r").decode("utf-8", "surrogateescape")
+
+
+def _metadata(data: bytes) -> dict[str, str]:
+    marked = (line.decode("utf-8", "replace") for line in data.split(b"\n") if line.startswith(b"# "))
+    found = (_METADATA.match(line.rstrip()) for line in marked)
+    return {match[1]: match[2] for match in found if match is not None}
+
+
+def _frame(text: str) -> Frame:
+    """`file:function:line`; of other frames, such as `:GC:`, the name."""
+    file, _, rest = text.rpartition(":")[0].rpartition(":") if text.count(":") > 1 else ("", "", "")
+    line = text.rpartition(":")[2]
+    if not rest or not line.isdecimal():
+        return Frame(text.strip(":"), "")
+    return Frame(rest, file, int(line))
+
+
+def _thread(pid: str, text: str) -> Thread:
+    """`iid:tid`, or the id alone before Austin 3.6; a thread that is known by its name has no id."""
+    named = text.partition(":")[2] if re.match(r"\d+:", text) else text
+    if re.fullmatch(r"0x[0-9a-fA-F]{1,16}|\d{1,18}", named):
+        return Thread(int(pid), int(named, 16 if named.startswith("0x") else 10), "")
+    return Thread(int(pid), 0, named)

@@ -1,0 +1,33 @@
+"""A Callgrind dump as a profile in instructions: its call graph unfolded."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from profkit.formats.callgrind.reading import parse_callgrind
+from profkit.formats.registry import Origin
+from profkit.model.profile import Profile
+from profkit.transforms.callgraph import unfold_functions
+
+_NOTES = ("a call graph: a function's instructions are split among its callers in proportion",)
+_HEAD = re.compile(rb"^(?:events:|positions:|creator: *callgrind|# callgrind format)", re.MULTILINE)
+_CREATOR = re.compile(rb"^creator: *(\S.*)$", re.MULTILINE)
+_HEAD_BYTES = 1 << 14
+
+
+def decode(data: bytes, source: Path = Path("callgrind dump")) -> Profile:
+    """The instructions of all functions as stacks, unordered; raises DamagedFile, naming `source`."""
+    dump = parse_callgrind(data.decode("utf-8", "surrogateescape"), source)
+    return unfold_functions(dump.functions, dump.calls)
+
+
+def sniff(data: bytes) -> bool:
+    """Whether a content has the header of a dump."""
+    return _HEAD.search(data[:_HEAD_BYTES]) is not None and b"\0" not in data[:_HEAD_BYTES]
+
+
+def origin_of(data: bytes) -> Origin:
+    """The program that wrote the dump, and what dumps cannot tell."""
+    creator = _CREATOR.search(data[:_HEAD_BYTES])
+    return Origin("" if creator is None else creator[1].decode("utf-8", "replace"), notes=_NOTES)

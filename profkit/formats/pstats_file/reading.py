@@ -1,0 +1,97 @@
+"""Statistics of cProfile and profile as a profile in nanoseconds."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from profkit.errors import DamagedFile
+from profkit.formats.pstats_file.marshal_reader import read_marshalled
+from profkit.formats.registry import Origin
+from profkit.model.frame import Frame
+from profkit.model.profile import Profile
+from profkit.transforms.callgraph import unfold
+from profkit.units import Unit
+
+_NOTES = (
+    "a call graph: a function's time is split among its callers in proportion, and lines are those where "
+    "functions begin",
+)
+
+
+def decode(data: bytes, source: Path = Path("statistics")) -> Profile:
+    """The calls as stacks, unordered and of one thread; raises DamagedFile, naming `source`.
+
+    Own times are those of the file, each to the nanosecond.
+    """
+    try:
+        return _profile(dict(_entries(read_marshalled(data))))
+    except ValueError as error:
+        raise DamagedFile(source, f"it has no statistics of cProfile: {error}") from error
+
+
+def sniff(data: bytes) -> bool:
+    """Whether a content begins as a marshalled dictionary whose first key is a tuple of three."""
+    start = bytes(byte & 0x7F for byte in data[:6])
+    return start[:3] == b"{)\x03" or start == b"{(\x03\x00\x00\x00"
+
+
+def origin_of(data: bytes) -> Origin:
+    """What statistics cannot tell."""
+    return Origin("cProfile", notes=_NOTES)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    own_s: float
+    total_s: float
+    callers: Mapping[Frame, tuple[float, float]]
+    """(calls, time with callees) under each; the time is 0 where only calls were counted."""
+
+
+def _profile(entries: Mapping[Frame, _Entry]) -> Profile:
+    own = {function: round(entry.own_s * 1e9) for function, entry in entries.items()}
+    calls: defaultdict[tuple[Frame, Frame], float] = defaultdict(float)
+    for function, entry in entries.items():
+        counted = sum(calls for calls, _ in entry.callers.values())
+        for caller, (number, total_s) in entry.callers.items():
+            own.setdefault(caller, 0)
+            # The module `profile` counts calls under each caller, but times none.
+            share = total_s if total_s else entry.total_s * number / counted if counted else 0.0
+            calls[caller, function] += share * 1e9
+    return unfold(own, calls, Unit.NANOSECONDS)
+
+
+def _entries(document: object) -> Iterator[tuple[Frame, _Entry]]:
+    if not isinstance(document, dict):
+        raise ValueError("it is no dictionary")
+    for key, value in document.items():
+        # calls that were not recursive, all calls, own time, time with callees, callers
+        if not isinstance(value, tuple) or len(value) != 5 or not isinstance(value[4], dict):
+            raise ValueError(f"the entry of {key} is not one of five parts")
+        callers = {_function(caller): _caller(under) for caller, under in value[4].items()}
+        yield _function(key), _Entry(_number(value[2]), _number(value[3]), callers)
+
+
+def _function(key: object) -> Frame:
+    if isinstance(key, tuple) and len(key) == 3:
+        file, line, name = key
+        if isinstance(file, str) and isinstance(line, int) and isinstance(name, str):
+            # Built-in functions are of the file "~".
+            return Frame(name, "" if file == "~" else file, max(0, line))
+    raise ValueError(f"{key} is no function")
+
+
+def _caller(value: object) -> tuple[float, float]:
+    if isinstance(value, tuple) and len(value) == 4:
+        return _number(value[0]), _number(value[3])
+    return _number(value), 0.0
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value - value != 0:
+        raise ValueError(f"{value!r} is no number")
+    return cast(float, value)
