@@ -57,10 +57,10 @@ SCRIPTS: tuple[str, ...] = (
     "ratios.js",
     "history.js",
     "strip.js",
-    "source.js",
     "details.js",
     "table.js",
     "sandwich.js",
+    "source.js",
     "facts.js",
     "last.js",
 )

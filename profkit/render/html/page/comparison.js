@@ -18,17 +18,6 @@
     ].filter(Boolean));
   }, () => Boolean(comparison?.functions));
 
-  if (comparison?.functions) {
-    const byFunction = new Map(comparison.functions.map((row) => [row.function, row]));
-
-    /** Rows that say how a function differs, for where it is described. */
-    profkit.differenceOf = (fn) => {
-      const row = byFunction.get(fn);
-      if (!row) return [];
-      return [["A, B", `${profkit.format.share(row.a)}, ${profkit.format.share(row.b)}`], ["Change", `${points(row.b - row.a)} points, ${row.change}`]];
-    };
-  }
-
   function callTimes(per_call_s) {
     const { a, b } = per_call_s ?? {};
     if (typeof a !== "number" || typeof b !== "number") return null;

@@ -1,6 +1,7 @@
 /* Instruction counts of an order: what they come to, and the functions that executed them. */
 {
   const { make } = profkit;
+  const ORDERS = { self: "exclusive", total: "inclusive", name: "name" };
 
   /** Figures and the table of functions of counts as the page's head has them. */
   profkit.countsOf = (counts) => make("section", { class: "counts" },
@@ -26,7 +27,7 @@
     const cell = (value) => profkit.barCell(net > 0 ? value / net : 0, profkit.exactCount(value), { title: profkit.format.share(net > 0 ? value / net : 0) });
     const grid = profkit.grid({
       caption: "Functions by the instructions that they executed themselves, and with all that they called.",
-      sort: "exclusive", step: 12, key: ([name]) => name,
+      sort: ORDERS[profkit.head.initial?.sort] ?? "exclusive", step: 12, key: ([name]) => name,
       columns: [
         { id: "name", title: "function", rising: true, value: ([name]) => name, cell: ([name]) => make("th", { scope: "row", class: "name plain" }, name) },
         { id: "exclusive", title: "exclusive", value: ([, exclusive]) => exclusive, cell: ([, exclusive]) => cell(exclusive) },

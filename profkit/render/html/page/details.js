@@ -26,7 +26,7 @@
         pair("places in the tree", profkit.exactCount(costs.places[fn]))),
       profkit.sourceBeside(fn),
       stack(tree, costs.outermost(fn)),
-    ];
+    ].filter(Boolean);
   }
 
   const pair = (name, value) => make("div", {}, make("dt", {}, name), make("dd", {}, value));

@@ -8,7 +8,7 @@
   profkit.factList = (facts) =>
     make("dl", { class: "facts" }, facts.map(([name, parts], i) => [
       make("dt", {}, i && facts[i - 1][0] === name ? "" : name),
-      make("dd", {}, parts.map(([text, tone]) => make("span", { class: `fact tone-${tone}` }, text))),
+      make("dd", {}, parts.map(([text, tone], k) => [k ? " · " : "", make("span", { class: `tone-${tone}` }, text)]).flat()),
     ]).flat());
 
   /** Sentences that warn, as a list; null where there are none. */

@@ -3,9 +3,9 @@
   /** The package of a function, "" where none is known. */
   profkit.packageOf = (fn) => profkit.head.packages[profkit.head.functions.package[fn]]?.name ?? "";
 
-  /** A spot of the colour that the function's package has in the graph. */
+  /** A spot of the colour that the graph gives a function: of its package, or of its difference. */
   profkit.swatch = (fn) => {
-    const swatch = profkit.make("span", { class: "swatch", "aria-hidden": "true", "data-package": profkit.head.functions.package[fn] });
+    const swatch = profkit.make("span", { class: "swatch", "aria-hidden": "true", "data-function": fn });
     paint(swatch);
     return swatch;
   };
@@ -14,9 +14,12 @@
   profkit.functionLink = (fn) => profkit.make("span", { class: "named" }, profkit.swatch(fn),
     profkit.button(profkit.head.functions.name[fn], () => {}, { class: "link", title: profkit.format.place(fn) }));
 
-  const paint = (swatch) => { swatch.style.backgroundColor = profkit.packageColor(Number(swatch.dataset.package)); };
+  function paint(swatch) {
+    const fn = Number(swatch.dataset.function);
+    swatch.style.backgroundColor = profkit.isDifference ? profkit.differenceColor(fn) : profkit.packageColor(profkit.head.functions.package[fn]);
+  }
 
-  profkit.whenReady(() => profkit.onTheme(() => document.querySelectorAll(".swatch[data-package]").forEach(paint)));
+  profkit.whenReady(() => profkit.onTheme(() => document.querySelectorAll(".swatch[data-function]").forEach(paint)));
 
   /** A weight of the run that is shown: as time and in samples where both are known. */
   profkit.weightText = (weight) => {

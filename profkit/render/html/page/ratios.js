@@ -2,7 +2,7 @@
 {
   const { draw, make } = profkit;
   const comparison = profkit.head.comparison;
-  const GREY = new Set(["no-difference", "too-few-processes"]);
+  const GREY = new Set(["no-difference", "too-few-processes", "not-compared"]);
   const ROW = 34, TOP = 8, BELOW = 40, RIGHT = 20;
 
   profkit.panel("comparison", "Comparison", (body) => {
@@ -55,7 +55,7 @@
     const { a, b } = comparison.names;
     return make("section", { class: "order-comparison" },
       make("h3", {}, order.label, make("span", { class: `badge change-${kindOf(order)}` }, order.verdict.replaceAll("-", " "))),
-      order.sentence ? make("p", { class: "sentence" }, `B ${order.sentence}`.replace(/^B (no )/, "$1")) : null,
+      order.sentence ? make("p", { class: "sentence" }, order.sentence) : null,
       ...bothTimes(order, [a, b]),
       order.delta?.length ? deltaTable(order.delta) : null);
   }

@@ -37,11 +37,12 @@
   const nameOf = ({ name, pid, tid }, several) => [name, several ? `process ${pid}` : "", tid ?? ""].filter((part) => part !== "").join(" · ");
 
   function chooser(name, options, changes, current) {
-    const select = make("select", { change: () => profkit.set(changes(select.value)) },
+    const id = `choose-${name.toLowerCase()}`;
+    const select = make("select", { id, change: () => profkit.set(changes(select.value)) },
       options.map(([value, text]) => make("option", { value: String(value) }, text)));
     const show = () => { select.value = String(current()); };
     profkit.on("run thread", show);
     show();
-    return make("label", { class: "chooser" }, make("span", { class: "chooser-name" }, name), select);
+    return make("div", { class: "chooser" }, make("label", { class: "chooser-name", for: id }, name), select);
   }
 }

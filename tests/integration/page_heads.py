@@ -1,0 +1,211 @@
+"""Pages of each kind, written by hand: what the tests of panels look at."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from profkit.render.html.columns import Columns
+from profkit.render.html.document import html_page
+from tests.integration.page_parts import (
+    FUNCTIONS,
+    HOSTILE,
+    STACKS,
+    add_lines,
+    add_run,
+    functions_head,
+    run_object,
+    thread_object,
+    timing_object,
+)
+
+
+def sampled_page(most_functions: int = 0) -> str:
+    """A sampled run; `most_functions` more functions stand beside each other below the first."""
+    columns = Columns()
+    names = [*FUNCTIONS, *(f"made_{number}" for number in range(most_functions))]
+    stacks = dict(STACKS) | {(0, len(FUNCTIONS) + n): (1, 0) for n in range(most_functions)}
+    add_run(columns, "r0.", stacks)
+    add_lines(columns, "r0.")
+    head = {
+        "kind": "sampled",
+        "title": "train_step",
+        **functions_head(names),
+        "runs": [
+            run_object(
+                "train_step",
+                sum(map(sum, stacks.values())),
+                [thread_object("MainThread", 4242), thread_object("loader", 4301)],
+            )
+        ],
+    }
+    return html_page(head, columns)
+
+
+def comparison_page() -> str:
+    """A sampled comparison: one function takes more, one less, the others lie within the noise."""
+    columns = Columns()
+    add_run(columns, "r0.", {stack: (a, max(0, a + b)) for stack, (a, b) in STACKS.items()})
+    rows = [
+        (2, 0.2, 0.304, 0.06, 0.15, "more"),
+        (5, 0.25, 0.17, -0.13, -0.03, "less"),
+        (4, 0.3, 0.29, -0.05, 0.03, "noise"),
+        (0, 1.0, 1.0, -0.001, 0.001, "noise"),
+        (7, 0.015, 0.02, -0.01, 0.02, "noise"),
+    ]
+    names = ("function", "a", "b", "low", "high", "change")
+    comparison = {
+        "headline": "augment takes 10.4 points more: 20.0 % became 30.4 %.",
+        "grade": "indicative",
+        "names": {"a": "3f2a91c0 (main)", "b": "81be77d2 (faster-loader)"},
+        "per_call_s": {"a": 0.0743, "b": 0.0791},
+        "functions": [dict(zip(names, row, strict=True)) for row in rows],
+        "notes": ["One run a side: what differs from run to run is not known."],
+    }
+    run = run_object(
+        "train_step", 400, [{"name": "A", "pid": 1, "tid": 1}, {"name": "B", "pid": 2, "tid": 2}]
+    )
+    head = {"kind": "comparison", "title": "A against B", **functions_head(FUNCTIONS)}
+    return html_page({**head, "runs": [{**run, "resources": None}], "comparison": comparison}, columns)
+
+
+def measured_page() -> str:
+    """Orders: two timed, one counted with its calls, one that failed."""
+    columns = Columns()
+    add_run(columns, "r0.", {stack: (a * 100, 0) for stack, (a, b) in STACKS.items()})
+    counts = {
+        "net": 17500.0,
+        "stripped": 16200.5,
+        "raw": [1760934, 1760934],
+        "baseline": 8.5,
+        "functions": [
+            ["linear.py:Linear.forward", 6000.0, 6000.0, 1],
+            [f"odd.py:{HOSTILE}", 300.0, 300.0, 2],
+            ["train.py:train_step", 200.0, 17500.0, 1],
+        ],
+    }
+    orders = [
+        _order("x + y", "1 thread", timing_object(40.2e-9, 1), None),
+        _order("linear(x)", "4 threads", timing_object(1.234e-6, 2), counts | {"net": 17500.0}, run=0),
+        _order(
+            "x @ y",
+            "c++",
+            timing_object(84e-9, 3, processes=4),
+            None,
+            doubts=["do not trust: 4 processes; an interval takes 6."],
+        ),
+        _order(
+            HOSTILE,
+            "",
+            None,
+            None,
+            error="'x.view(-1, 7)' raised ZeroDivisionError: division by zero\nTraceback …",
+        ),
+    ]
+    run = {
+        **run_object("linear(x)", 17500, [{"name": "instructions", "pid": 0, "tid": 0}]),
+        "unit": "instructions",
+        "weight_s": None,
+        "resources": None,
+    }
+    head = {"kind": "measured", "title": "4 orders", **functions_head(FUNCTIONS), "runs": [run]}
+    return html_page({**head, "measured": {"facts": [], "orders": orders}}, columns)
+
+
+def measured_comparison_page() -> str:
+    """Measured comparisons: one slower, one without a difference, one of instructions alone."""
+    a, b = timing_object(1.2e-6, 5), timing_object(1.29e-6, 6)
+    orders = [
+        {
+            "label": "linear(x)",
+            "ratio": 1.075,
+            "low": 1.06,
+            "high": 1.09,
+            "verdict": "slower",
+            "sentence": "takes 7.5 % longer (95 % interval 6.0 % to 9.0 %, 10 processes)",
+            "a": a,
+            "b": b,
+            "delta": [],
+        },
+        {
+            "label": "x.sum()",
+            "ratio": 1.002,
+            "low": 0.994,
+            "high": 1.011,
+            "verdict": "no-difference",
+            "sentence": "no difference ≥ 1.1 % (95 % confidence, 10 processes)",
+            "a": None,
+            "b": None,
+            "delta": [],
+        },
+        {
+            "label": "sorted(l)",
+            "ratio": None,
+            "low": None,
+            "high": None,
+            "verdict": "slower",
+            "sentence": "",
+            "a": None,
+            "b": None,
+            "delta": [["listobject.c:sort", 12000, 15500, 3500], [HOSTILE, 900, 0, -900]],
+        },
+    ]
+    comparison = {
+        "headline": "linear(x) takes 7.5 % longer.",
+        "names": {"a": "main", "b": "topic"},
+        "orders": orders,
+    }
+    head = {"kind": "comparison", "title": "main against topic", **functions_head(FUNCTIONS), "runs": []}
+    return html_page({**head, "comparison": comparison}, Columns())
+
+
+def history_page(commits: int = 24) -> str:
+    """A trend with a step up in the middle and one doubtful point."""
+    chance = random.Random(7)
+    points = []
+    for number in range(commits):
+        value = 1.2e-3 * (1.08 if number >= commits // 2 else 1) * chance.uniform(0.995, 1.005)
+        doubts = (
+            ["do not trust: CPU time is 81 % of wall time: something else had the core."]
+            if number == 5
+            else []
+        )
+        points.append(
+            {
+                "commit": f"{number + 10:02d}3f2a91c0de4b7a8c9d0e1f2a3b4c5d6e7f8091"[:40],
+                "started": f"2026-10-{number + 1:02d}T11:49:03Z",
+                "value": value,
+                "low": value * 0.994,
+                "high": value * 1.006,
+                "runs": 1 + number % 3,
+                "id": f"id{number}",
+                "doubts": doubts,
+            }
+        )
+    history = {"label": "train_step", "measure": "median_s", "points": points}
+    head = {"kind": "history", "title": "train_step over 24 commits", **functions_head(FUNCTIONS), "runs": []}
+    return html_page({**head, "history": history}, Columns())
+
+
+def _order(
+    label: str,
+    variant: str,
+    timing: object,
+    counts: object,
+    *,
+    run: int | None = None,
+    doubts: Sequence[str] = (),
+    error: str | None = None,
+) -> dict[str, object]:
+    facts = [["statement", [[label, "strong"]]], ["mode", [["timer", "strong"], ["python", "plain"]]]]
+    return {
+        "label": label,
+        "what": label,
+        "variant": variant,
+        "facts": facts,
+        "run": run,
+        "timing": timing,
+        "counts": counts,
+        "doubts": list(doubts),
+        "error": error,
+    }

@@ -1,0 +1,239 @@
+"""The panels of a page in Chromium: tables, callers and callees, source, plots, on pages of each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Locator, Page
+
+from tests.integration import page_heads
+from tests.integration.browser import DESKTOP, PHONE, PageOf, chromium, page_of
+
+__all__ = ["chromium", "page_of"]
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture
+def show(page_of: PageOf) -> Iterator[Open]:
+    """Open a page's text; when the test is over, nothing that it holds may have been executed."""
+    pages: list[Page] = []
+
+    def opened(text: str, fragment: str = "", size: tuple[int, int] = DESKTOP) -> Page:
+        page = page_of(text, size=size, fragment=f"#{fragment}" if fragment else "")
+        page.set_default_timeout(5000)
+        pages.append(page)
+        return page
+
+    yield opened
+    assert [page.evaluate("window.hacked ?? null") for page in pages] == [None] * len(pages)
+
+
+def names(rows: Locator) -> list[str]:
+    return rows.locator("tbody button.link").all_inner_texts()
+
+
+def selected(page: Page) -> object:
+    return page.evaluate("profkit.state.selected")
+
+
+FUNCTIONS = "#panel-functions"
+
+
+def test_functions_begin_with_the_heaviest(show: Open) -> None:
+    page = show(page_heads.sampled_page())
+    assert names(page.locator(FUNCTIONS))[:3] == ["augment", "Linear.forward", "backward"]
+    self_head = page.locator(f"{FUNCTIONS} th[data-column=self]")
+    assert self_head.get_attribute("aria-sort") == "descending"
+    # 4 + 2 + 1 samples have fib on their stack, however often.
+    row = page.locator(f"{FUNCTIONS} tr[data-key='6']")
+    assert row.locator("td .bar-text").all_inner_texts() == ["70.0 ms3.5 %", "70.0 ms3.5 %"]
+
+
+def test_functions_sort_by_click_and_by_key(show: Open) -> None:
+    page = show(page_heads.sampled_page())
+    page.click(f"{FUNCTIONS} th[data-column=total] button")
+    assert names(page.locator(FUNCTIONS))[0] == "train_step"
+    page.locator(f"{FUNCTIONS} th[data-column=name] button").focus()
+    page.keyboard.press("Enter")
+    assert names(page.locator(FUNCTIONS))[1:3] == ["augment", "backward"]
+    page.keyboard.press("Enter")
+    assert page.locator(f"{FUNCTIONS} th[data-column=name]").get_attribute("aria-sort") == "descending"
+    assert names(page.locator(FUNCTIONS))[0] == "train_step"
+    assert page.locator(f"{FUNCTIONS} th[aria-sort]").count() == 1
+
+
+def test_functions_follow_the_search_and_the_thread(show: Open) -> None:
+    page = show(page_heads.sampled_page())
+    page.fill("input[type=search]", "vision")
+    assert names(page.locator(FUNCTIONS)) == ["augment", "load_batch"]
+    page.fill("input[type=search]", "")
+    page.get_by_label("Thread", exact=True).select_option("1")
+    assert names(page.locator(FUNCTIONS)) == ["augment", "load_batch", "train_step"]
+
+
+def test_thousands_of_functions_are_shown_in_parts(show: Open) -> None:
+    page = show(page_heads.sampled_page(most_functions=5000))
+    assert page.locator(f"{FUNCTIONS} tbody tr").count() == 40
+    page.click(f"{FUNCTIONS} button.more")
+    assert page.locator(f"{FUNCTIONS} tbody tr").count() == 80
+    assert "80 of 5,008" in page.inner_text(f"{FUNCTIONS} .count")
+
+
+def test_rows_and_graph_select_the_same(show: Open) -> None:
+    page = show(page_heads.sampled_page())
+    page.click(f"{FUNCTIONS} tr[data-key='1'] td >> nth=0")
+    assert selected(page) == 1
+    assert "selected=1" in page.url
+    assert page.inner_text("#panel-details h3") == "load_batch"
+    page.evaluate("profkit.set({ selected: 4 })")
+    assert page.locator(f"{FUNCTIONS} tr[aria-current]").get_attribute("data-key") == "4"
+    page.locator(f"{FUNCTIONS} tr[data-key='4'] button").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert selected(page) == 5
+
+
+def test_callers_and_callees_add_up(show: Open) -> None:
+    page = show(page_heads.sampled_page(), "selected=1&tab=sandwich")
+    callers = page.locator("#panel-sandwich .sandwich-side").first.locator("[role=treeitem]")
+    assert callers.evaluate_all("items => items.map(each => each.ariaLabel)") == ["train_step, 100.0 %"]
+    callees = page.locator("#panel-sandwich .sandwich-side").last.locator("[role=treeitem]")
+    assert callees.evaluate_all("items => items.map(each => each.ariaLabel)") == [
+        "augment, 80.0 %",
+        "itself, 20.0 %",
+    ]
+    sums = """() => Array.from(profkit.head.functions.name.keys()).every((fn) => {
+      const tree = profkit.currentTree(), group = profkit.groupOf(tree, fn);
+      const of = (groups) => groups.reduce((sum, each) => sum + each.weight, 0);
+      const own = group.nodes.reduce((sum, node) => sum + tree.self[node], 0);
+      return group.weight === profkit.costs(tree).total[fn]
+        && of(profkit.callersOf(tree, group)) === group.weight
+        && of(profkit.calleesOf(tree, group)) + own === group.weight;
+    })"""
+    assert page.evaluate(sums)
+
+
+def test_callees_open_by_keyboard_and_are_picked(show: Open) -> None:
+    page = show(page_heads.sampled_page(), "selected=0&tab=sandwich")
+    page.locator("#panel-sandwich .sandwich-side").last.locator("[role=treeitem]").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.ariaLabel") == "augment, 30.0 %"
+    page.keyboard.press("Enter")
+    assert page.inner_text("#panel-details h3") == "augment"
+
+
+def test_source_has_heat_where_samples_were(show: Open) -> None:
+    page = show(page_heads.sampled_page(), "selected=2")
+    rows = page.locator("#panel-details table.source tbody tr")
+    heat = rows.evaluate_all("rows => rows.map(row => [row.cells[0].textContent, row.dataset.heat ?? ''])")
+    assert heat == [["17", ""], ["18", "1.000"], ["19", ""], ["20", "0.200"], ["21", ""]]
+    assert rows.nth(1).locator("td").first.inner_text() == "25.0 %"
+    page.get_by_role("button", name="Larger").click()
+    assert page.locator("#panel-lines table.source tbody tr").count() == 5
+
+
+def test_the_heaviest_stack_is_copied(show: Open) -> None:
+    page = show(page_heads.sampled_page(), "selected=2")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy").click()
+    page.get_by_role("button", name="Copied").wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.splitlines() == [
+        "train_step  train.py:10",
+        "load_batch  vision/data.py:11",
+        "augment  vision/data.py:12",
+    ]
+
+
+def test_the_strip_reads_out_a_moment(show: Open) -> None:
+    page = show(page_heads.sampled_page())
+    slider = page.get_by_role("slider", name="Moment of the recording")
+    assert "CPU up to 95 %" in page.inner_text("#panel-strip output")
+    slider.focus()
+    page.keyboard.press("End")
+    assert page.inner_text("#panel-strip output") == "2.00 min · CPU 81 % · memory 819 MiB · threads 8"
+    assert slider.get_attribute("aria-valuetext") == page.inner_text("#panel-strip output")
+    box = slider.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 12, box["y"] + 30)
+    assert "threads 4" in page.inner_text("#panel-strip output")
+
+
+def test_notes_stand_above_the_graph(show: Open) -> None:
+    page = show(page_heads.sampled_page())
+    warnings = page.locator(".warnings li").all_inner_texts()
+    assert warnings == ["sampler: 61 Hz achieved", "The program was killed."]
+    page.click("#tab-facts")
+    assert "pyspy 0.4.3 · 100 Hz asked" in page.inner_text("#panel-facts").replace("\n", "")
+
+
+def test_measured_orders_are_told_one_by_one(show: Open) -> None:
+    page = show(page_heads.measured_page())
+    assert page.locator("#panel-measured tbody tr").count() == 4
+    assert page.locator(".workspace").is_hidden()
+    assert page.locator("#panel-plots .least-dot").count() == 10
+    assert "median 40." in (page.text_content("#panel-plots svg") or "")
+    page.click("#panel-measured tr[data-key='1'] button")
+    assert page.locator(".workspace").is_visible()
+    assert "order=1" in page.url
+    shown = page.locator("#panel-plots .counts tbody tr").first.inner_text().split()
+    assert shown == ["linear.py:Linear.forward", "6,000", "6,000", "1"]
+    page.click("#panel-measured tr[data-key='2'] button")
+    assert "4 processes; an interval takes 6" in page.inner_text("#panel-plots .warnings")
+    page.click("#panel-measured tr[data-key='3'] button")
+    assert "ZeroDivisionError" in page.inner_text("#panel-plots .failure")
+
+
+def test_measured_numbers_stand_in_a_table_too(show: Open) -> None:
+    page = show(page_heads.measured_page())
+    page.get_by_text("Times of each process as a table").click()
+    rows = page.locator("#panel-plots details[open] tbody tr")
+    assert rows.count() == 10
+    assert rows.first.inner_text().split("\t")[:3] == ["1", "0", "20"]
+
+
+def test_a_comparison_keeps_noise_out_of_sight(show: Open) -> None:
+    page = show(page_heads.comparison_page())
+    assert names(page.locator("#panel-comparison")) == ["augment", "backward"]
+    assert page.inner_text("#panel-comparison .grade-indicative") == "indicative"
+    assert page.locator("#panel-comparison tr[data-key='2'] svg .whisker.more").count() == 3
+    page.get_by_label("3 functions within the noise").check()
+    shown = names(page.locator("#panel-comparison"))
+    assert shown[:2] == ["augment", "backward"]
+    assert len(shown) == 5
+    noise = page.locator("#panel-comparison th.noise").first
+    faint = page.evaluate("getComputedStyle(document.querySelector('.hint')).color")
+    assert noise.evaluate("cell => getComputedStyle(cell).color") == faint
+    noise.locator("button").click()
+    assert page.inner_text("#panel-details h3") == "Linear.forward"
+
+
+def test_ratios_have_intervals_and_grey_ones_are_no_news(show: Open) -> None:
+    page = show(page_heads.measured_comparison_page())
+    assert page.locator("#panel-comparison circle.point.more").count() == 1
+    assert page.locator("#panel-comparison circle.point.noise").count() == 1
+    page.get_by_text("Ratios as a table").click()
+    first = page.locator("details[open] tbody tr").first.inner_text().split("\t")
+    assert first[:4] == ["linear(x)", "+7.5 %", "+6.0 % to +9.0 %", "slower"]
+    assert page.locator(".delta-bar.more").count() == 1
+    assert page.locator(".delta-bar.less").count() == 1
+
+
+def test_history_is_walked_by_keys_beside_its_table(show: Open) -> None:
+    page = show(page_heads.history_page())
+    assert page.locator(".trend-point").count() == page.locator("#panel-history tbody tr").count() == 24
+    assert page.locator(".trend-point.doubtful").count() == 1
+    page.get_by_role("slider", name="Commit").focus()
+    page.keyboard.press("Home")
+    assert page.inner_text("#panel-history output").startswith("103f2a91 · 1.19")
+    assert page.locator("#panel-history tr.chosen").inner_text().startswith("103f2a91")
+    assert page.locator("#panel-history td.more").all_inner_texts() == ["+8.4 %"]
+
+
+@pytest.mark.parametrize("kind", ["sampled", "measured", "comparison", "measured_comparison", "history"])
+def test_a_phone_needs_no_scrolling_sideways(show: Open, kind: str) -> None:
+    page = show(getattr(page_heads, f"{kind}_page")(), "selected=7&tab=sandwich", PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE[0]
