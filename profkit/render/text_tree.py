@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -45,7 +46,19 @@ def _figures(rows: Sequence[TreeRow], report: Report) -> list[Column]:
     ]
 
 
-def guides(rows: Sequence[TreeRow], room: int | None) -> list[str]:
+class Placed(Protocol):
+    """A row of any tree."""
+
+    @property
+    def depth(self) -> int:
+        """Levels above it."""
+
+    @property
+    def last(self) -> bool:
+        """The last of its siblings."""
+
+
+def guides(rows: Sequence[Placed], room: int | None) -> list[str]:
     """The lines before each row that show whose child it is; of deep ones the right end."""
     most = _DEEPEST * 2 if room is None else max(4, room // 2)
     drawn: list[str] = []

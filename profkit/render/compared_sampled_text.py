@@ -1,0 +1,157 @@
+"""A comparison of sampled runs for people: the headline, what changed, the calls in which it did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from profkit.model.comparison import (
+    Change,
+    Compared,
+    FunctionComparison,
+    Grade,
+    SampledComparison,
+)
+from profkit.render.compared_sampled_tree import DiffRow, diff_rows
+from profkit.render.compared_sampled_words import (
+    bounded_points,
+    call_sentence,
+    noise_sentence,
+    points,
+    runs_of,
+    share,
+    times,
+)
+from profkit.render.escape import short, visible
+from profkit.render.layout import Column, compose, left_cut, remark, room_left, section, table
+from profkit.render.options import ReportOptions
+from profkit.render.page import Page
+from profkit.render.palette import FAINT, TITLE, TONES
+from profkit.render.places import place
+from profkit.render.text_tables import names_and_places
+from profkit.render.text_tree import guides
+from profkit.render.words import Tone, count
+
+_LIMIT = 15
+_GREY = 5
+"""Functions inside the noise that are shown beside those that changed; those that differ most."""
+_MOST_CALLS = 20
+_ROOM = {"total": 110, "time": 84}
+"""The narrowest pages that have these columns."""
+_STYLES = {Change.MORE: "bold color(160)", Change.LESS: "bold color(34)", Change.NOISE: FAINT}
+
+
+def compared_text(comparison: SampledComparison, options: ReportOptions, page: Page) -> str:
+    """The comparison as text of the page's width."""
+    return compose(_blocks(comparison, options, page), page)
+
+
+def _blocks(comparison: SampledComparison, options: ReportOptions, page: Page) -> Iterator[RenderableType]:
+    yield Text(visible(comparison.headline), style=TITLE)
+    for name, text in zip("AB", runs_of(comparison), strict=True):
+        yield remark(f"{name}  {text}")
+    if said := call_sentence(comparison):
+        yield remark(f"   {said}")
+    for note in comparison.notes:
+        yield Text(f"note: {visible(note)}", style=TONES[Tone.WARN])
+    yield from _functions(comparison, options, page)
+    yield from _tree(comparison, options, page)
+    yield Text()
+    yield remark(noise_sentence(comparison))
+    if comparison.grade is Grade.INDICATIVE:
+        yield remark(
+            "Indicative: how much runs differ by themselves is assumed; three runs a side would tell."
+        )
+
+
+def _functions(comparison: SampledComparison, options: ReportOptions, page: Page) -> Iterator[RenderableType]:
+    limit = options.limit or _LIMIT
+    changed = len(comparison.changed)
+    rows = comparison.functions[: min(limit, changed + _GREY) if not options.show_all else None]
+    own_s = _narrow(page, "time") or all(row.own_s is None for row in rows)
+    columns = [
+        Column("A", [_share(row.own, "a") for row in rows]),
+        Column("B", [_share(row.own, "b") for row in rows]),
+        Column("difference, points", [_difference(row.own) for row in rows]),
+        *([] if _narrow(page, "total") else [Column("with calls", [_total(row) for row in rows])]),
+        *(
+            []
+            if own_s
+            else [Column("own time per call", [Text(times(row.own_s), style=FAINT) for row in rows])]
+        ),
+    ]
+    styles = [_STYLES[row.told.difference.change] for row in rows]
+    places = [short(place(row.file, row.line, comparison.cwd)) for row in rows]
+    columns += names_and_places([row.name for row in rows], styles, places, room_left(columns, page))
+    yield section("Functions", "own share; what is inside the noise is faint")
+    yield table(columns)
+    yield from _rest(comparison.functions[len(rows) :])
+
+
+def _narrow(page: Page, column: str) -> bool:
+    return page.width is not None and page.width < _ROOM[column]
+
+
+def _share(compared: Compared, side: str) -> Text:
+    style = FAINT if compared.difference.change is Change.NOISE else ""
+    return Text(share(compared.a if side == "a" else compared.b), style=style)
+
+
+def _difference(compared: Compared) -> Text:
+    return Text(bounded_points(compared.difference), style=_STYLES[compared.difference.change])
+
+
+def _total(row: FunctionComparison) -> Text:
+    return Text(points(row.total.difference.value), style=_STYLES[row.total.difference.change])
+
+
+def _rest(rows: Sequence[FunctionComparison]) -> Iterator[Text]:
+    """What the table leaves out in a line each: what changed, and what is inside the noise."""
+    if changed := sum(row.changed for row in rows):
+        yield remark(f"… and {count(changed, 'more function')} that changed")
+    noise = [abs(row.own.difference.value) for row in rows if not row.changed]
+    if noise:
+        yield remark(
+            f"… and {count(len(noise), 'more function')} inside the noise, "
+            f"up to {100 * max(noise):.1f} points apart"
+        )
+
+
+def _tree(comparison: SampledComparison, options: ReportOptions, page: Page) -> Iterator[RenderableType]:
+    rows = diff_rows(comparison, show_all=options.show_all, most=None if options.show_all else _MOST_CALLS)
+    if not rows:
+        return
+    columns = [
+        Column("A", [Text(f"{100 * row.a:.1f} %", style=FAINT) for row in rows]),
+        Column("B", [Text(f"{100 * row.b:.1f} %", style=FAINT) for row in rows]),
+        Column("points", [Text(points(row.difference), style=_call_style(row)) for row in rows]),
+    ]
+    room = room_left(columns, page)
+    calls = [_call(row, guide, comparison, room) for row, guide in zip(rows, guides(rows, room), strict=True)]
+    yield section(
+        "Calls that changed",
+        "share with all that they call" + ("" if options.show_all else "; library calls folded"),
+    )
+    yield table([*columns, Column("call", calls, "left")])
+
+
+def _call_style(row: DiffRow) -> str:
+    if not row.changed:
+        return FAINT
+    return _STYLES[Change.MORE if row.difference > 0 else Change.LESS]
+
+
+def _call(row: DiffRow, guide: str, comparison: SampledComparison, room: int | None) -> Text:
+    left = None if room is None else max(8, room - len(guide))
+    name = short(row.name) if left is None else short(row.name, min(left, 160))
+    text = Text(guide, style=FAINT).append(
+        name, style=f"not dim {_call_style(row)}" if row.changed else FAINT
+    )
+    where = short(place(row.file, row.line, comparison.cwd))
+    where += f" (through {count(row.through, 'call')})" if row.through else ""
+    left = None if left is None else left - len(name) - 2
+    if where and (left is None or left >= min(12, len(where))):
+        text.append(f"  {left_cut(where, left)}", style=FAINT)
+    return text
