@@ -33,4 +33,15 @@ def _markdown(runs: tuple[MeasuredRun, ...], options: ReportOptions, _page: Page
     return measured_markdown(runs, options)
 
 
-MEASURED_RENDERERS: Mapping[str, MeasuredRenderer] = {"text": _text, "json": _json, "markdown": _markdown}
+def _html(runs: tuple[MeasuredRun, ...], options: ReportOptions, _page: Page) -> str:
+    from profkit.render.html.measured import measured_html
+
+    return measured_html(runs, options)
+
+
+MEASURED_RENDERERS: Mapping[str, MeasuredRenderer] = {
+    "text": _text,
+    "json": _json,
+    "markdown": _markdown,
+    "html": _html,
+}

@@ -19,6 +19,7 @@ from profkit.render.source import SourceLines
 from profkit.transforms.callgraph import unfold_counts
 from profkit.transforms.origin import is_library_file
 from profkit.transforms.prune import prune
+from profkit.transforms.standard_names import standard_file
 
 _MOST_FUNCTIONS, _MOST_ROWS = 200, 20_000
 """Of one order, and of all together."""
@@ -122,10 +123,14 @@ def _counts_object(counts: InstructionCounts, functions: Sequence[FunctionRow]) 
         "raw": counts.raw,
         "baseline": counts.baseline,
         "functions": [
-            [short(row.full_name, _LONGEST_NAME), row.exclusive, row.inclusive, row.calls]
-            for row in functions
+            [short(_name(row), _LONGEST_NAME), row.exclusive, row.inclusive, row.calls] for row in functions
         ],
     }
+
+
+def _name(row: FunctionRow) -> str:
+    """`file:function` without the folders where the file was built."""
+    return f"{standard_file(row.file)}:{row.name}" if row.file else row.name
 
 
 def _lines(text: str) -> str:
