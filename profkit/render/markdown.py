@@ -30,7 +30,10 @@ _CALLERS = 3
 """Callers of a suspect that are named."""
 _LOOKED_AT = 64
 """Frames at the leaf end of a stack that are searched for them."""
-_SAID = ("calls", "samples", "sampler", "resources", "process", "tags", "note", "error")
+_SAID = (
+    *("imported", "tool", "total", "calls", "samples", "sampler"),
+    *("resources", "process", "tags", "note", "error"),
+)
 """Facts of the header that a reader elsewhere needs."""
 
 

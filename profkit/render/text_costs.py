@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
+from profkit.render.amounts import weight_text
 from profkit.render.bars import bar
 from profkit.render.layout import Column
 from profkit.render.page import Page
 from profkit.render.palette import FAINT, heat
 from profkit.render.rows import CostRow, Scale
-from profkit.render.words import alike, count, percent
+from profkit.render.words import alike, percent
 from profkit.stats import share_interval
 from profkit.units import Unit
 
@@ -30,16 +31,26 @@ def cost_columns(rows: Sequence[CostRow], scale: Scale, page: Page, spare: int =
     # One unit for both columns of times, so that all their figures compare.
     times = alike([*(row.self_s for row in rows), *(row.total_s for row in rows)])
     pairs = zip(rows, times, strict=False)
+    left_out = _left_out(scale)
     columns = {
         "self": Column("self     ", [own_share(row, scale) for row in rows]),
         "bar": Column("", [Text(bar(share / most, _BAR), style=heat(share)) for share in selves], "left"),
         "time": Column("time", [Text(time if row.self_samples else "") for row, time in pairs]),
-        "samples": Column(scale.unit.value, [_samples(row.self_samples) for row in rows]),
+        "samples": Column(scale.unit.value, [_weight(row.self_samples, scale) for row in rows]),
         "total": Column("total", [share_text(row.total_share, scale) for row in rows]),
         "total time": Column("time", [Text(time) for time in times[len(rows) :]]),
     }
     width = _WIDE if page.width is None else page.width - spare
-    return [column for name, column in columns.items() if width >= _ROOM.get(name, 0)]
+    # Weights that are no time have the room of times.
+    room = _ROOM if scale.weight_s is not None else {**_ROOM, "samples": _ROOM["time"]}
+    return [column for name, column in columns.items() if name not in left_out and width >= room.get(name, 0)]
+
+
+def _left_out(scale: Scale) -> tuple[str, ...]:
+    """Columns that would be empty, or say the same as others."""
+    if scale.weight_s is None:
+        return ("time", "total time")
+    return ("samples",) if scale.unit is Unit.NANOSECONDS else ()
 
 
 def share_text(share: float, scale: Scale) -> Text:
@@ -63,5 +74,5 @@ def plus_minus(row: CostRow, scale: Scale) -> str:
     return f"±{percent((high - low) / 2, scale.total).removesuffix(' %')}".replace("<", "")
 
 
-def _samples(weight: int) -> Text:
-    return Text(count(weight) if weight else "")
+def _weight(weight: int, scale: Scale) -> Text:
+    return Text(weight_text(weight, scale.unit) if weight else "")

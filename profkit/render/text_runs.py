@@ -20,12 +20,12 @@ from profkit.render.palette import FAINT, TITLE, TONES
 from profkit.render.places import place
 from profkit.render.run_json import mode_word
 from profkit.render.words import Tone, count, moment
-from profkit.units import format_duration
+from profkit.units import Unit, format_duration
 
-_ROOM = {"wall time": 56, "calls": 64, "samples": 92}
+_ROOM = {"total": 50, "wall time": 56, "calls": 64, "samples": 92}
 """The narrowest pages that have these columns."""
 _ROOM_BESIDE_MEASURED = {
-    "median": 56, "instructions": 68, "mode": 92, "samples": 104, "wall time": 116, "calls": 124,
+    "total": 56, "median": 56, "instructions": 68, "mode": 92, "samples": 104, "wall time": 116, "calls": 124,
 }  # fmt: skip
 """The same where there are measured runs: their figures come first."""
 _ROOM_FOR_SECONDS = 80
@@ -84,14 +84,20 @@ def _of_sampled(infos: Sequence[RunInfo | None]) -> list[Column]:
         Column("calls", [Text(count(info.calls) if info else "") for info in recorded]),
         Column("wall time", [Text(format_duration(info.wall_s) if info else "") for info in recorded]),
     ]
-    samples = Column("samples", [Text(_samples(info) if info else "") for info in infos])
+    head = "samples" if all(info is None or _counts_samples(info) for info in infos) else "total"
+    samples = Column(head, [Text(_samples(info) if info else "") for info in infos])
     return [*columns, samples] if any(recorded) else [samples]
+
+
+def _counts_samples(info: RunInfo) -> bool:
+    return info.imported is None or info.imported.unit is Unit.SAMPLES
 
 
 def _samples(info: RunInfo) -> str:
     """Their number; what the weights of an imported run come to, if they are something else."""
-    source = info.imported
-    return count(info.samples) if source is None or info.samples else amount(source.total, source.unit)
+    if info.imported is None or _counts_samples(info):
+        return count(info.samples)
+    return amount(info.imported.total, info.imported.unit)
 
 
 def _of_measured(infos: Sequence[MeasuredInfo | None]) -> list[Column]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
+from profkit.render.amounts import cost_word, weight_text
 from profkit.render.escape import short, visible
 from profkit.render.layout import GAP, Column, left_cut, remark, room_left, section, table
 from profkit.render.options import Sort
@@ -14,9 +15,10 @@ from profkit.render.page import Page
 from profkit.render.palette import FAINT, heat
 from profkit.render.places import place
 from profkit.render.report import Report
-from profkit.render.rows import CostRow, LineRow
+from profkit.render.rows import CostRow, LineRow, Scale, ThreadRow
 from profkit.render.text_costs import cost_columns
 from profkit.render.words import alike, count, percent
+from profkit.units import Unit
 
 _LEAST_PLACE = 12
 _SPARE = 20
@@ -31,7 +33,7 @@ def function_table(report: Report, page: Page) -> Iterator[RenderableType]:
     styles = [FAINT if report.is_library(row.file) else heat(row.self_share, "") for row in rows]
     names = [row.name for row in rows]
     columns += names_and_places(names, styles, _places(rows, report), room_left(columns, page))
-    yield section("Hottest functions", _order_remark(report.options.sort))
+    yield section("Hottest functions", _order_remark(report.options.sort, report.scale))
     yield table(columns)
     yield from _rest(report.functions_found - len(rows), "function")
 
@@ -44,7 +46,7 @@ def line_table(report: Report, page: Page) -> Iterator[RenderableType]:
     columns = cost_columns(rows, report.scale, page, spare=_SPARE)
     columns += _places_and_sources(rows, report, room_left(columns, page))
     charged = "" if report.options.show_all else "; library calls count for the line that makes them"
-    yield section("Hottest lines", _order_remark(report.options.sort) + charged)
+    yield section("Hottest lines", _order_remark(report.options.sort, report.scale) + charged)
     yield table(columns)
     yield from _rest(report.lines_found - len(rows), "line")
     if report.changed_files:
@@ -60,8 +62,7 @@ def thread_table(report: Report) -> Iterator[RenderableType]:
     samples = sum(row.samples for row in rows)
     columns = [
         Column("share", [Text(percent(row.share, samples), style=heat(row.share)) for row in rows]),
-        Column("time", [Text(time) for time in alike([row.seconds for row in rows])]),
-        Column(report.scale.unit.value, [Text(count(row.samples)) for row in rows]),
+        *_thread_costs(rows, report.scale),
         Column("tid", [Text(str(row.tid), style=FAINT) for row in rows]),
         Column("thread", [Text(short(row.name)) for row in rows], "left"),
     ]
@@ -69,6 +70,15 @@ def thread_table(report: Report) -> Iterator[RenderableType]:
         columns.insert(3, Column("pid", [Text(str(row.pid), style=FAINT) for row in rows]))
     yield section("Threads")
     yield table(columns)
+
+
+def _thread_costs(rows: Sequence[ThreadRow], scale: Scale) -> list[Column]:
+    """Times where weights stand for time, weights where they are no times themselves."""
+    times = Column("time", [Text(time) for time in alike([row.seconds for row in rows])])
+    weights = Column(scale.unit.value, [Text(weight_text(row.samples, scale.unit)) for row in rows])
+    if scale.weight_s is None:
+        return [weights]
+    return [times] if scale.unit is Unit.NANOSECONDS else [times, weights]
 
 
 def _places(rows: Sequence[CostRow], report: Report) -> list[str]:
@@ -110,10 +120,11 @@ def _places_and_sources(rows: Sequence[LineRow], report: Report, room: int | Non
     return columns
 
 
-def _order_remark(sort: Sort) -> str:
+def _order_remark(sort: Sort, scale: Scale) -> str:
+    cost = cost_word(scale.unit)
     return {
-        Sort.SELF: "by own time",
-        Sort.TOTAL: "by time with all that they call",
+        Sort.SELF: f"by own {cost}",
+        Sort.TOTAL: f"by {cost} with all that they call",
         Sort.NAME: "by name",
     }[sort]
 
