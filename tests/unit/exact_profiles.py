@@ -40,7 +40,7 @@ def exact_profiles(
         )
     ]
     return Profile(
-        unit=draw(units or st.sampled_from(Unit)),
+        unit=draw(st.sampled_from(Unit) if units is None else units),
         period_ns=draw(PERIODS),
         frames=frames,
         stacks=tuple(stacks),

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from profkit.model.frame import Frame
 
 # `fib (/home/ann/app.py:3)`, as viztracer writes it.
-_IN_BRACKETS = re.compile(r"(.+) \((.+):(\d+)\)", re.DOTALL)
+_IN_BRACKETS = re.compile(r"(.+?) \((.+):(\d+)\)", re.DOTALL)
 # `torch/nn/modules/module.py(1500): _call_impl`, as torch.profiler writes it with stacks.
 _IN_FRONT = re.compile(r"(.+\.py)\((\d+)\): (.+)", re.DOTALL)
 
