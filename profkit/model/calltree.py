@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from profkit.model.frame import Frame
@@ -10,7 +10,7 @@ from profkit.model.frame import Frame
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A frame's place in the call tree; children stand heaviest first.
+    """A frame's place in the call tree; children stand heaviest first, and may be found only when asked for.
 
     A function has one node under each distinct caller; `frame.line` is then the line that weighs
     most. The root's frame has an empty name.
@@ -19,7 +19,7 @@ class Node:
     frame: Frame
     self_weight: int
     total_weight: int
-    children: tuple[Node, ...] = ()
+    children: Sequence[Node] = ()
 
     def walk(self) -> Iterator[tuple[int, Node]]:
         """Every node with its depth, parents before children, without recursion."""

@@ -14,9 +14,11 @@ from profkit.render.escape import short
 from profkit.render.options import ReportOptions, Sort
 from profkit.render.rows import CostRow, LineRow, Scale, ThreadRow, scale_of
 from profkit.render.source import SourceLines
-from profkit.render.user_code import IsLibrary, charge_callers, library_test
-from profkit.transforms.tables import function_rows, line_rows, thread_rows
-from profkit.transforms.tree import call_tree, fold_frames
+from profkit.render.user_code import IsLibrary, library_test
+from profkit.transforms import tables
+from profkit.transforms.folding import fold_libraries, leave_out_libraries
+from profkit.transforms.stacks import sum_samples
+from profkit.transforms.tree import call_tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,64 +46,53 @@ class Report:
 
 def build_report(run: Run, options: ReportOptions) -> Report:
     """The rows of a run's report; raises `UsageError` for a thread that the run does not have."""
-    everything = run.profile or Profile()
+    everything = sum_samples(run.profile or Profile())
     profile = _only_thread(everything, options.thread)
     scale = scale_of(profile)
     is_library = library_test(run.info.region.file)
-    functions = _functions(profile, scale, options.sort)
-    charged = profile if options.show_all else charge_callers(profile, is_library)
-    lines = _lines(charged, scale, options.sort)
+    order = _order(options.sort)
+    functions = sorted(tables.unplaced_rows(profile), key=order)
+    charged = profile if options.show_all else leave_out_libraries(profile, is_library)
+    lines = sorted((row for row in tables.line_rows(charged) if row.line), key=order)
     source = SourceLines(run.info.started_ns, run.info.process.cwd)
-    tree = call_tree(profile)
+    shown = tables.with_lines(functions[: options.limit], profile)
     return Report(
         run=run,
         options=options,
         scale=scale,
-        functions=tuple(functions[: options.limit]),
+        functions=tuple(_function(row, scale) for row in shown),
         functions_found=len(functions),
-        lines=tuple(_with_source(row, source) for row in lines[: options.limit]),
+        lines=tuple(_line(row, scale, source) for row in lines[: options.limit]),
         lines_found=len(lines),
         changed_files=tuple(sorted(source.changed)),
         threads=_threads(everything),
-        tree=tree if options.show_all else fold_frames(tree, is_library),
+        tree=call_tree(profile if options.show_all else fold_libraries(profile, is_library)),
         is_library=is_library,
     )
 
 
-def _functions(profile: Profile, scale: Scale, sort: Sort) -> list[CostRow]:
-    rows = [
-        CostRow(row.name, row.file, row.line, *scale.costs(row.self_weight, row.total_weight))
-        for row in function_rows(profile)
-    ]
-    return sorted(rows, key=_order(sort))
+def _function(row: tables.FunctionRow, scale: Scale) -> CostRow:
+    return CostRow(row.name, row.file, row.line, *scale.costs(row.self_weight, row.total_weight))
 
 
-def _lines(profile: Profile, scale: Scale, sort: Sort) -> list[LineRow]:
-    rows = [
-        LineRow(row.name, row.file, row.line, *scale.costs(row.self_weight, row.total_weight), source=None)
-        for row in line_rows(profile)
-        if row.line
-    ]
-    return sorted(rows, key=_order(sort))
+def _line(row: tables.LineRow, scale: Scale, source: SourceLines) -> LineRow:
+    costs = scale.costs(row.self_weight, row.total_weight)
+    return LineRow(row.name, row.file, row.line, *costs, source=source.line(row.file, row.line))
 
 
-def _order(sort: Sort) -> Callable[[CostRow], tuple[int, int, str, str, int]]:
+def _order(sort: Sort) -> Callable[[tables.FunctionRow | tables.LineRow], tuple[int, int, str, str, int]]:
     if sort is Sort.NAME:
         return lambda row: (0, 0, row.name, row.file, row.line)
     if sort is Sort.TOTAL:
-        return lambda row: (-row.total_samples, -row.self_samples, row.name, row.file, row.line)
-    return lambda row: (-row.self_samples, -row.total_samples, row.name, row.file, row.line)
-
-
-def _with_source(row: LineRow, source: SourceLines) -> LineRow:
-    return replace(row, source=source.line(row.file, row.line))
+        return lambda row: (-row.total_weight, -row.self_weight, row.name, row.file, row.line)
+    return lambda row: (-row.self_weight, -row.total_weight, row.name, row.file, row.line)
 
 
 def _threads(profile: Profile) -> tuple[ThreadRow, ...]:
     scale = scale_of(profile)
     return tuple(
         ThreadRow(*_named(row.thread), row.weight, scale.share(row.weight), scale.seconds(row.weight))
-        for row in thread_rows(profile)
+        for row in tables.thread_rows(profile)
     )
 
 

@@ -1,12 +1,10 @@
-"""Which code is the user's own, and profiles in which library calls count for the line that makes them."""
+"""Which code is the user's own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 
-from profkit.model.profile import Profile
 from profkit.transforms.origin import is_library_file
 
 IsLibrary = Callable[[str], bool]
@@ -24,10 +22,3 @@ def library_test(own_file: str) -> IsLibrary:
         return file != own_file and is_library_file(file)
 
     return is_library
-
-
-def charge_callers(profile: Profile, is_library: IsLibrary) -> Profile:
-    """The profile without library frames; a stack that has no other frames stays as it is."""
-    users = [not is_library(frame.file) for frame in profile.frames]
-    stacks = (tuple(frame for frame in stack if users[frame]) or stack for stack in profile.stacks)
-    return replace(profile, stacks=tuple(stacks))

@@ -7,14 +7,28 @@ made for calls that nobody looks at, of which big profiles have millions.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress, count
-from operator import ne
+from operator import itemgetter, ne
 
-from profkit.model.profile import Profile
+from profkit.model.frame import Frame
+from profkit.model.profile import Profile, Sample
 
 Stack = tuple[int, ...]
+
+
+def sum_samples(profile: Profile) -> Profile:
+    """The profile with one sample for each stack of each thread, in no order.
+
+    Of a million samples few are distinct: what does not ask for their order asks for them once, here.
+    """
+    weights: Counter[tuple[int, int]] = Counter()
+    for (stack, thread, weight), times in Counter(profile.samples).items():
+        weights[stack, thread] += weight * times
+    samples = (Sample(stack, thread, weight) for (stack, thread), weight in weights.items())
+    return replace(profile, samples=tuple(samples), ordered=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +46,43 @@ class SortedStacks:
 
 def stack_weights(profile: Profile) -> dict[int, int]:
     """The weight of each stack that samples use, by its index in the profile."""
-    weights = dict.fromkeys({sample.stack for sample in profile.samples}, 0)
+    weights: dict[int, int] = {}
     for stack, _, weight in profile.samples:
-        weights[stack] += weight
+        weights[stack] = weights.get(stack, 0) + weight
     return weights
+
+
+def distinct_stacks(profile: Profile) -> dict[Stack, int]:
+    """The weight of each stack that samples use, by its frames: equal stacks of the table are one."""
+    weights: dict[Stack, int] = {}
+    for number, weight in stack_weights(profile).items():
+        stack = profile.stacks[number]
+        weights[stack] = weights.get(stack, 0) + weight
+    return weights
+
+
+def with_distinct_frames(profile: Profile) -> Profile:
+    """The profile in which equal frames have one number; as a rule that is the case, and it is returned."""
+    numbers: dict[Frame, int] = {}
+    number_of = [numbers.setdefault(frame, len(numbers)) for frame in profile.frames]
+    if len(numbers) == len(profile.frames):
+        return profile
+    stacks = tuple([picked(stack, number_of) for stack in profile.stacks])
+    return replace(profile, frames=tuple(numbers), stacks=stacks)
+
+
+def picked(stack: Stack, keys: Sequence[int]) -> Stack:
+    """`keys[n]` for each frame number n of a stack, several times as fast as a loop."""
+    if len(stack) < 2:
+        return tuple([keys[frame] for frame in stack])
+    found: Stack = itemgetter(*stack)(keys)
+    return found
 
 
 def sort_stacks(profile: Profile, keys: Sequence[int]) -> SortedStacks:
     """The stacks of a profile in which frame number n counts as `keys[n]`, such as its function's number."""
     weights = stack_weights(profile)
-    key_of = keys.__getitem__
-    mapped = {number: tuple(map(key_of, profile.stacks[number])) for number in weights}
+    mapped = {number: picked(profile.stacks[number], keys) for number in weights}
     stacks: list[Stack] = []
     shared: list[int] = []
     sums: list[int] = []

@@ -7,14 +7,16 @@ on their stack; recursion counts once per sample.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from profkit.model.frame import Thread
 from profkit.model.profile import Profile
+from profkit.transforms.stacks import Stack, distinct_stacks, picked, with_distinct_frames
 
-_Key = TypeVar("_Key", bound=Hashable)
+Function = tuple[str, str]
+"""A function's name and file."""
+_Place = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,25 +51,47 @@ class ThreadRow:
 
 def function_rows(profile: Profile) -> tuple[FunctionRow, ...]:
     """All functions (name and file), by falling self weight, then total weight, then name."""
-    functions = _weigh(profile, [(frame.name, frame.file) for frame in profile.frames])
-    frames = _weigh(profile, profile.frames).total
-    # The heaviest comes last and so stays, of equals the first line.
-    rising = sorted(frames, key=lambda frame: (frames[frame], -frame.line))
-    lines = {(frame.name, frame.file): frame.line for frame in rising}
-    rows = [
-        FunctionRow(*function, lines[function], functions.own[function], total)
-        for function, total in functions.total.items()
-    ]
+    return with_lines(unplaced_rows(profile), profile)
+
+
+def unplaced_rows(profile: Profile) -> tuple[FunctionRow, ...]:
+    """The same with 0 for lines, which take about as long as everything else."""
+    numbers: dict[Function, int] = {}
+    number_of = [numbers.setdefault((frame.name, frame.file), len(numbers)) for frame in profile.frames]
+    own, total = [0] * len(numbers), [0] * len(numbers)
+    for stack, weight in distinct_stacks(profile).items():
+        functions = picked(stack, number_of)
+        if functions:
+            own[functions[-1]] += weight
+        for number in set(functions):
+            total[number] += weight
+    rows = [FunctionRow(*function, 0, own[n], total[n]) for function, n in numbers.items() if total[n]]
     return tuple(sorted(rows, key=lambda row: (-row.self_weight, -row.total_weight, row.name, row.file)))
+
+
+def with_lines(rows: Sequence[FunctionRow], profile: Profile) -> tuple[FunctionRow, ...]:
+    """Rows of a profile's functions, each with its line."""
+    lines = _heaviest_lines(profile, {(row.name, row.file) for row in rows})
+    return tuple(replace(row, line=lines[row.name, row.file]) for row in rows)
 
 
 def line_rows(profile: Profile) -> tuple[LineRow, ...]:
     """All lines, by falling self weight, then total weight, then place; line 0 where it is not known."""
-    lines = _weigh(profile, [(frame.file, frame.line) for frame in profile.frames])
-    frames = _weigh(profile, profile.frames).total
-    falling = sorted(frames, key=lambda frame: (-frames[frame], frame.name))
-    names = {(frame.file, frame.line): frame.name for frame in reversed(falling)}
-    rows = [LineRow(*line, names[line], lines.own[line], total) for line, total in lines.total.items()]
+    profile = with_distinct_frames(profile)
+    stacks = distinct_stacks(profile)
+    own, total = [0] * len(profile.frames), [0] * len(profile.frames)
+    for stack, weight in stacks.items():
+        if stack:
+            own[stack[-1]] += weight
+        for number in set(stack):
+            total[number] += weight
+    rows = []
+    lines = _frames_of_lines(profile)
+    again = _counted_again(stacks, lines)
+    for place, frames in lines.items():
+        if weight := sum(total[n] for n in frames) - again[place]:
+            heaviest = min(frames, key=lambda n: (-total[n], profile.frames[n].name))
+            rows.append(LineRow(*place, profile.frames[heaviest].name, sum(own[n] for n in frames), weight))
     return tuple(sorted(rows, key=lambda row: (-row.self_weight, -row.total_weight, row.file, row.line)))
 
 
@@ -80,25 +104,34 @@ def thread_rows(profile: Profile) -> tuple[ThreadRow, ...]:
     return tuple(sorted(rows, key=lambda row: (-row.weight, row.thread)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Weights(Generic[_Key]):
-    own: Mapping[_Key, int]
-    total: Mapping[_Key, int]
-
-
-def _weigh(profile: Profile, keys: Sequence[_Key]) -> _Weights[_Key]:
-    """Self and total weight by key, where frame number n counts for `keys[n]`."""
-    stacks: Counter[int] = Counter()
-    for sample in profile.samples:
-        stacks[sample.stack] += sample.weight
-    # Numbers instead of keys: they are hashed once per frame of each stack.
-    numbers: dict[_Key, int] = {}
-    number_of = [numbers.setdefault(key, len(numbers)) for key in keys]
-    own, total = [0] * len(numbers), [0] * len(numbers)
-    for stack, weight in ((profile.stacks[stack], weight) for stack, weight in stacks.items()):
-        if stack:
-            own[number_of[stack[-1]]] += weight
-        for number in {number_of[frame] for frame in stack}:
+def _heaviest_lines(profile: Profile, functions: Collection[Function]) -> dict[Function, int]:
+    """For each of some functions the line with the most total weight, the first of several."""
+    profile = with_distinct_frames(profile)
+    frames = {n: frame for n, frame in enumerate(profile.frames) if (frame.name, frame.file) in functions}
+    wanted, total = frozenset(frames), dict.fromkeys(frames, 0)
+    for stack, weight in distinct_stacks(profile).items():
+        for number in wanted.intersection(stack):
             total[number] += weight
-    seen = [(key, number) for key, number in numbers.items() if total[number]]
-    return _Weights({key: own[n] for key, n in seen}, {key: total[n] for key, n in seen})
+    # The heaviest comes last and so stays, of equals the first line.
+    rising = sorted(frames, key=lambda number: (total[number], -frames[number].line))
+    return {(frames[n].name, frames[n].file): frames[n].line for n in rising if total[n]}
+
+
+def _frames_of_lines(profile: Profile) -> dict[_Place, list[int]]:
+    """The frames of each line; seldom several: functions that are written in one line."""
+    lines: dict[_Place, list[int]] = {}
+    for number, frame in enumerate(profile.frames):
+        lines.setdefault((frame.file, frame.line), []).append(number)
+    return lines
+
+
+def _counted_again(stacks: Mapping[Stack, int], lines: Mapping[_Place, Sequence[int]]) -> Counter[_Place]:
+    """By how much the weights of a line's frames together exceed its own: stacks with several of them."""
+    shared = {number: place for place, frames in lines.items() if len(frames) > 1 for number in frames}
+    again: Counter[_Place] = Counter()
+    if shared:
+        wanted = frozenset(shared)
+        for stack, weight in stacks.items():
+            for place, times in Counter(shared[n] for n in wanted.intersection(stack)).items():
+                again[place] += (times - 1) * weight
+    return again

@@ -1,20 +1,21 @@
-"""Call trees: a profile's samples merged by caller, and library code folded away.
+"""Call trees: a profile's samples merged by caller.
 
-Nothing recurses: stacks are as deep as programs make them.
+A call is a range of the sorted stacks at a depth (see `stacks`); its callees are found when somebody
+looks at them. So what a tree costs is what is looked at: of millions of calls a report shows a hundred.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from operator import itemgetter
+from typing import overload
 
 from profkit.model.calltree import Node
 from profkit.model.frame import Frame
 from profkit.model.profile import Profile
-from profkit.transforms.origin import is_library_file
-
-_ROOT = 0
+from profkit.transforms.stacks import distinct_stacks, picked
 
 
 def call_tree(profile: Profile) -> Node:
@@ -23,120 +24,105 @@ def call_tree(profile: Profile) -> Node:
     A node's line is the one with the most total weight there. Samples with an empty stack are the
     root's own weight.
     """
-    prefixes = _prefixes(profile)
-    totals = [prefix.own for prefix in prefixes]
-    for number in range(len(prefixes) - 1, _ROOT, -1):
-        totals[prefixes[number].parent] += totals[number]
-    growth = _Growth()
-    growth.add_self(_ROOT, prefixes[_ROOT].own)
-    nodes = [_ROOT]
-    for prefix, total in zip(prefixes[1:], totals[1:], strict=True):
-        nodes.append(growth.under(nodes[prefix.parent], profile.frames[prefix.frame], total))
-        growth.add_self(nodes[-1], prefix.own)
-    return growth.finish()
+    return _Calls(profile).root()
 
 
-@dataclass(slots=True)
-class _Prefix:
-    """The beginning of some stacks: one frame more than its parent, and the weight of what ends there."""
+class _Calls:
+    """Stacks in the order of their functions' numbers; all with the same function at each depth of a
+    range are one call."""
 
-    parent: int
-    frame: int
-    own: int = 0
+    def __init__(self, profile: Profile) -> None:
+        numbers: dict[tuple[str, str], int] = {}
+        keys = [numbers.setdefault((frame.name, frame.file), len(numbers)) for frame in profile.frames]
+        weights = distinct_stacks(profile)
+        by_function = {stack: picked(stack, keys) for stack in weights}
+        self._frames = sorted(by_function, key=by_function.__getitem__)
+        self._stacks = [by_function[stack] for stack in self._frames]
+        self._sums = [0, *accumulate(map(weights.__getitem__, self._frames))]
+        self._functions = list(numbers)
+        self._lines = [frame.line for frame in profile.frames]
 
+    def root(self) -> Node:
+        """The node that all stacks are in."""
+        return self._node(Frame("", ""), 0, len(self._stacks), 0)
 
-def _prefixes(profile: Profile) -> list[_Prefix]:
-    """Every beginning of a stack once, the empty one first, parents before their children.
+    def callees(self, low: int, high: int, depth: int) -> list[Node]:
+        """The calls at a depth of a range of stacks that are longer and begin alike."""
+        nodes = []
+        while low < high:
+            end = self._end(low, high, depth)
+            function = self._functions[self._stacks[low][depth]]
+            frame = Frame(*function, self._heaviest_line(low, end, depth))
+            nodes.append(self._node(frame, low, end, depth + 1))
+            low = end
+        nodes.sort(key=_heaviest_first)
+        return nodes
 
-    A tree has far fewer of them than its stacks have frames; so everything else is done once for each.
-    """
-    weights: Counter[int] = Counter()
-    for sample in profile.samples:
-        weights[sample.stack] += sample.weight
-    prefixes = [_Prefix(_ROOT, 0)]
-    numbers: dict[tuple[int, int], int] = {}
-    for stack, weight in weights.items():
-        number = _ROOT
-        for frame in profile.stacks[stack]:
-            step = (number, frame)
-            known = numbers.get(step)
-            if known is None:
-                known = numbers[step] = len(prefixes)
-                prefixes.append(_Prefix(number, frame))
-            number = known
-        prefixes[number].own += weight
-    return prefixes
+    def _node(self, frame: Frame, low: int, high: int, depth: int) -> Node:
+        """The call that a range is whose stacks have their first `depth` frames in common."""
+        longer = low
+        # Shorter stacks stand before longer ones that begin alike.
+        while longer < high and len(self._stacks[longer]) == depth:
+            longer += 1
+        own, total = self._sums[longer] - self._sums[low], self._sums[high] - self._sums[low]
+        return Node(frame, own, total, _Callees(self, longer, high, depth) if longer < high else ())
 
-
-def fold_frames(root: Node, is_library: Callable[[str], bool] = is_library_file) -> Node:
-    """The tree with each connected group of library frames folded into one node.
-
-    A group is what is reached from a user's frame, or from the root, through library frames alone. It
-    bears the frame that was entered first and has the own weight of all its frames as its own. User
-    code that any of them called stands directly under it, merged by function as everywhere in a
-    tree. So a parent is a user's frame or a group, never two groups in a row, and every total is kept.
-    `is_library` is asked about files.
-    """
-    growth = _Growth()
-    growth.add_self(_ROOT, root.self_weight)
-    pending = [(child, _ROOT, False) for child in reversed(root.children)]
-    while pending:
-        node, parent, in_group = pending.pop()
-        library = is_library(node.frame.file)
-        target = parent if library and in_group else growth.under(parent, node.frame, node.total_weight)
-        growth.add_self(target, node.self_weight)
-        pending.extend((child, target, library) for child in reversed(node.children))
-    return growth.finish()
-
-
-class _Growth:
-    """A tree while it grows: nodes by number, parents before their children."""
-
-    def __init__(self) -> None:
-        self._parents = [_ROOT]
-        self._functions = [("", "")]
-        self._self_weights = [0]
-        self._lines: list[dict[int, int]] = [{}]
-        self._numbers: dict[tuple[int, str, str], int] = {}
-
-    def under(self, parent: int, frame: Frame, weight: int) -> int:
-        """The node of a frame's function under a parent; `weight` passes through it at the frame's line."""
-        key = (parent, frame.name, frame.file)
-        number = self._numbers.setdefault(key, len(self._parents))
-        if number == len(self._parents):
-            self._parents.append(parent)
-            self._functions.append((frame.name, frame.file))
-            self._self_weights.append(0)
-            self._lines.append({})
-        lines = self._lines[number]
-        lines[frame.line] = lines.get(frame.line, 0) + weight
-        return number
-
-    def add_self(self, number: int, weight: int) -> None:
-        """Weight of the node's own."""
-        self._self_weights[number] += weight
-
-    def finish(self) -> Node:
-        """The tree, built from the leaves up."""
-        children: dict[int, list[Node]] = {}
-        for number in range(len(self._parents) - 1, _ROOT, -1):
-            node = self._node(number, children.pop(number, []))
-            children.setdefault(self._parents[number], []).append(node)
-        return self._node(_ROOT, children.pop(_ROOT, []))
-
-    def _node(self, number: int, children: list[Node]) -> Node:
-        own = self._self_weights[number]
-        return Node(
-            frame=Frame(*self._functions[number], _heaviest(self._lines[number])),
-            self_weight=own,
-            total_weight=own + sum(child.total_weight for child in children),
-            children=tuple(sorted(children, key=_heaviest_first)),
+    def _end(self, low: int, high: int, depth: int) -> int:
+        """Where the stacks end that have the same function at a depth as the first of the range."""
+        function = self._stacks[low][depth]
+        if self._stacks[high - 1][depth] == function:
+            return high
+        step = 1
+        while self._stacks[min(low + step, high - 1)][depth] == function:
+            step *= 2
+        return bisect_right(
+            self._stacks, function, low + step // 2, min(low + step, high), key=itemgetter(depth)
         )
 
+    def _heaviest_line(self, low: int, high: int, depth: int) -> int:
+        """The line with the most weight, the first of several."""
+        frames = [stack[depth] for stack in self._frames[low:high]]
+        if len(set(frames)) == 1:
+            return self._lines[frames[0]]
+        weights: dict[int, int] = {}
+        for place, frame in enumerate(frames, low):
+            line = self._lines[frame]
+            weights[line] = weights.get(line, 0) + self._sums[place + 1] - self._sums[place]
+        return min(weights, key=lambda line: (-weights[line], line))
 
-def _heaviest(lines: Mapping[int, int]) -> int:
-    """The line with the most weight, the first of several; 0 where there are none."""
-    return min(lines, key=lambda line: (-lines[line], line), default=0)
+
+class _Callees(Sequence[Node]):
+    """The children of a node, found when they are first asked for."""
+
+    __slots__ = ("_calls", "_found", "_range")
+
+    def __init__(self, calls: _Calls, *at: int) -> None:
+        self._calls, self._range = calls, at
+        self._found: list[Node] | None = None
+
+    def _all(self) -> list[Node]:
+        if self._found is None:
+            self._found = self._calls.callees(*self._range)
+        return self._found
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self._all())
+
+    @overload
+    def __getitem__(self, index: int) -> Node: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Node]: ...
+    def __getitem__(self, index: int | slice) -> Node | Sequence[Node]:
+        return self._all()[index]
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(self) == tuple(other) if isinstance(other, Sequence) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
 
 
 def _heaviest_first(node: Node) -> tuple[int, str, str]:

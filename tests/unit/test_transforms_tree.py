@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit.model.calltree import Node
 from profkit.model.frame import Frame, Thread
 from profkit.model.profile import Profile, ProfileBuilder
+from profkit.transforms.folding import fold_libraries
 from profkit.transforms.origin import is_library_file
-from profkit.transforms.tree import call_tree, fold_frames
+from profkit.transforms.tree import call_tree
 from tests.unit.profile_strategies import LIBRARY, USER, profile_of, profiles
+from tests.unit.tree_oracle import plain_tree, plainly_folded
 
 
 def lines(root: Node) -> list[str]:
@@ -58,10 +62,11 @@ def test_a_stack_ten_thousand_deep_is_no_harder() -> None:
     builder = ProfileBuilder()
     stack = tuple(Frame(f"f{depth % 3}", USER if depth % 2 else LIBRARY, depth) for depth in range(10_000))
     builder.add(stack, Thread(7, 1, "t"), 3)
-    tree = call_tree(builder.build())
+    profile = builder.build()
+    tree = call_tree(profile)
     assert sum(1 for _ in tree.walk()) == 10_001
     assert max(depth for depth, _ in tree.walk()) == 10_000
-    assert {node.total_weight for _, node in fold_frames(tree).walk()} == {3}
+    assert {node.total_weight for _, node in call_tree(fold_libraries(profile)).walk()} == {3}
 
 
 def test_library_frames_fold_into_the_one_that_was_entered_first() -> None:
@@ -70,7 +75,7 @@ def test_library_frames_fold_into_the_one_that_was_entered_first() -> None:
         ("f:1 dump@lib:3 write@lib:8", 2),
         ("f:1 dump@lib:3", 1),
     )
-    assert lines(fold_frames(call_tree(profile))) == [":0 0/7", "  f:1 0/7", "    dump:3 7/7"]
+    assert lines(call_tree(fold_libraries(profile))) == [":0 0/7", "  f:1 0/7", "    dump:3 7/7"]
 
 
 def test_user_code_called_from_a_group_stands_under_it_merged_by_function() -> None:
@@ -79,7 +84,7 @@ def test_user_code_called_from_a_group_stands_under_it_merged_by_function() -> N
         ("f:1 sort@lib:3 merge@lib:4 key:6 g:2", 2),
         ("f:1 sort@lib:3 merge@lib:4", 4),
     )
-    assert lines(fold_frames(call_tree(profile))) == [
+    assert lines(call_tree(fold_libraries(profile))) == [
         ":0 0/7",
         "  f:1 0/7",
         "    sort:3 4/7",
@@ -90,7 +95,7 @@ def test_user_code_called_from_a_group_stands_under_it_merged_by_function() -> N
 
 def test_two_library_functions_that_one_user_function_calls_are_two_groups() -> None:
     profile = profile_of(("f:1 dump@lib:3 x@lib:1", 1), ("f:2 load@lib:4 x@lib:1", 2))
-    assert lines(fold_frames(call_tree(profile))) == [
+    assert lines(call_tree(fold_libraries(profile))) == [
         ":0 0/3",
         "  f:2 0/3",
         "    load:4 2/2",
@@ -100,7 +105,26 @@ def test_two_library_functions_that_one_user_function_calls_are_two_groups() -> 
 
 def test_libraries_below_all_user_code_are_one_group_too() -> None:
     profile = profile_of(("boot@lib:1 run@lib:2 f:3", 2), ("boot@lib:1 run@lib:2", 1))
-    assert lines(fold_frames(call_tree(profile))) == [":0 0/3", "  boot:1 1/3", "    f:3 2/2"]
+    assert lines(call_tree(fold_libraries(profile))) == [":0 0/3", "  boot:1 1/3", "    f:3 2/2"]
+
+
+@given(profiles(max_depth=9))
+def test_a_tree_is_the_one_that_is_made_node_by_node(profile: Profile) -> None:
+    assert call_tree(profile) == plain_tree(profile)
+
+
+@given(profiles(max_depth=9))
+def test_folding_stacks_folds_trees(profile: Profile) -> None:
+    one_line = replace(profile, frames=tuple(frame._replace(line=1) for frame in profile.frames))
+    folded = call_tree(fold_libraries(one_line))
+    assert folded == plainly_folded(plain_tree(one_line), is_library_file)
+
+
+@given(profiles(max_depth=9))
+def test_a_node_of_a_folded_tree_has_the_line_with_most_weight(profile: Profile) -> None:
+    folded = fold_libraries(profile)
+    assert call_tree(folded) == plain_tree(folded)
+    assert {*folded.frames} == {*profile.frames}
 
 
 def total_of_selves(root: Node) -> int:
@@ -110,7 +134,7 @@ def total_of_selves(root: Node) -> int:
 @given(profiles())
 def test_trees_keep_every_weight(profile: Profile) -> None:
     tree = call_tree(profile)
-    folded = fold_frames(tree)
+    folded = call_tree(fold_libraries(profile))
     for root in (tree, folded):
         assert root.total_weight == profile.total_weight == total_of_selves(root)
         for _, node in root.walk():
@@ -124,12 +148,12 @@ def test_trees_keep_every_weight(profile: Profile) -> None:
 @given(profiles())
 def test_folding_leaves_no_library_under_a_library_and_every_user_function(profile: Profile) -> None:
     tree = call_tree(profile)
-    folded = fold_frames(tree)
+    folded = call_tree(fold_libraries(profile))
     for _, node in folded.walk():
         if node.frame.file == LIBRARY:
             assert all(child.frame.file == USER for child in node.children)
     assert user_selves(folded) == user_selves(tree)
-    assert fold_frames(folded) == folded
+    assert call_tree(fold_libraries(fold_libraries(profile))) == folded
 
 
 def user_selves(root: Node) -> dict[str, int]:
@@ -143,7 +167,7 @@ def user_selves(root: Node) -> dict[str, int]:
 @given(profiles())
 def test_folding_changes_nothing_where_all_is_the_users(profile: Profile) -> None:
     tree = call_tree(profile)
-    assert fold_frames(tree, lambda file: False) == tree
+    assert call_tree(fold_libraries(profile, lambda file: False)) == tree
 
 
 @given(profiles(), st.randoms())
