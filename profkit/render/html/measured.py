@@ -107,6 +107,7 @@ def _facts(runs: Sequence[MeasuredRun], without: Collection[str]) -> list[list[o
 def _order_object(row: OrderRow, most_functions: int) -> dict[str, object]:
     info, measured = row.run.info, row.run.measurement
     return {
+        "id": visible(info.id),
         "label": short(info.label, _LONGEST_LABEL),
         "what": _lines(info.order.what),
         "timing": timing_object(measured.timing if measured else None, row),
