@@ -1,4 +1,4 @@
-"""Pages in a real Chromium: opened from a file, without a network, and never with an error that goes unseen."""
+"""Pages in a real Chromium: opened from a file, without a network, and no error goes unseen."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def page_of(chromium: Browser, tmp_path: Path) -> Iterator[PageOf]:
-    """Opens HTML as a file and waits until it is built: `page_of(html, size=PHONE, scheme="dark", fragment="#run=1")`.
+    """Opens HTML as a file and waits until it is built: `page_of(html, size=PHONE, fragment="#run=1")`.
 
     The test fails where a page reports an error, warns on the console, or asks for anything but its file.
     """

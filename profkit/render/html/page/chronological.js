@@ -93,43 +93,52 @@
     return spot;
   }
 
-  function layout(all, [from, to], widthPx, [first, last], batch) {
-    const scale = widthPx / (to - from);
-    const emit = (a, b, row, spot, small) =>
-      batch.add((a - from) * scale, (b - a) * scale, row, nodeAt(all, Math.floor(spot / ROWS), row - small), spot, small);
-    const pending = [[0, all.count, 0]];
-    while (pending.length > 0) {
-      const [start, end, row] = pending.pop();
-      if (row >= first) emit(all.at[start], all.at[end], row, start * ROWS + row, 0);
-      if (row < last) divide(all, [from, to], LEAST_PX / scale, [start, end, row + 1], pending, row + 1 >= first ? emit : null);
+  function layout(all, window, widthPx, rows, batch) {
+    const scale = widthPx / (window[1] - window[0]);
+    const sheet = { window, scale, rows, batch, least: LEAST_PX / scale, pending: [[0, all.count, 0]] };
+    while (sheet.pending.length > 0) {
+      const [start, end, row] = sheet.pending.pop();
+      if (row >= rows[0]) emit(all, sheet, start, end, row, 0);
+      if (row < rows[1]) divide(all, sheet, start, end, row + 1);
     }
   }
 
+  /** Add a run to the batch; what is too narrow to be told apart stands for its caller, so many rows `above`. */
+  function emit(all, { window, scale, batch }, start, end, row, above) {
+    const [from, known] = [all.at[start], row - above];
+    batch.add((from - window[0]) * scale, (all.at[end] - from) * scale, row, nodeAt(all, start, known), start * ROWS + known, above > 0 ? 1 : 0);
+  }
+
   /** Split a run into those of the row below it: wide ones become pending, narrow neighbours are drawn as one. */
-  function divide(all, [from, to], least, [start, end, row], pending, emit) {
+  function divide(all, sheet, start, end, row) {
+    const { window: [from, to], least, pending } = sheet;
     let i = Math.max(start, runAt(all, sampleAt(all, from), row)[0]);
     let narrow = -1;
-    const close = (until) => {
-      if (narrow >= 0 && emit && all.at[until] - all.at[narrow] >= least) {
-        emit(all.at[narrow], all.at[until], row, narrow * ROWS + row - 1, 1);
-      }
-      narrow = -1;
-    };
     while (i < end && all.at[i] < to) {
       const next = Math.min(all.below.next(i, row), end);
-      const deep = all.depth[i] >= row;
-      if (all.at[next] - all.at[i] >= least) {
-        close(i);
-        if (deep) pending.push([i, next, row]);
+      const isWide = all.at[next] - all.at[i] >= least;
+      // Neighbours as deep as each other make one area, so that the outline of what is not drawn can be seen.
+      if (narrow >= 0 && (isWide || all.depth[i] !== all.depth[narrow])) {
+        outline(all, sheet, narrow, i, row);
+        narrow = -1;
+      }
+      if (isWide) {
+        if (all.depth[i] >= row) pending.push([i, next, row]);
         i = next;
       } else {
-        if (deep && narrow < 0) narrow = i;
-        if (!deep) close(i);
+        if (narrow < 0) narrow = i;
         // Whatever ends before the next half pixel does is as narrow: go on where that one lies.
         i = Math.min(end, Math.max(next, all.below.previous(sampleAt(all, all.at[i] + least), row)));
       }
     }
-    close(i);
+    if (narrow >= 0) outline(all, sheet, narrow, i, row);
+  }
+
+  /** The area of samples that are too narrow to be told apart, as deep as they are. */
+  function outline(all, sheet, start, end, row) {
+    const [first, last] = sheet.rows;
+    if (all.at[end] - all.at[start] < sheet.least) return;
+    for (let at = Math.max(row, first); at <= Math.min(all.depth[start], last); at++) emit(all, sheet, start, end, at, at - row + 1);
   }
 
   /** The sample at a position. */

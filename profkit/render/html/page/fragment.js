@@ -22,7 +22,7 @@
     const parts = new URLSearchParams(fragment);
     const state = { ...initial };
     for (const [name, text] of parts) {
-      if (!(name in initial)) continue;
+      if (!Object.hasOwn(initial, name)) continue;
       const value = valueOf(name, text);
       if (value !== undefined) state[name] = value;
     }
@@ -33,7 +33,7 @@
     if (NUMBERS.has(name)) return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
     if (name === "thread") return text === "all" ? text : /^\d{1,5}$/.test(text) ? Number(text) : undefined;
     if (name === "range") return rangeOf(text);
-    return name in WORDS && !WORDS[name].includes(text) ? undefined : text;
+    return Object.hasOwn(WORDS, name) && !WORDS[name].includes(text) ? undefined : text;
   }
 
   function rangeOf(text) {

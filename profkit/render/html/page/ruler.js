@@ -1,6 +1,7 @@
-/* The scale above the graph: round numbers of the run's unit, about one each hundred pixels. */
+/* The scale above the graph: round numbers of the run's unit, one each ninety pixels or more. */
 {
-  const SPACING_PX = 110;
+  const SPACING_PX = 90;
+  const CLEAR_PX = 36;
   const STEPS = [1, 2, 5, 10];
   const UNITS = [["h", 3600], ["min", 60], ["s", 1], ["ms", 1e-3], ["µs", 1e-6], ["ns", 1e-9]];
   /** A unit is left for the next larger one when this many of it are shown: 600 s stay seconds. */
@@ -20,7 +21,8 @@
     // Where several stretches have their own scale, their names stand at the beginning.
     const first = origins.length > 1 ? 1 : 0;
     return origins.flatMap((origin, i) => {
-      const end = Math.min(to, origins[i + 1] ?? to);
+      // Room for the name of the next stretch's beginning.
+      const end = i + 1 < origins.length ? Math.min(to, origins[i + 1] - (CLEAR_PX / widthPx) * (to - from)) : to;
       const ticks = [];
       for (let k = Math.max(first, Math.ceil((from - origin) / factor / step - 1e-9)); origin + k * step * factor <= end; k++) {
         ticks.push({ x: ((origin + k * step * factor - from) / (to - from)) * widthPx, text: text(k) });

@@ -1,0 +1,106 @@
+"""The chronological view in Chromium: what it draws are the runs of samples, however many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from random import Random
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from profkit.model.frame import Frame, Thread
+from profkit.model.profile import Profile, ProfileBuilder
+from tests.integration.browser import PageOf, chromium, page_of
+from tests.integration.graph_page import click, drawn, page_html, width_of
+
+__all__ = ["chromium", "page_of"]
+
+LEAST_PX = 0.5
+THREADS = 3
+
+Run = tuple[int, str, float, float]
+"""Row, name, position and width in pixels."""
+
+
+def random_profile(samples: int, seed: int) -> Profile:
+    """Samples whose stacks stay alike for a while: of any depth, the empty one included."""
+    random = Random(seed)
+    builder = ProfileBuilder()
+    for number in range(THREADS):
+        stack: list[str] = []
+        for _ in range(samples):
+            del stack[random.randint(0, 9) :]
+            stack += random.choices("abc", k=random.choice((0, 0, 1, 1, 2, 5)))
+            frames = tuple(Frame(name, "/srv/app.py", 1) for name in stack)
+            builder.add(frames, Thread(1, number, f"thread-{number}"), random.choice((1, 1, 2, 9)))
+    return builder.build(period_ns=1e7)
+
+
+def expected_runs(profile: Profile, threads: list[int], width_px: float) -> Iterator[Run]:
+    """Runs of neighbours that agree down to a row, found one row after the other."""
+    chosen = [sample for thread in threads for sample in profile.samples if sample.thread == thread]
+    scale = width_px / sum(sample.weight for sample in chosen)
+    starts = [0]
+    for sample in chosen:
+        starts.append(starts[-1] + sample.weight)
+    paths = [
+        (sample.thread, *(profile.frames[f].name for f in profile.stacks[sample.stack])) for sample in chosen
+    ]
+    for row in range(1, max(map(len, paths))):
+        for prefix, group in groupby(range(len(paths)), key=lambda i, row=row: paths[i][: row + 1]):
+            run = list(group)
+            if len(prefix) > row:
+                begin, end = starts[run[0]], starts[run[-1] + 1]
+                yield row, str(prefix[-1]), begin * scale, (end - begin) * scale
+
+
+def shown_runs(page: Page) -> list[Run]:
+    frames = [frame for frame in drawn(page) if frame["depth"] > 0]  # type: ignore[operator]
+    return sorted((f["depth"], f["name"], f["x"], f["width"]) for f in frames)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("samples", [40, 4000])
+def test_runs_are_those_of_the_samples(page_of: PageOf, samples: int) -> None:
+    profile = random_profile(samples, seed=samples)
+    page = page_of(page_html(profile))
+    page.get_by_role("button", name="Chronological").click()
+    for thread in ("all", 1):
+        page.evaluate("(thread) => profkit.set({ thread })", thread)
+        threads = list(range(THREADS)) if thread == "all" else [1]
+        runs = sorted(expected_runs(profile, threads, width_of(page)))
+        wide = [run for run in runs if run[3] >= LEAST_PX]
+        shown = shown_runs(page)
+        assert [run[:2] for run in shown] == [run[:2] for run in wide]
+        assert [place for run in shown for place in run[2:]] == pytest.approx(
+            [place for run in wide for place in run[2:]], abs=1e-6)  # fmt: skip
+
+
+def test_click_zooms_to_one_stretch(page_of: PageOf) -> None:
+    profile = random_profile(60, seed=5)
+    page = page_of(page_html(profile))
+    page.get_by_role("button", name="Chronological").click()
+    row, name, x, width = max((run for run in shown_runs(page) if run[0] == 2), key=lambda run: run[3])
+    before = width_of(page)
+    page.locator("canvas").click(position={"x": x + width / 2, "y": 24 + row * 20 + 10})
+    (own,) = [run for run in shown_runs(page) if run[0] == row and run[3] > before - 1]
+    assert own == (row, name, pytest.approx(0, abs=0.01), pytest.approx(before))
+    page.keyboard.press("Escape")
+    assert page.evaluate("profkit.state.range") is None
+
+
+def test_unknown_order_has_no_chronological_view(page_of: PageOf) -> None:
+    ordered = random_profile(10, seed=2)
+    profile = Profile(
+        ordered.unit,
+        ordered.period_ns,
+        ordered.frames,
+        ordered.stacks,
+        ordered.threads,
+        ordered.samples,
+        False,
+    )
+    page = page_of(page_html(profile), fragment="#view=chronological")
+    expect(page.get_by_role("button", name="Chronological")).to_be_disabled()
+    assert page.evaluate("profkit.state.view") == "left-heavy"
+    click(page, "a")
