@@ -93,28 +93,10 @@ def _read_only(name: str, endings: tuple[str, ...], module: str) -> Format:
 _COLLAPSED, _PPROF, _ANY_PPROF = map(_Module, ("collapsed", "pprof", "pprof.foreign"))
 
 
-def _encode_speedscope(profile: Profile) -> bytes:
-    from profkit.formats.speedscope import encode
-
-    return encode(profile)
-
-
-def _decode_speedscope(data: bytes, source: Path) -> Profile:
-    from profkit.formats.speedscope import decode
-
-    return decode(data, source)
-
-
-def _is_speedscope(data: bytes) -> bool:
-    from profkit.formats.speedscope import looks_like_speedscope
-
-    return looks_like_speedscope(data)
-
-
-def _origin_of_speedscope(data: bytes) -> Origin:
-    from profkit.formats.speedscope import origin_of
-
-    return origin_of(data)
+def _text(name: str, endings: tuple[str, ...], module: str, loses: str = "") -> Format:
+    """A text that profkit writes and reads."""
+    codec = _Module(module)
+    return Format(name, endings, codec.encode, codec.decode, codec.sniff, loses, codec.origin_of)
 
 
 FORMATS: Mapping[str, Format] = {
@@ -130,14 +112,14 @@ FORMATS: Mapping[str, Format] = {
             origin=_ANY_PPROF.origin_of,
             binary=True,
         ),
-        Format(
-            "speedscope",
-            (".speedscope.json",),
-            _encode_speedscope,
-            _decode_speedscope,
-            _is_speedscope,
-            loses="",
-            origin=_origin_of_speedscope,
+        _text("speedscope", (".speedscope.json",), "speedscope"),
+        _text("firefox", (".firefox.json",), "firefox"),
+        _text(
+            "chrome-trace",
+            (".trace.json",),
+            "chrome_trace",
+            loses="empty stacks, the lines that a call goes on to, and times below a microsecond; a sample "
+            "is placed by how long those before it lasted",
         ),
         _read_only("pstats", (".prof", ".pstats"), "pstats_file"),
         _read_only("pyinstrument", (".pyisession", ".json"), "pyinstrument"),

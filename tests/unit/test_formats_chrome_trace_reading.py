@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from profkit.errors import DamagedFile
-from profkit.formats.chrome_trace import decode, looks_like_chrome_trace, origin_of
+from profkit.formats.chrome_trace import decode, origin_of, sniff
 from profkit.model.frame import Frame, Thread
 from profkit.model.profile import Profile
 from profkit.units import Unit
@@ -188,5 +188,5 @@ def test_cut_files_are_told() -> None:
     ],
 )
 def test_files_are_told_from_others(data: bytes, looks: bool, tool: str) -> None:
-    assert looks_like_chrome_trace(data) is looks
+    assert sniff(data) is looks
     assert origin_of(data).tool == tool

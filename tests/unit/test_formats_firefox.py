@@ -92,7 +92,9 @@ def test_each_process_has_one_main_thread(threads: tuple[tuple[int, int], ...]) 
 def test_a_reader_that_knows_only_the_format_gets_the_same_totals(profile: Profile) -> None:
     told = read(foreign(profile))
     assert told.total_weight == pytest.approx(profile.total_weight, abs=2, rel=1e-9)
-    assert told.unit is (Unit.SAMPLES if profile.unit is Unit.INSTRUCTIONS else profile.unit)
+    assert not told.samples or told.unit is (
+        Unit.SAMPLES if profile.unit is Unit.INSTRUCTIONS else profile.unit
+    )
 
 
 @pytest.mark.parametrize("change", [prefix_offsets, per_thread_tables, lambda document: document])
@@ -162,8 +164,8 @@ def test_the_first_wrong_part_is_named(change: str, value: object, problem: str)
 
 def test_files_are_told_from_others() -> None:
     data = firefox.encode(two_threads())
-    assert firefox.looks_like_firefox(data)
-    assert not firefox.looks_like_firefox(b'{"meta": {}}')
+    assert firefox.sniff(data)
+    assert not firefox.sniff(b'{"meta": {}}')
     assert firefox.origin_of(data).tool == "profkit"
     assert firefox.origin_of(data).started_ns is None
     assert (

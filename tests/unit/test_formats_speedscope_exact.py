@@ -113,9 +113,9 @@ def test_a_sample_of_no_frame_is_told() -> None:
 
 def test_profkits_files_are_told_from_others() -> None:
     data = speedscope.encode(two_threads())
-    assert speedscope.looks_like_speedscope(data)
+    assert speedscope.sniff(data)
     assert speedscope.origin_of(data).tool == "profkit"
-    assert not speedscope.looks_like_speedscope(b'{"traceEvents": []}')
+    assert not speedscope.sniff(b'{"traceEvents": []}')
 
 
 def test_one_sample_without_frames() -> None:

@@ -6,7 +6,7 @@ with its phase `ph`, or an object that holds one as `traceEvents`. Durations are
 X; M names threads; `samples` point into `stackFrames`, which Perfetto passes over.
 """
 
-from profkit.formats.chrome_trace.reading import decode, looks_like_chrome_trace, origin_of
+from profkit.formats.chrome_trace.reading import decode, origin_of, sniff
 from profkit.formats.chrome_trace.writing import encode
 
-__all__ = ["decode", "encode", "looks_like_chrome_trace", "origin_of"]
+__all__ = ["decode", "encode", "origin_of", "sniff"]

@@ -46,7 +46,7 @@ def decode(data: bytes, source: Path = Path("Chrome trace")) -> Profile:
         raise DamagedFile(source, str(error)) from error
 
 
-def looks_like_chrome_trace(data: bytes) -> bool:
+def sniff(data: bytes) -> bool:
     """Whether this is an object with a member `traceEvents`, or a list of objects with a phase."""
     if data.lstrip()[:1] == b"[":
         return b'"ph"' in data[:_HEAD]

@@ -7,7 +7,7 @@ numbered by their first use, each once and none unused; what the format has no f
 member more of `meta`, see `exact`.
 """
 
-from profkit.formats.firefox.reading import decode, looks_like_firefox, origin_of
+from profkit.formats.firefox.reading import decode, origin_of, sniff
 from profkit.formats.firefox.writing import encode
 
-__all__ = ["decode", "encode", "looks_like_firefox", "origin_of"]
+__all__ = ["decode", "encode", "origin_of", "sniff"]

@@ -42,7 +42,7 @@ def decode(data: bytes, source: Path = Path("Firefox profile")) -> Profile:
         raise DamagedFile(source, str(error)) from error
 
 
-def looks_like_firefox(data: bytes) -> bool:
+def sniff(data: bytes) -> bool:
     """Whether the file says which version of the processed format it has."""
     return _MARK in data
 

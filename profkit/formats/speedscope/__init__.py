@@ -6,8 +6,8 @@ see `exact`.
 """
 
 from profkit.formats.speedscope.pyspy import read_speedscope
-from profkit.formats.speedscope.reading import decode, looks_like_speedscope, origin_of
+from profkit.formats.speedscope.reading import decode, origin_of, sniff
 from profkit.formats.speedscope.thread_names import parse_thread_name
 from profkit.formats.speedscope.writing import encode
 
-__all__ = ["decode", "encode", "looks_like_speedscope", "origin_of", "parse_thread_name", "read_speedscope"]
+__all__ = ["decode", "encode", "origin_of", "parse_thread_name", "read_speedscope", "sniff"]

@@ -41,7 +41,7 @@ def decode(data: bytes, source: Path = Path("speedscope data")) -> Profile:
         raise DamagedFile(source, str(error)) from error
 
 
-def looks_like_speedscope(data: bytes) -> bool:
+def sniff(data: bytes) -> bool:
     """Whether the file names the format's schema, as it has to."""
     return _SCHEMA in data
 
