@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -22,6 +22,8 @@ from profkit.units import Unit
 
 _MOST_PATHS = 20_000
 _LEAST_PART = 1e-5
+_UNKNOWN = "???"
+"""Callgrind's word for a file or an object that it does not know."""
 
 Calls = Mapping[tuple[Frame, Frame], float]
 """Inclusive cost by (caller, callee)."""
@@ -51,23 +53,53 @@ def unfold_counts(counts: InstructionCounts) -> Profile:
 
 
 def unfold_functions(functions: Iterable[FunctionCount], calls: Iterable[CallCount]) -> Profile:
-    """Instructions by function and call, as Callgrind counts them, as stacks."""
-    frames: dict[str, Frame] = {}
+    """Instructions by function and call, as Callgrind counts them, as stacks.
+
+    What was inlined into a function from another file has a row of its own there, of that file and that
+    function's name, which nothing calls: it stands below the function.
+    """
+    counted = tuple(functions)
+    frames = {function.name: _frame(function.name, function.object) for function in counted}
     own: defaultdict[Frame, float] = defaultdict(float)
-    for function in functions:
-        frame = frames[function.name] = _frame(function.name, function.object)
-        own[frame] += function.exclusive
+    for function in counted:
+        own[frames[function.name]] += function.exclusive
     costs: defaultdict[tuple[Frame, Frame], float] = defaultdict(float)
     for call in calls:
         caller, callee = (frames.get(name) or _frame(name, "") for name in (call.caller, call.callee))
         costs[caller, callee] += call.inclusive
+    placed = {frames[function.name] for function in counted if function.object}
+    costs.update(_inlined(own, costs, placed))
     return unfold({frame: round(weight) for frame, weight in own.items()}, costs, Unit.INSTRUCTIONS)
+
+
+def _inlined(own: Mapping[Frame, float], calls: Calls, placed: Collection[Frame]) -> Calls:
+    """Calls from functions, whose object is known, to the parts of them that stand in other files.
+
+    Of several functions of a name, a part belongs to the one that lacks most of what its callers spend.
+    """
+    spent, received = defaultdict(float, own), defaultdict[Frame, float](float)
+    for (caller, callee), cost in calls.items():
+        spent[caller] += cost
+        received[callee] += cost
+    named: defaultdict[str, list[Frame]] = defaultdict(list)
+    for function in placed:
+        named[function.name].append(function)
+    found = {}
+    for part in sorted(own, key=lambda function: (-spent[function], function)):
+        if part not in placed and part not in received and named[part.name]:
+            holder = max(
+                named[part.name], key=lambda function: (received[function] - spent[function], function)
+            )
+            found[holder, part] = spent[part]
+            spent[holder] += spent[part]
+    return found
 
 
 def _frame(name: str, shared_object: str) -> Frame:
     """The frame of `file:function`; code without a known file lies in its shared object."""
     file, _, function = name.partition(":")
-    return Frame(function, shared_object if file == "???" else file)
+    place = shared_object if file == _UNKNOWN else file
+    return Frame(function, "" if place == _UNKNOWN else place)
 
 
 @dataclass(frozen=True, slots=True)

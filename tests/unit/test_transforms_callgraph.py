@@ -116,6 +116,25 @@ def test_paths_of_a_ladder_stay_few() -> None:
     assert len(profile.stacks) <= 20_080
 
 
+def test_inlined_code_stands_below_the_function_that_it_is_in() -> None:
+    functions = [
+        FunctionCount("a.c:main", 10, 100, object="prog"),
+        FunctionCount("a.c:run", 20, 90, 1, "prog"),
+        FunctionCount("c.c:run", 5, 0, 0, "lib.so"),
+        FunctionCount("b.h:run", 30, 70),
+        FunctionCount("a.c:leaf", 40, 40, 1, "prog"),
+    ]
+    calls = [CallCount("a.c:main", "a.c:run", 1, 90), CallCount("b.h:run", "a.c:leaf", 1, 40)]
+    profile = unfold_functions(functions, calls)
+    assert stacks_of(profile) == {
+        "main": 10,
+        "main run": 20,
+        "main run run": 30,
+        "main run run leaf": 40,
+        "run": 5,
+    }
+
+
 def test_instructions_by_name() -> None:
     functions = [
         FunctionCount("a.c:main", 10.4, 100), FunctionCount("???:0x4c", 80, 80, 1, "/lib/libc.so"),
