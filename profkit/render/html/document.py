@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from profkit.render.escape import visible
 from profkit.render.html.assets import SCRIPTS, STYLES, asset
 from profkit.render.html.columns import Columns
+from profkit.version import VERSION
 
 SCHEMA = "profkit.page/1"
 
@@ -34,7 +35,9 @@ def html_page(head: Mapping[str, object], columns: Columns) -> str:
         "policy": _policy(styles, scripts),
         "title": html.escape(visible(str(head["title"]))),
         "styles": _elements("style", styles),
-        "data": _data({"schema": SCHEMA, **head, "columns": columns.directory()}, columns),
+        "data": _data(
+            {"schema": SCHEMA, "profkit": VERSION, **head, "columns": columns.directory()}, columns
+        ),
         "scripts": _elements("script", scripts),
     }
     return _SLOT.sub(lambda slot: slots[slot[1]], asset("page.html"))

@@ -45,13 +45,13 @@ def measured_html(
     are summed up. Raises `UsageError` where one thread is asked for, and for options that a page has no
     use for.
     """
-    asked, info = options or ReportOptions(), runs[0].info
+    asked = options or ReportOptions()
     refuse_limits(asked)
     rows = order_rows(runs, asked)
-    source = SourceLines(info.started_ns, info.process.cwd)
-    page = PageRuns(info.process.cwd, is_library_file, SourceBudget(source, 0))
+    cwd = runs[0].info.process.cwd if runs else ""
+    page = PageRuns(cwd, is_library_file, SourceBudget(SourceLines(0, cwd), 0))
     drawn = _add_graphs(page, rows, min_share)
-    most = max(10, min(_MOST_FUNCTIONS, _MOST_ROWS // len(rows)))
+    most = max(10, min(_MOST_FUNCTIONS, _MOST_ROWS // max(1, len(rows))))
     orders = [
         {
             "variant": short(variant, _LONGEST_LABEL),
@@ -141,5 +141,7 @@ def _lines(text: str) -> str:
 
 def _title(runs: Sequence[MeasuredRun]) -> str:
     labels = {run.info.label for run in runs}
-    label = runs[0].info.label if len(labels) == 1 else ""
-    return label if len(runs) == 1 else f"{label}: {len(runs)} orders" if label else f"{len(runs)} orders"
+    orders = f"{len(runs)} orders"
+    if len(labels) != 1:
+        return orders if runs else "nothing was measured"
+    return runs[0].info.label if len(runs) == 1 else f"{runs[0].info.label}: {orders}"
