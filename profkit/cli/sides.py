@@ -78,6 +78,12 @@ class Sides:
             raise UsageError(f"{text!r} means sampled and measured runs", "name runs of one kind")
         return side
 
+    def newest(self) -> Side:
+        """The newest run, with all of its batch if it was measured; raises StoreEmpty."""
+        infos = self.kept.find_all(None)
+        label = infos[0].label if len({info.label for info in infos}) == 1 else f"{len(infos)} orders"
+        return Side(f"{label}, newest", tuple(self.kept.load(info) for info in infos))
+
     def at_commit(self, label: str, commit: str, without: Collection[str] = ()) -> tuple[AnyRun, ...]:
         """All runs of a label that were recorded at a commit, oldest first."""
         infos = [info for info in self.kept.runs(label, None) if info.process.git_commit == commit]

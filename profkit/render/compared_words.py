@@ -147,7 +147,8 @@ def doubts_of(comparison: MeasuredComparison) -> Iterator[tuple[str, str, str]]:
     for order in comparison.orders:
         for side, runs in zip("AB", (order.a, order.b), strict=True):
             whose = side if len(comparison.orders) == 1 else f"{side} of {short(order.name, _LONGEST)}"
-            for doubt in dict.fromkeys(doubt for run in runs for doubt in run.info.doubts):
+            # Of several runs the last one stands for all.
+            for doubt in {doubt.flag: doubt for run in runs for doubt in run.info.doubts}.values():
                 if _is_allowed_for(doubt, order.times):
                     continue
                 whom = found.setdefault(warning(doubt), [])

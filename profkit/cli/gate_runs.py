@@ -1,0 +1,128 @@
+"""`profkit gate`: for CI, whether the newest run is slower than a baseline, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from profkit.cli.completion import complete_run
+from profkit.cli.output import page, save, write
+from profkit.cli.target import STDOUT
+from profkit.config import Config
+from profkit.model.gate import Check, GateResult, Outcome
+from profkit.render.options import ReportOptions
+from profkit.render.page import Page
+
+if TYPE_CHECKING:
+    from profkit.cli.sides import Side
+
+EXIT_CODES = {Outcome.OK: 0, Outcome.REGRESSION: 1, Outcome.FASTER: 1, Outcome.INCONCLUSIVE: 5}
+"""What the command returns; without a baseline it is `NoBaseline`'s 4."""
+
+
+def _part(_context: click.Context, _option: click.Parameter, value: str) -> float:
+    try:
+        part = float(value.strip().removesuffix("%")) / 100
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is not a percentage such as 3%") from error
+    if not 0 <= part < 100:
+        raise click.BadParameter(f"{value!r} is not a percentage from 0 on")
+    return part
+
+
+@click.command("gate")
+@click.argument("run", required=False, shell_complete=complete_run)
+@click.option("--baseline", required=True, metavar="REF|RUN|FILE", help="What to hold it against.")
+@click.option(
+    "--max-slowdown", callback=_part, default="3%", show_default=True, metavar="PERCENT", help="The limit."
+)
+@click.option("--fail-if-faster", is_flag=True, help="Also fail beyond the limit the other way.")
+@click.option("--markdown", metavar="FILE", help="Write a summary for a pull request; - is stdout.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Rows of each table.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON, for programs.")
+@click.pass_obj
+def gate_command(
+    config: Config,
+    run: str | None,
+    baseline: str,
+    max_slowdown: float,
+    fail_if_faster: bool,
+    markdown: str | None,
+    limit: int | None,
+    as_json: bool,
+) -> int:
+    """Fail where a run is slower than a baseline, and explain why.
+
+    RUN is a side as `profkit compare` takes it; without it the newest run is meant, with its whole batch.
+    The baseline is another such side, or a commit: all runs of the same label that were recorded there.
+
+    Exit codes: 0 within the limit, 1 a regression, 4 no baseline, 5 inconclusive.
+    """
+    from profkit.cli.baseline import baseline_of
+    from profkit.cli.sides import open_sides
+
+    shown = ReportOptions(limit=limit)
+    with open_sides(config) as found:
+        current = found.newest() if run is None else found.side(run)
+        before = baseline_of(found, baseline, current)
+        held = _held if current.measured else _held_samples
+        gate = held(before, current, max_slowdown, shown, fail_if_faster)
+        if markdown is not None and markdown != STDOUT:
+            save(Path(markdown), f"{gate.shown('markdown', Page())}\n")
+        write(gate.shown("json" if as_json else "markdown" if markdown == STDOUT else "text", page()))
+    return EXIT_CODES[gate.result.outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class _Gate:
+    """What a gate found, and the comparison that explains it, by the name of its form."""
+
+    result: GateResult
+    explain: Callable[[str, Page], str]
+
+    def shown(self, form: str, at: Page) -> str:
+        from profkit.render.gate import gate_json, gate_markdown, gate_text
+
+        explanation = self.explain(form, at)
+        if form == "json":
+            return gate_json(self.result, explanation, EXIT_CODES[self.result.outcome])
+        if form == "markdown":
+            return gate_markdown(self.result, explanation)
+        return gate_text(self.result, explanation, at)
+
+
+def _held(before: Side, current: Side, limit: float, shown: ReportOptions, gains: bool) -> _Gate:
+    """Measured runs against the limit."""
+    from profkit.comparing.limits import check_measured
+    from profkit.comparing.measured import compare_measured
+    from profkit.render.compared_measured import COMPARED_MEASURED
+
+    comparison = compare_measured(before.measured, current.measured, (before.text, current.text))
+    result = _result(before.text, limit, check_measured(comparison, limit), gains)
+    return _Gate(result, lambda form, at: COMPARED_MEASURED[form](comparison, shown, at))
+
+
+def _held_samples(before: Side, current: Side, limit: float, shown: ReportOptions, gains: bool) -> _Gate:
+    """Sampled runs against the limit, by the time of a call."""
+    from profkit.comparing.limits import check_calls
+    from profkit.comparing.sampled import compare_sampled
+    from profkit.render.compared_sampled import COMPARED_SAMPLED
+
+    seconds_a, seconds_b = (
+        [run.info.wall_s / run.info.calls for run in side.sampled if run.info.calls]
+        for side in (before, current)
+    )
+    check = check_calls(current.sampled[0].info.label, seconds_a, seconds_b, limit)
+    comparison = compare_sampled(before.sampled, current.sampled)
+    result = _result(before.text, limit, (check,), gains)
+    return _Gate(result, lambda form, at: COMPARED_SAMPLED[form](comparison, shown, at))
+
+
+def _result(name: str, limit: float, checks: tuple[Check, ...], gains: bool) -> GateResult:
+    from profkit.comparing.limits import tell_gains
+
+    return GateResult(name, limit, tell_gains(checks, limit) if gains else checks)

@@ -1,0 +1,38 @@
+"""`profkit history`: what the runs of a label came to, commit by commit."""
+
+from __future__ import annotations
+
+import click
+
+from profkit.cli.completion import complete_run
+from profkit.cli.kept import open_kept
+from profkit.cli.showing import Showing, showing_options
+from profkit.config import Config
+from profkit.errors import RunNotFound, UsageError
+from profkit.render.options import ReportOptions
+
+
+@click.command("history")
+@click.argument("label", shell_complete=complete_run)
+@showing_options()
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="The newest N.  [default: 20]")
+@click.pass_obj
+def history_command(config: Config, /, label: str, limit: int | None, **given: object) -> None:
+    """Show how the runs of a label developed, commit by commit.
+
+    The value of a commit is the median time, or the instructions, of what was measured there, and the mean
+    time of a call where runs were sampled. Each order with that label has a table of its own.
+    """
+    from profkit.comparing.trends import history_of
+    from profkit.render.history import HISTORY_RENDERERS
+
+    showing = Showing.of(given)
+    with open_kept(config) as kept:
+        infos = kept.runs(label, None)
+        if not infos:
+            raise RunNotFound(label)
+        history = history_of(label, [kept.load(info) for info in infos])
+    if not history.series:
+        raise UsageError(f"the runs of {label!r} have no numbers", "see `profkit list` for why")
+    options = ReportOptions(limit=limit)
+    showing.show(HISTORY_RENDERERS[showing.format](history, options, showing.page()), "history")

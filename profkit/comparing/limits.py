@@ -1,0 +1,126 @@
+"""Comparisons held against a limit: an interval below it is let through, one above it is a regression.
+
+What holds the limit inside decides nothing. Where both sides were measured at different times, a regression
+must also exceed what the machine may have done in between; where it does not, that decides nothing either.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from profkit.model.gate import Check, Measure, Outcome
+from profkit.model.measured_comparison import CountsCompared, MeasuredComparison, OrderCompared, TimesCompared
+from profkit.stats.student import t_quantile
+
+RUN_NOISE = 0.25
+"""By so much the time of a call differs between two runs of a whole program on a shared machine. It is taken
+for granted where one side has a single run, which cannot show it."""
+
+_MORE_PROCESSES = "measure with more --processes"
+_IN_TURNS = "measure both in turns, with `profkit compare --git`, or in 4 runs a side"
+_MORE_RUNS = "record more runs of both sides"
+
+
+def check_measured(comparison: MeasuredComparison, limit: float) -> tuple[Check, ...]:
+    """The checks of all orders: times, instructions, or why there are neither."""
+    return tuple(check for order in comparison.orders for check in _checks(order, limit))
+
+
+def _checks(order: OrderCompared, limit: float) -> Iterator[Check]:
+    if order.times is not None:
+        yield check_times(order.name, order.times, limit)
+    if order.counts is not None:
+        yield check_counts(order.name, order.counts, limit)
+    if order.obstacle:
+        measure = Measure.TIME if order.counts is not None else Measure.INSTRUCTIONS
+        yield Check(order.name, measure, Outcome.INCONCLUSIVE, order.obstacle)
+
+
+def check_times(name: str, times: TimesCompared, limit: float) -> Check:
+    """Times by the interval of their ratio."""
+    if times.low is None or times.high is None:
+        return Check(name, Measure.TIME, Outcome.INCONCLUSIVE, times.sentence, times.ratio)
+    drift = times.minimum_effect if times.indicative else 0.0
+    outcome = _outcome(times.low, times.high, limit, drift)
+    cure = _IN_TURNS if times.indicative else _MORE_PROCESSES
+    why = _why(outcome, times.low, times.high, limit, drift, cure)
+    return Check(name, Measure.TIME, outcome, why, times.ratio, times.low, times.high)
+
+
+def check_counts(name: str, counts: CountsCompared, limit: float) -> Check:
+    """Instructions as they are, give or take by how much repeats of a side differed."""
+    if counts.ratio is None:
+        outcome = Outcome.OK if counts.b < 1 else Outcome.REGRESSION
+        return Check(name, Measure.INSTRUCTIONS, outcome, "the baseline executes no instructions")
+    low, high = counts.ratio / (1 + counts.unsure), counts.ratio * (1 + counts.unsure)
+    outcome = _outcome(low, high, limit)
+    why = _why(outcome, low, high, limit, 0.0, "make the statement do the same each time")
+    return Check(name, Measure.INSTRUCTIONS, outcome, why, counts.ratio, low, high)
+
+
+def check_calls(name: str, a_s: Sequence[float], b_s: Sequence[float], limit: float) -> Check:
+    """Times of one call, for each sampled run its mean: Student's t over runs, in logarithms.
+
+    Of a single run nothing is known of how much runs differ: `RUN_NOISE` is taken for that.
+    """
+    if not a_s or not b_s or min(*a_s, *b_s) <= 0:
+        why = f"the durations of calls are not known on both sides; {_MORE_RUNS}"
+        return Check(name, Measure.CALL, Outcome.INCONCLUSIVE, why)
+    a, b = [math.log(time_s) for time_s in a_s], [math.log(time_s) for time_s in b_s]
+    middle, width = _mean(b) - _mean(a), _half_width(a, b)
+    ratio, low, high = (math.exp(place) for place in (middle, middle - width, middle + width))
+    outcome = _outcome(low, high, limit)
+    alone = min(len(a), len(b)) == 1
+    known = f"single runs may differ by {100 * RUN_NOISE:.0f} %; " if alone else ""
+    why = known + _why(outcome, low, high, limit, 0.0, _MORE_RUNS)
+    return Check(name, Measure.CALL, outcome, why, ratio, low, high)
+
+
+def tell_gains(checks: Sequence[Check], limit: float) -> tuple[Check, ...]:
+    """The checks, where what became faster by more than the limit is told as such."""
+    return tuple(_gain(check, limit) for check in checks)
+
+
+def _gain(check: Check, limit: float) -> Check:
+    if check.high is None or check.high >= 1 / (1 + limit):
+        return check
+    why = f"faster by more than {_percent(limit)}: renew the baseline"
+    return Check(check.name, check.measure, Outcome.FASTER, why, check.ratio, check.low, check.high)
+
+
+def _outcome(low: float, high: float, limit: float, drift: float = 0.0) -> Outcome:
+    if high <= 1 + limit:
+        return Outcome.OK
+    return Outcome.REGRESSION if low > (1 + limit) * (1 + drift) else Outcome.INCONCLUSIVE
+
+
+def _why(outcome: Outcome, low: float, high: float, limit: float, drift: float, cure: str) -> str:
+    if outcome is Outcome.OK:
+        return f"within the limit of {_percent(limit)}"
+    if outcome is Outcome.REGRESSION:
+        return f"at least {_percent(low - 1)} slower, and {_percent(limit)} is the limit"
+    if low > 1 + limit:
+        return f"slower, but by less than {_percent(drift)} beyond the limit, as the machine may be; {cure}"
+    return f"the limit of {_percent(limit)} lies in the interval {_signed(low)} to {_signed(high)}; {cure}"
+
+
+def _percent(part: float) -> str:
+    return f"{100 * part:.3g} %"
+
+
+def _signed(ratio: float) -> str:
+    return f"{100 * (ratio - 1):+.1f} %".replace("-", "−")
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _half_width(a: Sequence[float], b: Sequence[float]) -> float:
+    """Half of the 95 % interval of the difference of means, both sides scattering alike."""
+    if min(len(a), len(b)) == 1:
+        return math.log1p(RUN_NOISE)
+    squares = math.fsum((value - _mean(side)) ** 2 for side in (a, b) for value in side)
+    df = len(a) + len(b) - 2
+    return t_quantile(0.05, df) * math.sqrt(squares / df * (1 / len(a) + 1 / len(b)))

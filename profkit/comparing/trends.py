@@ -1,0 +1,101 @@
+"""From the runs of a label to its history: grouped by commit, one series for each order and quantity."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+from profkit.comparing.matching import names_of
+from profkit.comparing.timings import LEAST_PROCESSES, minima_of
+from profkit.model.history import History, Point, Quantity, Series
+from profkit.model.kept import AnyRun
+from profkit.model.measurement import Flag, MeasuredRun
+from profkit.model.run import Run
+from profkit.stats import median, median_interval
+from profkit.stats.student import t_quantile
+
+_R = TypeVar("_R", Run, MeasuredRun)
+
+Figures = tuple[float, float | None, float | None]
+"""A value and its interval."""
+
+
+def history_of(label: str, runs: Sequence[AnyRun]) -> History:
+    """The history of a label from all of its runs, in any sequence; those without numbers are passed over."""
+    ordered = sorted(runs, key=lambda run: (run.info.started_ns, run.info.id))
+    sampled = [run for run in ordered if isinstance(run, Run) and run.info.calls]
+    measured = [run for run in ordered if isinstance(run, MeasuredRun) and run.measurement is not None]
+    return History(label, (*_measured(measured), *_sampled(label, sampled)))
+
+
+def _measured(runs: Sequence[MeasuredRun]) -> Iterator[Series]:
+    orders: dict[object, list[MeasuredRun]] = {}
+    for run in runs:
+        order = run.info.order
+        orders.setdefault((order.labels, order.num_threads, order.language), []).append(run)
+    names = names_of([same[0] for same in orders.values()])
+    for name, same in zip(names, orders.values(), strict=True):
+        timed = [run for run in same if run.measurement is not None and run.measurement.timing is not None]
+        counted = [run for run in same if run.info.instructions is not None]
+        if timed:
+            yield Series(name, Quantity.MEDIAN_S, _points(timed, _time, _doubts_of_times))
+        if counted:
+            yield Series(name, Quantity.INSTRUCTIONS, _points(counted, _instructions, _doubts_of_counts))
+
+
+def _sampled(label: str, runs: Sequence[Run]) -> Iterator[Series]:
+    if runs:
+        yield Series(label, Quantity.PER_CALL_S, _points(runs, _call, lambda _: {}))
+
+
+def _points(
+    runs: Sequence[_R], figures: Callable[[Sequence[_R]], Figures], doubts: Callable[[_R], dict[Flag, str]]
+) -> tuple[Point, ...]:
+    groups: dict[str, list[_R]] = {}
+    for run in runs:
+        groups.setdefault(run.info.process.git_commit or f"run {run.info.id}", []).append(run)
+    return tuple(
+        Point(
+            group[0].info.process.git_commit or "",
+            group[0].info.started_ns,
+            *figures(group),
+            tuple(run.info.id for run in group),
+            tuple({flag: why for run in group for flag, why in doubts(run).items()}.values()),
+        )
+        for group in groups.values()
+    )
+
+
+def _time(runs: Sequence[MeasuredRun]) -> Figures:
+    """The median of processes; of runs where there are enough, since they differ more than processes do."""
+    sides = [minima_of(run.measurement.timing) for run in runs if run.measurement and run.measurement.timing]
+    values = [median(side) for side in sides]
+    if len(values) < LEAST_PROCESSES:
+        values = [least for side in sides for least in side]
+    return median(values), *(median_interval(values) or (None, None))
+
+
+def _instructions(runs: Sequence[MeasuredRun]) -> Figures:
+    return min(run.info.instructions for run in runs if run.info.instructions is not None), None, None
+
+
+def _call(runs: Sequence[Run]) -> Figures:
+    """The mean of runs' times per call, in logarithms, and its interval by Student's t."""
+    logs = [math.log(max(run.info.wall_s / run.info.calls, 1e-12)) for run in runs]
+    mean = math.fsum(logs) / len(logs)
+    if len(logs) == 1:
+        return math.exp(mean), None, None
+    variance = math.fsum((value - mean) ** 2 for value in logs) / (len(logs) - 1)
+    width = t_quantile(0.05, len(logs) - 1) * math.sqrt(variance / len(logs))
+    return math.exp(mean), math.exp(mean - width), math.exp(mean + width)
+
+
+def _doubts_of_times(run: MeasuredRun) -> dict[Flag, str]:
+    """One for each flag; how the times scatter is what their interval says."""
+    passed_over = (Flag.SPREAD, Flag.COUNTS_DIFFER)
+    return {doubt.flag: doubt.why for doubt in run.info.doubts if doubt.flag not in passed_over}
+
+
+def _doubts_of_counts(run: MeasuredRun) -> dict[Flag, str]:
+    return {doubt.flag: doubt.why for doubt in run.info.doubts if doubt.flag is Flag.COUNTS_DIFFER}
