@@ -67,12 +67,12 @@ def _cut(samples: Iterable[Sample], parts: list[dict[int, float]]) -> None:
     number, room = 0, size
     for stack, _, weight in kept:
         left = float(weight)
-        while left > room and number < len(parts) - 1:
-            parts[number][stack] = parts[number].get(stack, 0.0) + room
-            left -= room
-            number, room = number + 1, size
-        parts[number][stack] = parts[number].get(stack, 0.0) + left
-        room -= left
+        while left > 0:
+            if room <= 0 and number < len(parts) - 1:
+                number, room = number + 1, size
+            taken = left if number == len(parts) - 1 else min(left, room)
+            parts[number][stack] = parts[number].get(stack, 0.0) + taken
+            left, room = left - taken, room - taken
 
 
 _Functions = Mapping[int, tuple[Function | None, frozenset[Function]]]
