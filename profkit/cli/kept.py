@@ -66,7 +66,7 @@ class Kept:
     def others_of_session(self, info: RunInfo) -> tuple[Run, ...]:
         """The other regions of a run's session, those with the most samples, as far as that stays small.
 
-        What is damaged is told and left out.
+        What is left out is told, damaged or not.
         """
         there = {one.id: one for one in self.store.session(info.session)}
         there |= {run.info.id: run.info for run in self.recording if run.info.session == info.session}
@@ -74,9 +74,11 @@ class Kept:
         others.sort(key=lambda one: (-one.samples, one.id))
         room = _MOST_SAMPLES - info.samples
         loaded: list[Run] = []
-        for one in others[:_MOST_REGIONS]:
+        for number, one in enumerate(others):
             room -= one.samples
-            if room < 0:
+            if room < 0 or number == _MOST_REGIONS:
+                left = len(others) - number
+                tell("note", f"{left} more of the session's regions are left out: `profkit list` shows them")
                 break
             try:
                 loaded += [run for run in (self.load(one),) if isinstance(run, Run)]

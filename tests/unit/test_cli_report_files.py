@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -101,7 +102,10 @@ def test_a_place_that_cannot_be_written(profkit: Profkit, config: Config, place:
     keep(config, made_run())
     said = profkit("report", "--html", "-o", place)
     assert (said.code, said.out) == (2, "")
-    assert said.err == f"profkit: error: {place} cannot be written: {reason}; choose another place with -o FILE\n"
+    assert (
+        said.err
+        == f"profkit: error: {place} cannot be written: {reason}; choose another place with -o FILE\n"
+    )
     assert os.listdir() == []
 
 
@@ -158,7 +162,9 @@ def test_the_other_regions_of_the_session_are_there(profkit: Profkit, config: Co
 
 def test_regions_that_would_make_it_large_are_left_out(profkit: Profkit, config: Config) -> None:
     keep(config, made_run(samples=400_000), labelled("aa", "large", samples=200_000), labelled("bb", "small"))
-    assert profkit("report", "train_step", "--html", "-o", "a").code == 0
+    said = profkit("report", "train_step", "--html", "-o", "a")
+    assert (said.code, said.out) == (0, "")
+    assert said.err.startswith("profkit: note: 2 more of the session's regions are left out")
     assert [run["label"] for run in page_in("a").head["runs"]] == ["train_step"]
 
 
@@ -176,3 +182,13 @@ def test_damage_is_told_after_the_page_was_written(profkit: Profkit, config: Con
     assert said.code == 7
     assert "segment-000.speedscope.json cannot be read" in said.err
     assert "There are no samples" in page_in("a").head["runs"][0]["notes"][-1]
+
+
+def test_another_region_that_is_damaged_is_left_out(profkit: Profkit, config: Config) -> None:
+    keep(config, made_run(), labelled("aa", "broken"))
+    with sqlite3.connect(config.store_url.removeprefix("sqlite:///")) as database:
+        database.execute("UPDATE profkit_profiles SET pprof = x'00' WHERE run = 'aa'")
+    said = profkit("report", "train_step", "--html", "-o", "a")
+    assert (said.code, said.out) == (0, "")
+    assert said.err.startswith("profkit: warning: the profile of run aa cannot be read")
+    assert [run["label"] for run in page_in("a").head["runs"]] == ["train_step"]
