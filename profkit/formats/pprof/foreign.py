@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from profkit.errors import DamagedFile
+from profkit.formats import wire
 from profkit.formats.pprof import reading
-from profkit.formats.pprof.messages import Messages, RawSample, ValueType, read_messages
+from profkit.formats.pprof.messages import Messages, RawSample, ValueType, fields_of, read_messages
 from profkit.formats.pprof.schema import FORMAT, GZIP
 from profkit.formats.registry import Origin
 from profkit.model.frame import Frame, Thread
@@ -22,6 +23,8 @@ from profkit.units import Unit
 
 _TIMES = {"nanoseconds": 1, "microseconds": 10**3, "milliseconds": 10**6, "seconds": 10**9}
 _SIZES = {"bytes": 1, "kilobytes": 1 << 10, "megabytes": 1 << 20, "gigabytes": 1 << 30}
+_SAMPLE_TYPE, _BEFORE = 1, range(9, 15)
+_HEAD_BYTES = 256
 _PID = ("pid", "process_id", "process id")
 _TID = ("tid", "thread_id", "thread native id", "thread id")
 _NAME = ("thread", "thread_name", "thread name")
@@ -49,8 +52,16 @@ def decode(data: bytes, source: Path) -> Profile:
 
 
 def sniff(data: bytes) -> bool:
-    """Whether a content begins as profiles do, with the type of its values: two indexes of strings."""
-    return data[:1] == b"\n" and data[1:2] < b"\x10" and data[2:3] == b"\x08" and b"\x10" in data[4:9]
+    """Whether a content begins as profiles do: with the types of its values, or times and periods."""
+    try:
+        for field, value in wire.fields(data[:_HEAD_BYTES]):
+            if field == _SAMPLE_TYPE:
+                return isinstance(value, bytes) and fields_of(value).keys() <= {1, 2}
+            if field not in _BEFORE:
+                return False
+    except ValueError:
+        return False
+    return False
 
 
 def origin_of(data: bytes) -> Origin:
