@@ -15,6 +15,7 @@ from profkit.model.frame import Frame, Thread
 from profkit.model.profile import Profile, Sample
 from profkit.units import Unit
 from tests.unit.exact_profiles import exact_profiles, two_threads
+from tests.unit.firefox_rules import check_rules
 from tests.unit.firefox_versions import per_thread_tables, prefix_offsets
 from tests.unit.golden import check_golden
 
@@ -47,6 +48,13 @@ def test_decoding_gives_the_profile_that_was_encoded(profile: Profile) -> None:
     data = firefox.encode(profile)
     assert data.isascii()
     assert firefox.decode(data) == profile
+
+
+@settings(max_examples=40)
+@given(exact_profiles())
+@example(two_threads())
+def test_files_keep_the_rules_of_the_format(profile: Profile) -> None:
+    check_rules(written(profile))
 
 
 def test_golden() -> None:
