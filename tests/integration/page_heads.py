@@ -12,6 +12,7 @@ from tests.integration.page_parts import (
     HOSTILE,
     STACKS,
     add_lines,
+    add_order,
     add_run,
     functions_head,
     run_object,
@@ -20,25 +21,23 @@ from tests.integration.page_parts import (
 )
 
 
-def sampled_page(most_functions: int = 0) -> str:
-    """A sampled run; `most_functions` more functions stand beside each other below the first."""
+def sampled_page(most_functions: int = 0, ordered: bool = False) -> str:
+    """A sampled run; `most_functions` more functions stand beside each other below the first.
+
+    Where it is ordered, the samples of the first thread cover the two minutes of its resources.
+    """
     columns = Columns()
     names = [*FUNCTIONS, *(f"made_{number}" for number in range(most_functions))]
     stacks = dict(STACKS) | {(0, len(FUNCTIONS) + n): (1, 0) for n in range(most_functions)}
     add_run(columns, "r0.", stacks)
     add_lines(columns, "r0.")
-    head = {
-        "kind": "sampled",
-        "title": "train_step",
-        **functions_head(names),
-        "runs": [
-            run_object(
-                "train_step",
-                sum(map(sum, stacks.values())),
-                [thread_object("MainThread", 4242), thread_object("loader", 4301)],
-            )
-        ],
-    }
+    if ordered:
+        add_order(columns, "r0.", stacks)
+    threads = [thread_object("MainThread", 4242), thread_object("loader", 4301)]
+    run = run_object("train_step", sum(map(sum, stacks.values())), threads)
+    if ordered:
+        run |= {"ordered": True, "weight_s": 120 / sum(first for first, _ in stacks.values())}
+    head = {"kind": "sampled", "title": "train_step", **functions_head(names), "runs": [run]}
     return html_page(head, columns)
 
 

@@ -89,6 +89,15 @@ def add_run(columns: Columns, prefix: str, stacks: Mapping[tuple[int, ...], Sequ
     columns.add(f"{prefix}pair.weight", "u32", [pair[2] for pair in pairs])
 
 
+def add_order(columns: Columns, prefix: str, stacks: Mapping[tuple[int, ...], Sequence[int]]) -> None:
+    """Samples in the order of their stacks, thread after thread."""
+    weights = [stacks[stack] for stack in sorted(stacks)]
+    found = [[(i, each[t]) for i, each in enumerate(weights) if each[t]] for t in range(2)]
+    columns.add(f"{prefix}order.stack", "u32", [i for thread in found for i, _ in thread])
+    columns.add(f"{prefix}order.weight", "u32", [weight for thread in found for _, weight in thread])
+    columns.add(f"{prefix}order.start", "u32", [0, len(found[0]), len(found[0]) + len(found[1])])
+
+
 def add_lines(columns: Columns, prefix: str) -> None:
     """The weights of `LINES`."""
     for name, values in zip(("function", "line", "self", "total"), zip(*LINES, strict=True), strict=True):

@@ -162,6 +162,17 @@ def test_the_strip_reads_out_a_moment(show: Open) -> None:
     assert "threads 4" in page.inner_text("#panel-strip output")
 
 
+def test_the_strip_and_the_chronological_graph_show_the_same_time(show: Open) -> None:
+    page = show(page_heads.sampled_page(ordered=True), "thread=0&view=chronological")
+    page.get_by_role("slider", name="Moment of the recording").focus()
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    assert page.evaluate("profkit.state.range") == [0.9, 1]
+    assert page.locator(".window-band").count() == 3
+    page.evaluate("profkit.set({ view: 'left-heavy' })")
+    assert page.locator(".window-band").count() == 0
+
+
 def test_notes_stand_above_the_graph(show: Open) -> None:
     page = show(page_heads.sampled_page())
     warnings = page.locator(".warnings li").all_inner_texts()
@@ -179,6 +190,7 @@ def test_measured_orders_are_told_one_by_one(show: Open) -> None:
     page.click("#panel-measured tr[data-key='1'] button")
     assert page.locator(".workspace").is_visible()
     assert "order=1" in page.url
+    page.get_by_text("Functions as Callgrind counted them").click()
     shown = page.locator("#panel-plots .counts tbody tr").first.inner_text().split()
     assert shown == ["linear.py:Linear.forward", "6,000", "6,000", "1"]
     page.click("#panel-measured tr[data-key='2'] button")

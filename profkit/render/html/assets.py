@@ -56,6 +56,7 @@ SCRIPTS: tuple[str, ...] = (
     "comparison.js",
     "ratios.js",
     "history.js",
+    "strip_window.js",
     "strip.js",
     "details.js",
     "table.js",

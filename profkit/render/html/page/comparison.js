@@ -22,7 +22,11 @@
     const { a, b } = per_call_s ?? {};
     if (typeof a !== "number" || typeof b !== "number") return null;
     const [textA, textB] = profkit.timesAlike([a, b]);
-    return profkit.keyFigures([["A, one call", textA, "on average"], ["B, one call", textB, a > 0 ? `${profkit.change(b / a)} against A` : ""]]);
+    const changed = per_call_s.change && per_call_s.change !== NOISE;
+    return profkit.keyFigures([
+      ["A, one call", textA, "on average"],
+      ["B, one call", textB, changed ? `${profkit.change(b / a)} against A` : per_call_s.change ? "the difference is within the noise" : "on average"],
+    ]);
   }
 
   /** The table: what changed stands first; what lies within the noise is hidden until it is asked for, and grey. */
@@ -31,7 +35,7 @@
     const most = Math.max(...rows.flatMap(({ low, high, a, b }) => [low, high, b - a].map((end) => Math.abs(end ?? 0))), 0.01);
     const at = profkit.scale([-most, most], [6, 154]);
     const grid = profkit.grid({
-      caption: "Share of each function with all that it calls: the difference in points, with its confidence interval.",
+      caption: "Share of each function, its own or with all that it calls: the difference in points, with its confidence interval.",
       columns: columns(at), sort: "difference", key: (row) => row.function, step: 30,
       pick: ({ function: fn }) => profkit.set({ selected: profkit.state.selected === fn ? null : fn }),
     });
@@ -59,10 +63,12 @@
       { id: "difference", title: "difference", hint: "changes first, the largest on top", value: weightOf,
         cell: (row) => make("td", { class: "number" }, points(row.b - row.a)) },
       { id: "interval", title: "interval", wide: true, cell: (row) => make("td", { class: "whisker-cell", title: intervalText(row) }, whisker(row, at)) },
+      { id: "of", title: "share", rising: true, wide: true, value: shareOf, cell: (row) => make("td", { class: "faint" }, shareOf(row)) },
       { id: "change", title: "change", rising: true, wide: true, value: (row) => row.change, cell: (row) => make("td", {}, make("span", { class: `badge change-${row.change}` }, row.change)) },
     ];
   }
 
+  const shareOf = (row) => (row.of === "self" ? "its own" : "with its calls");
   const weightOf = (row) => (row.change === NOISE ? 0 : 10) + Math.abs(row.b - row.a);
 
   function nameCell(row) {

@@ -3,8 +3,7 @@
   const cache = new WeakMap();
 
   /**
-   * Per function: `self`, `total` and `places` (nodes) as arrays by function index, and `outermost`: for a
-   * function, its nodes that are not below another node of the same function, in preorder.
+   * Per function: `self`, `total` and `places` (nodes with weight) as arrays by function index; `most` of both.
    */
   profkit.costs = (tree) => {
     if (!cache.has(tree)) cache.set(tree, count(tree));
@@ -16,6 +15,11 @@
     const [self, total] = [new Float64Array(many), new Float64Array(many)];
     const [places, until] = [new Uint32Array(many), new Uint32Array(many)];
     for (let node = 1; node < tree.fn.length; node++) {
+      // Threads share their nodes; where this one has not been, it has no place.
+      if (tree.total[node] === 0) {
+        node = tree.end[node] - 1;
+        continue;
+      }
       const fn = tree.fn[node];
       self[fn] += tree.self[node];
       places[fn]++;
@@ -24,14 +28,16 @@
       until[fn] = tree.end[node];
       total[fn] += tree.total[node];
     }
-    return { self, total, places, outermost: (fn) => outermost(tree, fn) };
+    const most = { self: self.reduce((a, b) => Math.max(a, b), 0), total: total.reduce((a, b) => Math.max(a, b), 0) };
+    return { self, total, places, most, groups: new Map() };
   }
 
+  /** A function's nodes that are not below another node of the same function, in preorder. */
   function outermost(tree, fn) {
     const found = [];
     for (let node = 1; node < tree.fn.length; node++) {
       if (tree.fn[node] !== fn) continue;
-      found.push(node);
+      if (tree.total[node] > 0) found.push(node);
       node = tree.end[node] - 1;
     }
     return found;
@@ -52,7 +58,7 @@
     const found = new Map();
     for (const node of group.nodes) {
       for (let child = node + 1; child < tree.end[node]; child = tree.end[child]) {
-        add(found, tree.fn[child], child, tree.total[child]);
+        if (tree.total[child] > 0) add(found, tree.fn[child], child, tree.total[child]);
       }
     }
     return sorted(found);
@@ -60,9 +66,13 @@
 
   /** All outermost nodes of a function as one group: where callers and callees start. */
   profkit.groupOf = (tree, fn) => {
-    const nodes = profkit.costs(tree).outermost(fn);
-    const weights = nodes.map((node) => tree.total[node]);
-    return { fn, nodes, weights, weight: weights.reduce((sum, weight) => sum + weight, 0) };
+    const { groups } = profkit.costs(tree);
+    if (!groups.has(fn)) {
+      const nodes = outermost(tree, fn);
+      const weights = nodes.map((node) => tree.total[node]);
+      groups.set(fn, { fn, nodes, weights, weight: weights.reduce((sum, weight) => sum + weight, 0) });
+    }
+    return groups.get(fn);
   };
 
   function add(found, fn, node, weight) {

@@ -3,8 +3,8 @@
   const { make } = profkit;
   const ORDERS = { self: "exclusive", total: "inclusive", name: "name" };
 
-  /** Figures and the table of functions of counts as the page's head has them. */
-  profkit.countsOf = (counts) => make("section", { class: "counts" },
+  /** Figures and functions of counts as the page's head has them; where there is a graph of them the table is folded. */
+  profkit.countsOf = (counts, graphed) => make("section", { class: "counts" },
     make("h4", {}, "Instructions", make("small", {}, "of one execution")),
     profkit.keyFigures([
       ["stripped", profkit.exactCount(counts.stripped), `without memory allocators${shareOf(counts)}`],
@@ -12,7 +12,8 @@
       ["baseline", profkit.exactCount(counts.baseline), "the same loop around pass"],
       ["repeats", String(counts.raw.length), agreement(counts.raw)],
     ]),
-    counts.functions.length ? functions(counts) : null);
+    counts.functions.length
+      ? make("details", { class: "numbers", open: !graphed }, make("summary", {}, "Functions as Callgrind counted them"), functions(counts)) : null);
 
   const shareOf = ({ net, stripped }) => (net > stripped && net > 0 ? `, ${profkit.format.share((net - stripped) / net)} of net` : "");
 

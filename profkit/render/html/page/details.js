@@ -4,8 +4,16 @@
   const MOST_FRAMES = 12;
 
   profkit.panel("details", "Selected function", (body) => {
-    const show = () => body.replaceChildren(...(profkit.state.selected === null ? [hint()] : about(profkit.state.selected)));
+    const figures = make("div");
+    const place = make("div");
+    body.append(figures, place);
+    const showPlace = () => place.replaceChildren(...(profkit.state.selected === null ? [] : stack(profkit.state.selected)));
+    const show = () => {
+      figures.replaceChildren(...(profkit.state.selected === null ? [hint()] : about(profkit.state.selected)));
+      showPlace();
+    };
     profkit.on("run thread selected", show);
+    profkit.on("cursor", (state, changed) => changed.includes("selected") || showPlace());
     show();
   }, profkit.hasGraph);
 
@@ -25,7 +33,6 @@
         pair("package", profkit.packageOf(fn)),
         pair("places in the tree", profkit.exactCount(costs.places[fn]))),
       profkit.sourceBeside(fn),
-      stack(tree, costs.outermost(fn)),
     ].filter(Boolean);
   }
 
@@ -38,18 +45,20 @@
       make("span", { class: "meter", "aria-hidden": "true" }, make("span", { class: "bar", style: { width: `${share * 100}%` } })));
   }
 
-  /** The place where most of a function's weight is: the stack down to it. */
-  function stack(tree, nodes) {
-    if (!nodes.length) return null;
-    const heaviest = nodes.reduce((best, node) => (tree.total[node] > tree.total[best] ? node : best));
-    const frames = framesOf(tree, heaviest);
-    const all = nodes.reduce((sum, node) => sum + tree.total[node], 0);
-    const share = profkit.format.share(tree.total[heaviest] / all);
-    return make("section", { class: "stack" },
+  /** The stack down to the frame that was chosen in the graph, else down to the place where most of the weight is. */
+  function stack(fn) {
+    const tree = profkit.currentTree();
+    const { nodes, weight } = profkit.groupOf(tree, fn);
+    if (!nodes.length) return [];
+    const { cursor } = profkit.state;
+    const chosen = cursor > 0 && tree.fn[cursor] === fn && tree.total[cursor] > 0;
+    const node = chosen ? cursor : nodes.reduce((best, each) => (tree.total[each] > tree.total[best] ? each : best));
+    const frames = framesOf(tree, node);
+    return [make("section", { class: "stack" },
       make("div", { class: "stack-head" },
-        make("h4", {}, "Heaviest stack", make("small", {}, `${share} of it`)),
+        make("h4", {}, chosen ? "Stack" : "Heaviest stack", make("small", {}, `${profkit.format.share(tree.total[node] / weight)} of its total`)),
         profkit.copyButton("Copy", () => frames.map(textOf).join("\n"))),
-      listOf(frames));
+      listOf(frames))];
   }
 
   function framesOf(tree, node) {
@@ -61,7 +70,7 @@
   const textOf = (fn) => `${profkit.head.functions.name[fn]}  ${profkit.format.place(fn)}`;
 
   function listOf(frames) {
-    const hidden = Math.max(0, frames.length - MOST_FRAMES);
+    const hidden = frames.length > MOST_FRAMES + 3 ? frames.length - MOST_FRAMES : 0;
     const list = make("ol", { class: "frames", start: hidden + 1 }, frames.slice(hidden).map(item));
     if (hidden) {
       const more = profkit.button(`${hidden} frames further out`, () => {

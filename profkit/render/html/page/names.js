@@ -21,6 +21,13 @@
 
   profkit.whenReady(() => profkit.onTheme(() => document.querySelectorAll(".swatch[data-function]").forEach(paint)));
 
+  /** A weight of the run that is shown, short: its unit is left out where it is a count. */
+  profkit.amountText = (weight) => {
+    const run = profkit.currentRun();
+    const counted = typeof run.weight_s !== "number" && run.unit !== "bytes";
+    return counted ? profkit.format.count(weight) : profkit.format.weight(run, weight);
+  };
+
   /** A weight of the run that is shown: as time and in samples where both are known. */
   profkit.weightText = (weight) => {
     const run = profkit.currentRun();

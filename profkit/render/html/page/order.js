@@ -27,7 +27,7 @@
       profkit.warnings(order.doubts),
       order.timing ? timeFigures(order.timing) : null,
       order.timing ? profkit.distribution(order.timing, order.label) : null,
-      order.counts ? profkit.countsOf(order.counts) : null,
+      order.counts ? profkit.countsOf(order.counts, typeof order.run === "number") : null,
       order.facts?.length ? make("details", { class: "numbers" }, make("summary", {}, "What was measured, and how"), profkit.factList(order.facts)) : null,
     ].filter(Boolean);
   }

@@ -4,11 +4,14 @@
   const HEIGHT = 58, GAP = 18, LEFT = 50, TOP = 20, BELOW = 20, NARROW = 640;
 
   profkit.panel("strip", "Resources over time", (body) => {
+    let strip = null;
     const show = () => {
       const resources = profkit.currentRun()?.resources;
-      body.replaceChildren(...(resources && resources.at_s.length > 1 ? stripOf(resources) : []));
+      strip = resources && resources.at_s.length > 1 ? stripOf(resources) : null;
+      body.replaceChildren(...(strip ? [strip.slider, strip.readout] : []));
     };
     profkit.on("run", show);
+    profkit.on("run thread view range", () => strip && showWindow(strip));
     show();
   }, () => profkit.head.runs.some((run) => run.resources));
 
@@ -30,9 +33,9 @@
       class: "strip-slider", role: "slider", tabindex: "0", "aria-label": "Moment of the recording",
       "aria-valuemin": 0, "aria-valuemax": strip.at.length - 1, "aria-valuenow": 0, "aria-valuetext": rangesOf(strip),
       pointermove: (event) => moveTo(strip, nearest(strip, event)), pointerleave: () => moveTo(strip, null),
-      keydown: (event) => onKey(strip, event),
+      click: () => goTo(strip), keydown: (event) => onKey(strip, event),
     }, figure);
-    return [strip.slider, strip.readout];
+    return strip;
   }
 
   /** The most of each curve in words. */
@@ -48,10 +51,10 @@
       return { curve, x, y, right: x + each - LEFT - 4, bottom: y + HEIGHT };
     });
     strip.boxes.forEach((box) => paintCurve(strip, svg, box));
-    strip.svg = svg;
-    strip.width = width;
+    Object.assign(strip, { svg, width, bands: svg.appendChild(draw("g")) });
     strip.cursors = strip.boxes.map(() => svg.appendChild(draw("g", { class: "strip-cursor" })));
     showMoment(strip);
+    showWindow(strip);
     return strip.boxes.at(-1).bottom + BELOW;
   }
 
@@ -109,14 +112,24 @@
     });
   }
 
+  function showWindow({ bands, boxes, at }) {
+    bands?.replaceChildren(...profkit.windowBands(boxes, at.at(-1)));
+  }
+
+  /** Take the chronological graph to the moment, where it has the same axis. */
+  function goTo({ at, moment }) {
+    if (moment !== null && profkit.sharesAxis(at.at(-1))) profkit.showAround((at[moment] - at[0]) / (at.at(-1) - at[0]));
+  }
+
   function onKey(strip, event) {
+    if (event.key === "Enter") return goTo(strip);
     const last = strip.at.length - 1;
     const from = strip.moment ?? 0;
     const wide = Math.max(1, Math.round(last / 10));
     const to = { ArrowRight: from + 1, ArrowUp: from + 1, ArrowLeft: from - 1, ArrowDown: from - 1, PageUp: from + wide, PageDown: from - wide, Home: 0, End: last }[event.key];
-    if (to === undefined) return;
+    if (to === undefined) return undefined;
     event.preventDefault();
     event.stopPropagation();
-    moveTo(strip, Math.min(last, Math.max(0, to)));
+    return moveTo(strip, Math.min(last, Math.max(0, to)));
   }
 }

@@ -23,9 +23,9 @@
     const { functions } = profkit.head;
     return [
       { id: "name", title: "function", rising: true, value: (fn) => functions.name[fn], cell: nameCell },
-      { id: "self", title: "self", hint: "its own weight", value: (fn) => costs().self[fn], cell: (fn) => weightCell(costs().self[fn]) },
+      { id: "self", title: "self", hint: "its own weight", value: (fn) => costs().self[fn], cell: (fn) => weightCell("self", fn) },
       { id: "total", title: "total", hint: "with all that it calls; recursion counts once",
-        value: (fn) => costs().total[fn], cell: (fn) => weightCell(costs().total[fn]) },
+        value: (fn) => costs().total[fn], cell: (fn) => weightCell("total", fn) },
       { id: "package", title: "package", rising: true, wide: true, value: profkit.packageOf, cell: (fn) => make("td", {}, profkit.packageOf(fn)) },
       { id: "place", title: "place", rising: true, wide: true, value: profkit.format.place, cell: (fn) => make("td", { class: "place" }, profkit.format.place(fn)) },
     ];
@@ -36,10 +36,11 @@
       make("span", { class: "narrow-only place" }, profkit.format.place(fn)));
   }
 
-  function weightCell(weight) {
-    const part = share(weight);
-    const amount = profkit.format.weight(profkit.currentRun(), weight);
-    return profkit.barCell(part, weight ? [make("span", { class: "amount wide-only" }, amount), profkit.format.share(part)] : "",
+  /** A weight with a bar as long as its part of the column's largest. */
+  function weightCell(name, fn) {
+    const weight = costs()[name][fn];
+    const most = costs().most[name] || 1;
+    return profkit.barCell(weight / most, weight ? [make("span", { class: "amount wide-only" }, profkit.amountText(weight)), profkit.format.share(share(weight))] : "",
       { title: profkit.weightText(weight) });
   }
 
