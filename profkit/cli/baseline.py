@@ -22,7 +22,10 @@ def baseline_of(found: Sides, text: str, current: Side) -> Side:
         side = found.side(text, own)
     except RunNotFound:
         side = _at_commit(found, text, current, own)
-    runs = tuple(run for run in side.runs if isinstance(run, MeasuredRun) == bool(current.measured))
+    others = [run for run in side.runs if run.info.id not in own]
+    if not others:
+        raise _missing(text, "there is nothing in it but the current run itself", current)
+    runs = tuple(run for run in others if isinstance(run, MeasuredRun) == bool(current.measured))
     if not runs:
         raise _missing(text, "its runs are of the other kind, sampled or measured", current)
     if current.measured and not match_orders(Side(text, runs).measured, current.measured).pairs:
@@ -51,5 +54,5 @@ def _missing(text: str, detail: str, current: Side, revision: str = "REV") -> No
         text,
         detail,
         f"make one: run {how} at that commit, or keep runs in a file: "
-        f"profkit export RUN --format profkit -o FILE{now}",
+        f"profkit export RUN -o baseline.profkit.json{now}",
     )

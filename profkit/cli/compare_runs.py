@@ -37,7 +37,7 @@ def compare_command(
     limit: int | None,
     **given: object,
 ) -> int:
-    """Compare two sides: what differs, and whether it is more than noise.
+    """Tell what differs between two sides from noise.
 
     A and B are each the beginning of a run's id, a label (its newest run), LABEL@REVISION (all of its runs
     at that commit), a file that `profkit import` reads, or several of these with commas between them.

@@ -10,8 +10,11 @@ from collections.abc import Sequence
 
 import click
 
+from profkit.cli.compare_runs import compare_command
 from profkit.cli.export_run import export_command
+from profkit.cli.gate_runs import gate_command
 from profkit.cli.gc_runs import gc_command
+from profkit.cli.history_runs import history_command
 from profkit.cli.import_file import import_command
 from profkit.cli.list_runs import list_command
 from profkit.cli.measure_runs import measure_command
@@ -25,6 +28,9 @@ from profkit.version import VERSION
 COMMANDS: tuple[click.Command, ...] = (
     report_command,
     measure_command,
+    compare_command,
+    gate_command,
+    history_command,
     list_command,
     export_command,
     import_command,
