@@ -39,11 +39,12 @@ def _figures(rows: Sequence[TreeRow], report: Report) -> list[Column]:
     scale = report.scale
     times = alike([row.total_s for row in rows])
     selves = [share_text(row.self_share, scale) if row.self_samples else Text() for row in rows]
-    return [
+    columns = [
         Column("total", [share_text(row.total_share, scale) for row in rows]),
         Column("time", [Text(time, style=FAINT) for time in times]),
         Column("self", selves),
     ]
+    return [column for column in columns if column.head != "time" or scale.weight_s is not None]
 
 
 class Placed(Protocol):
