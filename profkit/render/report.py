@@ -50,20 +50,20 @@ def build_report(run: Run, options: ReportOptions) -> Report:
     profile = _only_thread(everything, options.thread)
     scale = scale_of(profile)
     is_library = library_test(run.info.region.file)
-    order = _order(options.sort)
-    functions = sorted(tables.unplaced_rows(profile), key=order)
     charged = profile if options.show_all else leave_out_libraries(profile, is_library)
-    lines = sorted((row for row in tables.line_rows(charged) if row.line), key=order)
+    # Tables come by own weight; in another order any row can be the first.
+    hottest = options.limit if options.sort is Sort.SELF else None
+    functions, lines = tables.function_table(profile, hottest), tables.line_table(charged, hottest)
+    order = _order(options.sort)
     source = SourceLines(run.info.started_ns, run.info.process.cwd)
-    shown = tables.with_lines(functions[: options.limit], profile)
     return Report(
         run=run,
         options=options,
         scale=scale,
-        functions=tuple(_function(row, scale) for row in shown),
-        functions_found=len(functions),
-        lines=tuple(_line(row, scale, source) for row in lines[: options.limit]),
-        lines_found=len(lines),
+        functions=tuple(_function(row, scale) for row in sorted(functions.rows, key=order)[: options.limit]),
+        functions_found=functions.found,
+        lines=tuple(_line(row, scale, source) for row in sorted(lines.rows, key=order)[: options.limit]),
+        lines_found=lines.found,
         changed_files=tuple(sorted(source.changed)),
         threads=_threads(everything),
         tree=call_tree(profile if options.show_all else fold_libraries(profile, is_library)),

@@ -20,14 +20,12 @@ Stack = tuple[int, ...]
 
 
 def sum_samples(profile: Profile) -> Profile:
-    """The profile with one sample for each stack of each thread, in no order.
+    """The profile with equal samples as one, in no order.
 
     Of a million samples few are distinct: what does not ask for their order asks for them once, here.
     """
-    weights: Counter[tuple[int, int]] = Counter()
-    for (stack, thread, weight), times in Counter(profile.samples).items():
-        weights[stack, thread] += weight * times
-    samples = (Sample(stack, thread, weight) for (stack, thread), weight in weights.items())
+    times = Counter(profile.samples)
+    samples = [Sample(stack, thread, weight * n) for (stack, thread, weight), n in times.items()]
     return replace(profile, samples=tuple(samples), ordered=False)
 
 
@@ -48,15 +46,6 @@ def stack_weights(profile: Profile) -> dict[int, int]:
     """The weight of each stack that samples use, by its index in the profile."""
     weights: dict[int, int] = {}
     for stack, _, weight in profile.samples:
-        weights[stack] = weights.get(stack, 0) + weight
-    return weights
-
-
-def distinct_stacks(profile: Profile) -> dict[Stack, int]:
-    """The weight of each stack that samples use, by its frames: equal stacks of the table are one."""
-    weights: dict[Stack, int] = {}
-    for number, weight in stack_weights(profile).items():
-        stack = profile.stacks[number]
         weights[stack] = weights.get(stack, 0) + weight
     return weights
 

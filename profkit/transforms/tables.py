@@ -7,16 +7,25 @@ on their stack; recursion counts once per sample.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nlargest
+from typing import Generic, TypeVar
 
 from profkit.model.frame import Thread
 from profkit.model.profile import Profile
-from profkit.transforms.stacks import Stack, distinct_stacks, picked, with_distinct_frames
+from profkit.transforms.stacks import Stack, stack_weights, with_distinct_frames
 
-Function = tuple[str, str]
-"""A function's name and file."""
-_Place = tuple[str, int]
+_Key = TypeVar("_Key", bound=Hashable)
+_Row = TypeVar("_Row")
+
+
+@dataclass(frozen=True, slots=True)
+class Table(Generic[_Row]):
+    """Rows, and how many there would be if none were left out."""
+
+    rows: tuple[_Row, ...]
+    found: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,48 +60,43 @@ class ThreadRow:
 
 def function_rows(profile: Profile) -> tuple[FunctionRow, ...]:
     """All functions (name and file), by falling self weight, then total weight, then name."""
-    return with_lines(unplaced_rows(profile), profile)
+    return function_table(profile).rows
 
 
-def unplaced_rows(profile: Profile) -> tuple[FunctionRow, ...]:
-    """The same with 0 for lines, which take about as long as everything else."""
-    numbers: dict[Function, int] = {}
-    number_of = [numbers.setdefault((frame.name, frame.file), len(numbers)) for frame in profile.frames]
-    own, total = [0] * len(numbers), [0] * len(numbers)
-    for stack, weight in distinct_stacks(profile).items():
-        functions = picked(stack, number_of)
-        if functions:
-            own[functions[-1]] += weight
-        for number in set(functions):
-            total[number] += weight
-    rows = [FunctionRow(*function, 0, own[n], total[n]) for function, n in numbers.items() if total[n]]
-    return tuple(sorted(rows, key=lambda row: (-row.self_weight, -row.total_weight, row.name, row.file)))
+def function_table(profile: Profile, hottest: int | None = None) -> Table[FunctionRow]:
+    """These rows; where only so many of the hottest are asked for, those with less weight are left out.
 
-
-def with_lines(rows: Sequence[FunctionRow], profile: Profile) -> tuple[FunctionRow, ...]:
-    """Rows of a profile's functions, each with its line."""
-    lines = _heaviest_lines(profile, {(row.name, row.file) for row in rows})
-    return tuple(replace(row, line=lines[row.name, row.file]) for row in rows)
+    Fewer rows take less time. Of equals all are there.
+    """
+    profile = with_distinct_frames(profile)
+    found = _weigh(profile, [(frame.name, frame.file) for frame in profile.frames], hottest)
+    lines: dict[tuple[str, str], int] = {}
+    # The heaviest comes last and so stays, of equals the first line.
+    for number in sorted(found.frames, key=lambda n: (found.frames[n], -profile.frames[n].line)):
+        frame = profile.frames[number]
+        lines[frame.name, frame.file] = frame.line
+    rows = [FunctionRow(*key, lines[key], found.own[key], total) for key, total in found.total.items()]
+    rows.sort(key=lambda row: (-row.self_weight, -row.total_weight, row.name, row.file))
+    return Table(tuple(rows), found.keys)
 
 
 def line_rows(profile: Profile) -> tuple[LineRow, ...]:
-    """All lines, by falling self weight, then total weight, then place; line 0 where it is not known."""
+    """All lines that are known, by falling self weight, then total weight, then place."""
+    return line_table(profile).rows
+
+
+def line_table(profile: Profile, hottest: int | None = None) -> Table[LineRow]:
+    """These rows; `hottest` as in `function_table`."""
     profile = with_distinct_frames(profile)
-    stacks = distinct_stacks(profile)
-    own, total = [0] * len(profile.frames), [0] * len(profile.frames)
-    for stack, weight in stacks.items():
-        if stack:
-            own[stack[-1]] += weight
-        for number in set(stack):
-            total[number] += weight
-    rows = []
-    lines = _frames_of_lines(profile)
-    again = _counted_again(stacks, lines)
-    for place, frames in lines.items():
-        if weight := sum(total[n] for n in frames) - again[place]:
-            heaviest = min(frames, key=lambda n: (-total[n], profile.frames[n].name))
-            rows.append(LineRow(*place, profile.frames[heaviest].name, sum(own[n] for n in frames), weight))
-    return tuple(sorted(rows, key=lambda row: (-row.self_weight, -row.total_weight, row.file, row.line)))
+    places = [(frame.file, frame.line) if frame.line else None for frame in profile.frames]
+    found = _weigh(profile, places, hottest)
+    names: dict[tuple[str, int], str] = {}
+    for number in sorted(found.frames, key=lambda n: (-found.frames[n], profile.frames[n].name)):
+        frame = profile.frames[number]
+        names.setdefault((frame.file, frame.line), frame.name)
+    rows = [LineRow(*key, names[key], found.own[key], total) for key, total in found.total.items()]
+    rows.sort(key=lambda row: (-row.self_weight, -row.total_weight, row.file, row.line))
+    return Table(tuple(rows), found.keys)
 
 
 def thread_rows(profile: Profile) -> tuple[ThreadRow, ...]:
@@ -104,34 +108,57 @@ def thread_rows(profile: Profile) -> tuple[ThreadRow, ...]:
     return tuple(sorted(rows, key=lambda row: (-row.weight, row.thread)))
 
 
-def _heaviest_lines(profile: Profile, functions: Collection[Function]) -> dict[Function, int]:
-    """For each of some functions the line with the most total weight, the first of several."""
-    profile = with_distinct_frames(profile)
-    frames = {n: frame for n, frame in enumerate(profile.frames) if (frame.name, frame.file) in functions}
-    wanted, total = frozenset(frames), dict.fromkeys(frames, 0)
-    for stack, weight in distinct_stacks(profile).items():
-        for number in wanted.intersection(stack):
+@dataclass(frozen=True, slots=True)
+class _Weights(Generic[_Key]):
+    keys: int
+    """How many keys there are on any stack."""
+    own: Mapping[_Key, int]
+    total: Mapping[_Key, int]
+    """Of the keys that can be among the hottest."""
+    frames: Mapping[int, int]
+    """Total weight of each of their frames, 0 for those on no stack."""
+
+
+def _weigh(profile: Profile, keys: Sequence[_Key | None], hottest: int | None) -> _Weights[_Key]:
+    """Weights by key, where frame number n counts for `keys[n]`, and for nothing where that is None."""
+    # Numbers instead of keys: they are hashed once per frame of each stack.
+    numbers: dict[_Key, int] = {}
+    number_of = [-1 if key is None else numbers.setdefault(key, len(numbers)) for key in keys]
+    weights = stack_weights(profile)
+    stacks = [(profile.stacks[stack], weight) for stack, weight in weights.items() if weight]
+    own = [0] * (len(numbers) + 1)  # The last is that of no key.
+    for stack, weight in stacks:
+        if stack:
+            own[number_of[stack[-1]]] += weight
+    leading = _leading(own[:-1], hottest)
+    total, frames = _totals(stacks, number_of, leading)
+    seen: set[int] = set().union(*(stack for stack, _ in stacks))
+    return _Weights(
+        keys=len({number_of[frame] for frame in seen} - {-1}),
+        own={key: own[number] for key, number in numbers.items()},
+        total={key: total[number] for key, number in numbers.items() if total[number]},
+        frames=frames,
+    )
+
+
+def _leading(weights: Sequence[int], hottest: int | None) -> frozenset[int]:
+    """The places of so many of the largest weights, and of all that are equal to the last of them."""
+    if hottest is None:
+        return frozenset(range(len(weights)))
+    least = min(nlargest(hottest, weights), default=0)
+    return frozenset(place for place, weight in enumerate(weights) if weight >= least)
+
+
+def _totals(
+    stacks: Sequence[tuple[Stack, int]], number_of: Sequence[int], wanted: Collection[int]
+) -> tuple[Sequence[int], Mapping[int, int]]:
+    """The total weight of each number that is wanted, and of each of its frames."""
+    among = frozenset(frame for frame, number in enumerate(number_of) if number in wanted)
+    total, frames = [0] * len(number_of), dict.fromkeys(among, 0)
+    for stack, weight in stacks:
+        found = among.intersection(stack)
+        for frame in found:
+            frames[frame] += weight
+        for number in {number_of[frame] for frame in found}:
             total[number] += weight
-    # The heaviest comes last and so stays, of equals the first line.
-    rising = sorted(frames, key=lambda number: (total[number], -frames[number].line))
-    return {(frames[n].name, frames[n].file): frames[n].line for n in rising if total[n]}
-
-
-def _frames_of_lines(profile: Profile) -> dict[_Place, list[int]]:
-    """The frames of each line; seldom several: functions that are written in one line."""
-    lines: dict[_Place, list[int]] = {}
-    for number, frame in enumerate(profile.frames):
-        lines.setdefault((frame.file, frame.line), []).append(number)
-    return lines
-
-
-def _counted_again(stacks: Mapping[Stack, int], lines: Mapping[_Place, Sequence[int]]) -> Counter[_Place]:
-    """By how much the weights of a line's frames together exceed its own: stacks with several of them."""
-    shared = {number: place for place, frames in lines.items() if len(frames) > 1 for number in frames}
-    again: Counter[_Place] = Counter()
-    if shared:
-        wanted = frozenset(shared)
-        for stack, weight in stacks.items():
-            for place, times in Counter(shared[n] for n in wanted.intersection(stack)).items():
-                again[place] += (times - 1) * weight
-    return again
+    return total, frames

@@ -15,7 +15,7 @@ from typing import overload
 from profkit.model.calltree import Node
 from profkit.model.frame import Frame
 from profkit.model.profile import Profile
-from profkit.transforms.stacks import distinct_stacks, picked
+from profkit.transforms.stacks import picked, stack_weights
 
 
 def call_tree(profile: Profile) -> Node:
@@ -34,11 +34,12 @@ class _Calls:
     def __init__(self, profile: Profile) -> None:
         numbers: dict[tuple[str, str], int] = {}
         keys = [numbers.setdefault((frame.name, frame.file), len(numbers)) for frame in profile.frames]
-        weights = distinct_stacks(profile)
-        by_function = {stack: picked(stack, keys) for stack in weights}
-        self._frames = sorted(by_function, key=by_function.__getitem__)
-        self._stacks = [by_function[stack] for stack in self._frames]
-        self._sums = [0, *accumulate(map(weights.__getitem__, self._frames))]
+        weights = stack_weights(profile)
+        by_function = {number: picked(profile.stacks[number], keys) for number in weights}
+        order = sorted(by_function, key=by_function.__getitem__)
+        self._stacks = [by_function[number] for number in order]
+        self._frames = [profile.stacks[number] for number in order]
+        self._sums = [0, *accumulate(map(weights.__getitem__, order))]
         self._functions = list(numbers)
         self._lines = [frame.line for frame in profile.frames]
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit.model.profile import Profile
-from profkit.transforms.stacks import sort_stacks
+from profkit.transforms.stacks import sort_stacks, stack_weights, sum_samples
 from tests.unit.profile_strategies import profile_of, profiles
 
 
@@ -52,3 +52,13 @@ def test_sorted_stacks_are_those_of_the_samples(profile: Profile, random: object
     assert found.shared[:1] == [0][: len(found.stacks)]
     for common, (before, stack) in zip(found.shared[1:], pairwise(found.stacks), strict=True):
         assert common == len([*takewhile(lambda pair: pair[0] == pair[1], zip(before, stack, strict=False))])
+
+
+@given(profiles())
+def test_summed_samples_keep_every_weight(profile: Profile) -> None:
+    summed = sum_samples(profile)
+    assert stack_weights(summed) == stack_weights(profile)
+    assert len(set(summed.samples)) == len(summed.samples) <= len(profile.samples)
+    for thread in range(len(profile.threads)):
+        weights = [sum(s.weight for s in p.samples if s.thread == thread) for p in (summed, profile)]
+        assert weights[0] == weights[1]

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
-from hypothesis import given
+from dataclasses import replace
 
-from profkit.model.frame import Thread
+from hypothesis import given
+from hypothesis import strategies as st
+
+from profkit.model.frame import Frame, Thread
 from profkit.model.profile import Profile
 from profkit.transforms.merge import merge_profiles
 from profkit.transforms.tables import (
@@ -10,7 +13,9 @@ from profkit.transforms.tables import (
     LineRow,
     ThreadRow,
     function_rows,
+    function_table,
     line_rows,
+    line_table,
     thread_rows,
 )
 from tests.unit.profile_strategies import LIBRARY, USER, profile_of, profiles
@@ -62,13 +67,34 @@ def test_self_weights_add_up_and_totals_are_those_of_the_samples(profile: Profil
     ]
     own = sum(weight for stack, weight in stacks if stack)
     functions, lines = function_rows(profile), line_rows(profile)
-    assert sum(row.self_weight for row in functions) == sum(row.self_weight for row in lines) == own
+    at_lines = sum(weight for stack, weight in stacks if stack and stack[-1].line)
+    assert sum(row.self_weight for row in functions) == own
+    assert sum(row.self_weight for row in lines) == at_lines
     assert sum(row.weight for row in thread_rows(profile)) == profile.total_weight
     for row in functions:
         total = sum(w for stack, w in stacks if any((f.name, f.file) == (row.name, row.file) for f in stack))
         assert 0 <= row.self_weight <= row.total_weight == total
+    assert all(line.line for line in lines)
     for line in lines:
         total = sum(
             w for stack, w in stacks if any((f.file, f.line) == (line.file, line.line) for f in stack)
         )
         assert 0 <= line.self_weight <= line.total_weight == total
+
+
+@given(profiles(), st.integers(1, 6))
+def test_the_hottest_rows_are_those_of_the_whole_table(profile: Profile, hottest: int) -> None:
+    for table, rows in ((function_table, function_rows(profile)), (line_table, line_rows(profile))):
+        found = table(profile, hottest)
+        assert found.found == len(rows)
+        assert found.rows == rows[: len(found.rows)]
+        assert len(found.rows) >= min(hottest, len(rows))
+
+
+def test_equal_frames_of_a_table_are_one() -> None:
+    profile = profile_of(("f:1 g:2", 3), ("f:3", 1))
+    frames, stacks = (*profile.frames, *profile.frames), ((0, 4, 3, 1), (2,))
+    assert profile.frames == (Frame("f", USER, 1), Frame("g", USER, 2), Frame("f", USER, 3))
+    twice = replace(profile, frames=frames, stacks=stacks)
+    assert function_rows(twice) == function_rows(profile)
+    assert line_rows(twice) == line_rows(profile)
