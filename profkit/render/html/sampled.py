@@ -62,7 +62,7 @@ def _notes(run: Run) -> list[str]:
         notes.append("This run is still being recorded. The page shows what there was when it was made.")
     if run.info.error is not None:
         notes.append(f"The sampler failed: {run.info.error}")
-    if run.profile is None or not run.profile.total_weight:
+    if run.profile is None or not any(sample.weight for sample in run.profile.samples):
         notes.append(why_no_samples(run))
     return notes
 
