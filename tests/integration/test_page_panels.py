@@ -98,11 +98,11 @@ def test_rows_and_graph_select_the_same(show: Open) -> None:
 def test_callers_and_callees_add_up(show: Open) -> None:
     page = show(page_heads.sampled_page(), "selected=1&tab=sandwich")
     callers = page.locator("#panel-sandwich .sandwich-side").first.locator("[role=treeitem]")
-    assert callers.evaluate_all("items => items.map(each => each.ariaLabel)") == ["train_step, 100.0 %"]
+    assert callers.evaluate_all("items => items.map(each => each.ariaLabel)") == ["100.0 % train_step"]
     callees = page.locator("#panel-sandwich .sandwich-side").last.locator("[role=treeitem]")
     assert callees.evaluate_all("items => items.map(each => each.ariaLabel)") == [
-        "augment, 80.0 %",
-        "itself, 20.0 %",
+        "80.0 % augment",
+        "20.0 % itself",
     ]
     sums = """() => Array.from(profkit.head.functions.name.keys()).every((fn) => {
       const tree = profkit.currentTree(), group = profkit.groupOf(tree, fn);
@@ -120,7 +120,7 @@ def test_callees_open_by_keyboard_and_are_picked(show: Open) -> None:
     page.locator("#panel-sandwich .sandwich-side").last.locator("[role=treeitem]").first.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
-    assert page.evaluate("document.activeElement.ariaLabel") == "augment, 30.0 %"
+    assert page.evaluate("document.activeElement.ariaLabel") == "30.0 % augment"
     page.keyboard.press("Enter")
     assert page.inner_text("#panel-details h3") == "augment"
 
@@ -133,6 +133,20 @@ def test_source_has_heat_where_samples_were(show: Open) -> None:
     assert rows.nth(1).locator("td").first.inner_text() == "25.0 %"
     page.get_by_role("button", name="Larger").click()
     assert page.locator("#panel-lines table.source tbody tr").count() == 5
+
+
+def test_the_hottest_lines_are_told_while_nothing_is_selected(show: Open) -> None:
+    page = show(page_heads.sampled_page())
+    lines = page.locator(".hot-lines li")
+    assert lines.first.inner_text().split("\n") == [
+        "25.0 %",
+        "augment",
+        "rows = [[pixel(value, rng) for value in row] for row in image]",
+        "vision/data.py:18",
+    ]
+    lines.first.get_by_role("button").click()
+    assert selected(page) == 2
+    assert lines.count() == 0
 
 
 def test_the_heaviest_stack_is_copied(show: Open) -> None:

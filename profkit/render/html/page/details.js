@@ -9,7 +9,7 @@
     body.append(figures, place);
     const showPlace = () => place.replaceChildren(...(profkit.state.selected === null ? [] : stack(profkit.state.selected)));
     const show = () => {
-      figures.replaceChildren(...(profkit.state.selected === null ? [hint()] : about(profkit.state.selected)));
+      figures.replaceChildren(...(profkit.state.selected === null ? [hint(), profkit.hotLines() ?? ""] : about(profkit.state.selected)));
       showPlace();
     };
     profkit.on("run thread selected", show);

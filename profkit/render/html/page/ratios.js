@@ -81,7 +81,7 @@
         { id: "a", title: "A", value: ([, a]) => a, cell: ([, a]) => number(a) },
         { id: "b", title: "B", value: ([, , b]) => b, cell: ([, , b]) => number(b) },
         { id: "delta", title: "difference", value: ([, , , delta]) => Math.abs(delta), cell: ([, , , delta]) => make("td", { class: "number" }, signed(delta)) },
-        { id: "bar", title: "", wide: true, cell: ([, , , delta]) => make("td", { class: "whisker-cell", "aria-hidden": "true" }, deltaBar(delta / most)) },
+        { id: "bar", title: "as a bar", wide: true, cell: ([, , , delta]) => make("td", { class: "whisker-cell", "aria-hidden": "true" }, deltaBar(delta / most)) },
       ],
     });
     grid.show(rows);

@@ -38,7 +38,7 @@
         top,
         below: (group) => (group.own || group.fn === null ? [] : grow(tree, group)),
         content: (group) => content(group, group.weight / whole),
-        name: (group) => `${nameOf(group)}, ${profkit.format.share(group.weight / whole)}`,
+        name: (group) => `${profkit.format.share(group.weight / whole)} ${nameOf(group)}`,
         pick: (group) => { if (group.fn !== null && !group.own) profkit.set({ selected: group.fn }); },
       }));
   }

@@ -38,7 +38,7 @@
     const whole = profkit.tree(profkit.state.run, "all").total[0] || 1;
     const rows = source.lines.map((text, i) => rowOf(source.first + i, text, weights.get(source.first + i), { most, whole, full }));
     const names = full ? ["line", "self", "total", "source"] : ["line", "total", "source"];
-    const holder = make("div", { class: `scroll source-scroll${full ? " full" : ""}`, tabindex: "0", role: "region", "aria-label": "Source with the weight of each line" },
+    const holder = make("div", { class: `scroll source-scroll${full ? " full" : ""}`, tabindex: "0", role: "region", "aria-label": full ? "Source with the weight of each line" : "Source in short" },
       make("table", { class: "source" },
         make("thead", {}, make("tr", {}, names.map((name) => make("th", { scope: "col" }, name)))),
         make("tbody", {}, rows)));

@@ -1,0 +1,42 @@
+/* The hottest lines of a run: where to look first, while nothing is selected. */
+{
+  const { make } = profkit;
+  const MOST = 6;
+
+  /** A list of the lines with most weight of their own, each with its source where that is at hand; null for none. */
+  profkit.hotLines = () => {
+    const lines = hottest(profkit.state.run);
+    if (!lines.length) return null;
+    const whole = profkit.tree(profkit.state.run, "all").total[0] || 1;
+    return make("section", { class: "hot-lines" },
+      make("h3", {}, "Hottest lines", make("small", {}, "by their own share, of all threads")),
+      make("ol", {}, lines.map((line) => item(line, whole))));
+  };
+
+  function hottest(run) {
+    const column = (name) => profkit.column(`r${run}.lines.${name}`);
+    const [functions, numbers, self] = [column("function"), column("line"), column("self")];
+    const order = [...self.keys()].filter((at) => self[at] > 0).sort((a, b) => self[b] - self[a]);
+    return order.slice(0, MOST).map((at) => ({ fn: functions[at], number: numbers[at], weight: self[at] }));
+  }
+
+  function item({ fn, number, weight }, whole) {
+    const text = textOf(fn, number);
+    const file = profkit.head.functions.file[fn];
+    return make("li", {},
+      make("div", { class: "hot-line" },
+        make("span", { class: "share-bar" },
+          make("span", { class: "bar", "aria-hidden": "true", style: { width: `${(weight / whole) * 100}%` } }),
+          make("span", { class: "bar-text" }, profkit.format.share(weight / whole))),
+        make("span", { class: "named" }, profkit.swatch(fn),
+          profkit.button(profkit.head.functions.name[fn], () => profkit.set({ selected: fn }), { class: "link" }))),
+      make("code", { class: "hot-code", title: text || null }, text || `${file}:${number}`),
+      text ? make("span", { class: "place" }, `${file}:${number}`) : null);
+  }
+
+  /** A line of a function's source, without its indentation; "" where the page does not have it. */
+  function textOf(fn, number) {
+    const source = (profkit.currentRun().source ?? {})[fn];
+    return source?.lines[number - source.first]?.trim() ?? "";
+  }
+}
