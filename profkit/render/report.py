@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from profkit.errors import UsageError
 from profkit.model.calltree import Node
 from profkit.model.frame import Thread
 from profkit.model.profile import Profile
 from profkit.model.run import Run
-from profkit.render.escape import short
 from profkit.render.options import ReportOptions, Sort
 from profkit.render.rows import CostRow, LineRow, Scale, ThreadRow, scale_of
 from profkit.render.source import SourceLines
+from profkit.render.threads import wanted_threads
 from profkit.render.user_code import IsLibrary, library_test
 from profkit.transforms import tables
 from profkit.transforms.folding import fold_libraries, leave_out_libraries
@@ -103,8 +102,5 @@ def _named(thread: Thread) -> tuple[str, int, int]:
 def _only_thread(profile: Profile, wanted: str | None) -> Profile:
     if wanted is None:
         return profile
-    meant = {n for n, thread in enumerate(profile.threads) if wanted in (thread.name, str(thread.tid))}
-    if not meant:
-        there = ", ".join(f"{short(thread.name)} ({thread.tid})" for thread in profile.threads) or "none"
-        raise UsageError(f"no samples of a thread {wanted!r}", f"the run has samples of: {there}")
+    meant = frozenset(wanted_threads(profile, wanted))
     return replace(profile, samples=tuple(sample for sample in profile.samples if sample.thread in meant))
