@@ -42,7 +42,7 @@ def decode(data: bytes, source: Path = Path("Chrome trace")) -> Profile:
         if not tracks:
             raise ValueError("nothing in it lasts: it has neither B, E or X events nor samples")
         return _profile(events, tracks, ours=_is_ours(document))
-    except (ValueError, OverflowError) as error:
+    except (ValueError, ArithmeticError) as error:
         raise DamagedFile(source, str(error)) from error
 
 

@@ -38,7 +38,7 @@ def decode(data: bytes, source: Path = Path("Firefox profile")) -> Profile:
         if exact.MEMBER not in meta:
             return _of_any_tool(meta, threads)
         return _as_written(meta, threads, member(document, "the file", "shared", dict))
-    except (ValueError, OverflowError) as error:
+    except (ValueError, ArithmeticError) as error:
         raise DamagedFile(source, str(error)) from error
 
 

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple
 
 from profkit.errors import DamagedFile
 from profkit.formats import exact
-from profkit.formats.json_members import member, optional, read_json
+from profkit.formats.json_members import member, optional, read_json, whole
 from profkit.formats.pprof.spelling import unspell
 from profkit.formats.registry import Origin
 from profkit.formats.scaling import weight_of, whole_steps
 from profkit.formats.speedscope.evented import add_events
-from profkit.formats.speedscope.sampled import add_samples, listed_frames, listed_weights
+from profkit.formats.speedscope.sampled import ListedStacks, add_samples, listed_frames, listed_weights
 from profkit.formats.speedscope.thread_names import parse_thread_name
 from profkit.formats.speedscope.units import NANOSECONDS, unit_named
 from profkit.model.frame import Thread
@@ -37,7 +38,7 @@ def decode(data: bytes, source: Path = Path("speedscope data")) -> Profile:
         if isinstance(document, dict) and exact.MEMBER in document:
             return _as_written(document)
         return _of_any_tool(document)
-    except (ValueError, OverflowError) as error:
+    except (ValueError, ArithmeticError) as error:
         raise DamagedFile(source, str(error)) from error
 
 
@@ -56,14 +57,15 @@ def origin_of(data: bytes) -> Origin:
 
 
 class _Recorded(NamedTuple):
-    """One of the file's profiles."""
+    """One of the file's profiles; `samples` is None for an evented one."""
 
     where: str
     content: object
     name: str
     unit: Unit
     scale: float
-    evented: bool
+    samples: list[object] | None
+    weights: list[float]
 
 
 def _of_any_tool(document: object) -> Profile:
@@ -74,11 +76,12 @@ def _of_any_tool(document: object) -> Profile:
     unit = _common_unit(profiles)
     period_ns = _period_ns(profiles) if unit is Unit.NANOSECONDS else 0.0
     for recorded, thread in zip(profiles, _threads(profiles), strict=True):
-        number = builder.thread(thread)
-        if recorded.evented:
-            add_events(builder, frames, number, recorded.content, recorded.where, recorded.scale)
+        number, where = builder.thread(thread), recorded.where
+        if recorded.samples is None:
+            add_events(builder, frames, number, recorded.content, where, recorded.scale)
         else:
-            _add_sampled(builder, frames, number, recorded, period_ns)
+            weights = repeat(1) if period_ns else _whole_weights(recorded)
+            add_samples(builder, frames, number, recorded.samples, weights, where)
     return builder.build(unit=Unit.SAMPLES if period_ns else unit, period_ns=period_ns)
 
 
@@ -86,11 +89,11 @@ def _recorded(entry: object, where: str) -> _Recorded:
     kind = optional(entry, where, "type", "sampled")
     if kind not in ("sampled", "evented"):
         raise ValueError(f"{where}.type is {kind!r}, neither sampled nor evented")
-    word = member(entry, where, "unit", str)
-    name = member(entry, where, "name", str)
-    return _Recorded(
-        where, entry, name, unit_named(word, where), NANOSECONDS.get(word, 1.0), kind == "evented"
-    )
+    word, name = member(entry, where, "unit", str), member(entry, where, "name", str)
+    samples = member(entry, where, "samples", list) if kind == "sampled" else None
+    weights = [] if samples is None else listed_weights(entry, where, len(samples))
+    scale = NANOSECONDS.get(word, 1.0)
+    return _Recorded(where, entry, name, unit_named(word, where), scale, samples, weights)
 
 
 def _common_unit(profiles: Sequence[_Recorded]) -> Unit:
@@ -105,14 +108,9 @@ def _common_unit(profiles: Sequence[_Recorded]) -> Unit:
 
 def _period_ns(profiles: Sequence[_Recorded]) -> float:
     """The one time that all weights are; 0 where they differ."""
-    if any(recorded.evented for recorded in profiles):
+    if any(recorded.samples is None for recorded in profiles):
         return 0.0
-    times = {
-        weight * recorded.scale
-        for recorded in profiles
-        for weight in set(member(recorded.content, recorded.where, "weights", list))
-        if isinstance(weight, int | float)
-    }
+    times = {weight * recorded.scale for recorded in profiles for weight in set(recorded.weights)}
     return float(times.pop()) if len(times) == 1 and min(times) > 0 else 0.0
 
 
@@ -127,21 +125,12 @@ def _threads(profiles: Sequence[_Recorded]) -> list[Thread]:
     return list(threads)
 
 
-def _add_sampled(
-    builder: ProfileBuilder, frames: dict[int, int], thread: int, recorded: _Recorded, period_ns: float
-) -> None:
-    where = recorded.where
-    samples = member(recorded.content, where, "samples", list)
-    weights = listed_weights(recorded.content, where, len(samples))
-    if weights and min(weights) < 0:
-        raise ValueError(f"{where}.weights has a negative one")
-    if period_ns:
-        steps = [1] * len(weights)
-    elif recorded.scale == 1:
-        steps = list(whole_steps(weights))
-    else:
-        steps = list(whole_steps(weight * recorded.scale for weight in weights))
-    add_samples(builder, frames, thread, samples, steps, where)
+def _whole_weights(recorded: _Recorded) -> Iterator[int]:
+    if recorded.weights and min(recorded.weights) < 0:
+        raise ValueError(f"{recorded.where}.weights has a negative one")
+    if recorded.scale == 1:
+        return whole_steps(recorded.weights)
+    return whole_steps(weight * recorded.scale for weight in recorded.weights)
 
 
 def _as_written(document: object) -> Profile:
@@ -151,19 +140,22 @@ def _as_written(document: object) -> Profile:
         frame._replace(name=unspell(frame.name), file=unspell(frame.file))
         for frame in listed_frames(document)
     ]
+    stacks = ListedStacks({number: number for number in range(len(frames))})
     profiles = member(document, "the file", "profiles", list)
-    by_thread = [_exact_samples(entry, f"profiles[{n}]", about) for n, entry in enumerate(profiles)]
-    stacks = {stack for samples in by_thread for stack, _ in samples}
-    if any(frame not in range(len(frames)) for stack in stacks for frame in stack):
-        raise ValueError("a sample has a frame that shared.frames lacks")
+    by_thread = [_exact_samples(entry, f"profiles[{n}]", about, stacks) for n, entry in enumerate(profiles)]
     return exact.rebuild(about, frames, by_thread, "the file")
 
 
-def _exact_samples(recorded: object, where: str, about: exact.Exact) -> list[exact.StackWeight]:
+def _exact_samples(
+    recorded: object, where: str, about: exact.Exact, stacks: ListedStacks
+) -> list[exact.StackWeight]:
     samples = member(recorded, where, "samples", list)
     weights = listed_weights(recorded, where, len(samples))
     if about.unit is Unit.SAMPLES and member(recorded, where, "unit", str) == "nanoseconds":
-        weights = [weight_of(weight, about.period_ns) for weight in weights]
-    known: dict[tuple[int, ...], tuple[int, ...]] = {}
-    stacks = (known.setdefault(stack, stack) for stack in map(tuple, samples))
-    return [exact.StackWeight(stack, int(weight)) for stack, weight in zip(stacks, weights, strict=True)]
+        counts = [weight_of(weight, about.period_ns) for weight in weights]
+    else:
+        counts = [whole(weight, f"{where}.weights") for weight in weights]
+    return [
+        exact.StackWeight(stacks.stack(sample, where, place), count)
+        for place, (sample, count) in enumerate(zip(samples, counts, strict=True))
+    ]

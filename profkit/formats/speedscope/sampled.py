@@ -27,21 +27,34 @@ def add_samples(
     """Append a thread's samples, those of no weight left out; `frames` gives the builder's numbers."""
     left = iter(weights)
     done = 0
-    known: dict[tuple[int, ...], tuple[int, ...]] = {}
+    stacks = ListedStacks(frames)
     for sample, repeated in groupby(samples):
         count = sum(1 for _ in repeated)
-        if not isinstance(sample, list):
-            raise ValueError(f"{where}.samples[{done}] is no list of frames")
-        try:
-            listed = tuple(sample)
-            stack = known.get(listed)
-            if stack is None:
-                stack = known[listed] = tuple(map(frames.__getitem__, listed))
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"{where}.samples[{done}] has a frame that shared.frames lacks") from error
+        stack = stacks.stack(sample, where, done)
         if weight := sum(islice(left, count)):
             builder.add_indexed(stack, thread, weight)
         done += count
+
+
+class ListedStacks:
+    """Stacks of the file as stacks of these frame numbers, each mapped once."""
+
+    def __init__(self, frames: Mapping[int, int]) -> None:
+        self._frames = frames
+        self._known: dict[tuple[int, ...], tuple[int, ...]] = {}
+
+    def stack(self, sample: object, where: str, place: int) -> tuple[int, ...]:
+        """The stack of a sample; raises ValueError, naming its place, for what is none."""
+        if not isinstance(sample, list):
+            raise ValueError(f"{where}.samples[{place}] is no list of frames")
+        try:
+            listed = tuple(sample)
+            stack = self._known.get(listed)
+            if stack is None:
+                stack = self._known[listed] = tuple(map(self._frames.__getitem__, listed))
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"{where}.samples[{place}] has a frame that shared.frames lacks") from error
+        return stack
 
 
 def listed_weights(recorded: object, where: str, count: int) -> list[float]:
