@@ -40,6 +40,13 @@ TREE = """() => {
   ]);
 }"""
 
+CORNER = """() => {
+  const copy = new OffscreenCanvas(1, 1).getContext("2d");
+  copy.drawImage(profkit.graph.canvas, -2, -2);
+  return [...copy.getImageData(0, 0, 1, 1).data].slice(0, 3);
+}"""
+"""The colour of the graph's ground."""
+
 
 def page_html(profile: Profile | None = None, names: Sequence[str] = ()) -> str:
     """The page of the made run, or of another profile; `names` are further functions below its first."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from itertools import pairwise
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from profkit.model.profile import Profile
 from tests.integration.browser import DESKTOP, PHONE, PageOf, chromium, page_of
 from tests.integration.graph_page import EVIL, TREE, click, drawn, frame_of, middle, page_html, width_of
 from tests.unit.made_runs import made_profile
@@ -19,6 +21,10 @@ MAIN, LOADER = 0, 1
 
 def state(page: Page, name: str) -> object:
     return page.evaluate(f"profkit.state.{name}")
+
+
+def is_dark(color: Iterable[int]) -> bool:
+    return sum(color) < 200
 
 
 def prefixes_of(thread: int | None = None) -> tuple[Counter[str], Counter[str]]:
@@ -36,15 +42,15 @@ def prefixes_of(thread: int | None = None) -> tuple[Counter[str], Counter[str]]:
     return own, total
 
 
-@pytest.mark.parametrize("thread", [None, MAIN, LOADER])
-def test_tree_adds_up_to_the_samples(page_of: PageOf, thread: int | None) -> None:
+def test_tree_adds_up_to_the_samples(page_of: PageOf) -> None:
     page = page_of(page_html())
-    page.evaluate("(thread) => profkit.set({ thread })", "all" if thread is None else thread)
-    own, total = prefixes_of(thread)
-    nodes = page.evaluate(TREE)
-    assert len(nodes) == len(prefixes_of()[1])
-    assert {path: weight for path, _, weight in nodes if weight} == total
-    assert {path: weight for path, weight, _ in nodes if weight} == own
+    for thread in (None, MAIN, LOADER):
+        page.evaluate("(thread) => profkit.set({ thread })", "all" if thread is None else thread)
+        own, total = prefixes_of(thread)
+        nodes = page.evaluate(TREE)
+        assert len(nodes) == len(prefixes_of()[1])
+        assert {path: weight for path, _, weight in nodes if weight} == total
+        assert {path: weight for path, weight, _ in nodes if weight} == own
 
 
 def test_left_heavy_frames_lie_below_their_callers_heaviest_first(page_of: PageOf) -> None:
@@ -153,12 +159,23 @@ def test_fragment_says_what_is_shown(page_of: PageOf) -> None:
     assert frame_of(page, "load_batch")["width"] == pytest.approx(width_of(page))
 
 
-@pytest.mark.parametrize(
-    "fragment", ["#focus=999999&thread=7&run=3", "#range=2,1&view=%00", "#__proto__=1&search=%E0%A4", "#="]
-)
-def test_fragment_of_another_page_is_harmless(page_of: PageOf, fragment: str) -> None:
-    page = page_of(page_html(), fragment=fragment)
+def test_keys_leave_the_history_alone(page_of: PageOf) -> None:
+    page = page_of(page_html())
+    page.locator("canvas").focus()
+    entries = page.evaluate("history.length")
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    assert page.evaluate("history.length") == entries
+    assert "selected=" in page.url
+    page.keyboard.press("Enter")
+    assert page.evaluate("history.length") == entries + 1
+
+
+def test_fragment_of_another_page_is_harmless(page_of: PageOf) -> None:
+    page = page_of(page_html(), fragment="#focus=999999&thread=7&run=3&selected=-1&__proto__=1&search=%E0%A4")
     assert frame_of(page, "train_step")["width"] == pytest.approx(width_of(page))
+    for fragment in ("range=2,1&view=%00", "range=0,x&direction=up", "=", "toString=1&run=1e3&cursor=77777"):
+        assert page.evaluate("(text) => profkit.fragmentOf(profkit.stateOf(text))", fragment) == ""
 
 
 def test_names_are_never_more_than_text(page_of: PageOf) -> None:
@@ -187,16 +204,16 @@ def test_page_forbids_what_it_does_not_need(page_of: PageOf) -> None:
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_page_fits_its_window(page_of: PageOf, size: tuple[int, int], scheme: str) -> None:
-    page = page_of(page_html(), size=size, scheme=scheme)
+def test_page_fits_its_window_by_day_and_by_night(page_of: PageOf, size: tuple[int, int]) -> None:
+    page = page_of(page_html(), size=size)
     assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
-    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert (sum(map(int, ground.removeprefix("rgb(").rstrip(")").split(","))) < 200) == (scheme == "dark")
-    corner = page.evaluate(
-        "[...profkit.graph.canvas.getContext('2d').getImageData(2, 2, 1, 1).data].slice(0, 3)"
-    )
-    assert (sum(corner) < 200) == (scheme == "dark")
+    for scheme in ("dark", "light"):
+        page.emulate_media(color_scheme=scheme)
+        drawn(page)
+        ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        corner = page.evaluate("[...profkit.graph.canvas.getContext('2d').getImageData(2, 2, 1, 1).data]")
+        assert is_dark(map(int, ground.removeprefix("rgb(").rstrip(")").split(","))) == (scheme == "dark")
+        assert is_dark(corner[:3]) == (scheme == "dark")
 
 
 def test_finger_zooms_on_a_phone(page_of: PageOf) -> None:
@@ -206,6 +223,29 @@ def test_finger_zooms_on_a_phone(page_of: PageOf) -> None:
     place = middle(frame_of(page, "load_batch"))
     page.touchscreen.tap(box["x"] + place["x"], box["y"] + place["y"])
     assert frame_of(page, "load_batch")["width"] == pytest.approx(width_of(page))
+
+
+def test_two_fingers_zoom_between_them(page_of: PageOf) -> None:
+    page = page_of(page_html(), size=PHONE, touch=True)
+    box = page.locator("canvas").bounding_box()
+    assert box is not None
+    fingers = page.context.new_cdp_session(page)
+
+    def touch(kind: str, *parts: float) -> None:
+        points = [
+            {"x": box["x"] + part * box["width"], "y": box["y"] + 80, "id": i} for i, part in enumerate(parts)
+        ]
+        fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", 0.4, 0.6)
+    for step in range(1, 6):
+        touch("touchMove", 0.4 - 0.04 * step, 0.6 + 0.04 * step)
+    touch("touchEnd")
+    drawn(page)
+    # From a fifth of the width to three fifths of it: a third as much is in sight, around the middle.
+    left, right = page.evaluate("profkit.graph.window()")
+    assert right - left == pytest.approx(291 / 3, rel=0.02)
+    assert (left + right) / 2 == pytest.approx(291 / 2, rel=0.02)
 
 
 def test_wheel_zooms_where_the_pointer_is_and_dragging_moves(page_of: PageOf) -> None:
@@ -244,6 +284,14 @@ def test_dialog_tells_the_keys(page_of: PageOf) -> None:
     expect(page.get_by_role("dialog", name="Keys")).to_contain_text("Next match")
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_nothing_was_sampled(page_of: PageOf) -> None:
+    page = page_of(page_html(Profile()))
+    expect(page.locator(".graph")).to_contain_text("No samples")
+    page.locator("canvas").focus()
+    for key in ("ArrowDown", "ArrowLeft", "Enter", "Home", "n", "v", "+", "Escape"):
+        page.keyboard.press(key)
 
 
 def test_paper_is_white_and_shows_all_rows(page_of: PageOf) -> None:

@@ -37,9 +37,10 @@
     const { tree } = view;
     const node = view.node(spot);
     const calls = profkit.children(tree, node).length;
+    const whole = tree.total[0] || 1;
     line.textContent = [
-      profkit.nameOf(tree, node), `${format.share(tree.total[node] / tree.total[0])} of the total`,
-      `${format.share(tree.self[node] / tree.total[0])} itself`, `level ${tree.depth[node]}`,
+      profkit.nameOf(tree, node), `${format.share(tree.total[node] / whole)} of the total`,
+      `${format.share(tree.self[node] / whole)} itself`, `level ${tree.depth[node]}`,
       calls === 0 ? "calls nothing" : `calls ${calls}`,
     ].join(", ");
   };

@@ -56,12 +56,14 @@
     return state;
   }
 
-  function write(state, changed) {
+  /** Put the state into the address: as a new entry of the history, or in place for what changes at every step. */
+  function write(state, changed, origin) {
     // The frame of a notebook has no address of its own.
     if (location.protocol === "about:") return;
     const address = `#${profkit.fragmentOf(state)}`;
     if (address === (location.hash || "#")) return;
-    if (changed.every((name) => SILENT.has(name))) history.replaceState(null, "", address);
+    const isStep = (name) => SILENT.has(name) || (name === "selected" && origin === "graph");
+    if (changed.every(isStep)) history.replaceState(null, "", address);
     else history.pushState(null, "", address);
   }
 
@@ -70,7 +72,7 @@
   profkit.whenReady(() => {
     read();
     profkit.on(Object.keys(initial), (state, changed, origin) => {
-      if (origin !== "address") write(state, changed);
+      if (origin !== "address") write(state, changed, origin);
     });
     addEventListener("popstate", read);
   });

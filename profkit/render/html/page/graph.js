@@ -1,11 +1,10 @@
-/* The graph: a canvas that shows a window of a view, moves it smoothly, and knows what lies where. */
+/* The graph: a canvas that shows a window of a view, and knows what lies where. */
 {
   const { make } = profkit;
   const RULER_PX = 24;
-  const MOVE_MS = 180;
-  const SLOW_MS = 30;
   const ROW_PX = matchMedia("(pointer: coarse)").matches ? 26 : 20;
-  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+  /** Rows that stay in sight beside the one that is revealed. */
+  const MARGIN_ROWS = 2;
 
   const canvas = make("canvas", {
     class: "graph-canvas", tabindex: "0", role: "application", "aria-roledescription": "flame graph",
@@ -13,36 +12,35 @@
   });
   const space = make("div", { class: "graph-space" }, canvas);
   const scroller = make("div", { class: "graph-scroller" }, space);
+  const nothing = make("p", { class: "graph-nothing", hidden: true }, "No samples");
   const batch = profkit.newBatch();
+  const motion = profkit.newMotion();
   const size = { width: 0, height: 0 };
   let view = null;
-  let window_ = [0, 1];
-  let move = null;
   let requested = false;
 
-  /** Parts of the graph, and what it shows; positions are CSS pixels from the canvas's upper left corner. */
+  /** What others may ask of the graph; positions are CSS pixels from the canvas's upper left corner. */
   const graph = {
     canvas, scroller,
     /** The spot of the current frame: the cursor in terms of the view. */
     spot: 0,
     /** How long the last drawing took. */
     redrawMs: 0,
+    /** `palette => function => colour` where frames are not coloured by package. */
+    fill: null,
+    /** 1 by function that the search matches, null without a search. */
+    matches: null,
     view: () => view,
     /** The window that is shown, in weights. */
-    window: () => window_,
+    window: () => motion.window,
     /** The frame at a position, or null: index in the batch, node, spot, and whether it stands for many. */
     at: (x, y) => frameAt(x, y),
     /** All frames that are drawn now, as objects; for what is not in a hurry. */
     frames: () => Array.from({ length: batch.count }, (_, i) => frame(i)),
     /** Draw soon. */
     redraw: () => request(),
-    moveTo: (target, smoothly = true) => moveTo(target, smoothly),
-    /** The window that the state asks for. */
-    wanted: () => wanted(),
+    /** Scroll so that the row of a spot is in sight. */
     reveal: (spot) => reveal(spot),
-    rowPx: ROW_PX,
-    /** Settings that other parts of the graph contribute. */
-    fill: null, matches: null,
   };
   profkit.graph = graph;
 
@@ -51,10 +49,12 @@
     const tree = profkit.currentTree();
     view = profkit.state.view === "chronological" ? profkit.chronological(tree) : profkit.leftHeavy(tree);
     graph.spot = view.spotOf(profkit.state.cursor);
-    window_ = wanted();
+    nothing.hidden = view.total > 0;
+    motion.to(wanted(), false, 0);
     resize();
   }
 
+  /** The window that the state asks for. */
   function wanted() {
     const { range, focus } = profkit.state;
     if (range) return range.map((part) => part * view.total);
@@ -62,18 +62,9 @@
     return view.weight(focus) > 0 ? view.extent(focus) : [0, view.total];
   }
 
-  function moveTo(target, smoothly) {
-    const still = calm.matches || !smoothly || graph.redrawMs > SLOW_MS;
-    move = still ? null : { from: window_, to: target, start: performance.now() };
-    if (still) window_ = target;
+  function move(smoothly) {
+    motion.to(wanted(), smoothly, graph.redrawMs);
     request();
-  }
-
-  function advance(now) {
-    const part = Math.min(1, (now - move.start) / MOVE_MS);
-    const eased = 1 - (1 - part) ** 3;
-    window_ = move.from.map((from, i) => from + (move.to[i] - from) * eased);
-    if (part === 1) move = null;
   }
 
   function request() {
@@ -81,13 +72,12 @@
     requested = true;
     requestAnimationFrame((now) => {
       requested = false;
-      if (move) advance(now);
+      const moving = motion.advance(now);
       draw();
-      if (move) request();
+      if (moving) request();
     });
   }
 
-  /** Rows that the whole tree needs, and the part of them that is in sight. */
   const rowCount = () => view.tree.deepest + 1;
   const isFlame = () => profkit.state.direction === "flame";
   const rowTop = (row) => RULER_PX - scroller.scrollTop + (isFlame() ? rowCount() - 1 - row : row) * ROW_PX;
@@ -102,7 +92,7 @@
     if (!view || size.width === 0) return;
     const start = performance.now();
     batch.clear();
-    if (view.total > 0) view.layout(window_, size.width, rowsInSight(), batch);
+    if (view.total > 0) view.layout(motion.window, size.width, rowsInSight(), batch);
     profkit.paint(canvas.getContext("2d", { alpha: false }), scene());
     graph.redrawMs = performance.now() - start;
   }
@@ -110,15 +100,10 @@
   function scene() {
     const { state } = profkit;
     const palette = profkit.palette();
-    const scale = size.width / (window_[1] - window_[0]);
     return {
       batch, size, palette, tree: view.tree, ratio: canvas.width / size.width, top: rowTop, height: ROW_PX, ruler: RULER_PX,
       fill: graph.fill ? graph.fill(palette) : (fn) => palette.fills[fn],
-      name: (tree, node) => profkit.nameOf(tree, node),
-      ticks: view.total > 0 ? profkit.ticksOf(profkit.currentRun(), window_, size.width, view.origins(window_)) : [],
-      marks: view.marks().map(({ thread, at }) => ({
-        x: (at - window_[0]) * scale, text: profkit.currentRun().threads[thread].name,
-      })).filter(({ x }) => x >= 0 && x < size.width),
+      ...profkit.scaleOf(view, motion.window, size.width),
       matches: graph.matches, selected: state.selected, cursor: document.activeElement === canvas ? graph.spot : -1,
       focusDepth: state.view === "left-heavy" ? view.tree.depth[state.focus] : 0,
     };
@@ -139,10 +124,9 @@
     };
   }
 
-  /** Scroll so that the row of a spot is in sight. */
   function reveal(spot) {
     const y = rowTop(view.tree.depth[view.node(spot)]);
-    const margin = 2 * ROW_PX;
+    const margin = MARGIN_ROWS * ROW_PX;
     if (y < RULER_PX) scroller.scrollTop += y - RULER_PX - margin;
     else if (y + ROW_PX > size.height) scroller.scrollTop += y + ROW_PX - size.height + margin;
   }
@@ -157,37 +141,40 @@
 
   function fit(width, height) {
     const ratio = devicePixelRatio || 1;
-    [size.width, size.height] = [width, height];
+    Object.assign(size, { width, height });
     [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
     [canvas.style.width, canvas.style.height] = [`${width}px`, `${height}px`];
     draw();
   }
 
+  function turn() {
+    resize();
+    scroller.scrollTop = isFlame() ? scroller.scrollHeight : 0;
+  }
+
   /** Put the graph into its place and follow the state. */
   profkit.buildGraph = (element) => {
-    element.append(scroller);
+    element.append(scroller, nothing);
+    choose();
+    if (isFlame()) turn();
     new ResizeObserver(resize).observe(scroller);
     scroller.addEventListener("scroll", request);
     for (const name of ["focus", "blur"]) canvas.addEventListener(name, request);
+    // On paper nothing scrolls: the canvas is as high as all that it shows.
     profkit.onTheme((printing) => {
-      if (!view) return;
-      // On paper nothing scrolls: the canvas is as high as all that it shows.
       scroller.classList.toggle("printed", printing);
       resize();
     });
+    follow();
+  };
+
+  function follow() {
     profkit.on("run thread view", choose);
-    profkit.on("direction", () => {
-      resize();
-      scroller.scrollTop = isFlame() ? scroller.scrollHeight : 0;
-    });
-    profkit.on("focus range", (_, changed, origin) => {
-      if (!changed.some((name) => ["run", "thread", "view"].includes(name))) moveTo(wanted(), origin !== "drag");
-    });
+    profkit.on("direction", turn);
+    profkit.on("focus range", (_, __, origin) => move(origin !== "drag"));
     profkit.on("cursor", (state, _, origin) => {
       if (origin !== "graph") graph.spot = view.spotOf(state.cursor);
     });
     profkit.on("selected search cursor", request);
-    choose();
-    if (isFlame()) scroller.scrollTop = scroller.scrollHeight;
-  };
+  }
 }

@@ -16,6 +16,7 @@
 
   /** Listen; `element` is what the keys of the graph belong to. */
   profkit.listenToKeys = (element) => {
+    profkit.key(["?"], ["?"], "Show these keys", showKeys);
     element.addEventListener("keydown", (event) => handle(event, (key) => key.ofGraph));
     addEventListener("keydown", (event) => {
       if (!event.defaultPrevented && !isTyping(event.target)) handle(event, (key) => !key.ofGraph);
@@ -44,6 +45,4 @@
     document.body.append(dialog);
     dialog.showModal();
   }
-
-  profkit.key(["?"], ["?"], "Show these keys", showKeys);
 }

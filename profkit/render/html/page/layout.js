@@ -37,7 +37,7 @@
     return make("header", { class: "top" },
       make("div", { class: "title" }, make("h1", {}, profkit.head.title)),
       places.selectors,
-      make("div", { class: "page-tools" }, profkit.themeButton(), profkit.keysButton()));
+      make("div", { class: "page-tools" }, profkit.themeButton(), profkit.hasGraph() ? profkit.keysButton() : null));
   }
 
   function workspace(places) {

@@ -6,11 +6,13 @@
   /** The narrowest window, as a part of the whole: doubles are exact far below. */
   const NARROWEST = 1e-9;
 
-  /** Make a spot the current frame. */
-  profkit.goTo = (spot) => {
-    const node = graph.view().node(spot);
+  /** Make a spot the current frame, and change the state in other ways at the same time. */
+  profkit.goTo = (spot, changes = {}) => {
+    const view = graph.view();
+    const node = view.node(spot);
+    const selected = node === 0 ? profkit.state.selected : view.tree.fn[node];
     graph.spot = spot;
-    profkit.set({ cursor: node, selected: node === 0 ? profkit.state.selected : graph.view().tree.fn[node] }, "graph");
+    profkit.set({ cursor: node, selected, ...changes }, "graph");
     graph.reveal(spot);
     graph.redraw();
     profkit.readAloud(spot);
@@ -19,10 +21,8 @@
   /** Let a spot fill the width. */
   profkit.zoomTo = (spot) => {
     const view = graph.view();
-    const node = view.node(spot);
-    const range = profkit.state.view === "chronological" && node > 0 ? parts(view.extent(spot)) : null;
-    profkit.goTo(spot);
-    profkit.set({ focus: node, range }, "graph");
+    const inTime = profkit.state.view === "chronological" && view.node(spot) > 0;
+    profkit.goTo(spot, { focus: view.node(spot), range: inTime ? parts(view.extent(spot)) : null });
   };
 
   /** Show everything again. */

@@ -67,15 +67,13 @@
   }
 
   function label(context, scene, i, left, y, width, { text, alpha }) {
-    const shown = fitted(context, scene.name(scene.tree, batchNode(scene, i)), width - 2 * PADDING);
+    const shown = fitted(context, profkit.nameOf(scene.tree, scene.batch.node[i]), width - 2 * PADDING);
     if (shown === "") return;
     // Text stays readable where its frame steps back.
     context.globalAlpha = Math.max(alpha, 0.62);
     context.fillStyle = alpha < 1 ? scene.palette.ink : text;
     context.fillText(shown, left + PADDING, y + scene.height / 2);
   }
-
-  const batchNode = (scene, i) => scene.batch.node[i];
 
   /** As much of a name as fits into a width, "" where that would say nothing. */
   function fitted(context, name, width) {
@@ -101,10 +99,7 @@
     context.strokeStyle = color;
     context.lineWidth = line;
     if (width > 4) context.strokeRect(left + line / 2, y + line / 2, width - line, height - line);
-    else {
-      context.fillStyle = color;
-      context.fillRect(left, y, Math.max(width, 2), height);
-    }
+    else if (line > 2) context.strokeRect(left, y + line / 2, 2, height - line);
   }
 
   function paintRuler(context, { size, palette, ruler, ticks, marks }) {

@@ -7,6 +7,19 @@
   /** A unit is left for the next larger one when this many of it are shown: 600 s stay seconds. */
   const MOST = 601;
 
+  /** What the scale of a view shows in a window: its ticks, and names where something begins. */
+  profkit.scaleOf = (view, window, widthPx) => {
+    const run = profkit.currentRun();
+    if (view.total === 0) return { ticks: [], marks: [] };
+    const marks = view.marks().map(({ thread, at }) => ({
+      x: ((at - window[0]) / (window[1] - window[0])) * widthPx, text: run.threads[thread].name,
+    }));
+    return {
+      ticks: profkit.ticksOf(run, window, widthPx, view.origins(window)),
+      marks: marks.filter(({ x }) => x >= 0 && x < widthPx),
+    };
+  };
+
   /**
    * Ticks of a window of weights: their place in pixels and what they say. Each stretch that begins at one
    * of the origins counts from there: threads have their own time.
@@ -16,7 +29,7 @@
     const perTick = ((to - from) * SPACING_PX) / widthPx / factor;
     const step = roundStep(run.weight_s === null && run.unit !== "bytes" ? Math.max(1, perTick) : perTick);
     const digits = Math.min(9, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
-    const text = (k) => (unit ? `${(k * step).toFixed(digits)} ${unit}` : number(k * step));
+    const text = (k) => (unit ? `${k === 0 ? 0 : (k * step).toFixed(digits)} ${unit}` : number(k * step));
     const number = run.unit === "bytes" ? profkit.format.bytes : profkit.format.count;
     // Where several stretches have their own scale, their names stand at the beginning.
     const first = origins.length > 1 ? 1 : 0;

@@ -50,9 +50,13 @@
     const state = profkit.state;
     const differs = (name) => name in changes && !same(changes[name], state[name]);
     if (differs("run")) return { thread: wholeThread, focus: 0, cursor: 0, range: null };
-    if (differs("thread") || differs("view") || differs("focus")) return { range: null };
-    return {};
+    if (differs("view")) return { focus: 0, range: null };
+    if (differs("thread")) return { focus: isIn(changes.thread, state.focus) ? state.focus : 0, range: null };
+    return differs("focus") ? { range: null } : {};
   }
+
+  /** Whether a thread has been in a node of the run that is shown. */
+  const isIn = (thread, node) => profkit.tree(profkit.state.run, thread).total[node] > 0;
 
   function same(a, b) {
     return a === b || (Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((x, i) => x === b[i]));

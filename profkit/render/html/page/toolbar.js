@@ -2,13 +2,18 @@
 {
   const { make, graph } = profkit;
 
-  /** Fill the toolbar. */
+  const VIEWS = [
+    ["left-heavy", "Left heavy", "Equal stacks merged, heaviest first"],
+    ["chronological", "Chronological", "As it happened, thread after thread"],
+  ];
+  const DIRECTIONS = [["icicle", "Icicle", "Callers above"], ["flame", "Flame", "Callers below"]];
+
+  /** Fill the toolbar; where no run knows the order of its samples there is one view. */
   profkit.buildToolbar = (element) => {
-    element.append(
-      profkit.searchElement(),
-      choice("view", "View", [["left-heavy", "Left heavy", "Equal stacks merged, heaviest first"], ["chronological", "Chronological", "As it happened, thread after thread"]],
-        (value) => value !== "chronological" || profkit.currentRun().ordered),
-      choice("direction", "Direction", [["icicle", "Icicle", "Callers above"], ["flame", "Flame", "Callers below"]], () => true));
+    const views = profkit.head.runs.some((run) => run.ordered)
+      ? [choice("view", "View", VIEWS, (value) => value !== "chronological" || profkit.currentRun().ordered)]
+      : [];
+    element.append(profkit.searchElement(), ...views, choice("direction", "Direction", DIRECTIONS, () => true));
   };
 
   /** A group of buttons for a name of the state, one of them pressed. */

@@ -1,0 +1,97 @@
+"""A large page in Chromium: how soon it can be used, and how long it takes to draw a zoom.
+
+From navigation until the graph is drawn and takes clicks, by the page's own clock. A redraw is what a zoom
+costs within its frame: the layout, the drawing, and its pixels, for which the canvas is read back.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from playwright.sync_api import Browser, sync_playwright
+
+from benchmarks.figures import Figure
+from benchmarks.made_profiles import CWD, made_profile
+from benchmarks.pairs import estimate
+from profkit.render.html.document import html_page
+from profkit.render.html.runs import PageRun, PageRuns
+from profkit.render.html.sources import SourceBudget
+from profkit.render.source import SourceLines
+from profkit.render.user_code import library_test
+
+NAME = "browser"
+_SAMPLES, _STACKS, _DEPTH = 1_000_000, 100_000, 60
+_VIEWS = ("left-heavy", "chronological")
+_READY = "#profkit:not([aria-busy])"
+_INTERACTIVE = "performance.now()"
+_ZOOMS = """async ([view, zooms]) => {
+  const { graph } = profkit;
+  const shown = () => new Promise((done) => requestAnimationFrame(() => done()));
+  const cost = (change) => new Promise((done) => {
+    change();
+    // The graph asked for this frame first: it has been drawn when this is called.
+    requestAnimationFrame((start) => {
+      graph.canvas.getContext("2d").getImageData(0, 0, 1, 1);
+      done(performance.now() - start);
+    });
+  });
+  profkit.set({ view });
+  await shown();
+  const frames = graph.frames().filter(({ small, width, depth }) => !small && width > 2 && depth > 0);
+  const costs = [];
+  for (let i = 0; i < zooms; i++) {
+    const { spot } = frames[Math.floor(((i + 0.5) * frames.length) / zooms)];
+    costs.push(await cost(() => profkit.zoomTo(spot)), await cost(profkit.zoomOut));
+  }
+  return costs;
+}"""
+
+
+def measure(quick: bool) -> list[Figure]:
+    """Time to interactive, and of redraws in both views."""
+    factor = 10 if quick else 1
+    page = Path.cwd() / "page.html"
+    page.write_text(_page(_SAMPLES // factor, _STACKS // factor), "utf-8")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        loads = [_interactive_ms(browser, page.as_uri()) for _ in range(3 if quick else 9)]
+        redraws = {view: _redraws_ms(browser, page.as_uri(), view, 5 if quick else 25) for view in _VIEWS}
+        browser.close()
+    return [
+        _figure("navigation to interactive", loads, 2000.0),
+        *(_figure(f"redraw of a zoom, {view}", redraws[view], 50.0) for view in _VIEWS),
+    ]
+
+
+def _page(samples: int, stacks: int) -> str:
+    runs = PageRuns(CWD, library_test(f"{CWD}/shop/module_0.py"), SourceBudget(SourceLines(0, CWD), 0))
+    runs.add(PageRun("made", "made", made_profile(samples, stacks, _DEPTH)))
+    return html_page(runs.head("sampled", f"{samples:,} samples"), runs.columns)
+
+
+def _interactive_ms(browser: Browser, url: str) -> float:
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.goto(url, wait_until="commit")
+    page.wait_for_selector(_READY, state="attached")
+    taken = float(page.evaluate(_INTERACTIVE))
+    page.close()
+    return taken
+
+
+def _redraws_ms(browser: Browser, url: str, view: str, zooms: int) -> list[float]:
+    # Without its movement, a zoom is one drawing.
+    page = browser.new_page(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+    page.goto(url)
+    page.wait_for_selector(_READY, state="attached")
+    costs = page.evaluate(_ZOOMS, [view, zooms])
+    page.close()
+    return [float(cost) for cost in costs]
+
+
+def _figure(what: str, values_ms: Sequence[float], bound_ms: float) -> Figure:
+    found = estimate(values_ms)
+    return Figure(
+        NAME, what, found.median, "ms", bound=bound_ms, interval=found.interval, spread=found.spread
+    )
