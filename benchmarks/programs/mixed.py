@@ -1,4 +1,4 @@
-"""A program as programs are: calls of varying sizes through a dozen functions: `mixed.py LABEL SECONDS RATE LONGER`.
+"""A program as programs are, with calls of varying sizes: `mixed.py LABEL SECONDS RATE LONGER`.
 
 `smooth` does LONGER times its work. Every process draws its own sizes and data, as it has its own layout of
 memory and its own hash seed.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 
 from profkit.errors import UsageError
@@ -12,7 +13,7 @@ LEAST_RUNS = 3
 _MUCH_TORN = 0.02
 """Share of torn stacks above which callers cannot be trusted."""
 _UNLIKE = 1.25
-"""Rates further apart than this are said."""
+"""Rates, and uses of the CPU, further apart than this are said."""
 
 
 def check(a: Sequence[Run], b: Sequence[Run]) -> None:
@@ -58,7 +59,28 @@ def doubts(a: Sequence[Run], b: Sequence[Run]) -> tuple[str, ...]:
 
 def notes(a: Sequence[Run], b: Sequence[Run]) -> tuple[str, ...]:
     """What else the reader should know."""
-    return (*_rates(a, b), *_orders(a, b), *_torn(a, b), *_versions(a, b))
+    return (*_loads(a, b), *_rates(a, b), *_orders(a, b), *_torn(a, b), *_versions(a, b))
+
+
+def _loads(a: Sequence[Run], b: Sequence[Run]) -> Iterator[str]:
+    """A run that got less of the CPU waited more, or the machine was busier; shares differ in both cases."""
+    of_a, of_b = ([share for share in map(_cpu_share, side) if share] for side in (a, b))
+    if not of_a or not of_b:
+        return
+    mean_a, mean_b = (math.fsum(shares) / len(shares) for shares in (of_a, of_b))
+    if max(mean_a, mean_b) > _UNLIKE * min(mean_a, mean_b):
+        yield (
+            f"A had {100 * mean_a:.0f} % of a core, B {100 * mean_b:.0f} %: one of them waits more, or the "
+            "machine was busier, which changes shares by itself"
+        )
+
+
+def _cpu_share(run: Run) -> float | None:
+    """Of one core; None where it was not looked at twice."""
+    points = run.resources
+    if len(points) < 2 or points[-1].at_ns <= points[0].at_ns:
+        return None
+    return (points[-1].cpu_s - points[0].cpu_s) * 1e9 / (points[-1].at_ns - points[0].at_ns)
 
 
 def _rates(a: Sequence[Run], b: Sequence[Run]) -> Iterator[str]:

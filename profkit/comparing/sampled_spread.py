@@ -20,7 +20,7 @@ from profkit.stats.student import t_quantile, t_two_sided
 
 LEVEL = 0.05
 """How probable a false alarm is among all quantities of a comparison."""
-PRIOR_DF = 6.0
+PRIOR_DF = 4.0
 _INTERVAL = 0.05
 """How probable it is that a single side's value lies outside its interval."""
 

@@ -13,6 +13,7 @@ from profkit.render.compared_sampled_words import (
     points,
     runs_of,
     share,
+    shares_sentence,
     times,
 )
 from profkit.render.escape import short
@@ -48,10 +49,12 @@ def _functions(comparison: SampledComparison, options: ReportOptions) -> Iterato
     changed = comparison.changed
     rows = changed[: options.limit or _LIMIT]
     if rows:
-        head = ["", "function", "where", "A:", "B:", "difference, points:", "own time per call:"]
+        head = ["", "function", "where", "A:", "B:", "points:", "own time per call:"]
         yield table(head, [_row(row, comparison) for row in rows])
     if len(changed) > len(rows):
         yield f"… and {count(len(changed) - len(rows), 'more function')} that changed."
+    if said := shares_sentence(comparison):
+        yield said
     if quiet := len(comparison.functions) - len(changed):
         yield f"{count(quiet, 'function')} inside the noise."
 

@@ -10,6 +10,7 @@ from rich.text import Text
 from profkit.model.comparison import (
     Change,
     Compared,
+    Estimate,
     FunctionComparison,
     Grade,
     SampledComparison,
@@ -17,11 +18,13 @@ from profkit.model.comparison import (
 from profkit.render.compared_sampled_tree import DiffRow, diff_rows
 from profkit.render.compared_sampled_words import (
     bounded_points,
+    bounded_share,
     call_sentence,
     noise_sentence,
     points,
     runs_of,
     share,
+    shares_sentence,
     times,
 )
 from profkit.render.escape import short, visible
@@ -38,8 +41,8 @@ _LIMIT = 15
 _GREY = 5
 """Functions inside the noise that are shown beside those that changed; those that differ most."""
 _MOST_CALLS = 20
-_ROOM = {"total": 110, "time": 84}
-"""The narrowest pages that have these columns."""
+_ROOM = {"bounds": 60, "time": 84, "total": 110, "all bounds": 140}
+"""The narrowest pages that have these columns, and intervals of differences and of everything."""
 _STYLES = {Change.MORE: "bold color(160)", Change.LESS: "bold color(34)", Change.NOISE: FAINT}
 
 
@@ -70,41 +73,46 @@ def _functions(comparison: SampledComparison, options: ReportOptions, page: Page
     limit = options.limit or _LIMIT
     changed = len(comparison.changed)
     rows = comparison.functions[: min(limit, changed + _GREY) if not options.show_all else None]
-    own_s = _narrow(page, "time") or all(row.own_s is None for row in rows)
+    totals = _fits(page, "total")
+    told = [row.own if totals else row.told for row in rows]
     columns = [
-        Column("A", [_share(row.own, "a") for row in rows]),
-        Column("B", [_share(row.own, "b") for row in rows]),
-        Column("difference, points", [_difference(row.own) for row in rows]),
-        *([] if _narrow(page, "total") else [Column("with calls", [_total(row) for row in rows])]),
-        *(
-            []
-            if own_s
-            else [Column("own time per call", [Text(times(row.own_s), style=FAINT) for row in rows])]
-        ),
+        Column("A", [_share(one, one.a, page) for one in told]),
+        Column("B", [_share(one, one.b, page) for one in told]),
+        Column("points", [_difference(one, page) for one in told]),
     ]
+    if totals:
+        columns.append(Column("with calls", [_difference(row.total, page) for row in rows]))
+    if _fits(page, "time") and any(row.own_s for row in rows):
+        wide = _fits(page, "all bounds")
+        own_s = [Text(times(row.own_s, bounded=wide), style=FAINT) for row in rows]
+        columns.append(Column("own time per call", own_s))
     styles = [_STYLES[row.told.difference.change] for row in rows]
     places = [short(place(row.file, row.line, comparison.cwd)) for row in rows]
-    columns += names_and_places([row.name for row in rows], styles, places, room_left(columns, page))
-    yield section("Functions", "own share; what is inside the noise is faint")
+    names = [
+        f"{row.name} and calls" if one is not row.own else row.name
+        for row, one in zip(rows, told, strict=True)
+    ]
+    columns += names_and_places(names, styles, places, room_left(columns, page))
+    yield section("Functions", "own shares in A and B; what is inside the noise is faint")
     yield table(columns)
     yield from _rest(comparison.functions[len(rows) :])
+    if said := shares_sentence(comparison):
+        yield remark(said)
 
 
-def _narrow(page: Page, column: str) -> bool:
-    return page.width is not None and page.width < _ROOM[column]
+def _fits(page: Page, what: str) -> bool:
+    return page.width is None or page.width >= _ROOM[what]
 
 
-def _share(compared: Compared, side: str) -> Text:
+def _share(compared: Compared, side: Estimate, page: Page) -> Text:
     style = FAINT if compared.difference.change is Change.NOISE else ""
-    return Text(share(compared.a if side == "a" else compared.b), style=style)
+    return Text(bounded_share(side) if _fits(page, "all bounds") else share(side), style=style)
 
 
-def _difference(compared: Compared) -> Text:
-    return Text(bounded_points(compared.difference), style=_STYLES[compared.difference.change])
-
-
-def _total(row: FunctionComparison) -> Text:
-    return Text(points(row.total.difference.value), style=_STYLES[row.total.difference.change])
+def _difference(compared: Compared, page: Page) -> Text:
+    found = compared.difference
+    text = bounded_points(found) if _fits(page, "bounds") else points(found.value)
+    return Text(text, style=_STYLES[found.change])
 
 
 def _rest(rows: Sequence[FunctionComparison]) -> Iterator[Text]:

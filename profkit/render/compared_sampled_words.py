@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from profkit.model.comparison import Difference, Estimate, SampledComparison
+from profkit.model.comparison import Change, Difference, Estimate, SampledComparison
 from profkit.render.escape import visible
 from profkit.render.words import alike, count
 
@@ -12,6 +12,11 @@ def share(estimate: Estimate) -> str:
     return f"{100 * estimate.value:.1f} %"
 
 
+def bounded_share(estimate: Estimate) -> str:
+    """`12.3 % ±1.4`."""
+    return f"{share(estimate)} ±{100 * _half(estimate):.1f}"
+
+
 def points(value: float) -> str:
     """A difference of shares with its sign: `+5.0`; 0 has none."""
     text = f"{100 * value:+.1f}"
@@ -19,16 +24,26 @@ def points(value: float) -> str:
 
 
 def bounded_points(difference: Difference) -> str:
-    """`+5.0 (+2.1 to +7.9)`."""
-    return f"{points(difference.value)} ({points(difference.low)} to {points(difference.high)})"
+    """`+5.0 ±2.9`."""
+    return f"{points(difference.value)} ±{100 * _half(difference):.1f}"
 
 
-def times(pair: tuple[Estimate, Estimate] | None) -> str:
-    """`1.20 → 1.43 ms`, a function's time per call; empty where calls are not known."""
-    if pair is None:
+def times(pair: tuple[Estimate, Estimate] | None, *, bounded: bool = False) -> str:
+    """`1.20 → 1.43 ms` or `1.20 ±0.10 → 1.43 ±0.11 ms`, a time per call; empty where there is none."""
+    if pair is None or not any(estimate.value for estimate in pair):
         return ""
-    a, b = alike([estimate.value for estimate in pair])
-    return f"{a.rpartition(' ')[0]} → {b}"
+    a, b, half_a, half_b = alike([*(estimate.value for estimate in pair), *map(_half, pair)])
+    number, unit = (b.rpartition(" ")[part] for part in (0, 2))
+    shown_a, shown_b = (
+        f"{value} ±{half.rpartition(' ')[0]}" if bounded else value
+        for value, half in ((a.rpartition(" ")[0], half_a), (number, half_b))
+    )
+    return f"{shown_a} → {shown_b} {unit}"
+
+
+def _half(bounded: Estimate | Difference) -> float:
+    """Half an interval; the longer one where the end of all shares cuts it."""
+    return max(bounded.high - bounded.value, bounded.value - bounded.low)
 
 
 def runs_of(comparison: SampledComparison) -> tuple[str, str]:
@@ -57,4 +72,15 @@ def noise_sentence(comparison: SampledComparison) -> str:
     return (
         f"A change is at least {least:.0f} points and beyond the noise, with all functions allowed for. "
         f"Here up to {100 * comparison.unseen:.1f} points could be noise."
+    )
+
+
+def shares_sentence(comparison: SampledComparison) -> str:
+    """What to mind where some shares rose and others fell; else empty."""
+    changes = {function.told.difference.change for function in comparison.changed}
+    if not {Change.MORE, Change.LESS} <= changes:
+        return ""
+    return (
+        "Shares are parts of a whole: what takes longer leaves less to everything else. "
+        "Times per call tell what became slower or faster."
     )

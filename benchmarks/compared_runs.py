@@ -1,0 +1,107 @@
+"""Comparisons of sampled runs: a program beside itself, and beside one of whose functions takes longer.
+
+Runs are recorded in turns by profkit itself, each in a process of its own. Then sides are drawn from them
+again and again: what is called different between runs of the same program is a false alarm. Draws share
+runs, so that the intervals, which take them as independent, are too narrow.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from statistics import median
+
+from benchmarks.children import PROGRAMS, environment, output_of
+from benchmarks.figures import Figure
+from profkit import Run
+from profkit.comparing.sampled import compare_sampled
+from profkit.config import CONFIG
+from profkit.ingest.keep import ingest
+from profkit.model.comparison import Change, SampledComparison
+from profkit.stats import share_interval
+from profkit.store.runs import open_store
+
+NAME = "compared_runs"
+_RATE_HZ, _SECONDS = 500, 3.0
+_SLOWED, _LONGER = "smooth", 1.35
+"""It has about a fifth of the time, so it gains about five points."""
+_BOUND_PERCENT = 2.0
+_SEED = 40
+
+
+def measure(quick: bool) -> list[Figure]:
+    """False alarms and found changes, from one, three and five runs a side."""
+    count, seconds, draws = (6, 0.5, 10) if quick else (24, _SECONDS, 200)
+    plain, longer = _recorded(count, seconds)
+    dice = random.Random(_SEED)
+    figures = []
+    for runs in (1, 3) if quick else (1, 3, 5):
+        alike = [_drawn(dice, plain, plain, runs) for _ in range(draws)]
+        figures.append(_alarms(runs, alike))
+        changed = [_drawn(dice, plain, longer, runs) for _ in range(draws)]
+        figures += [_found(runs, changed), _unseen(runs, changed)]
+    return figures
+
+
+def _recorded(count: int, seconds: float) -> tuple[list[Run], list[Run]]:
+    """Runs of both programs, recorded in turns: a machine's state drifts."""
+    for _ in range(count):
+        for label, factor in (("plain", 1.0), ("longer", _LONGER)):
+            arguments = [label, str(seconds), str(_RATE_HZ), str(factor)]
+            output_of([str(PROGRAMS / "mixed.py"), *arguments], environment())
+    with open_store(CONFIG.store_url) as store:
+        ingest(CONFIG.spool, store)
+        plain, longer = (
+            [run for info in store.runs(label) if isinstance(run := store.load(info.id), Run)]
+            for label in ("plain", "longer")
+        )
+    return plain, longer
+
+
+def _drawn(dice: random.Random, a: Sequence[Run], b: Sequence[Run], runs: int) -> SampledComparison:
+    """Two sides that have no run in common."""
+    if a is b:
+        both = dice.sample(a, 2 * runs)
+        return compare_sampled(both[:runs], both[runs:])
+    return compare_sampled(dice.sample(a, runs), dice.sample(b, runs))
+
+
+def _alarms(runs: int, alike: Sequence[SampledComparison]) -> Figure:
+    hits = sum(comparison.different for comparison in alike)
+    return _share(f"A against A called different, {_runs(runs)}", hits, len(alike), _BOUND_PERCENT)
+
+
+def _found(runs: int, changed: Sequence[SampledComparison]) -> Figure:
+    hits = sum(
+        function.name == _SLOWED and function.own.difference.change is Change.MORE
+        for comparison in changed
+        for function in comparison.changed
+    )
+    gains = [
+        100 * function.own.difference.value
+        for comparison in changed
+        for function in comparison.functions
+        if function.name == _SLOWED
+    ]
+    what = f"a function {_LONGER:.2f} times as long found, {_runs(runs)}"
+    return _share(what, hits, len(changed), None, f"; {median(gains):+.1f} points in the median")
+
+
+def _unseen(runs: int, changed: Sequence[SampledComparison]) -> Figure:
+    widths = [100 * comparison.unseen for comparison in changed]
+    return Figure(
+        NAME, f"widest half interval, {_runs(runs)}", median(widths), "points",
+        spread=(min(widths), max(widths)), detail="a smaller difference can go unseen",
+    )  # fmt: skip
+
+
+def _share(what: str, hits: int, draws: int, bound: float | None, detail: str = "") -> Figure:
+    low, high = share_interval(hits, draws)
+    return Figure(
+        NAME, what, hits / draws * 100, "%", bound,
+        interval=(low * 100, high * 100), detail=f"{hits} of {draws} comparisons{detail}",
+    )  # fmt: skip
+
+
+def _runs(count: int) -> str:
+    return "one run a side" if count == 1 else f"{count} runs a side"
