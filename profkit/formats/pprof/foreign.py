@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ from profkit.units import Unit
 
 _TIMES = {"nanoseconds": 1, "microseconds": 10**3, "milliseconds": 10**6, "seconds": 10**9}
 _SIZES = {"bytes": 1, "kilobytes": 1 << 10, "megabytes": 1 << 20, "gigabytes": 1 << 30}
-_SAMPLE_TYPE, _BEFORE = 1, range(9, 15)
+_SAMPLE_TYPE, _MAPPING, _BEFORE = 1, 3, range(9, 15)
 _HEAD_BYTES = 256
 _PID = ("pid", "process_id", "process id")
 _TID = ("tid", "thread_id", "thread native id", "thread id")
@@ -45,7 +46,8 @@ def decode(data: bytes, source: Path) -> Profile:
     try:
         plain = zlib.decompress(data, wbits=GZIP) if data.startswith(b"\x1f\x8b") else data
         if _is_own(plain):
-            return reading.decode(zlib.compress(plain, 0, GZIP), source)
+            profile = reading.decode(zlib.compress(plain, 0, GZIP), source)
+            return replace(profile, ordered=profile.ordered and not _is_rewritten(plain))
         return _profile(read_messages(plain))
     except (zlib.error, ValueError) as error:
         raise DamagedFile(source, f"it is no pprof profile: {error}") from error
@@ -77,6 +79,11 @@ def origin_of(data: bytes) -> Origin:
 
 def _is_own(data: bytes) -> bool:
     return f"{FORMAT} {{".encode() in data
+
+
+def _is_rewritten(data: bytes) -> bool:
+    """Whether `go tool pprof` wrote profkit's file again: it merges samples, and adds a mapping."""
+    return any(field == _MAPPING for field, _ in wire.fields(data))
 
 
 def _notes(messages: Messages) -> Iterator[str]:

@@ -88,6 +88,8 @@ class _Reader:
                 return float(self._taken(self._byte()))
             case "l":
                 return self._long()
+            case "c":
+                raise ValueError("it holds code, as `python -m profile` leaves it; take cProfile instead")
             case other:
                 raise ValueError(f"it holds an object of the type {other!r}, which statistics have none of")
 

@@ -1,0 +1,215 @@
+"""Files that other tools really write are read as what those tools say; theirs read what profkit writes."""
+
+from __future__ import annotations
+
+import json
+import os
+import pstats
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from pyinstrument.renderers import JSONRenderer
+from pyinstrument.session import Session
+
+from profkit.cli.imported import runs_of_file
+from profkit.formats import pprof
+from profkit.formats.callgrind import read_callgrind
+from profkit.formats.collapsed import encode
+from profkit.model.frame import Frame, Thread
+from profkit.model.profile import Profile, ProfileBuilder
+from profkit.model.run import Run, RunInfo
+from profkit.transforms.tables import function_rows
+from profkit.units import Unit
+from tests.integration.callgrind_programs import RECURSION, annotated_totals, compiled, dumps_of
+
+PROGRAM = """
+import subprocess, sys, threading, time
+
+def burn(until):
+    while time.monotonic() < until:
+        sum(n * n for n in range(300))
+
+class Work:
+    def run(self, n):
+        return self.run(n - 1) if n else burn(time.monotonic() + 0.15)
+
+def main():
+    if "family" in sys.argv:
+        child = subprocess.Popen([sys.executable, __file__])
+        thread = threading.Thread(target=burn, args=(time.monotonic() + 0.3,), name="one; two (x)")
+        thread.start()
+    Work().run(4)
+    if "family" in sys.argv:
+        thread.join()
+        child.wait()
+
+main()
+"""
+GO = "package big\n" + "\n".join(
+    f"func F{n}(a int) (s int) {{ for i := 0; i < a; i++ {{ if i == {n} {{ s += i }} }}; return }}"
+    for n in range(1500)
+)
+
+
+def done(*command: str | Path, cwd: Path, **environ: str) -> str:
+    """What a tool says on stdout."""
+    return subprocess.run(
+        [*command], cwd=cwd, env=os.environ | environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        text=True, check=True, timeout=60,
+    ).stdout  # fmt: skip
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM, "utf-8")
+    return path
+
+
+def imported(path: Path, name: str) -> tuple[Profile, RunInfo]:
+    """The profile of a file, whose format was recognized."""
+    (run,) = runs_of_file(path)
+    assert isinstance(run, Run)
+    assert run.profile is not None
+    assert run.info.imported is not None
+    assert run.info.imported.format == name
+    return run.profile, run.info
+
+
+def tool(name: str) -> Path:
+    return Path(sys.executable).with_name(name)
+
+
+@pytest.mark.sampler
+def test_raw_output_of_py_spy_is_read_with_its_threads_and_processes(program: Path) -> None:
+    folder = program.parent
+    record = (
+        tool("py-spy"),
+        "record",
+        "-f",
+        "raw",
+        "-r",
+        "200",
+        "--threads",
+        "--subprocesses",
+        "-o",
+        "raw.txt",
+    )
+    done(*record, "--", sys.executable, program, "family", cwd=folder)
+    profile, info = imported(folder / "raw.txt", "collapsed")
+    lines = (folder / "raw.txt").read_text("utf-8").splitlines()
+    assert profile.total_weight == info.samples == sum(int(line.rpartition(" ")[2]) for line in lines)
+    assert len({thread.pid for thread in profile.threads}) == 2
+    assert {thread.name for thread in profile.threads} >= {"MainThread"}
+    assert all(thread.tid for thread in profile.threads)
+    burns = [frame for frame in profile.frames if frame.name == "burn"]
+    assert {frame.file for frame in burns} == {"program.py"}
+    assert {frame.line for frame in burns} <= {5, 6}
+    # Written again, it says the same.
+    again = folder / "again.txt"
+    again.write_bytes(encode(profile))
+    assert imported(again, "collapsed")[0] == profile
+
+
+def test_sessions_and_trees_of_pyinstrument(program: Path) -> None:
+    folder = program.parent
+    done(tool("pyinstrument"), "-o", "x.pyisession", program, cwd=folder)
+    session = Session.load(folder / "x.pyisession")
+    taken_s = sum(time_s for _, time_s in session.frame_records)
+    profile, info = imported(folder / "x.pyisession", "pyinstrument")
+    assert profile.total_weight == pytest.approx(taken_s * 1e9, abs=len(session.frame_records))
+    assert info.started_ns == pytest.approx(session.start_time * 1e9, abs=1e3)
+    rows = {row.name: row for row in function_rows(profile)}
+    root = session.root_frame()
+    assert root is not None
+    assert rows["Work.run"].total_weight == pytest.approx(root.time * 1e9, rel=0.05)
+    written = JSONRenderer().render(session)
+    (folder / "x.json").write_text(written, "utf-8")
+    tree, told = imported(folder / "x.json", "pyinstrument")
+    assert tree.total_weight == pytest.approx(json.loads(written)["root_frame"]["time"] * 1e9, abs=1e4)
+    assert told.notes
+
+
+def test_statistics_of_cprofile(program: Path) -> None:
+    folder = program.parent
+    done(sys.executable, "-m", "cProfile", "-o", "x.prof", program, cwd=folder)
+    stats = pstats.Stats(str(folder / "x.prof"))
+    profile, info = imported(folder / "x.prof", "pstats")
+    assert profile.total_weight == pytest.approx(stats.total_tt * 1e9, abs=1000)  # type: ignore[attr-defined]
+    assert info.imported is not None
+    assert info.imported.unit is Unit.NANOSECONDS
+
+
+def test_dumps_of_callgrind(tmp_path: Path) -> None:
+    (dump,) = dumps_of([compiled(RECURSION, tmp_path / "recursion.c", "-O1")], tmp_path)
+    profile, info = imported(dump, "callgrind")
+    assert profile.total_weight == annotated_totals(dump)[1][0]
+    assert info.imported is not None
+    assert info.imported.tool.startswith("callgrind")
+    own: Counter[str] = Counter()
+    for function in read_callgrind(dump).functions:
+        own[function.name.partition(":")[2]] += int(function.exclusive)
+    rows: Counter[str] = Counter()
+    for row in function_rows(profile):
+        rows[row.name] += row.self_weight
+    assert +rows == +own
+
+
+def test_profiles_of_go(tmp_path: Path) -> None:
+    (tmp_path / "big.go").write_text(GO, "utf-8")
+    done(
+        "go",
+        "tool",
+        "compile",
+        "-p",
+        "big",
+        "-cpuprofile",
+        "cpu.pb.gz",
+        "-o",
+        "big.o",
+        "big.go",
+        cwd=tmp_path,
+    )
+    profile, info = imported(tmp_path / "cpu.pb.gz", "pprof")
+    seen_s = profile.total_weight * profile.period_ns / 1e9
+    shown = done("go", "tool", "pprof", "-top", "-unit=ms", "cpu.pb.gz", cwd=tmp_path)
+    total = re.search(r"Total samples = ?([\d.]+)ms", shown)
+    assert total is not None
+    assert seen_s == pytest.approx(float(total[1]) / 1e3)
+    assert abs(info.started_ns - (tmp_path / "cpu.pb.gz").stat().st_mtime_ns) < 60e9
+    flat = re.findall(
+        r"^ *([\d.]+)(?:ms)? +[\d.]+% +[\d.]+% +([\d.]+)(?:ms)? +[\d.]+%  (\S+)", shown, re.MULTILINE
+    )
+    rows = {row.name: row for row in function_rows(profile)}
+    for own_ms, total_ms, name in flat[:10]:
+        assert rows[name].self_weight * profile.period_ns / 1e6 == pytest.approx(float(own_ms))
+        assert rows[name].total_weight * profile.period_ns / 1e6 == pytest.approx(float(total_ms))
+
+
+def test_go_reads_what_profkit_writes(tmp_path: Path) -> None:
+    builder = ProfileBuilder()
+    main, other = Thread(7, 7, "MainThread"), Thread(7, 9, "loader; 0")
+    run, step = Frame("run", "/app/a.py", 3), Frame("odd name;\u202e", "/app/b.py", 9)
+    builder.add((run, step), main, 30)
+    builder.add((run,), other, 12)
+    (tmp_path / "x.pb.gz").write_bytes(pprof.encode(builder.build(period_ns=1e7)))
+    top = done("go", "tool", "pprof", "-top", "-sample_index=samples", "x.pb.gz", cwd=tmp_path)
+    assert re.search(r"^ *30 71\.43% .* odd name;\u202e$", top, re.MULTILINE)
+    assert re.search(r"^ *12 28\.57%\s+100%\s+42\s+100%\s+run$", top, re.MULTILINE)
+    raw = done("go", "tool", "pprof", "-raw", "x.pb.gz", cwd=tmp_path)
+    assert re.search(
+        r"samples/count wall/nanoseconds\s+30 +300000000: 1 2 *\n +thread:\[MainThread\]\n +pid:\[7\] tid:\[7\]\n",
+        raw,
+    )
+    assert "thread:[loader; 0]" in raw
+    # What pprof wrote again is read again.
+    done("go", "tool", "pprof", "-proto", "-output=y.pb.gz", "x.pb.gz", cwd=tmp_path)
+    again, _ = imported(tmp_path / "y.pb.gz", "pprof")
+    assert not again.ordered
+    assert sorted((again.threads[sample.thread], sample.weight) for sample in again.samples) == [
+        (main, 30), (other, 12),
+    ]  # fmt: skip
