@@ -46,7 +46,7 @@ def self_times(profile: Profile, period_ns: float) -> Counter[tuple[str, str]]:
     return times
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(timed_profiles())
 @example(two_threads())
 def test_each_function_has_its_self_time_again(profile: Profile) -> None:
@@ -55,7 +55,7 @@ def test_each_function_has_its_self_time_again(profile: Profile) -> None:
     assert self_times(told, 1) == self_times(profile, period_ns)
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(timed_profiles())
 @example(two_threads())
 def test_files_are_what_the_formats_schema_says(profile: Profile) -> None:
@@ -64,7 +64,7 @@ def test_files_are_what_the_formats_schema_says(profile: Profile) -> None:
     jsonschema.validate(json.loads(data), SCHEMA)
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(timed_profiles())
 def test_events_of_a_thread_nest(profile: Profile) -> None:
     for track in {(event["pid"], event["tid"]) for event in events_of(profile, "X")}:

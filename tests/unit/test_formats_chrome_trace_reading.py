@@ -65,6 +65,10 @@ def written(profile: Profile) -> list[tuple[str, int]]:
         # Recursion, a call of no time, and durations that overlap.
         ("B:f@1 B:f@2 E:f@3 E:f@4", [("f", 1000), ("f f", 1000), ("f", 1000)]),
         ("X:f@1+2 X:g@2+0", [("f", 2000)]),
+        (
+            "X:f@1+6 X:g@2+2 X:h@3+3 X:g@7+1",
+            [("f", 1000), ("f g", 1000), ("f g h", 1000), ("f h", 2000), ("f", 1000), ("g", 1000)],
+        ),
         ("X:f@1+3 X:g@2+4", [("f", 1000), ("f g", 2000), ("g", 2000)]),
     ],
 )
@@ -75,7 +79,7 @@ def test_stacks_have_the_time_between_events(text: str, found: list[tuple[str, i
 intervals = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20), st.sampled_from("fgh")), min_size=1)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(intervals)
 def test_the_time_of_a_thread_is_that_in_which_something_is_open(listed: list[tuple[int, int, str]]) -> None:
     text = " ".join(f"X:{name}@{start}+{length}" for start, length, name in listed)
@@ -105,6 +109,7 @@ def test_ids_may_be_text() -> None:
     [
         ("f", None, Frame("f", "", 0)),
         ("f", {"file": "/a/app.py", "line": 3}, Frame("f", "/a/app.py", 3)),
+        ("g", {"filename": "/a/app.py", "line": 3}, Frame("g", "/a/app.py", 3)),
         ("fib (/a/b (c)/app.py:3)", None, Frame("fib", "/a/b (c)/app.py", 3)),
         ("torch/nn/module.py(1500): _call_impl", {}, Frame("_call_impl", "torch/nn/module.py", 1500)),
         ("aten::add", {"Sequence number": 3}, Frame("aten::add", "", 0)),

@@ -39,7 +39,7 @@ def read(document: object) -> Profile:
     return firefox.decode(json.dumps(document).encode(), SOURCE)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(exact_profiles())
 @example(Profile())
 @example(Profile(frames=(Frame("f", "a.py", 1),)))
@@ -50,7 +50,7 @@ def test_decoding_gives_the_profile_that_was_encoded(profile: Profile) -> None:
     assert firefox.decode(data) == profile
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(exact_profiles())
 @example(two_threads())
 def test_files_keep_the_rules_of_the_format(profile: Profile) -> None:
@@ -95,7 +95,7 @@ def test_each_process_has_one_main_thread(threads: tuple[tuple[int, int], ...]) 
     assert mains == {("7", 7), ("8", 1)}
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(exact_profiles())
 def test_a_reader_that_knows_only_the_format_gets_the_same_totals(profile: Profile) -> None:
     told = read(foreign(profile))

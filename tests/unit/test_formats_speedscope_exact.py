@@ -16,7 +16,7 @@ from profkit.units import Unit
 from tests.unit.exact_profiles import exact_profiles, two_threads
 from tests.unit.golden import check_golden
 
-FEW = settings(max_examples=40)
+FEW = settings(max_examples=40, deadline=None)
 INT64 = st.integers(-(2**63), 2**63 - 1)
 
 

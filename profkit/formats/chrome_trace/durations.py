@@ -61,18 +61,29 @@ def stacks_of(durations: Sequence[Duration]) -> Iterator[tuple[tuple[int, ...], 
     format forbids and tracers write.
     """
     active: list[Duration] = []
+    nested = True
     now = 0
     for duration in (*durations, None):
         until = math.inf if duration is None else duration.start
         while active and now < until:
-            end = min(until, *(other.end for other in active))
+            end = min(until, active[-1].end if nested else min([other.end for other in active]))
             if end > now:
-                yield tuple(other.frame for other in active), int(end) - now
+                yield tuple([other.frame for other in active]), int(end) - now
             now = int(end)
-            active = [other for other in active if other.end > end]
+            if nested:
+                _close(active, end)
+            else:
+                active = [other for other in active if other.end > end]
         if duration is not None:
             now = duration.start
+            nested = not active or (nested and duration.end <= active[-1].end)
             active.append(duration)
+
+
+def _close(active: list[Duration], end: float) -> None:
+    """Remove what has ended by then, where each holds the next."""
+    while active and active[-1].end <= end:
+        active.pop()
 
 
 def _pop(opened: list[_Open], name: object) -> _Open | None:

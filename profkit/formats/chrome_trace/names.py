@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from profkit.model.frame import Frame
 
@@ -14,16 +15,17 @@ _IN_FRONT = re.compile(r"(.+\.py)\((\d+)\): (.+)", re.DOTALL)
 
 
 def frame_of(event: Mapping[str, object]) -> Frame:
-    """The frame of an event: `args` with a `file` say where it is, else its name may."""
+    """The frame of an event: `args` with a line say where it is, else its name may."""
     name = event.get("name")
     args = event.get("args")
     text = name if isinstance(name, str) else ""
-    if isinstance(args, dict) and ("file" in args or "line" in args):
-        file, line = args.get("file"), args.get("line")
+    if isinstance(args, dict) and not args.keys().isdisjoint(("file", "line")):
+        file, line = args.get("file", args.get("filename")), args.get("line")
         return Frame(text, file if isinstance(file, str) else "", line if isinstance(line, int) else 0)
     return frame_named(text)
 
 
+@lru_cache(1 << 16)
 def frame_named(text: str) -> Frame:
     """The frame that a name tells, with its place where it tells that too."""
     if match := _IN_BRACKETS.fullmatch(text):
