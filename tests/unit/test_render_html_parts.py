@@ -157,8 +157,8 @@ REMOTE = made_run(links=(("all", "https://example.org/1"),), samples=0).info
     ("run", "words"),
     [
         (made_run(state=SessionState.RUNNING), ["still being recorded"]),
-        (Run(FAILED), ["failed: No such\\x1b process", "no samples"]),
-        (Run(REMOTE), ["pyspy keeps the samples itself"]),
+        (Run(FAILED), ["There are no samples: the sampler failed."]),
+        (Run(REMOTE), ["pyspy keeps the samples itself", "all: https://example.org/1"]),
         (Run(made_run(samples=0, torn=0).info, Profile()), ["There are no samples"]),
     ],
     ids=["recording", "failed", "remote", "empty"],

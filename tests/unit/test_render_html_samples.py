@@ -86,7 +86,10 @@ def test_functions_say_where_most_of_them_was_and_whose_they_are() -> None:
         ("/usr/lib/x86_64-linux-gnu/libc.so.6", ("libc.so.6", "native")),
         ("/opt/v/lib/python3.11/site-packages/torch/lib/libtorch.so", ("torch", "native")),
         ("<frozen importlib._bootstrap>", ("importlib._bootstrap", "library")),
-        ("/srv/elsewhere/job.py", ("job", "user")),
+        ("/srv/elsewhere/job.py", ("elsewhere", "user")),
+        ("/job.py", ("job", "user")),
+        ("./Objects/listobject.c", ("Objects", "native")),
+        ("???", ("", "none")),
     ],
 )
 def test_packages_of_files(file: str, package: tuple[str, str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping, Sequence
 
 from profkit.model.frame import Frame
@@ -61,7 +62,11 @@ class FunctionTable:
     def _package(self, file: str) -> tuple[str, str]:
         if file in _NO_FILE:
             return "", "none"
-        name = package_of(self._path(file))
+        path = self._path(file)
         if is_native_file(file):
-            return name, "native"
-        return name, "library" if self._is_library(file) else "user"
+            return package_of(path), "native"
+        if self._is_library(file):
+            return package_of(path), "library"
+        # Elsewhere than below the program's folder, what lies in one folder is taken for a package.
+        folder = posixpath.basename(posixpath.dirname(path)) if path.startswith("/") else ""
+        return folder or package_of(path), "user"

@@ -56,15 +56,22 @@ def _page_run(run: Run, notes: Sequence[str]) -> PageRun:
 
 
 def _notes(run: Run) -> list[str]:
-    """What a reader should know before anything else: that it goes on, failed, or has no samples."""
+    """What a reader should know before anything else, beside the warnings among the facts."""
     notes = []
     if run.info.state is SessionState.RUNNING:
         notes.append("This run is still being recorded. The page shows what there was when it was made.")
-    if run.info.error is not None:
-        notes.append(f"The sampler failed: {run.info.error}")
     if run.profile is None or not any(sample.weight for sample in run.profile.samples):
-        notes.append(why_no_samples(run))
+        notes += _without_samples(run)
     return notes
+
+
+def _without_samples(run: Run) -> list[str]:
+    info = run.info
+    if info.links and run.profile is None:
+        links = (f"{what}: {url}" for what, url in info.links)
+        return [f"{info.plan.sampler} keeps the samples itself, and shows them here:", *links]
+    # The error itself is among the facts.
+    return ["There are no samples: the sampler failed."] if info.error is not None else [why_no_samples(run)]
 
 
 def _initial(run: Run, options: ReportOptions) -> dict[str, object]:
