@@ -201,10 +201,8 @@ def test_go_reads_what_profkit_writes(tmp_path: Path) -> None:
     assert re.search(r"^ *30 71\.43% .* odd name;\u202e$", top, re.MULTILINE)
     assert re.search(r"^ *12 28\.57%\s+100%\s+42\s+100%\s+run$", top, re.MULTILINE)
     raw = done("go", "tool", "pprof", "-raw", "x.pb.gz", cwd=tmp_path)
-    assert re.search(
-        r"samples/count wall/nanoseconds\s+30 +300000000: 1 2 *\n +thread:\[MainThread\]\n +pid:\[7\] tid:\[7\]\n",
-        raw,
-    )
+    labels = r" +thread:\[MainThread\]\n +pid:\[7\] tid:\[7\]\n"
+    assert re.search(rf"samples/count wall/nanoseconds\n +30 +300000000: 1 2 *\n{labels}", raw)
     assert "thread:[loader; 0]" in raw
     # What pprof wrote again is read again.
     done("go", "tool", "pprof", "-proto", "-output=y.pb.gz", "x.pb.gz", cwd=tmp_path)
