@@ -52,6 +52,7 @@ def _comparison(comparison: SampledComparison, names: Mapping[str, str]) -> dict
         "per_call_s": {
             "a": None if call_s is None else call_s.a.value,
             "b": None if call_s is None else call_s.b.value,
+            "change": None if call_s is None else call_s.difference.change.value,
         },
         "functions": [_function(function, numbers) for function in comparison.functions],
         "notes": [visible(note) for note in comparison.notes],

@@ -57,7 +57,7 @@ def comparison_page() -> str:
         "headline": "augment takes 10.4 points more: 20.0 % became 30.4 %.",
         "grade": "indicative",
         "names": {"a": "3f2a91c0 (main)", "b": "81be77d2 (faster-loader)"},
-        "per_call_s": {"a": 0.0743, "b": 0.0791},
+        "per_call_s": {"a": 0.0743, "b": 0.0791, "change": "noise"},
         "functions": [dict(zip(names, row, strict=True)) for row in rows],
         "notes": ["One run a side: what differs from run to run is not known."],
     }

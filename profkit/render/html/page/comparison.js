@@ -14,7 +14,7 @@
   profkit.panel("comparison", "Comparison", (body) => {
     body.append(...[
       profkit.headline(comparison), callTimes(comparison.per_call_s),
-      profkit.warnings(comparison.notes ?? [], "plain"), differences(comparison.functions),
+      profkit.warnings(comparison.notes ?? []), differences(comparison.functions),
     ].filter(Boolean));
   }, () => Boolean(comparison?.functions));
 
@@ -44,6 +44,7 @@
       const matches = profkit.matching(profkit.state.search);
       grid.show((all.checked || matches ? rows : changed).filter((row) => !matches || matches[row.function]));
       grid.mark(profkit.state.selected);
+      grid.element.hidden = !changed.length && !all.checked && !matches;
     };
     const none = changed.length ? null : make("p", { class: "hint" }, "No function differs by more than the noise.");
     profkit.on("search", show);

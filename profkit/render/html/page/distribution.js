@@ -2,8 +2,8 @@
 {
   const { draw, make } = profkit;
   const HISTOGRAM = 64, TOP = 22, BELOW = 28, RIGHT = 44;
-  /** How many times as far as three quarters of the blocks a plot reaches from the least one. */
-  const REACH = 3;
+  /** How many times as far as the fastest quarter of the blocks a plot reaches from the least one. */
+  const REACH = 8;
 
   /** The figure of a timing with its key and its numbers; figures of one range compare. */
   profkit.distribution = (timing, label, range = profkit.usualRange([timing])) => {
@@ -31,7 +31,7 @@
   /** From the least time to where undisturbed blocks end: the others would squeeze them. */
   profkit.usualRange = (timings) => profkit.extent(timings.flatMap(({ processes, median_s, high_s }) => {
     const all = sorted(processes.flat());
-    const far = all[0] + REACH * (all[Math.floor(all.length * 0.75)] - all[0]);
+    const far = all[0] + REACH * (all[Math.floor(all.length / 4)] - all[0]);
     const least = processes.map((times_s) => Math.min(...times_s));
     return [all[0], Math.min(far, all.at(-1)), median_s, high_s ?? median_s, ...least];
   }), 0.04);

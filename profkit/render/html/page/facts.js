@@ -12,10 +12,10 @@
     ]).flat());
 
   /** Sentences that warn, as a list; null where there are none. */
-  profkit.warnings = (sentences, kind = "warn") =>
-    sentences.length ? make("ul", { class: `warnings tone-box-${kind}` }, sentences.map((text) => make("li", {}, text))) : null;
+  profkit.warnings = (sentences) =>
+    sentences.length ? make("ul", { class: "warnings" }, sentences.map((text) => make("li", {}, text))) : null;
 
-  profkit.panel("facts", "About the run", (body) => {
+  profkit.panel("facts", profkit.head.kind === "comparison" ? "About the runs" : "About the run", (body) => {
     const show = () => body.replaceChildren(profkit.factList(profkit.currentRun().facts), resourceTable() ?? "");
     profkit.on("run", show);
     show();

@@ -5,7 +5,7 @@
 
   /** A list of the lines with most weight of their own, each with its source where that is at hand; null for none. */
   profkit.hotLines = () => {
-    const lines = hottest(profkit.state.run);
+    const lines = profkit.isDifference ? [] : hottest(profkit.state.run);
     if (!lines.length) return null;
     const whole = profkit.tree(profkit.state.run, "all").total[0] || 1;
     return make("section", { class: "hot-lines" },

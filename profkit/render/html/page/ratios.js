@@ -8,7 +8,7 @@
   profkit.panel("comparison", "Comparison", (body) => {
     const { orders } = comparison;
     body.append(profkit.headline(comparison), ...[
-      profkit.warnings(comparison.notes ?? [], "plain"),
+      profkit.warnings(comparison.notes ?? []),
       orders.some((order) => typeof order.ratio === "number") ? ratioFigure(orders) : null,
       ...orders.map(sideBySide)].filter(Boolean));
   }, () => Boolean(comparison?.orders));

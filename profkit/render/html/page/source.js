@@ -46,7 +46,7 @@
     return holder;
   };
 
-  const noteOf = () => (profkit.state.thread === "all" ? "share of all" : "share of all threads together");
+  const noteOf = () => (profkit.isDifference ? "share of both sides together" : profkit.state.thread === "all" ? "share of all" : "share of all threads together");
 
   /** line → {self, total} of one function. */
   function weightsOf(run, fn) {
