@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from profkit.comparing.sampled_fitness import LEAST_RUNS
 from profkit.comparing.sampled_spread import LEVEL, Mean, Seen, Sides, settle
 from profkit.model.comparison import Change, Compared, Difference, Estimate
 from profkit.model.histogram import Histogram, bucket_bounds_ns
@@ -32,14 +33,18 @@ def times_of(
 
 
 def call_compared(a: Sequence[Run], b: Sequence[Run]) -> Compared | None:
-    """How long one call took on both sides; None where calls are not known."""
+    """How long one call took on both sides; None where calls are not known.
+
+    From few runs it never counts as changed: a busy machine makes all of a run's calls longer.
+    """
     calls = _calls(a), _calls(b)
     if not all(calls):
         return None
     found = settle([calls], [True])[0]
     value = found.b.value - found.a.value
     change = Change.NOISE
-    if found.p < LEVEL and abs(value) >= _LEAST_CHANGE * min(found.a.value, found.b.value):
+    enough = min(len(a), len(b)) >= LEAST_RUNS
+    if enough and found.p < LEVEL and abs(value) >= _LEAST_CHANGE * min(found.a.value, found.b.value):
         change = Change.MORE if value > 0 else Change.LESS
     difference = Difference(value, value - found.half, value + found.half, found.p, change)
     return Compared(_estimate(found.a), _estimate(found.b), difference)
