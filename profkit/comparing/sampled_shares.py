@@ -16,7 +16,7 @@ from profkit.comparing.sampled_slices import (
 )
 from profkit.comparing.sampled_spread import Seen
 from profkit.model.profile import Profile
-from profkit.stats.batches import batch_spread
+from profkit.stats import batch_spread
 from profkit.units import Unit
 
 RUN_IS_WORTH = 400.0

@@ -15,8 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from profkit.stats.holm import holm
-from profkit.stats.student import t_quantile, t_two_sided
+from profkit.stats import holm, t_quantile, t_two_sided
 
 LEVEL = 0.05
 """How probable a false alarm is among all quantities of a comparison."""
