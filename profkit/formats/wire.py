@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from itertools import count
 from typing import NamedTuple
@@ -16,6 +17,10 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _FIXED_SIZES = {_FIXED64: 8, _FIXED32: 4}
 _LONGEST_VARINT = 10
 _INT64_MAX = 2**63 - 1
+
+
+class _CutShort(ValueError):
+    """The data ends within a field."""
 
 
 @lru_cache(1 << 16)
@@ -66,28 +71,39 @@ class Repeated(NamedTuple):
     others: dict[int, list[int | bytes]]
 
 
-def repeated(data: bytes, field: int) -> Repeated:
-    """A message read for one of its fields, whose number is below 16; raises ValueError as `fields` does."""
+def repeated(chunks: Iterable[bytes], field: int) -> Repeated:
+    """A message in pieces, read for one of its fields, whose number is below 16.
+
+    Raises ValueError as `fields` does.
+    """
     numbers: defaultdict[bytes, int] = defaultdict(count().__next__)
     order: list[int] = []
     others: dict[int, list[int | bytes]] = {}
-    at, end, tag, size = 0, len(data), field << 3 | _BYTES, 0
-    while at < end:
-        if data[at] != tag:
-            other, value, at = _field(data, at)
-            others.setdefault(other, []).append(value)
-            continue
-        # Of a million sizes hardly any has more than two bytes, and calls would take most of the time.
-        if at + 2 >= end or data[at + 1] & data[at + 2] >= 0x80:
-            size, start = _read_varint(data, at + 1)
-        elif (size := data[at + 1]) < 0x80:
-            start = at + 2
-        else:
-            size, start = size & 0x7F | data[at + 2] << 7, at + 3
-        at = start + size
-        order.append(numbers[data[start:at]])
-    if at > end:
-        raise ValueError(f"a field of {size} bytes is cut short")
+    tag, left = field << 3 | _BYTES, b""
+    for chunk in chunks:
+        data = left + chunk
+        at, end = 0, len(data)
+        with suppress(_CutShort):
+            while at < end:
+                if data[at] != tag:
+                    other, value, at = _field(data, at)
+                    others.setdefault(other, []).append(value)
+                    continue
+                # Of a million sizes hardly any has more than two bytes; a call for each would take as long again.
+                if at + 2 >= end or data[at + 1] & data[at + 2] >= 0x80:
+                    size, start = _read_varint(data, at + 1)
+                elif (size := data[at + 1]) < 0x80:
+                    start = at + 2
+                else:
+                    size, start = size & 0x7F | data[at + 2] << 7, at + 3
+                if start + size > end:
+                    break
+                at = start + size
+                order.append(numbers[data[start:at]])
+        left = data[at:]
+    if left:
+        # Nothing completes what is left: reading it again says so.
+        _field(left, 0)
     return Repeated(tuple(numbers), order, others)
 
 
@@ -96,11 +112,11 @@ def first_blob(data: bytes, field: int) -> tuple[bytes, bytes]:
 
     The field's number is below 16. Raises ValueError as `fields` does.
     """
-    if data[:1] != bytes((field << 3 | _BYTES,)):
+    if not data or data[0] != field << 3 | _BYTES:
         return b"", data
-    size, start = _read_varint(data, 1)
+    size, start = (data[1], 2) if len(data) > 1 and data[1] < 0x80 else _read_varint(data, 1)
     if start + size > len(data):
-        raise ValueError(f"a field of {size} bytes is cut short")
+        raise _CutShort(f"a field of {size} bytes is cut short")
     return data[start : start + size], data[start + size :]
 
 
@@ -136,7 +152,7 @@ def _field(data: bytes, at: int) -> tuple[int, int | bytes, int]:
     else:
         raise ValueError(f"a field has the unknown wire type {kind}")
     if at + size > len(data):
-        raise ValueError(f"a field of {size} bytes is cut short")
+        raise _CutShort(f"a field of {size} bytes is cut short")
     return tag >> 3, data[at : at + size], at + size
 
 
@@ -150,12 +166,12 @@ def _int64(number: int) -> int:
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:
     """The integer at a position, and the position after it."""
     number = shift = 0
-    for place in range(at, at + _LONGEST_VARINT):
-        if place == len(data):
-            raise ValueError("an integer is cut short")
+    for place in range(at, min(at + _LONGEST_VARINT, len(data))):
         byte = data[place]
         if byte < 0x80:
             return number | byte << shift, place + 1
         number |= (byte & 0x7F) << shift
         shift += 7
+    if shift < 7 * _LONGEST_VARINT:
+        raise _CutShort("an integer is cut short")
     raise ValueError(f"an integer has more than {_LONGEST_VARINT} bytes")

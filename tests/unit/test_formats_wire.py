@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
 from hypothesis import example, given
@@ -49,7 +50,7 @@ def test_any_bytes_are_looked_up_as_they_are_read(packed: bytes) -> None:
 @given(st.lists(st.tuples(st.integers(1, 3), st.one_of(st.binary(max_size=4), st.just(bytes(200))))))
 def test_a_repeated_field_is_told_apart_by_its_bytes(fields: list[tuple[int, bytes]]) -> None:
     data = b"".join(wire.blob(field, value) for field, value in fields)
-    found = wire.repeated(data, 2)
+    found = wire.repeated([data], 2)
     assert [found.distinct[index] for index in found.order] == [v for field, v in fields if field == 2]
     assert len(set(found.distinct)) == len(found.distinct)
     assert found.others == {
@@ -65,17 +66,27 @@ def test_any_bytes_are_repeated_fields_or_none(data: bytes) -> None:
         fields = list(wire.fields(data))
     except ValueError as error:
         with pytest.raises(ValueError, match=f"^{re.escape(str(error))}$"):
-            wire.repeated(data, 1)
+            wire.repeated([data], 1)
         return
     if all(isinstance(value, bytes) for number, value in fields if number == 1):
-        found = wire.repeated(data, 1)
+        found = wire.repeated([data], 1)
         assert [found.distinct[index] for index in found.order] == [v for n, v in fields if n == 1]
 
 
 @pytest.mark.parametrize("size", [1, 127, 128, 16_384])
 def test_sizes_of_any_length_are_read(size: int) -> None:
     data = wire.blob(2, bytes(size)) * 2
-    assert wire.repeated(data, 2) == ((bytes(size),), [0, 0], {})
+    assert wire.repeated([data], 2) == ((bytes(size),), [0, 0], {})
     assert wire.first_blob(data, 2) == (bytes(size), wire.blob(2, bytes(size)))
     with pytest.raises(ValueError, match="cut short"):
-        wire.repeated(data[:-1], 2)
+        wire.repeated([data[:-1]], 2)
+
+
+@given(st.lists(st.tuples(st.integers(1, 3), st.binary(max_size=4))), st.data())
+def test_pieces_of_a_message_are_read_like_the_whole(
+    fields: list[tuple[int, bytes]], data: st.DataObject
+) -> None:
+    whole = b"".join(wire.blob(field, value) for field, value in fields)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)))))
+    pieces = [whole[start:end] for start, end in pairwise((0, *cuts, len(whole)))]
+    assert wire.repeated(pieces, 2) == wire.repeated([whole], 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -26,6 +26,9 @@ from profkit.model.frame import Frame, Thread
 from profkit.model.profile import Profile, Sample
 from profkit.units import Unit
 
+_PIECE = 1 << 14
+"""Compressed bytes at once."""
+
 _Fields = Mapping[int, Sequence[int | bytes]]
 _T = TypeVar("_T")
 
@@ -41,20 +44,29 @@ class _About(NamedTuple):
 def decode(data: bytes, source: Path = Path("pprof data")) -> Profile:
     """The profile that `encode` was given; raises DamagedFile, naming `source`, for any other bytes."""
     try:
-        return _profile(zlib.decompress(data, wbits=GZIP))
+        return _profile(_inflated(data))
     except (zlib.error, ValueError) as error:
         raise DamagedFile(source, f"it is no profile that profkit wrote: {error}") from error
 
 
-def _profile(data: bytes) -> Profile:
+def _inflated(data: bytes) -> Iterator[bytes]:
+    """The message piece by piece: as a whole it would take more memory than all that is made of it."""
+    inflater = zlib.decompressobj(GZIP)
+    for start in range(0, len(data), _PIECE):
+        yield inflater.decompress(data[start : start + _PIECE])
+    if not inflater.eof:
+        raise ValueError("its end is missing")
+
+
+def _profile(chunks: Iterable[bytes]) -> Profile:
     # Samples are told apart by their bytes: of a million, few are distinct.
-    found = wire.repeated(data, InProfile.SAMPLE)
+    found = wire.repeated(chunks, int(InProfile.SAMPLE))
     if InProfile.SAMPLE in found.others:
         raise ValueError("a sample is no message")
     strings = [unspell(_bytes(text).decode()) for text in found.others.get(InProfile.STRING, ())]
     frames, places = _frames(found.others, strings)
     tables = _Tables(places, strings)
-    samples = list(map(tables.sample, found.distinct))
+    samples = tables.samples(found.distinct)
     unit, period_ns, ordered = _about(found.others, strings)
     return Profile(
         unit=unit,
@@ -86,17 +98,27 @@ class _Tables:
         self._stack_numbers: dict[bytes, int] = {}
         self._rests: dict[bytes, _Rest] = {}
 
-    def sample(self, message: bytes) -> Sample:
-        """The sample of a message; a new stack or thread takes the next number."""
-        locations, rest = wire.first_blob(message, InSample.LOCATIONS)
-        said = self._rests.get(rest) or self._rest(rest)
-        locations += said.locations
-        stack = self._stack_numbers.get(locations)
-        if stack is None:
-            root_first = self._lookup.all(locations)[::-1]
-            stack = self.stacks.setdefault(root_first, len(self.stacks))
-            self._stack_numbers[locations] = stack
-        return Sample(stack, said.thread, said.weight)
+    def samples(self, messages: Iterable[bytes]) -> list[Sample]:
+        """The sample of each message; new stacks and threads take the next numbers."""
+        stack_number, rest_of, field = self._stack_numbers.get, self._rests.get, int(InSample.LOCATIONS)
+        found = []
+        for message in messages:
+            locations, rest = wire.first_blob(message, field)
+            said = rest_of(rest) or self._rest(rest)
+            if said.locations:
+                locations += said.locations
+            stack = stack_number(locations)
+            if stack is None:
+                stack = self._stack(locations)
+            found.append(Sample(stack, said.thread, said.weight))
+        return found
+
+    def _stack(self, locations: bytes) -> int:
+        """The number of a stack whose bytes are new; written another way it may be known."""
+        root_first = self._lookup.all(locations)[::-1]
+        number = self.stacks.setdefault(root_first, len(self.stacks))
+        self._stack_numbers[locations] = number
+        return number
 
     def _rest(self, rest: bytes) -> _Rest:
         fields = _fields(rest)
