@@ -89,7 +89,7 @@ def repeated(chunks: Iterable[bytes], field: int) -> Repeated:
                     other, value, at = _field(data, at)
                     others.setdefault(other, []).append(value)
                     continue
-                # Of a million sizes hardly any has more than two bytes; a call for each would take as long again.
+                # Hardly any size has more than two bytes; a call for each would take as long again.
                 if at + 2 >= end or data[at + 1] & data[at + 2] >= 0x80:
                     size, start = _read_varint(data, at + 1)
                 elif (size := data[at + 1]) < 0x80:
