@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 
 from profkit.errors import DamagedFile, UsageError
@@ -64,12 +65,12 @@ def origin_of(data: bytes) -> Origin:
 
 
 def _lines(data: bytes) -> Iterator[str]:
-    for line in data.split(b"\n"):
-        yield line.rstrip(b"\r").decode("utf-8", "surrogateescape")
+    for line in BytesIO(data):
+        yield line.rstrip(b"\r\n").decode("utf-8", "surrogateescape")
 
 
 def _metadata(data: bytes) -> dict[str, str]:
-    marked = (line.decode("utf-8", "replace") for line in data.split(b"\n") if line.startswith(b"# "))
+    marked = (line.decode("utf-8", "replace") for line in BytesIO(data) if line.startswith(b"# "))
     found = (_METADATA.match(line.rstrip()) for line in marked)
     return {match[1]: match[2] for match in found if match is not None}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
 
@@ -52,8 +53,8 @@ def origin_of(data: bytes) -> Origin:
 
 
 def _lines(data: bytes) -> Iterator[str]:
-    for line in data.split(b"\n"):
-        yield line.rstrip(b"\r").decode("utf-8", "surrogateescape")
+    for line in BytesIO(data):
+        yield line.rstrip(b"\r\n").decode("utf-8", "surrogateescape")
 
 
 def _thread(texts: list[str]) -> tuple[Thread, int]:

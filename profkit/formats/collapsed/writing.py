@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from io import BytesIO
 
 from profkit.formats.collapsed.frames import write_frame, write_process, write_thread
 from profkit.model.frame import Thread
@@ -16,11 +17,11 @@ def encode(profile: Profile) -> bytes:
         weights[sample.thread, sample.stack] += sample.weight
     threads = _threads(profile)
     frames = [write_frame(frame) for frame in profile.frames]
-    lines = [
-        f"{';'.join([*threads[thread], *[frames[frame] for frame in profile.stacks[stack]]])} {weight}\n"
-        for (thread, stack), weight in weights.items()
-    ]
-    return "".join(lines).encode()
+    written = BytesIO()
+    for (thread, stack), weight in weights.items():
+        texts = [*threads[thread], *[frames[frame] for frame in profile.stacks[stack]]]
+        written.write(f"{';'.join(texts)} {weight}\n".encode())
+    return written.getvalue()
 
 
 def _threads(profile: Profile) -> list[list[str]]:

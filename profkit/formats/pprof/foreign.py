@@ -24,7 +24,7 @@ from profkit.units import Unit
 
 _TIMES = {"nanoseconds": 1, "microseconds": 10**3, "milliseconds": 10**6, "seconds": 10**9}
 _SIZES = {"bytes": 1, "kilobytes": 1 << 10, "megabytes": 1 << 20, "gigabytes": 1 << 30}
-_SAMPLE_TYPE, _SAMPLE, _MAPPING, _BEFORE = 1, 2, 3, range(9, 15)
+_SAMPLE_TYPE, _MAPPING, _BEFORE = 1, 3, range(9, 15)
 _HEAD_BYTES = 256
 _PID = ("pid", "process_id", "process id")
 _TID = ("tid", "thread_id", "thread native id", "thread id")
@@ -83,7 +83,7 @@ def _is_own(data: bytes) -> bool:
 
 def _is_rewritten(data: bytes) -> bool:
     """Whether `go tool pprof` wrote profkit's file again: it merges samples, and adds a mapping."""
-    return _MAPPING in wire.repeated(data, _SAMPLE).others
+    return any(field == _MAPPING for field, _ in wire.fields(data))
 
 
 def _notes(messages: Messages) -> Iterator[str]:
