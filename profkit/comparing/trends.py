@@ -10,7 +10,7 @@ from profkit.comparing.matching import names_of
 from profkit.comparing.timings import LEAST_PROCESSES, minima_of
 from profkit.model.history import History, Point, Quantity, Series
 from profkit.model.kept import AnyRun
-from profkit.model.measurement import Flag, MeasuredRun
+from profkit.model.measurement import Flag, MeasuredRun, OrderInfo
 from profkit.model.run import Run
 from profkit.stats import median, median_interval
 from profkit.stats.student import t_quantile
@@ -34,14 +34,18 @@ def _measured(runs: Sequence[MeasuredRun]) -> Iterator[Series]:
     for run in runs:
         order = run.info.order
         orders.setdefault((order.labels, order.num_threads, order.language), []).append(run)
-    names = names_of([same[0] for same in orders.values()])
-    for name, same in zip(names, orders.values(), strict=True):
+    each = sorted(orders.values(), key=lambda same: _place(same[0].info.order))
+    for name, same in zip(names_of([same[0] for same in each]), each, strict=True):
         timed = [run for run in same if run.measurement is not None and run.measurement.timing is not None]
         counted = [run for run in same if run.info.instructions is not None]
         if timed:
             yield Series(name, Quantity.MEDIAN_S, _points(timed, _time, _doubts_of_times))
         if counted:
             yield Series(name, Quantity.INSTRUCTIONS, _points(counted, _instructions, _doubts_of_counts))
+
+
+def _place(order: OrderInfo) -> tuple[object, ...]:
+    return order.language.value, order.num_threads, order.labels
 
 
 def _sampled(label: str, runs: Sequence[Run]) -> Iterator[Series]:

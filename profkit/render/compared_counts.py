@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from profkit.model.measured_comparison import CountsCompared, FunctionDelta, MeasuredComparison, OrderCompared
-from profkit.render.compared_words import TONES_OF, delta_cell, function_text, signed
+from profkit.render.compared_words import TONES_OF, delta_cell, function_text, signed, signed_alike
 from profkit.render.escape import short
 from profkit.render.layout import Column, remark, room_left, section, table
 from profkit.render.measured_words import counts_alike
@@ -108,8 +108,9 @@ def deltas_block(
 
 def _table(rows: Sequence[FunctionDelta], page: Page) -> RenderableType:
     both = counts_alike([row.a for row in rows] + [row.b for row in rows])
+    deltas = signed_alike([row.delta for row in rows])
     figures = [
-        Column("Δ", [Text(signed(row.delta), style=TONES[_tone(row)]) for row in rows]),
+        Column("Δ", [Text(text, style=TONES[_tone(row)]) for text, row in zip(deltas, rows, strict=True)]),
         Column("A", [Text(text, style=FAINT) for text in both[: len(rows)]]),
         Column("B", [Text(text, style=FAINT) for text in both[len(rows) :]]),
     ]

@@ -18,6 +18,7 @@ from profkit.render.compared_words import (
     side_fact,
     side_names,
     signed,
+    signed_alike,
     times_of,
 )
 from profkit.render.markdown_words import code, plain, table
@@ -112,8 +113,9 @@ def _code(text: str) -> str:
 def _functions(counts: CountsCompared, limit: int) -> str:
     rows = counts.functions[:limit]
     both = counts_alike([row.a for row in rows] + [row.b for row in rows])
+    deltas = signed_alike([row.delta for row in rows])
     cells = [
-        [signed(row.delta), both[place], both[len(rows) + place], *map(_code, function_text(row.name))]
+        [deltas[place], both[place], both[len(rows) + place], *map(_code, function_text(row.name))]
         for place, row in enumerate(rows)
     ]
     more = len(counts.functions) - len(rows)

@@ -18,7 +18,7 @@ from profkit.model.measurement import Doubt, Flag, Manner, MeasuredRun
 from profkit.render.escape import short, visible
 from profkit.render.facts import Fact
 from profkit.render.measured_rows import UNKNOWN_FILE, TimeRow, time_row
-from profkit.render.measured_words import count_text, range_of, time_text, uncertainty, warning
+from profkit.render.measured_words import count_text, counts_alike, range_of, time_text, uncertainty, warning
 from profkit.render.words import Part, Tone, count
 from profkit.transforms.standard_names import standard_file
 
@@ -48,8 +48,14 @@ def times_of(runs: Sequence[MeasuredRun]) -> TimeRow | None:
 
 def signed(value: float) -> str:
     """`+1,234`, `−5`, `0`."""
-    text = count_text(abs(value))
-    return text if value == 0 else f"{'+' if value > 0 else '−'}{text}"
+    return signed_alike([value])[0]
+
+
+def signed_alike(values: Sequence[float]) -> list[str]:
+    """Differences with the same decimals, so that a column of them compares."""
+    sizes = counts_alike([abs(value) for value in values])
+    signs = ("+" if value > 0 else "−" if value < 0 else "" for value in values)
+    return [f"{sign}{size}" for sign, size in zip(signs, sizes, strict=True)]
 
 
 def change(ratio: float) -> str:
