@@ -38,7 +38,7 @@ def optional(holder: object, where: str, key: str, default: _T) -> _T:
 
 def number(value: object, where: str) -> float:
     """A finite number; raises ValueError, naming `where`, for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or value - value != 0:
+    if type(value) is not int and (type(value) is not float or value - value != 0):
         raise ValueError(f"{where} is no number")
     return value
 

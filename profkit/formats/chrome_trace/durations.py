@@ -94,8 +94,10 @@ def _pop(opened: list[_Open], name: object) -> _Open | None:
 
 
 def _time(event: _Event, key: str) -> int:
-    """A time of an event, microseconds in the file, in nanoseconds."""
+    """A time of an event, microseconds in the file, in nanoseconds; raises ValueError for none."""
     told = event.get(key)
-    if told is None and key == "dur":
-        return 0
-    return round(number(told, f"{key} of the {event['ph']} event {event.get('name')!r}") * 1000)
+    if type(told) is not float and type(told) is not int:
+        if told is None and key == "dur":
+            return 0
+        told = number(told, f"{key} of the {event['ph']} event {event.get('name')!r}")
+    return round(told * 1000)
