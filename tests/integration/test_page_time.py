@@ -60,7 +60,7 @@ def shown_runs(page: Page) -> list[Run]:
     return sorted((f["depth"], f["name"], f["x"], f["width"]) for f in frames)  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("samples", [40, 4000])
+@pytest.mark.parametrize("samples", [40, 1500])
 def test_runs_are_those_of_the_samples(page_of: PageOf, samples: int) -> None:
     profile = random_profile(samples, seed=samples)
     page = page_of(page_html(profile))

@@ -10,26 +10,45 @@
   };
 
   const tip = make("div", { class: "tip", "aria-hidden": "true", hidden: true });
+  const rim = make("div", { class: "rim", "aria-hidden": "true", hidden: true });
   const line = make("p", { class: "off-screen", "aria-live": "polite" });
 
-  /** Elements to be placed once: the tip, and the line that is read aloud. */
-  profkit.describingElements = () => [tip, line];
+  /** Elements to be placed once: the tip, the rim of what it is about, and the line that is read aloud. */
+  profkit.describingElements = () => [tip, rim, line];
 
-  profkit.hideTip = () => (tip.hidden = true);
+  /** Hide the tip and the rim. */
+  profkit.hideTip = () => {
+    tip.hidden = rim.hidden = true;
+  };
 
   /** Show what a frame is beside the pointer; null hides the tip. */
   profkit.showTip = (event, frame) => {
     profkit.graph.canvas.style.cursor = frame ? "pointer" : "default";
     if (!frame || event.pointerType === "touch") return profkit.hideTip();
     tip.replaceChildren(...(frame.small ? wordsOfSmall() : words(frame)));
-    tip.hidden = false;
+    tip.hidden = rim.hidden = false;
+    surround(frame);
+    placeTip(event);
+    return undefined;
+  };
+
+  function placeTip(event) {
     const box = tip.getBoundingClientRect();
     const left = Math.min(event.clientX + 14, innerWidth - box.width - 8);
     const below = event.clientY + 18 + box.height < innerHeight;
     tip.style.left = `${Math.max(8, left)}px`;
     tip.style.top = `${below ? event.clientY + 18 : event.clientY - box.height - 12}px`;
-    return undefined;
-  };
+  }
+
+  /** The rim lies on the part of a frame that can be seen; moving it draws nothing anew. */
+  function surround(frame) {
+    const box = profkit.graph.canvas.getBoundingClientRect();
+    const top = Math.max(frame.y, profkit.graph.rulerPx);
+    const [left, right] = [Math.max(0, frame.x), Math.min(box.width, frame.x + frame.width)];
+    const bottom = Math.min(box.height, frame.y + frame.height);
+    const sides = { left: box.left + left, top: box.top + top, width: Math.max(1, right - left), height: bottom - top };
+    for (const [name, px] of Object.entries(sides)) rim.style.setProperty(name, `${px}px`);
+  }
 
   /** Say what a spot is. */
   profkit.readAloud = (spot) => {

@@ -22,6 +22,8 @@
   /** What others may ask of the graph; positions are CSS pixels from the canvas's upper left corner. */
   const graph = {
     canvas, scroller,
+    /** The height of the scale above the frames. */
+    rulerPx: RULER_PX,
     /** The spot of the current frame: the cursor in terms of the view. */
     spot: 0,
     /** How long the last drawing took. */
@@ -104,6 +106,7 @@
       batch, size, palette, tree: view.tree, ratio: canvas.width / size.width, top: rowTop, height: ROW_PX, ruler: RULER_PX,
       fill: graph.fill ? graph.fill(palette) : (fn) => palette.fills[fn],
       ...profkit.scaleOf(view, motion.window, size.width),
+      part: motion.window.map((weight) => weight / (view.total || 1)),
       matches: graph.matches, selected: state.selected, cursor: document.activeElement === canvas ? graph.spot : -1,
       focusDepth: state.view === "left-heavy" ? view.tree.depth[state.focus] : 0,
     };
@@ -158,7 +161,10 @@
     choose();
     if (isFlame()) turn();
     new ResizeObserver(resize).observe(scroller);
-    scroller.addEventListener("scroll", request);
+    scroller.addEventListener("scroll", () => {
+      profkit.hideTip();
+      request();
+    });
     for (const name of ["focus", "blur"]) canvas.addEventListener(name, request);
     // On paper nothing scrolls: the canvas is as high as all that it shows.
     profkit.onTheme((printing) => {
