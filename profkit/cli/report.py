@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TypedDict, Unpack
 
 import click
@@ -20,7 +21,7 @@ from profkit.model.measurement import MeasuredInfo, MeasuredRun
 from profkit.model.run import Run
 from profkit.render.options import ReportOptions, Sort
 from profkit.render.page import Page
-from profkit.render.registry import FOR_FILES, RENDERERS, SESSION_RENDERERS
+from profkit.render.registry import ENDINGS, FOR_FILES, RENDERERS, SESSION_RENDERERS
 
 
 @click.command("report")
@@ -45,9 +46,7 @@ from profkit.render.registry import FOR_FILES, RENDERERS, SESSION_RENDERERS
     "--format",
     "renderer",
     type=click.Choice(list(RENDERERS)),
-    default="text",
-    show_default=True,
-    help="How to show it.",
+    help="How to show it.  [default: by FILE's ending, or text]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json: everything, unless limited.")
 @click.option("--html", "as_html", is_flag=True, help="Same as --format html: one file, for a browser.")
@@ -57,7 +56,7 @@ from profkit.render.registry import FOR_FILES, RENDERERS, SESSION_RENDERERS
 def report_command(
     config: Config,
     run: str | None,
-    renderer: str,
+    renderer: str | None,
     as_json: bool,
     as_html: bool,
     output: str | None,
@@ -74,7 +73,7 @@ def report_command(
     Without -o, an HTML file is profkit-LABEL-ID.html in the current folder.
     """
     options = _options(**given)
-    name = _renderer(renderer, as_json=as_json, as_html=as_html or opens)
+    name = _renderer(renderer, output, as_json=as_json, as_html=as_html or opens)
     if opens and output == STDOUT:
         raise UsageError("what goes to stdout cannot be opened", "leave out --open, or name a file with -o")
     with open_kept(config) as kept:
@@ -107,11 +106,13 @@ def _options(**given: Unpack[Given]) -> ReportOptions:
     )
 
 
-def _renderer(chosen: str, *, as_json: bool, as_html: bool) -> str:
-    """The renderer that is asked for by name or by its own option; raises UsageError where two are."""
+def _renderer(chosen: str | None, output: str | None, *, as_json: bool, as_html: bool) -> str:
+    """What is asked for by its own option, by name, or by the file's name; raises UsageError for two."""
     if as_json and as_html:
         raise UsageError("--json and --html are different formats", "leave one out")
-    return "json" if as_json else "html" if as_html else chosen
+    if as_json or as_html:
+        return "json" if as_json else "html"
+    return chosen or ENDINGS.get(Path(output or "").suffix.lower(), "text")
 
 
 def _rendered(runs: Sequence[AnyRun], renderer: str, options: ReportOptions, at: Page, kept: Kept) -> str:

@@ -12,12 +12,13 @@ from dataclasses import replace
 from profkit.model.measurement import MeasuredInfo, MeasuredRun, Measurement
 from profkit.model.run import Run
 from profkit.model.session import ProcessInfo
-from profkit.render.escape import short
+from profkit.render.escape import short, visible
 from profkit.render.html.measured import measured_html
 from profkit.render.html.resources import thinned
 from profkit.render.html.sampled import sampled_html
-from profkit.render.words import percent
+from profkit.render.words import count, percent
 from profkit.transforms.prune import prune, without_order
+from profkit.units import format_duration
 
 MIN_SHARE = 0.005
 _MOST_STACKS, _MOST_SAMPLES, _MOST_POINTS = 2_000, 20_000, 300
@@ -42,6 +43,19 @@ def notebook_html(shown: object) -> str | None:
         page = measured_html((MeasuredRun(_info(shown), shown),), without=_UNKNOWN, min_share=MIN_SHARE)
         return _frame(shown.order.label, page)
     return None
+
+
+def notebook_text(shown: object) -> str:
+    """A run or measurement in one line."""
+    if isinstance(shown, Run):
+        info = shown.info
+        return visible(
+            f"<run {info.id} of {info.label}: {count(info.calls, 'call')}, {format_duration(info.wall_s)}, "
+            f"{count(info.samples, 'sample')}>"
+        )
+    if isinstance(shown, MeasuredRun):
+        return visible(f"<run {shown.info.id} of {shown.measurement or shown.info.label}>")
+    return visible(f"<{shown}>")
 
 
 def _frame(label: str, page: str) -> str:

@@ -51,3 +51,6 @@ SESSION_RENDERERS: Mapping[str, SessionRenderer] = {"html": _html_of_session}
 
 FOR_FILES = frozenset({"html"})
 """Names of renderers whose reports are files of their own, not something to read in a terminal."""
+
+ENDINGS: Mapping[str, str] = {".html": "html", ".json": "json", ".md": "markdown"}
+"""Of files, and the renderer that is meant where only the file is named."""

@@ -76,6 +76,26 @@ def test_every_format_goes_where_it_is_sent(
     assert Path("out").read_bytes().endswith(b"\n")
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "begins"),
+    [
+        ("a.html", (), "<!doctype html>"),
+        ("a.HTML", (), "<!doctype html>"),
+        ("a.json", (), '{"schema"'),
+        ("a.md", (), "#"),
+        ("a.txt", (), "train_step"),
+        ("a.html", ("--format", "text"), "train_step"),
+        ("a.html", ("--json",), '{"schema"'),
+    ],
+)
+def test_the_ending_tells_the_format(
+    profkit: Profkit, config: Config, name: str, options: tuple[str, ...], begins: str
+) -> None:
+    keep(config, made_run())
+    assert profkit("report", *options, "-o", name).code == 0
+    assert Path(name).read_text("utf-8").startswith(begins)
+
+
 def test_a_file_is_replaced_whole_and_with_the_usual_rights(profkit: Profkit, config: Config) -> None:
     keep(config, made_run())
     Path("old").write_text("old")

@@ -98,6 +98,35 @@ def test_measured_runs_and_measurements() -> None:
     assert "ZeroDivisionError" in page.head["measured"]["orders"][0]["error"]
 
 
+class Printer:
+    def __init__(self) -> None:
+        self.printed = ""
+
+    def text(self, text: str) -> None:
+        self.printed += text
+
+
+@pytest.mark.parametrize(
+    ("shown", "line"),
+    [
+        (large_run(), "<run 3f2a91c0de of train_step: 40 calls, 2.97 s, 291 samples>"),
+        (both(), "<run 5c1d0a77e2 of x + y: 1.24 µs (min 1.23 µs), 4,999 instructions>"),
+        (both().measurement, "<x + y: 1.24 µs (min 1.23 µs), 4,999 instructions>"),
+        (failed(), "<run deadbeef00 of broken>"),
+    ],
+)
+def test_the_text_beside_the_page_is_one_line(shown: Run, line: str) -> None:
+    printer = Printer()
+    shown._repr_pretty_(printer, False)
+    assert printer.printed == line
+
+
+def test_hostile_names_stay_on_that_line() -> None:
+    printer = Printer()
+    hostile_run()._repr_pretty_(printer, False)
+    assert printer.printed.isprintable()
+
+
 def test_what_has_no_run_yet_has_no_page() -> None:
     assert FunctionProfiler()._repr_html_() is None
     assert profiled("never entered")._repr_html_() is None
