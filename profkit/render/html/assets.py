@@ -9,8 +9,10 @@ STYLES: tuple[str, ...] = (
     "tokens.css",
     "frame.css",
     "graph.css",
-    "style_panels.css",
-    "style_plots.css",
+    "tables.css",
+    "panels.css",
+    "plots.css",
+    "comparisons.css",
     "print.css",
 )
 SCRIPTS: tuple[str, ...] = (

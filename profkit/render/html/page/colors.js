@@ -12,6 +12,8 @@
     user: [0.73, 0.125, 45, 92], library: [0.63, 0.075, 170, 318], native: [0.6, 0, 0, 0], none: [0.5, 0, 0, 0],
   };
   const SPREAD = 0.022;
+  /** Where all is native, as in Callgrind's counts, packages are told apart as those of libraries are. */
+  const allNative = head.packages.every(({ kind }) => kind === "native" || kind === "none");
   const tables = new Map();
 
   /** The fill of every function, and the colours of everything else in the graph, by theme. */
@@ -65,7 +67,8 @@
   }
 
   function kindColor(kind, number, step, dark) {
-    const [lightness, chroma, from, to] = (dark ? DARK : LIGHT)[kind];
+    const shade = allNative && kind === "native" ? "library" : kind;
+    const [lightness, chroma, from, to] = (dark ? DARK : LIGHT)[shade];
     return profkit.oklch(lightness + step * SPREAD, chroma, from + (number % 997) / 997 * (to - from));
   }
 
