@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from profkit.errors import UsageError
-from profkit.model.frame import Thread
-from profkit.model.profile import Profile
-from profkit.model.run import Run
+from profkit.model.frame import Frame, Thread
+from profkit.model.profile import Profile, Sample
+from profkit.model.run import Imported, Run
 from profkit.model.session import ResourcePoint, SessionState
 from profkit.render.html.resources import MOST_POINTS, resource_curves
 from profkit.render.html.sampled import sampled_html
@@ -85,6 +85,23 @@ def test_there_is_a_bound_for_all_source(tmp_path: Path) -> None:
 
     assert size(0) == 0
     assert 0 < size(300) <= 300 < size(10_000)
+
+
+def test_an_imported_profile_shows_no_file_but_python(tmp_path: Path) -> None:
+    run = with_sources(made_run(), tmp_path)
+    (tmp_path / "secret").write_text("password\n")
+    os.utime(tmp_path / "secret", ns=(1, 1))
+    assert run.profile is not None
+    frames = (Frame("f", str(tmp_path / "secret"), 1), Frame("train_step", str(tmp_path / "train.py"), 45))
+    profile = Profile(frames=frames, stacks=((0, 1),), threads=(LOADER,), samples=(Sample(0, 0),))
+    imported = Imported("collapsed", "py-spy", "x", profile.unit, 1)
+
+    def shown(origin: Imported | None) -> list[str]:
+        info = replace(run.info, imported=origin)
+        return list(read_page(sampled_html([Run(info, profile)])).head["runs"][0]["source"])
+
+    assert shown(None) == ["0", "1"]
+    assert shown(imported) == ["1"]
 
 
 def test_a_long_function_is_shown_around_its_hottest_line(tmp_path: Path) -> None:
