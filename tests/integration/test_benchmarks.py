@@ -77,3 +77,13 @@ def test_measuring_has_a_suite_of_its_own(tmp_path: Path) -> None:
     found = json.loads(done.stdout)["figures"]
     assert [figure["verdict"] for figure in found] == ["holds", "holds", "holds"]
     assert not list(tmp_path.iterdir()), "what is measured leaves nothing behind"
+
+
+def test_reporting_has_a_suite_of_its_own(tmp_path: Path) -> None:
+    arguments = ["-m", "benchmarks.reporting", "--quick", "--json", "--only", "large_reports"]
+    done = run_program(tmp_path, arguments)
+    assert done.returncode == 0, done.stderr
+    found = {figure["what"]: figure for figure in json.loads(done.stdout)["figures"]}
+    assert found["html: size of the page"]["verdict"] == "holds"
+    assert {name.partition(":")[0] for name in found} == {"text", "html", "markdown"}
+    assert not list(tmp_path.iterdir()), "what is measured leaves nothing behind"

@@ -1,0 +1,51 @@
+"""Reports of a run of a million samples, 100,000 distinct stacks and four threads, each 60 frames deep.
+
+Whole commands in turns: Python's start, the store, the report, and writing it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.figures import Figure
+from benchmarks.pairs import estimate
+from benchmarks.report_commands import Taken, keep_made_run, report
+
+NAME = "large_reports"
+_SAMPLES = 1_000_000
+_BYTES = 10**9
+_PAGE = Path("report.html")
+_ARGUMENTS = {"text": (), "html": ("--html", "-o", str(_PAGE)), "markdown": ("--format", "markdown")}
+_BOUNDS_S = {"text": 3.0, "html": 5.0}
+_MEGABYTE = 1e6
+_PAGE_BOUND = 15.0
+
+
+def measure(quick: bool) -> list[Figure]:
+    """Seconds and peak memory of each report, and the size of the page."""
+    run = keep_made_run(_SAMPLES // 100 if quick else _SAMPLES)
+    taken: dict[str, list[Taken]] = {name: [] for name in _ARGUMENTS}
+    for number in range(2 if quick else 10):
+        for name, arguments in _ARGUMENTS.items():
+            found = report([run, *arguments])
+            if number:  # the first one compiled
+                taken[name].append(found)
+    figures = [figure for name in _ARGUMENTS for figure in _figures(name, taken[name])]
+    size = _PAGE.stat().st_size / _MEGABYTE
+    return [*figures, Figure(NAME, "html: size of the page", size, "MB", _PAGE_BOUND, certain=True)]
+
+
+def _figures(name: str, taken: Sequence[Taken]) -> list[Figure]:
+    seconds = estimate([one.wall_s for one in taken])
+    memory = estimate([one.peak_bytes / _MEGABYTE for one in taken])
+    return [
+        Figure(
+            NAME, f"{name}: the whole command", seconds.median, "s", _BOUNDS_S.get(name),
+            interval=seconds.interval, spread=seconds.spread, detail=f"{len(taken)} runs",
+        ),
+        Figure(
+            NAME, f"{name}: peak resident memory", memory.median, "MB", _BYTES / _MEGABYTE,
+            interval=memory.interval, spread=memory.spread,
+        ),
+    ]  # fmt: skip

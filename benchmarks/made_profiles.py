@@ -1,0 +1,158 @@
+"""Big profiles made by rule, the same on every machine: programs of any size without running one.
+
+A call graph of 2,000 functions in 200 files (the program's own, four packages, the standard library,
+shared objects), each with a few lines that call others, some of them itself. A walk through it gives
+stacks: each keeps the first frames of the one before, two thirds of them on average, and goes on from
+there another way. Samples go through these stacks again and again, as a program's loops do. A round of
+samples has one of each thread: the main thread, whose stacks are its own, and three of a pool, which
+share theirs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from random import Random
+
+from profkit.model.frame import Frame, Thread
+from profkit.model.profile import Profile, Sample
+from profkit.model.region import Region, RegionKey, RegionKind
+from profkit.model.run import Run, RunInfo
+from profkit.model.session import ProcessInfo, SamplerPlan, SessionState
+from profkit.stats import histogram_of
+from profkit.version import VERSION
+
+CWD = "/srv/shop"
+PID = 4242
+THREADS = ("MainThread", "worker-0", "worker-1", "worker-2")
+PERIOD_NS = 1e7
+_STARTED_NS = 1_763_725_743_000_000_000
+_SITE = "/opt/venv/lib/python3.11/site-packages"
+_FILES = (
+    *(f"{CWD}/shop/module_{n}.py" for n in range(60)),
+    *(f"{_SITE}/{package}/part_{n}.py" for package in ("web", "orm", "pages", "sums") for n in range(20)),
+    *(f"/usr/lib/python3.11/library/module_{n}.py" for n in range(40)),
+    *(f"{_SITE}/sums/extension_{n}.so" for n in range(20)),
+)
+_PER_FILE = 10
+"""Functions of each file."""
+_MAIN_PART = 0.4
+"""Of all stacks, those of the main thread."""
+_PASSES = 10
+"""How often a thread goes through its stacks."""
+_NEAR, _RECURSIVE = 0.6, 0.03
+"""Of all calls, those of functions nearby, and of the calling function itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Graph:
+    """Frames, and for each those that may stand directly above it: the lines of what it calls."""
+
+    frames: tuple[Frame, ...]
+    above: tuple[Sequence[int], ...]
+
+
+def made_profile(samples: int, stacks: int, depth: int = 60, seed: int = 1) -> Profile:
+    """A profile of so many samples of weight 1, so many distinct stacks, and so many frames in each.
+
+    Raises ValueError where there are too few samples to show all stacks.
+    """
+    random = Random(seed)
+    graph = _graph(random)
+    main = round(stacks * _MAIN_PART)
+    first, second = random.sample(range(len(graph.frames)), 2)
+    walks = (_walk(graph, start, depth, random) for start in (first, second))
+    found = [stack for walk, size in zip(walks, (main, stacks - main), strict=True)
+             for stack in islice(walk, size)]  # fmt: skip
+    of_main = len(range(0, samples, len(THREADS)))
+    turns = (
+        iter(_turns(range(main), of_main, random)),
+        iter(_turns(range(main, stacks), samples - of_main, random)),
+    )
+    threads = [number % len(THREADS) for number in range(samples)]
+    return Profile(
+        period_ns=PERIOD_NS,
+        frames=graph.frames,
+        stacks=tuple(found),
+        threads=tuple(Thread(PID, PID + number, name) for number, name in enumerate(THREADS)),
+        samples=tuple(Sample(next(turns[thread > 0]), thread) for thread in threads),
+    )
+
+
+def _graph(random: Random) -> _Graph:
+    frames: list[Frame] = []
+    lines: list[range] = []
+    functions = len(_FILES) * _PER_FILE
+    for number in range(functions):
+        file, place = _FILES[number // _PER_FILE], number % _PER_FILE
+        own = [20 * place + 3 + line for line in range(random.randint(2, 6))]
+        lines.append(range(len(frames), len(frames) + len(own)))
+        frames += [Frame(f"Class{place % 3}.method_{number}", file, line) for line in own]
+    above = []
+    for number, own_lines in enumerate(lines):
+        for _ in own_lines:
+            called = [_callee(number, functions, random) for _ in range(random.randint(1, 4))]
+            above.append([frame for function in called for frame in lines[function]])
+    return _Graph(tuple(frames), tuple(above))
+
+
+def _callee(caller: int, functions: int, random: Random) -> int:
+    """The function that a call is of."""
+    chance = random.random()
+    if chance < _RECURSIVE:
+        return caller
+    if chance < _NEAR:
+        return (caller + random.randint(-30, 60)) % functions
+    return random.randrange(functions)
+
+
+def _walk(graph: _Graph, start: int, depth: int, random: Random) -> Iterator[tuple[int, ...]]:
+    """Stacks without end, each new, each `depth` frames deep; the first frame never changes."""
+    seen: set[tuple[int, ...]] = set()
+    stack = [start]
+    while True:
+        while len(stack) < depth:
+            above = graph.above[stack[-1]]
+            # The first calls are the most frequent ones.
+            stack.append(above[int(len(above) * random.random() ** 2)])
+        found = tuple(stack)
+        if found not in seen:
+            seen.add(found)
+            yield found
+        # More often near the leaf than near the root.
+        del stack[depth - 1 - int((depth - 1) * random.random() ** 2) :]
+
+
+def _turns(stacks: range, samples: int, random: Random) -> list[int]:
+    """So many samples, pass by pass, in which each stack comes, and some far more often than others."""
+    if samples < len(stacks):
+        raise ValueError(f"{samples} samples cannot show {len(stacks)} stacks")
+    often = [stacks[int(len(stacks) * random.random() ** 3)] for _ in range(samples - len(stacks))]
+    passes = [(random.randrange(_PASSES), stack) for stack in (*stacks, *often)]
+    return [stack for _, stack in sorted(passes)]
+
+
+def made_run(samples: int, stacks: int, depth: int = 60) -> Run:
+    """A run of such a profile, named after its size: `10000-samples`."""
+    label = f"{samples}-samples"
+    covered_s = samples / len(THREADS) * PERIOD_NS / 1e9
+    return Run(
+        RunInfo(
+            id=hashlib.blake2b(label.encode(), digest_size=5).hexdigest(),
+            session=label,
+            region=Region(
+                RegionKey("shop", "main", 3, label), RegionKind.FUNCTION, f"{CWD}/shop/module_0.py"
+            ),
+            state=SessionState.SUCCESS,
+            started_ns=_STARTED_NS,
+            process=ProcessInfo(PID, 1, "made", CWD, ("shop",), "3.11.0", None, VERSION, None),
+            plan=SamplerPlan("pyspy", 1e9 / PERIOD_NS, True, True, False, False, "call", covered_s),
+            durations=histogram_of([round(covered_s * 1e9)]),
+            achieved_hz=1e9 / PERIOD_NS,
+            session_s=covered_s,
+            samples=samples,
+        ),
+        made_profile(samples, stacks, depth),
+    )

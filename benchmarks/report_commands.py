@@ -1,0 +1,54 @@
+"""`profkit report` of made runs, as commands: how long they take, and how much memory."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+from benchmarks.children import caching_environment
+from benchmarks.made_profiles import made_run
+from profkit.config import CONFIG
+from profkit.store.home import make_folder
+from profkit.store.runs import open_store
+
+DEPTH, STACKS_PART = 60, 10
+"""Frames of each stack; samples a stack."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What one command took, from its start to its end, Python's own start included."""
+
+    wall_s: float
+    peak_bytes: int
+    """Of its resident memory."""
+
+
+def keep_made_run(samples: int) -> str:
+    """Put a run of so many samples, and a tenth as many stacks, into this folder's store; its id."""
+    make_folder(CONFIG.spool)
+    with open_store(CONFIG.store_url) as store:
+        (info,) = store.add([made_run(samples, samples // STACKS_PART, DEPTH)])
+    return info.id
+
+
+def report(arguments: Sequence[str]) -> Taken:
+    """Run `profkit report ARGUMENTS` to its end; modules are compiled once for all. Raises RuntimeError."""
+    command = [sys.executable, "-m", "profkit", "report", *arguments]
+    start_s = perf_counter()
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, env=caching_environment(Path("compiled"))
+    ) as child:
+        # wait4 tells the child's own peak; that of all children together would be the generator's.
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+    taken_s = perf_counter() - start_s
+    if child.returncode:
+        raise RuntimeError(f"{' '.join(command)} ended with {child.returncode}")
+    # The kernel counts it in kilobytes, see getrusage(2).
+    return Taken(taken_s, usage.ru_maxrss * 1024)

@@ -1,0 +1,26 @@
+"""What reports, pages and comparisons cost, and how true they are: `python -m benchmarks.reporting`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from benchmarks.suite import run_suite
+
+MEASUREMENTS = {
+    "large_reports": "reports of a million samples, as whole commands",
+    "report_growth": "the cost of reports of ten thousand to a million samples",
+    "browser": "the page of a million samples in Chromium",
+    "peer_pages": "pages of other tools beside profkit's, of one program",
+    "compared_runs": "comparisons of sampled runs, of the same program and of a slower one",
+    "compared_timers": "comparisons of timer runs, of the same statement and of a slower one",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print; the exit code."""
+    return run_suite("reporting", MEASUREMENTS, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
