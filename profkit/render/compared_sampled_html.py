@@ -25,7 +25,9 @@ def compared_html(comparison: SampledComparison, options: ReportOptions) -> str:
     refuse_limits(options)
     first = comparison.a.runs[0]
     source = SourceLines(first.started_ns, first.process.cwd)
-    page = PageRuns(comparison.cwd, library_test(first.region.file), SourceBudget(source, _SOURCE_BYTES))
+    trusted = all(run.imported is None for run in (*comparison.a.runs, *comparison.b.runs))
+    budget = SourceBudget(source, _SOURCE_BYTES, trusted=trusted)
+    page = PageRuns(comparison.cwd, library_test(first.region.file), budget)
     names = {"a": visible(comparison.a.name), "b": visible(comparison.b.name)}
     title = f"{comparison.a.name} → {comparison.b.name}"
     page.add(PageRun(first.id, title, comparison.both, facts=_facts(comparison), notes=comparison.notes))

@@ -107,6 +107,14 @@ class StoreSuite:
         assert ids(store.batch("one")) == ["d4", "b2", "a1"]
         assert store.batch("none") == ()
 
+    def test_a_session_is_in_the_order_of_its_regions(self, store: Store) -> None:
+        store.add(
+            [run_of("b2", "x", 200, "one"), run_of("a1", "y", 300, "one"), run_of("c3", "x", 100, "two")]
+        )
+        store.add([measured_of("d4", batch="one"), run_of("e5", "z", 100, "one")])
+        assert ids(store.session("one")) == ["e5", "b2", "a1"]
+        assert store.session("none") == ()
+
     def test_both_kinds_are_listed_and_found_together(self, store: Store) -> None:
         sampled, measured = run_of("a1", "x", 100), measured_of("b2", "x", 200)
         store.add([sampled, measured])
