@@ -1,0 +1,195 @@
+"""Two commits measured in work trees: what is measured, and that the user's repository is left as it was."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from profkit.errors import GitFailed, UsageError
+from profkit.process.git import checkout_of, commit_of, remove_stale, work_trees
+from tests.integration.harness import environment, run_program
+from tests.unit.test_cli_compare import git
+
+SLOW = "def run():\n    return sum(range({}))\n"
+QUICK = ("--quick", "--min-run-time", "20ms")
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """Three commits: the code, twice as slow, broken; then files changed, staged and never added."""
+    folder = tmp_path / "checkout"
+    (folder / "src").mkdir(parents=True)
+    (folder / "bench").mkdir()
+    git(folder, "init", "-q", "-b", "trunk", ".")
+    (folder / "bench" / "data.txt").write_text("here")
+    (folder / ".gitignore").write_text(".profkit\n")
+    for tag, text in (("v1", SLOW.format(2000)), ("v2", SLOW.format(4000)), ("v3", "1 / 0")):
+        (folder / "src" / "work.py").write_text(text)
+        git(folder, "add", ".")
+        git(folder, "commit", "-q", "-m", tag)
+        git(folder, "tag", tag)
+    hook = folder / ".git" / "hooks" / "post-checkout"
+    hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/hooked\n")
+    hook.chmod(0o755)
+    (folder / "src" / "work.py").write_text("raise SystemExit('the checkout itself was measured')")
+    (folder / "staged.txt").write_text("staged")
+    git(folder, "add", "staged.txt")
+    (folder / "never-added.txt").write_text("mine")
+    return folder
+
+
+@pytest.fixture
+def temporary(tmp_path: Path) -> Path:
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    return folder
+
+
+def state(folder: Path) -> dict[str, str]:
+    """Every file of a checkout, those in .git as well, but what profkit itself keeps."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file() and ".profkit" not in path.parts)
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def compare(
+    checkout: Path, temporary: Path, *arguments: str, folder: str = "bench"
+) -> subprocess.CompletedProcess[str]:
+    return run_program(
+        checkout / folder,
+        ["-m", "profkit", "compare", *arguments],
+        environ=environment(TMPDIR=str(temporary)),
+    )
+
+
+def test_each_commit_is_measured_as_it_is(checkout: Path, temporary: Path) -> None:
+    before = state(checkout)
+    statement = "work.run(); assert open('data.txt').read() == 'here'"
+    done = compare(
+        checkout, temporary, "--git", "v1", "v2", "--mode", "timer+callgrind", *QUICK,
+        "--setup", "import work", "--json", "--", statement,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (order,) = json.loads(done.stdout)["orders"]
+    assert (order["times"]["verdict"], order["times"]["manner"]) == ("slower", "in-turns")
+    assert order["times"]["minimum_detectable_effect"] > 0
+    assert 1.2 < order["times"]["ratio"] < 2.5
+    assert order["instructions"]["delta"] > 2000 * 20
+    assert order["instructions"]["functions"][0]["delta"] > 0
+    commits = [order[side]["runs"][0]["git_commit"] for side in "ab"]
+    assert commits == [git(checkout, "rev-parse", tag) for tag in ("v1", "v2")]
+    assert state(checkout) == before
+    assert list(temporary.glob("profkit-git-*")) == []
+    assert not (checkout.parent / "hooked").exists()
+
+    done = run_program(checkout / "bench", ["-m", "profkit", "history", statement, "--json"])
+    times, counts = json.loads(done.stdout)["series"]
+    assert [point["commit"] for point in times["points"]] == commits
+    assert counts["points"][1]["beyond_noise"]
+
+
+def test_what_fails_at_one_commit_is_told_and_cleaned_up(checkout: Path, temporary: Path) -> None:
+    before = state(checkout)
+    done = compare(
+        checkout, temporary, "--git", "v2", "v3", *QUICK, "--no-keep", "--", "work:run", folder="."
+    )
+    assert done.returncode == 3
+    commit = git(checkout, "rev-parse", "v3")[:10]
+    assert f"'work:run at {commit}' raised ZeroDivisionError" in done.stdout
+    assert state(checkout) == before
+    assert list(temporary.glob("profkit-git-*")) == []
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_an_end_from_outside_cleans_up(checkout: Path, temporary: Path, ending: signal.Signals) -> None:
+    before = state(checkout)
+    program = subprocess.Popen(
+        [sys.executable, "-m", "profkit", "compare", "--git", "v1", "v2", "--", "while True: pass"],
+        cwd=checkout, env=environment(TMPDIR=str(temporary)), stderr=subprocess.PIPE, stdout=subprocess.PIPE,
+        start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    deadline_s = time.monotonic() + 30
+    while len(list(temporary.glob("profkit-git-*/*/src"))) < 2:
+        assert time.monotonic() < deadline_s
+        assert program.poll() is None
+        time.sleep(0.02)
+    time.sleep(0.5)  # it measures by now, or starts to
+    program.send_signal(ending)
+    program.communicate(timeout=30)
+    assert program.returncode == (130 if ending is signal.SIGINT else -ending)
+    assert state(checkout) == before
+    assert list(temporary.glob("profkit-git-*")) == []
+
+
+def test_what_a_killed_process_left_goes_and_what_others_have_stays(
+    checkout: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    before = state(checkout)
+    stale, users = temporary / f"profkit-git-{os.getpid()}-1-0f" / "000", temporary / "mine"
+    git(checkout, "worktree", "add", "--detach", str(stale), "v1")
+    git(checkout, "worktree", "lock", str(stale))
+    git(checkout, "worktree", "add", "--detach", str(users), "v1")
+    with work_trees(checkout, [commit_of("v1", checkout)]) as (tree,):
+        assert not stale.exists()
+        remove_stale(checkout)
+        assert (tree / "src" / "work.py").read_text() == SLOW.format(2000)
+        assert f"-{os.getpid()}-" in tree.parent.name
+    assert (users / "src").is_dir()
+    git(checkout, "worktree", "remove", str(users))
+    assert state(checkout) == before
+
+
+def test_half_made_trees_go_as_well(checkout: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    before = state(checkout)
+    with (
+        pytest.raises(GitFailed, match="worktree add"),
+        work_trees(checkout, [commit_of("v1", checkout), "0" * 40]),
+    ):
+        raise AssertionError
+    assert state(checkout) == before
+    assert list(temporary.glob("profkit-git-*")) == []
+
+
+def test_commits_by_name(checkout: Path, tmp_path: Path) -> None:
+    assert checkout_of(checkout / "bench") == checkout
+    assert commit_of("trunk~1", checkout / "bench") == commit_of("v2", checkout)
+    for name in ("nowhere", "--all", "v1:src/work.py", ""):
+        with pytest.raises(UsageError, match="names no commit"):
+            commit_of(name, checkout)
+    with pytest.raises(UsageError, match="in no git checkout"):
+        checkout_of(tmp_path)
+
+
+def test_two_statements_in_the_same_processes(tmp_path: Path) -> None:
+    done = run_program(
+        tmp_path,
+        [
+            "-m",
+            "profkit",
+            "compare",
+            "--ab",
+            "sum(x)",
+            "sum(x); sum(x)",
+            "--setup",
+            "x = list(range(200))",
+            *QUICK,
+            "--json",
+        ],
+    )
+    assert done.returncode == 0, done.stderr
+    (order,) = json.loads(done.stdout)["orders"]
+    assert (order["times"]["verdict"], order["times"]["manner"]) == ("slower", "interleaved")
+    assert 1.6 < order["times"]["ratio"] < 2.4
+    assert order["times"]["processes"] == 6
+    ids = [order[side]["runs"][0]["id"] for side in "ab"]
+    kept = run_program(tmp_path, ["-m", "profkit", "compare", *ids, "--format", "markdown"])
+    assert "timed block by block in the same processes" in kept.stdout
