@@ -7,6 +7,7 @@ import os
 import sys
 import zlib
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from profkit.clock import SYSTEM_CLOCK
@@ -27,6 +28,9 @@ WHOLE = "profkit"
 
 _STDIN = "stdin"
 _GZIP, _MAGIC = 31, b"\x1f\x8b"
+_INT64_MAX = 2**63 - 1
+_END_OF_TIME_NS = 253_402_300_800 * 10**9
+"""Of Python's dates: the end of the year 9999."""
 _LARGEST = 4 << 30
 """Bytes that a compressed file may unpack to."""
 
@@ -105,15 +109,16 @@ def _sniffed(file: _File) -> str:
 
 
 def _foreign(file: _File, known: Format, decode: Decode, label: str | None) -> Run:
-    profile = decode(file.content, Path(file.name))
+    profile = _checked(decode(file.content, Path(file.name)), file)
     origin = known.origin(file.content) if known.origin is not None else Origin()
+    started_ns = origin.started_ns or 0
     pids = {thread.pid for thread in profile.threads}
     info = RunInfo(
         id=_id(known.name, file.content),
         session=f"import-{_id(known.name, file.content)}",
         region=_region(label or _stem(file.name, known)),
         state=SessionState.SUCCESS,
-        started_ns=file.changed_ns if origin.started_ns is None else origin.started_ns,
+        started_ns=started_ns if 0 < started_ns < _END_OF_TIME_NS else file.changed_ns,
         process=_process(pids.pop() if len(pids) == 1 else 0),
         plan=_plan(origin.tool or known.name, profile),
         samples=profile.total_weight if profile.unit is Unit.SAMPLES else 0,
@@ -121,6 +126,18 @@ def _foreign(file: _File, known: Format, decode: Decode, label: str | None) -> R
         imported=_imported(file, known, origin, profile),
     )
     return Run(info, profile)
+
+
+def _checked(profile: Profile, file: _File) -> Profile:
+    """The profile, if what is kept of it has room for its numbers; raises DamagedFile."""
+    numbers = (
+        (sample.weight for sample in profile.samples),
+        (frame.line for frame in profile.frames),
+        (number for thread in profile.threads for number in (thread.pid, thread.tid)),
+    )
+    if max(map(abs, chain.from_iterable(numbers)), default=0) > _INT64_MAX:
+        raise DamagedFile(Path(file.name), "it has numbers of more than 64 bits")
+    return profile
 
 
 def _imported(file: _File, known: Format, origin: Origin, profile: Profile) -> Imported:

@@ -1,104 +1,120 @@
-"""Files of which one part is something else are read or told, and nothing else is raised."""
+"""Whatever a file holds, it is read or refused by name, in every format that is imported."""
 
 from __future__ import annotations
 
-import json
-from contextlib import suppress
+import gzip
+import marshal
+import tempfile
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from profkit.errors import DamagedFile
-from profkit.formats import exact
+from profkit.cli.imported import runs_of_file
+from profkit.errors import DamagedFile, UsageError
 from profkit.formats.registry import FORMATS
-from profkit.model.profile import Profile
-from tests.unit.exact_profiles import two_threads
+from profkit.model.run import Run
+from profkit.store.rows import rows_of
+from profkit.store.run_files import encode_runs
+from tests.unit.made_measured_runs import measured_run
+from tests.unit.made_runs import made_profile, made_run
 
-VALUES = st.sampled_from(
-    [None, True, -1, 0, 3, 99, 1.5, 1e999, "", "x", "7", [], [0], [[0]], {}, {"name": 3}]
-)
-SOURCE = Path("x.json")
-NAMES = ("speedscope", "firefox", "chrome-trace")
-
-
-def encoded(name: str) -> Any:
-    encode = FORMATS[name].encode
-    assert encode is not None
-    return json.loads(encode(two_threads()))
-
-
-def without_profkit(document: Any) -> Any:
-    """As a tool writes it that knows only the format."""
-    for holder in (document, document.get("meta", {}), document.get("otherData", {})):
-        holder.pop(exact.MEMBER, None)
-        holder.pop("exporter", None)
-    return document
-
-
-def evented() -> Any:
-    document = without_profkit(encoded("speedscope"))
-    events = [{"type": "O", "frame": 0, "at": 1}, {"type": "C", "frame": 0, "at": 2.5}]
-    document["profiles"] = [
-        {"type": "evented", "name": "t", "unit": "seconds", "startValue": 0, "endValue": 3, "events": events}
-    ]
-    return document
-
-
-def samples() -> Any:
-    return {
-        "traceEvents": [],
-        "stackFrames": {"1": {"name": "f"}, "2": {"name": "g", "parent": "1"}},
-        "samples": [{"tid": 1, "ts": 1.5, "sf": 2, "weight": 1}, {"tid": 1, "ts": 2.5, "sf": "1"}],
-    }
-
-
-FILES = {
-    **{name: (name, encoded(name)) for name in NAMES},
-    **{f"other-{name}": (name, without_profkit(encoded(name))) for name in NAMES},
-    "evented": ("speedscope", evented()),
-    "samples": ("chrome-trace", samples()),
+CALLGRIND = b"""version: 1
+creator: callgrind-3.19.0
+positions: line
+events: Ir
+fl=(1) a.c
+fn=(1) main
+3 10
+cfn=(2) f
+calls=2 7
+4 40
+fn=(2)
+7 40
+totals: 50
+"""
+FOREIGN = {
+    "pstats": marshal.dumps({("a.py", 1, "f"): (1, 1, 0.5, 1.5, {("b.py", 2, "g"): (1, 1, 0.5, 1.5)})}),
+    "pyinstrument": b'{"start_time": 1.5, "duration": 1, "start_call_stack": ["f\\u0000a.py\\u00003"], '
+    b'"frame_records": [[["f\\u0000a.py\\u00003", "g\\u0000a.py\\u00009\\u0001l12"], 0.25], [[], 0.5]]}',
+    "callgrind": CALLGRIND,
+    "austin": b"# austin: 3.7.0\n# mode: full\nP42;T0:43;/a.py:f:9;/a.py:g:3 100,0,-4096\nP42;T1 250,1,0\n",
 }
+WORDS = st.sampled_from(
+    [
+        b"",
+        b"0",
+        b"-1",
+        b"9" * 30,
+        b"1e400",
+        b'"',
+        b"{",
+        b"]",
+        b"null",
+        b"\x00",
+        b"\xff\xff\xff\xff",
+        b";",
+        b"\n",
+        b"(",
+    ]
+)
+EDITS = st.lists(
+    st.tuples(st.floats(0, 1), st.integers(0, 6), WORDS | st.binary(max_size=3)), min_size=1, max_size=4
+)
 
 
-def change_one_part(draw: st.DrawFn, document: Any) -> Any:
-    """The document with one value of any depth replaced or, in an object, left out."""
-    if not isinstance(document, dict | list) or not document or draw(st.integers(0, 5)) == 0:
-        return draw(VALUES)
-    keys = sorted(document) if isinstance(document, dict) else range(len(document))
-    key = draw(st.sampled_from(keys))
-    changed = document.copy()
-    if isinstance(changed, dict) and draw(st.integers(0, 9)) == 0:
-        del changed[key]
-    else:
-        changed[key] = change_one_part(draw, document[key])
-    return changed
+NAMES = [name for name, known in FORMATS.items() if known.decode]
 
 
-@pytest.mark.parametrize("file", FILES)
-@settings(max_examples=40, deadline=None)
-@given(data=st.data())
-def test_one_part_is_something_else(file: str, data: st.DataObject) -> None:
-    name, document = FILES[file]
-    changed = json.dumps(data.draw(st.composite(change_one_part)(document))).encode()
-    known = FORMATS[name]
-    assert known.decode is not None
-    assert known.origin is not None
-    known.sniff(changed)
-    known.origin(changed)
-    with suppress(DamagedFile):
-        check_profile(known.decode(changed, SOURCE))
+@cache
+def content(name: str) -> bytes:
+    encode = FORMATS[name].encode
+    data = FOREIGN[name] if encode is None else encode(made_profile())
+    return gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
 
 
-def check_profile(profile: Profile) -> None:
-    """All indexes are in their tables."""
-    for stack, thread, weight in profile.samples:
-        assert 0 <= stack < len(profile.stacks)
-        assert 0 <= thread < len(profile.threads)
-        assert isinstance(weight, int)
-    for frames in profile.stacks:
-        assert all(0 <= frame < len(profile.frames) for frame in frames)
-    assert all(isinstance(frame.line, int) and isinstance(frame.name, str) for frame in profile.frames)
-    hash((profile.frames, profile.stacks, profile.threads))
+def edited(data: bytes, edits: list[tuple[float, int, bytes]]) -> bytes:
+    for place, length, word in edits:
+        at = int(place * len(data))
+        data = data[:at] + word + data[at + length :]
+    return data
+
+
+def is_read_or_refused(data: bytes, name: str | None) -> None:
+    with tempfile.NamedTemporaryFile() as file:
+        Path(file.name).write_bytes(data)
+        try:
+            runs = runs_of_file(file.name, name)
+        except (DamagedFile, UsageError):
+            return
+        for run in runs:
+            assert rows_of(run)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(NAMES), EDITS)
+def test_every_format(name: str, edits: list[tuple[float, int, bytes]]) -> None:
+    is_read_or_refused(edited(content(name), edits), name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_whole_is_recognized(name: str, tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(content(name))
+    (run,) = runs_of_file(tmp_path / "x")
+    assert isinstance(run, Run)
+    assert run.info.imported is not None
+    assert run.info.imported.format == name
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from([encode_runs([made_run()]), encode_runs([measured_run()])]), EDITS)
+def test_whole_runs(data: bytes, edits: list[tuple[float, int, bytes]]) -> None:
+    is_read_or_refused(edited(data, edits), "profkit")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(max_size=40))
+def test_anything(data: bytes) -> None:
+    is_read_or_refused(data, None)

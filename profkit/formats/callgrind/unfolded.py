@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from profkit.errors import DamagedFile
 from profkit.formats.callgrind.reading import parse_callgrind
 from profkit.formats.registry import Origin
 from profkit.model.profile import Profile
@@ -19,7 +20,10 @@ _HEAD_BYTES = 1 << 14
 def decode(data: bytes, source: Path = Path("callgrind dump")) -> Profile:
     """The instructions of all functions as stacks, unordered; raises DamagedFile, naming `source`."""
     dump = parse_callgrind(data.decode("utf-8", "surrogateescape"), source)
-    return unfold_functions(dump.functions, dump.calls)
+    try:
+        return unfold_functions(dump.functions, dump.calls)
+    except OverflowError as error:
+        raise DamagedFile(source, str(error)) from error
 
 
 def sniff(data: bytes) -> bool:

@@ -29,7 +29,7 @@ def decode(data: bytes, source: Path = Path("statistics")) -> Profile:
     """
     try:
         return _profile(dict(_entries(read_marshalled(data))))
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise DamagedFile(source, f"it has no statistics of cProfile: {error}") from error
 
 

@@ -29,7 +29,7 @@ def decode(data: bytes, source: Path = Path("pyinstrument JSON")) -> Profile:
             return profile_of_tree(document)
         start = member(document, "the file", "start_call_stack", list)
         return profile_of_records(member(document, "the file", "frame_records", list), start)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise DamagedFile(source, str(error)) from error
 
 
@@ -44,5 +44,5 @@ def origin_of(data: bytes) -> Origin:
     notes = (_TREE_NOTE,) if _IN_TREE in data[:_HEAD_BYTES] else ()
     try:
         return Origin("pyinstrument", round(float(head[1]) * 1e9) if head else None, notes)
-    except ValueError:
+    except (ValueError, OverflowError):
         return Origin("pyinstrument", notes=notes)
