@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -31,7 +30,14 @@ def deliver(text: str, target: Path | None, *, named: bool, opens: bool) -> None
     save(target, text if text.endswith("\n") else f"{text}\n")
     if not named:
         tell("note", f"the report is in {target}")
-    if opens and not webbrowser.open(target.resolve().as_uri()):
+    if opens:
+        _open(target)
+
+
+def _open(target: Path) -> None:
+    import webbrowser
+
+    if not webbrowser.open(target.resolve().as_uri()):
         tell("warning", f"no browser was found; open {target} with one")
 
 
