@@ -15,12 +15,15 @@ from io import BytesIO
 from pathlib import Path
 
 from profkit.errors import DamagedFile, UsageError
+from profkit.formats.collapsed.frames import read_frame
 from profkit.formats.registry import Origin
 from profkit.model.frame import Frame, Thread
 from profkit.model.profile import Profile, ProfileBuilder
 from profkit.units import Unit
 
 _LINE = re.compile(r"P(\d{1,18});T([^;]*)((?:;.*)?) (-?\d{1,18})(?:,([01]),(-?\d{1,18}))?", re.DOTALL)
+_FRAME = re.compile(r"(.*):([^:]*[^:() ][^:]*):(\d{1,18})", re.DOTALL)
+_LINE_APART = re.compile(r"\);L(\d+)(?=;|\Z)")
 _METADATA = re.compile(r"# (\w+): (.*)")
 _STARTS = re.compile(rb"(?:# \w+: .*\n|\s*\n)*(?:# austin: |P\d+;T[^;\n]*[; ])")
 _BINARY = b"MOJ"
@@ -47,7 +50,7 @@ def decode(data: bytes, source: Path = Path("Austin samples")) -> Profile:
             raise DamagedFile(source, f"line {number} is no sample of Austin: {line[:80]!r}")
         weight = int(match[4]) * (1 if memory else 1000)
         if weight > 0:
-            stack = tuple([frame(text) for text in match[3].split(";")[1:]])
+            stack = tuple([frame(text) for text in _texts(match[3])])
             builder.add_indexed(stack, builder.thread(thread(match[1], match[2])), weight)
     return builder.build(unit=Unit.BYTES if memory else Unit.NANOSECONDS)
 
@@ -75,13 +78,17 @@ def _metadata(data: bytes) -> dict[str, str]:
     return {match[1]: match[2] for match in found if match is not None}
 
 
+def _texts(stack: str) -> list[str]:
+    """The text of each frame; before Austin 3 its line is behind another `;`."""
+    return _LINE_APART.sub(r":\1)", stack).split(";")[1:]
+
+
 def _frame(text: str) -> Frame:
-    """`file:function:line`; of other frames, such as `:GC:`, the name."""
-    file, _, rest = text.rpartition(":")[0].rpartition(":") if text.count(":") > 1 else ("", "", "")
-    line = text.rpartition(":")[2]
-    if not rest or not line.isdecimal():
-        return Frame(text.strip(":"), "")
-    return Frame(rest, file, int(line))
+    """`file:function:line`, before Austin 3 `function (file:line)`; of others, such as `:GC:`, the name."""
+    match = _FRAME.fullmatch(text)
+    if match is None:
+        return read_frame(text.strip(":"))
+    return Frame(match[2], match[1], int(match[3]))
 
 
 def _thread(pid: str, text: str) -> Thread:

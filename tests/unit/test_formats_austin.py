@@ -43,6 +43,17 @@ def test_wall_clock() -> None:
     assert origin_of(WALL).tool == "austin 3.7.0"
 
 
+def test_frames_before_austin_3() -> None:
+    line = b"P4317;T7ffb811a0740;f (<frozen importlib._bootstrap>);L219;<module> (/usr/re.py);L346 10108\n"
+    profile = decode(line + b"P4317;T7ffb811a0740;f (/usr/re.py:4) 1\n")
+    assert profile.threads == (Thread(4317, 0, "7ffb811a0740"),)
+    assert profile.frames == (
+        Frame("f", "<frozen importlib._bootstrap>", 219),
+        Frame("<module>", "/usr/re.py", 346),
+        Frame("f", "/usr/re.py", 4),
+    )
+
+
 def test_full_metrics_give_time_and_memory_gives_what_was_taken() -> None:
     assert (decode(FULL).unit, decode(FULL).total_weight) == (Unit.NANOSECONDS, 150_000)
     assert (decode(MEMORY).unit, decode(MEMORY).total_weight) == (Unit.BYTES, 4096)
