@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from profkit.formats import chrome_trace
 from profkit.units import Unit
 
@@ -20,6 +22,33 @@ with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], wi
     train()
 profiler.export_chrome_trace(sys.argv[1])
 """
+
+SPINNING = """
+import time
+
+def spin():
+    end = time.perf_counter() + 0.5
+    while time.perf_counter() < end:
+        sum(range(100))
+
+spin()
+"""
+
+
+@pytest.mark.sampler
+def test_what_py_spy_writes_is_read(tmp_path: Path) -> None:
+    script, output = tmp_path / "spinning.py", tmp_path / "py-spy.trace.json"
+    script.write_text(SPINNING)
+    program = Path(sys.executable).with_name("py-spy")
+    command = [str(program), "record", "-f", "chrometrace", "--full-filenames", "-o", str(output), "--"]
+    subprocess.run([*command, sys.executable, str(script)], check=True, timeout=60)
+    data = output.read_bytes()
+    assert chrome_trace.sniff(data)
+    assert chrome_trace.origin_of(data).tool == "py-spy"
+    profile = chrome_trace.decode(data, output)
+    assert {frame.file for frame in profile.frames if frame.name == "spin"} == {str(script)}
+    spinning = [stack for stack in profile.stacks if profile.frames[stack[-1]].name == "spin"]
+    assert {profile.frames[stack[-2]].name for stack in spinning} == {"<module>"}
 
 
 def test_what_torch_writes_is_read(tmp_path: Path) -> None:

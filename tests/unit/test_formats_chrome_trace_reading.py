@@ -187,6 +187,7 @@ def test_cut_files_are_told() -> None:
         (b'{"traceEvents": [], "viztracer_metadata": {"version": "1"}}', True, "viztracer"),
         (b'{"deviceProperties": [], "traceEvents": []}', True, "torch.profiler"),
         (b'{"otherData": {"exporter": "profkit"}, "traceEvents": []}', True, "profkit"),
+        (b'[{"args":{},"cat":"py-spy","name":"f","ph":"B"}]', True, "py-spy"),
         (b' [{"name": "f", "ph": "X"}]', True, ""),
         (b"[1, 2]", False, ""),
         (b'{"meta": {}}', False, ""),

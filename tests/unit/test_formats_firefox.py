@@ -16,7 +16,7 @@ from profkit.model.profile import Profile, Sample
 from profkit.units import Unit
 from tests.unit.exact_profiles import exact_profiles, two_threads
 from tests.unit.firefox_rules import check_rules
-from tests.unit.firefox_versions import per_thread_tables, prefix_offsets
+from tests.unit.firefox_versions import as_version_48, as_version_75
 from tests.unit.golden import check_golden
 
 Document = dict[str, Any]
@@ -105,7 +105,7 @@ def test_a_reader_that_knows_only_the_format_gets_the_same_totals(profile: Profi
     )
 
 
-@pytest.mark.parametrize("change", [prefix_offsets, per_thread_tables, lambda document: document])
+@pytest.mark.parametrize("change", [as_version_75, as_version_48, lambda document: document])
 def test_all_versions_mean_the_same(change: Any) -> None:
     profile = read(change(foreign(two_threads())))
     assert (profile.unit, profile.period_ns, profile.total_weight) == (Unit.SAMPLES, 1e7, 11)

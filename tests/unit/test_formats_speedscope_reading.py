@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit.errors import DamagedFile
-from profkit.formats.speedscope import decode, origin_of
+from profkit.formats.speedscope import decode, origin_of, sniff
 from profkit.model.frame import Frame, Thread
 from profkit.model.profile import Profile
 from profkit.units import Unit
@@ -147,6 +147,12 @@ def test_profiles_of_several_units_are_told() -> None:
 def test_the_first_wrong_part_is_named(profile: Document, problem: str) -> None:
     with pytest.raises(DamagedFile, match=problem):
         read(profile)
+
+
+def test_slashes_may_be_escaped() -> None:
+    data = json.dumps(document()).encode()
+    assert sniff(data)
+    assert sniff(data.replace(b"/", b"\\/"))
 
 
 def test_the_exporter_is_the_tool() -> None:

@@ -27,7 +27,11 @@ from profkit.units import Unit
 Event = Mapping[str, object]
 _LASTING = ("B", "E", "X")
 _EXPORTER = re.compile(rb'"otherData"\s*:\s*\{\s*"exporter"\s*:\s*("(?:[^"\\]|\\.)*")')
-_TRACERS = {b'"viztracer_metadata"': "viztracer", b'"deviceProperties"': "torch.profiler"}
+_TRACERS = {
+    b'"viztracer_metadata"': "viztracer",
+    b'"deviceProperties"': "torch.profiler",
+    b'"cat":"py-spy"': "py-spy",
+}
 _HEAD = 1 << 16
 
 

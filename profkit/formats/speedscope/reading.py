@@ -27,7 +27,8 @@ from profkit.model.frame import Thread
 from profkit.model.profile import Profile, ProfileBuilder
 from profkit.units import Unit
 
-_SCHEMA = b"speedscope.app/file-format-schema.json"
+# Some JSON encoders write a slash with a backslash.
+_SCHEMA = re.compile(rb"speedscope\.app\\?/file-format-schema\.json")
 _EXPORTER = re.compile(rb'"exporter"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 
@@ -44,7 +45,7 @@ def decode(data: bytes, source: Path = Path("speedscope data")) -> Profile:
 
 def sniff(data: bytes) -> bool:
     """Whether the file names the format's schema, as it has to."""
-    return _SCHEMA in data
+    return _SCHEMA.search(data) is not None
 
 
 def origin_of(data: bytes) -> Origin:
