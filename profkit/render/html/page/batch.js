@@ -1,6 +1,10 @@
-/* The frames of one drawing as columns: a drawing has up to a hundred thousand, and objects would cost it its speed. */
+/* The frames of one drawing as columns: there are tens of thousands, and objects would cost it its speed. */
 {
   const FIRST_CAPACITY = 4096;
+  const KINDS = {
+    x: Float64Array, width: Float64Array, depth: Uint16Array, node: Uint32Array, spot: Float64Array,
+    small: Uint8Array,
+  };
 
   class Batch {
     constructor() {
@@ -29,9 +33,6 @@
     }
 
     grow(capacity) {
-      const KINDS = {
-        x: Float64Array, width: Float64Array, depth: Uint16Array, node: Uint32Array, spot: Float64Array, small: Uint8Array,
-      };
       for (const [name, Kind] of Object.entries(KINDS)) {
         const column = new Kind(capacity);
         if (this[name]) column.set(this[name]);

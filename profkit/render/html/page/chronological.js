@@ -47,11 +47,13 @@
       depth[i] = length[stack];
       // Sorted stacks have in common what all between them have in common.
       if (!firsts.has(i)) {
-        common[i] = before === stack ? depth[i] : minimum(Math.min(before, stack) + 1, Math.max(before, stack) + 1);
+        const [low, high] = before < stack ? [before, stack] : [stack, before];
+        common[i] = low === high ? depth[i] : minimum(low + 1, high + 1);
       }
     }
     const marks = threads.map((thread) => ({ thread, at: at[starts[thread] - from] }));
-    return { tree, count, at, common, depth, marks, leaf: (i) => tree.leaf[stacks[from + i]], below: profkit.below(common) };
+    const leaf = (i) => tree.leaf[stacks[from + i]];
+    return { tree, count, at, depth, marks, leaf, below: profkit.below(common) };
   }
 
   /** The node in a row of the stack of a sample. */
@@ -98,18 +100,19 @@
     const sheet = { window, scale, rows, batch, least: LEAST_PX / scale, pending: [[0, all.count, 0]] };
     while (sheet.pending.length > 0) {
       const [start, end, row] = sheet.pending.pop();
-      if (row >= rows[0]) emit(all, sheet, start, end, row, 0);
+      if (row >= rows[0]) {
+        const [x, width] = place(all, sheet, start, end);
+        batch.add(x, width, row, nodeAt(all, start, row), start * ROWS + row);
+      }
       if (row < rows[1]) divide(all, sheet, start, end, row + 1);
     }
   }
 
-  /** Add a run to the batch; what is too narrow to be told apart stands for its caller, so many rows `above`. */
-  function emit(all, { window, scale, batch }, start, end, row, above) {
-    const [from, known] = [all.at[start], row - above];
-    batch.add((from - window[0]) * scale, (all.at[end] - from) * scale, row, nodeAt(all, start, known), start * ROWS + known, above > 0 ? 1 : 0);
+  function place(all, { window, scale }, start, end) {
+    return [(all.at[start] - window[0]) * scale, (all.at[end] - all.at[start]) * scale];
   }
 
-  /** Split a run into those of the row below it: wide ones become pending, narrow neighbours are drawn as one. */
+  /** Split a run into those of the row below it: wide ones become pending, narrow neighbours one area. */
   function divide(all, sheet, start, end, row) {
     const { window: [from, to], least, pending } = sheet;
     let i = Math.max(start, runAt(all, sampleAt(all, from), row)[0]);
@@ -134,11 +137,14 @@
     if (narrow >= 0) outline(all, sheet, narrow, i, row);
   }
 
-  /** The area of samples that are too narrow to be told apart, as deep as they are. */
+  /** The area of samples too narrow to be told apart, as deep as they are; it belongs to their caller. */
   function outline(all, sheet, start, end, row) {
-    const [first, last] = sheet.rows;
     if (all.at[end] - all.at[start] < sheet.least) return;
-    for (let at = Math.max(row, first); at <= Math.min(all.depth[start], last); at++) emit(all, sheet, start, end, at, at - row + 1);
+    const [first, last] = sheet.rows;
+    const [x, width] = place(all, sheet, start, end);
+    const [node, spot] = [nodeAt(all, start, row - 1), start * ROWS + row - 1];
+    const deepest = Math.min(all.depth[start], last);
+    for (let at = Math.max(row, first); at <= deepest; at++) sheet.batch.add(x, width, at, node, spot, 1);
   }
 
   /** The sample at a position. */

@@ -6,10 +6,12 @@
   const head = profkit.head;
   /* Lightness, chroma and the hues that a kind of package may have, in OKLCH. */
   const LIGHT = {
-    user: [0.815, 0.125, 45, 92], library: [0.845, 0.062, 170, 318], native: [0.83, 0, 0, 0], none: [0.88, 0, 0, 0],
+    user: [0.815, 0.125, 45, 92], library: [0.845, 0.062, 170, 318],
+    native: [0.83, 0, 0, 0], none: [0.88, 0, 0, 0],
   };
   const DARK = {
-    user: [0.73, 0.125, 45, 92], library: [0.63, 0.075, 170, 318], native: [0.6, 0, 0, 0], none: [0.5, 0, 0, 0],
+    user: [0.73, 0.125, 45, 92], library: [0.63, 0.075, 170, 318],
+    native: [0.6, 0, 0, 0], none: [0.5, 0, 0, 0],
   };
   const SPREAD = 0.022;
   /** Where all is native, as in Callgrind's counts, packages are told apart as those of libraries are. */

@@ -6,7 +6,8 @@
   profkit.nameOf = (tree, node) => {
     if (node > 0) return profkit.head.functions.name[tree.fn[node]];
     const { threads, label } = profkit.head.runs[tree.run];
-    return tree.thread === "all" ? (threads.length > 1 ? `all ${threads.length} threads` : label) : threads[tree.thread].name;
+    if (tree.thread !== "all") return threads[tree.thread].name;
+    return threads.length > 1 ? `all ${threads.length} threads` : label;
   };
 
   const tip = make("div", { class: "tip", "aria-hidden": "true", hidden: true });
@@ -46,8 +47,9 @@
     const top = Math.max(frame.y, profkit.graph.rulerPx);
     const [left, right] = [Math.max(0, frame.x), Math.min(box.width, frame.x + frame.width)];
     const bottom = Math.min(box.height, frame.y + frame.height);
-    const sides = { left: box.left + left, top: box.top + top, width: Math.max(1, right - left), height: bottom - top };
-    for (const [name, px] of Object.entries(sides)) rim.style.setProperty(name, `${px}px`);
+    const width = Math.max(1, right - left);
+    const place = { left: box.left + left, top: box.top + top, width, height: bottom - top };
+    for (const [name, px] of Object.entries(place)) rim.style.setProperty(name, `${px}px`);
   }
 
   /** Say what a spot is. */
@@ -64,25 +66,39 @@
     ].join(", ");
   };
 
-  function words(frame) {
-    const run = profkit.currentRun();
-    const view = profkit.graph.view();
-    const { tree } = view;
-    const fn = tree.fn[frame.node];
-    const amount = (weight) => `${format.weight(run, weight)} · ${format.share(weight / tree.total[0])}`;
-    const rows = [["Total", amount(tree.total[frame.node])], ["Self", amount(tree.self[frame.node])]];
-    if (profkit.state.view === "chronological" && frame.node > 0) rows.unshift(["This stretch", amount(view.weight(frame.spot))]);
-    if (run.weight_s !== null) rows.push(["Weight", `${format.count(tree.total[frame.node])} ${run.unit}`]);
-    if (frame.node > 0) rows.push(...profkit.differenceOf(fn));
-    const origin = frame.node === 0 ? "" : [format.place(fn), profkit.head.packages[profkit.head.functions.package[fn]].name].filter(Boolean).join("  ·  ");
+  function words({ node, spot }) {
+    const { tree } = profkit.graph.view();
+    const rows = costsOf(tree, node);
+    if (node > 0) rows.push(...stretchOf(spot), ...more(tree, node));
     return [
-      make("strong", {}, profkit.nameOf(tree, frame.node)),
-      make("span", { class: "tip-place" }, origin),
+      make("strong", {}, profkit.nameOf(tree, node)),
+      make("span", { class: "tip-place" }, node === 0 ? "" : originOf(tree.fn[node])),
       make("dl", {}, rows.flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)])),
     ];
   }
 
-  const wordsOfSmall = () => [
-    make("strong", {}, "Frames too narrow to draw"), make("span", { class: "tip-place" }, "Click to zoom in on them"),
-  ];
+  function wordsOfSmall() {
+    const hint = make("span", { class: "tip-place" }, "Click to zoom in on them");
+    return [make("strong", {}, "Frames too narrow to draw"), hint];
+  }
+
+  const amount = (weight) => {
+    const whole = profkit.graph.view().total;
+    return `${format.weight(profkit.currentRun(), weight)} · ${format.share(weight / whole)}`;
+  };
+
+  const costsOf = (tree, node) => [["Total", amount(tree.total[node])], ["Self", amount(tree.self[node])]];
+
+  /** In time, the one stretch that is pointed at, beside the sum of all like it. */
+  const stretchOf = (spot) =>
+    profkit.state.view === "chronological" ? [["This stretch", amount(profkit.graph.view().weight(spot))]] : [];
+
+  function more(tree, node) {
+    const run = profkit.currentRun();
+    const rows = [["Of its caller", format.share(tree.total[node] / tree.total[tree.parent[node]])]];
+    if (run.weight_s !== null) rows.push(["Weight", `${format.count(tree.total[node])} ${run.unit}`]);
+    return [...rows, ...profkit.differenceOf(tree.fn[node])];
+  }
+
+  const originOf = (fn) => [format.place(fn), profkit.packageOf(fn)].filter(Boolean).join("  ·  ");
 }

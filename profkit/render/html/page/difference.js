@@ -42,7 +42,9 @@
   /** The legend of differences. */
   profkit.differenceLegend = () => {
     const list = make("ul", { class: "legend legend-difference", "aria-label": "Colours" });
-    const swatch = (kind, size) => make("span", { class: "swatch", style: { "background-color": colorOf(kind, size, profkit.isDark()) } });
+    const swatch = (kind, size) => profkit.make("span", {
+      class: "swatch", style: { "background-color": colorOf(kind, size, profkit.isDark()) },
+    });
     const scale = (kind) => [0.05, 0.35, 1].map((size) => swatch(kind, size));
     const show = () => list.replaceChildren(
       make("li", {}, scale("less").reverse(), "less in B"),
@@ -57,7 +59,8 @@
     const tables = new Map();
     profkit.graph.fill = () => {
       const dark = profkit.isDark();
-      if (!tables.has(dark)) tables.set(dark, head.functions.name.map((_, fn) => profkit.differenceColor(fn, dark)));
+      const colors = () => head.functions.name.map((_, fn) => profkit.differenceColor(fn, dark));
+      if (!tables.has(dark)) tables.set(dark, colors());
       return (fn) => tables.get(dark)[fn];
     };
   }

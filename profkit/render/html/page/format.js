@@ -21,7 +21,8 @@
   function time(seconds) {
     if (seconds === 0) return "0 s";
     const size = Math.abs(seconds);
-    const [unit, factor] = SECONDS.find(([, each]) => size >= each * (each > 1 ? 1.5 : 0.9995)) ?? SECONDS.at(-1);
+    const isLarge = ([, each]) => size >= each * (each > 1 ? 1.5 : 0.9995);
+    const [unit, factor] = SECONDS.find(isLarge) ?? SECONDS.at(-1);
     return `${threeDigits(seconds / factor)} ${unit}`;
   }
 

@@ -56,7 +56,7 @@
     return state;
   }
 
-  /** Put the state into the address: as a new entry of the history, or in place for what changes at every step. */
+  /** Put the state into the address: a new entry of the history, or in place for what each step changes. */
   function write(state, changed, origin) {
     // The frame of a notebook has no address of its own.
     if (location.protocol === "about:") return;

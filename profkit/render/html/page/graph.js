@@ -6,9 +6,12 @@
   /** Rows that stay in sight beside the one that is revealed. */
   const MARGIN_ROWS = 2;
 
+  const LABEL = "Flame graph. Arrow keys move between frames, Enter zooms in, Escape zooms out, " +
+    "the question mark shows all keys.";
+
   const canvas = make("canvas", {
     class: "graph-canvas", tabindex: "0", role: "application", "aria-roledescription": "flame graph",
-    "aria-label": "Flame graph. Arrow keys move between frames, Enter zooms in, Escape zooms out, question mark shows all keys.",
+    "aria-label": LABEL,
   });
   const space = make("div", { class: "graph-space" }, canvas);
   const scroller = make("div", { class: "graph-scroller" }, space);
@@ -103,11 +106,13 @@
     const { state } = profkit;
     const palette = profkit.palette();
     return {
-      batch, size, palette, tree: view.tree, ratio: canvas.width / size.width, top: rowTop, height: ROW_PX, ruler: RULER_PX,
+      batch, size, palette, tree: view.tree, ratio: canvas.width / size.width,
+      top: rowTop, height: ROW_PX, ruler: RULER_PX,
       fill: graph.fill ? graph.fill(palette) : (fn) => palette.fills[fn],
       ...profkit.scaleOf(view, motion.window, size.width),
       part: motion.window.map((weight) => weight / (view.total || 1)),
-      matches: graph.matches, selected: state.selected, cursor: document.activeElement === canvas ? graph.spot : -1,
+      matches: graph.matches, selected: state.selected,
+      cursor: document.activeElement === canvas ? graph.spot : -1,
       focusDepth: state.view === "left-heavy" ? view.tree.depth[state.focus] : 0,
     };
   }

@@ -7,7 +7,8 @@
    * Register keys, in the names of KeyboardEvent.key: `shown` is what the dialog writes, `action(event)`
    * what they do. Keys of the graph work while it has the focus, others everywhere but where one types.
    */
-  profkit.key = (names, shown, what, action, ofGraph = false) => keys.push({ names, shown, what, action, ofGraph });
+  profkit.key = (names, shown, what, action, ofGraph = false) =>
+    keys.push({ names, shown, what, action, ofGraph });
 
   /** The button that opens the dialog. */
   profkit.keysButton = () =>
@@ -31,15 +32,22 @@
     key.action(event);
   }
 
-  const isTyping = (element) => element instanceof Element && element.matches("input, select, textarea, [contenteditable]");
+  const isTyping = (element) => element instanceof Element && element.matches("input, select, textarea");
+
+  const entry = ({ shown, what }) => [
+    make("dt", {}, shown.map((key) => make("kbd", {}, key))),
+    make("dd", {}, what),
+  ];
 
   function showKeys() {
-    const close = make("button", { type: "button", class: "icon-button dialog-close", title: "Close (Escape)", click: () => dialog.close() },
+    const attributes = { type: "button", class: "icon-button dialog-close", title: "Close (Escape)" };
+    const close = make("button", { ...attributes, click: () => dialog.close() },
       make("span", { "aria-hidden": "true" }, "×"), make("span", { class: "off-screen" }, "Close"));
     const dialog = make("dialog", { class: "keys", "aria-labelledby": "keys-title" },
       make("h2", { id: "keys-title" }, "Keys"), close,
-      make("dl", {}, keys.flatMap(({ shown, what }) => [make("dt", {}, shown.map((each) => make("kbd", {}, each))), make("dd", {}, what)])),
-      make("p", { class: "faint" }, "Click zooms in, double click zooms out. Ctrl and the wheel, or two fingers, zoom where they are; dragging moves."));
+      make("dl", {}, keys.flatMap(entry)),
+      make("p", { class: "faint" }, "A click zooms in, a double click out. Ctrl and the wheel, or two ",
+        "fingers, zoom where they are; dragging moves."));
     dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
     dialog.addEventListener("close", () => dialog.remove());
     document.body.append(dialog);

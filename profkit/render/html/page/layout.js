@@ -34,10 +34,11 @@
   };
 
   function header(places) {
+    const keys = profkit.hasGraph() ? profkit.keysButton() : null;
     return make("header", { class: "top" },
       make("div", { class: "title" }, make("h1", {}, profkit.head.title)),
       places.selectors,
-      make("div", { class: "page-tools" }, profkit.themeButton(), profkit.hasGraph() ? profkit.keysButton() : null));
+      make("div", { class: "page-tools" }, profkit.themeButton(), keys));
   }
 
   function workspace(places) {
@@ -51,14 +52,16 @@
     profkit.buildToolbar(places.toolbar);
     places.graph.append(profkit.breadcrumbs());
     profkit.buildGraph(places.graph);
-    places.graph.append(profkit.isDifference ? profkit.differenceLegend() : profkit.legend(), ...profkit.describingElements());
+    const legend = profkit.isDifference ? profkit.differenceLegend() : profkit.legend();
+    places.graph.append(legend, ...profkit.describingElements());
     profkit.listenToKeys(profkit.graph.canvas);
   }
 
   function place(panel, element) {
     const body = make("div", { class: "panel-body" });
-    const section = make("section", { class: `panel panel-${panel.id}`, id: `panel-${panel.id}`, "aria-label": panel.title });
-    if (element.className === "lead" || element.className === "side") section.append(make("h2", {}, panel.title));
+    const attributes = { class: `panel panel-${panel.id}`, id: `panel-${panel.id}`, "aria-label": panel.title };
+    const section = make("section", attributes);
+    if (["lead", "side"].includes(element.className)) section.append(make("h2", {}, panel.title));
     section.append(body);
     element.append(section);
     panel.build(body);

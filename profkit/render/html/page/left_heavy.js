@@ -56,7 +56,9 @@
         if (total < least) {
           // Heaviest first: all that follow are narrower still, and are drawn as one.
           const [a, b] = [Math.max(x, from), Math.min(until, to)];
-          if (b - a >= least && depth + 1 >= first) batch.add((a - from) * scale, (b - a) * scale, depth + 1, node, node, 1);
+          if (b - a >= least && depth + 1 >= first) {
+            batch.add((a - from) * scale, (b - a) * scale, depth + 1, node, node, 1);
+          }
           break;
         }
         if (x >= to) break;

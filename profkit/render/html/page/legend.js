@@ -19,7 +19,8 @@
     const order = [...own.keys()].filter((index) => own[index] > 0).sort((a, b) => own[b] - own[a]);
     const shown = order.slice(0, MOST).map((index) => entry(index, own[index] / tree.total[0]));
     const rest = order.slice(MOST).reduce((sum, index) => sum + own[index], 0);
-    if (rest > 0) shown.push(make("li", { class: "faint" }, `${order.length - MOST} more ${format.share(rest / tree.total[0])}`));
+    const others = `${order.length - MOST} more ${format.share(rest / tree.total[0])}`;
+    if (rest > 0) shown.push(make("li", { class: "faint" }, others));
     return shown;
   }
 
@@ -27,7 +28,7 @@
     const { name, kind } = profkit.head.packages[index];
     const search = () => profkit.set({ search: profkit.state.search === name ? "" : name });
     return make("li", {},
-      make("button", { type: "button", title: name ? `Search for ${name}` : null, disabled: !name, click: search },
+      make("button", { type: "button", title: name && `Search for ${name}`, disabled: !name, click: search },
         make("span", { class: "swatch", style: { "background-color": profkit.packageColor(index) } }),
         name ? `${name}${kind === "native" ? " (native)" : ""}` : "no file",
         make("span", { class: "faint" }, format.share(share))));

@@ -2,7 +2,7 @@
 {
   const BLOCK = 64;
 
-  /** `(from, to) → smallest of column[from … to - 1]` in constant time; a sparse table of 2-byte numbers. */
+  /** `(from, to) → smallest of column[from … to - 1]` in constant time: a sparse table. */
   profkit.rangeMinimum = (column) => {
     const levels = [column];
     for (let half = 1; half * 2 <= column.length; half *= 2) {
@@ -25,7 +25,10 @@
   profkit.below = (column) => {
     const levels = [column];
     while (levels.at(-1).length > BLOCK) levels.push(minimaOf(levels.at(-1)));
-    return { next: (i, limit) => next(levels, i + 1, limit), previous: (i, limit) => previous(levels, i, limit) };
+    return {
+      next: (i, limit) => next(levels, i + 1, limit),
+      previous: (i, limit) => previous(levels, i, limit),
+    };
   };
 
   function minimaOf(column) {

@@ -59,20 +59,27 @@
     const [from, to] = graph.view().extent(next);
     const [left, right] = graph.window();
     // What lies beside the window is moved into it.
-    if (to <= left || from >= right) profkit.showWindow([from - (right - left - to + from) / 2, to + (right - left - to + from) / 2], "graph");
+    const around = (right - left - (to - from)) / 2;
+    if (to <= left || from >= right) profkit.showWindow([from - around, to + around], "graph");
   };
   const down = step((view, spot) => view.child(spot));
   const up = step((view, spot) => view.parent(spot));
   const isFlame = () => profkit.state.direction === "flame";
 
-  profkit.key(["ArrowDown"], ["↓"], "To the heaviest frame that it calls", (event) => (isFlame() ? up : down)(event), true);
-  profkit.key(["ArrowUp"], ["↑"], "To its caller; the other way round in a flame", (event) => (isFlame() ? down : up)(event), true);
-  profkit.key(["ArrowLeft", "ArrowRight"], ["←", "→"], "To the frame beside it",
-    (event) => (event.shiftKey ? profkit.panBy(event.key === "ArrowLeft" ? -PAN_STEP : PAN_STEP) : beside(event)), true);
-  const left = step((view, spot) => view.sibling(spot, -1));
-  const right = step((view, spot) => view.sibling(spot, 1));
-  const beside = (event) => (event.key === "ArrowLeft" ? left : right)(event);
+  const isLeft = (event) => event.key === "ArrowLeft";
 
+  function sideways(event) {
+    if (event.shiftKey) profkit.panBy(isLeft(event) ? -PAN_STEP : PAN_STEP);
+    else step((view, spot) => view.sibling(spot, isLeft(event) ? -1 : 1))();
+  }
+
+  const downward = () => (isFlame() ? up : down)();
+  const upward = () => (isFlame() ? down : up)();
+
+  profkit.key(["ArrowDown"], ["↓"], "To the heaviest frame that it calls", downward, true);
+  profkit.key(["ArrowUp"], ["↑"], "To its caller; the other way round in a flame", upward, true);
+  profkit.key(["ArrowLeft", "ArrowRight"], ["←", "→"], "To the frame beside it; with Shift: move", sideways,
+    true);
   profkit.key(["Enter", " "], ["Enter"], "Zoom to the current frame", () => profkit.zoomTo(graph.spot), true);
   profkit.key(["Escape"], ["Esc"], "Show everything again", () => profkit.zoomOut());
   profkit.key(["Home"], ["Home"], "To the root", step(() => 0), true);

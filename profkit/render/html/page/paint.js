@@ -11,9 +11,9 @@
   const look = { fill: "", text: "", alpha: 1, outline: null, line: 0 };
 
   /**
-   * Draw a scene: the frames of `batch`, rows at `top(row)` and `height` high, on a canvas of `size` with `ratio`
-   * device pixels to one of CSS; `fill(fn)` colours them; `matches`, `selected`, `cursor` and `focusDepth`
-   * say which are special. Above them is the scale.
+   * Draw a scene: the frames of `batch`, rows at `top(row)` and `height` high, on a canvas of `size` with
+   * `ratio` device pixels to one of CSS; `fill(fn)` colours them; `matches`, `selected`, `cursor` and
+   * `focusDepth` say which are special. Above them is the scale.
    */
   profkit.paint = (context, scene) => {
     const { size, ratio, palette } = scene;
@@ -79,7 +79,8 @@
     context.globalAlpha = 1;
     context.strokeStyle = look.outline;
     context.lineWidth = look.line;
-    if (width > 4) context.strokeRect(left + look.line / 2, y + look.line / 2, width - look.line, height - look.line);
-    else if (look.line > 2) context.strokeRect(left, y + look.line / 2, 2, height - look.line);
+    const inset = look.line / 2;
+    if (width > 4) context.strokeRect(left + inset, y + inset, width - look.line, height - look.line);
+    else if (look.line > 2) context.strokeRect(left, y + inset, 2, height - look.line);
   }
 }

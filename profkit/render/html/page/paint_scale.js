@@ -26,7 +26,8 @@
       context.fillStyle = palette.line;
       context.fillRect(Math.round(x), ruler - TICK_PX, 1, TICK_PX);
       context.fillStyle = palette.faint;
-      context.fillText(text, Math.min(Math.max(x - width / 2, PADDING), size.width - width - PADDING), ruler / 2 - 2);
+      const left = Math.min(Math.max(x - width / 2, PADDING), size.width - width - PADDING);
+      context.fillText(text, left, ruler / 2 - 2);
     }
   }
 
@@ -46,6 +47,7 @@
     if (to - from >= 1) return;
     const width = Math.max(LEAST_PART_PX, (to - from) * size.width);
     context.fillStyle = palette.ring;
-    context.fillRect(Math.min(from * size.width, size.width - width), ruler - PART_HEIGHT_PX, width, PART_HEIGHT_PX);
+    const left = Math.min(from * size.width, size.width - width);
+    context.fillRect(left, ruler - PART_HEIGHT_PX, width, PART_HEIGHT_PX);
   }
 }

@@ -13,16 +13,18 @@
     return { x: event.clientX - box.left, y: event.clientY - box.top };
   };
 
+  const begin = (place) => ({ ...place, top: scroller.scrollTop, window: graph.window() });
+
   canvas.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
     pressed.set(event.pointerId, placeOf(event));
-    press = { ...placeOf(event), top: scroller.scrollTop, window: graph.window(), moved: pressed.size > 1, pinch: pinchOf() };
+    press = { ...begin(placeOf(event)), moved: pressed.size > 1, pinch: pinchOf() };
   });
 
   canvas.addEventListener("pointermove", (event) => {
-    if (!pressed.has(event.pointerId)) return profkit.showTip(event, graph.at(...Object.values(placeOf(event))));
-    pressed.set(event.pointerId, placeOf(event));
     const place = placeOf(event);
+    if (!pressed.has(event.pointerId)) return profkit.showTip(event, graph.at(place.x, place.y));
+    pressed.set(event.pointerId, place);
     if (!press.moved && Math.hypot(place.x - press.x, place.y - press.y) < STILL_PX) return undefined;
     if (!press.moved) canvas.setPointerCapture(event.pointerId);
     press.moved = true;
@@ -36,7 +38,7 @@
     canvas.addEventListener(name, (event) => {
       pressed.delete(event.pointerId);
       // The finger that stays goes on from where it is.
-      for (const place of pressed.values()) press = { ...place, top: scroller.scrollTop, window: graph.window(), moved: true, pinch: null };
+      for (const place of pressed.values()) press = { ...begin(place), moved: true, pinch: null };
     });
   }
 
@@ -54,10 +56,12 @@
   canvas.addEventListener("dblclick", () => profkit.zoomOut());
 
   canvas.addEventListener("wheel", (event) => {
-    const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
+    const width = canvas.clientWidth;
+    const [across, along] = event.shiftKey ? [event.deltaY || event.deltaX, 0] : [event.deltaX, event.deltaY];
     // Pinching on a touchpad arrives as a wheel with Ctrl; the plain wheel scrolls, as everywhere.
-    if (event.ctrlKey || event.metaKey) profkit.zoomBy(Math.exp(event.deltaY * WHEEL_ZOOM), placeOf(event).x / canvas.clientWidth, "drag");
-    else if (Math.abs(sideways) > Math.abs(event.shiftKey ? 0 : event.deltaY)) profkit.panBy(sideways / canvas.clientWidth, "drag");
+    if (event.ctrlKey || event.metaKey) {
+      profkit.zoomBy(Math.exp(event.deltaY * WHEEL_ZOOM), placeOf(event).x / width, "drag");
+    } else if (Math.abs(across) > Math.abs(along)) profkit.panBy(across / width, "drag");
     else return;
     event.preventDefault();
   }, { passive: false });

@@ -35,9 +35,11 @@
     const first = origins.length > 1 ? 1 : 0;
     return origins.flatMap((origin, i) => {
       // Room for the name of the next stretch's beginning.
-      const end = i + 1 < origins.length ? Math.min(to, origins[i + 1] - (CLEAR_PX / widthPx) * (to - from)) : to;
+      const room = (CLEAR_PX / widthPx) * (to - from);
+      const end = i + 1 < origins.length ? Math.min(to, origins[i + 1] - room) : to;
       const ticks = [];
-      for (let k = Math.max(first, Math.ceil((from - origin) / factor / step - 1e-9)); origin + k * step * factor <= end; k++) {
+      const least = Math.ceil((from - origin) / factor / step - 1e-9);
+      for (let k = Math.max(first, least); origin + k * step * factor <= end; k++) {
         ticks.push({ x: ((origin + k * step * factor - from) / (to - from)) * widthPx, text: text(k) });
       }
       return ticks;

@@ -4,7 +4,7 @@
   let at = -1;
   let found = [];
 
-  /** 1 for each function whose name, file or package holds every word of the text, in any case; null for no text. */
+  /** 1 for each function whose name, file or package has every word of the text in it; null for no text. */
   profkit.matching = (text) => {
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
     if (words.length === 0) return null;
@@ -27,12 +27,16 @@
   };
 
   const input = make("input", {
-    type: "search", class: "search-input", placeholder: "Search functions, files, packages", "aria-label": "Search", spellcheck: "false",
-    autocomplete: "off", input: () => profkit.set({ search: input.value }), keydown: onKey,
+    type: "search", class: "search-input", placeholder: "Search functions, files, packages",
+    "aria-label": "Search", spellcheck: "false", autocomplete: "off",
+    input: () => profkit.set({ search: input.value }), keydown: onKey,
   });
   const share = make("output", { class: "search-share", "aria-live": "polite" });
-  const previous = make("button", { type: "button", class: "icon-button", title: "Previous match (p)", "aria-label": "Previous match", click: () => step(-1) }, "‹");
-  const next = make("button", { type: "button", class: "icon-button", title: "Next match (n)", "aria-label": "Next match", click: () => step(1) }, "›");
+  const stepButton = (text, name, key, by) => make("button", {
+    type: "button", class: "icon-button", title: `${name} (${key})`, "aria-label": name, click: () => step(by),
+  }, text);
+  const previous = stepButton("‹", "Previous match", "p", -1);
+  const next = stepButton("›", "Next match", "n", 1);
 
   /** The search field and what belongs to it. */
   profkit.searchElement = () => {
@@ -69,7 +73,8 @@
     const seen = (Math.min(to, right) - Math.max(from, left)) / (right - left);
     if (seen < 0.02) profkit.zoomTo(spot);
     else profkit.goTo(spot);
-    share.textContent = `${at + 1} of ${format.count(found.length)}: ${format.share(view.tree.total[found[at]] / view.tree.total[0])}`;
+    const part = view.tree.total[found[at]] / view.tree.total[0];
+    share.textContent = `${at + 1} of ${format.count(found.length)}: ${format.share(part)}`;
   }
 
   function onKey(event) {

@@ -17,7 +17,7 @@ const profkit = {
       await profkit.unpackColumns();
       steps.forEach((step) => step());
     } catch (error) {
-      place.textContent = `This report could not be shown: ${error.message}. Any browser since 2024 can show it.`;
+      place.textContent = `This report cannot be shown: ${error.message}. Any browser since 2024 can show it.`;
       throw error;
     } finally {
       place.removeAttribute("aria-busy");

@@ -59,6 +59,7 @@
   const isIn = (thread, node) => profkit.tree(profkit.state.run, thread).total[node] > 0;
 
   function same(a, b) {
-    return a === b || (Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((x, i) => x === b[i]));
+    const lists = Array.isArray(a) && Array.isArray(b);
+    return a === b || (lists && a.length === b.length && a.every((each, i) => each === b[i]));
   }
 }

@@ -6,7 +6,8 @@
   profkit.buildTabs = (element, panels) => {
     if (panels.length === 0) return;
     const tabs = panels.map((panel) => tab(panel));
-    const list = make("div", { class: "tab-list", role: "tablist", "aria-label": "Tables", keydown: (event) => walk(event, tabs) },
+    const onKey = (event) => walk(event, tabs);
+    const list = make("div", { class: "tab-list", role: "tablist", "aria-label": "Tables", keydown: onKey },
       tabs.map((each) => each.button));
     element.append(list, ...tabs.map((each) => each.body));
     const open = () => show(tabs, tabs.find((each) => each.panel.id === profkit.state.tab) ?? tabs[0]);
@@ -20,7 +21,8 @@
       click: () => profkit.set({ tab: panel.id }),
     }, panel.title);
     const body = make("div", {
-      class: `panel panel-${panel.id}`, role: "tabpanel", id: `panel-${panel.id}`, "aria-labelledby": `tab-${panel.id}`,
+      class: `panel panel-${panel.id}`, role: "tabpanel", id: `panel-${panel.id}`,
+      "aria-labelledby": `tab-${panel.id}`,
     });
     return { panel, button, body, built: false };
   }

@@ -17,7 +17,8 @@
   /** The button that goes from the system's choice to light, dark and back. */
   profkit.themeButton = () => {
     const label = make("span", { class: "off-screen" });
-    const button = make("button", { type: "button", class: "icon-button theme-button", click: () => profkit.set({ theme: NEXT[profkit.state.theme] }) }, label);
+    const next = () => profkit.set({ theme: NEXT[profkit.state.theme] });
+    const button = make("button", { type: "button", class: "icon-button theme-button", click: next }, label);
     const show = () => {
       label.textContent = button.title = NAMES[profkit.state.theme];
       button.dataset.theme = profkit.state.theme;

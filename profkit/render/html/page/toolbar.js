@@ -62,8 +62,12 @@
     return view.node(spot) === node ? spot : view.spotOf(node);
   }
 
+  function toggle(name, [[first], [second]]) {
+    profkit.set({ [name]: profkit.state[name] === first ? second : first });
+  }
+
   profkit.key(["v"], ["v"], "Left heavy or chronological", () => {
-    if (profkit.currentRun().ordered) profkit.set({ view: profkit.state.view === "left-heavy" ? "chronological" : "left-heavy" });
+    if (profkit.currentRun().ordered) toggle("view", VIEWS);
   });
-  profkit.key(["f"], ["f"], "Icicle or flame", () => profkit.set({ direction: profkit.state.direction === "icicle" ? "flame" : "icicle" }));
+  profkit.key(["f"], ["f"], "Icicle or flame", () => toggle("direction", DIRECTIONS));
 }
