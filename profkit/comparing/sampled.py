@@ -13,12 +13,14 @@ from dataclasses import dataclass
 
 from profkit.comparing.sampled_fitness import LEAST_RUNS, check, doubts, notes
 from profkit.comparing.sampled_shares import (
+    MINIMUM_EFFECT,
+    WORTH_A_TEST,
     OfShares,
-    RunShares,
+    RunsOfSides,
     mean_share,
     own_share,
-    run_shares,
     share_seen,
+    shares_of_sides,
     total_share,
 )
 from profkit.comparing.sampled_slices import Function
@@ -40,9 +42,6 @@ from profkit.model.run import Run
 from profkit.transforms.alignment import Home, aligned, side_by_side
 from profkit.transforms.tables import function_rows
 
-MINIMUM_EFFECT = 0.02
-"""Two points: smaller differences are called none."""
-
 
 def compare_sampled(a: Sequence[Run], b: Sequence[Run]) -> SampledComparison:
     """What differs between the runs of two sides; each side's runs should be alike.
@@ -54,7 +53,7 @@ def compare_sampled(a: Sequence[Run], b: Sequence[Run]) -> SampledComparison:
     profiles = _aligned([*a, *b])
     profiles_a, profiles_b = profiles[: len(a)], profiles[len(a) :]
     both = side_by_side(profiles_a, profiles_b)
-    functions = _functions(a, b, (run_shares(profiles_a), run_shares(profiles_b)), both)
+    functions = _functions(a, b, shares_of_sides(profiles_a, profiles_b), both)
     doubtful, call_s, fewest = doubts(a, b), call_compared(a, b), min(len(a), len(b))
     grade = Grade.INDICATIVE if fewest < LEAST_RUNS or doubtful else Grade.CONFIRMED
     unseen = _unseen(functions)
@@ -85,17 +84,9 @@ def _side(name: str, runs: Sequence[Run]) -> Side:
     return Side(name, tuple(run.info for run in runs), weight)
 
 
-_TwoSides = tuple[Sequence[RunShares], Sequence[RunShares]]
-
-
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A function's own and total shares in each run, and which of them are worth a test.
-
-    Only the difference of sides whose mean is half the least effect can reach it. That mean tells nothing
-    of their difference, so what it leaves out need not be allowed for (R. Bourgon, R. Gentleman, W. Huber,
-    "Independent filtering increases detection power", PNAS 107, 2010).
-    """
+    """A function's own and total shares in each run, and which of them are worth a test."""
 
     function: Function
     line: int
@@ -106,7 +97,7 @@ class _Question:
 
 
 def _functions(
-    a: Sequence[Run], b: Sequence[Run], shares: _TwoSides, both: Profile
+    a: Sequence[Run], b: Sequence[Run], shares: RunsOfSides, both: Profile
 ) -> tuple[FunctionComparison, ...]:
     """What is known of every function that any side has."""
     asked = [_question(shares, (row.name, row.file), row.line) for row in function_rows(both)]
@@ -120,15 +111,15 @@ def _functions(
     return tuple(sorted(found, key=_order))
 
 
-def _question(shares: _TwoSides, function: Function, line: int) -> _Question:
+def _question(shares: RunsOfSides, function: Function, line: int) -> _Question:
     own_mean, total_mean = (mean_share(shares, function, of) for of in (own_share, total_share))
     own = _seen(shares, function, own_share, own_mean)
     total = _seen(shares, function, total_share, total_mean)
-    least = MINIMUM_EFFECT / 2
-    return _Question(function, line, own, total, own_mean >= least, total_mean >= least and own != total)
+    tested = own_mean >= WORTH_A_TEST, total_mean >= WORTH_A_TEST and own != total
+    return _Question(function, line, own, total, *tested)
 
 
-def _seen(shares: _TwoSides, function: Function, of: OfShares, mean: float) -> Sides:
+def _seen(shares: RunsOfSides, function: Function, of: OfShares, mean: float) -> Sides:
     a, b = ([share_seen(run, function, of, mean) for run in side] for side in shares)
     return a, b
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from profkit.comparing.sampled_slices import (
     SLICES,
@@ -19,6 +19,12 @@ from profkit.model.profile import Profile
 from profkit.stats import batch_spread
 from profkit.units import Unit
 
+MINIMUM_EFFECT = 0.02
+"""Two points: smaller differences are called none."""
+WORTH_A_TEST = MINIMUM_EFFECT / 2
+"""Only the difference of sides whose mean is half the least effect can reach it. That mean tells nothing of
+their difference, so what it leaves out need not be allowed for (R. Bourgon, R. Gentleman, W. Huber,
+"Independent filtering increases detection power", PNAS 107, 2010)."""
 RUN_IS_WORTH = 400.0
 """Independent samples that no run tells more than, however many it has.
 
@@ -42,22 +48,36 @@ class RunShares:
     samples: float
     """Independent samples that its weights are worth."""
     all: Shares
-    slices: tuple[Shares, ...]
+    sliced: frozenset[Function] = frozenset()
+    """The functions whose shares are in the slices."""
+    slices: tuple[Shares, ...] = ()
     """Empty where the order of samples is not known, or where there are too few."""
 
 
-def run_shares(profiles: Sequence[Profile]) -> tuple[RunShares, ...]:
-    """The runs of one side; each counts as its samples do."""
+RunsOfSides = tuple[Sequence[RunShares], Sequence[RunShares]]
+
+
+def shares_of_sides(a: Sequence[Profile], b: Sequence[Profile]) -> RunsOfSides:
+    """The shares in each run; slices have those functions that are large enough to matter."""
+    sides = _wholes(a), _wholes(b)
+    functions = {function for side in sides for run in side for function in run.all.total}
+    large = frozenset(one for one in functions if mean_share(sides, one, total_share) >= WORTH_A_TEST)
+    return _with_slices(sides[0], a, large), _with_slices(sides[1], b, large)
+
+
+def _wholes(profiles: Sequence[Profile]) -> list[RunShares]:
+    """Each run counts as its samples do."""
     total = sum(profile.total_weight for profile in profiles)
-    return tuple(
-        RunShares(
-            profile.total_weight / total,
-            _independent(profile),
-            whole(profile),
-            sliced(profile) if _has_slices(profile) else (),
-        )
-        for profile in profiles
-    )
+    return [RunShares(one.total_weight / total, _independent(one), whole(one)) for one in profiles]
+
+
+def _with_slices(
+    runs: Sequence[RunShares], profiles: Sequence[Profile], functions: frozenset[Function]
+) -> list[RunShares]:
+    return [
+        replace(run, sliced=functions, slices=sliced(profile, functions)) if _has_slices(profile) else run
+        for run, profile in zip(runs, profiles, strict=True)
+    ]
 
 
 def own_share(shares: Shares, function: Function) -> float:
@@ -75,7 +95,7 @@ def share_seen(run: RunShares, function: Function, of: OfShares, expected: float
     share = of(run.all, function)
     by_chance = _by_chance(share, run.samples)
     between = expected * (1 - expected) / RUN_IS_WORTH
-    if not run.slices:
+    if function not in run.sliced:
         within, df = _UNORDERED * by_chance, math.inf
     else:
         spread = batch_spread([of(part, function) for part in run.slices])
@@ -83,7 +103,7 @@ def share_seen(run: RunShares, function: Function, of: OfShares, expected: float
     return Seen(share, run.weight, within, df, between, by_chance)
 
 
-def mean_share(sides: Sequence[Sequence[RunShares]], function: Function, of: OfShares) -> float:
+def mean_share(sides: RunsOfSides, function: Function, of: OfShares) -> float:
     """The mean of both sides' shares."""
     means = [math.fsum(run.weight * of(run.all, function) for run in side) for side in sides]
     return math.fsum(means) / len(means)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from profkit.model.profile import Profile, Sample
+from profkit.transforms.tables import function_rows
 
 SLICES = 20
 """Enough to tell their spread within a sixth; few, so that what is alike in neighbours stays within one."""
@@ -24,14 +25,15 @@ class Shares:
 
 def whole(profile: Profile) -> Shares:
     """The shares of all functions in all samples; recursion counts once."""
-    weights = dict.fromkeys((sample.stack for sample in profile.samples), 0.0)
-    for sample in profile.samples:
-        weights[sample.stack] += sample.weight
-    return _shares(weights, _functions_of(profile, weights))
+    weight, rows = profile.total_weight, function_rows(profile)
+    return Shares(
+        {(row.name, row.file): row.self_weight / weight for row in rows},
+        {(row.name, row.file): row.total_weight / weight for row in rows},
+    )
 
 
-def sliced(profile: Profile, slices: int = SLICES) -> tuple[Shares, ...]:
-    """The shares in each of equal parts of the samples' weight, in the order in which they were taken.
+def sliced(profile: Profile, functions: Collection[Function], slices: int = SLICES) -> tuple[Shares, ...]:
+    """These functions' shares in equal parts of the samples' weight, in the order in which they were taken.
 
     Each part has the same part of each thread: the beginning of all threads, and so on. What of it lies
     across a boundary is divided.
@@ -39,8 +41,9 @@ def sliced(profile: Profile, slices: int = SLICES) -> tuple[Shares, ...]:
     parts: list[dict[int, float]] = [{} for _ in range(slices)]
     for samples in _by_thread(profile):
         _cut(samples, parts)
-    functions = _functions_of(profile, {stack for part in parts for stack in part})
-    return tuple(_shares(part, functions) for part in parts)
+    wanted = {function: number for number, function in enumerate(functions)}
+    of_stacks = _functions_of(profile, {stack for part in parts for stack in part}, wanted)
+    return tuple(_shares(part, of_stacks, tuple(wanted)) for part in parts)
 
 
 def effective_samples(profile: Profile) -> float:
@@ -75,28 +78,27 @@ def _cut(samples: Iterable[Sample], parts: list[dict[int, float]]) -> None:
             left, room = left - taken, room - taken
 
 
-_Functions = Mapping[int, tuple[Function | None, frozenset[Function]]]
-"""For each stack its last function and all of its functions."""
+_Functions = Mapping[int, tuple[int | None, Sequence[int]]]
+"""For each stack the number of its last function, and those of all, as far as they are wanted."""
 
 
-def _functions_of(profile: Profile, stacks: Iterable[int]) -> _Functions:
-    keys = [(frame.name, frame.file) for frame in profile.frames]
-    found = {}
+def _functions_of(profile: Profile, stacks: Iterable[int], wanted: Mapping[Function, int]) -> _Functions:
+    numbers = [wanted.get((frame.name, frame.file)) for frame in profile.frames]
+    found: dict[int, tuple[int | None, Sequence[int]]] = {}
     for stack in stacks:
-        frames = profile.stacks[stack]
-        found[stack] = (keys[frames[-1]] if frames else None, frozenset(keys[frame] for frame in frames))
+        of_frames = [numbers[frame] for frame in profile.stacks[stack]]
+        every = {number for number in of_frames if number is not None}
+        found[stack] = (of_frames[-1] if of_frames else None, tuple(every))
     return found
 
 
-def _shares(weights: Mapping[int, float], functions: _Functions) -> Shares:
-    own: dict[Function, float] = {}
-    total: dict[Function, float] = {}
+def _shares(weights: Mapping[int, float], functions: _Functions, wanted: Sequence[Function]) -> Shares:
+    own, total = [0.0] * len(wanted), [0.0] * len(wanted)
     whole_weight = sum(weights.values())
     for stack, weight in weights.items():
-        last, all_of_them = functions[stack]
-        share = weight / whole_weight
+        last, every = functions[stack]
         if last is not None:
-            own[last] = own.get(last, 0.0) + share
-        for function in all_of_them:
-            total[function] = total.get(function, 0.0) + share
-    return Shares(own, total)
+            own[last] += weight
+        for number in every:
+            total[number] += weight
+    return Shares(*({one: of[n] / whole_weight for n, one in enumerate(wanted)} for of in (own, total)))

@@ -126,7 +126,13 @@ def _assumed(side: Sequence[Seen]) -> float:
 def _assumed_df(side: Sequence[Seen]) -> float:
     """Of that variance (F. E. Satterthwaite, Biometrics Bull. 2, 1946); what is assumed counts as known."""
     squares = math.fsum((seen.weight**2 * seen.within) ** 2 / seen.df for seen in side)
-    return _assumed(side) ** 2 / squares if squares else math.inf
+    return _rounded(_assumed(side) ** 2 / squares) if squares else math.inf
+
+
+def _rounded(df: float) -> float:
+    """Down to two digits, which makes no difference: so quantiles are computed a few times only."""
+    step = next((step for step, below in ((0.1, 10), (1.0, 100), (10.0, 1000)) if df < below), 1000.0)
+    return math.floor(min(df, 1000.0) / step) * step
 
 
 def _spread(side: Sequence[Seen]) -> float:
