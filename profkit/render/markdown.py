@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from profkit.model.profile import Profile
 from profkit.model.run import Run
+from profkit.render.amounts import cost_word
 from profkit.render.escape import short
 from profkit.render.facts import facts
 from profkit.render.markdown_words import code, code_block, plain, table
@@ -54,7 +55,7 @@ def _parts(report: Report) -> Iterator[str]:
     info = report.run.info
     yield f"# Profile of {code(info.label)}"
     where = place(info.region.file, info.region.key.line, info.process.cwd)
-    yield f"Run {code(info.id)} of {code(where)}."
+    yield f"Run {code(info.id)} of {code(where)}." if where else f"Run {code(info.id)}."
     said = [fact for fact in facts(report.run) if fact.name in _SAID]
     yield "\n".join(f"- {fact.name}: {plain(fact.text, 400)}" for fact in said)
     if report.scale.total == 0:
@@ -73,7 +74,7 @@ def _suspects(report: Report) -> Iterator[str]:
     if not rows:
         return
     callers = _callers(report.run.profile or Profile(), report.is_library)
-    yield "## Suspects\n\nFunctions by the time that they spend themselves."
+    yield f"## Suspects\n\nFunctions by the {cost_word(report.scale.unit)} that they spend themselves."
     yield table(
         ["self:", "total:", "function", "where", "mostly called by"],
         [

@@ -1,0 +1,61 @@
+"""Reports of weights that are no samples say what they count."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from profkit.model.frame import Frame, Thread
+from profkit.model.profile import ProfileBuilder
+from profkit.model.run import Imported, Run
+from profkit.render.amounts import amount
+from profkit.render.markdown import report_markdown
+from profkit.render.options import ReportOptions
+from profkit.render.page import Page
+from profkit.render.text import report_text
+from profkit.render.text_runs import runs_text
+from profkit.units import Unit
+from tests.unit.made_runs import INFO, made_run
+
+WEIGHT = 3 * 2**30
+
+
+def run_of(unit: Unit) -> Run:
+    builder = ProfileBuilder()
+    builder.add((Frame("main", "/app/a.py", 3), Frame("leaf", "/app/a.py", 9)), Thread(7, 7, "one"), WEIGHT)
+    builder.add((Frame("main", "/app/a.py", 3),), Thread(7, 8, "two"), 2**30)
+    source = Imported("collapsed", "", "x.txt", unit, 2**32)
+    return Run(replace(INFO, samples=0, imported=source), builder.build(unit=unit, ordered=False))
+
+
+@pytest.mark.parametrize(
+    ("unit", "heads", "total", "own"),
+    [
+        (Unit.NANOSECONDS, ["self", "time", "total", "time"], "4.29 s", "3.22 s"),
+        (Unit.INSTRUCTIONS, ["self", "instructions", "total"], "4,294,967,296 instructions", "3,221,225,472"),
+        (Unit.BYTES, ["self", "bytes", "total"], "4.00 GiB", "3.00 GiB"),
+    ],
+)
+def test_columns_and_totals(unit: Unit, heads: list[str], total: str, own: str) -> None:
+    run = run_of(unit)
+    text = report_text(run, width=120)
+    functions = text.partition("Hottest functions")[2].splitlines()
+    assert functions[1].split()[: len(heads)] == heads
+    assert own in functions[2]
+    assert own in text.partition("Threads")[2]
+    assert f"total  {total}" in text
+    assert amount(2**32, unit) == total
+    assert total in runs_text([run.info], Page(width=80))
+    assert "±" not in text
+    word = "time" if unit is Unit.NANOSECONDS else unit.value
+    assert f"by own {word}" in text
+    assert f"Functions by the {word}" in report_markdown(run, ReportOptions())
+
+
+def test_lists_of_runs_from_here_and_elsewhere() -> None:
+    lines = runs_text([made_run().info, run_of(Unit.BYTES).info], Page()).splitlines()
+    assert lines[0].split()[-3:] == ["total", "state", "where"]
+    assert "2.97 s" in lines[1]
+    assert "4.00 GiB" in lines[2]
+    assert "x.txt (collapsed)" in lines[2]
