@@ -1,4 +1,4 @@
-"""What the shell offers for RUN: labels and ids of kept runs."""
+"""What the shell offers for RUN and LABEL: labels and ids of kept runs."""
 
 from __future__ import annotations
 
@@ -7,19 +7,30 @@ import click
 from profkit.cli.kept import nothing_recorded
 from profkit.config import Config
 from profkit.errors import ProfkitError
+from profkit.model.kept import AnyInfo
 
 
 def complete_run(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Those that begin as typed; none where the store cannot be read, for a shell shows no errors."""
+    """Labels and ids that begin as typed; none where the store cannot be read: a shell shows no errors."""
+    infos = _infos(context)
+    names = dict.fromkeys([*(info.label for info in infos), *(info.id for info in infos)])
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def complete_label(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Labels that begin as typed."""
+    names = dict.fromkeys(info.label for info in _infos(context))
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def _infos(context: click.Context) -> tuple[AnyInfo, ...]:
     config = context.find_object(Config)
     if config is None or nothing_recorded(config):
-        return []
+        return ()
     from profkit.store.runs import open_store
 
     try:
         with open_store(config.store_url) as store:
-            infos = store.runs()
+            return store.runs()
     except ProfkitError:
-        return []
-    names = dict.fromkeys([*(info.label for info in infos), *(info.id for info in infos)])
-    return [name for name in names if name.startswith(incomplete)]
+        return ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from profkit.cli.completion import complete_run
+from profkit.cli.completion import complete_label
 from profkit.cli.kept import open_kept
 from profkit.cli.showing import Showing, showing_options
 from profkit.config import Config
@@ -13,7 +13,7 @@ from profkit.render.options import ReportOptions
 
 
 @click.command("history")
-@click.argument("label", shell_complete=complete_run)
+@click.argument("label", shell_complete=complete_label)
 @showing_options()
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="The newest N.  [default: 20]")
 @click.pass_obj
