@@ -58,7 +58,7 @@ def written(profile: Profile) -> list[tuple[str, int]]:
         # Gaps are nobody's time.
         ("X:f@1+1 X:f@5+1", [("f", 2000)]),
         ("X:f@1+1 X:g@5+1", [("f", 1000), ("g", 1000)]),
-        # A B without an E lasts as long as the trace; an E without a B says nothing.
+        # A B without an E ends with the last event of its thread; an E without a B says nothing.
         ("B:f@1 B:g@2 E:g@3 X:h@4+2", [("f", 1000), ("f g", 1000), ("f", 1000), ("f h", 2000)]),
         ("E:f@1 B:g@2 E:g@3", [("g", 1000)]),
         ("B:f@1 E:x@2 E:f@3", [("f", 2000)]),

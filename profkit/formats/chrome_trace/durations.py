@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from profkit.formats.chrome_trace.threads import Event
 from profkit.formats.json_members import number
-
-Track = tuple[str, str]
-"""Process id and thread id, which may be any text."""
-
-_Event = Mapping[str, object]
 
 
 class Duration(NamedTuple):
@@ -31,11 +27,11 @@ class _Open(NamedTuple):
     place: int
 
 
-def durations_of(events: Sequence[_Event], frame_number: Callable[[_Event], int]) -> list[Duration]:
+def durations_of(events: Sequence[Event], frame_number: Callable[[Event], int]) -> list[Duration]:
     """The durations of one thread, those that begin first and last longest first.
 
     An E closes the innermost open event of its name, and the innermost of all where it has no name; one
-    without a B was cut off at the beginning and says nothing. A B without an E lasts as long as the trace.
+    without a B was cut off at the beginning and says nothing. A B without an E ends with the last event of its thread.
     """
     timed = sorted(((_time(event, "ts"), event) for event in events), key=lambda pair: pair[0])
     found: dict[int, Duration] = {}
@@ -93,7 +89,7 @@ def _pop(opened: list[_Open], name: object) -> _Open | None:
     return None
 
 
-def _time(event: _Event, key: str) -> int:
+def _time(event: Event, key: str) -> int:
     """A time of an event, microseconds in the file, in nanoseconds; raises ValueError for none."""
     told = event.get(key)
     if type(told) is not float and type(told) is not int:

@@ -13,18 +13,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from profkit.errors import DamagedFile
-from profkit.formats.chrome_trace.durations import Track, durations_of, stacks_of
+from profkit.formats.chrome_trace.durations import durations_of, stacks_of
 from profkit.formats.chrome_trace.names import frame_of
 from profkit.formats.chrome_trace.sampled import sampled_profile
+from profkit.formats.chrome_trace.threads import Event, Track, threads_of, track_of
 from profkit.formats.chrome_trace.writing import EXPORTER
-from profkit.formats.json_members import member, optional, read_json
+from profkit.formats.json_members import member, read_json
 from profkit.formats.pprof.spelling import unspell
 from profkit.formats.registry import Origin
-from profkit.model.frame import Frame, Thread
+from profkit.model.frame import Frame
 from profkit.model.profile import Profile, ProfileBuilder
 from profkit.units import Unit
 
-Event = Mapping[str, object]
 _LASTING = ("B", "E", "X")
 _EXPORTER = re.compile(rb'"otherData"\s*:\s*\{\s*"exporter"\s*:\s*("(?:[^"\\]|\\.)*")')
 _TRACERS = {
@@ -93,24 +93,17 @@ def _events(document: object) -> Sequence[Event]:
 
 
 def _by_track(events: Sequence[Event]) -> Mapping[Track, Sequence[Event]]:
-    """The events that last, by process and thread, in the order of their times.
-
-    The file need not be sorted; what begins at one time keeps its order.
-    """
+    """The events that last, by process and thread."""
     tracks: dict[Track, list[Event]] = defaultdict(list)
     for event in events:
         if event.get("ph") in _LASTING:
-            tracks[_track(event)].append(event)
+            tracks[track_of(event)].append(event)
     return tracks
-
-
-def _track(event: Event) -> Track:
-    return str(event.get("pid", 0)), str(event.get("tid", 0))
 
 
 def _profile(events: Sequence[Event], tracks: Mapping[Track, Sequence[Event]], ours: bool) -> Profile:
     builder = ProfileBuilder()
-    threads = _threads(events, tracks, ours)
+    threads = threads_of(events, tracks, unspell if ours else str)
     known: dict[Frame, int] = {}
 
     def number(event: Event) -> int:
@@ -125,35 +118,3 @@ def _profile(events: Sequence[Event], tracks: Mapping[Track, Sequence[Event]], o
         for stack, time_ns in stacks_of(durations_of(listed, number)):
             builder.add_indexed(stack, thread, time_ns)
     return builder.build(unit=Unit.NANOSECONDS)
-
-
-def _threads(
-    events: Sequence[Event], tracks: Mapping[Track, Sequence[Event]], ours: bool
-) -> Mapping[Track, Thread]:
-    """A thread per track; ids that are no numbers become 0, and stand in the name if nothing else does."""
-    names: dict[Track, str] = {}
-    processes: dict[str, str] = {}
-    for event in events:
-        if event.get("ph") == "M" and event.get("name") in ("thread_name", "process_name"):
-            name = optional(optional(event, "an M event", "args", {}), "args", "name", "")
-            pid, tid = _track(event)
-            if event["name"] == "thread_name":
-                names[pid, tid] = unspell(name) if ours else name
-            else:
-                processes[pid] = name
-    threads: dict[Thread, Track] = {}
-    for pid, tid in tracks:
-        name = names.get((pid, tid)) or processes.get(pid) or _words(pid, tid)
-        thread = Thread(_id(pid), _id(tid), name)
-        while thread in threads:
-            thread = thread._replace(tid=thread.tid + 1)
-        threads[thread] = (pid, tid)
-    return {track: thread for thread, track in threads.items()}
-
-
-def _id(text: str) -> int:
-    return int(text) if text.isdecimal() else 0
-
-
-def _words(*ids: str) -> str:
-    return " ".join(text for text in ids if not text.isdecimal())
