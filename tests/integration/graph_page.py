@@ -47,6 +47,24 @@ CORNER = """() => {
 }"""
 """The colour of the graph's ground."""
 
+CONTRASTS = """() => {
+  const part = (value) => (value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+  const luminance = (hex) => [0.2126, 0.7152, 0.0722].reduce(
+    (sum, weight, i) => sum + weight * part(parseInt(hex.slice(1 + 2 * i, 3 + 2 * i), 16) / 255), 0);
+  const contrast = (a, b) => {
+    const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
+    return (high + 0.05) / (low + 0.05);
+  };
+  return [false, true].flatMap((dark) => {
+    const palette = profkit.palette(dark);
+    const fillOf = (fill, fn) => (profkit.isDifference ? profkit.differenceColor(fn, dark) : fill);
+    const written = [...palette.fills.map(fillOf), palette.root].map((fill) => contrast(palette.text, fill));
+    return [...written, contrast(palette.matchText, palette.match), contrast(palette.faint, palette.ground),
+            contrast(palette.ink, palette.ground)];
+  });
+}"""
+"""Of text on what it stands on; the formula is that of WCAG 2.2, "contrast ratio"."""
+
 
 def page_html(profile: Profile | None = None, names: Sequence[str] = ()) -> str:
     """The page of the made run, or of another profile; `names` are further functions below its first."""

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from profkit.model.profile import Profile
 from tests.integration.browser import DESKTOP, PHONE, PageOf, chromium, page_of
-from tests.integration.graph_page import (
+from tests.integration.graph_page import CONTRASTS, (
     CORNER,
     EVIL,
     TREE,
@@ -310,24 +310,6 @@ def test_paper_is_white_and_shows_all_rows(page_of: PageOf) -> None:
     assert page.evaluate(CORNER) == [255, 255, 255]
     assert page.evaluate("profkit.graph.scroller.scrollHeight === profkit.graph.canvas.clientHeight")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-
-
-CONTRASTS = """() => {
-  const part = (value) => (value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
-  const luminance = (hex) => [0.2126, 0.7152, 0.0722].reduce(
-    (sum, weight, i) => sum + weight * part(parseInt(hex.slice(1 + 2 * i, 3 + 2 * i), 16) / 255), 0);
-  const contrast = (a, b) => {
-    const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
-    return (high + 0.05) / (low + 0.05);
-  };
-  return [false, true].flatMap((dark) => {
-    const palette = profkit.palette(dark);
-    const written = [...palette.fills, palette.root].map((fill) => contrast(palette.text, fill));
-    return [...written, contrast(palette.matchText, palette.match), contrast(palette.faint, palette.ground),
-            contrast(palette.ink, palette.ground)];
-  });
-}"""
-"""Of text on what it stands on; the formula is that of WCAG 2.2, "contrast ratio"."""
 
 
 def test_text_stands_out_from_every_colour(page_of: PageOf) -> None:

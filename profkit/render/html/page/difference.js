@@ -7,7 +7,7 @@
   const HUES = { more: 52, less: 252 };
   /** Lightness and chroma of the smallest and the largest difference. */
   const LIGHT = { least: [0.91, 0.045], most: [0.72, 0.165], noise: [0.9, 0] };
-  const DARK = { least: [0.62, 0.05], most: [0.74, 0.16], noise: [0.56, 0] };
+  const DARK = { least: [0.66, 0.05], most: [0.74, 0.16], noise: [0.62, 0] };
   const changes = new Map((head.comparison?.functions ?? []).map((each) => [each.function, each]));
   const largest = Math.max(0.02, ...[...changes.values()].map(({ a, b }) => Math.abs(b - a)));
 
@@ -20,15 +20,17 @@
     return colorOf(change?.change ?? "noise", change ? Math.abs(change.b - change.a) / largest : 0, dark);
   };
 
+  const points = (share) => `${share < 0 ? "−" : "+"}${Math.abs(share * 100).toFixed(1)}`;
+  const between = ({ low, high }) => (low === null || high === null ? "" : ` (${points(low)} to ${points(high)})`);
+
   /** What a tip says about a function's difference. */
   profkit.differenceOf = (fn) => {
-    const change = changes.get(fn);
-    if (!change) return [];
-    const points = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value * 100).toFixed(1)}`;
+    const found = changes.get(fn);
+    if (!found) return [];
     return [
-      ["A → B", `${format.share(change.a)} → ${format.share(change.b)}`],
-      ["Difference", `${points(change.b - change.a)} points (${points(change.low)} to ${points(change.high)})`],
-      ["", { more: "more in B", less: "less in B", noise: "within the noise" }[change.change]],
+      [found.of === "self" ? "Own share, A → B" : "Share, A → B", `${format.share(found.a)} → ${format.share(found.b)}`],
+      ["Difference", `${points(found.b - found.a)} points${between(found)}`],
+      ["", { more: "more in B", less: "less in B", noise: "within the noise" }[found.change]],
     ];
   };
 
@@ -42,7 +44,7 @@
   /** The legend of differences. */
   profkit.differenceLegend = () => {
     const list = make("ul", { class: "legend legend-difference", "aria-label": "Colours" });
-    const swatch = (kind, size) => profkit.make("span", {
+    const swatch = (kind, size) => make("span", {
       class: "swatch", style: { "background-color": colorOf(kind, size, profkit.isDark()) },
     });
     const scale = (kind) => [0.05, 0.35, 1].map((size) => swatch(kind, size));
