@@ -25,7 +25,8 @@ from profkit.units import Unit, format_duration
 _ROOM = {"total": 80, "wall time": 56, "calls": 64, "samples": 92}
 """The narrowest pages that have these columns."""
 _ROOM_BESIDE_MEASURED = {
-    "total": 104, "median": 56, "instructions": 68, "mode": 92, "samples": 104, "wall time": 116, "calls": 124,
+    "median": 56, "instructions": 68, "mode": 92, "samples": 104, "total": 104, "wall time": 116,
+    "calls": 124,
 }  # fmt: skip
 """The same where there are measured runs: their figures come first."""
 _ROOM_FOR_SECONDS = 80
