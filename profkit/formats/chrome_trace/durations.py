@@ -31,7 +31,8 @@ def durations_of(events: Sequence[Event], frame_number: Callable[[Event], int]) 
     """The durations of one thread, those that begin first and last longest first.
 
     An E closes the innermost open event of its name, and the innermost of all where it has no name; one
-    without a B was cut off at the beginning and says nothing. A B without an E ends with the last event of its thread.
+    without a B was cut off at the beginning and says nothing. A B without an E ends with the last event of
+    its thread.
     """
     timed = sorted(((_time(event, "ts"), event) for event in events), key=lambda pair: pair[0])
     found: dict[int, Duration] = {}
