@@ -13,6 +13,7 @@ from profkit.cli.completion import complete_run
 from profkit.cli.output import page, save, write
 from profkit.cli.target import STDOUT
 from profkit.config import Config
+from profkit.errors import UsageError
 from profkit.model.gate import Check, GateResult, Outcome
 from profkit.render.options import ReportOptions
 from profkit.render.page import Page
@@ -83,6 +84,7 @@ class _Gate:
 
     result: GateResult
     explain: Callable[[str, Page], str]
+    """Empty where there is nothing that explains it."""
 
     def shown(self, form: str, at: Page) -> str:
         from profkit.render.gate import gate_json, gate_markdown, gate_text
@@ -109,17 +111,29 @@ def _held(before: Side, current: Side, limit: float, shown: ReportOptions, gains
 def _held_samples(before: Side, current: Side, limit: float, shown: ReportOptions, gains: bool) -> _Gate:
     """Sampled runs against the limit, by the time of a call."""
     from profkit.comparing.limits import check_calls
+
+    labels = dict.fromkeys(run.info.label for run in current.sampled)
+    if len(labels) > 1:
+        raise UsageError(f"{current.text!r} means runs of {', '.join(map(repr, labels))}", "name one label")
+    check = check_calls(next(iter(labels)), _call_times(before), _call_times(current), limit)
+    result = _result(before.text, limit, (check,), gains)
+    return _Gate(result, lambda form, at: _explained(before, current, form, shown, at))
+
+
+def _explained(before: Side, current: Side, form: str, shown: ReportOptions, at: Page) -> str:
+    """The comparison of samples; only why there is none, where a side has no samples that compare."""
     from profkit.comparing.sampled import compare_sampled
     from profkit.render.compared_sampled import COMPARED_SAMPLED
 
-    seconds_a, seconds_b = (
-        [run.info.wall_s / run.info.calls for run in side.sampled if run.info.calls]
-        for side in (before, current)
-    )
-    check = check_calls(current.sampled[0].info.label, seconds_a, seconds_b, limit)
-    comparison = compare_sampled(before.sampled, current.sampled)
-    result = _result(before.text, limit, (check,), gains)
-    return _Gate(result, lambda form, at: COMPARED_SAMPLED[form](comparison, shown, at))
+    try:
+        return COMPARED_SAMPLED[form](compare_sampled(before.sampled, current.sampled), shown, at)
+    except UsageError as error:
+        return "" if form == "json" else f"Their samples do not compare: {error.problem}."
+
+
+def _call_times(side: Side) -> list[float]:
+    """Of each run the mean time of a call, where it has seen one end."""
+    return [run.info.wall_s / run.info.calls for run in side.sampled if run.info.calls]
 
 
 def _result(name: str, limit: float, checks: tuple[Check, ...], gains: bool) -> GateResult:

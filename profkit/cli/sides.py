@@ -21,6 +21,9 @@ from profkit.model.measurement import MeasuredInfo, MeasuredRun
 from profkit.model.run import Run
 from profkit.process.git import commit_of
 
+_SHOWN = 5
+"""Of the newest runs, whose labels an error lists."""
+
 
 @dataclass(frozen=True, slots=True)
 class Side:
@@ -99,7 +102,7 @@ class Sides:
             words = words[length:]
 
     def _is_known(self, part: str) -> bool:
-        return Path(part).is_file() or self._is_kept(part) or self._is_kept(_label_at(part)[0])
+        return Path(part).is_file() or self._is_kept(part) or self._at_revision(part) is not None
 
     def _is_kept(self, wanted: str) -> bool:
         if self._kept is None or not wanted:
@@ -112,15 +115,33 @@ class Sides:
             return True
 
     def _runs(self, part: str, without: Collection[str]) -> tuple[AnyRun, ...]:
-        label, revision = _label_at(part)
-        if revision and not self._is_kept(part) and not Path(part).is_file():
-            commit = commit_of(revision, Path.cwd())
-            if runs := self.at_commit(label, commit, without):
-                return runs
-            raise RunNotFound(f"{label}@{commit[:10]}")
-        if Path(part).is_file() and not self._is_kept(part):
+        if self._is_kept(part):
+            return tuple(self.kept.load(info) for info in self._infos(part, without))
+        if Path(part).is_file():
             return runs_of_file(part)
-        return tuple(self.kept.load(info) for info in self._infos(part, without))
+        if (named := self._at_revision(part)) is None:
+            raise RunNotFound(part, self._known_labels())
+        label, revision = named
+        commit = commit_of(revision, Path.cwd())
+        if runs := self.at_commit(label, commit, without):
+            return runs
+        raise RunNotFound(f"{label}@{commit[:10]}")
+
+    def _at_revision(self, part: str) -> tuple[str, str] | None:
+        """LABEL and REVISION; either may hold an @ itself, as `x @ y` and `HEAD@{1}` do."""
+        places = [place for place, character in enumerate(part) if character == "@"]
+        cuts = ((part[:place], part[place + 1 :]) for place in places)
+        return next(
+            ((label, rev) for label, rev in cuts if rev.strip() == rev and self._is_label(label)), None
+        )
+
+    def _is_label(self, text: str) -> bool:
+        return self._kept is not None and bool(self._kept.runs(text, 1))
+
+    def _known_labels(self) -> tuple[str, ...]:
+        if self._kept is None:
+            return ()
+        return tuple(dict.fromkeys(info.label for info in self._kept.runs(None, _SHOWN)))
 
     def _infos(self, wanted: str, without: Collection[str]) -> tuple[AnyInfo, ...]:
         """What `Kept.find_all` finds; the newest other one of a label where that one is left out."""
@@ -131,12 +152,6 @@ class Sides:
         if others and isinstance(others[0], MeasuredInfo):
             return tuple(one for one in self.kept.store.batch(others[0].batch) if one.label == wanted)
         return tuple(others[:1])
-
-
-def _label_at(text: str) -> tuple[str, str]:
-    """LABEL and REVISION, where there is an @ between two words; else empty."""
-    label, at, revision = text.rpartition("@")
-    return (label, revision) if at and label.strip() and revision.strip() == revision else ("", "")
 
 
 def _left_out(info: AnyInfo, without: Collection[str]) -> bool:

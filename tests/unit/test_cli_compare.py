@@ -84,15 +84,23 @@ def compared(profkit: Profkit, *arguments: str) -> list[tuple[list[str], list[st
         (("a1,a2", "b1"), (["a1", "a2"], ["b1"])),
         (("add@v1", "add"), (["a1", "a2"], ["b2"])),
         (("add@v1", "add@trunk"), (["a1", "a2"], ["b1", "b2"])),
-        (("a1,add@trunk", "both ways"), (["a1", "b1", "b2"], ["b3"])),
+        (("a1,add@trunk", "add@HEAD@{0}"), (["a1", "b1", "b2"], ["b1", "b2"])),
     ],
 )
 def test_sides(profkit: Profkit, sides: tuple[str, str], found: tuple[list[str], list[str]]) -> None:
-    if "both ways" in sides:
-        said = profkit("compare", *sides, "--json")
-        assert "the other's instructions were counted" in said.out
-    else:
-        assert compared(profkit, *sides) == [found]
+    assert compared(profkit, *sides) == [found]
+
+
+@pytest.mark.usefixtures("recorded")
+def test_what_is_sampled_without_samples_is_still_held_against_the_limit(
+    profkit: Profkit, config: Config
+) -> None:
+    remote = sampled("c400000000", 200, "0" * 40, 9)
+    keep(config, replace(remote, profile=None))
+    said = profkit("gate", "c4", "--baseline", "a4")
+    assert said.code == 1
+    assert "Their samples do not compare: " in said.out
+    assert profkit("gate", "c4", "--baseline", "a4", "--json").json()["comparison"] is None
 
 
 def test_labels_may_hold_what_separates_sides(profkit: Profkit, config: Config) -> None:

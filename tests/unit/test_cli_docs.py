@@ -14,12 +14,21 @@ import pytest
 
 from profkit import errors
 from profkit.cli.main import COMMANDS, EXIT_INTERRUPTED, EXIT_READER_GONE, EXIT_USAGE
+from profkit.comparing.limits import check_calls
+from profkit.comparing.measured import compare_measured
+from profkit.comparing.trends import history_of
 from profkit.config import Config
 from profkit.formats.registry import FORMATS
+from profkit.model.gate import GateResult
 from profkit.render.as_json import report_json, runs_json
+from profkit.render.compared_json import compared_json
+from profkit.render.gate import gate_json
+from profkit.render.history_json import history_json
 from profkit.render.measured_json import measured_json
+from profkit.render.options import ReportOptions
 from profkit.render.text import report_text
 from tests.unit.cli_runs import Profkit, keep
+from tests.unit.made_comparisons import one_order
 from tests.unit.made_measured_runs import measured_run
 from tests.unit.made_runs import made_run, with_sources
 
@@ -86,8 +95,11 @@ def test_the_measured_report_in_the_page_is_a_real_one() -> None:
         report_json(made_run(links=(("a", "b"),))),
         runs_json([made_run().info, measured_run().info]),
         measured_json([measured_run()]),
+        compared_json(compare_measured(*one_order(), ("A", "B")), ReportOptions()),
+        history_json(history_of("x", [measured_run()]), ReportOptions()),
+        gate_json(GateResult("main", 0.03, (check_calls("f", [1.0], [1.0], 0.03),)), "", 5),
     ],
-    ids=["report", "list", "measured"],
+    ids=["report", "list", "measured", "compared", "history", "gate"],
 )
 def test_every_field_of_the_json_is_explained(written: str) -> None:
     def fields(value: object, name: str = "") -> set[str]:
