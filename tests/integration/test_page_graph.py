@@ -11,7 +11,8 @@ from playwright.sync_api import Page, expect
 
 from profkit.model.profile import Profile
 from tests.integration.browser import DESKTOP, PHONE, PageOf, chromium, page_of
-from tests.integration.graph_page import CONTRASTS, (
+from tests.integration.graph_page import (
+    CONTRASTS,
     CORNER,
     EVIL,
     TREE,
