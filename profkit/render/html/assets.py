@@ -47,6 +47,7 @@ SCRIPTS: tuple[str, ...] = (
     "layout.js",
     "tabs.js",
     "numbers.js",
+    "cells.js",
     "names.js",
     "plots.js",
     "grid.js",

@@ -24,8 +24,11 @@
 
   function itemOf(view, group) {
     const groups = view.below(group);
-    const row = make("div", { class: "branch" }, make("span", { class: "twig", "aria-hidden": "true" }), view.content(group));
-    const item = make("li", { role: "treeitem", tabindex: "-1", "aria-label": view.name(group), "aria-expanded": groups.length ? "false" : null }, row);
+    const twig = make("span", { class: "twig", "aria-hidden": "true" });
+    const row = make("div", { class: "branch" }, twig, view.content(group));
+    const expanded = groups.length ? "false" : null;
+    const item = make("li",
+      { role: "treeitem", tabindex: "-1", "aria-label": view.name(group), "aria-expanded": expanded }, row);
     item.toggle = (open = item.getAttribute("aria-expanded") === "false") => {
       if (!groups.length) return;
       item.setAttribute("aria-expanded", String(open));

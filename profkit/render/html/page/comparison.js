@@ -7,7 +7,7 @@
   /** What a comparison comes to, in large: the headline, how sure it is, and who the sides are. */
   profkit.headline = ({ headline, grade = null, names }) =>
     make("div", { class: "headline" },
-      make("p", { class: "headline-text" }, headline, grade ? make("span", { class: `badge grade-${grade}` }, grade) : null),
+      make("p", { class: "headline-text" }, headline, grade ? profkit.badge(grade, `grade-${grade}`) : null),
       make("dl", { class: "sides" }, ["a", "b"].map((side) =>
         make("div", { class: `side-${side}` }, make("dt", {}, side.toUpperCase()), make("dd", {}, names[side])))));
 
@@ -22,20 +22,22 @@
     const { a, b } = per_call_s ?? {};
     if (typeof a !== "number" || typeof b !== "number") return null;
     const [textA, textB] = profkit.timesAlike([a, b]);
-    const changed = per_call_s.change && per_call_s.change !== NOISE;
+    const { change } = per_call_s;
+    const against = change === NOISE ? "the difference is within the noise" : `${profkit.change(b / a)} against A`;
     return profkit.keyFigures([
       ["A, one call", textA, "on average"],
-      ["B, one call", textB, changed ? `${profkit.change(b / a)} against A` : per_call_s.change ? "the difference is within the noise" : "on average"],
+      ["B, one call", textB, change ? against : "on average"],
     ]);
   }
 
   /** The table: what changed stands first; what lies within the noise is hidden until it is asked for, and grey. */
   function differences(rows) {
     const changed = rows.filter((row) => row.change !== NOISE);
-    const most = Math.max(...rows.flatMap(({ low, high, a, b }) => [low, high, b - a].map((end) => Math.abs(end ?? 0))), 0.01);
+    const ends = rows.flatMap(({ low, high, a, b }) => [low ?? 0, high ?? 0, b - a]);
+    const most = Math.max(...ends.map(Math.abs), 0.01);
     const at = profkit.scale([-most, most], [6, 154]);
     const grid = profkit.grid({
-      caption: "Share of each function, its own or with all that it calls: the difference in points, with its confidence interval.",
+      caption: "Share of each function, its own or with all that it calls: the difference in points, with its interval.",
       columns: columns(at), sort: "difference", key: (row) => row.function, step: 30,
       pick: ({ function: fn }) => profkit.set({ selected: profkit.state.selected === fn ? null : fn }),
     });
@@ -46,29 +48,34 @@
       grid.mark(profkit.state.selected);
       grid.element.hidden = !changed.length && !all.checked && !matches;
     };
-    const none = changed.length ? null : make("p", { class: "hint" }, "No function differs by more than the noise.");
+    const none = changed.length ? null : profkit.hint("No function differs by more than the noise.");
     profkit.on("search", show);
     profkit.on("selected", () => grid.mark(profkit.state.selected));
     show();
     const noise = rows.length - changed.length;
-    return make("div", { class: "differences" }, none, grid.element,
-      noise ? make("label", { class: "check" }, all, `${profkit.exactCount(noise)} functions within the noise, in grey`) : null);
+    const choice = make("label", { class: "check" }, all, `${profkit.plural(noise, "function")} within the noise, in grey`);
+    return make("div", { class: "differences" }, none, grid.element, noise ? choice : null);
   }
 
   function columns(at) {
-    const share = (side) => ({ id: side, title: side.toUpperCase(), hint: `share of ${side.toUpperCase()}`, value: (row) => row[side],
-      cell: (row) => profkit.barCell(row[side], profkit.format.share(row[side])) });
+    const share = (side) => ({
+      id: side, title: side.toUpperCase(), hint: `share of ${side.toUpperCase()}`, value: (row) => row[side],
+      cell: (row) => profkit.barCell(row[side], profkit.format.share(row[side])),
+    });
+    const wide = { wide: true, rising: true };
     return [
-      { id: "name", title: "function", rising: true, value: (row) => profkit.head.functions.name[row.function], cell: nameCell },
+      { id: "name", title: "function", rising: true, value: nameOf, cell: nameCell },
       share("a"), share("b"),
       { id: "difference", title: "difference", hint: "changes first, the largest on top", value: weightOf,
-        cell: (row) => make("td", { class: "number" }, points(row.b - row.a)) },
-      { id: "interval", title: "interval", wide: true, cell: (row) => make("td", { class: "whisker-cell", title: intervalText(row) }, whisker(row, at)) },
-      { id: "of", title: "share", rising: true, wide: true, value: shareOf, cell: (row) => make("td", { class: "faint" }, shareOf(row)) },
-      { id: "change", title: "change", rising: true, wide: true, value: (row) => row.change, cell: (row) => make("td", {}, make("span", { class: `badge change-${row.change}` }, row.change)) },
+        cell: (row) => profkit.numberCell(points(row.b - row.a)) },
+      { id: "interval", title: "interval", wide: true, cell: (row) => intervalCell(row, at) },
+      { id: "of", title: "share", ...wide, value: shareOf, cell: (row) => profkit.cell(shareOf(row), { class: "faint" }) },
+      { id: "change", title: "change", ...wide, value: ({ change }) => change,
+        cell: ({ change }) => profkit.cell(profkit.badge(change, `change-${change}`)) },
     ];
   }
 
+  const nameOf = (row) => profkit.head.functions.name[row.function];
   const shareOf = (row) => (row.of === "self" ? "its own" : "with its calls");
   const weightOf = (row) => (row.change === NOISE ? 0 : 10) + Math.abs(row.b - row.a);
 
@@ -78,12 +85,12 @@
 
   /** A difference of shares in points: `+2.1 points`. */
   const points = (part) => `${part > 0 ? "+" : part < 0 ? "−" : ""}${profkit.decimals(Math.abs(part) * 100, 1)}`;
-  const intervalText = ({ low, high }) => (typeof low === "number" && typeof high === "number" ? `${points(low)} to ${points(high)} points` : "no interval");
 
-  function whisker(row, at) {
-    const svg = draw("svg", { viewBox: "0 0 160 18", width: 160, height: 18, role: "img", "aria-label": intervalText(row) });
+  function intervalCell({ a, b, low = null, high = null, change }, at) {
+    const title = low === null ? "no interval" : `${points(low)} to ${points(high)} points`;
+    const svg = draw("svg", { viewBox: "0 0 160 18", width: 160, height: 18, role: "img", "aria-label": title });
     svg.append(profkit.stroke(at(0), 0, at(0), 18, "plot-zero"));
-    profkit.whisker(svg, { at, low: row.low ?? null, high: row.high ?? null, middle: row.b - row.a, y: 9, size: 4, kind: row.change });
-    return svg;
+    profkit.whisker(svg, { at, low, high, middle: b - a, y: 9, size: 4, kind: change });
+    return profkit.cell(svg, { class: "whisker-cell", title });
   }
 }

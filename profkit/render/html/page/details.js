@@ -7,9 +7,13 @@
     const figures = make("div");
     const place = make("div");
     body.append(figures, place);
-    const showPlace = () => place.replaceChildren(...(profkit.state.selected === null ? [] : stack(profkit.state.selected)));
+    const showPlace = () => {
+      const { selected } = profkit.state;
+      place.replaceChildren(...(selected === null ? [] : stack(selected)));
+    };
     const show = () => {
-      figures.replaceChildren(...(profkit.state.selected === null ? [hint(), profkit.hotLines() ?? ""] : about(profkit.state.selected)));
+      const { selected } = profkit.state;
+      figures.replaceChildren(...(selected === null ? nothing() : about(selected)));
       showPlace();
     };
     profkit.on("run thread selected", show);
@@ -17,15 +21,19 @@
     show();
   }, profkit.hasGraph);
 
-  const hint = () => make("p", { class: "hint" }, "Nothing is selected. A click on a frame, or on a row of the table, selects a function.");
+  const nothing = () => [
+    profkit.hint("Nothing is selected. A click on a frame, or on a row of the table, selects a function."),
+    profkit.hotLines() ?? "",
+  ];
 
   function about(fn) {
     const tree = profkit.tree(profkit.state.run, profkit.state.thread);
     const costs = profkit.costs(tree);
+    const clear = { class: "quiet", "aria-label": "Clear the selection" };
     return [
       make("div", { class: "details-head" },
         make("h3", { class: "details-name" }, profkit.swatch(fn), profkit.head.functions.name[fn]),
-        profkit.button("clear", () => profkit.set({ selected: null }), { class: "quiet", "aria-label": "Clear the selection" })),
+        profkit.button("clear", () => profkit.set({ selected: null }), clear)),
       make("p", { class: "place" }, profkit.format.place(fn)),
       make("dl", { class: "figures-list" },
         figure("self", costs.self[fn], tree),
@@ -40,9 +48,11 @@
 
   function figure(name, weight, tree) {
     const share = weight / (tree.total[0] || 1);
-    return make("div", { class: "figure-bar" }, make("dt", {}, name),
-      make("dd", {}, make("strong", {}, profkit.format.share(share)), make("span", { class: "faint" }, profkit.weightText(weight))),
-      make("span", { class: "meter", "aria-hidden": "true" }, make("span", { class: "bar", style: { width: `${share * 100}%` } })));
+    return make("div", {}, make("dt", {}, name),
+      make("dd", {},
+        make("strong", {}, profkit.format.share(share)),
+        make("span", { class: "faint" }, profkit.weightText(weight)),
+        make("span", { class: "meter" }, profkit.bar(share))));
   }
 
   /** The stack down to the frame that was chosen in the graph, else down to the place where most of the weight is. */
@@ -54,9 +64,10 @@
     const chosen = cursor > 0 && tree.fn[cursor] === fn && tree.total[cursor] > 0;
     const node = chosen ? cursor : nodes.reduce((best, each) => (tree.total[each] > tree.total[best] ? each : best));
     const frames = framesOf(tree, node);
+    const share = profkit.format.share(tree.total[node] / weight);
     return [make("section", { class: "stack" },
       make("div", { class: "stack-head" },
-        make("h4", {}, chosen ? "Stack" : "Heaviest stack", make("small", {}, `${profkit.format.share(tree.total[node] / weight)} of its total`)),
+        profkit.titled("h4", chosen ? "Stack" : "Heaviest stack", `${share} of its total`),
         profkit.copyButton("Copy", () => frames.map(textOf).join("\n"))),
       listOf(frames))];
   }

@@ -2,22 +2,24 @@
 {
   const { draw, make } = profkit;
   const HISTOGRAM = 64, TOP = 22, BELOW = 28, RIGHT = 44;
+  const HEADS = ["process", "zygote", "blocks", "min", "median", "max"];
   /** How many times as far as the fastest quarter of the blocks a plot reaches from the least one. */
   const REACH = 8;
 
   /** The figure of a timing with its key and its numbers; figures of one range compare. */
   profkit.distribution = (timing, label, range = profkit.usualRange([timing])) => {
     const rows = rowsOf(timing);
-    const shown = { rows, timing, range };
+    const named = { title: `Times of ${label}`, described: wordsOf(timing, rows) };
     return make("div", { class: "distribution" },
-      profkit.figure({ title: `Times of ${label}`, described: wordsOf(timing, rows) }, (svg, width) => paint(svg, width, shown)),
+      profkit.figure(named, (svg, width) => paint(svg, width, { rows, timing, range })),
       keyOf(timing),
-      profkit.numbersOf("Times of each process as a table", ["process", "zygote", "blocks", "min", "median", "max"], numbers(rows)));
+      profkit.numbersOf("Times of each process as a table", HEADS, numbers(rows)));
   };
 
   /** Processes ordered by their zygote: {process, zygote, times_s, first: whether a zygote begins here}. */
   function rowsOf(timing) {
-    const rows = timing.processes.map((times_s, process) => ({ process, zygote: timing.zygotes[process] ?? 0, times_s }));
+    const { processes, zygotes } = timing;
+    const rows = processes.map((times_s, process) => ({ process, zygote: zygotes[process] ?? 0, times_s }));
     rows.sort((a, b) => a.zygote - b.zygote || a.process - b.process);
     return rows.map((row, i) => ({ ...row, first: i === 0 || rows[i - 1].zygote !== row.zygote }));
   }
@@ -56,11 +58,13 @@
   }
 
   function paintMedian(svg, { median_s, low_s, high_s }, at, bottom) {
-    if (low_s !== null && low_s !== undefined) {
-      svg.append(draw("rect", { x: at(low_s), y: TOP, width: Math.max(1, at(high_s) - at(low_s)), height: bottom - TOP, class: "interval-band" }));
+    const x = at(median_s);
+    if (low_s !== null) {
+      const width = Math.max(1, at(high_s) - at(low_s));
+      svg.append(draw("rect", { x: at(low_s), y: TOP, width, height: bottom - TOP, class: "interval-band" }));
     }
-    svg.append(profkit.stroke(at(median_s), TOP - 4, at(median_s), bottom, "median-line"));
-    svg.append(profkit.label(at(median_s), TOP - 9, `median ${profkit.exactTime(median_s)}`, { class: "plot-label median-label" }));
+    svg.append(profkit.stroke(x, TOP - 4, x, bottom, "median-line"));
+    svg.append(profkit.label(x, TOP - 9, `median ${profkit.exactTime(median_s)}`, { class: "plot-label median-label" }));
   }
 
   function paintHistogram(svg, rows, [low, high], at) {
@@ -71,9 +75,11 @@
     const most = Math.max(...bins, 1);
     const step = (at(high) - at(low)) / many;
     const base = TOP + HISTOGRAM;
+    const width = Math.max(1, step - 1);
     bins.forEach((count, i) => {
       const height = (count / most) * HISTOGRAM;
-      if (count) svg.append(draw("rect", { x: at(low) + i * step + 0.5, y: base - height, width: Math.max(1, step - 1), height, class: "histogram-bar" }));
+      const x = at(low) + i * step + 0.5;
+      if (count) svg.append(draw("rect", { x, y: base - height, width, height, class: "histogram-bar" }));
     });
     svg.append(profkit.stroke(at(low), base, at(high), base, "plot-base"));
     svg.append(profkit.label(at(low) - 6, TOP + 10, String(most), { "text-anchor": "end" }));
@@ -82,12 +88,14 @@
 
   function paintRow(svg, row, { y, each, at, range, left, width }) {
     if (row.first) {
-      svg.append(profkit.label(left - 8, y + 4, left < 60 ? `z${row.zygote}` : `zygote ${row.zygote}`, { "text-anchor": "end" }));
+      const text = left < 60 ? `z${row.zygote}` : `zygote ${row.zygote}`;
+      svg.append(profkit.label(left - 8, y + 4, text, { "text-anchor": "end" }));
     }
     svg.append(profkit.stroke(left, y, width - RIGHT, y, "plot-row"));
     const inside = row.times_s.filter((time) => time <= range[1]);
     // One path for a row: a thousand blocks are one element. The heights tell dots apart that would cover each other.
-    const dots = inside.map((time, i) => `M${at(time).toFixed(1)},${(y + (((i * 0.618) % 1) - 0.5) * each * 0.5).toFixed(1)}h0`);
+    const height = (i) => y + (((i * 0.618) % 1) - 0.5) * each * 0.5;
+    const dots = inside.map((time, i) => `M${at(time).toFixed(1)},${height(i).toFixed(1)}h0`);
     const least = Math.min(...row.times_s);
     svg.append(draw("path", { d: dots.join(""), class: "block-dots" }));
     svg.append(draw("circle", { cx: at(least), cy: y, r: Math.min(4, each / 2.5), class: "least-dot" }));
@@ -96,22 +104,23 @@
   }
 
   function keyOf({ low_s }) {
-    const entry = (kind, text) => make("li", {}, make("span", { class: `key-sign ${kind}`, "aria-hidden": "true" }), text);
+    const sign = (kind) => make("span", { class: `key-sign ${kind}`, "aria-hidden": "true" });
+    const entry = (kind, text) => make("li", {}, sign(kind), text);
     return make("ul", { class: "plot-key" },
       entry("sign-least", "least block of a process"), entry("sign-block", "its other blocks"),
-      entry("sign-median", low_s === null || low_s === undefined ? "median of the least blocks" : "median of the least blocks, with its 95 % interval"),
+      entry("sign-median", `median of the least blocks${low_s === null ? "" : ", with its 95 % interval"}`),
       make("li", {}, "+n → slower blocks beyond the edge"));
   }
 
   function wordsOf({ median_s, low_s, high_s, min_s }, rows) {
-    const known = low_s !== null && low_s !== undefined;
     const [median, low, high, min] = profkit.timesAlike([median_s, low_s, high_s, min_s]);
-    return `${rows.length} processes; median ${median}${known ? `, 95 % between ${low} and ${high}` : ""}, min ${min}.`;
+    return `${rows.length} processes; median ${median}${low ? `, 95 % between ${low} and ${high}` : ""}, min ${min}.`;
   }
 
   function numbers(rows) {
     const figures = rows.map(({ times_s }) => [Math.min(...times_s), middle(times_s), Math.max(...times_s)]);
     const texts = profkit.timesAlike(figures.flat());
-    return rows.map((row, i) => [String(row.process + 1), String(row.zygote), String(row.times_s.length), ...texts.slice(3 * i, 3 * i + 3)]);
+    return rows.map(({ process, zygote, times_s }, i) =>
+      [process + 1, zygote, times_s.length, ...texts.slice(3 * i, 3 * i + 3)].map(String));
   }
 }

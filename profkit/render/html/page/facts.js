@@ -8,7 +8,7 @@
   profkit.factList = (facts) =>
     make("dl", { class: "facts" }, facts.map(([name, parts], i) => [
       make("dt", {}, i && facts[i - 1][0] === name ? "" : name),
-      make("dd", {}, parts.map(([text, tone], k) => [k ? " · " : "", make("span", { class: `tone-${tone}` }, text)]).flat()),
+      make("dd", {}, parts.flatMap(([text, tone], k) => [k ? " · " : "", make("span", { class: `tone-${tone}` }, text)])),
     ]).flat());
 
   /** Sentences that warn, as a list; null where there are none. */
@@ -29,9 +29,9 @@
 
   /** Notes, errors, and other facts that speak against the run, each once. */
   function notesOf(run) {
-    const alarming = ([name, parts]) => NOTES.has(name) || parts.some(([, tone]) => ALARMS.has(tone));
-    const said = (run.facts ?? []).filter(alarming).map(([name, parts]) =>
-      (NOTES.has(name) ? "" : `${name}: `) + parts.filter(([, tone]) => ALARMS.has(tone)).map(([text]) => text).join(" · "));
+    const alarms = (parts) => parts.filter(([, tone]) => ALARMS.has(tone)).map(([text]) => text);
+    const said = (run.facts ?? []).filter(([, parts]) => alarms(parts).length)
+      .map(([name, parts]) => `${NOTES.has(name) ? "" : `${name}: `}${alarms(parts).join(" · ")}`);
     const notes = (run.notes ?? []).map(String);
     return [...new Set([...notes, ...said])].filter(Boolean);
   }
@@ -43,6 +43,7 @@
     const rows = resources.at_s.map((at, i) => [
       profkit.format.time(at), i ? `${Math.round(resources.cpu_share[i - 1] * 100)} %` : "–",
       profkit.format.bytes(resources.rss_bytes[i]), profkit.format.count(resources.threads[i])]);
-    return profkit.numbersOf("Resources over time as a table", ["time", "CPU since the row above", "memory", "threads"], rows.filter((_, i) => i % step === 0));
+    const heads = ["time", "CPU since the row above", "memory", "threads"];
+    return profkit.numbersOf("Resources over time as a table", heads, rows.filter((_, i) => i % step === 0));
   }
 }

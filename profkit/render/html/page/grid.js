@@ -4,13 +4,15 @@
 
   /**
    * `columns`: {id, title, hint, value(row) → number or string to sort by (null last), cell(row) → td,
-   * rising: whether the first click sorts upwards, wide: whether it goes where there is little room}; the first column's cells are the rows' headers and get a
-   * button if rows can be picked. Returns {element, show(rows), mark(key)}.
+   * rising: whether the first click sorts upwards, wide: whether it goes where there is little room}; the
+   * cells of the first column head their rows, with a button if rows can be picked. `show(rows)` and
+   * `mark(key)` of what is returned fill the `element` and mark the row that is chosen.
    *
    * @param {{caption: string, columns: object[], sort: string, key: function, pick: ?function, step: number}} wanted
    */
   profkit.grid = ({ caption, columns, sort, key = (row) => row, pick = null, step = 50 }) => {
-    const table = { columns, key, pick, step, sort, rising: columnOf(columns, sort).rising ?? false, rows: [], limit: step, marked: null };
+    const rising = columnOf(columns, sort).rising ?? false;
+    const table = { columns, key, pick, step, sort, rising, rows: [], limit: step, marked: null };
     table.heads = columns.map((column) => headOf(table, column));
     table.body = make("tbody", {}, []);
     table.more = profkit.button("", () => grow(table), { class: "more" });
@@ -75,7 +77,8 @@
     const left = table.rows.length - table.limit;
     table.more.hidden = left <= 0;
     table.more.textContent = `${Math.min(left, table.limit)} more`;
-    table.count.textContent = left > 0 ? `${profkit.exactCount(table.limit)} of ${profkit.exactCount(table.rows.length)}` : "";
+    const [shown, all] = [table.limit, table.rows.length].map(profkit.exactCount);
+    table.count.textContent = left > 0 ? `${shown} of ${all}` : "";
     mark(table);
   }
 
@@ -117,7 +120,9 @@
     });
     table.body.addEventListener("keydown", (event) => {
       const row = event.target.closest("tr");
-      const to = { ArrowDown: row?.nextElementSibling, ArrowUp: row?.previousElementSibling, Home: table.body.firstElementChild, End: table.body.lastElementChild }[event.key];
+      const { firstElementChild: first, lastElementChild: last } = table.body;
+      const rows = { ArrowDown: row?.nextElementSibling, ArrowUp: row?.previousElementSibling, Home: first, End: last };
+      const to = rows[event.key];
       if (!to) return;
       event.preventDefault();
       row.querySelector("button").tabIndex = -1;

@@ -9,7 +9,7 @@
     if (!lines.length) return null;
     const whole = profkit.tree(profkit.state.run, "all").total[0] || 1;
     return make("section", { class: "hot-lines" },
-      make("h3", {}, "Hottest lines", make("small", {}, "by their own share, of all threads")),
+      profkit.titled("h3", "Hottest lines", "by their own share"),
       make("ol", {}, lines.map((line) => item(line, whole))));
   };
 
@@ -25,9 +25,7 @@
     const file = profkit.head.functions.file[fn];
     return make("li", {},
       make("div", { class: "hot-line" },
-        make("span", { class: "share-bar" },
-          make("span", { class: "bar", "aria-hidden": "true", style: { width: `${(weight / whole) * 100}%` } }),
-          make("span", { class: "bar-text" }, profkit.format.share(weight / whole))),
+        profkit.shareBar(weight / whole),
         make("span", { class: "named" }, profkit.swatch(fn),
           profkit.button(profkit.head.functions.name[fn], () => profkit.set({ selected: fn }), { class: "link" }))),
       make("code", { class: "hot-code", title: text || null }, text || `${file}:${number}`),

@@ -25,10 +25,4 @@
   /** A button that shows only text. */
   profkit.button = (text, onClick, attributes = {}) =>
     profkit.make("button", { type: "button", click: onClick, ...attributes }, text);
-
-  /** A number beside a bar as long as its share of the cell; `tone` is a class. */
-  profkit.barCell = (share, text, attributes = {}, tone = "") =>
-    profkit.make("td", { class: `number bar-cell ${tone}`.trim(), ...attributes },
-      profkit.make("span", { class: "bar", "aria-hidden": "true", style: { width: `${Math.min(1, Math.max(0, share)) * 100}%` } }),
-      profkit.make("span", { class: "bar-text" }, text));
 }

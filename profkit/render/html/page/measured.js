@@ -8,7 +8,10 @@
   profkit.currentOrder = () => orders[profkit.state.order] ?? orders[0];
 
   profkit.panel("measured", `${orders.length} orders`, (body) => {
-    const grid = profkit.grid({ caption: captionOf(), columns: columns(), sort: "order", pick: (order) => profkit.set({ order }), step: 100 });
+    const grid = profkit.grid({
+      caption: "Times and instructions of one execution. The median is that of the processes' least times.",
+      columns: columns(), sort: "order", pick: (order) => profkit.set({ order }), step: 100,
+    });
     body.append(grid.element, sharedFacts() ?? "");
     grid.show(orders.keys());
     const mark = () => grid.mark(profkit.state.order);
@@ -16,30 +19,38 @@
     mark();
   }, () => orders.length > 1);
 
-  const sharedFacts = () => (profkit.head.measured.facts?.length
-    ? make("details", { class: "numbers" }, make("summary", {}, "What holds of all of them"), profkit.factList(profkit.head.measured.facts)) : null);
-
-  const captionOf = () => "Times and instructions of one execution. The median is that of the processes' least times, with its 95 % interval.";
+  function sharedFacts() {
+    const { facts } = profkit.head.measured;
+    return facts?.length ? profkit.folded("What holds of all of them", profkit.factList(facts)) : null;
+  }
 
   function columns() {
     const times = orders.map((order) => order.timing);
     const medians = profkit.timesAlike([...times.map((time) => time?.median_s), ...times.map((time) => time?.min_s)]);
     const counts = orders.map((order) => order.counts?.stripped ?? null);
     const at = whiskerScale(times.filter(Boolean));
-    const numeric = (text) => make("td", { class: "number" }, text);
+    const number = profkit.numberCell;
     const timed = [
-      { id: "median", title: "median", rising: false, value: (i) => times[i]?.median_s ?? null, cell: (i) => numeric(make("strong", {}, medians[i])) },
-      { id: "sure", title: "±", wide: true, hint: "half of the interval as a part of the median", value: (i) => sureness(times[i]), cell: (i) => numeric(sureText(times[i])) },
-      { id: "interval", title: "on one scale", wide: true, cell: (i) => make("td", { class: "whisker-cell" }, miniature(times[i], at)) },
-      { id: "min", title: "min", wide: true, value: (i) => times[i]?.min_s ?? null, cell: (i) => numeric(medians[orders.length + i]) },
-      { id: "blocks", title: "processes × blocks", wide: true, cell: (i) => make("td", { class: "number faint" }, blocksOf(times[i])) },
+      { id: "median", title: "median", value: (i) => times[i]?.median_s ?? null,
+        cell: (i) => number(make("strong", {}, medians[i])) },
+      { id: "sure", title: "±", wide: true, hint: "half of the median's 95 % interval, as a part of it",
+        value: (i) => sureness(times[i]), cell: (i) => number(sureText(times[i])) },
+      { id: "interval", title: "on one scale", wide: true,
+        cell: (i) => profkit.cell(miniature(times[i], at), { class: "whisker-cell" }) },
+      { id: "min", title: "min", wide: true, value: (i) => times[i]?.min_s ?? null,
+        cell: (i) => number(medians[orders.length + i]) },
+      { id: "blocks", title: "processes × blocks", wide: true,
+        cell: (i) => profkit.cell(blocksOf(times[i]), { class: "number faint" }) },
     ];
-    const counted = [{ id: "instructions", title: "instructions", hint: "without memory allocators", value: (i) => counts[i], cell: (i) => numeric(profkit.exactCount(counts[i])) }];
+    const counted = [{
+      id: "instructions", title: "instructions", hint: "without memory allocators", value: (i) => counts[i],
+      cell: (i) => number(profkit.exactCount(counts[i])),
+    }];
     return [
       { id: "order", title: "order", rising: true, value: (i) => i, cell: nameCell },
       ...(times.some(Boolean) ? timed : []),
       ...(counts.some((count) => count !== null) ? counted : []),
-      { id: "doubts", title: "doubts", value: (i) => orders[i].doubts.length + (orders[i].error ? 100 : 0), cell: doubtCell },
+      { id: "doubts", title: "doubts", value: (i) => (orders[i].error ? 100 : orders[i].doubts.length), cell: doubtCell },
     ];
   }
 
@@ -52,13 +63,13 @@
 
   function doubtCell(i) {
     const { doubts, error } = orders[i];
-    if (error) return make("td", {}, make("span", { class: "badge tone-bad" }, "failed"));
-    if (!doubts.length) return make("td", { class: "faint" }, "none");
-    return make("td", {}, make("span", { class: "badge tone-warn", title: doubts.join("\n") }, doubts.length === 1 ? "1 doubt" : `${doubts.length} doubts`));
+    if (error) return profkit.cell(profkit.badge("failed", "tone-bad"));
+    if (!doubts.length) return profkit.cell("none", { class: "faint" });
+    return profkit.cell(profkit.badge(profkit.plural(doubts.length, "doubt"), "tone-warn", doubts.join("\n")));
   }
 
-  const known = (value) => value !== null && value !== undefined;
-  const sureness = (time) => (time && known(time.low_s) && time.median_s ? (time.high_s - time.low_s) / 2 / time.median_s : null);
+  /** Half of the interval as a part of the median; null where there is none. */
+  const sureness = (time) => (time?.low_s > 0 ? (time.high_s - time.low_s) / 2 / time.median_s : null);
 
   function sureText(time) {
     const part = sureness(time);
@@ -74,7 +85,8 @@
 
   /** One scale for all cells: of logarithms where the times lie far apart. */
   function whiskerScale(times) {
-    const ends = times.flatMap((time) => [time.low_s ?? time.median_s, time.high_s ?? time.median_s]).filter((end) => end > 0);
+    const bounds = times.flatMap(({ low_s, high_s, median_s }) => [low_s ?? median_s, high_s ?? median_s]);
+    const ends = bounds.filter((end) => end > 0);
     const [low, high] = [Math.min(...ends), Math.max(...ends)];
     const map = high > low * FAR_APART ? Math.log10 : (value) => value;
     const scale = profkit.scale(profkit.extent([map(low), map(high)], 0.04), [4, 136]);

@@ -16,7 +16,8 @@
 
   function paint(swatch) {
     const fn = Number(swatch.dataset.function);
-    swatch.style.backgroundColor = profkit.isDifference ? profkit.differenceColor(fn) : profkit.packageColor(profkit.head.functions.package[fn]);
+    const color = () => profkit.packageColor(profkit.head.functions.package[fn]);
+    swatch.style.backgroundColor = profkit.isDifference ? profkit.differenceColor(fn) : color();
   }
 
   profkit.whenReady(() => profkit.onTheme(() => document.querySelectorAll(".swatch[data-function]").forEach(paint)));

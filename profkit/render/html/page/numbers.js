@@ -60,6 +60,7 @@
   function compact(value, place, values) {
     const most = Math.max(...values.map(Math.abs));
     const [factor, unit] = COUNTS.find(([size]) => most >= 10 * size) ?? [1, ""];
-    return `${profkit.decimals(value / factor, decimalsOf(values.map((other) => other / factor)))}${unit ? ` ${unit}` : ""}`;
+    const text = profkit.decimals(value / factor, decimalsOf(values.map((other) => other / factor)));
+    return unit ? `${text} ${unit}` : text;
   }
 }

@@ -20,26 +20,26 @@
   }
 
   function about(order) {
+    const { label, variant, what, error, doubts, timing, counts, facts } = order;
     return [
-      make("h3", { class: "order-name" }, order.label, order.variant ? make("span", { class: "variant" }, order.variant) : null),
-      order.what && order.what !== order.label ? make("pre", { class: "statement" }, make("code", {}, order.what)) : null,
-      order.error ? make("div", { class: "failure" }, make("strong", {}, "It failed."), make("pre", {}, order.error)) : null,
-      profkit.warnings(order.doubts),
-      order.timing ? timeFigures(order.timing) : null,
-      order.timing ? profkit.distribution(order.timing, order.label) : null,
-      order.counts ? profkit.countsOf(order.counts, typeof order.run === "number") : null,
-      order.facts?.length ? make("details", { class: "numbers" }, make("summary", {}, "What was measured, and how"), profkit.factList(order.facts)) : null,
+      make("h3", { class: "order-name" }, label, variant ? make("span", { class: "variant" }, variant) : null),
+      what && what !== label ? make("pre", { class: "statement" }, make("code", {}, what)) : null,
+      error ? make("div", { class: "failure" }, make("strong", {}, "It failed."), make("pre", {}, error)) : null,
+      profkit.warnings(doubts),
+      timing ? timeFigures(timing) : null,
+      timing ? profkit.distribution(timing, label) : null,
+      counts ? profkit.countsOf(counts, typeof order.run === "number") : null,
+      facts?.length ? profkit.folded("What was measured, and how", profkit.factList(facts)) : null,
     ].filter(Boolean);
   }
 
   /** Median, interval and least time, large. */
   function timeFigures(time) {
-    const known = time.low_s !== null && time.low_s !== undefined;
     const [median, low, high, min] = profkit.timesAlike([time.median_s, time.low_s, time.high_s, time.min_s]);
     return profkit.keyFigures([
-      ["median", median, known ? `95 % between ${low} and ${high}` : "no interval below 6 processes"],
+      ["median", median, low ? `95 % between ${low} and ${high}` : "no interval below 6 processes"],
       ["min", min, "of all blocks"],
-      ["processes", String(time.processes.length), `from ${new Set(time.zygotes).size} zygote${new Set(time.zygotes).size === 1 ? "" : "s"}`],
+      ["processes", String(time.processes.length), `from ${profkit.plural(new Set(time.zygotes).size, "zygote")}`],
       ["executions", profkit.exactCount(time.number), "in each block"],
     ]);
   }

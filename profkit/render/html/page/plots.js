@@ -90,7 +90,7 @@
   profkit.whisker = (svg, { at, low, high, middle, y, size = 5, kind = "" }) => {
     if (low !== null && high !== null) {
       svg.append(profkit.stroke(at(low), y, at(high), y, `whisker ${kind}`));
-      for (const end of [low, high]) svg.append(profkit.stroke(at(end), y - size, at(end), y + size, `whisker ${kind}`));
+      for (const x of [at(low), at(high)]) svg.append(profkit.stroke(x, y - size, x, y + size, `whisker ${kind}`));
     }
     svg.append(draw("circle", { cx: at(middle), cy: y, r: size - 0.5, class: `point ${kind}` }));
   };

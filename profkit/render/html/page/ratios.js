@@ -13,13 +13,16 @@
       ...orders.map(sideBySide)].filter(Boolean));
   }, () => Boolean(comparison?.orders));
 
+  const wordOf = (order) => order.verdict.replaceAll("-", " ");
   const kindOf = (order) => (GREY.has(order.verdict) ? "noise" : order.verdict === "slower" ? "more" : "less");
 
   function ratioFigure(all) {
     const orders = all.filter((order) => typeof order.ratio === "number");
     const { a, b } = comparison.names;
-    const rows = orders.map(({ label, ratio, low, high, verdict, sentence }) =>
-      [label, profkit.change(ratio), typeof low === "number" ? `${profkit.change(low)} to ${profkit.change(high)}` : "–", verdict, sentence]);
+    const bounds = ({ low, high }) =>
+      (typeof low === "number" ? `${profkit.change(low)} to ${profkit.change(high)}` : "–");
+    const rows = orders.map((order) =>
+      [order.label, profkit.change(order.ratio), bounds(order), wordOf(order), order.sentence]);
     return make("div", {},
       profkit.figure({
         title: "Ratio of times with 95 % intervals", caption: `Time of ${b} against ${a}: right of the line is slower.`,
@@ -37,24 +40,28 @@
     const at = (ratio) => scale(Math.log(ratio));
     const row = width < 560 ? ROW + 14 : ROW;
     const bottom = TOP + orders.length * row;
-    const values = profkit.ticks(Math.exp(least), Math.exp(most), Math.max(3, Math.floor((width - left) / 110))).filter((value) => value > 0);
+    const room = Math.max(3, Math.floor((width - left) / 110));
+    const values = profkit.ticks(Math.exp(least), Math.exp(most), room).filter((value) => value > 0);
     profkit.axisBelow(svg, { at, values, texts: values.map(profkit.change), y: bottom, top: TOP });
-    svg.append(profkit.stroke(at(1), TOP, at(1), bottom, "plot-zero"), profkit.label(at(1), bottom + 32, "no difference", { class: "plot-label plot-name" }));
-    orders.forEach((order, i) => paintRow(svg, order, { at, left, width, y: TOP + (i + 0.5) * row, narrow: width < 560 }));
+    svg.append(profkit.stroke(at(1), TOP, at(1), bottom, "plot-zero"));
+    svg.append(profkit.label(at(1), bottom + 32, "no difference", { class: "plot-label plot-name" }));
+    orders.forEach((order, i) => paintRow(svg, order, { at, left, y: TOP + (i + 0.5) * row, narrow: width < 560 }));
     return bottom + BELOW;
   }
 
   function paintRow(svg, order, { at, left, y, narrow }) {
     const middle = narrow ? y + 8 : y;
-    profkit.whisker(svg, { at, low: order.low ?? null, high: order.high ?? null, middle: order.ratio, y: middle, size: 6, kind: kindOf(order) });
+    const { ratio, low = null, high = null } = order;
+    profkit.whisker(svg, { at, low, high, middle: ratio, y: middle, size: 6, kind: kindOf(order) });
     const text = order.label.length > 34 ? `${order.label.slice(0, 33)}…` : order.label;
-    svg.append(narrow ? profkit.label(left, y - 9, text, { "text-anchor": "start" }) : profkit.label(left - 12, y + 4, text, { "text-anchor": "end" }));
+    const [x, base, anchor] = narrow ? [left, y - 9, "start"] : [left - 12, y + 4, "end"];
+    svg.append(profkit.label(x, base, text, { "text-anchor": anchor }));
   }
 
   function sideBySide(order) {
     const { a, b } = comparison.names;
     return make("section", { class: "order-comparison" },
-      make("h3", {}, order.label, make("span", { class: `badge change-${kindOf(order)}` }, order.verdict.replaceAll("-", " "))),
+      make("h3", {}, order.label, profkit.badge(wordOf(order), `change-${kindOf(order)}`)),
       order.sentence ? make("p", { class: "sentence" }, order.sentence) : null,
       ...bothTimes(order, [a, b]),
       order.delta?.length ? deltaTable(order.delta) : null);
@@ -65,23 +72,26 @@
     const timings = [a, b].filter(Boolean);
     const range = timings.length ? profkit.usualRange(timings) : null;
     return [a, b].map((timing, i) => timing && make("div", { class: "side-times" },
-      make("h4", {}, make("span", { class: "faint" }, "AB"[i]), names[i]), profkit.distribution(timing, names[i], range)));
+      make("h4", {}, make("span", { class: "faint" }, "AB"[i]), names[i]),
+      profkit.distribution(timing, names[i], range)));
   }
 
   /** Instructions by function: what B executes more or less, as bars from a line in the middle. */
   function deltaTable(rows) {
     const most = Math.max(...rows.map(([, , , delta]) => Math.abs(delta)), 1);
-    const number = (value) => make("td", { class: "number" }, profkit.exactCount(value));
+    const number = (value) => profkit.numberCell(profkit.exactCount(value));
+    const bar = (delta) => profkit.cell(deltaBar(delta / most), { class: "whisker-cell", "aria-hidden": "true" });
     const signed = (value) => `${value > 0 ? "+" : value < 0 ? "−" : ""}${profkit.exactCount(Math.abs(value))}`;
     const grid = profkit.grid({
       caption: "Instructions of one execution by function: the difference of B to A, largest first.",
       sort: "delta", step: 15, key: ([name]) => name,
       columns: [
-        { id: "name", title: "function", rising: true, value: ([name]) => name, cell: ([name]) => make("th", { scope: "row", class: "name plain" }, name) },
+        { id: "name", title: "function", rising: true, value: ([name]) => name, cell: ([name]) => profkit.plainHead(name) },
         { id: "a", title: "A", value: ([, a]) => a, cell: ([, a]) => number(a) },
         { id: "b", title: "B", value: ([, , b]) => b, cell: ([, , b]) => number(b) },
-        { id: "delta", title: "difference", value: ([, , , delta]) => Math.abs(delta), cell: ([, , , delta]) => make("td", { class: "number" }, signed(delta)) },
-        { id: "bar", title: "as a bar", wide: true, cell: ([, , , delta]) => make("td", { class: "whisker-cell", "aria-hidden": "true" }, deltaBar(delta / most)) },
+        { id: "delta", title: "difference", value: ([, , , delta]) => Math.abs(delta),
+          cell: ([, , , delta]) => profkit.numberCell(signed(delta)) },
+        { id: "bar", title: "as a bar", wide: true, cell: ([, , , delta]) => bar(delta) },
       ],
     });
     grid.show(rows);
@@ -91,8 +101,9 @@
   function deltaBar(part) {
     const svg = draw("svg", { viewBox: "0 0 160 14", width: 160, height: 14 });
     const length = Math.abs(part) * 76;
+    const kind = `delta-bar ${part > 0 ? "more" : "less"}`;
     svg.append(
-      draw("rect", { x: part > 0 ? 80 : 80 - length, y: 2, width: length, height: 10, class: `delta-bar ${part > 0 ? "more" : "less"}` }),
+      draw("rect", { x: part > 0 ? 80 : 80 - length, y: 2, width: length, height: 10, class: kind }),
       profkit.stroke(80, 0, 80, 14, "plot-base"));
     return svg;
   }

@@ -8,12 +8,12 @@
     show();
   }, profkit.hasGraph);
 
-  const hint = () => make("p", { class: "hint" }, "Select a function in the graph or the table: here stand its callers and callees.");
+  const hint = () => profkit.hint("Select a function in the graph or the table: here stand its callers and callees.");
 
   function sides() {
     const tree = profkit.tree(profkit.state.run, profkit.state.thread);
     const group = profkit.groupOf(tree, profkit.state.selected);
-    if (!group.weight) return [make("p", { class: "hint" }, "The selected function has no samples here.")];
+    if (!group.weight) return [profkit.hint("The selected function has no samples here.")];
     const view = { tree, whole: group.weight };
     return [make("div", { class: "sandwich" },
       side("Callers", "who it is called by", view, profkit.callersOf(tree, group), profkit.callersOf),
@@ -36,23 +36,21 @@
       profkit.branches({
         label: `${title} of ${profkit.head.functions.name[profkit.state.selected]}`,
         top,
-        below: (group) => (group.own || group.fn === null ? [] : grow(tree, group)),
+        below: (group) => (isFunction(group) ? grow(tree, group) : []),
         content: (group) => content(group, group.weight / whole),
         name: (group) => `${profkit.format.share(group.weight / whole)} ${nameOf(group)}`,
-        pick: (group) => { if (group.fn !== null && !group.own) profkit.set({ selected: group.fn }); },
+        pick: (group) => { if (isFunction(group)) profkit.set({ selected: group.fn }); },
       }));
   }
 
-  const nameOf = (group) => (group.fn === null ? "the bottom of the stack" : group.own ? "itself" : profkit.head.functions.name[group.fn]);
+  const isFunction = (group) => group.fn !== null && !group.own;
+  const wordOf = (group) => (group.own ? "itself" : "the bottom of the stack");
+  const nameOf = (group) => (isFunction(group) ? profkit.head.functions.name[group.fn] : wordOf(group));
 
   function content(group, share) {
-    const plain = group.fn === null || group.own;
-    return [
-      make("span", { class: "share-bar", title: profkit.weightText(group.weight) },
-        make("span", { class: "bar", style: { width: `${share * 100}%` } }),
-        make("span", { class: "bar-text" }, profkit.format.share(share))),
-      plain ? null : profkit.swatch(group.fn),
-      make("span", { class: plain ? "faint" : "pick", title: plain ? null : profkit.format.place(group.fn) }, nameOf(group)),
-    ];
+    const bar = profkit.shareBar(share, profkit.weightText(group.weight));
+    if (!isFunction(group)) return [bar, make("span", { class: "faint" }, nameOf(group))];
+    const title = profkit.format.place(group.fn);
+    return [bar, profkit.swatch(group.fn), make("span", { class: "pick", title }, nameOf(group))];
   }
 }

@@ -10,18 +10,19 @@
   }, () => profkit.head.runs.some((run) => Object.keys(run.source ?? {}).length));
 
   function tab(fn) {
-    if (fn === null) return [make("p", { class: "hint" }, "Select a function: here stands its source, each line with its share.")];
+    if (fn === null) return [profkit.hint("Select a function: here stands its source, each line with its share.")];
     const source = profkit.sourceOf(fn, true);
     const name = profkit.head.functions.name[fn];
-    if (!source) return [make("p", { class: "hint" }, `The page has no source of ${name}: its file was not at hand, or its share is small.`)];
-    return [make("h3", {}, name, make("small", {}, `${profkit.format.place(fn)} · ${noteOf()}`)), source];
+    if (!source) return [profkit.hint(`No source of ${name} is here: its file was not at hand, or its share is small.`)];
+    return [profkit.titled("h3", name, `${profkit.format.place(fn)} · ${noteOf()}`), source];
   }
 
   /** The source beside the graph: short, with a way to all of it; null where there is none. */
   profkit.sourceBeside = (fn) => {
     const source = profkit.sourceOf(fn, false);
-    return source && make("section", {}, make("div", { class: "stack-head" }, make("h4", {}, "Source", make("small", {}, noteOf())),
-      profkit.places.tabs ? profkit.button("Larger", openTab, { class: "quiet" }) : null), source);
+    const larger = profkit.button("Larger", openTab, { class: "quiet" });
+    const head = make("div", { class: "stack-head" }, profkit.titled("h4", "Source", noteOf()), larger);
+    return source && make("section", {}, head, source);
   };
 
   function openTab() {
@@ -36,9 +37,12 @@
     const weights = weightsOf(profkit.state.run, fn);
     const most = Math.max(...[...weights.values()].map((weight) => weight.total), 0) || 1;
     const whole = profkit.tree(profkit.state.run, "all").total[0] || 1;
-    const rows = source.lines.map((text, i) => rowOf(source.first + i, text, weights.get(source.first + i), { most, whole, full }));
+    const scale = { most, whole, full };
+    const rows = source.lines.map((text, i) => rowOf(source.first + i, text, weights.get(source.first + i), scale));
     const names = full ? ["line", "self", "total", "source"] : ["line", "total", "source"];
-    const holder = make("div", { class: `scroll source-scroll${full ? " full" : ""}`, tabindex: "0", role: "region", "aria-label": full ? "Source with the weight of each line" : "Source in short" },
+    const label = full ? "Source with the weight of each line" : "Source in short";
+    const holder = make("div",
+      { class: `scroll source-scroll${full ? " full" : ""}`, tabindex: "0", role: "region", "aria-label": label },
       make("table", { class: "source" },
         make("thead", {}, make("tr", {}, names.map((name) => make("th", { scope: "col" }, name)))),
         make("tbody", {}, rows)));
@@ -46,7 +50,10 @@
     return holder;
   };
 
-  const noteOf = () => (profkit.isDifference ? "share of both sides together" : profkit.state.thread === "all" ? "share of all" : "share of all threads together");
+  function noteOf() {
+    if (profkit.isDifference) return "share of both sides together";
+    return profkit.state.thread === "all" ? "share of all" : "share of all threads together";
+  }
 
   /** line → {self, total} of one function. */
   function weightsOf(run, fn) {
@@ -55,7 +62,8 @@
     return new Map((indexes.get(run).get(fn) ?? []).map((at) => [lines[at], { self: self[at], total: total[at] }]));
   }
 
-  const columnsOf = (run) => ["function", "line", "self", "total"].map((name) => profkit.column(`r${run}.lines.${name}`));
+  const columnsOf = (run) =>
+    ["function", "line", "self", "total"].map((name) => profkit.column(`r${run}.lines.${name}`));
 
   function indexOf(run) {
     const index = new Map();
@@ -69,7 +77,8 @@
   function rowOf(number, text, weight, { most, whole, full }) {
     const share = (value) => (value ? profkit.format.share(value / whole) : "");
     const heat = weight ? weight.total / most : 0;
-    return make("tr", { class: heat ? "hot" : null, "data-heat": heat ? heat.toFixed(3) : null, style: { "--heat": heat.toFixed(3) } },
+    const hot = heat ? { class: "hot", "data-heat": heat.toFixed(3), style: { "--heat": heat.toFixed(3) } } : {};
+    return make("tr", hot,
       make("th", { scope: "row", class: "number" }, String(number)),
       full ? make("td", { class: "number" }, weight ? share(weight.self) : "") : null,
       make("td", { class: "number" }, weight ? share(weight.total) : ""),
@@ -78,7 +87,8 @@
 
   /** Once the lines have a height, those that matter are in view. */
   function scrollToHottest(holder, rows) {
-    const hottest = rows.reduce((best, row) => (Number(row.dataset.heat ?? 0) > Number(best?.dataset.heat ?? 0) ? row : best), null);
-    if (hottest) requestAnimationFrame(() => { holder.scrollTop = hottest.offsetTop - holder.clientHeight / 2; });
+    const heatOf = (row) => Number(row.dataset.heat ?? 0);
+    const hottest = rows.reduce((best, row) => (heatOf(row) > heatOf(best) ? row : best));
+    if (heatOf(hottest)) requestAnimationFrame(() => { holder.scrollTop = hottest.offsetTop - holder.clientHeight / 2; });
   }
 }

@@ -18,7 +18,8 @@
   /** The curves of the strip: values at each point, and how they are written. */
   function curvesOf(resources) {
     return [
-      { name: "CPU", unit: "100 % is one core", values: [resources.cpu_share[0] ?? 0, ...resources.cpu_share], text: (value) => `${Math.round(value * 100)} %`, kind: "cpu" },
+      { name: "CPU", unit: "100 % is one core", values: [resources.cpu_share[0] ?? 0, ...resources.cpu_share],
+        text: (value) => `${Math.round(value * 100)} %`, kind: "cpu" },
       { name: "memory", unit: "resident", values: resources.rss_bytes, text: profkit.format.bytes, kind: "memory" },
       { name: "threads", unit: "", values: resources.threads, text: profkit.format.count, kind: "threads" },
     ];
@@ -27,8 +28,8 @@
   function stripOf(resources) {
     const strip = { at: resources.at_s, curves: curvesOf(resources), moment: null, boxes: [], cursors: [] };
     strip.readout = make("output", { class: "strip-readout" }, rangesOf(strip));
-    const figure = profkit.figure({ title: "CPU, memory and threads over time", described: rangesOf(strip), least: 200 },
-      (svg, width) => paint(strip, svg, width));
+    const named = { title: "CPU, memory and threads over time", described: rangesOf(strip), least: 200 };
+    const figure = profkit.figure(named, (svg, width) => paint(strip, svg, width));
     strip.slider = make("div", {
       class: "strip-slider", role: "slider", tabindex: "0", "aria-label": "Moment of the recording",
       "aria-valuemin": 0, "aria-valuemax": strip.at.length - 1, "aria-valuenow": 0, "aria-valuetext": rangesOf(strip),
@@ -39,8 +40,10 @@
   }
 
   /** The most of each curve in words. */
-  const rangesOf = ({ at, curves }) =>
-    `${profkit.format.time(at.at(-1))} recorded · ${curves.map(({ name, values, text }) => `${name} up to ${text(Math.max(...values))}`).join(" · ")}`;
+  const rangesOf = ({ at, curves }) => [
+    `${profkit.format.time(at.at(-1))} recorded`,
+    ...curves.map(({ name, values, text }) => `${name} up to ${text(Math.max(...values))}`),
+  ].join(" · ");
 
   function paint(strip, svg, width) {
     const beside = width >= NARROW;
@@ -64,10 +67,12 @@
     box.across = profkit.scale([strip.at[0], strip.at.at(-1)], [x, right]);
     box.up = profkit.scale([0, most], [bottom, y]);
     const points = strip.at.map((at, i) => `${box.across(at).toFixed(1)},${box.up(curve.values[i]).toFixed(1)}`);
+    const name = curve.unit ? `${curve.name} (${curve.unit})` : curve.name;
+    const area = [`${x},${bottom}`, ...points, `${right},${bottom}`].join(" ");
     svg.append(
-      profkit.label(x, y - 7, `${curve.name}${curve.unit ? ` (${curve.unit})` : ""}`, { "text-anchor": "start", class: "plot-label plot-name" }),
+      profkit.label(x, y - 7, name, { "text-anchor": "start", class: "plot-label plot-name" }),
       profkit.stroke(x, y, right, y, "plot-grid"), profkit.stroke(x, bottom, right, bottom, "plot-base"),
-      draw("polygon", { points: [`${x},${bottom}`, ...points, `${right},${bottom}`].join(" "), class: `area area-${curve.kind}` }),
+      draw("polygon", { points: area, class: `area area-${curve.kind}` }),
       draw("polyline", { points: points.join(" "), class: `curve curve-${curve.kind}` }),
       profkit.label(x - 5, y + 4, curve.text(most), { "text-anchor": "end" }),
       profkit.label(x - 5, bottom + 1, "0", { "text-anchor": "end" }),
@@ -100,15 +105,18 @@
     showMoment(strip);
   }
 
-  const sayMoment = ({ at, curves, moment }) =>
-    `${profkit.format.time(at[moment])} · ${curves.map(({ name, values, text }) => `${name} ${text(values[moment])}`).join(" · ")}`;
+  const sayMoment = ({ at, curves, moment }) => [
+    profkit.format.time(at[moment]), ...curves.map(({ name, values, text }) => `${name} ${text(values[moment])}`),
+  ].join(" · ");
 
   function showMoment({ at, boxes, cursors, moment }) {
     cursors.forEach((cursor, i) => {
+      if (moment === null) return cursor.replaceChildren();
       const { curve, across, up, y, bottom } = boxes[i];
-      cursor.replaceChildren(...(moment === null ? [] : [
-        profkit.stroke(across(at[moment]), y, across(at[moment]), bottom, "plot-cursor"),
-        draw("circle", { cx: across(at[moment]), cy: up(curve.values[moment]), r: 3.5, class: `dot dot-${curve.kind}` })]));
+      const [cx, cy] = [across(at[moment]), up(curve.values[moment])];
+      return cursor.replaceChildren(
+        profkit.stroke(cx, y, cx, bottom, "plot-cursor"),
+        draw("circle", { cx, cy, r: 3.5, class: `dot dot-${curve.kind}` }));
     });
   }
 
@@ -118,7 +126,8 @@
 
   /** Take the chronological graph to the moment, where it has the same axis. */
   function goTo({ at, moment }) {
-    if (moment !== null && profkit.sharesAxis(at.at(-1))) profkit.showAround((at[moment] - at[0]) / (at.at(-1) - at[0]));
+    if (moment === null || !profkit.sharesAxis(at.at(-1))) return;
+    profkit.showAround((at[moment] - at[0]) / (at.at(-1) - at[0]));
   }
 
   function onKey(strip, event) {
@@ -126,10 +135,13 @@
     const last = strip.at.length - 1;
     const from = strip.moment ?? 0;
     const wide = Math.max(1, Math.round(last / 10));
-    const to = { ArrowRight: from + 1, ArrowUp: from + 1, ArrowLeft: from - 1, ArrowDown: from - 1, PageUp: from + wide, PageDown: from - wide, Home: 0, End: last }[event.key];
-    if (to === undefined) return undefined;
+    const steps = {
+      ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: wide, PageDown: -wide, Home: -last, End: last,
+    };
+    const step = steps[event.key];
+    if (step === undefined) return undefined;
     event.preventDefault();
     event.stopPropagation();
-    return moveTo(strip, Math.min(last, Math.max(0, to)));
+    return moveTo(strip, Math.min(last, Math.max(0, from + step)));
   }
 }

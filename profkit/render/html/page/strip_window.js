@@ -22,7 +22,9 @@
   profkit.windowBands = (boxes, recorded_s) => {
     const { range } = profkit.state;
     if (!range || !profkit.sharesAxis(recorded_s)) return [];
-    return boxes.map(({ x, y, right, bottom }) =>
-      draw("rect", { x: x + range[0] * (right - x), y, width: (range[1] - range[0]) * (right - x), height: bottom - y, class: "window-band" }));
+    return boxes.map(({ x, y, right, bottom }) => {
+      const [from, to] = range.map((part) => x + part * (right - x));
+      return draw("rect", { x: from, y, width: to - from, height: bottom - y, class: "window-band" });
+    });
   };
 }

@@ -21,13 +21,17 @@
 
   function columns() {
     const { functions } = profkit.head;
+    const words = { rising: true, wide: true };
+    const { packageOf, format: { place } } = profkit;
+    const weights = (name, hint) => ({
+      id: name, title: name, hint, value: (fn) => costs()[name][fn], cell: (fn) => weightCell(name, fn),
+    });
     return [
       { id: "name", title: "function", rising: true, value: (fn) => functions.name[fn], cell: nameCell },
-      { id: "self", title: "self", hint: "its own weight", value: (fn) => costs().self[fn], cell: (fn) => weightCell("self", fn) },
-      { id: "total", title: "total", hint: "with all that it calls; recursion counts once",
-        value: (fn) => costs().total[fn], cell: (fn) => weightCell("total", fn) },
-      { id: "package", title: "package", rising: true, wide: true, value: profkit.packageOf, cell: (fn) => make("td", {}, profkit.packageOf(fn)) },
-      { id: "place", title: "place", rising: true, wide: true, value: profkit.format.place, cell: (fn) => make("td", { class: "place" }, profkit.format.place(fn)) },
+      weights("self", "its own weight"),
+      weights("total", "with all that it calls; recursion counts once"),
+      { id: "package", title: "package", ...words, value: packageOf, cell: (fn) => profkit.cell(packageOf(fn)) },
+      { id: "place", title: "place", ...words, value: place, cell: (fn) => profkit.cell(place(fn), { class: "place" }) },
     ];
   }
 
@@ -39,9 +43,9 @@
   /** A weight with a bar as long as its part of the column's largest. */
   function weightCell(name, fn) {
     const weight = costs()[name][fn];
-    const most = costs().most[name] || 1;
-    return profkit.barCell(weight / most, weight ? [make("span", { class: "amount wide-only" }, profkit.amountText(weight)), profkit.format.share(share(weight))] : "",
-      { title: profkit.weightText(weight) });
+    const amount = make("span", { class: "amount wide-only" }, profkit.amountText(weight));
+    const text = weight ? [amount, profkit.format.share(share(weight))] : "";
+    return profkit.barCell(weight / (costs().most[name] || 1), text, profkit.weightText(weight));
   }
 
   function found() {

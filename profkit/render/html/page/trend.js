@@ -80,11 +80,10 @@
   function onKey(view, event) {
     const last = view.points.length - 1;
     const from = view.chosen ?? last + 1;
-    const moves = { ArrowLeft: from - 1, ArrowDown: from - 1, ArrowRight: from + 1, ArrowUp: from + 1, Home: 0, End: last };
-    const to = moves[event.key];
-    if (to === undefined) return;
+    const step = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, Home: -last - 1, End: last + 1 }[event.key];
+    if (step === undefined) return;
     event.preventDefault();
-    choose(view, Math.min(last, Math.max(0, to)));
+    choose(view, Math.min(last, Math.max(0, from + step)));
   }
 
   function nearest(view, event) {
