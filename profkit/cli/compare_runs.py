@@ -46,7 +46,7 @@ def compare_command(
     options from --setup on are about that. --git measures each commit in a work tree of its own; your
     checkout stays as it is.
     """
-    showing, shown = Showing.of(given), ReportOptions(limit=limit)
+    showing, shown = Showing.of(given, _FORMATS), ReportOptions(limit=limit)
     if ab is not None or git is not None:
         return _measured(config, sides, ab, git, given, showing, shown)
     if asked_for(given) or given["threads"] is not None or given["no_keep"]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import TypedDict, Unpack, cast
 
 import click
 
 from profkit.cli.completion import complete_run
 from profkit.cli.kept import Kept, open_kept
-from profkit.cli.output import page
-from profkit.cli.target import STDOUT, deliver, target_of
+from profkit.cli.showing import Showing, showing_options
+from profkit.cli.target import name_of
 from profkit.config import Config
 from profkit.errors import UsageError
 from profkit.model.kept import AnyInfo, AnyRun
@@ -21,7 +20,7 @@ from profkit.model.measurement import MeasuredInfo, MeasuredRun
 from profkit.model.run import Run
 from profkit.render.options import ReportOptions, Sort
 from profkit.render.page import Page
-from profkit.render.registry import ENDINGS, FOR_FILES, RENDERERS, SESSION_RENDERERS
+from profkit.render.registry import RENDERERS, SESSION_RENDERERS
 
 
 @click.command("report")
@@ -42,27 +41,9 @@ from profkit.render.registry import ENDINGS, FOR_FILES, RENDERERS, SESSION_RENDE
 )
 @click.option("--thread", metavar="NAME|TID", help="Only the samples of this thread.")
 @click.option("--show-all", is_flag=True, help="Do not fold library frames.")
-@click.option(
-    "--format",
-    "renderer",
-    type=click.Choice(list(RENDERERS)),
-    help="How to show it.  [default: by FILE's ending, or text]",
-)
-@click.option("--json", "as_json", is_flag=True, help="Same as --format json: everything, unless limited.")
-@click.option("--html", "as_html", is_flag=True, help="Same as --format html: one file, for a browser.")
-@click.option("-o", "--output", metavar="FILE", help="Where to write it; - is stdout.")
-@click.option("--open", "opens", is_flag=True, help="Open the HTML file in a browser.")
+@showing_options(list(RENDERERS))
 @click.pass_obj
-def report_command(
-    config: Config,
-    run: str | None,
-    renderer: str | None,
-    as_json: bool,
-    as_html: bool,
-    output: str | None,
-    opens: bool,
-    **given: Unpack[Given],
-) -> None:
+def report_command(config: Config, /, run: str | None, **given: object) -> None:
     """Show where the time of a run went, or what was measured.
 
     RUN is the beginning of a run's id, or a label, whose newest run is meant. Without it, the newest run
@@ -72,21 +53,18 @@ def report_command(
 
     Without -o, an HTML file is profkit-LABEL-ID.html in the current folder.
     """
-    options = _options(**given)
-    name = _renderer(renderer, output, as_json=as_json, as_html=as_html or opens)
-    if opens and output == STDOUT:
-        raise UsageError("what goes to stdout cannot be opened", "leave out --open, or name a file with -o")
+    showing = Showing.of(given, RENDERERS)
+    options = _options(**cast(_Given, given))
     with open_kept(config) as kept:
         infos = kept.find_all(run)
-        target = target_of(output, infos, for_files=name in FOR_FILES)
         with _uncollected():
             runs = [kept.load(info) for info in infos]
-            text = _rendered(runs, name, options, Page() if target else page(), kept)
-        deliver(text, target, named=output is not None, opens=opens)
+            text = _rendered(runs, showing.format, options, showing.page(), kept)
+        showing.show(text, name_of(infos))
         _check(infos[0], kept)
 
 
-class Given(TypedDict):
+class _Given(TypedDict):
     """Options about what a report shows, as click hands them over."""
 
     sort: str
@@ -96,7 +74,7 @@ class Given(TypedDict):
     show_all: bool
 
 
-def _options(**given: Unpack[Given]) -> ReportOptions:
+def _options(**given: Unpack[_Given]) -> ReportOptions:
     return ReportOptions(
         sort=Sort(given["sort"]),
         limit=given["limit"],
@@ -104,15 +82,6 @@ def _options(**given: Unpack[Given]) -> ReportOptions:
         thread=given["thread"],
         show_all=given["show_all"],
     )
-
-
-def _renderer(chosen: str | None, output: str | None, *, as_json: bool, as_html: bool) -> str:
-    """What is asked for by its own option, by name, or by the file's name; raises UsageError for two."""
-    if as_json and as_html:
-        raise UsageError("--json and --html are different formats", "leave one out")
-    if as_json or as_html:
-        return "json" if as_json else "html"
-    return chosen or ENDINGS.get(Path(output or "").suffix.lower(), "text")
 
 
 def _rendered(runs: Sequence[AnyRun], renderer: str, options: ReportOptions, at: Page, kept: Kept) -> str:

@@ -1,8 +1,8 @@
-"""How comparisons and histories are shown: their options, and where the text goes."""
+"""How reports are shown: their options, and where the text goes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -13,6 +13,7 @@ from profkit.cli.output import page
 from profkit.cli.target import STDOUT, deliver
 from profkit.errors import UsageError
 from profkit.render.page import Page
+from profkit.render.registry import ENDINGS
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
@@ -26,8 +27,11 @@ class Showing:
     opens: bool
 
     @classmethod
-    def of(cls, given: dict[str, object]) -> Showing:
-        """From a command's options, which are taken out of `given`; raises UsageError where two disagree."""
+    def of(cls, given: dict[str, object], formats: Collection[str] = ("text", "json", "html")) -> Showing:
+        """From a command's options, which are taken out of `given`; raises UsageError where two disagree.
+
+        Where no format is asked for, the ending of the file tells.
+        """
         chosen, output = given.pop("renderer", None), given.pop("output")
         as_json, as_html = bool(given.pop("as_json")), bool(given.pop("as_html"))
         opens = bool(given.pop("opens"))
@@ -39,7 +43,9 @@ class Showing:
             raise UsageError(
                 "what goes to stdout cannot be opened", "leave out --open, or name a file with -o"
             )
-        return cls(asked[0] if asked else "text", None if output is None else str(output), opens)
+        file = None if output is None else str(output)
+        told = ENDINGS.get(Path(file or "").suffix.lower(), "")
+        return cls(asked[0] if asked else told if told in formats else "text", file, opens)
 
     def page(self) -> Page:
         """What the text is laid out for."""
@@ -66,7 +72,8 @@ def showing_options(formats: Sequence[str] = ()) -> Callable[[_Command], _Comman
     ]
     if formats:
         choice = click.Choice(list(formats))
-        options.insert(0, click.option("--format", "renderer", type=choice, help="[default: text]"))
+        shown = "How to show it.  [default: by FILE's ending, or text]"
+        options.insert(0, click.option("--format", "renderer", type=choice, help=shown))
 
     def decorate(command: _Command) -> _Command:
         for option in reversed(options):

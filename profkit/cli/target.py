@@ -15,13 +15,6 @@ _LONGEST = 60
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.]+")
 
 
-def target_of(output: str | None, infos: Sequence[AnyInfo], *, for_files: bool) -> Path | None:
-    """The file that is meant, None for stdout; a report for files has one also where none is named."""
-    if output is None:
-        return Path(f"profkit-{_name(infos)}.html") if for_files else None
-    return None if output == STDOUT else Path(output)
-
-
 def deliver(text: str, target: Path | None, *, named: bool, opens: bool) -> None:
     """Write a report, say where it is if nobody named the file, and open it; raises as `save` and `write`."""
     if target is None:
@@ -41,13 +34,12 @@ def _open(target: Path) -> None:
         tell("warning", f"no browser was found; open {target} with one")
 
 
-def _name(infos: Sequence[AnyInfo]) -> str:
+def name_of(infos: Sequence[AnyInfo]) -> str:
     """Label and id of what is shown, or of its batch, in characters that mean nothing to a shell."""
     first = infos[0]
-    batch = isinstance(first, MeasuredInfo) and len(infos) > 1
     labels = {info.label for info in infos}
     label = first.label if len(labels) == 1 else f"{len(infos)} orders"
-    identity = first.batch if batch and isinstance(first, MeasuredInfo) else first.id
+    identity = first.batch if isinstance(first, MeasuredInfo) and len(infos) > 1 else first.id
     return "-".join(filter(None, (_slug(label), _slug(identity))))
 
 

@@ -49,8 +49,5 @@ RENDERERS: Mapping[str, Renderer] = {"text": _text, "json": _json, "markdown": _
 SESSION_RENDERERS: Mapping[str, SessionRenderer] = {"html": _html_of_session}
 """Those that show the other regions of a run's session as well; the run itself comes first."""
 
-FOR_FILES = frozenset({"html"})
-"""Names of renderers whose reports are files of their own, not something to read in a terminal."""
-
 ENDINGS: Mapping[str, str] = {".html": "html", ".json": "json", ".md": "markdown"}
 """Of files, and the renderer that is meant where only the file is named."""

@@ -138,8 +138,8 @@ def test_what_is_no_file_is_written_to(profkit: Profkit, config: Config) -> None
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--html", "--json"), "--json and --html are different formats; leave one out"),
-        (("--open", "--json"), "--json and --html are different formats; leave one out"),
+        (("--html", "--json"), "json and html are different formats; ask for one"),
+        (("--open", "--json"), "json and html are different formats; ask for one"),
         (("--open", "-o", "-"), "what goes to stdout cannot be opened"),
         (("--html", "--limit", "3"), "has no use for --limit"),
         (("--html", "--show-all"), "has no use for --show-all"),
