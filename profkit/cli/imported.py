@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import sys
-import zlib
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from profkit.clock import SYSTEM_CLOCK
+from profkit.cli.file_content import STDIN, FileContent, read_content
 from profkit.errors import DamagedFile, UsageError
 from profkit.formats.registry import FORMATS, Decode, Format, Origin
 from profkit.model.kept import AnyRun
@@ -21,18 +17,12 @@ from profkit.model.session import ProcessInfo, SamplerPlan, SessionState
 from profkit.store.run_files import decode_runs, is_runs_file
 from profkit.units import Unit
 
-PIPE = "-"
-"""The name that stands for stdin."""
 WHOLE = "profkit"
 """The format that whole runs are exported in."""
 
-_STDIN = "stdin"
-_GZIP, _MAGIC = 31, b"\x1f\x8b"
 _INT64_MAX = 2**63 - 1
 _END_OF_TIME_NS = 253_402_300_800 * 10**9
 """Of Python's dates: the end of the year 9999."""
-_LARGEST = 4 << 30
-"""Bytes that a compressed file may unpack to."""
 
 
 def import_formats() -> tuple[str, ...]:
@@ -47,7 +37,7 @@ def runs_of_file(path: str | Path, format: str | None = None, label: str | None 
     that a file gives the same run wherever it lies; their label is the file's stem unless given. `-` is
     stdin. Raises UsageError for a file that is not there or looks like no known format, and DamagedFile.
     """
-    file = _read(str(path))
+    file = read_content(str(path))
     name = format or _sniffed(file)
     if name == WHOLE:
         if label is not None:
@@ -59,45 +49,7 @@ def runs_of_file(path: str | Path, format: str | None = None, label: str | None 
     return (_foreign(file, known, known.decode, label),)
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
-    """A file's content without any gzip around it."""
-
-    name: str
-    content: bytes
-    changed_ns: int
-
-
-def _read(name: str) -> _File:
-    try:
-        if name == PIPE:
-            content = _unpacked(sys.stdin.buffer.read(), _STDIN)
-            return _File(_STDIN, content, SYSTEM_CLOCK.unix_ns())
-        data = Path(name).read_bytes()
-        return _File(name, _unpacked(data, name), os.stat(name).st_mtime_ns)
-    except OSError as error:
-        raise UsageError(f"{name} cannot be read: {error.strerror}", "name a file that can") from error
-
-
-def _unpacked(data: bytes, name: str) -> bytes:
-    """Without gzip, all members of it."""
-    parts = []
-    left = _LARGEST
-    while data.startswith(_MAGIC):
-        unpacker = zlib.decompressobj(_GZIP)
-        try:
-            parts.append(unpacker.decompress(data, left))
-        except zlib.error as error:
-            raise DamagedFile(Path(name), str(error)) from error
-        if not unpacker.eof:
-            detail = f"it unpacks to more than {_LARGEST} bytes" if unpacker.unconsumed_tail else "cut short"
-            raise DamagedFile(Path(name), detail)
-        left = max(1, left - len(parts[-1]))
-        data = unpacker.unused_data
-    return b"".join(parts) if parts else data
-
-
-def _sniffed(file: _File) -> str:
+def _sniffed(file: FileContent) -> str:
     if is_runs_file(file.content):
         return WHOLE
     for known in FORMATS.values():
@@ -108,7 +60,7 @@ def _sniffed(file: _File) -> str:
     )
 
 
-def _foreign(file: _File, known: Format, decode: Decode, label: str | None) -> Run:
+def _foreign(file: FileContent, known: Format, decode: Decode, label: str | None) -> Run:
     profile = _checked(decode(file.content, Path(file.name)), file)
     origin = known.origin(file.content) if known.origin is not None else Origin()
     started_ns = origin.started_ns or 0
@@ -128,7 +80,7 @@ def _foreign(file: _File, known: Format, decode: Decode, label: str | None) -> R
     return Run(info, profile)
 
 
-def _checked(profile: Profile, file: _File) -> Profile:
+def _checked(profile: Profile, file: FileContent) -> Profile:
     """The profile, if what is kept of it has room for its numbers; raises DamagedFile."""
     numbers = (
         (sample.weight for sample in profile.samples),
@@ -140,8 +92,8 @@ def _checked(profile: Profile, file: _File) -> Profile:
     return profile
 
 
-def _imported(file: _File, known: Format, origin: Origin, profile: Profile) -> Imported:
-    name = "" if file.name == _STDIN else file.name
+def _imported(file: FileContent, known: Format, origin: Origin, profile: Profile) -> Imported:
+    name = "" if file.name == STDIN else file.name
     return Imported(known.name, origin.tool, name, profile.unit, profile.total_weight)
 
 

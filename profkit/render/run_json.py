@@ -82,7 +82,7 @@ def run_object(info: RunInfo) -> dict[str, object]:
         "started": iso_moment(info.started_ns),
         **_region(info),
         **_calls(info),
-        "sampler": _sampler(info),
+        "sampler": _sampler(info) if info.imported is None else None,
         "samples": info.samples,
         "torn": info.torn,
         "errors": info.errors,

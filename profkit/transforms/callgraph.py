@@ -8,25 +8,19 @@ which are known here, not those of their numbers.
 
 from __future__ import annotations
 
-import heapq
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 
 from profkit.model.counts import CallCount, FunctionCount
 from profkit.model.frame import Frame, Thread
 from profkit.model.measurement import InstructionCounts
 from profkit.model.profile import Profile, ProfileBuilder
+from profkit.transforms.call_paths import Calls, Graph, Paths
 from profkit.units import Unit
 
-_MOST_PATHS = 20_000
-_LEAST_PART = 1e-5
 _UNKNOWN = "???"
 """Callgrind's word for a file or an object that it does not know."""
-
-Calls = Mapping[tuple[Frame, Frame], float]
-"""Inclusive cost by (caller, callee)."""
 
 
 def unfold(own: Mapping[Frame, int], calls: Calls, unit: Unit) -> Profile:
@@ -39,7 +33,7 @@ def unfold(own: Mapping[Frame, int], calls: Calls, unit: Unit) -> Profile:
     """
     builder = ProfileBuilder()
     thread = builder.thread(Thread(0, 0, ""))
-    paths = _Paths(_Graph.of(own, calls))
+    paths = Paths(Graph.of(own, calls))
     for function, parts in paths.found().items():
         for path, weight in zip(parts, _shared_out(own[function], [part.own for part in parts]), strict=True):
             if weight:
@@ -100,103 +94,6 @@ def _frame(name: str, shared_object: str) -> Frame:
     file, _, function = name.partition(":")
     place = shared_object if file == _UNKNOWN else file
     return Frame(function, "" if place == _UNKNOWN else place)
-
-
-@dataclass(frozen=True, slots=True)
-class _Graph:
-    own: Mapping[Frame, int]
-    callees: Mapping[Frame, Mapping[Frame, float]]
-    roots: Mapping[Frame, float]
-    """What of a function's cost its callers do not account for."""
-
-    @classmethod
-    def of(cls, own: Mapping[Frame, int], calls: Calls) -> _Graph:
-        kept = {function: max(0, weight) for function, weight in own.items()}
-        callees: dict[Frame, dict[Frame, float]] = {function: {} for function in kept}
-        received = dict.fromkeys(kept, 0.0)
-        for (caller, callee), cost in calls.items():
-            if cost > 0 and caller != callee:
-                callees.setdefault(caller, {})[callee] = cost
-                received[callee] = received.get(callee, 0.0) + cost
-        spent = {f: kept.get(f, 0) + sum(costs.values()) for f, costs in callees.items()}
-        least = sum(kept.values()) * _LEAST_PART
-        roots = {f: cost - received.get(f, 0.0) for f, cost in spent.items()}
-        return cls(kept, callees, {f: cost for f, cost in roots.items() if cost > least or f not in received})
-
-
-@dataclass(slots=True)
-class _Path:
-    """A function reached through its caller's path; `cost` with all that it calls there, `own` without."""
-
-    function: Frame
-    caller: _Path | None
-    cost: float
-    own: float = 0.0
-
-    def frames(self) -> list[Frame]:
-        """Root first."""
-        found = []
-        at: _Path | None = self
-        while at is not None:
-            found.append(at.function)
-            at = at.caller
-        return found[::-1]
-
-    def holds(self, function: Frame) -> bool:
-        at: _Path | None = self
-        while at is not None:
-            if at.function == function:
-                return True
-            at = at.caller
-        return False
-
-
-class _Paths:
-    """Paths through a graph, taken heaviest first: the first to a function is the heaviest to it."""
-
-    def __init__(self, graph: _Graph) -> None:
-        self._graph = graph
-        self._least = sum(graph.own.values()) * _LEAST_PART
-        self._found: dict[Frame, list[_Path]] = {}
-        self._waiting: list[tuple[float, int, _Path]] = []
-        self._pushed = self._kept = 0
-
-    def found(self) -> Mapping[Frame, list[_Path]]:
-        """The paths that are kept to each function with a weight of its own; at least one to each."""
-        for function, cost in self._graph.roots.items():
-            self._push(function, None, cost)
-        self._follow()
-        # What is left is called in circles alone.
-        for function in sorted(self._graph.own, key=lambda f: (-self._graph.own[f], f)):
-            if function not in self._found and self._graph.own[function]:
-                self._push(function, None, float(self._graph.own[function]))
-                self._follow()
-        return {f: parts for f, parts in self._found.items() if self._graph.own.get(f)}
-
-    def _follow(self) -> None:
-        while self._waiting:
-            _, _, path = heapq.heappop(self._waiting)
-            known = self._found.setdefault(path.function, [])
-            if known and (path.cost < self._least or self._kept >= _MOST_PATHS):
-                continue
-            known.append(path)
-            self._kept += 1
-            self._enter(path)
-
-    def _enter(self, path: _Path) -> None:
-        """Split a path's cost between its function and what that calls."""
-        own = self._graph.own.get(path.function, 0)
-        callees = self._graph.callees.get(path.function, {})
-        entered = {callee: cost for callee, cost in callees.items() if not path.holds(callee)}
-        whole = own + sum(entered.values())
-        part = path.cost / whole if whole else 0.0
-        path.own = own * part
-        for callee, cost in entered.items():
-            self._push(callee, path, cost * part)
-
-    def _push(self, function: Frame, caller: _Path | None, cost: float) -> None:
-        self._pushed += 1
-        heapq.heappush(self._waiting, (-cost, self._pushed, _Path(function, caller, cost)))
 
 
 def _shared_out(weight: int, parts: list[float]) -> list[int]:

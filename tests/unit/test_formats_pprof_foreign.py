@@ -114,7 +114,7 @@ def test_threads_and_labels() -> None:
     assert decode(written.data(), HERE).threads == (Thread(7, 9, "main"), Thread(0, 8, ""))
     origin = origin_of(written.data())
     assert (origin.tool, origin.started_ns) == ("", 5)
-    assert origin.notes[1:] == ("labels of samples are left out: user",)
+    assert origin.notes == ("labels of samples are left out: user",)
 
 
 def test_code_without_symbols_bears_its_address_and_what_was_mapped() -> None:
