@@ -67,8 +67,12 @@ def _drawn(dice: random.Random, a: Sequence[Run], b: Sequence[Run], runs: int) -
 
 
 def _alarms(runs: int, alike: Sequence[SampledComparison]) -> Figure:
-    hits = sum(comparison.different for comparison in alike)
+    hits = sum(comparison.different or _call_changed(comparison) for comparison in alike)
     return _share(f"A against A called different, {_runs(runs)}", hits, len(alike), _BOUND_PERCENT)
+
+
+def _call_changed(comparison: SampledComparison) -> bool:
+    return comparison.call_s is not None and comparison.call_s.difference.changed
 
 
 def _found(runs: int, changed: Sequence[SampledComparison]) -> Figure:

@@ -67,12 +67,15 @@ class Settled(NamedTuple):
 Sides = tuple[Sequence[Seen], Sequence[Seen]]
 
 
-def settle(quantities: Sequence[Sides], tested: Sequence[bool]) -> tuple[Settled, ...]:
-    """What the runs of both sides tell of each quantity; only those that are tested count against chance."""
+def settle(quantities: Sequence[Sides], tested: Sequence[bool], level: float = LEVEL) -> tuple[Settled, ...]:
+    """What the runs of both sides tell of each quantity; only those that are tested count against chance.
+
+    The tests and intervals of differences together are wrong with probability `level` at most.
+    """
     spreads = [_observed(sides) for sides in quantities]
     common = _common([spread for spread, counts in zip(spreads, tested, strict=True) if counts])
     means = [_means(sides, spread, common) for sides, spread in zip(quantities, spreads, strict=True)]
-    return _tested(means, tested)
+    return _tested(means, tested, level)
 
 
 class _Observed(NamedTuple):
@@ -143,18 +146,18 @@ def _spread(side: Sequence[Seen]) -> float:
     return math.fsum(seen.weight * (seen.value - mean) ** 2 for seen in side) * squares / (1 - squares)
 
 
-def _tested(means: Sequence[_Means], tested: Sequence[bool]) -> tuple[Settled, ...]:
+def _tested(means: Sequence[_Means], tested: Sequence[bool], level: float) -> tuple[Settled, ...]:
     deviations = [math.sqrt(a.variance + b.variance) for a, b, _ in means]
     ps = [
         _p(b.value - a.value, deviation, df)
         for (a, b, df), deviation, counts in zip(means, deviations, tested, strict=True)
         if counts
     ]
-    adjusted = iter(holm(ps, LEVEL))
+    adjusted = iter(holm(ps, level))
     settled = []
     for (a, b, df), deviation, counts in zip(means, deviations, tested, strict=True):
-        p, level = next(adjusted) if counts else (1.0, LEVEL)
-        settled.append(Settled(a, b, t_quantile(level, df) * deviation, p))
+        p, own_level = next(adjusted) if counts else (1.0, level)
+        settled.append(Settled(a, b, t_quantile(own_level, df) * deviation, p))
     return tuple(settled)
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from profkit.comparing.sampled_fitness import LEAST_RUNS
-from profkit.comparing.sampled_spread import LEVEL, Mean, Seen, Sides, settle
+from profkit.comparing.sampled_spread import Mean, Seen, Sides, settle
 from profkit.model.comparison import Change, Compared, Difference, Estimate
 from profkit.model.histogram import Histogram, bucket_bounds_ns
 from profkit.model.run import Run
@@ -14,6 +14,9 @@ from profkit.units import Unit
 
 _RUN_TO_RUN = 0.10
 """How much the time of a call is assumed to vary from run to run, relatively, by one standard deviation."""
+_LEVEL = 0.01
+"""How probable it is that a call's time is called different and is not. The load of a machine makes it vary
+in ways that no distribution has; so this is stricter than for shares."""
 _LEAST_CHANGE = 0.05
 """Of a call's time: smaller changes are called none."""
 
@@ -40,11 +43,11 @@ def call_compared(a: Sequence[Run], b: Sequence[Run]) -> Compared | None:
     calls = _calls(a), _calls(b)
     if not all(calls):
         return None
-    found = settle([calls], [True])[0]
+    found = settle([calls], [True], _LEVEL)[0]
     value = found.b.value - found.a.value
     change = Change.NOISE
     enough = min(len(a), len(b)) >= LEAST_RUNS
-    if enough and found.p < LEVEL and abs(value) >= _LEAST_CHANGE * min(found.a.value, found.b.value):
+    if enough and found.p < _LEVEL and abs(value) >= _LEAST_CHANGE * min(found.a.value, found.b.value):
         change = Change.MORE if value > 0 else Change.LESS
     difference = Difference(value, value - found.half, value + found.half, found.p, change)
     return Compared(_estimate(found.a), _estimate(found.b), difference)
