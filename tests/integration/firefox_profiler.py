@@ -1,0 +1,67 @@
+"""The Firefox Profiler's own reading code, asked about a profile: its command is a server and its clients."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.integration.npm_packages import PROFILER_CLI
+
+Answer = dict[str, Any]
+
+_START_S = 60.0
+
+
+@dataclass(frozen=True)
+class FirefoxProfiler:
+    """A server that has loaded a profile."""
+
+    program: tuple[str, ...]
+    environment: dict[str, str]
+
+    def ask(self, *words: str) -> Answer:
+        """The answer to a command such as `thread list`."""
+        done = self._run(*words, "--json")
+        assert done.returncode == 0, done.stderr
+        answer: Answer = json.loads(done.stdout)
+        return answer
+
+    def is_ready(self) -> bool:
+        return self._run("thread", "list").returncode == 0
+
+    def _run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        command = [*self.program, *words, "--session", "test"]
+        return subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=60)
+
+
+@contextmanager
+def firefox_profiler(data: bytes) -> Iterator[FirefoxProfiler]:
+    """Loads a profile.
+
+    The server is started as its `load` command does it, which waits no longer than half a second.
+    """
+    program = ("node", str(PROFILER_CLI.folder() / "dist" / "profiler-cli.js"))
+    # The server's socket lies there, whose path has to be short.
+    with tempfile.TemporaryDirectory(prefix="profiler-") as folder:
+        file = Path(folder) / "profile.json"
+        file.write_bytes(data)
+        environment = {**os.environ, "PROFILER_CLI_SESSION_DIR": folder}
+        command = [*program, "--daemon", str(file), "--session", "test"]
+        with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as server:
+            try:
+                profiler = FirefoxProfiler(program, environment)
+                deadline_s = time.monotonic() + _START_S
+                while not profiler.is_ready():
+                    assert server.poll() is None, "the profiler's server ended; it printed why"
+                    assert time.monotonic() < deadline_s, "the profiler's server does not answer"
+                yield profiler
+            finally:
+                server.kill()
