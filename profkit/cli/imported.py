@@ -14,7 +14,6 @@ from profkit.model.profile import Profile
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Imported, Run, RunInfo
 from profkit.model.session import ProcessInfo, SamplerPlan, SessionState
-from profkit.store.run_files import decode_runs, is_runs_file
 from profkit.units import Unit
 
 WHOLE = "profkit"
@@ -42,6 +41,8 @@ def runs_of_file(path: str | Path, format: str | None = None, label: str | None 
     if name == WHOLE:
         if label is not None:
             raise UsageError(f"the runs in {file.name} have their labels", "leave out --label")
+        from profkit.store.run_files import decode_runs
+
         return decode_runs(file.content, Path(file.name))
     known = FORMATS.get(name)
     if known is None or known.decode is None:
@@ -50,6 +51,8 @@ def runs_of_file(path: str | Path, format: str | None = None, label: str | None 
 
 
 def _sniffed(file: FileContent) -> str:
+    from profkit.store.run_files import is_runs_file
+
     if is_runs_file(file.content):
         return WHOLE
     for known in FORMATS.values():
