@@ -56,3 +56,7 @@ def test_hardly_more_modules_than_wrapt_and_psutil(statement: str) -> None:
 def test_deciding_what_is_profiled_loads_no_more() -> None:
     code = "from profkit import profile, profiled\n@profile(label='f')\ndef f(): pass\nprofiled('label')"
     assert loaded(code) == loaded("from profkit import profile, profiled")
+
+
+def test_the_command_line_asks_for_no_database() -> None:
+    assert not {"sqlalchemy", "torch", "numpy"} & loaded("import profkit.cli.main")
