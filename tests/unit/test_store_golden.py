@@ -40,7 +40,7 @@ def test_a_run_of_schema_2_is_read() -> None:
 @pytest.mark.parametrize("schema", ["profkit.run/0", "profkit.run/1", "profkit.run/3"])
 def test_a_form_that_a_schema_does_not_have_is_refused(schema: str) -> None:
     document = (GOLDEN / "run-2.json").read_text("utf-8")
-    with pytest.raises(DamagedFile, match="schema|no document of"):
+    with pytest.raises(DamagedFile, match=r"schema|no document of"):
         info_of("7d10b3a9f2", schema, document)
 
 
