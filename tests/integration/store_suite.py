@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from profkit.model.profile import ProfileBuilder
 from profkit.model.run import Run
 from profkit.store import migrations
 from profkit.store.migrations import MIGRATIONS
+from profkit.store.records import to_json
 from profkit.store.runs import Store, open_store
 from profkit.store.schema import METADATA
 from tests.unit.made_measured import COUNTS
@@ -152,6 +154,14 @@ class StoreSuite:
         assert ids(store.runs()) == ["b2", "c3"]
         assert store.remove(["a1"]) == 0
 
+    def test_a_removed_run_comes_back_where_it_is_asked_for(self, store: Store, made: Made) -> None:
+        store.add([made("a1"), made("b2")])
+        store.remove(["a1"])
+        assert ids(store.add([made("a1"), made("b2")], again=True)) == ["a1"]
+        assert ids(store.add([made("a1")], again=True)) == []
+        assert store.remove(["a1"]) == 1
+        assert ids(store.add([made("a1")])) == []
+
     def test_a_removed_run_is_gone_from_every_table(self, store: Store, url: str) -> None:
         store.add([run_of("a1"), run_of("b2"), measured_of("c3"), measured_of("d4")])
         store.remove(["a1", "c3"])
@@ -243,6 +253,15 @@ class StoreSuite:
         self.execute(url, "update profkit_runs set schema = 'profkit.run/9'")
         with pytest.raises(DamagedFile, match=r"the document of run a1 .*'profkit.run/9'"):
             store.runs()
+
+    def test_a_document_from_before_runs_were_imported_is_read(self, store: Store, url: str) -> None:
+        store.add([made_run()])
+        before = to_json(INFO)
+        assert isinstance(before, dict)
+        del before["imported"]
+        statement = "update profkit_runs set schema = 'profkit.run/1', document = :document"
+        self.execute(url, statement, document=json.dumps(before))
+        assert store.load(INFO.id) == made_run()
 
     def test_the_migrated_tables_are_those_of_the_schema(self, store: Store, url: str) -> None:
         engine = create_engine(url)
