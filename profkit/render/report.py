@@ -49,7 +49,8 @@ def build_report(run: Run, options: ReportOptions) -> Report:
     profile = _only_thread(everything, options.thread)
     scale = scale_of(profile)
     is_library = library_test(run.info.region.file)
-    charged = profile if options.show_all else leave_out_libraries(profile, is_library)
+    folded = profile if options.show_all else fold_libraries(profile, is_library)
+    charged = profile if options.show_all else leave_out_libraries(profile, is_library, folded)
     # Tables come by own weight; in another order any row can be the first.
     hottest = options.limit if options.sort is Sort.SELF else None
     functions, lines = tables.function_table(profile, hottest), tables.line_table(charged, hottest)
@@ -65,7 +66,7 @@ def build_report(run: Run, options: ReportOptions) -> Report:
         lines_found=lines.found,
         changed_files=tuple(sorted(source.changed)),
         threads=_threads(everything),
-        tree=call_tree(profile if options.show_all else fold_libraries(profile, is_library)),
+        tree=call_tree(folded),
         is_library=is_library,
     )
 

@@ -27,10 +27,19 @@ def fold_libraries(profile: Profile, is_library: Callable[[str], bool] = is_libr
     return replace(profile, stacks=tuple([_folded(stack, library) for stack in profile.stacks]))
 
 
-def leave_out_libraries(profile: Profile, is_library: Callable[[str], bool] = is_library_file) -> Profile:
-    """The profile without library frames; a stack that has no other frames stays as it is."""
+def leave_out_libraries(
+    profile: Profile, is_library: Callable[[str], bool] = is_library_file, folded: Profile | None = None
+) -> Profile:
+    """The profile without library frames; a stack that has no other frames stays as it is.
+
+    Less is to be looked at where it is known `folded`.
+    """
     users = [int(not is_library(frame.file)) for frame in profile.frames]
-    stacks = [tuple(compress(stack, picked(stack, users))) or stack for stack in profile.stacks]
+    shorter = profile.stacks if folded is None else folded.stacks
+    stacks = [
+        tuple(compress(short, picked(short, users))) or stack
+        for short, stack in zip(shorter, profile.stacks, strict=True)
+    ]
     return replace(profile, stacks=tuple(stacks))
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from profkit.model.calltree import Node
 from profkit.model.frame import Frame, Thread
 from profkit.model.profile import Profile, ProfileBuilder
-from profkit.transforms.folding import fold_libraries
+from profkit.transforms.folding import fold_libraries, leave_out_libraries
 from profkit.transforms.origin import is_library_file
 from profkit.transforms.tree import call_tree
 from tests.unit.profile_strategies import LIBRARY, USER, profile_of, profiles
@@ -125,6 +125,16 @@ def test_a_node_of_a_folded_tree_has_the_line_with_most_weight(profile: Profile)
     folded = fold_libraries(profile)
     assert call_tree(folded) == plain_tree(folded)
     assert {*folded.frames} == {*profile.frames}
+
+
+@given(profiles(max_depth=9))
+def test_library_calls_count_for_the_code_that_makes_them(profile: Profile) -> None:
+    charged = leave_out_libraries(profile)
+    assert charged.samples == profile.samples
+    assert leave_out_libraries(profile, folded=fold_libraries(profile)) == charged
+    for stack, before in zip(charged.stacks, profile.stacks, strict=True):
+        users = tuple(n for n in before if profile.frames[n].file == USER)
+        assert stack == (users or before)
 
 
 def total_of_selves(root: Node) -> int:

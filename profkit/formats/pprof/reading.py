@@ -66,7 +66,7 @@ def _profile(chunks: Iterable[bytes]) -> Profile:
     strings = [unspell(_bytes(text).decode()) for text in found.others.get(InProfile.STRING, ())]
     frames, places = _frames(found.others, strings)
     tables = _Tables(places, strings)
-    samples = tables.samples(found.distinct)
+    samples = list(tables.samples(found.distinct))
     unit, period_ns, ordered = _about(found.others, strings)
     return Profile(
         unit=unit,
@@ -82,10 +82,10 @@ def _profile(chunks: Iterable[bytes]) -> Profile:
 class _Rest(NamedTuple):
     """What a sample says beside its first locations."""
 
-    thread: int
-    weight: int
     locations: bytes
     """More of them, packed: where they are not packed at the beginning, as protobuf writes them."""
+    thread: int
+    weight: int
 
 
 class _Tables:
@@ -98,35 +98,30 @@ class _Tables:
         self._stack_numbers: dict[bytes, int] = {}
         self._rests: dict[bytes, _Rest] = {}
 
-    def samples(self, messages: Iterable[bytes]) -> list[Sample]:
+    def samples(self, messages: Iterable[bytes]) -> Iterator[Sample]:
         """The sample of each message; new stacks and threads take the next numbers."""
-        stack_number, rest_of, field = self._stack_numbers.get, self._rests.get, int(InSample.LOCATIONS)
-        found = []
+        field = int(InSample.LOCATIONS)
         for message in messages:
-            locations, rest = wire.first_blob(message, field)
-            said = rest_of(rest) or self._rest(rest)
-            if said.locations:
-                locations += said.locations
-            stack = stack_number(locations)
-            if stack is None:
-                stack = self._stack(locations)
-            found.append(Sample(stack, said.thread, said.weight))
-        return found
+            first, rest = wire.first_blob(message, field)
+            more, thread, weight = self._rests.get(rest) or self._rest(rest)
+            packed = first + more if more else first
+            stack = self._stack_numbers.get(packed)
+            yield Sample(self._stack(packed) if stack is None else stack, thread, weight)
 
-    def _stack(self, locations: bytes) -> int:
+    def _stack(self, packed: bytes) -> int:
         """The number of a stack whose bytes are new; written another way it may be known."""
-        root_first = self._lookup.all(locations)[::-1]
+        root_first = self._lookup.all(packed)[::-1]
         number = self.stacks.setdefault(root_first, len(self.stacks))
-        self._stack_numbers[locations] = number
+        self._stack_numbers[packed] = number
         return number
 
     def _rest(self, rest: bytes) -> _Rest:
         fields = _fields(rest)
         thread = _thread(fields.get(InSample.LABEL, ()), self._strings)
         self._rests[rest] = found = _Rest(
+            b"".join(map(wire.varint, _integers(fields.get(InSample.LOCATIONS, ())))),
             self.threads.setdefault(thread, len(self.threads)),
             _at(_integers(fields.get(InSample.VALUES, ())), 0, "value"),
-            b"".join(map(wire.varint, _integers(fields.get(InSample.LOCATIONS, ())))),
         )
         return found
 
