@@ -97,6 +97,24 @@ def test_click_zooms_and_double_click_shows_everything(page_of: PageOf) -> None:
     assert frame_of(page, "train_step")["width"] == pytest.approx(width_of(page))
 
 
+def test_zoom_moves_there_unless_the_reader_wants_it_calm(page_of: PageOf) -> None:
+    page = page_of(page_html())
+    page.emulate_media(reduced_motion="no-preference")
+    click(page, "load_batch")
+    seen = page.evaluate("""() => new Promise((done) => {
+      const widths = [];
+      const look = () => {
+        const [from, to] = profkit.graph.window();
+        widths.push(to - from);
+        if (to - from > 168) requestAnimationFrame(look);
+        else done(widths);
+      };
+      look();
+    })""")
+    assert seen == sorted(seen, reverse=True)
+    assert seen[-1] == 168
+
+
 def test_callers_of_the_zoomed_frame_lead_back(page_of: PageOf) -> None:
     page = page_of(page_html())
     click(page, "augment")

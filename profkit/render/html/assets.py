@@ -44,6 +44,7 @@ SCRIPTS: tuple[str, ...] = (
     "search.js",
     "toolbar.js",
     "legend.js",
+    "summary.js",
     "layout.js",
     "tabs.js",
     "numbers.js",

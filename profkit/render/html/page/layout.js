@@ -36,7 +36,7 @@
   function header(places) {
     const keys = profkit.hasGraph() ? profkit.keysButton() : null;
     return make("header", { class: "top" },
-      make("div", { class: "title" }, make("h1", {}, profkit.head.title)),
+      make("div", { class: "title" }, make("h1", {}, profkit.titleText()), profkit.summaryLine()),
       places.selectors,
       make("div", { class: "page-tools" }, profkit.themeButton(), keys));
   }

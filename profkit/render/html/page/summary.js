@@ -1,0 +1,26 @@
+/* The line below the title: the facts of the run that a reader wants first. */
+{
+  const { make } = profkit;
+  /** Facts by name: how many of their parts are told, and the noun of those that are a bare number. */
+  const TOLD = { function: [1], started: [1], calls: [2, "call"], samples: [2, "sample"], sampler: [1] };
+
+  /** The title without the name of this program, which stands at the page's foot. */
+  profkit.titleText = () => profkit.head.title.replace(/ – profkit$/, "");
+
+  /** The line, which follows the run; empty where a page is about several. */
+  profkit.summaryLine = () => {
+    const line = make("p", { class: "summary" });
+    const show = () => line.replaceChildren(...factsOf(profkit.currentRun()).map((text) => make("span", {}, text)));
+    profkit.on("run", show);
+    if (profkit.head.kind === "sampled") show();
+    return line;
+  };
+
+  function factsOf(run) {
+    const facts = new Map(run?.facts ?? []);
+    return Object.entries(TOLD).filter(([name]) => facts.has(name)).map(([name, [most, noun]]) => {
+      const [first, ...others] = facts.get(name).slice(0, most).map(([text]) => text);
+      return [noun ? `${first} ${noun}${first === "1" ? "" : "s"}` : first, ...others].join(", ");
+    });
+  }
+}
