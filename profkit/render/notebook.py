@@ -17,7 +17,8 @@ from profkit.render.html.measured import measured_html
 from profkit.render.html.resources import thinned
 from profkit.render.html.sampled import sampled_html
 from profkit.render.words import count, percent
-from profkit.transforms.prune import prune, without_order
+from profkit.transforms.prune import prune
+from profkit.transforms.stacks import sum_samples
 from profkit.units import format_duration
 
 MIN_SHARE = 0.005
@@ -77,7 +78,7 @@ def _small(run: Run) -> tuple[Run, list[str]]:
                 f"`profkit report {run.info.id} --html` shows all."
             )
         if len(profile.samples) > _MOST_SAMPLES:
-            profile = without_order(profile)
+            profile = sum_samples(profile)
     return replace(run, profile=profile, resources=thinned(run.resources, _MOST_POINTS)), notes
 
 

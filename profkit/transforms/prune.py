@@ -40,23 +40,6 @@ def prune(profile: Profile, min_share: float) -> Profile:
     )
 
 
-def without_order(profile: Profile) -> Profile:
-    """The profile with one sample for each stack of each thread."""
-    weights: dict[tuple[int, int], int] = {}
-    for stack, thread, weight in profile.samples:
-        weights[stack, thread] = weights.get((stack, thread), 0) + weight
-    samples = tuple(Sample(*pair, weight) for pair, weight in weights.items())
-    return Profile(
-        unit=profile.unit,
-        period_ns=profile.period_ns,
-        frames=profile.frames,
-        stacks=profile.stacks,
-        threads=profile.threads,
-        samples=samples,
-        ordered=False,
-    )
-
-
 def _kept_depths(sorted_stacks: SortedStacks, least: float) -> list[int]:
     """How many frames of each stack belong to calls of at least that weight."""
     opened: list[tuple[int, int]] = []  # of each call: the first stack that has it, the weight before it

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from profkit.model.frame import Frame
 from profkit.model.profile import Profile
-from profkit.transforms.prune import SMALLER_CALLS, prune, without_order
+from profkit.transforms.prune import SMALLER_CALLS, prune
 from profkit.transforms.tree import call_tree
 from tests.unit.profile_strategies import profile_of, profiles
 
@@ -48,8 +48,7 @@ def test_each_call_that_is_kept_is_heavy_and_weighs_what_it_did(profile: Profile
 @given(profiles(), shares)
 def test_threads_keep_their_weight(profile: Profile, share: float) -> None:
     pruned = prune(profile, share)
-    assert by_thread(pruned) == by_thread(without_order(pruned)) == by_thread(profile)
-    assert call_tree(without_order(profile)) == call_tree(profile)
+    assert by_thread(pruned) == by_thread(profile)
 
 
 def test_order_is_kept_and_equal_neighbours_are_one() -> None:
@@ -59,9 +58,3 @@ def test_order_is_kept_and_equal_neighbours_are_one() -> None:
         (tuple(pruned.frames[n] for n in pruned.stacks[one.stack]), one.weight) for one in pruned.samples
     ]
     assert found == [(small, 2), (large, 96), (small, 2)]
-
-
-def test_order_can_be_given_up() -> None:
-    profile = without_order(profile_of(("f:1", 1), ("g:1", 2), ("f:1", 4)))
-    assert [(one.stack, one.weight) for one in profile.samples] == [(0, 5), (1, 2)]
-    assert not profile.ordered

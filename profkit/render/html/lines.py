@@ -8,7 +8,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from profkit.model.profile import Profile
-from profkit.transforms.stacks import stack_weights
+from profkit.transforms.stacks import picked, stack_weights
 
 
 class LineWeights(NamedTuple):
@@ -31,7 +31,7 @@ def line_weights(profile: Profile, keys: Sequence[int]) -> tuple[LineWeights, ..
     for weight, stacks in _by_weight(profile).items():
         for number, times in Counter(of_frame[stack[-1]] for stack in stacks).items():
             own[number] += weight * times
-        once = (set(map(of_frame.__getitem__, stack)) for stack in stacks)
+        once = (set(picked(stack, of_frame)) for stack in stacks)
         for number, times in Counter(chain.from_iterable(once)).items():
             total[number] += weight * times
     lines = (LineWeights(*place, own[number], total[number]) for place, number in numbers.items())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from profkit.model.profile import Profile
@@ -13,10 +13,11 @@ from profkit.render.html.columns import Columns
 from profkit.render.html.functions import FunctionTable
 from profkit.render.html.lines import LineWeights, heaviest_lines, line_weights
 from profkit.render.html.resources import resource_curves
-from profkit.render.html.samples import add_lines, add_samples
+from profkit.render.html.samples import add_lines, add_order, add_stacks
 from profkit.render.html.sources import Seen, SourceBudget
-from profkit.render.rows import scale_of
+from profkit.render.rows import Scale, scale_of
 from profkit.render.user_code import IsLibrary
+from profkit.transforms.stacks import sum_samples
 
 _LONGEST_LABEL = 200
 _MOST_FILES = 5
@@ -55,14 +56,16 @@ class PageRuns:
     def add(self, run: PageRun) -> None:
         """Add a run's samples, and its source as far as there is room."""
         profile, prefix = run.profile, f"r{len(self._objects)}."
-        keys = self._table.keys(profile.frames)
-        add_samples(self.columns, prefix, profile, keys)
-        lines = line_weights(profile, keys)
+        keys, summed = self._table.keys(profile.frames), sum_samples(profile)
+        places = add_stacks(self.columns, prefix, summed, keys)
+        if profile.ordered:
+            add_order(self.columns, prefix, profile, places)
+        lines = line_weights(summed, keys)
         add_lines(self.columns, prefix, [line for line in lines if line.line])
         by_function = heaviest_lines(lines)
         for function, found in by_function.items():
             self._lines.setdefault(function, found[0].line)
-        self._objects.append(self._object(run, by_function))
+        self._objects.append(self._object(run, scale_of(summed), by_function))
 
     def head(self, kind: str, title: str) -> dict[str, object]:
         """The head of a page of this kind with all runs that were added."""
@@ -73,8 +76,9 @@ class PageRuns:
             "runs": self._objects,
         }
 
-    def _object(self, run: PageRun, lines: dict[int, list[LineWeights]]) -> dict[str, object]:
-        scale = scale_of(run.profile)
+    def _object(
+        self, run: PageRun, scale: Scale, lines: Mapping[int, Sequence[LineWeights]]
+    ) -> dict[str, object]:
         functions = self._table.functions()
         seen = (
             Seen(number, *functions[number], [line.line for line in heaviest])

@@ -1,12 +1,8 @@
-"""A run's samples as columns: stacks front-coded, their weights by thread, their order, and lines.
-
-The columns' names and what stands in them are listed at `add_samples`.
-"""
+"""A run's samples as columns: stacks front-coded, their weights by thread, their order, and lines."""
 
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, compress, count, pairwise
@@ -15,7 +11,7 @@ from operator import ne
 from profkit.model.profile import Profile
 from profkit.render.html.columns import Columns, Kind
 from profkit.render.html.lines import LineWeights
-from profkit.transforms.stacks import SortedStacks, sort_stacks
+from profkit.transforms.stacks import sort_stacks
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,21 +22,41 @@ class _Taken:
     weights: list[int]
 
 
-def add_samples(columns: Columns, prefix: str, profile: Profile, keys: Sequence[int]) -> None:
-    """Add a profile's samples; frame n is of function `keys[n]`.
+def add_stacks(columns: Columns, prefix: str, summed: Profile, keys: Sequence[int]) -> Sequence[int]:
+    """Add distinct stacks, frame n as function `keys[n]`; gives each of the profile's stacks its place there.
 
-    `shared`, `length` and `frames` are the distinct stacks of functions in lexicographic order: how many
-    frames a stack has in common with the one before, how many it has, and the others one after the other.
-    `pair.stack`, `pair.thread` and `pair.weight` say how much each has by thread, sorted by stack. Where
-    the profile is ordered, `order.stack` and `order.weight` are the samples of the first thread, then of
-    the second, and so on; they begin at `order.start`, which has the end as well.
+    `shared`, `length` and `frames` are the stacks in lexicographic order: how many frames each has in
+    common with the one before, how many it has, and the others one after the other. `pair.stack`,
+    `pair.thread` and `pair.weight` say how much each has by thread, sorted by stack.
     """
-    stacks = sort_stacks(profile, keys)
-    taken = _by_thread(profile, stacks.places)
-    _add_stacks(columns, prefix, stacks)
-    _add_pairs(columns, prefix, taken)
-    if profile.ordered:
-        _add_order(columns, prefix, list(map(_merged, taken)))
+    stacks = sort_stacks(summed, keys)
+    new = (stack[shared:] for stack, shared in zip(stacks.stacks, stacks.shared, strict=True))
+    _add_small(columns, f"{prefix}shared", stacks.shared)
+    _add_small(columns, f"{prefix}length", list(map(len, stacks.stacks)))
+    _add_small(columns, f"{prefix}frames", list(chain.from_iterable(new)))
+    weights: dict[int, int] = {}
+    threads = max(1, len(summed.threads))
+    for stack, thread, weight in summed.samples:
+        pair = stacks.places[stack] * threads + thread
+        weights[pair] = weights.get(pair, 0) + weight
+    pairs = sorted(weights)
+    columns.add(f"{prefix}pair.stack", "u32", [pair // threads for pair in pairs])
+    _add_small(columns, f"{prefix}pair.thread", [pair % threads for pair in pairs])
+    _add_weights(columns, f"{prefix}pair.weight", [weights[pair] for pair in pairs])
+    return stacks.places
+
+
+def add_order(columns: Columns, prefix: str, profile: Profile, places: Sequence[int]) -> None:
+    """Add the samples in the order they were taken, thread after thread; equal neighbours are one.
+
+    `order.stack` and `order.weight` are places and weights, `order.start` is where each thread's samples
+    begin, and where the last ends.
+    """
+    orders = list(map(_merged, _by_thread(profile, places)))
+    starts = [0, *accumulate(len(order.stacks) for order in orders)]
+    columns.add(f"{prefix}order.stack", "u32", chain.from_iterable(order.stacks for order in orders))
+    _add_weights(columns, f"{prefix}order.weight", [*chain.from_iterable(order.weights for order in orders)])
+    columns.add(f"{prefix}order.start", "u32", starts)
 
 
 def add_lines(columns: Columns, prefix: str, lines: Sequence[LineWeights]) -> None:
@@ -49,13 +65,6 @@ def add_lines(columns: Columns, prefix: str, lines: Sequence[LineWeights]) -> No
     columns.add(f"{prefix}lines.line", "u32", [line.line for line in lines])
     _add_weights(columns, f"{prefix}lines.self", [line.own for line in lines])
     _add_weights(columns, f"{prefix}lines.total", [line.total for line in lines])
-
-
-def _add_stacks(columns: Columns, prefix: str, stacks: SortedStacks) -> None:
-    new = (stack[shared:] for stack, shared in zip(stacks.stacks, stacks.shared, strict=True))
-    _add_small(columns, f"{prefix}shared", stacks.shared)
-    _add_small(columns, f"{prefix}length", list(map(len, stacks.stacks)))
-    _add_small(columns, f"{prefix}frames", list(chain.from_iterable(new)))
 
 
 def _by_thread(profile: Profile, places: Sequence[int]) -> list[_Taken]:
@@ -68,27 +77,6 @@ def _by_thread(profile: Profile, places: Sequence[int]) -> list[_Taken]:
     return taken
 
 
-def _add_pairs(columns: Columns, prefix: str, taken: Sequence[_Taken]) -> None:
-    threads = max(1, len(taken))
-    weights: dict[int, int] = {}
-    for thread, one in enumerate(taken):
-        for place, weight in _sums(one).items():
-            weights[place * threads + thread] = weight
-    pairs = sorted(weights)
-    columns.add(f"{prefix}pair.stack", "u32", [pair // threads for pair in pairs])
-    _add_small(columns, f"{prefix}pair.thread", [pair % threads for pair in pairs])
-    _add_weights(columns, f"{prefix}pair.weight", [weights[pair] for pair in pairs])
-
-
-def _sums(taken: _Taken) -> Counter[int]:
-    """The weight of each stack; most samples weigh 1, and those need only be counted."""
-    sums = Counter(taken.stacks)
-    if max(taken.weights, default=1) != 1 or min(taken.weights, default=1) != 1:
-        for place, weight in zip(taken.stacks, taken.weights, strict=True):
-            sums[place] += weight - 1
-    return sums
-
-
 def _merged(taken: _Taken) -> _Taken:
     """The same with equal neighbours as one."""
     stacks = taken.stacks
@@ -97,13 +85,6 @@ def _merged(taken: _Taken) -> _Taken:
     bounds = [*compress(count(), begins), len(stacks)]
     weights = [sums[end] - sums[begin] for begin, end in pairwise(bounds)]
     return _Taken(array("I", compress(stacks, begins)), weights)
-
-
-def _add_order(columns: Columns, prefix: str, orders: Sequence[_Taken]) -> None:
-    starts = [0, *accumulate(len(order.stacks) for order in orders)]
-    columns.add(f"{prefix}order.stack", "u32", chain.from_iterable(order.stacks for order in orders))
-    _add_weights(columns, f"{prefix}order.weight", [*chain.from_iterable(order.weights for order in orders)])
-    columns.add(f"{prefix}order.start", "u32", starts)
 
 
 def _add_small(columns: Columns, name: str, values: Sequence[int]) -> None:
