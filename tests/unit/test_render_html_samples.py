@@ -99,8 +99,8 @@ def test_packages_of_files(file: str, package: tuple[str, str]) -> None:
     assert (found["name"], found["kind"]) == package
 
 
-def test_lines_that_are_not_known_are_left_out() -> None:
-    page = page_of(profile_of(("f:0 g:3", 5)))
+def test_lines_that_are_not_known_or_cannot_be_are_left_out() -> None:
+    page = page_of(profile_of(("f:0 g:3", 3), ("f:-1 g:3", 1), (f"f:{2**40} g:3", 1)))
     assert page.column("r0.lines.line") == [3]
     assert page.column("r0.lines.total") == [5]
 

@@ -20,6 +20,8 @@ from profkit.render.user_code import IsLibrary
 from profkit.transforms.stacks import sum_samples
 
 _LONGEST_LABEL = 200
+_NO_LINE = 2**32
+"""Lines of damaged or hostile profiles can be anything."""
 _MOST_FILES = 5
 """Named in a note."""
 
@@ -61,7 +63,7 @@ class PageRuns:
         if profile.ordered:
             add_order(self.columns, prefix, profile, places)
         lines = line_weights(summed, keys)
-        add_lines(self.columns, prefix, [line for line in lines if line.line])
+        add_lines(self.columns, prefix, [line for line in lines if 0 < line.line < _NO_LINE])
         by_function = heaviest_lines(lines)
         for function, found in by_function.items():
             self._lines.setdefault(function, found[0].line)
