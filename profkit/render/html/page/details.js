@@ -38,6 +38,7 @@
       make("dl", { class: "figures-list" },
         figure("self", costs.self[fn], tree),
         figure("total", costs.total[fn], tree),
+        ...profkit.differenceOf(fn).map(([name, text]) => pair(name || "change", text)),
         pair("package", profkit.packageOf(fn)),
         pair("places in the tree", profkit.exactCount(costs.places[fn]))),
       profkit.sourceBeside(fn),

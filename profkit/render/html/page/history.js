@@ -40,28 +40,36 @@
     return [...said, ...doubts].filter(Boolean).join(" · ");
   }
 
+  /** The table, newest first; columns in which no point has anything are left out. */
   function tableOf(view) {
-    view.rows = view.points.map((point, i) => rowOf(view, point, i));
-    const heads = ["commit", NAMES[view.measure], "to the one before", "95 % interval", "runs", "when", "doubts"];
-    const kinds = [null, "number", "number", "number", "number", null, null];
+    const columns = columnsOf(view).filter(({ applies }) => applies !== false);
+    view.rows = view.points.map((point, i) =>
+      make("tr", { pointerenter: () => view.choose(i), pointerleave: () => view.choose(null) },
+        columns.map(({ cell }) => cell(point, i))));
     return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Table: ${view.name}` },
       make("table", { class: "figures" },
-        make("thead", {}, make("tr", {}, heads.map((text, i) => make("th", { scope: "col", class: kinds[i] }, text)))),
+        make("thead", {}, make("tr", {}, columns.map(headOf))),
         make("tbody", {}, [...view.rows].reverse())));
   }
 
-  function rowOf(view, point, i) {
-    const ends = isNumber(point.low) ? view.write([point.low, point.high]).join(" – ") : "";
-    const doubts = point.doubts.map((doubt) => make("li", {}, doubt));
-    return make("tr", { pointerenter: () => view.choose(i), pointerleave: () => view.choose(null) },
-      make("th", { scope: "row", class: "commit", title: point.commit }, make("code", {}, nameOf(point))),
-      make("td", { class: "number" }, make("strong", {}, view.texts[i])),
-      stepCell(view, i),
-      make("td", { class: "number faint" }, ends),
-      make("td", { class: "number" }, String(point.runs)),
-      make("td", { class: "commit" }, point.started.slice(0, 10)),
-      make("td", {}, doubts.length ? make("ul", { class: "doubts" }, doubts) : ""));
+  function columnsOf(view) {
+    const { points, measure, texts } = view;
+    return [
+      { title: "commit", cell: (point) =>
+        make("th", { scope: "row", class: "commit", title: point.commit }, make("code", {}, nameOf(point))) },
+      { title: NAMES[measure], kind: "number", cell: (_, i) => profkit.numberCell(make("strong", {}, texts[i])) },
+      { title: "to the one before", kind: "number", cell: (_, i) => stepCell(view, i) },
+      { title: "95 % interval", kind: "number", applies: points.some(({ low }) => isNumber(low)),
+        cell: (point) => profkit.cell(boundsOf(view, point), { class: "number faint" }) },
+      { title: "runs", kind: "number", cell: ({ runs }) => profkit.numberCell(String(runs)) },
+      { title: "when", cell: ({ started }) => profkit.cell(started.slice(0, 10), { class: "commit" }) },
+      { title: "doubts", applies: points.some(({ doubts }) => doubts.length), cell: ({ doubts }) =>
+        profkit.cell(make("ul", { class: "doubts" }, doubts.map((doubt) => make("li", {}, doubt)))) },
+    ];
   }
+
+  const headOf = ({ title, kind }) => make("th", { scope: "col", class: kind }, title);
+  const boundsOf = ({ write }, { low, high }) => (isNumber(low) ? write([low, high]).join(" – ") : "");
 
   /** The change to the point before: grey where the intervals overlap or are not known. */
   function stepCell({ points, measure }, i) {

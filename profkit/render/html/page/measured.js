@@ -50,7 +50,8 @@
       { id: "order", title: "order", rising: true, value: (i) => i, cell: nameCell },
       ...(times.some(Boolean) ? timed : []),
       ...(counts.some((count) => count !== null) ? counted : []),
-      { id: "doubts", title: "doubts", value: (i) => (orders[i].error ? 100 : orders[i].doubts.length), cell: doubtCell },
+      { id: "doubts", title: "doubts", wide: true, value: (i) => (orders[i].error ? 100 : orders[i].doubts.length),
+        cell: (i) => profkit.cell(trustOf(i) ?? "none", { class: trustOf(i) ? null : "faint" }) },
     ];
   }
 
@@ -58,14 +59,15 @@
     const { label, variant, what } = orders[i];
     return make("th", { scope: "row", class: "name" },
       profkit.button(label, () => {}, { class: "link", title: what === label ? null : what }),
-      variant ? make("span", { class: "variant" }, variant) : null);
+      variant ? make("span", { class: "variant" }, variant) : null,
+      make("span", { class: "narrow-only" }, trustOf(i)));
   }
 
-  function doubtCell(i) {
+  /** What speaks against an order's numbers, as a badge; null for nothing. */
+  function trustOf(i) {
     const { doubts, error } = orders[i];
-    if (error) return profkit.cell(profkit.badge("failed", "tone-bad"));
-    if (!doubts.length) return profkit.cell("none", { class: "faint" });
-    return profkit.cell(profkit.badge(profkit.plural(doubts.length, "doubt"), "tone-warn", doubts.join("\n")));
+    if (error) return profkit.badge("failed", "tone-bad");
+    return doubts.length ? profkit.badge(profkit.plural(doubts.length, "doubt"), "tone-warn", doubts.join("\n")) : null;
   }
 
   /** Half of the interval as a part of the median; null where there is none. */

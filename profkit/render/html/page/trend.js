@@ -9,9 +9,10 @@
    * point, `onChoose(i or null)`. What it draws it keeps in `view`.
    */
   profkit.trendOf = (view) => {
+    const sure = view.points.some(({ low }) => isNumber(low)) ? "; bars are 95 % intervals" : "";
     const figure = profkit.figure({
       title: view.name, described: view.summary,
-      caption: "By commit, the newest on the right; bars are 95 % intervals. The axis does not begin at zero.",
+      caption: `By commit, the newest on the right${sure}. The axis does not begin at zero.`,
     }, (svg, width) => paint(view, svg, width));
     view.slider = make("div", {
       class: "strip-slider", role: "slider", tabindex: "0", "aria-label": `Commit: ${view.name}`,
