@@ -8,18 +8,20 @@ from profkit.cli.sides import Side, Sides
 from profkit.comparing.matching import match_orders
 from profkit.errors import NoBaseline, RunNotFound, UsageError
 from profkit.model.kept import AnyRun
-from profkit.model.measurement import MeasuredRun
+from profkit.model.measurement import Manner, MeasuredRun
 from profkit.process.git import commit_of
 
 
 def baseline_of(found: Sides, text: str, current: Side) -> Side:
     """The baseline's runs of the same kind and labels as the current ones, never these themselves.
 
-    Raises NoBaseline, which says how to make one.
+    Of several runs, those that took turns with the current ones are taken alone: they say most. Raises
+    NoBaseline, which says how to make one.
     """
-    own = {run.info.id for run in current.runs} | {run.info.batch for run in current.measured}
+    own = {run.info.id for run in current.runs}
+    batches = {run.info.batch for run in current.measured}
     try:
-        side = found.side(text, own)
+        side = found.side(text, own | batches)
     except RunNotFound:
         side = _at_commit(found, text, current, own)
     others = [run for run in side.runs if run.info.id not in own]
@@ -30,7 +32,12 @@ def baseline_of(found: Sides, text: str, current: Side) -> Side:
         raise _missing(text, "its runs are of the other kind, sampled or measured", current)
     if current.measured and not match_orders(Side(text, runs).measured, current.measured).pairs:
         raise _missing(text, "none of its orders is one of the current run", current)
-    return Side(side.text, runs)
+    beside = tuple(
+        run
+        for run in Side(text, runs).measured
+        if run.info.batch in batches and run.info.manner is not Manner.APART
+    )
+    return Side(side.text, beside or runs)
 
 
 def _at_commit(found: Sides, revision: str, current: Side, own: set[str]) -> Side:

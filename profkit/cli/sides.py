@@ -20,6 +20,7 @@ from profkit.model.kept import AnyInfo, AnyRun
 from profkit.model.measurement import MeasuredInfo, MeasuredRun
 from profkit.model.run import Run
 from profkit.process.git import commit_of
+from profkit.process.surroundings import git_commit
 
 _SHOWN = 5
 """Of the newest runs, whose labels an error lists."""
@@ -82,8 +83,16 @@ class Sides:
         return side
 
     def newest(self) -> Side:
-        """The newest run, with all of its batch if it was measured; raises StoreEmpty."""
+        """The newest run, with all of its batch if it was measured; raises StoreEmpty.
+
+        Of a batch that measured several commits, those of the one that is checked out here. Raises
+        UsageError where that is none of them.
+        """
         infos = self.kept.find_all(None)
+        if len({info.process.git_commit for info in infos}) > 1:
+            infos = tuple(info for info in infos if info.process.git_commit == git_commit(Path.cwd()))
+        if not infos:
+            raise UsageError("the newest runs are of several commits", "say which: LABEL@REVISION")
         label = infos[0].label if len({info.label for info in infos}) == 1 else f"{len(infos)} orders"
         return Side(f"{label}, newest", tuple(self.kept.load(info) for info in infos))
 

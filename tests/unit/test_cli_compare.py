@@ -13,6 +13,7 @@ import pytest
 
 from profkit.config import Config, read_config
 from profkit.model.kept import AnyRun
+from profkit.model.measurement import Manner
 from profkit.model.run import Run
 from profkit.stats import histogram_of
 from profkit.store.run_files import encode_runs
@@ -222,6 +223,24 @@ def test_the_newest_batch_is_held_against_the_one_before(profkit: Profkit, confi
     assert said.code == 1
     assert said.out.startswith("# ❌ Regression\n")
     assert "### Difference by function" in said.out
+
+
+def test_runs_that_took_turns_are_held_against_each_other(
+    profkit: Profkit, config: Config, recorded: tuple[str, str]
+) -> None:
+    batch = Manner.IN_TURNS.batch("0f")
+    old, new = (
+        run(f"{name}100000000", time_s, label="add", commit=commit, batch=batch, day=9)
+        for name, time_s, commit in zip("cd", (1e-6, 1.06e-6), recorded, strict=True)
+    )
+    keep(config, old, new)
+    said = profkit("gate", "--baseline", "v1", "--json")
+    assert said.code == 1
+    (order,) = said.json()["comparison"]["orders"]  # type: ignore[index]
+    assert [one["id"] for side in "ab" for one in order[side]["runs"]] == ["c100000000", "d100000000"]
+    assert order["times"]["manner"] == "in-turns"
+    git(Path.cwd(), "commit", "-q", "--allow-empty", "-m", "3")
+    assert "the newest runs are of several commits" in profkit("gate", "--baseline", "v1").err
 
 
 def test_a_summary_goes_into_a_file_as_well(profkit: Profkit, config: Config, tmp_path: Path) -> None:
