@@ -122,7 +122,7 @@ def _measured(
     else:
         if len(sides) != 1 or git is None:
             raise UsageError(
-                "--git measures one statement", "give it last: profkit compare --git A B -- STMT"
+                "--git measures one statement", "give it last, after all options: --git A B -- STMT"
             )
         refuse_language(how.options)
         comparison = compare_commits(git, sides[0], how)
