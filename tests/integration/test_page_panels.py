@@ -264,3 +264,9 @@ def test_history_is_walked_by_keys_beside_its_table(show: Open) -> None:
 def test_a_phone_needs_no_scrolling_sideways(show: Open, kind: str) -> None:
     page = show(getattr(page_heads, f"{kind}_page")(), "selected=7&tab=sandwich", PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE[0]
+
+
+def test_the_window_keeps_its_own_functions(show: Open) -> None:
+    page = show(page_heads.sampled_page())
+    native = "name => String(window[name]).includes('[native code]')"
+    assert page.evaluate(f"['print', 'focus', 'find', 'stop', 'open'].every({native})")

@@ -21,6 +21,8 @@ from profkit.version import VERSION
 SCHEMA = "profkit.page/1"
 
 _NOTHING = "'none'"
+_STRICT = '"use strict";\n'
+"""In strict mode functions are their block's own; else those named `print` or `focus` would be the window's."""
 _SLOT = re.compile(r"<!--(\w+)-->")
 _MARKUP = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&"})
 
@@ -30,7 +32,7 @@ def html_page(head: Mapping[str, object], columns: Columns) -> str:
 
     Texts in the head are shown as they are, so whatever comes from a program has been through `visible`.
     """
-    styles, scripts = [asset(name) for name in STYLES], [asset(name) for name in SCRIPTS]
+    styles, scripts = [asset(name) for name in STYLES], [_STRICT + asset(name) for name in SCRIPTS]
     slots = {
         "policy": _policy(styles, scripts),
         "title": html.escape(visible(str(head["title"]))),
