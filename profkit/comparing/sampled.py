@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from profkit.comparing.sampled_fitness import LEAST_RUNS, check, doubts, notes
+from profkit.comparing.sampled_fitness import LEAST_RUNS, check, doubts, notes, uneven_load
 from profkit.comparing.sampled_shares import (
     MINIMUM_EFFECT,
     WORTH_A_TEST,
@@ -53,7 +53,7 @@ def compare_sampled(a: Sequence[Run], b: Sequence[Run]) -> SampledComparison:
     profiles = _aligned([*a, *b])
     profiles_a, profiles_b = profiles[: len(a)], profiles[len(a) :]
     both = side_by_side(profiles_a, profiles_b)
-    functions = _functions(a, b, shares_of_sides(profiles_a, profiles_b), both)
+    functions = _functions(a, b, shares_of_sides(profiles_a, profiles_b, uneven_load(a, b)), both)
     doubtful, call_s, fewest = doubts(a, b), call_compared(a, b), min(len(a), len(b))
     grade = Grade.INDICATIVE if fewest < LEAST_RUNS or doubtful else Grade.CONFIRMED
     unseen = _unseen(functions)

@@ -62,17 +62,25 @@ def notes(a: Sequence[Run], b: Sequence[Run]) -> tuple[str, ...]:
     return (*_loads(a, b), *_rates(a, b), *_orders(a, b), *_torn(a, b), *_versions(a, b))
 
 
+def uneven_load(a: Sequence[Run], b: Sequence[Run]) -> float:
+    """By what part one side had less of the CPU than the other; 0 where that is not known."""
+    shares = _cpu_shares(a), _cpu_shares(b)
+    return 1 - min(shares) / max(shares) if all(shares) else 0.0
+
+
 def _loads(a: Sequence[Run], b: Sequence[Run]) -> Iterator[str]:
-    """A run that got less of the CPU waited more, or the machine was busier; shares differ in both cases."""
-    of_a, of_b = ([share for share in map(_cpu_share, side) if share] for side in (a, b))
-    if not of_a or not of_b:
-        return
-    mean_a, mean_b = (math.fsum(shares) / len(shares) for shares in (of_a, of_b))
-    if max(mean_a, mean_b) > _UNLIKE * min(mean_a, mean_b):
+    if uneven_load(a, b) > 1 - 1 / _UNLIKE:
+        of_a, of_b = (f"{100 * _cpu_shares(side):.0f} %" for side in (a, b))
         yield (
-            f"A had {100 * mean_a:.0f} % of a core, B {100 * mean_b:.0f} %: one of them waits more, or the "
-            "machine was busier, which changes shares by itself"
+            f"A had {of_a} of a core, B {of_b}: one of them waits more, or the machine was busier, "
+            "which changes shares by itself and makes intervals wider"
         )
+
+
+def _cpu_shares(runs: Sequence[Run]) -> float:
+    """The mean of a side's runs, 0 where none was looked at twice."""
+    shares = [share for share in map(_cpu_share, runs) if share]
+    return math.fsum(shares) / len(shares) if shares else 0.0
 
 
 def _cpu_share(run: Run) -> float | None:

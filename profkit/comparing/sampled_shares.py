@@ -49,6 +49,8 @@ class RunShares:
     samples: float
     """Independent samples that its weights are worth."""
     all: Shares
+    uneven: float
+    """By what part one side had less of the CPU than the other."""
     sliced: frozenset[Function] = frozenset()
     """The functions whose shares are in the slices."""
     slices: tuple[Shares, ...] = ()
@@ -58,18 +60,22 @@ class RunShares:
 RunsOfSides = tuple[Sequence[RunShares], Sequence[RunShares]]
 
 
-def shares_of_sides(a: Sequence[Profile], b: Sequence[Profile]) -> RunsOfSides:
-    """The shares in each run; slices have those functions that are large enough to matter."""
-    sides = _wholes(a), _wholes(b)
+def shares_of_sides(a: Sequence[Profile], b: Sequence[Profile], uneven: float = 0.0) -> RunsOfSides:
+    """The shares in each run; slices have those functions that are large enough to matter.
+
+    `uneven` is by what part one side had less of the CPU than the other: a busy machine does not slow all
+    functions down alike, least of all those that wait, so as much of a function's time is taken for noise.
+    """
+    sides = _wholes(a, uneven), _wholes(b, uneven)
     functions = {function for side in sides for run in side for function in run.all.total}
     large = frozenset(one for one in functions if mean_share(sides, one, total_share) >= WORTH_A_TEST)
     return _with_slices(sides[0], a, large), _with_slices(sides[1], b, large)
 
 
-def _wholes(profiles: Sequence[Profile]) -> list[RunShares]:
+def _wholes(profiles: Sequence[Profile], uneven: float) -> list[RunShares]:
     """Each run counts as its samples do."""
     total = sum(profile.total_weight for profile in profiles)
-    return [RunShares(one.total_weight / total, _independent(one), whole(one)) for one in profiles]
+    return [RunShares(one.total_weight / total, _independent(one), whole(one), uneven) for one in profiles]
 
 
 def _with_slices(
@@ -95,7 +101,8 @@ def share_seen(run: RunShares, function: Function, of: OfShares, expected: float
     """What a run tells of a share that is `expected` in both sides' mean."""
     share = of(run.all, function)
     by_chance = _by_chance(share, run.samples)
-    between = expected * (1 - expected) / RUN_IS_WORTH
+    scatter = expected * (1 - expected)
+    between = scatter / RUN_IS_WORTH + (run.uneven * scatter) ** 2
     if function not in run.sliced:
         within, df = _UNORDERED * by_chance, math.inf
     else:

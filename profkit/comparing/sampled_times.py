@@ -14,7 +14,7 @@ from profkit.units import Unit
 
 _RUN_TO_RUN = 0.10
 """How much the time of a call is assumed to vary from run to run, relatively, by one standard deviation."""
-_LEVEL = 0.01
+_LEVEL = 0.002
 """How probable it is that a call's time is called different and is not. The load of a machine makes it vary
 in ways that no distribution has; so this is stricter than for shares."""
 _LEAST_CHANGE = 0.05

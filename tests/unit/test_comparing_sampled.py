@@ -230,3 +230,15 @@ def test_runs_that_cannot_be_compared_are_refused() -> None:
             compare_sampled([run], [other])
     with pytest.raises(UsageError, match="no runs"):
         compare_sampled([run], [])
+
+
+def test_sides_with_unlike_loads_are_compared_with_wider_intervals() -> None:
+    """A sampler that saw B's process get half of the CPU that A's had."""
+    dice = random.Random(22)
+    a, b = drawn_runs(dice, 1), drawn_runs(dice, 1)
+    busy = tuple(replace(point, cpu_s=point.cpu_s / 2) for point in b[0].resources)
+    even = compare_sampled(a, b)
+    uneven = compare_sampled(a, [replace(b[0], resources=busy)])
+    assert uneven.unseen > 1.5 * even.unseen
+    assert "of a core" in uneven.notes[0]
+    assert not any("of a core" in note for note in even.notes)
