@@ -5,20 +5,24 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
 
 from profkit.config import read_config
+from profkit.model.profile import Sample
 from profkit.render.html.assets import SCRIPTS
 from profkit.render.html.measured import measured_html
 from profkit.render.html.sampled import sampled_html
+from profkit.transforms.tables import function_rows
 from tests.integration.browser import PageOf, Watch, chromium, page_of
 from tests.unit.cli_runs import keep
 from tests.unit.made_measured import hostile
-from tests.unit.made_runs import hostile_run, made_run
+from tests.unit.made_runs import LOADER, MAIN, hostile_run, made_run
 from tests.unit.test_render_html_document import marked_run
+from tests.unit.test_render_notebook import large_run
 
 __all__ = ["chromium", "page_of"]
 ROOT = Path(__file__).parents[2]
@@ -74,6 +78,27 @@ def test_names_stay_text(page_of: PageOf, name: str) -> None:
     assert page.locator("img, #profkit script").count() == 0
     assert page.locator("script:not([type])").count() == len(SCRIPTS)
     assert dialogs == []
+
+
+COSTS = """(thread) => {
+    const { self, total } = profkit.costs(profkit.tree(0, thread));
+    return { self: Array.from(self), total: Array.from(total) };
+}"""
+
+
+@pytest.mark.parametrize("thread", ["all", 0, 1])
+def test_a_browser_comes_to_the_same_figures(page_of: PageOf, thread: int | str) -> None:
+    large = large_run().profile
+    assert large is not None
+    samples = (Sample(one.stack, int(n % 3 == 0), 1 + n % 2) for n, one in enumerate(large.samples))
+    profile = replace(large, threads=(MAIN, LOADER), samples=tuple(samples))
+    wanted = replace(profile, samples=tuple(one for one in profile.samples if thread in ("all", one.thread)))
+    page = page_of(sampled_html([replace(large_run(), profile=profile)]))
+    found = page.evaluate(COSTS, thread)
+    names = page.evaluate("() => profkit.head.functions.name")
+    rows = {row.name: (row.self_weight, row.total_weight) for row in function_rows(wanted)}
+    shown = dict(zip(names, zip(found["self"], found["total"], strict=True), strict=True))
+    assert {name: tuple(costs) for name, costs in shown.items() if any(costs)} == rows
 
 
 def test_a_notebook_shows_a_page_that_works(chromium: Browser, tmp_path: Path) -> None:
