@@ -58,10 +58,10 @@ class Kept:
             return (info,)
         return tuple(one for one in self.store.batch(info.batch) if wanted in (None, one.label))
 
-    def load(self, info: AnyInfo) -> AnyRun:
-        """The run with its samples or numbers."""
+    def load(self, info: AnyInfo, *, in_order: bool = True) -> AnyRun:
+        """The run with its samples or numbers; samples out of order are there sooner."""
         live = [run for run in self.recording if run.info.id == info.id]
-        return live[0] if live else self.store.load(info.id)
+        return live[0] if live else self.store.load(info.id, in_order=in_order)
 
     def others_of_session(self, info: RunInfo) -> tuple[Run, ...]:
         """The other regions of a run's session, those with the most samples, as far as that stays small.

@@ -57,11 +57,18 @@ def info_of(run_id: str, schema: str, document: str) -> AnyInfo:
     raise DamagedFile(_part(run_id, "document"), f"its schema is {schema!r}, and this profkit reads {known}")
 
 
-def run_of(info: AnyInfo, samples: bytes | None, points: bytes | None, measurement: bytes | None) -> AnyRun:
+def run_of(
+    info: AnyInfo,
+    samples: bytes | None,
+    points: bytes | None,
+    measurement: bytes | None,
+    *,
+    in_order: bool = True,
+) -> AnyRun:
     """The run with what its other rows hold, each None where there is no row; raises DamagedFile."""
     if isinstance(info, MeasuredInfo):
         return MeasuredRun(info, _measurement(info.id, measurement))
-    return Run(info, _profile(info.id, samples), _resources(info.id, points))
+    return Run(info, _profile(info.id, samples, in_order), _resources(info.id, points))
 
 
 def _info_of_schema_1(document: object) -> RunInfo:
@@ -82,8 +89,8 @@ def _run_row(info: AnyInfo, session: str, schema: str) -> Values:
     }
 
 
-def _profile(run_id: str, data: bytes | None) -> Profile | None:
-    return None if data is None else pprof.decode(data, _part(run_id, "profile"))
+def _profile(run_id: str, data: bytes | None, in_order: bool) -> Profile | None:
+    return None if data is None else pprof.decode(data, _part(run_id, "profile"), in_order=in_order)
 
 
 def _resources(run_id: str, data: bytes | None) -> tuple[ResourcePoint, ...]:

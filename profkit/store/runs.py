@@ -99,8 +99,11 @@ class Store:
             raise StoreEmpty(self.name, CONFIG.spool)
         raise RunNotFound(wanted, labels)
 
-    def load(self, run_id: str) -> AnyRun:
-        """The run of exactly this id with its samples and resources, or its numbers; raises RunNotFound."""
+    def load(self, run_id: str, *, in_order: bool = True) -> AnyRun:
+        """The run of exactly this id with its samples and resources, or its numbers; raises RunNotFound.
+
+        Samples are loaded sooner where they need not come in the order in which they were taken.
+        """
         text = searchable(run_id)
         with self._database.reading() as connection:
             found = _newest(connection, RUNS.c.id == text)
@@ -109,7 +112,7 @@ class Store:
             numbers = connection.scalar(select(MEASUREMENTS.c.document).where(MEASUREMENTS.c.run == text))
         if not found:
             raise RunNotFound(run_id)
-        return run_of(found[0], samples, points, numbers)
+        return run_of(found[0], samples, points, numbers, in_order=in_order)
 
     def batch(self, batch: str) -> tuple[MeasuredInfo, ...]:
         """The runs that were measured together, in the order in which they started."""

@@ -14,6 +14,7 @@ from profkit.formats import pprof, wire
 from profkit.formats.pprof.spelling import spell, unspell
 from profkit.model.frame import Frame, Thread
 from profkit.model.profile import Profile, ProfileBuilder, Sample
+from profkit.transforms.stacks import stack_weights
 from profkit.units import Unit
 from tests.unit.pprof_messages import PprofProfile
 
@@ -234,3 +235,11 @@ def test_a_million_samples_of_few_stacks_stay_small() -> None:
     assert len(data) < 10**6
     assert len(zlib.decompress(data, wbits=31)) > 3 * 10**7
     assert pprof.decode(data).samples[:3] == samples[:3]
+
+
+@given(profiles())
+def test_without_their_order_equal_samples_come_as_one(profile: Profile) -> None:
+    loose = pprof.decode(pprof.encode(profile), in_order=False)
+    assert loose == replace(profile, samples=loose.samples, ordered=False)
+    assert stack_weights(loose) == stack_weights(profile)
+    assert len(loose.samples) == len(set(profile.samples))
