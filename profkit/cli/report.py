@@ -58,7 +58,7 @@ def report_command(config: Config, /, run: str | None, **given: object) -> None:
     with open_kept(config) as kept:
         infos = kept.find_all(run)
         with _uncollected():
-            runs = [kept.load(info, in_order=name in IN_ORDER) for info in infos]
+            runs = [kept.load(info, in_order=showing.format in IN_ORDER) for info in infos]
             text = _rendered(runs, showing.format, options, showing.page(), kept)
         showing.show(text, name_of(infos))
         _check(infos[0], kept)

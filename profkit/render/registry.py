@@ -46,6 +46,9 @@ def _html_of_session(runs: Sequence[Run], options: ReportOptions, _page: Page) -
 
 RENDERERS: Mapping[str, Renderer] = {"text": _text, "json": _json, "markdown": _markdown, "html": _html}
 
+IN_ORDER = frozenset({"html"})
+"""Names of renderers that show samples in the order in which they were taken."""
+
 SESSION_RENDERERS: Mapping[str, SessionRenderer] = {"html": _html_of_session}
 """Those that show the other regions of a run's session as well; the run itself comes first."""
 
