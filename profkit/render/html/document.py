@@ -22,7 +22,7 @@ SCHEMA = "profkit.page/1"
 
 _NOTHING = "'none'"
 _STRICT = '"use strict";\n'
-"""In strict mode functions are their block's own; else those named `print` or `focus` would be the window's."""
+"""Functions are their block's own then; else those named `print` or `focus` would be the window's."""
 _SLOT = re.compile(r"<!--(\w+)-->")
 _MARKUP = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&"})
 
