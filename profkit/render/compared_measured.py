@@ -12,19 +12,19 @@ ComparedRenderer = Callable[[MeasuredComparison, ReportOptions, Page], str]
 
 
 def _text(comparison: MeasuredComparison, options: ReportOptions, page: Page) -> str:
-    from profkit.render.compared_text import compared_text
+    from profkit.render.compared_measured_text import compared_text
 
     return compared_text(comparison, options, page)
 
 
 def _json(comparison: MeasuredComparison, options: ReportOptions, _page: Page) -> str:
-    from profkit.render.compared_json import compared_json
+    from profkit.render.compared_measured_json import compared_json
 
     return compared_json(comparison, options)
 
 
 def _markdown(comparison: MeasuredComparison, options: ReportOptions, _page: Page) -> str:
-    from profkit.render.compared_markdown import compared_markdown
+    from profkit.render.compared_measured_markdown import compared_markdown
 
     return compared_markdown(comparison, options)
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from profkit.model.gate import Check, GateResult, Outcome
 from profkit.render.as_json import dumps
-from profkit.render.compared_words import change
+from profkit.render.compared_measured_words import change
 from profkit.render.escape import short, visible
 from profkit.render.facts import Fact
 from profkit.render.layout import Column, compose, section, table

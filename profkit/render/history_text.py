@@ -9,7 +9,7 @@ from rich.text import Text
 
 from profkit.comparing.instructions import LEAST_EFFECT
 from profkit.model.history import History, Point, Quantity, Series
-from profkit.render.compared_words import change
+from profkit.render.compared_measured_words import change
 from profkit.render.escape import short
 from profkit.render.layout import Column, compose, remark, section, table
 from profkit.render.measured_words import counts_alike, times_alike

@@ -21,7 +21,7 @@ from profkit.config import Config
 from profkit.formats.registry import FORMATS
 from profkit.model.gate import GateResult
 from profkit.render.as_json import report_json, runs_json
-from profkit.render.compared_json import compared_json
+from profkit.render.compared_measured_json import compared_json
 from profkit.render.gate import gate_json
 from profkit.render.history_json import history_json
 from profkit.render.measured_json import measured_json

@@ -14,7 +14,7 @@ from profkit.model.gate import GateResult
 from profkit.model.history import History
 from profkit.model.measured_comparison import MeasuredComparison
 from profkit.render.compared_measured import COMPARED_MEASURED
-from profkit.render.compared_words import change, delta_cell, function_text, signed
+from profkit.render.compared_measured_words import change, delta_cell, function_text, signed
 from profkit.render.gate import gate_json, gate_markdown, gate_text
 from profkit.render.history import HISTORY_RENDERERS
 from profkit.render.history_text import curve

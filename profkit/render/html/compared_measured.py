@@ -7,14 +7,8 @@ from dataclasses import replace
 
 from profkit.model.measured_comparison import CountsCompared, MeasuredComparison, OrderCompared
 from profkit.model.measurement import MeasuredRun
-from profkit.render.compared_words import (
-    doubts_of,
-    function_text,
-    headline,
-    remarks_of,
-    sentences,
-    side_names,
-)
+from profkit.render.compared_measured_sentences import doubts_of, headline, remarks_of, sentences, side_names
+from profkit.render.compared_measured_words import function_text
 from profkit.render.escape import short
 from profkit.render.html.document import html_page
 from profkit.render.html.measured import timing_object

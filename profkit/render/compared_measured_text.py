@@ -9,10 +9,9 @@ from rich.text import Text
 
 from profkit.model.measured_comparison import MeasuredComparison, OrderCompared
 from profkit.model.measurement import MeasuredRun
-from profkit.render.compared_counts import counts_table, deltas_block
-from profkit.render.compared_words import (
+from profkit.render.compared_measured_counts import counts_table, deltas_block
+from profkit.render.compared_measured_sentences import (
     TONES_OF,
-    change,
     doubts_of,
     manner_text,
     remarks_of,
@@ -21,6 +20,7 @@ from profkit.render.compared_words import (
     side_names,
     times_of,
 )
+from profkit.render.compared_measured_words import change
 from profkit.render.escape import short
 from profkit.render.facts import Fact
 from profkit.render.layout import Column, compose, section, table

@@ -9,7 +9,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from profkit.model.measured_comparison import CountsCompared, FunctionDelta, MeasuredComparison, OrderCompared
-from profkit.render.compared_words import TONES_OF, delta_cell, function_text, signed, signed_alike
+from profkit.render.compared_measured_sentences import TONES_OF
+from profkit.render.compared_measured_words import delta_cell, function_text, signed, signed_alike
 from profkit.render.escape import short
 from profkit.render.layout import Column, remark, room_left, section, table
 from profkit.render.measured_words import counts_alike

@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from profkit.model.measured_comparison import CountsCompared, MeasuredComparison, OrderCompared
-from profkit.render.compared_counts import grid_of, shown_deltas
-from profkit.render.compared_words import (
-    change,
-    delta_cell,
+from profkit.render.compared_measured_counts import grid_of, shown_deltas
+from profkit.render.compared_measured_sentences import (
     doubts_of,
-    function_text,
     headline,
     manner_text,
     remarks_of,
     sentences,
     side_fact,
     side_names,
-    signed,
-    signed_alike,
     times_of,
 )
+from profkit.render.compared_measured_words import change, delta_cell, function_text, signed, signed_alike
 from profkit.render.markdown_words import code, plain, table
 from profkit.render.measured_words import counts_alike, times_alike
 from profkit.render.options import ReportOptions

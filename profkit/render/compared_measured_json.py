@@ -17,7 +17,7 @@ from profkit.model.measured_comparison import (
 )
 from profkit.model.measurement import MeasuredRun
 from profkit.render.as_json import dumps
-from profkit.render.compared_words import doubts_of, remarks_of, times_of
+from profkit.render.compared_measured_sentences import doubts_of, remarks_of, times_of
 from profkit.render.options import ReportOptions
 from profkit.render.run_json import measured_object
 
