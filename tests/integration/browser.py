@@ -43,6 +43,12 @@ class Watch:
         page.on("request", self._request)
         page.context.route(lambda url: not url.startswith("file://"), self._block)
 
+    def taken(self) -> tuple[list[str], list[str]]:
+        """Complaints and requests since the last time."""
+        seen = self.complaints, self.requests
+        self.complaints, self.requests = [], []
+        return seen
+
     def _console(self, message: ConsoleMessage) -> None:
         if message.type in {"error", "warning"}:
             self.complaints.append(message.text)
@@ -56,6 +62,30 @@ class Watch:
         route.abort()
 
 
+@dataclass
+class Pages:
+    """The pages of a browser by window and touch: a page that is there already shows the next file sooner."""
+
+    browser: Browser
+    watch: Watch = field(default_factory=Watch)
+    _free: dict[tuple[tuple[int, int], bool], list[Page]] = field(default_factory=dict)
+
+    def take(self, size: tuple[int, int], touch: bool) -> Page:
+        """A page that nobody else has."""
+        free = self._free.setdefault((size, touch), [])
+        if free:
+            return free.pop()
+        context = self.browser.new_context(viewport={"width": size[0], "height": size[1]}, has_touch=touch)
+        page = context.new_page()
+        self.watch.follow(page)
+        return page
+
+    def give_back(self, page: Page, size: tuple[int, int], touch: bool) -> None:
+        """What it showed ends here, and may still complain."""
+        page.goto("about:blank")
+        self._free[size, touch].append(page)
+
+
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     """One Chromium a module: while playwright's loop lives, `asyncio.run` fails in its thread."""
@@ -63,14 +93,19 @@ def chromium() -> Iterator[Browser]:
         yield browser
 
 
+@pytest.fixture(scope="module")
+def pages(chromium: Browser) -> Pages:
+    """The pages of a module's Chromium."""
+    return Pages(chromium)
+
+
 @pytest.fixture
-def page_of(chromium: Browser, tmp_path: Path) -> Iterator[PageOf]:
+def page_of(pages: Pages, tmp_path: Path) -> Iterator[PageOf]:
     """Opens HTML as a file and waits until it is built: `page_of(html, size=PHONE, fragment="#run=1")`.
 
     The test fails where a page reports an error, warns on the console, or asks for anything but its file.
     """
-    watch = Watch()
-    contexts = []
+    taken: list[tuple[Page, tuple[int, int], bool]] = []
 
     def open_page(
         html: str,
@@ -79,24 +114,18 @@ def page_of(chromium: Browser, tmp_path: Path) -> Iterator[PageOf]:
         fragment: str = "",
         touch: bool = False,
     ) -> Page:
-        path = tmp_path / f"page-{len(contexts)}.html"
+        path = tmp_path / f"page-{len(taken)}.html"
         path.write_text(html, "utf-8")
-        context = chromium.new_context(
-            viewport={"width": size[0], "height": size[1]},
-            color_scheme=scheme,
-            has_touch=touch,
-            # Movements end at once: what a test sees does not depend on when it looks.
-            reduced_motion="reduce",
-        )
-        contexts.append(context)
-        page = context.new_page()
-        watch.follow(page)
+        page = pages.take(size, touch)
+        taken.append((page, size, touch))
+        # Movements end at once: what a test sees does not depend on when it looks.
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        page.emulate_media(media="screen", color_scheme=scheme, reduced_motion="reduce")
         page.goto(f"{path.as_uri()}{fragment}")
         page.wait_for_selector(READY, state="attached")
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
-    assert watch.complaints == []
-    assert watch.requests == []
+    for page, size, touch in taken:
+        pages.give_back(page, size, touch)
+    assert pages.watch.taken() == ([], [])

@@ -4,7 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.integration.browser import chromium, page_of, pages
 from tests.integration.postgres_server import running_server
+
+__all__ = ["chromium", "page_of", "pages", "postgres"]
 
 
 @pytest.fixture(scope="session")

@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.integration.browser import PageOf, chromium, page_of
+from tests.integration.browser import PageOf
 from tests.integration.graph_page import CONTRASTS, drawn, frame_of, middle, width_of
 from tests.integration.page_heads import comparison_page
-
-__all__ = ["chromium", "page_of"]
 
 COLOR = """(name) => {
   const fn = profkit.head.functions.name.indexOf(name);

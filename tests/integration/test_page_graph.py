@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from profkit.model.profile import Profile
-from tests.integration.browser import DESKTOP, PHONE, PageOf, chromium, page_of
+from tests.integration.browser import DESKTOP, PHONE, PageOf
 from tests.integration.graph_page import (
     CONTRASTS,
     CORNER,
@@ -24,8 +24,6 @@ from tests.integration.graph_page import (
     width_of,
 )
 from tests.unit.made_runs import made_profile
-
-__all__ = ["chromium", "page_of"]
 
 MAIN, LOADER = 0, 1
 

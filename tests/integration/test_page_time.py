@@ -11,10 +11,8 @@ from playwright.sync_api import Page, expect
 
 from profkit.model.frame import Frame, Thread
 from profkit.model.profile import Profile, ProfileBuilder
-from tests.integration.browser import PageOf, chromium, page_of
+from tests.integration.browser import PageOf
 from tests.integration.graph_page import click, drawn, page_html, width_of
-
-__all__ = ["chromium", "page_of"]
 
 LEAST_PX = 0.5
 THREADS = 3

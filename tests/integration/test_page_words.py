@@ -6,10 +6,8 @@ from random import Random
 
 from profkit.render.words import percent
 from profkit.units import format_bytes, format_duration
-from tests.integration.browser import PageOf, chromium, page_of
+from tests.integration.browser import PageOf
 from tests.integration.graph_page import page_html
-
-__all__ = ["chromium", "page_of"]
 
 FORMATTED = """([times, sizes, shares]) => {
   const { time, bytes, share } = profkit.format;
