@@ -36,7 +36,8 @@ def docs(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS[0])
 def benchmarks(session: nox.Session) -> None:
-    """The tables of benchmarks/sampling.py and benchmarks/measuring.py."""
+    """The tables of benchmarks/sampling.py, measuring.py and reporting.py."""
     session.install(*CONSTRAINTS, "-e", ".[benchmark]")
     session.run("python", "-m", "benchmarks.sampling", *session.posargs)
     session.run("python", "-m", "benchmarks.measuring", *session.posargs)
+    session.run("python", "-m", "benchmarks.reporting", *session.posargs)
