@@ -77,7 +77,7 @@ FACTS = [
 def add_run(columns: Columns, prefix: str, stacks: Mapping[tuple[int, ...], Sequence[int]]) -> None:
     """The stacks of a run with their weights by thread."""
     ordered = sorted(stacks)
-    shared = [0, *(_common(a, b) for a, b in pairwise(ordered))]
+    shared = [0, *(_common(a, b) for a, b in pairwise(ordered))][: len(ordered)]
     pairs = [(i, t, w) for i, stack in enumerate(ordered) for t, w in enumerate(stacks[stack]) if w]
     columns.add(f"{prefix}shared", "u16", shared)
     columns.add(f"{prefix}length", "u16", list(map(len, ordered)))

@@ -69,7 +69,7 @@
       { id: "difference", title: "difference", hint: "changes first, the largest on top", value: weightOf,
         cell: (row) => profkit.numberCell(points(row.b - row.a)) },
       { id: "interval", title: "interval", wide: true, cell: (row) => intervalCell(row, at) },
-      { id: "of", title: "share", ...wide, value: shareOf, cell: (row) => profkit.cell(shareOf(row), { class: "faint" }) },
+      { id: "of", title: "share", ...wide, value: shareOf, cell: (row) => profkit.cell(shareOf(row), { class: "faint words" }) },
       { id: "change", title: "change", ...wide, value: ({ change }) => change,
         cell: ({ change }) => profkit.cell(profkit.badge(change, `change-${change}`)) },
     ];

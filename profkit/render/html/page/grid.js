@@ -78,7 +78,7 @@
     table.more.hidden = left <= 0;
     table.more.textContent = `${Math.min(left, table.limit)} more`;
     const [shown, all] = [table.limit, table.rows.length].map(profkit.exactCount);
-    table.count.textContent = left > 0 ? `${shown} of ${all}` : "";
+    table.count.textContent = left > 0 ? `${shown} of ${all}` : table.rows.length ? "" : "None.";
     mark(table);
   }
 

@@ -21,6 +21,7 @@
 
   function about(order) {
     const { label, variant, what, error, doubts, timing, counts, facts } = order;
+    const alone = profkit.head.measured.orders.length === 1;
     return [
       make("h3", { class: "order-name" }, label, variant ? make("span", { class: "variant" }, variant) : null),
       what && what !== label ? make("pre", { class: "statement" }, make("code", {}, what)) : null,
@@ -29,7 +30,7 @@
       timing ? timeFigures(timing) : null,
       timing ? profkit.distribution(timing, label) : null,
       counts ? profkit.countsOf(counts, typeof order.run === "number") : null,
-      facts?.length ? profkit.folded("What was measured, and how", profkit.factList(facts)) : null,
+      facts?.length ? profkit.folded("What was measured, and how", profkit.factList(facts), alone) : null,
     ].filter(Boolean);
   }
 

@@ -50,7 +50,7 @@
   function content(group, share) {
     const bar = profkit.shareBar(share, profkit.weightText(group.weight));
     if (!isFunction(group)) return [bar, make("span", { class: "faint" }, nameOf(group))];
-    const title = profkit.format.place(group.fn);
-    return [bar, profkit.swatch(group.fn), make("span", { class: "pick", title }, nameOf(group))];
+    const place = make("span", { class: "place" }, profkit.format.place(group.fn));
+    return [bar, profkit.swatch(group.fn), make("span", { class: "pick" }, nameOf(group)), place];
   }
 }

@@ -38,7 +38,8 @@
     const most = Math.max(...[...weights.values()].map((weight) => weight.total), 0) || 1;
     const whole = profkit.tree(profkit.state.run, "all").total[0] || 1;
     const scale = { most, whole, full };
-    const rows = source.lines.map((text, i) => rowOf(source.first + i, text, weights.get(source.first + i), scale));
+    const lines = dedented(source.lines);
+    const rows = lines.map((text, i) => rowOf(source.first + i, text, weights.get(source.first + i), scale));
     const names = full ? ["line", "self", "total", "source"] : ["line", "total", "source"];
     const label = full ? "Source with the weight of each line" : "Source in short";
     const holder = make("div",
@@ -53,6 +54,13 @@
   function noteOf() {
     if (profkit.isDifference) return "share of both sides together";
     return profkit.state.thread === "all" ? "share of all" : "share of all threads together";
+  }
+
+  /** Lines without the indentation that all of them have: a method needs as little room as a function. */
+  function dedented(lines) {
+    const depths = lines.filter((line) => line.trim()).map((line) => line.length - line.trimStart().length);
+    const depth = Math.min(...depths);
+    return lines.map((line) => line.slice(depth));
   }
 
   /** line → {self, total} of one function. */
