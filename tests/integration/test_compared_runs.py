@@ -1,0 +1,45 @@
+"""Runs of a real program in two checkouts, recorded by profkit and compared."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from profkit.comparing.sampled import compare_sampled
+from profkit.ingest.read import read_runs
+from profkit.model.comparison import Change, Grade
+from profkit.model.run import Run
+from profkit.store.spool import session_folders
+from tests.integration.harness import ROOT, await_samplers_end, run_program
+
+PROGRAM = ROOT / "benchmarks" / "programs" / "mixed.py"
+SECONDS, RATE_HZ = 0.8, 500
+
+
+def recorded(folder: Path, longer: float) -> Run:
+    """One run of a copy of the program that lies in this folder, and runs there."""
+    folder.mkdir()
+    shutil.copy(PROGRAM, folder / "app.py")
+    done = run_program(folder, ["app.py", "handle", str(SECONDS), str(RATE_HZ), str(longer)])
+    assert done.returncode == 0, done.stderr
+    await_samplers_end(folder)
+    (session,) = session_folders(folder / ".profkit" / "spool")
+    (run,) = read_runs(session).runs
+    # Other tests make the machine busy for one of the two, which would make intervals wider.
+    return replace(run, resources=())
+
+
+def test_a_function_that_takes_longer_is_found_in_another_checkout(tmp_path: Path) -> None:
+    before, after = recorded(tmp_path / "before", 1), recorded(tmp_path / "after", 12)
+    found = compare_sampled([before], [after])
+    first = found.functions[0]
+    assert (first.name, first.own.difference.change) == ("smooth", Change.MORE), found.headline
+    assert "smooth" in found.headline
+    assert found.grade is Grade.INDICATIVE
+    assert {
+        Path(function.file).parent for function in found.functions if function.file.endswith("app.py")
+    } == {tmp_path / "before"}
+    assert sum(function.own.a.value for function in found.functions) > 0.999
+    assert found.call_s is not None
+    assert found.call_s.b.value > found.call_s.a.value
