@@ -9,6 +9,8 @@ from profkit.cli.kept import open_kept
 from profkit.cli.showing import Showing, showing_options
 from profkit.config import Config
 from profkit.errors import RunNotFound, UsageError
+from profkit.model.measurement import MeasuredInfo
+from profkit.model.run import Run
 from profkit.render.options import ReportOptions
 
 
@@ -31,7 +33,9 @@ def history_command(config: Config, /, label: str, limit: int | None, **given: o
         infos = kept.runs(label, None)
         if not infos:
             raise RunNotFound(label)
-        history = history_of(label, [kept.load(info) for info in infos])
+        # The samples of sampled runs tell nothing here, and take long to load.
+        runs = [kept.load(info) if isinstance(info, MeasuredInfo) else Run(info) for info in infos]
+    history = history_of(label, runs)
     if not history.series:
         raise UsageError(f"the runs of {label!r} have no numbers", "see `profkit list` for why")
     options = ReportOptions(limit=limit)

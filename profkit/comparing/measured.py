@@ -21,8 +21,10 @@ _SHOWN = 5
 def compare_measured(a: Runs, b: Runs, names: tuple[str, str]) -> MeasuredComparison:
     """What can be said of B's runs against A's; a side may hold several orders, each in several runs.
 
-    Raises UsageError where no order of A is one of B.
+    Raises UsageError where no order of A is one of B, and for a run on both sides.
     """
+    if twice := {run.info.id for run in a} & {run.info.id for run in b}:
+        raise UsageError(f"run {min(twice)} stands on both sides", "leave it out of one of them")
     matched = match_orders(a, b)
     if not matched.pairs:
         raise UsageError(

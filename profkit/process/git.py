@@ -25,6 +25,12 @@ _QUIET = (
 )  # fmt: skip
 """What else `git worktree add` might start in the user's repository."""
 
+_OF_A_REPOSITORY = (
+    "GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_PREFIX",
+)  # fmt: skip
+"""What tells git which repository to work on, whatever folder it is in."""
+
 _TREES = "profkit-git-{pid}-{ticks}-{random}"
 _OURS = re.compile(r"profkit-git-(\d+)-(\d+)-[0-9a-f]+")
 
@@ -116,5 +122,5 @@ def _git(folder: Path, *arguments: str) -> str:
 
 def _environment() -> dict[str, str]:
     """Ours, without what makes git work on another repository, as hooks have it; messages in English."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    kept = {name: value for name, value in os.environ.items() if name not in _OF_A_REPOSITORY}
     return kept | {"LC_ALL": "C.UTF-8", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}

@@ -65,7 +65,7 @@ def compare(
     return run_program(
         checkout / folder,
         ["-m", "profkit", "compare", *arguments],
-        environ=environment(TMPDIR=str(temporary)),
+        environ=environment(TMPDIR=str(temporary), GIT_DIR="/nowhere"),
     )
 
 

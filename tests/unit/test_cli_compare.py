@@ -85,7 +85,7 @@ def compared(profkit: Profkit, *arguments: str) -> list[tuple[list[str], list[st
         (("a1,a2", "b1"), (["a1", "a2"], ["b1"])),
         (("add@v1", "add"), (["a1", "a2"], ["b2"])),
         (("add@v1", "add@trunk"), (["a1", "a2"], ["b1", "b2"])),
-        (("a1,add@trunk", "add@HEAD@{0}"), (["a1", "b1", "b2"], ["b1", "b2"])),
+        (("a1,add@v1", "add@HEAD@{0}"), (["a1", "a2"], ["b1", "b2"])),
     ],
 )
 def test_sides(profkit: Profkit, sides: tuple[str, str], found: tuple[list[str], list[str]]) -> None:
@@ -137,6 +137,7 @@ def test_sampled_sides_are_compared_as_such(profkit: Profkit) -> None:
         (("a1", "a4"), 2, "'a4' was sampled and 'a1' was measured"),
         (("a1,a4", "b1"), 2, "'a1,a4' means sampled and measured runs"),
         (("a1",), 2, "1 sides cannot be compared"),
+        (("a1,a2", "a2"), 2, "run a200000000 stands on both sides"),
         (("a1", "b1", "--quick"), 2, "nothing is measured here"),
         (("a1", "b1", "--threads", "2"), 2, "nothing is measured here"),
         (("a1", "nowhere"), 6, "no run has the id or label 'nowhere'"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -80,6 +81,7 @@ def test_the_page_has_every_order(made) -> None:
 
 def test_nothing_in_a_run_is_markup_or_moves_the_cursor() -> None:
     a, b = hostile(), hostile()
+    b = replace(b, info=replace(b.info, id="b"))
     compared = compare_measured([a], [b], (HOSTILE[0], " ".join(HOSTILE)))
     for form, render in COMPARED_MEASURED.items():
         shown = render(compared, ALL, Page(80))
