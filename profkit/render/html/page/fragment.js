@@ -5,7 +5,10 @@
     view: ["left-heavy", "chronological"], direction: ["icicle", "flame"], theme: ["auto", "light", "dark"],
   };
   const SILENT = new Set(["search", "range", "cursor", "theme", "tab"]);
+  const REST_MS = 250;
   const initial = profkit.initialState;
+  let waiting = null;
+  let timer = 0;
 
   /** The fragment that stands for the state, "" for the state as it is at first. */
   profkit.fragmentOf = (state) => {
@@ -60,14 +63,32 @@
   function write(state, changed, origin) {
     // The frame of a notebook has no address of its own.
     if (location.protocol === "about:") return;
-    const address = `#${profkit.fragmentOf(state)}`;
-    if (address === (location.hash || "#")) return;
     const isStep = (name) => SILENT.has(name) || (name === "selected" && origin === "graph");
-    if (changed.every(isStep)) history.replaceState(null, "", address);
-    else history.pushState(null, "", address);
+    const address = `#${profkit.fragmentOf(state)}`;
+    if (changed.every(isStep)) replaceSoon(address);
+    else {
+      replaceNow();
+      if (address !== (location.hash || "#")) history.pushState(null, "", address);
+    }
   }
 
-  const read = () => profkit.set(profkit.stateOf(location.hash.slice(1)), "address");
+  /** Browsers refuse an address that changes with every movement of the pointer. */
+  function replaceSoon(address) {
+    waiting = address;
+    clearTimeout(timer);
+    timer = setTimeout(replaceNow, REST_MS);
+  }
+
+  function replaceNow() {
+    clearTimeout(timer);
+    if (waiting !== null) history.replaceState(null, "", waiting);
+    waiting = null;
+  }
+
+  function read() {
+    waiting = null;
+    profkit.set(profkit.stateOf(location.hash.slice(1)), "address");
+  }
 
   profkit.whenReady(() => {
     read();

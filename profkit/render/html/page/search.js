@@ -1,6 +1,8 @@
 /* Search: which functions match, how much of the total they stand for, and the way from match to match. */
 {
   const { make, graph, format } = profkit;
+  /** A match that fills less of the width than this is zoomed to. */
+  const LEAST_SEEN = 0.02;
   let at = -1;
   let found = [];
 
@@ -65,13 +67,13 @@
   /** Go to another match, the heaviest first; a match that is hard to see is zoomed to. */
   function step(by) {
     if (found.length === 0) return;
-    at = (at + by + found.length) % found.length;
+    at = at < 0 ? (by > 0 ? 0 : found.length - 1) : (at + by + found.length) % found.length;
     const view = graph.view();
     const spot = view.spotOf(found[at]);
     const [from, to] = view.extent(spot);
     const [left, right] = graph.window();
     const seen = (Math.min(to, right) - Math.max(from, left)) / (right - left);
-    if (seen < 0.02) profkit.zoomTo(spot);
+    if (seen < LEAST_SEEN) profkit.zoomTo(spot);
     else profkit.goTo(spot);
     const part = view.tree.total[found[at]] / view.tree.total[0];
     share.textContent = `${at + 1} of ${format.count(found.length)}: ${format.share(part)}`;
