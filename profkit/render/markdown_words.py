@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from profkit.render.escape import short
+from profkit.render.escape import short, visible
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]#<>&~@$])")
 
@@ -25,13 +25,16 @@ def code(text: str, limit: int = 100) -> str:
 
 def code_block(lines: Iterable[str]) -> str:
     """Lines as they stand, in a fence that none of them closes."""
-    text = "\n".join(lines)
+    text = "\n".join(map(visible, lines))
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{fence}text\n{text}\n{fence}"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table as GitHub's Markdown has it; a column whose head ends in a colon is aligned right. Cells are Markdown already."""
+    """A table as GitHub's Markdown has it; a column whose head ends in a colon is aligned right.
+
+    Cells are Markdown already.
+    """
     aligned = ["--:" if name.endswith(":") else "---" for name in head]
     names = [name.removesuffix(":") for name in head]
     return "\n".join(_row(cells) for cells in (names, aligned, *rows))

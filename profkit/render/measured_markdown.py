@@ -37,6 +37,8 @@ def _parts(rows: Sequence[OrderRow], *, every: bool) -> Iterator[str]:
     runs = [row.run for row in rows]
     title = code(runs[0].info.label) if len(runs) == 1 else count(len(runs), "order")
     yield f"# Measured: {title}"
+    if len(runs) == 1:
+        yield f"Run {code(runs[0].info.id)}."
     yield "\n".join(f"- {fact.name}: {plain(fact.text, 400)}" for fact in measured_facts(runs))
     named = list(zip(rows, names(runs), strict=True))
     yield table(
