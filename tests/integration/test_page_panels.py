@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 from playwright.sync_api import Locator, Page
 
+from profkit.model.measurement import MeasuredRun
+from profkit.render.html.measured import measured_html
 from tests.integration import page_heads
 from tests.integration.browser import DESKTOP, PHONE, PageOf, chromium, page_of
+from tests.unit import made_measured
 
 __all__ = ["chromium", "page_of"]
 
@@ -219,6 +222,16 @@ def test_measured_numbers_stand_in_a_table_too(show: Open) -> None:
     rows = page.locator("#panel-plots details[open] tbody tr")
     assert rows.count() == 10
     assert rows.first.inner_text().split("\t")[:3] == ["1", "0", "20"]
+
+
+@pytest.mark.parametrize(
+    "runs", [made_measured.extremes(), (made_measured.hostile(),)], ids=["extremes", "hostile"]
+)
+def test_odd_measurements_are_shown_without_a_complaint(show: Open, runs: Sequence[MeasuredRun]) -> None:
+    page = show(measured_html(runs))
+    for order in range(len(runs)):
+        page.evaluate("order => profkit.set({ order })", order)
+        page.locator("#panel-plots h3").wait_for()
 
 
 def test_a_comparison_keeps_noise_out_of_sight(show: Open) -> None:

@@ -35,7 +35,8 @@
     const all = sorted(processes.flat());
     const far = all[0] + REACH * (all[Math.floor(all.length / 4)] - all[0]);
     const least = processes.map((times_s) => Math.min(...times_s));
-    return [all[0], Math.min(far, all.at(-1)), median_s, high_s ?? median_s, ...least];
+    const usual = all.filter((time_s) => time_s <= far);
+    return [all[0], usual.at(-1), median_s, high_s ?? median_s, ...least];
   }), 0.04);
 
   function paint(svg, width, { rows, timing, range }) {

@@ -4,9 +4,10 @@
 
   /**
    * `columns`: {id, title, hint, value(row) → number or string to sort by (null last), cell(row) → td,
-   * rising: whether the first click sorts upwards, wide: whether it goes where there is little room}; the
-   * cells of the first column head their rows, with a button if rows can be picked. `show(rows)` and
-   * `mark(key)` of what is returned fill the `element` and mark the row that is chosen.
+   * rising: whether the first click sorts upwards, wide: whether it goes where there is little room, number:
+   * whether its title stands on the right, by default if it sorts downwards first}; the cells of the first
+   * column head their rows, with a button if rows can be picked. `show(rows)` and `mark(key)` of what is
+   * returned fill the `element` and mark the row that is chosen.
    *
    * @param {{caption: string, columns: object[], sort: string, key: function, pick: ?function, step: number}} wanted
    */
@@ -33,7 +34,8 @@
   const columnOf = (columns, id) => columns.find((column) => column.id === id);
 
   function headOf(table, column) {
-    const kinds = [column.value && !column.rising ? "number" : "", column.wide ? "wide-only" : ""];
+    const number = column.number ?? (column.value && !column.rising);
+    const kinds = [number ? "number" : "", column.wide ? "wide-only" : ""];
     const attributes = { scope: "col", class: kinds.filter(Boolean).join(" ") || null, "data-column": column.id };
     if (!column.value) return make("th", attributes, column.title);
     return make("th", attributes,

@@ -36,10 +36,10 @@
       { id: "sure", title: "±", wide: true, hint: "half of the median's 95 % interval, as a part of it",
         value: (i) => sureness(times[i]), cell: (i) => number(sureText(times[i])) },
       { id: "interval", title: "on one scale", wide: true,
-        cell: (i) => profkit.cell(miniature(times[i], at), { class: "whisker-cell" }) },
+        cell: (i) => profkit.cell(miniature(times[i], at) ?? "", { class: "whisker-cell" }) },
       { id: "min", title: "min", wide: true, value: (i) => times[i]?.min_s ?? null,
         cell: (i) => number(medians[orders.length + i]) },
-      { id: "blocks", title: "processes × blocks", wide: true,
+      { id: "blocks", title: "processes × blocks", wide: true, number: true,
         cell: (i) => profkit.cell(blocksOf(times[i]), { class: "number faint" }) },
     ];
     const counted = [{
@@ -50,7 +50,8 @@
       { id: "order", title: "order", rising: true, value: (i) => i, cell: nameCell },
       ...(times.some(Boolean) ? timed : []),
       ...(counts.some((count) => count !== null) ? counted : []),
-      { id: "doubts", title: "doubts", wide: true, value: (i) => (orders[i].error ? 100 : orders[i].doubts.length),
+      { id: "doubts", title: "doubts", wide: true, number: false,
+        value: (i) => (orders[i].error ? 100 : orders[i].doubts.length),
         cell: (i) => profkit.cell(trustOf(i) ?? "none", { class: trustOf(i) ? null : "faint" }) },
     ];
   }
@@ -96,7 +97,8 @@
   }
 
   function miniature(time, at) {
-    if (!time) return null;
+    // Logarithms know no zero.
+    if (!time || !((time.low_s ?? time.median_s) > 0)) return null;
     const svg = draw("svg", { viewBox: "0 0 140 18", width: 140, height: 18, "aria-hidden": "true" });
     svg.append(profkit.stroke(2, 9, 138, 9, "plot-grid"));
     profkit.whisker(svg, { at, low: time.low_s, high: time.high_s, middle: time.median_s, y: 9, size: 4 });

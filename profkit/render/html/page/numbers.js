@@ -28,8 +28,11 @@
   profkit.exactTime = (time_s) => profkit.timesAlike([time_s])[0];
 
   /** A count: whole, or with one decimal where it is small and has parts. */
-  profkit.exactCount = (value) =>
-    known(value) ? profkit.decimals(value, Number.isInteger(value) || Math.abs(value) >= 100 ? 0 : 1) : "";
+  profkit.exactCount = (value) => {
+    if (!known(value)) return "";
+    const text = profkit.decimals(Math.abs(value), Number.isInteger(value) || Math.abs(value) >= 100 ? 0 : 1);
+    return value < 0 ? `−${text}` : text;
+  };
 
   /** A ratio of sides as a change: `+2.1 %`. */
   profkit.change = (ratio) => {
