@@ -22,8 +22,11 @@ Stack = tuple[int, ...]
 def sum_samples(profile: Profile) -> Profile:
     """The profile with equal samples as one, in no order.
 
-    Of a million samples few are distinct: what does not ask for their order asks for them once, here.
+    Of a million samples few are distinct: what does not ask for their order asks for them once, here. Where
+    they are in none it was asked before.
     """
+    if not profile.ordered:
+        return profile
     times = Counter(profile.samples)
     samples = [Sample(stack, thread, weight * n) for (stack, thread, weight), n in times.items()]
     return replace(profile, samples=tuple(samples), ordered=False)

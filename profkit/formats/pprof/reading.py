@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -84,8 +83,13 @@ def _profile(chunks: Iterable[bytes], in_order: bool) -> Profile:
 
 
 def _summed(samples: Sequence[Sample], order: Iterable[int]) -> Iterator[Sample]:
-    times = Counter(order)
-    return (sample._replace(weight=sample.weight * times[n]) for n, sample in enumerate(samples))
+    times = [0] * len(samples)
+    for number in order:
+        times[number] += 1
+    return (
+        sample if n == 1 else Sample(sample.stack, sample.thread, sample.weight * n)
+        for sample, n in zip(samples, times, strict=True)
+    )
 
 
 class _Rest(NamedTuple):
