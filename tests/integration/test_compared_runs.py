@@ -30,9 +30,9 @@ def recorded(folder: Path, longer: float) -> Run:
 
 def test_a_function_that_takes_longer_is_seen_in_another_checkout(tmp_path: Path) -> None:
     """Seen, not called changed: other tests may make the machine so busy that one run tells little."""
-    found = compare_sampled([recorded(tmp_path / "before", 1)], [recorded(tmp_path / "after", 12)])
+    found = compare_sampled([recorded(tmp_path / "before", 1)], [recorded(tmp_path / "after", 60)])
     smooth = next(function for function in found.functions if function.name == "smooth")
-    assert smooth.own.difference.value > 0.3
+    assert smooth.own.difference.value > 0.2
     assert smooth.own.difference.change in (Change.MORE, Change.NOISE)
     assert found.grade is Grade.INDICATIVE
     assert found.headline.startswith("indicative, from one run a side")
