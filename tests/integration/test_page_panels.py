@@ -101,10 +101,12 @@ def test_rows_and_graph_select_the_same(show: Open) -> None:
 def test_callers_and_callees_add_up(show: Open) -> None:
     page = show(page_heads.sampled_page(), "selected=1&tab=sandwich")
     callers = page.locator("#panel-sandwich .sandwich-side").first.locator("[role=treeitem]")
-    assert callers.evaluate_all("items => items.map(each => each.ariaLabel)") == ["100.0 % train_step"]
+    assert callers.evaluate_all("items => items.map(each => each.ariaLabel)") == [
+        "100.0 % train_step train.py:10"
+    ]
     callees = page.locator("#panel-sandwich .sandwich-side").last.locator("[role=treeitem]")
     assert callees.evaluate_all("items => items.map(each => each.ariaLabel)") == [
-        "80.0 % augment",
+        "80.0 % augment vision/data.py:12",
         "20.0 % itself",
     ]
     sums = """() => Array.from(profkit.head.functions.name.keys()).every((fn) => {
@@ -123,7 +125,7 @@ def test_callees_open_by_keyboard_and_are_picked(show: Open) -> None:
     page.locator("#panel-sandwich .sandwich-side").last.locator("[role=treeitem]").first.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
-    assert page.evaluate("document.activeElement.ariaLabel") == "30.0 % augment"
+    assert page.evaluate("document.activeElement.ariaLabel") == "30.0 % augment vision/data.py:12"
     page.keyboard.press("Enter")
     assert page.inner_text("#panel-details h3") == "augment"
 

@@ -38,7 +38,7 @@
         top,
         below: (group) => (isFunction(group) ? grow(tree, group) : []),
         content: (group) => content(group, group.weight / whole),
-        name: (group) => `${profkit.format.share(group.weight / whole)} ${nameOf(group)}`,
+        name: (group) => [profkit.format.share(group.weight / whole), nameOf(group), placeOf(group)].join(" ").trim(),
         pick: (group) => { if (isFunction(group)) profkit.set({ selected: group.fn }); },
       }));
   }
@@ -47,10 +47,12 @@
   const wordOf = (group) => (group.own ? "itself" : "the bottom of the stack");
   const nameOf = (group) => (isFunction(group) ? profkit.head.functions.name[group.fn] : wordOf(group));
 
+  const placeOf = (group) => (isFunction(group) ? profkit.format.place(group.fn) : "");
+
   function content(group, share) {
     const bar = profkit.shareBar(share, profkit.weightText(group.weight));
     if (!isFunction(group)) return [bar, make("span", { class: "faint" }, nameOf(group))];
-    const place = make("span", { class: "place" }, profkit.format.place(group.fn));
+    const place = make("span", { class: "place" }, placeOf(group));
     return [bar, profkit.swatch(group.fn), make("span", { class: "pick" }, nameOf(group)), place];
   }
 }
