@@ -3,6 +3,8 @@
   const { make } = profkit;
   const RULER_PX = 24;
   const ROW_PX = matchMedia("(pointer: coarse)").matches ? 26 : 20;
+  /** What a canvas can be high everywhere. */
+  const MOST_PRINTED_PX = 8000;
   /** Rows that stay in sight beside the one that is revealed. */
   const MARGIN_ROWS = 2;
 
@@ -83,6 +85,7 @@
     });
   }
 
+  const isPrinted = () => scroller.classList.contains("printed");
   const rowCount = () => view.tree.deepest + 1;
   const isFlame = () => profkit.state.direction === "flame";
   const rowTop = (row) => RULER_PX - scroller.scrollTop + (isFlame() ? rowCount() - 1 - row : row) * ROW_PX;
@@ -141,7 +144,7 @@
 
   function resize() {
     if (!view) return;
-    const height = rowCount() * ROW_PX + RULER_PX;
+    const height = Math.min(rowCount() * ROW_PX + RULER_PX, isPrinted() ? MOST_PRINTED_PX : Infinity);
     space.style.height = `${height}px`;
     scroller.style.setProperty("--content-height", `${height}px`);
     fit(scroller.clientWidth, Math.min(height, scroller.clientHeight));
