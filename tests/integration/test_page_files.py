@@ -17,14 +17,13 @@ from profkit.render.html.assets import SCRIPTS
 from profkit.render.html.measured import measured_html
 from profkit.render.html.sampled import sampled_html
 from profkit.transforms.tables import function_rows
-from tests.integration.browser import PageOf, Watch, chromium, page_of
+from tests.integration.browser import PageOf, Watch
 from tests.unit.cli_runs import keep
 from tests.unit.made_measured import hostile
 from tests.unit.made_runs import LOADER, MAIN, hostile_run, made_run
 from tests.unit.test_render_html_document import marked_run
 from tests.unit.test_render_notebook import large_run
 
-__all__ = ["chromium", "page_of"]
 ROOT = Path(__file__).parents[2]
 
 
