@@ -32,7 +32,6 @@ _NAMES = (WHOLE, *(known.name for known in FORMATS.values() if known.encode is n
     "--format",
     "name",
     type=click.Choice(_NAMES),
-    metavar="FORMAT",
     help="Told from FILE's ending if left out.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Where to write it.  [default: stdout]")

@@ -19,7 +19,6 @@ from profkit.model.run import RunInfo
     "--format",
     "name",
     type=click.Choice(import_formats()),
-    metavar="FORMAT",
     help="Told from the content if left out.",
 )
 @click.option("--label", metavar="LABEL", help="What to call it.  [default: the file's name]")
