@@ -51,8 +51,9 @@
 
   function content(group, share) {
     const bar = profkit.shareBar(share, profkit.weightText(group.weight));
-    if (!isFunction(group)) return [bar, make("span", { class: "faint" }, nameOf(group))];
+    if (!isFunction(group)) return [bar, " ", make("span", { class: "faint" }, nameOf(group))];
     const place = make("span", { class: "place" }, placeOf(group));
-    return [bar, profkit.swatch(group.fn), make("span", { class: "pick" }, nameOf(group)), place];
+    // Spaces between flexible items are not seen, but read out and copied.
+    return [bar, profkit.swatch(group.fn), " ", make("span", { class: "pick" }, nameOf(group)), " ", place];
   }
 }
