@@ -35,7 +35,8 @@
     const column = (name) => profkit.column(`r${tree.run}.${name}`);
     const [stacks, weights, starts] = [column("order.stack"), column("order.weight"), column("order.start")];
     const [length, shared] = [column("length"), column("shared")];
-    const threads = tree.thread === "all" ? [...starts.keys()].slice(0, -1) : [tree.thread];
+    const wanted = tree.thread === "all" ? [...starts.keys()].slice(0, -1) : [tree.thread];
+    const threads = wanted.filter((thread) => starts[thread + 1] > starts[thread]);
     const [from, to] = threads.length > 0 ? [starts[threads[0]], starts[threads.at(-1) + 1]] : [0, 0];
     const count = to - from;
     const [at, common, depth] = [new Float64Array(count + 1), new Uint16Array(count), new Uint16Array(count)];

@@ -5,7 +5,11 @@
 {
   const LEAST_PX = 0.5;
 
-  /** The view of a tree: where its nodes lie, what is next to what, and the frames of a window. */
+  /**
+   * The view of a tree. A view knows for a spot its `node`, `weight` and `extent` (from and to), and the spots
+   * `parent`, `child` and `sibling`; `spotOf` a node; `marks` (threads and where they begin), `origins` (where
+   * the scale begins to count); and `layout` fills a batch with the frames of a window.
+   */
   profkit.leftHeavy = (tree) => ({
     tree,
     total: tree.total[0],

@@ -2,6 +2,7 @@
 {
   const shapes = new Map();
   const trees = new Map();
+  const MOST_TREES = 6;
 
   /**
    * The call tree of a run and a thread (index or "all"): `parent`, `fn`, `end`, `depth`, `self`, `total` by
@@ -10,8 +11,12 @@
    */
   profkit.tree = (run, thread = "all") => {
     const key = `${run}/${thread}`;
-    if (!trees.has(key)) trees.set(key, weighed(run, thread));
-    return trees.get(key);
+    const tree = trees.get(key) ?? weighed(run, thread);
+    // The oldest goes: a tree of millions of nodes is large, and there may be many threads.
+    trees.delete(key);
+    if (trees.size === MOST_TREES) trees.delete(trees.keys().next().value);
+    trees.set(key, tree);
+    return tree;
   };
 
   /** The nodes right below a node that have weight, heaviest first. */
