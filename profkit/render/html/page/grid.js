@@ -18,11 +18,12 @@
     table.body = make("tbody", {}, []);
     table.more = profkit.button("", () => grow(table), { class: "more" });
     table.count = make("span", { class: "count", role: "status" });
+    table.foot = make("div", { class: "grid-foot" }, table.count, table.more);
     table.element = make("div", { class: "grid" },
       make("div", { class: "scroll" },
         make("table", { class: "figures" }, make("caption", {}, caption),
           make("thead", {}, make("tr", {}, table.heads)), table.body)),
-      make("div", { class: "grid-foot" }, table.count, table.more));
+      table.foot);
     if (pick) listen(table);
     return {
       element: table.element,
@@ -78,6 +79,7 @@
     else table.body.replaceChildren(...rows);
     const left = table.rows.length - table.limit;
     table.more.hidden = left <= 0;
+    table.foot.hidden = left <= 0 && table.rows.length > 0;
     table.more.textContent = `${Math.min(left, table.limit)} more`;
     const [shown, all] = [table.limit, table.rows.length].map(profkit.exactCount);
     table.count.textContent = left > 0 ? `${shown} of ${all}` : table.rows.length ? "" : "None.";

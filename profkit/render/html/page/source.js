@@ -52,8 +52,8 @@
   };
 
   function noteOf() {
-    if (profkit.isDifference) return "share of both sides together";
-    return profkit.state.thread === "all" ? "share of all" : "share of all threads together";
+    if (profkit.isDifference) return "share of both sides";
+    return profkit.state.thread === "all" ? "share of all" : "share of all threads";
   }
 
   /** Lines without the indentation that all of them have: a method needs as little room as a function. */
