@@ -15,7 +15,7 @@ from typing import NamedTuple
 from profkit.model.frame import Thread
 from profkit.model.profile import Profile, ProfileBuilder
 from profkit.transforms.origin import from_import_root
-from profkit.transforms.reindex import Reindexer
+from profkit.transforms.stacks import stack_weights
 
 
 class Home(NamedTuple):
@@ -48,13 +48,9 @@ def side_by_side(a: Sequence[Profile], b: Sequence[Profile]) -> Profile:
 
 
 def _add_all(profile: Profile, target: ProfileBuilder, thread: int) -> None:
-    one = replace(profile, threads=(Thread(0, thread, "AB"[thread]),))
-    weights = dict.fromkeys((sample.stack for sample in profile.samples), 0)
-    for sample in profile.samples:
-        weights[sample.stack] += sample.weight
-    mapper = Reindexer(one, target)
-    for stack, weight in weights.items():
-        mapper.add(profile.stacks[stack], 0, weight)
+    frame = [target.frame(frame) for frame in profile.frames].__getitem__
+    for stack, weight in stack_weights(profile).items():
+        target.add_indexed(tuple(map(frame, profile.stacks[stack])), thread, weight)
 
 
 def _renamed(profile: Profile, path_in: Callable[[str], str]) -> Profile:
