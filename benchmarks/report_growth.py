@@ -1,12 +1,14 @@
 """How the cost of a report grows from ten thousand to a million samples, a tenth as many stacks each.
 
-The slope of log cost over log size, by least squares: 1 is linear. A round takes all sizes in one fresh
-process, the smallest first; what Python and imports cost is left out.
+The slope of log cost over log size, by least squares: 1 is linear. What every report costs, however small
+it is, makes the slope from the smallest size on less; from the second on hardly. A round takes all sizes in
+one fresh process, the smallest first; what Python and imports cost is left out.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from math import log
 from pathlib import Path
 from statistics import linear_regression, median
@@ -25,24 +27,27 @@ _BOUND = 1.15
 
 
 def measure(quick: bool) -> list[Figure]:
-    """The slope of each renderer."""
+    """The slopes of each renderer, from each size but the largest on."""
     sizes = _SIZES[:2] if quick else _SIZES
     runs = [keep_made_run(size) for size in sizes]
-    return [_figure(name, sizes, runs, 2 if quick else 9) for name in _RENDERERS]
+    figures = []
+    for renderer in _RENDERERS:
+        rounds = [_costs_s(renderer, runs) for _ in range(2 if quick else 9)]
+        figures += [_figure(renderer, sizes, rounds, first) for first in range(len(sizes) - 1)]
+    return figures
 
 
-def _figure(renderer: str, sizes: tuple[int, ...], runs: list[str], rounds: int) -> Figure:
-    taken = [_costs_s(renderer, runs) for _ in range(rounds)]
-    found = estimate([_slope(sizes, costs_s) for costs_s in taken])
-    medians = [format_duration(median(costs_s)) for costs_s in zip(*taken, strict=True)]
+def _figure(renderer: str, sizes: Sequence[int], rounds: Sequence[Sequence[float]], first: int) -> Figure:
+    found = estimate([_slope(sizes[first:], costs_s[first:]) for costs_s in rounds])
+    medians = [format_duration(median(costs_s)) for costs_s in zip(*rounds, strict=True)]
     told = ", ".join(f"{size:,}: {cost}" for size, cost in zip(sizes, medians, strict=True))
     return Figure(
-        NAME, f"{renderer}: slope of log cost over log samples", found.median, "", _BOUND,
-        interval=found.interval, spread=found.spread, detail=f"{told}; {rounds} rounds",
+        NAME, f"{renderer}: slope of log cost over log samples, from {sizes[first]:,}", found.median, "",
+        _BOUND, interval=found.interval, spread=found.spread, detail=f"{told}; {len(rounds)} rounds",
     )  # fmt: skip
 
 
-def _costs_s(renderer: str, runs: list[str]) -> list[float]:
+def _costs_s(renderer: str, runs: Sequence[str]) -> list[float]:
     program = str(PROGRAMS / "report_cost.py")
     costs: list[float] = json.loads(
         output_of([program, renderer, *runs], caching_environment(Path("compiled")))
@@ -50,5 +55,5 @@ def _costs_s(renderer: str, runs: list[str]) -> list[float]:
     return costs
 
 
-def _slope(sizes: tuple[int, ...], costs_s: list[float]) -> float:
+def _slope(sizes: Sequence[int], costs_s: Sequence[float]) -> float:
     return linear_regression([log(size) for size in sizes], [log(cost) for cost in costs_s]).slope
