@@ -51,7 +51,7 @@ def test_slices_are_in_the_order_of_the_samples_of_each_thread() -> None:
     assert seen == [["f"], ["g"], ["g"], ["g"]]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(sides, sides)
 def test_shares_add_up(a: list[Profile], b: list[Profile]) -> None:
     found = compare(a, b)
@@ -70,7 +70,7 @@ def _unowned(taken: list[Profile]) -> float:
     return empty / sum(one.total_weight for one in taken)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(sides, sides)
 def test_the_other_way_round_is_the_mirror(a: list[Profile], b: list[Profile]) -> None:
     there, back = compare(a, b), compare(b, a)
@@ -95,7 +95,7 @@ def _mirror(found: Difference) -> Difference:
 
 
 @given(sides, sides)
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_what_changed_leaves_0_out_and_is_large(a: list[Profile], b: list[Profile]) -> None:
     for function in compare(a, b).functions:
         for share in (function.own, function.total):
@@ -113,7 +113,7 @@ def test_alike_runs_are_hardly_ever_called_different(runs: int) -> None:
     dice = random.Random(8)
     found = [
         compare_sampled(drawn_runs(dice, runs, run_to_run=0.05), drawn_runs(dice, runs, run_to_run=0.05))
-        for _ in range(150 // runs)
+        for _ in range(100 // runs)
     ]
     assert sum(comparison.different for comparison in found) <= 1
 
@@ -132,7 +132,7 @@ def test_true_changes_are_found(runs: int, factor: float) -> None:
 
 def test_intervals_of_shares_hold_the_true_one() -> None:
     dice, held, asked = random.Random(10), 0, 0
-    for _ in range(60):
+    for _ in range(40):
         comparison = compare_sampled(
             drawn_runs(dice, 3, run_to_run=0.05), drawn_runs(dice, 3, run_to_run=0.05)
         )

@@ -13,7 +13,7 @@ BATCHES = 20
 values = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=40)
 
 
-def covered(alike: float, trials: int = 1500) -> float:
+def covered(alike: float, trials: int = 1000) -> float:
     """How often the 95 % interval of a mean holds the true one, 0, where neighbours are alike."""
     dice, hits = random.Random(5), 0
     for _ in range(trials):
