@@ -115,9 +115,9 @@ def _torn(a: Sequence[Run], b: Sequence[Run]) -> Iterator[str]:
 
 def _versions(a: Sequence[Run], b: Sequence[Run]) -> Iterator[str]:
     facts: tuple[tuple[str, Callable[[RunInfo], str]], ...] = (
-        ("Python", lambda info: info.process.python),
-        ("torch", lambda info: info.process.torch or ""),
-        ("host", lambda info: info.process.host),
+        ("Python", lambda info: _word(info, info.process.python)),
+        ("torch", lambda info: _word(info, info.process.torch or "")),
+        ("host", lambda info: _word(info, info.process.host)),
     )
     for what, fact in facts:
         of_a, of_b = ({fact(run.info) for run in side} - {""} for side in (a, b))

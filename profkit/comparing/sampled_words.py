@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from profkit.model.comparison import Compared, Difference, FunctionComparison, Grade
@@ -22,11 +23,7 @@ def headline(
 ) -> str:
     """The comparison in one sentence: what changed most, or that nothing did; never what may be noise."""
     changed = [function for function in functions if function.changed]
-    said = (
-        _most(changed, unit)
-        if changed
-        else f"no share differs by more than the noise, which is up to {points(unseen)}"
-    )
+    said = _most(changed, unit) if changed else _nothing(unseen)
     if call_s is not None and call_s.difference.changed:
         said += (
             f"; a call takes {format_duration(call_s.b.value)} instead of {format_duration(call_s.a.value)}"
@@ -35,7 +32,7 @@ def headline(
 
 
 def points(share: float) -> str:
-    """`5.0 points`, `1 point` never: shares have a tenth."""
+    """`5.0 points`."""
     return f"{100 * share:.1f} points"
 
 
@@ -62,6 +59,12 @@ def side_names(a: Sequence[Run], b: Sequence[Run]) -> tuple[str, str]:
 def _by_id(runs: Sequence[Run]) -> str:
     first = runs[0].info.id
     return first if len(runs) == 1 else f"{first} and {len(runs) - 1} more"
+
+
+def _nothing(unseen: float) -> str:
+    if math.isinf(unseen):
+        return "no function has a share large enough to compare"
+    return f"no share differs by more than the noise, which is up to {points(unseen)}"
 
 
 def _most(changed: Sequence[FunctionComparison], unit: Unit) -> str:

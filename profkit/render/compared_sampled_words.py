@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from profkit.model.comparison import Change, Difference, Estimate, SampledComparison
 from profkit.render.escape import visible
 from profkit.render.words import alike, count
@@ -69,10 +71,10 @@ def call_sentence(comparison: SampledComparison) -> str:
 def noise_sentence(comparison: SampledComparison) -> str:
     """What may have changed unseen."""
     least = 100 * comparison.minimum_effect
-    return (
-        f"A change is at least {least:.0f} points and beyond the noise, with all functions allowed for. "
-        f"Here up to {100 * comparison.unseen:.1f} points could be noise."
-    )
+    rule = f"A change is at least {least:.0f} points and beyond the noise, with all functions allowed for."
+    if math.isinf(comparison.unseen):
+        return rule
+    return f"{rule} Here up to {100 * comparison.unseen:.1f} points could be noise."
 
 
 def shares_sentence(comparison: SampledComparison) -> str:

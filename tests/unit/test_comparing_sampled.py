@@ -242,3 +242,10 @@ def test_sides_with_unlike_loads_are_compared_with_wider_intervals() -> None:
     assert uneven.unseen > 1.5 * even.unseen
     assert "of a core" in uneven.notes[0]
     assert not any("of a core" in note for note in even.notes)
+
+
+def test_a_thousand_small_functions_leave_nothing_to_compare() -> None:
+    profile = profile_of(*((f"f{number}:1", 1) for number in range(1000)))
+    found = compare([profile], [profile])
+    assert not found.different
+    assert found.headline.endswith("no function has a share large enough to compare")
