@@ -20,6 +20,8 @@ from profkit.stats import holm, t_quantile, t_two_sided
 LEVEL = 0.05
 """How probable a false alarm is among all quantities of a comparison."""
 PRIOR_DF = 4.0
+"""Degrees of freedom that what all quantities have in common counts for. More find more from three runs, and
+call more different that are not, where one run of three was disturbed."""
 _INTERVAL = 0.05
 """How probable it is that a single side's value lies outside its interval."""
 
