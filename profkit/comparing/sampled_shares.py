@@ -32,8 +32,8 @@ Layout of memory, hash seeds, the state of the machine and other programs make r
 differ by more than their samples do. Runs under py-spy of a program that computes were worth 700 to 2,600
 samples, by function; those of one that sleeps in a loop, beside other programs, 80 to 400."""
 _UNORDERED = 4.0
-"""How much more the shares of a run vary than its samples say, where its slices are not known or a function is
-too small for them. Slices said 1.3 to 5 times as much."""
+"""How much more the shares of a run vary than its samples say, where its slices are not known or a function
+is too small for them. Slices said 1.3 to 5 times as much."""
 _LEAST_SLICED = 2 * SLICES
 """Fewer samples than two a slice make no slices."""
 
