@@ -82,8 +82,7 @@ def hostile_comparison() -> SampledComparison:
         builder = ProfileBuilder()
         for number, name in enumerate(HOSTILE):
             weight = weights[0] if number == 0 else weights[1] if number == 1 else 1
-            for turn in range(50):
-                del turn
+            for _ in range(50):
                 builder.add((Frame(name, f"/tmp/{name}.py", 3),), MAIN, weight)
         runs = [
             replace(

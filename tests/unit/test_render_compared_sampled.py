@@ -41,6 +41,11 @@ def test_text_without_certainty(name: str) -> None:
     check_golden(f"compared-sampled-{name}-pipe.txt", shown(COMPARISONS[name], "text"))
 
 
+def test_text_in_color() -> None:
+    text = COMPARED_SAMPLED["text"](COMPARISONS[DEEP], ReportOptions(), Page(120, color=True))
+    check_golden("compared-sampled-deep-color.txt", text)
+
+
 def test_text_of_everything() -> None:
     check_golden("compared-sampled-deep-show-all.txt", shown(COMPARISONS[DEEP], "text", show_all=True))
 
