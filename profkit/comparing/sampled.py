@@ -17,13 +17,14 @@ from profkit.comparing.sampled_shares import (
     WORTH_A_TEST,
     OfShares,
     RunsOfSides,
+    Taken,
     mean_share,
     own_share,
     share_seen,
     shares_of_sides,
     total_share,
 )
-from profkit.comparing.sampled_slices import Function
+from profkit.comparing.sampled_slices import SLICES, Function
 from profkit.comparing.sampled_spread import LEVEL, Settled, Sides, settle
 from profkit.comparing.sampled_times import call_compared, times_of
 from profkit.comparing.sampled_words import headline, side_names
@@ -53,7 +54,8 @@ def compare_sampled(a: Sequence[Run], b: Sequence[Run]) -> SampledComparison:
     profiles = _aligned([*a, *b])
     profiles_a, profiles_b = profiles[: len(a)], profiles[len(a) :]
     both = side_by_side(profiles_a, profiles_b)
-    functions = _functions(a, b, shares_of_sides(profiles_a, profiles_b, uneven_load(a, b)), both)
+    taken_a, taken_b = _taken(profiles_a, a), _taken(profiles_b, b)
+    functions = _functions(a, b, shares_of_sides(taken_a, taken_b, uneven_load(a, b)), both)
     doubtful, call_s, fewest = doubts(a, b), call_compared(a, b), min(len(a), len(b))
     grade = Grade.INDICATIVE if fewest < LEAST_RUNS or doubtful else Grade.CONFIRMED
     unseen = _unseen(functions)
@@ -77,6 +79,11 @@ def compare_sampled(a: Sequence[Run], b: Sequence[Run]) -> SampledComparison:
 def _aligned(runs: Sequence[Run]) -> tuple[Profile, ...]:
     homes = [Home(run.info.process.cwd, run.info.region.file) for run in runs]
     return aligned([run.profile or Profile() for run in runs], homes)
+
+
+def _taken(profiles: Sequence[Profile], runs: Sequence[Run]) -> list[Taken]:
+    """The samples of each run; fewer calls than slices, or none that are known, have phases."""
+    return [Taken(one, run.info.calls < SLICES) for one, run in zip(profiles, runs, strict=True)]
 
 
 def _side(name: str, runs: Sequence[Run]) -> Side:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from profkit.comparing.sampled_slices import (
     SLICES,
@@ -16,7 +17,7 @@ from profkit.comparing.sampled_slices import (
 )
 from profkit.comparing.sampled_spread import Seen
 from profkit.model.profile import Profile
-from profkit.stats import batch_spread
+from profkit.stats import batch_spread, phased_spread
 from profkit.units import Unit
 
 MINIMUM_EFFECT = 0.02
@@ -40,6 +41,14 @@ _LEAST_SLICED = 2 * SLICES
 OfShares = Callable[[Shares, Function], float]
 
 
+class Taken(NamedTuple):
+    """The samples of a run."""
+
+    profile: Profile
+    phased: bool
+    """Its slices are stages of few calls, or of a whole program, rather than each a picture of many calls."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunShares:
     """One run's shares, in all and by slices."""
@@ -55,12 +64,14 @@ class RunShares:
     """The functions whose shares are in the slices."""
     slices: tuple[Shares, ...] = ()
     """Empty where the order of samples is not known, or where there are too few."""
+    phased: bool = False
+    """See `Taken`."""
 
 
 RunsOfSides = tuple[Sequence[RunShares], Sequence[RunShares]]
 
 
-def shares_of_sides(a: Sequence[Profile], b: Sequence[Profile], uneven: float = 0.0) -> RunsOfSides:
+def shares_of_sides(a: Sequence[Taken], b: Sequence[Taken], uneven: float = 0.0) -> RunsOfSides:
     """The shares in each run; slices have those functions that are large enough to matter.
 
     `uneven` is by what part one side had less of the CPU than the other: a busy machine does not slow all
@@ -72,18 +83,29 @@ def shares_of_sides(a: Sequence[Profile], b: Sequence[Profile], uneven: float = 
     return _with_slices(sides[0], a, large), _with_slices(sides[1], b, large)
 
 
-def _wholes(profiles: Sequence[Profile], uneven: float) -> list[RunShares]:
+def _wholes(runs: Sequence[Taken], uneven: float) -> list[RunShares]:
     """Each run counts as its samples do."""
-    total = sum(profile.total_weight for profile in profiles)
-    return [RunShares(one.total_weight / total, _independent(one), whole(one), uneven) for one in profiles]
+    total = sum(run.profile.total_weight for run in runs)
+    return [
+        RunShares(
+            run.profile.total_weight / total,
+            _independent(run.profile),
+            whole(run.profile),
+            uneven,
+            phased=run.phased,
+        )
+        for run in runs
+    ]
 
 
 def _with_slices(
-    runs: Sequence[RunShares], profiles: Sequence[Profile], functions: frozenset[Function]
+    shares: Sequence[RunShares], runs: Sequence[Taken], functions: frozenset[Function]
 ) -> list[RunShares]:
     return [
-        replace(run, sliced=functions, slices=sliced(profile, functions)) if _has_slices(profile) else run
-        for run, profile in zip(runs, profiles, strict=True)
+        replace(one, sliced=functions, slices=sliced(run.profile, functions))
+        if _has_slices(run.profile)
+        else one
+        for one, run in zip(shares, runs, strict=True)
     ]
 
 
@@ -106,7 +128,8 @@ def share_seen(run: RunShares, function: Function, of: OfShares, expected: float
     if function not in run.sliced:
         within, df = _UNORDERED * by_chance, math.inf
     else:
-        spread = batch_spread([of(part, function) for part in run.slices])
+        tell = phased_spread if run.phased else batch_spread
+        spread = tell([of(part, function) for part in run.slices])
         within, df = max(spread.variance, by_chance), spread.df
     return Seen(share, run.weight, within, df, between, by_chance)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from profkit.stats.batches import batch_spread
+from profkit.stats.batches import batch_spread, phased_spread
 from profkit.stats.histograms import histogram_of, merge_histograms, quantile_ns
 from profkit.stats.holm import holm
 from profkit.stats.order import median, median_interval, paired_ratio
@@ -21,6 +21,7 @@ __all__ = [
     "merge_histograms",
     "minimum_detectable_effect",
     "paired_ratio",
+    "phased_spread",
     "quantile_ns",
     "share_interval",
     "t_quantile",

@@ -13,11 +13,13 @@ from profkit.errors import UsageError
 from profkit.model.comparison import Change, Difference, Grade, SampledComparison
 from profkit.model.profile import Profile
 from profkit.model.run import Run
+from profkit.stats import histogram_of
 from profkit.units import Unit
 from tests.unit.made_compared import SHARES, drawn_run, drawn_runs, of_shares, slower, with_profile
 from tests.unit.made_runs import PLAN, made_run
 from tests.unit.profile_strategies import profile_of, profiles
 
+MANY, ONE = histogram_of([10**7] * 100), histogram_of([10**9])
 filled = profiles().filter(lambda profile: profile.total_weight > 0)
 
 
@@ -150,15 +152,17 @@ def test_more_runs_say_more() -> None:
     assert unseen[-1] < unseen[0] / 2
 
 
-def test_a_run_that_drifts_is_worth_less() -> None:
-    """The same shares, mixed and one after the other."""
+def test_calls_that_drift_are_worth_less_than_one_call_with_phases() -> None:
+    """The same shares: mixed, one after the other in many calls, and one after the other in a single call."""
     names = [name for name, share in SHARES.items() for _ in range(round(share * 600))]
     mixed = random.Random(12).sample(names, len(names))
     unseen = []
-    for taken in (mixed, names):
+    for taken, durations in ((mixed, MANY), (names, MANY), (names, ONE)):
         profile = profile_of(*((f"{name}:1", 1) for name in taken))
-        unseen.append(compare([profile], [profile]).unseen)
+        runs = [replace(made_run(id=side, durations=durations), profile=profile) for side in "ab"]
+        unseen.append(compare_sampled(runs[:1], runs[1:]).unseen)
     assert unseen[1] > 1.5 * unseen[0]
+    assert unseen[2] < 0.6 * unseen[1]
 
 
 def test_grades() -> None:

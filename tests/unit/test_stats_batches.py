@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.stats.batches import autocorrelation, batch_spread
+from profkit.stats.batches import autocorrelation, batch_spread, phased_spread
 from profkit.stats.student import t_quantile
 
 BATCHES = 20
@@ -56,6 +56,19 @@ def test_scale_and_place_do_not_matter(taken: list[float], scale: float, place: 
     assert 1 <= spread.df <= len(taken) - 1
 
 
+def test_phases_leave_the_spread_of_independent_batches_as_it_is() -> None:
+    dice, trials = random.Random(23), 500
+    ratios = []
+    for _ in range(trials):
+        taken = [dice.gauss(0, 1) for _ in range(BATCHES)]
+        risen = [value + 100 * (number >= 10) for number, value in enumerate(taken)]
+        slow = [value + 0.2 * number for number, value in enumerate(taken)]
+        assert phased_spread(risen).variance < batch_spread(risen).variance / 10
+        ratios.append(phased_spread(slow).variance * BATCHES)
+    assert sum(ratios) / trials == pytest.approx(1, abs=0.06)
+
+
 def test_one_batch_has_no_spread() -> None:
-    with pytest.raises(ValueError, match="spread"):
-        batch_spread([1.0])
+    for spread in (batch_spread, phased_spread):
+        with pytest.raises(ValueError, match="spread"):
+            spread([1.0])
