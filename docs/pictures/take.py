@@ -100,7 +100,7 @@ def main() -> None:
 def make_report(folder: Path) -> None:
     """The page of the quickstart's training run, four times as long."""
     source = (ROOT / "examples" / "quickstart.py").read_text("utf-8")
-    (folder / "train.py").write_text(source.replace("EPOCHS = 32, 4, 128, 4096, 20", "EPOCHS = 32, 4, 128, 4096, 80"))
+    (folder / "train.py").write_text(source.replace("128, 4096, 20", "128, 4096, 80"), "utf-8")
     run(folder, "train.py")
     profkit(folder, "report", "train", "--html", "-o", "report.html")
 
