@@ -23,39 +23,47 @@ from profkit.store.runs import open_store
 
 NAME = "compared_runs"
 _RATE_HZ, _SECONDS = 500, 3.0
-_SLOWED, _LONGER = "smooth", 1.35
-"""It has about a fifth of the time, so it gains about five points."""
+_SLOWED, _PLAIN = "smooth", 1.0
+_LONGER = (1.35, 2.5)
+"""It has about a fifth of the time, so it gains about five points, or twenty."""
 _BOUND_PERCENT = 2.0
 _SEED = 40
 
 
 def measure(quick: bool) -> list[Figure]:
-    """False alarms and found changes, from one, three and five runs a side."""
-    count, seconds, draws = (6, 0.5, 10) if quick else (24, _SECONDS, 200)
-    plain, longer = _recorded(count, seconds)
+    """False alarms and found changes, from one run and from several runs a side."""
+    count, seconds, draws = (4, 0.3, 10) if quick else (20, _SECONDS, 200)
+    recorded = _recorded(count, seconds)
     dice = random.Random(_SEED)
     figures = []
-    for runs in (1, 3) if quick else (1, 3, 5):
-        alike = [_drawn(dice, plain, plain, runs) for _ in range(draws)]
-        figures.append(_alarms(runs, alike))
-        changed = [_drawn(dice, plain, longer, runs) for _ in range(draws)]
-        figures += [_found(runs, changed), _unseen(runs, changed)]
+    for runs in (1, 2) if quick else (1, 3, 5):
+        alike = [_drawn(dice, recorded[_PLAIN], recorded[_PLAIN], runs) for _ in range(draws)]
+        figures += [_alarms(runs, alike), _unseen(runs, alike)]
+        for factor in _LONGER:
+            changed = [_drawn(dice, recorded[_PLAIN], recorded[factor], runs) for _ in range(draws)]
+            figures.append(_found(runs, factor, changed))
     return figures
 
 
-def _recorded(count: int, seconds: float) -> tuple[list[Run], list[Run]]:
-    """Runs of both programs, recorded in turns: a machine's state drifts."""
+def _recorded(count: int, seconds: float) -> dict[float, list[Run]]:
+    """Runs of all programs by their factor, recorded in turns: a machine's state drifts."""
+    factors = (_PLAIN, *_LONGER)
     for _ in range(count):
-        for label, factor in (("plain", 1.0), ("longer", _LONGER)):
-            arguments = [label, str(seconds), str(_RATE_HZ), str(factor)]
+        for factor in factors:
+            arguments = [_label(factor), str(seconds), str(_RATE_HZ), str(factor)]
             output_of([str(PROGRAMS / "mixed.py"), *arguments], environment())
     with open_store(CONFIG.store_url) as store:
         ingest(CONFIG.spool, store)
-        plain, longer = (
-            [run for info in store.runs(label) if isinstance(run := store.load(info.id), Run)]
-            for label in ("plain", "longer")
-        )
-    return plain, longer
+        return {
+            factor: [
+                run for info in store.runs(_label(factor)) if isinstance(run := store.load(info.id), Run)
+            ]
+            for factor in factors
+        }
+
+
+def _label(factor: float) -> str:
+    return f"{_SLOWED} x {factor}"
 
 
 def _drawn(dice: random.Random, a: Sequence[Run], b: Sequence[Run], runs: int) -> SampledComparison:
@@ -75,7 +83,7 @@ def _call_changed(comparison: SampledComparison) -> bool:
     return comparison.call_s is not None and comparison.call_s.difference.changed
 
 
-def _found(runs: int, changed: Sequence[SampledComparison]) -> Figure:
+def _found(runs: int, factor: float, changed: Sequence[SampledComparison]) -> Figure:
     hits = sum(
         function.name == _SLOWED and function.own.difference.change is Change.MORE
         for comparison in changed
@@ -87,12 +95,12 @@ def _found(runs: int, changed: Sequence[SampledComparison]) -> Figure:
         for function in comparison.functions
         if function.name == _SLOWED
     ]
-    what = f"a function {_LONGER:.2f} times as long found, {_runs(runs)}"
+    what = f"a function {factor:g} times as long found, {_runs(runs)}"
     return _share(what, hits, len(changed), None, f"; {median(gains):+.1f} points in the median")
 
 
-def _unseen(runs: int, changed: Sequence[SampledComparison]) -> Figure:
-    widths = [100 * comparison.unseen for comparison in changed]
+def _unseen(runs: int, alike: Sequence[SampledComparison]) -> Figure:
+    widths = [100 * comparison.unseen for comparison in alike]
     return Figure(
         NAME, f"widest half interval, {_runs(runs)}", median(widths), "points",
         spread=(min(widths), max(widths)), detail="a smaller difference can go unseen",
