@@ -39,8 +39,9 @@ def compare_command(
 ) -> int:
     """Tell what differs between two sides from noise.
 
-    A and B are each the beginning of a run's id, a label (its newest run), LABEL@REVISION (all of its runs
-    at that commit), a file that `profkit import` reads, or several of these with commas between them.
+    A and B are each the beginning of a run's id, a label (its newest run), a batch (all of its orders),
+    LABEL@REVISION (all of its runs at that commit), a file that `profkit import` reads, or several of these
+    with commas between them.
 
     With --ab, or --git and a statement, both sides are measured first, which is the surest way. The
     options from --setup on are about that. --git measures each commit in a work tree of its own; your

@@ -1,8 +1,8 @@
 """The sides of a comparison: from what somebody typed to runs.
 
-A side is the id of a run or its beginning, a label (its newest run, or all of its newest batch),
-LABEL@REVISION (all runs of the label that were recorded at that commit), a file that `profkit import`
-reads, or several of these with commas between them.
+A side is the id of a run or its beginning, a label (its newest run, or all of its newest batch), the id of
+a batch (all of its runs), LABEL@REVISION (all runs of the label that were recorded at that commit), a file
+that `profkit import` reads, or several of these with commas between them.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ from profkit.process.surroundings import git_commit
 
 _SHOWN = 5
 """Of the newest runs, whose labels an error lists."""
+
+_COMMIT = 10
+"""Digits of a commit in an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +91,7 @@ class Sides:
         Of a batch that measured several commits, those of the one that is checked out here. Raises
         UsageError where that is none of them.
         """
-        infos = self.kept.find_all(None)
-        if len({info.process.git_commit for info in infos}) > 1:
-            infos = tuple(info for info in infos if info.process.git_commit == git_commit(Path.cwd()))
-        if not infos:
-            raise UsageError("the newest runs are of several commits", "say which: LABEL@REVISION")
+        infos = _of_one_commit(self.kept.find_all(None), "the newest runs")
         label = infos[0].label if len({info.label for info in infos}) == 1 else f"{len(infos)} orders"
         return Side(f"{label}, newest", tuple(self.kept.load(info) for info in infos))
 
@@ -111,7 +110,12 @@ class Sides:
             words = words[length:]
 
     def _is_known(self, part: str) -> bool:
-        return Path(part).is_file() or self._is_kept(part) or self._at_revision(part) is not None
+        return (
+            Path(part).is_file()
+            or self._is_kept(part)
+            or bool(self._batch(part))
+            or self._at_revision(part) is not None
+        )
 
     def _is_kept(self, wanted: str) -> bool:
         if self._kept is None or not wanted:
@@ -126,6 +130,8 @@ class Sides:
     def _runs(self, part: str, without: Collection[str]) -> tuple[AnyRun, ...]:
         if self._is_kept(part):
             return tuple(self.kept.load(info) for info in self._infos(part, without))
+        if batch := self._batch(part):
+            return tuple(self.kept.load(info) for info in batch)
         if Path(part).is_file():
             return runs_of_file(part)
         if (named := self._at_revision(part)) is None:
@@ -144,6 +150,9 @@ class Sides:
             ((label, rev) for label, rev in cuts if rev.strip() == rev and self._is_label(label)), None
         )
 
+    def _batch(self, part: str) -> tuple[MeasuredInfo, ...]:
+        return self._kept.store.batch(part) if self._kept is not None and part else ()
+
     def _is_label(self, text: str) -> bool:
         return self._kept is not None and bool(self._kept.runs(text, 1))
 
@@ -153,14 +162,35 @@ class Sides:
         return tuple(dict.fromkeys(info.label for info in self._kept.runs(None, _SHOWN)))
 
     def _infos(self, wanted: str, without: Collection[str]) -> tuple[AnyInfo, ...]:
-        """What `Kept.find_all` finds; the newest other one of a label where that one is left out."""
+        """What `Kept.find_all` finds; the newest other one of a label where that one is left out.
+
+        Raises UsageError for a label whose newest batch measured several commits, none of them this one.
+        """
         infos = self.kept.find_all(wanted)
-        if not any(_left_out(info, without) for info in infos) or infos[0].label != wanted:
+        if infos[0].label != wanted:
             return infos
+        if not any(_left_out(info, without) for info in infos):
+            return _of_one_commit(infos, f"the newest runs of {wanted!r}")
         others = [info for info in self.kept.runs(wanted, None) if not _left_out(info, without)]
         if others and isinstance(others[0], MeasuredInfo):
-            return tuple(one for one in self.kept.store.batch(others[0].batch) if one.label == wanted)
+            batch = tuple(one for one in self.kept.store.batch(others[0].batch) if one.label == wanted)
+            return _of_one_commit(batch, f"the newest other runs of {wanted!r}")
         return tuple(others[:1])
+
+
+def _of_one_commit(infos: tuple[AnyInfo, ...], which: str) -> tuple[AnyInfo, ...]:
+    """Of runs of several commits those of the one that is checked out here; raises UsageError for none."""
+    commits = tuple(dict.fromkeys(info.process.git_commit for info in infos))
+    if len(commits) == 1:
+        return infos
+    here = git_commit(Path.cwd())
+    if here not in commits:
+        told = " and ".join((commit or "none")[:_COMMIT] for commit in commits)
+        raise UsageError(
+            f"{which} are of several commits ({told}), and none of them is checked out here",
+            "say which: LABEL@REVISION",
+        )
+    return tuple(info for info in infos if info.process.git_commit == here)
 
 
 def _left_out(info: AnyInfo, without: Collection[str]) -> bool:

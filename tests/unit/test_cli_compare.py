@@ -240,8 +240,37 @@ def test_runs_that_took_turns_are_held_against_each_other(
     (order,) = said.json()["comparison"]["orders"]  # type: ignore[index]
     assert [one["id"] for side in "ab" for one in order[side]["runs"]] == ["c100000000", "d100000000"]
     assert order["times"]["manner"] == "in-turns"
+    assert profkit("gate", "add", "--baseline", "v1", "--json").json()["checks"] == said.json()["checks"]
     git(Path.cwd(), "commit", "-q", "--allow-empty", "-m", "3")
     assert "the newest runs are of several commits" in profkit("gate", "--baseline", "v1").err
+
+
+@pytest.mark.parametrize("sides", [("add", "a1"), ("a1", "add")])
+def test_a_label_never_mixes_the_commits_of_a_batch(
+    profkit: Profkit, config: Config, recorded: tuple[str, str], sides: tuple[str, str]
+) -> None:
+    batch = Manner.IN_TURNS.batch("0e")
+    keep(
+        config,
+        *(
+            run(f"{name}100000000", time_s, label="add", commit=commit, batch=batch, day=9)
+            for name, time_s, commit in zip("cd", (1e-6, 1.06e-6), recorded, strict=True)
+        ),
+    )
+    ((a, b),) = compared(profkit, *sides)
+    assert sorted((a, b)) == [["a1"], ["d1"]]
+    git(Path.cwd(), "commit", "-q", "--allow-empty", "-m", "3")
+    said = profkit("compare", *sides)
+    assert said.code == 2
+    assert f"'add' are of several commits ({recorded[0][:10]} and {recorded[1][:10]})" in said.err
+
+
+def test_a_batch_is_a_side(profkit: Profkit, config: Config) -> None:
+    for side in "ab":
+        keep(
+            config, *(run(f"{side}{n}0", label=label, batch=f"{side}{side}") for n, label in enumerate("xy"))
+        )
+    assert compared(profkit, "aa", "bb") == [(["a0"], ["b0"]), (["a1"], ["b1"])]
 
 
 def test_a_summary_goes_into_a_file_as_well(profkit: Profkit, config: Config, tmp_path: Path) -> None:
