@@ -43,8 +43,8 @@ def baseline_of(found: Sides, text: str, current: Side) -> Side:
 def _at_commit(found: Sides, revision: str, current: Side, own: set[str]) -> Side:
     try:
         commit = commit_of(revision, Path.cwd())
-    except UsageError:
-        raise _missing(revision, "it is no run, no file and no commit", current) from None
+    except UsageError as error:
+        raise _missing(revision, f"it is no run and no file, and {error}", current) from None
     labels = dict.fromkeys(run.info.label for run in current.runs)
     runs: list[AnyRun] = [run for label in labels for run in found.at_commit(label, commit, own)]
     if not runs:

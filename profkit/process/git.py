@@ -44,13 +44,20 @@ def checkout_of(folder: Path) -> Path:
 
 
 def commit_of(revision: str, folder: Path) -> str:
-    """The commit that a revision names, as gitrevisions(7) has it; raises UsageError where it names none."""
+    """The commit that a revision names, as gitrevisions(7) has it; raises UsageError where it names none.
+
+    What is missing from a shallow clone, which is what CI makes unless told otherwise, is said to be that.
+    """
     try:
         return _git(folder, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
     except GitFailed as error:
-        raise UsageError(
-            f"{revision!r} names no commit: {error.detail}", "give a branch, a tag or a commit"
-        ) from error
+        checkout_of(folder)
+        if _git(folder, "rev-parse", "--is-shallow-repository") == "true":
+            raise UsageError(
+                f"{revision!r} names no commit of this shallow clone",
+                "fetch the rest: git fetch --unshallow --tags (in CI, check out with fetch-depth: 0)",
+            ) from error
+        raise UsageError(f"{revision!r} names no commit here", "give a branch, a tag or a commit") from error
 
 
 @contextmanager

@@ -165,6 +165,12 @@ def test_commits_by_name(checkout: Path, tmp_path: Path) -> None:
     for name in ("nowhere", "--all", "v1:src/work.py", ""):
         with pytest.raises(UsageError, match="names no commit"):
             commit_of(name, checkout)
+    shallow = tmp_path / "shallow"
+    git(tmp_path, "clone", "-q", "--depth", "1", checkout.as_uri(), str(shallow))
+    with pytest.raises(UsageError, match="'v1' names no commit of this shallow clone; fetch the rest: git "):
+        commit_of("v1", shallow)
+    with pytest.raises(UsageError, match="in no git checkout"):
+        commit_of("v1", tmp_path)
     with pytest.raises(UsageError, match="in no git checkout"):
         checkout_of(tmp_path)
 

@@ -193,7 +193,7 @@ def test_a_gate(profkit: Profkit, arguments: tuple[str, ...], code: int, outcome
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("b1", "--baseline", "nowhere"), "it is no run, no file and no commit; make one: "),
+        (("b1", "--baseline", "nowhere"), "is no run and no file, and "),
         (("b1", "--baseline", "b1"), "nothing"),
         (("b1", "--baseline", "a4"), "its runs are of the other kind"),
     ],
