@@ -90,12 +90,14 @@ def repeated(chunks: Iterable[bytes], field: int) -> Repeated:
                     others.setdefault(other, []).append(value)
                     continue
                 # Hardly any size has more than two bytes; a call for each would take as long again.
-                if at + 2 >= end or data[at + 1] & data[at + 2] >= 0x80:
+                if at + 2 >= end:
                     size, start = _read_varint(data, at + 1)
                 elif (size := data[at + 1]) < 0x80:
                     start = at + 2
+                elif (high := data[at + 2]) < 0x80:
+                    size, start = size & 0x7F | high << 7, at + 3
                 else:
-                    size, start = size & 0x7F | data[at + 2] << 7, at + 3
+                    size, start = _read_varint(data, at + 1)
                 if start + size > end:
                     break
                 at = start + size
