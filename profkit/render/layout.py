@@ -8,10 +8,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from rich.cells import cell_len, get_character_cell_size
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from profkit.render.escape import visible
 from profkit.render.page import Page
 from profkit.render.palette import FAINT, TITLE
 
@@ -68,10 +70,29 @@ def remark(text: str) -> Text:
 
 
 def left_cut(text: str, width: int | None) -> str:
-    """The right end of a text in at most `width` characters: the end of a path is what tells."""
-    if width is None or len(text) <= width:
+    """The right end of a text in at most `width` cells: the end of a path is what tells."""
+    if width is None or cell_len(text) <= width:
         return text
-    return f"…{text[len(text) - width + 1 :]}" if width > 1 else ""
+    return f"…{_last(text, width - 1)}" if width > 1 else ""
+
+
+def middle_cut(text: str, width: int) -> str:
+    """`visible(text)` in at most `width` cells: the middle goes, both ends tell more."""
+    shown = visible(text)
+    if cell_len(shown) <= width:
+        return shown
+    head = (width - 1) // 2
+    return f"{_last(shown[::-1], head)[::-1]}…{_last(shown, width - 1 - head)}"
+
+
+def _last(text: str, cells: int) -> str:
+    """As many characters of the end as fit; those of Chinese and others take two cells."""
+    if text.isascii():
+        return text[len(text) - cells :]
+    start = len(text)
+    while start and (cells := cells - get_character_cell_size(text[start - 1])) >= 0:
+        start -= 1
+    return text[start:]
 
 
 def compose(blocks: Iterable[RenderableType], page: Page) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 
 from profkit.model.profile import Profile
 from profkit.model.run import Run
@@ -32,8 +33,8 @@ _CALLERS = 3
 _LOOKED_AT = 64
 """Frames at the leaf end of a stack that are searched for them."""
 _SAID = (
-    *("imported", "tool", "total", "calls", "samples", "sampler"),
-    *("resources", "process", "tags", "note", "error"),
+    *("imported", "tool", "total", "started", "calls", "samples", "sampler"),
+    *("resources", "process", "tags", "link", "note", "error"),
 )
 """Facts of the header that a reader elsewhere needs."""
 
@@ -106,8 +107,10 @@ def _callers(profile: Profile, is_library: IsLibrary) -> Mapping[tuple[str, str]
     for stack, weight in weights.items():
         if stack_of := profile.stacks[stack]:
             *above, leaf = (profile.frames[number] for number in stack_of[-_LOOKED_AT:])
-            users = [frame.name for frame in above if not is_library(frame.file)]
-            found[leaf.name, leaf.file][tuple(reversed(users[-_CALLERS:]))] += weight
+            users = (frame.name for frame in reversed(above) if not is_library(frame.file))
+            # Of a recursion each function once: more of the way is told.
+            callers = dict.fromkeys(name for name in users if name != leaf.name)
+            found[leaf.name, leaf.file][tuple(islice(callers, _CALLERS))] += weight
     return {key: paths.most_common(1)[0][0] for key, paths in found.items()}
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
 from profkit.render.escape import short
-from profkit.render.layout import GAP, Column, room_left, table
+from profkit.render.layout import GAP, Column, middle_cut, room_left, table
 from profkit.render.measured_rows import OrderRow
 from profkit.render.measured_variants import variants
 from profkit.render.page import Page
@@ -47,14 +48,14 @@ def order_table(
 
 
 def _width(texts: Sequence[str], head: str = "") -> int:
-    return max(map(len, (*texts, head)))
+    return max(map(cell_len, (*texts, head)))
 
 
 def _names(labels: Sequence[str], told: Sequence[str], room: int | None) -> list[Column]:
     label_width, told_width = _widths(_width(labels, "order"), _width(told), room)
-    shown = [Column("order", [Text(short(label, label_width)) for label in labels], "left")]
+    shown = [Column("order", [Text(middle_cut(label, label_width)) for label in labels], "left")]
     if told_width:
-        shown.append(Column("", [Text(short(text, told_width), style=FAINT) for text in told], "left"))
+        shown.append(Column("", [Text(middle_cut(text, told_width), style=FAINT) for text in told], "left"))
     return shown
 
 

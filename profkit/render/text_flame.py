@@ -46,17 +46,27 @@ def flame_block(report: Report, page: Page) -> Iterator[RenderableType]:
 
 
 def flame_rows(root: Node, width: int) -> list[list[Cell]]:
-    """At most eight rows of calls; long beginnings that all samples share are left out but for their end."""
+    """At most eight rows of calls.
+
+    Beginnings that all samples share are left out but for their end, and where there are more than eight
+    rows, all but the last of those that look the same.
+    """
     if not root.total_weight:
         return []
     top = _after_shared_beginning(root)
     scale = width / top.total_weight
     row = [Cell(0, width, top)] if top.frame.name else _below(Cell(0, width, top), scale)
     rows: list[list[Cell]] = []
-    while len(rows) < _ROWS and any(cell.end - cell.start >= _NAMED for cell in row):
+    while any(cell.end - cell.start >= _NAMED for cell in row):
         rows.append(row)
         row = [child for cell in row for child in _below(cell, scale)]
-    return rows
+    if len(rows) > _ROWS:
+        rows = [row for row, below in zip(rows, [*rows[1:], []], strict=True) if _edges(row) != _edges(below)]
+    return rows[:_ROWS]
+
+
+def _edges(row: Sequence[Cell]) -> list[tuple[int, int]]:
+    return [(cell.start, cell.end) for cell in row]
 
 
 def _after_shared_beginning(root: Node) -> Node:

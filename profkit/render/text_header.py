@@ -9,9 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from profkit.model.run import Run
-from profkit.render.escape import short
 from profkit.render.facts import Fact, facts
-from profkit.render.layout import GLUE
+from profkit.render.layout import GLUE, middle_cut
 from profkit.render.page import Page
 from profkit.render.palette import FAINT, TITLE, TONES
 
@@ -28,7 +27,7 @@ def header(run: Run, page: Page) -> Iterator[RenderableType]:
 def title(label: str, identity: str, page: Page) -> Iterator[RenderableType]:
     """A label on the left, what it is the label of on the right, and a rule below them."""
     width = min(page.width or _WIDEST, _WIDEST)
-    line = Text(short(label, max(20, width - len(identity) - 2)), style=TITLE)
+    line = Text(middle_cut(label, max(20, width - len(identity) - 2)), style=TITLE)
     line.append(" " * max(2, width - line.cell_len - len(identity)))
     line.append(identity, style=FAINT)
     yield line

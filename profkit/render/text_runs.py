@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from profkit.model.kept import AnyInfo
@@ -13,7 +14,7 @@ from profkit.model.session import SessionState
 from profkit.model.workorder import Language
 from profkit.render.amounts import amount
 from profkit.render.escape import short
-from profkit.render.layout import GAP, Column, compose, left_cut, room_left, table
+from profkit.render.layout import GAP, Column, compose, left_cut, middle_cut, room_left, table
 from profkit.render.measured_words import count_text, time_text
 from profkit.render.page import Page
 from profkit.render.palette import FAINT, TITLE, TONES
@@ -48,11 +49,11 @@ def runs_text(infos: Sequence[AnyInfo], page: Page) -> str:
     figures = _figures(infos, page)
     room = room_left(figures, page)
     labels = [short(info.label, _LONGEST_LABEL) for info in infos]
-    width = max(map(len, (*labels, "label")))
+    width = max(map(cell_len, (*labels, "label")))
     if room is not None:
         width = max(_SHORTEST_LABEL, min(width, room - GAP))
         room -= width + GAP
-    figures.insert(2, Column("label", [Text(short(label, width)) for label in labels], "left"))
+    figures.insert(2, Column("label", [Text(middle_cut(label, width)) for label in labels], "left"))
     if room is None or room >= _LEAST_PLACE:
         places = [Text(left_cut(_where(info), room), style=FAINT) for info in infos]
         figures.append(Column("where", places, "left"))

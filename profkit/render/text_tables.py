@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.text import Text
 
 from profkit.render.amounts import cost_word, weight_text
 from profkit.render.escape import short, visible
-from profkit.render.layout import GAP, Column, left_cut, remark, room_left, section, table
+from profkit.render.layout import GAP, Column, left_cut, middle_cut, remark, room_left, section, table
 from profkit.render.options import Sort
 from profkit.render.page import Page
 from profkit.render.palette import FAINT, heat
@@ -55,11 +56,11 @@ def line_table(report: Report, page: Page) -> Iterator[RenderableType]:
 
 
 def thread_table(report: Report) -> Iterator[RenderableType]:
-    """The threads of the run, where there are several."""
-    rows = report.threads
-    if len(rows) < 2:
+    """The threads of the run, where there are several, those with most samples first."""
+    rows = report.threads[: report.options.limit]
+    if len(report.threads) < 2:
         return
-    samples = sum(row.samples for row in rows)
+    samples = sum(row.samples for row in report.threads)
     columns = [
         Column("share", [Text(percent(row.share, samples), style=heat(row.share)) for row in rows]),
         *_thread_costs(rows, report.scale),
@@ -70,6 +71,7 @@ def thread_table(report: Report) -> Iterator[RenderableType]:
         columns.insert(3, Column("pid", [Text(str(row.pid), style=FAINT) for row in rows]))
     yield section("Threads")
     yield table(columns)
+    yield from _rest(len(report.threads) - len(rows), "thread")
 
 
 def _thread_costs(rows: Sequence[ThreadRow], scale: Scale) -> list[Column]:
@@ -94,10 +96,12 @@ def names_and_places(
     Names may be hostile, places are escaped already.
     """
     names = [short(name) for name in names]
-    name_width = longest = max(map(len, names), default=0)
+    name_width = longest = max(map(cell_len, names), default=0)
     if room is not None:
-        name_width = min(longest, max(room * 11 // 20, room - GAP - max(map(len, places), default=0)))
-    shown = [Text(short(name, name_width), style=style) for name, style in zip(names, styles, strict=True)]
+        name_width = min(longest, max(room * 11 // 20, room - GAP - max(map(cell_len, places), default=0)))
+    shown = [
+        Text(middle_cut(name, name_width), style=style) for name, style in zip(names, styles, strict=True)
+    ]
     place_width = None if room is None else room - name_width - GAP
     if place_width is not None and place_width < _LEAST_PLACE:
         return [Column("function", shown, "left")]
@@ -108,8 +112,8 @@ def names_and_places(
 def _places_and_sources(rows: Sequence[LineRow], report: Report, room: int | None) -> list[Column]:
     """Source lines get what room their places leave, and at least half of it."""
     places, sources = _places(rows, report), [visible(row.source or "") for row in rows]
-    longest = max(map(len, places))
-    place_width = longest if room is None or not any(sources) else min(longest, room // 2)
+    longest = max(map(cell_len, places))
+    place_width = longest if room is None else min(longest, room // 2 if any(sources) else room)
     columns = [Column("line", [Text(left_cut(at, place_width), style=FAINT) for at in places], "left")]
     left = _WIDEST_SOURCE if room is None else room - place_width - GAP
     if any(sources) and left >= _LEAST_SOURCE:

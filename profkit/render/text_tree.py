@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.text import Text
 
-from profkit.render.escape import short
-from profkit.render.layout import Column, left_cut, room_left, section, table
+from profkit.render.escape import MAX_NAME, short
+from profkit.render.layout import Column, left_cut, middle_cut, room_left, section, table
 from profkit.render.page import Page
 from profkit.render.palette import FAINT, heat
 from profkit.render.places import package_of, place
@@ -79,8 +80,8 @@ def _call(row: TreeRow, guide: str, report: Report, room: int | None) -> Text:
     name = _name(row, left)
     text.append(name, style=f"not dim {heat(row.total_share)}" if row.kind is TreeKind.CALL else "italic")
     where = _where(row, report)
-    left = None if left is None else left - len(name) - 2
-    if where and (left is None or left >= min(_LEAST_PLACE, len(where))):
+    left = None if left is None else left - cell_len(name) - 2
+    if where and (left is None or left >= min(_LEAST_PLACE, cell_len(where))):
         text.append(f"  {left_cut(where, left)}")
     return text
 
@@ -90,7 +91,7 @@ def _name(row: TreeRow, room: int | None) -> str:
         TreeKind.SMALL: f"… {count(row.hidden, 'smaller call')}",
         TreeKind.CHAIN: f"⋮ {count(row.hidden, 'call')}, each from the one above",
     }.get(row.kind) or row.name
-    return short(name) if room is None else short(name, min(room, 160))
+    return short(name) if room is None else middle_cut(name, min(room, MAX_NAME))
 
 
 def _where(row: TreeRow, report: Report) -> str:

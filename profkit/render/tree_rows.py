@@ -27,7 +27,7 @@ class TreeKind(enum.Enum):
     SMALL = "small"
     """Calls that are too small to show, together."""
     CHAIN = "chain"
-    """Calls one below the other that nothing branches off."""
+    """Calls one below the other that nothing branches off, or that call themselves again and again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,17 +101,25 @@ def shorten_chains(rows: tuple[TreeRow, ...]) -> tuple[TreeRow, ...]:
 
 
 def _chain_length(rows: tuple[TreeRow, ...], start: int) -> int:
-    """How many rows from `start` on stand straight below each other, with the same weight but for noise."""
+    """How many rows from `start` on stand straight below each other.
+
+    With the same weight but for noise, or functions that are in the chain already: recursion gets lighter
+    level by level, and says the same on each.
+    """
     least = _SAME * rows[start].total_samples
+    seen = {(rows[start].name, rows[start].file)}
     end = start + 1
-    while end < len(rows) and _goes_on(rows[end - 1], rows[end], least):
+    while end < len(rows) and _is_only_call(rows[end - 1], rows[end]):
+        function = rows[end].name, rows[end].file
+        if rows[end].total_samples < least and function not in seen:
+            break
+        seen.add(function)
         end += 1
     return end - start
 
 
-def _goes_on(above: TreeRow, row: TreeRow, least: float) -> bool:
-    below = row.depth == above.depth + 1 and row.last and row.kind is not TreeKind.SMALL
-    return below and row.total_samples >= least
+def _is_only_call(above: TreeRow, row: TreeRow) -> bool:
+    return row.depth == above.depth + 1 and row.last and row.kind is not TreeKind.SMALL
 
 
 def _chain_row(hidden: tuple[TreeRow, ...], left: int) -> TreeRow:

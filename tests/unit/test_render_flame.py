@@ -40,6 +40,11 @@ def test_what_all_samples_share_is_left_out_but_for_its_end() -> None:
     assert [row[0].node.frame.name for row in rows] == ["c", "d"]
 
 
+def test_deep_stacks_show_where_they_part() -> None:
+    rows = flame_rows(call_tree(of_paths(("abcdefghijklmn", 6), ("abcdefghijkxyz", 3), ("v", 1))), 80)
+    assert ["".join(cell.node.frame.name for cell in row) for row in rows] == ["av", "k", "nz"]
+
+
 @given(profiles(), st.integers(60, 120))
 def test_rows_never_overlap_and_lie_within_their_callers(profile: Profile, width: int) -> None:
     rows = flame_rows(call_tree(profile), width)

@@ -14,6 +14,8 @@ from markdown_it import MarkdownIt
 from profkit.model.frame import Frame, Thread
 from profkit.model.measurement import MeasuredRun
 from profkit.model.profile import ProfileBuilder
+from profkit.model.run import Run
+from profkit.model.session import SessionState
 from profkit.render.escape import short
 from profkit.render.markdown import report_markdown
 from profkit.render.markdown_words import code, code_block, plain, table
@@ -58,6 +60,21 @@ def test_its_length_has_a_bound_whatever_the_profile() -> None:
         builder.add(tuple(path), Thread(1, number % 90, f"thread {number}"), 1 + number % 7)
     run = replace(made_run(), profile=builder.build(period_ns=1e7))
     assert len(report_markdown(run, ReportOptions())) < 12_000
+
+
+def test_states_and_links_are_told() -> None:
+    info = replace(made_run(state=SessionState.RUNNING).info, links=(("Strobelight", "https://x.example/1"),))
+    text = report_markdown(Run(info), ReportOptions())
+    assert "still recording" in text
+    assert "https://x.example/1" in text
+
+
+def test_callers_of_a_recursion_are_named_once() -> None:
+    builder = ProfileBuilder()
+    names = ["main", "walk", "visit", "walk", "visit", "walk", "visit"]
+    builder.add(tuple(Frame(name, "/srv/x.py", 3) for name in names), Thread(1, 1, "m"), 9)
+    text = report_markdown(Run(made_run().info, builder.build(period_ns=1e7)), ReportOptions())
+    assert "`walk` ← `main` |" in text
 
 
 def test_hostile_names_stay_text() -> None:

@@ -11,9 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from profkit.model.profile import Profile
+from profkit.model.frame import Frame, Thread
+from profkit.model.profile import Profile, ProfileBuilder
 from profkit.model.run import Run
 from profkit.model.session import SessionState
+from profkit.render.escape import visible
+from profkit.render.layout import left_cut, middle_cut
 from profkit.render.options import ReportOptions, Sort
 from profkit.render.page import Page
 from profkit.render.text import report_text
@@ -68,6 +71,33 @@ def test_a_run_without_samples_says_why() -> None:
     text = report_text(Run(made_run(samples=0, torn=0).info))
     assert text.endswith("Call it longer or more often, or raise `rate`.")
     assert "Hottest" not in text
+
+
+def test_wide_characters_leave_the_figures_their_room() -> None:
+    builder = ProfileBuilder()
+    builder.add(
+        (Frame("データを読み込む関数" * 4, "/srv/データ/読み込み/" * 3 + "x.py", 3),), Thread(1, 1, "m"), 3
+    )
+    text = report_text(Run(made_run().info, builder.build(period_ns=1e7)), width=80)
+    assert re.search(r"100 % ±28 +█+ +30.0 ms +100 %  デー.*…", text)
+    assert all(cell_len(line) <= 80 for line in text.split("\n"))
+
+
+@given(st.text(alphabet="aé漢\u0301b", max_size=30), st.integers(1, 20))
+def test_cut_texts_fit_and_keep_their_ends(text: str, width: int) -> None:
+    for cut in (left_cut(text, width), middle_cut(text, width)):
+        assert cell_len(cut) <= width
+        assert cut == visible(text) or "…" in cut or width == 1
+        assert width < 4 or cut[-1:] == visible(text)[-1:]
+
+
+def test_of_hundreds_of_threads_the_first_are_listed() -> None:
+    builder = ProfileBuilder()
+    for number in range(300):
+        builder.add((Frame("work", "/srv/x.py", 3),), Thread(1, number, f"pool-{number}"), 1 + number)
+    text = report_text(Run(made_run().info, builder.build(period_ns=1e7)))
+    assert re.findall(r"pool-\d+", text) == [f"pool-{number}" for number in range(299, 284, -1)]
+    assert text.endswith("… and 285 more threads")
 
 
 def test_a_changed_file_is_told_instead_of_its_source(tmp_path: Path) -> None:

@@ -73,6 +73,14 @@ def test_deep_recursion_takes_few_rows() -> None:
     assert len(shorten_chains(rows)) == 9
 
 
+def test_recursion_that_gets_lighter_takes_few_rows_too() -> None:
+    paths = [(" ".join(["main", *["a", "b"] * depth]), 3) for depth in range(1, 60)]
+    rows = rows_of(profile_of(*paths))
+    shown = shorten_chains(rows)
+    assert len(rows) == 119
+    assert [row.name or row.hidden for row in shown] == ["main", "a", "b", "a", 111, "a", "b", "a", "b"]
+
+
 @given(profiles(max_depth=25), st.floats(0, 0.5))
 def test_shares_of_siblings_sum_to_their_parent(profile: Profile, min_share: float) -> None:
     rows = rows_of(profile, min_share)
