@@ -16,13 +16,16 @@ _LEAST_DELTA = 0.5
 """Instructions per execution: less is what a loop's first or last round leaves over."""
 
 
-def compare_counts(a: Sequence[InstructionCounts], b: Sequence[InstructionCounts]) -> CountsCompared:
+def compare_counts(
+    a: Sequence[InstructionCounts], b: Sequence[InstructionCounts], *, elsewhere: bool = False
+) -> CountsCompared:
     """What B's counts have more than A's; of several runs a side the one with the fewest instructions.
 
     Where the two sides were counted in different environments, functions are matched by standard names.
+    `elsewhere`: they were, also if nothing in the counts tells so.
     """
     of_a, of_b = _least(a), _least(b)
-    standardized = of_a.measured_in != of_b.measured_in
+    standardized = elsewhere or of_a.measured_in != of_b.measured_in
     functions = _functions(of_a, standardized), _functions(of_b, standardized)
     unsure = max(_apart(of_a), _apart(of_b))
     verdict = _verdict(of_a.stripped, of_b.stripped, max(LEAST_EFFECT, unsure))
@@ -35,6 +38,23 @@ def compare_counts(a: Sequence[InstructionCounts], b: Sequence[InstructionCounts
         allocators=FunctionDelta("memory allocators", *(_allocating(side) for side in functions)),
         standardized=standardized,
         unsure=unsure,
+        unstable=_unstable(of_a, of_b),
+    )
+
+
+def _unstable(a: InstructionCounts, b: InstructionCounts) -> str:
+    """Which sentries the two sides counted differently."""
+    before = {sentry.name: sentry.instructions for sentry in a.sentries}
+    told = [
+        f"{sentry.name} {before[sentry.name]:,.1f} and {sentry.instructions:,.1f}"
+        for sentry in b.sentries
+        if before.get(sentry.name, sentry.instructions) != sentry.instructions
+    ]
+    if not told:
+        return ""
+    return (
+        f"measurements are unstable: C++ statements that use nothing of an environment counted differently "
+        f"({', '.join(told)}), so nothing else compares"
     )
 
 

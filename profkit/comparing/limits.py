@@ -50,6 +50,8 @@ def check_times(name: str, times: TimesCompared, limit: float) -> Check:
 
 def check_counts(name: str, counts: CountsCompared, limit: float) -> Check:
     """Instructions as they are, give or take by how much repeats of a side differed."""
+    if counts.unstable:
+        return Check(name, Measure.INSTRUCTIONS, Outcome.INCONCLUSIVE, counts.unstable, counts.ratio)
     if counts.ratio is None:
         outcome = Outcome.OK if counts.b < 1 else Outcome.REGRESSION
         return Check(name, Measure.INSTRUCTIONS, outcome, "the baseline executes no instructions")

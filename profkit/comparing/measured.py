@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 
 from profkit.comparing.apart import compare_apart, compare_in_turns
 from profkit.comparing.instructions import compare_counts
@@ -13,6 +15,8 @@ from profkit.model.measured_comparison import MeasuredComparison, OrderCompared,
 from profkit.model.measurement import InstructionCounts, Manner, MeasuredIn, MeasuredRun, Timing
 
 Runs = Sequence[MeasuredRun]
+
+_SIDES = (attrgetter("a"), attrgetter("b"))
 
 _SHOWN = 5
 """How many orders an error lists."""
@@ -45,7 +49,8 @@ def _compared(pair: Pair) -> OrderCompared:
             failure = (side[0].info.error or "it has no numbers").splitlines()[0]
             return OrderCompared(*pair, obstacle=failure)
     counted_a, counted_b = _counts(pair.a), _counts(pair.b)
-    counts = compare_counts(counted_a, counted_b) if counted_a and counted_b else None
+    elsewhere = _entered(pair.a) != _entered(pair.b)
+    counts = compare_counts(counted_a, counted_b, elsewhere=elsewhere) if counted_a and counted_b else None
     try:
         times = _times(pair)
     except UsageError as error:
@@ -88,10 +93,39 @@ def _notes(pairs: Sequence[Pair], names: tuple[str, str]) -> Iterator[str]:
     if where[0] != where[1] and all(where):
         told = "; ".join(f"{name} with {', '.join(side)}" for name, side in zip(names, where, strict=True))
         yield f"measured in different environments: {told}"
+    entered = [sorted({text for pair in pairs for text in _entered(side(pair))}) for side in _SIDES]
+    if entered[0] != entered[1]:
+        told = "; ".join(
+            f"{name} has {', '.join(side) or 'its own'}" for name, side in zip(names, entered, strict=True)
+        )
+        yield f"interpreters: {told}"
+    if (where[0] != where[1] or entered[0] != entered[1]) and (told := _watched(pairs)):
+        yield told
     hosts = [sorted({run.info.process.host for run in side}) for side in sides]
     if hosts[0] != hosts[1]:
         told = ", ".join(dict.fromkeys((*hosts[0], *hosts[1])))
         yield f"measured on different machines ({told}): for that alone their times differ"
+
+
+def _watched(pairs: Sequence[Pair]) -> str:
+    """Whether sentries say that counts of both environments compare; empty where nothing was counted."""
+    sides = [[counts for pair in pairs for counts in _counts(side(pair))] for side in _SIDES]
+    if not all(sides):
+        return ""
+    if not all(counts.sentries for side in sides for counts in side):
+        return (
+            "whether instructions compare is not known: measure both sides with --python or --source-cmd, so "
+            "that three fixed C++ statements are counted as well"
+        )
+    if len({counts.sentries for side in sides for counts in side}) > 1:
+        return ""
+    return "three fixed C++ statements counted the same on both sides: instructions compare"
+
+
+def _entered(runs: Runs) -> set[str]:
+    """The commands that the runs' environments were entered by."""
+    orders = [run.info.order for run in runs]
+    return {shlex.join((*order.source_cmd, *filter(None, [order.python]))) for order in orders} - {""}
 
 
 def _environments(run: MeasuredRun) -> Iterator[str]:

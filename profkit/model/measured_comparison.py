@@ -78,6 +78,8 @@ class CountsCompared:
     """Whether names were made such as hold in both environments."""
     unsure: float = 0.0
     """By which part repeats of the same side differed."""
+    unstable: str = ""
+    """Why counts of the two sides do not compare at all: what should have been equal was not."""
 
     @property
     def delta(self) -> float:

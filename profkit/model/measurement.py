@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 
 from profkit.model.counts import CallCount, FunctionCount
@@ -11,6 +11,9 @@ from profkit.model.notebook import ShownInNotebooks
 from profkit.model.session import ProcessInfo
 from profkit.model.workorder import Language, Level, Mode
 from profkit.units import format_duration
+
+_LATER = {"later": True}
+"""Of a field that older documents lack: it has its default then."""
 
 
 class Tool(enum.Enum):
@@ -89,6 +92,14 @@ class Timing:
 
 
 @dataclass(frozen=True, slots=True)
+class SentryCount:
+    """Instructions of a fixed C++ statement, which should be the same in all environments of a machine."""
+
+    name: str
+    instructions: float
+
+
+@dataclass(frozen=True, slots=True)
 class InstructionCounts:
     """Instructions; all per execution of the statement but `raw` and `raw_stripped`."""
 
@@ -111,6 +122,8 @@ class InstructionCounts:
     """(event, net count) of everything that was simulated, and "cycles", as Callgrind estimates them."""
     raw_stripped: tuple[int, ...] = ()
     """Each repeat's total without allocators: what tells whether it did the same each time."""
+    sentries: tuple[SentryCount, ...] = field(default=(), metadata=_LATER)
+    """Counted in the same zygote, where the order named an environment."""
 
 
 class Flag(enum.Enum):
@@ -157,6 +170,8 @@ class OrderInfo:
     file: str = ""
     """Of a callable, where it is defined."""
     line: int = 0
+    python: str = field(default="", metadata=_LATER)
+    """The interpreter that measured, where the order named one."""
 
 
 @dataclass(frozen=True, slots=True)

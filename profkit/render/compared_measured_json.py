@@ -99,6 +99,7 @@ def _counts(counts: CountsCompared, limit: int | None) -> dict[str, object]:
         "verdict": counts.verdict.value,
         "sentence": counts.sentence,
         "spread_of_repeats": counts.unsure,
+        "unstable": counts.unstable or None,
         "standardized_names": counts.standardized,
         "functions": [_function(row) for row in counts.functions[:limit]],
         "functions_found": len(counts.functions),

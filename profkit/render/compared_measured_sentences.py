@@ -132,6 +132,8 @@ def _is_allowed_for(doubt: Doubt, times: TimesCompared | None) -> bool:
 
 def remarks_of(comparison: MeasuredComparison) -> Iterator[str]:
     """What else a reader should know: what differs beside the code, what had no counterpart."""
+    unstable = (order.counts.unstable for order in comparison.orders if order.counts is not None)
+    yield from dict.fromkeys(visible(why) for why in unstable if why)
     yield from (visible(note) for note in comparison.notes)
     for side, names in zip("AB", comparison.unmatched, strict=True):
         if names:

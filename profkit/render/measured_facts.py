@@ -56,7 +56,8 @@ def _all(run: MeasuredRun, started: list[Part]) -> Iterator[tuple[str, list[Part
     timing, counts = (measured.timing, measured.instructions) if measured else (None, None)
     yield _TIMED, _place(timing.measured_in) if timing else []
     yield _COUNTED, _place(counts.measured_in) if counts else []
-    yield "entered by", [Part(visible(shlex.join(order.source_cmd)))] if order.source_cmd else []
+    entered = order.source_cmd or tuple(filter(None, [order.python]))
+    yield "entered by", [Part(visible(shlex.join(entered)))] if entered else []
     yield "env", [Part(visible(f"{name}={value}")) for name, value in order.env]
     yield _BATCH, [Part(visible(info.batch))]
     yield "process", process_parts(info.process)

@@ -1,7 +1,8 @@
 """Frozen dataclasses as JSON values and back, driven by their type hints; strict when reading.
 
 What is written has every field, so what is read must have every field and no other: an older or newer
-form is told by a schema version beside the value, never guessed. Strings may hold lone surrogates.
+form is told by a schema version beside the value, never guessed. Only a field whose metadata says `later`
+may be missing, and has its default then. Strings may hold lone surrogates.
 """
 
 from __future__ import annotations
@@ -77,12 +78,17 @@ def _dataclass(kind: type, value: object, where: str) -> object:
     if not isinstance(value, dict):
         raise ValueError(f"{where or kind.__name__} is no JSON object")
     readers = _readers(kind)
-    if value.keys() != readers.keys():
-        missing, unknown = readers.keys() - value.keys(), value.keys() - readers.keys()
+    missing, unknown = readers.keys() - value.keys() - _later(kind), value.keys() - readers.keys()
+    if missing or unknown:
         problem = f"lacks {sorted(missing)}" if missing else f"has unknown {sorted(unknown)}"
         raise ValueError(f"{where or kind.__name__} {problem}")
     inside = f"{where}." if where else ""
-    return kind(**{name: read(value[name], f"{inside}{name}") for name, read in readers.items()})
+    return kind(**{name: readers[name](item, f"{inside}{name}") for name, item in value.items()})
+
+
+@cache
+def _later(kind: type) -> frozenset[str]:
+    return frozenset(field.name for field in dataclasses.fields(kind) if field.metadata.get("later"))
 
 
 def _enum(kind: type[enum.Enum], value: object, where: str) -> object:

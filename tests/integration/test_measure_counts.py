@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -76,6 +79,18 @@ def test_a_callable_and_its_times_in_one_order() -> None:
     assert (timing.measured_in.tool, counts.measured_in.tool) == (Tool.NONE, Tool.VALGRIND)
     assert counts.measured_in.preload is Preload.NOTHING
     assert counts.net > 100
+
+
+def test_sentries_count_the_same_in_every_environment() -> None:
+    places: list[MeasureOptions] = [
+        {"python": sys.executable},
+        {"source_cmd": ["env", f"PATH={Path(sys.executable).parent}:{os.environ['PATH']}"]},
+    ]
+    found = [counted(STATEMENTS[2], **place).sentries for place in places]
+    assert [sentry.name for sentry in found[0]] == ["arithmetic", "copying", "sorting"]
+    assert all(sentry.instructions > 100 for sentry in found[0])
+    assert found[1] == found[0]
+    assert counted(STATEMENTS[2]).sentries == ()
 
 
 def test_threads_are_refused_because_they_would_not_be_counted() -> None:

@@ -6,12 +6,17 @@ from dataclasses import replace
 
 import pytest
 
+from profkit.comparing.limits import check_measured
 from profkit.comparing.matching import match_orders
 from profkit.comparing.measured import compare_measured
 from profkit.errors import UsageError
+from profkit.model.gate import Outcome
 from profkit.model.measured_comparison import Verdict
-from profkit.model.measurement import Manner, MeasuredRun
+from profkit.model.measurement import Manner, MeasuredRun, SentryCount
 from profkit.model.workorder import Mode
+from profkit.render.compared_measured_text import compared_text
+from profkit.render.options import ReportOptions
+from profkit.render.page import Page
 from tests.unit.made_comparisons import NEW, more_counts, one_order, run, two_batches
 from tests.unit.made_measured import COUNTS, failed
 
@@ -119,6 +124,47 @@ def test_other_machines_and_environments_are_told() -> None:
         "B with Python 3.13, torch 2.13.0+cpu",
         "measured on different machines (node-07, node-08): for that alone their times differ",
     )
+
+
+def counted_in(run_id: str, python: str, *instructions: float) -> MeasuredRun:
+    """A run in the environment of an interpreter, with so many sentries."""
+    names = ("arithmetic", "copying", "sorting")
+    sentries = tuple(SentryCount(*one) for one in zip(names, instructions, strict=False))
+    return run(run_id, None, replace(COUNTS, sentries=sentries), python=python)
+
+
+@pytest.mark.parametrize(
+    ("counts", "note"),
+    [
+        ((5003.7, 516.4, 17411.9), "three fixed C++ statements counted the same on both sides"),
+        ((), "whether instructions compare is not known: measure both sides with --python or --source-cmd"),
+    ],
+)
+def test_sentries_say_whether_environments_compare(counts: tuple[float, ...], note: str) -> None:
+    a = counted_in("a1", "/one/bin/python", 5003.7, 516.4, 17411.9)
+    compared = compare_measured([a], [counted_in("b1", "/other/bin/python", *counts)], ("A", "B"))
+    entered, said = compared.notes
+    assert entered == "interpreters: A has /one/bin/python; B has /other/bin/python"
+    assert said.startswith(note)
+    assert compared.orders[0].counts is not None
+    assert (compared.orders[0].counts.unstable, compared.orders[0].counts.standardized) == ("", True)
+
+
+def test_sentries_that_differ_leave_nothing_to_compare() -> None:
+    a, b = (
+        counted_in(f"{side}1", f"/{side}/python", 5003.7, 516.4 + extra, 17411.9)
+        for side, extra in (("a", 0.0), ("b", 12.0))
+    )
+    compared = compare_measured([a], [b], ("A", "B"))
+    (counts,) = (order.counts for order in compared.orders)
+    assert counts is not None
+    assert "measurements are unstable: " in counts.unstable
+    assert "(copying 516.4 and 528.4)" in counts.unstable
+    assert len(compared.notes) == 1
+    (check,) = check_measured(compared, 0.03)
+    assert (check.outcome, check.why) == (Outcome.INCONCLUSIVE, counts.unstable)
+    assert counts.unstable in compared_text(compared, ReportOptions(), Page())
+    assert compare_measured([b], [replace(b, info=replace(b.info, id="c1"))], ("A", "B")).notes == ()
 
 
 def test_modes_that_fit_exactly_come_first() -> None:

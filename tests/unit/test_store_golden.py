@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,6 +59,8 @@ def test_a_measured_run_of_schema_1_is_read() -> None:
     run = read_measured(path)
     assert run.measurement is not None
     assert (run.info.id, run.info.label, run.info.median_s) == ("5c1d0a77e2", "sort", 2.05e-06)
-    fields = to_json(run)
-    assert isinstance(fields, dict)
+    fields: Any = to_json(run)
+    # Written before orders named their interpreter, and before there were sentries.
+    assert fields["info"]["order"].pop("python") == fields["measurement"]["order"].pop("python") == ""
+    assert fields["measurement"]["instructions"].pop("sentries") == []
     assert {"schema": "profkit.measured/1", **fields} == json.loads(path.read_text("utf-8"))

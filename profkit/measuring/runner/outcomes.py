@@ -99,6 +99,7 @@ def order_info(task: Task) -> OrderInfo:
         env=order.env,
         file=file,
         line=line,
+        python=order.python or "",
     )
 
 

@@ -16,6 +16,7 @@ from profkit.measuring.runner.in_turns import time_in_turns
 from profkit.measuring.runner.jobs import Task
 from profkit.measuring.runner.ledger import Ledger
 from profkit.measuring.runner.outcomes import Outcome
+from profkit.measuring.runner.sentries import Sentries
 from profkit.measuring.runner.spread import spread
 from profkit.measuring.runner.timing import make_ready, processes_of, time_together, timer_kinds
 from profkit.model.measurement import Manner
@@ -58,11 +59,14 @@ def run_tasks(
 
 def _count_all(places: Sequence[int], ledger: Ledger, bench: Bench) -> None:
     bench.pool.warm({callgrind_kind(ledger.tasks[place], 0) for place in places})
+    sentries = Sentries(bench)
 
     def work(place: int, worker: int) -> None:
         task = ledger.tasks[place]
         with ledger.working_on((place,)), bench.cores(1) as cores:
-            ledger.counted(place, count(task, callgrind_kind(task, worker), bench, cores))
+            kind = callgrind_kind(task, worker)
+            counts = count(task, kind, bench, cores)
+            ledger.counted(place, sentries.beside(counts, task, kind))
 
     spread(places, bench.workers, work, bench.stop)
 

@@ -28,7 +28,10 @@ def prepare_to_count() -> None:
     """Switch instrumentation on and rehearse; raises RuntimeError where that fails."""
     requests.prepare()
     if not requests.running_on_valgrind():
-        raise RuntimeError("this interpreter was started under Valgrind, and does not run under it")
+        raise RuntimeError(
+            "Valgrind runs what starts this interpreter, and not the interpreter: name it itself, and no "
+            f"script around it, such as pyenv's: {sys.executable}"
+        )
     requests.start_instrumentation()
     printed_to = os.dup(1)
     try:
