@@ -22,6 +22,7 @@ from profkit.formats.pprof.schema import (
     InSample,
 )
 from profkit.formats.pprof.spelling import unspell
+from profkit.formats.pprof.turns import Turns, samples_in_turns
 from profkit.model.frame import Frame, Thread
 from profkit.model.profile import Profile, Sample
 from profkit.units import Unit
@@ -39,6 +40,8 @@ class _About(NamedTuple):
     unit: Unit
     period_ns: float
     ordered: bool
+    turns: bool
+    """Whether samples are summed up, and their order stands in columns."""
 
 
 def decode(data: bytes, source: Path = Path("pprof data"), *, in_order: bool = True) -> Profile:
@@ -70,16 +73,25 @@ def _profile(chunks: Iterable[bytes], in_order: bool) -> Profile:
     frames, places = _frames(found.others, strings)
     tables = _Tables(places, strings)
     samples = list(tables.samples(found.distinct))
-    unit, period_ns, ordered = _about(found.others, strings)
+    about = _about(found.others, strings)
+    taken = _taken(samples, found, about.turns) if in_order else None
     return Profile(
-        unit=unit,
-        period_ns=period_ns,
+        unit=about.unit,
+        period_ns=about.period_ns,
         frames=frames,
         stacks=tuple(tables.stacks),
         threads=tuple(tables.threads),
-        samples=tuple(map(samples.__getitem__, found.order) if in_order else _summed(samples, found.order)),
-        ordered=ordered and in_order,
+        samples=tuple(_summed(samples, found.order)) if taken is None else taken,
+        ordered=about.ordered and taken is not None,
     )
+
+
+def _taken(samples: Sequence[Sample], found: wire.Repeated, turns: bool) -> tuple[Sample, ...] | None:
+    """The samples as they were taken; None where another tool changed them, or left out their turns."""
+    if not turns:
+        return tuple(map(samples.__getitem__, found.order))
+    columns = (found.others.get(field, [b""])[-1] for field in (InProfile.TURNS, InProfile.TURN_WEIGHTS))
+    return samples_in_turns(samples, Turns(*map(_bytes, columns)))
 
 
 def _summed(samples: Sequence[Sample], order: Iterable[int]) -> Iterator[Sample]:
@@ -155,7 +167,9 @@ def _about(fields: _Fields, strings: Sequence[str]) -> _About:
         if comment.startswith(f"{FORMAT} "):
             about = json.loads(comment.removeprefix(FORMAT))
             try:
-                return _About(Unit(about["unit"]), float(about["period_ns"]), bool(about["ordered"]))
+                # Until profkit wrote columns of turns, it said nothing of them.
+                turns = bool(about.get("turns", False))
+                return _About(Unit(about["unit"]), float(about["period_ns"]), bool(about["ordered"]), turns)
             except (KeyError, TypeError) as error:
                 raise ValueError(f"the comment {comment!r} is incomplete") from error
     raise ValueError(f"none of its comments {comments} begins with {FORMAT!r}")

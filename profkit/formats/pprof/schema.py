@@ -7,7 +7,7 @@ import enum
 from profkit.units import Unit
 
 FORMAT = "profkit.pprof/1"
-"""The comment's first word; the JSON object of `unit`, `period_ns` and `ordered` follows."""
+"""The comment's first word; the JSON object of `unit`, `period_ns`, `ordered` and `turns` follows."""
 
 GZIP = 31
 """zlib's `wbits` for a gzip header, which then holds no time."""
@@ -35,6 +35,9 @@ class InProfile(enum.IntEnum):
     PERIOD_TYPE = 11
     PERIOD = 12
     COMMENT = 13
+    TURNS = 1000
+    """Profkit's own, as the next one: see `turns`."""
+    TURN_WEIGHTS = 1001
 
 
 class InValueType(enum.IntEnum):

@@ -21,6 +21,7 @@ from profkit.formats.pprof.schema import (
     InValueType,
 )
 from profkit.formats.pprof.spelling import spell
+from profkit.formats.pprof.turns import take_turns
 from profkit.model.frame import Frame, Thread
 from profkit.model.profile import Profile, Sample
 
@@ -36,12 +37,16 @@ def encode(profile: Profile) -> bytes:
     parts = [_value_type(InProfile.SAMPLE_TYPE, SAMPLE_TYPES[profile.unit], strings)]
     if profile.period_ns > 0:
         parts.append(_value_type(InProfile.SAMPLE_TYPE, WALL, strings))
-    samples = _distinct_samples(profile, strings)
-    parts += map(samples.__getitem__, profile.samples)
+    samples, turns = take_turns(profile.samples)
+    fields = _distinct_samples(profile, samples, strings)
+    parts += map(fields.__getitem__, samples)
     parts += _frames(profile.frames, strings)
-    last = _period(profile, strings) + _comment(profile, strings)
+    last = _period(profile, strings) + _comment(profile, strings, turns is not None)
     parts += strings.fields()
     parts.append(last)
+    if turns is not None:
+        parts.append(wire.blob(InProfile.TURNS, turns.samples))
+        parts.append(wire.blob(InProfile.TURN_WEIGHTS, turns.weights))
     return zlib.compress(b"".join(parts), wbits=GZIP)
 
 
@@ -63,22 +68,22 @@ def _value_type(field: int, names: tuple[str, str], strings: _Strings) -> bytes:
     return wire.blob(field, wire.integer(InValueType.TYPE, kind) + wire.integer(InValueType.UNIT, unit))
 
 
-def _distinct_samples(profile: Profile, strings: _Strings) -> dict[Sample, bytes]:
-    """The field of each distinct sample: of a million samples, few are."""
+def _distinct_samples(profile: Profile, samples: Sequence[Sample], strings: _Strings) -> dict[Sample, bytes]:
+    """The field of each distinct sample."""
     # Location ids begin at 1.
     ids = [wire.varint(frame + 1) for frame in range(len(profile.frames))]
     stacks = [
         wire.blob(InSample.LOCATIONS, b"".join([ids[frame] for frame in reversed(stack)])) if stack else b""
         for stack in profile.stacks
     ]
-    values = {w: _values(w, profile.period_ns) for w in {sample.weight for sample in profile.samples}}
+    values = {w: _values(w, profile.period_ns) for w in {sample.weight for sample in samples}}
     labels = [_labels(thread, strings) for thread in profile.threads]
     return {
         sample: wire.blob(
             InProfile.SAMPLE,
             stacks[sample.stack] + values[sample.weight] + labels[sample.thread],
         )
-        for sample in dict.fromkeys(profile.samples)
+        for sample in dict.fromkeys(samples)
     }
 
 
@@ -127,6 +132,11 @@ def _period(profile: Profile, strings: _Strings) -> bytes:
     return _value_type(InProfile.PERIOD_TYPE, WALL, strings) + period
 
 
-def _comment(profile: Profile, strings: _Strings) -> bytes:
-    about = {"unit": profile.unit.value, "period_ns": profile.period_ns, "ordered": profile.ordered}
+def _comment(profile: Profile, strings: _Strings, has_turns: bool) -> bytes:
+    about = {
+        "unit": profile.unit.value,
+        "period_ns": profile.period_ns,
+        "ordered": profile.ordered,
+        "turns": has_turns,
+    }
     return wire.packed(InProfile.COMMENT, [strings.number(f"{FORMAT} {json.dumps(about)}")])
