@@ -57,7 +57,10 @@ def check_counts(name: str, counts: CountsCompared, limit: float) -> Check:
         return Check(name, Measure.INSTRUCTIONS, outcome, "the baseline executes no instructions")
     low, high = counts.ratio / (1 + counts.unsure), counts.ratio * (1 + counts.unsure)
     outcome = _outcome(low, high, limit)
-    why = _why(outcome, low, high, limit, 0.0, "make the statement do the same each time")
+    if outcome is Outcome.REGRESSION:
+        why = f"{_percent(counts.ratio - 1)} more instructions, and {_percent(limit)} is the limit"
+    else:
+        why = _why(outcome, low, high, limit, 0.0, "make the statement do the same each time")
     return Check(name, Measure.INSTRUCTIONS, outcome, why, counts.ratio, low, high)
 
 
@@ -87,7 +90,8 @@ def tell_gains(checks: Sequence[Check], limit: float) -> tuple[Check, ...]:
 def _gain(check: Check, limit: float) -> Check:
     if check.high is None or check.high >= 1 / (1 + limit):
         return check
-    why = f"faster by more than {_percent(limit)}: renew the baseline"
+    gained = "fewer instructions" if check.measure is Measure.INSTRUCTIONS else "faster"
+    why = f"{gained} by more than {_percent(limit)}: renew the baseline"
     return Check(check.name, check.measure, Outcome.FASTER, why, check.ratio, check.low, check.high)
 
 

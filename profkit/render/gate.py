@@ -105,7 +105,7 @@ def _reason(check: Check, *, alone: bool) -> Fact:
 
 def _figures(check: Check) -> tuple[str, str]:
     ratio = "" if check.ratio is None else change(check.ratio)
-    if check.low is None or check.high is None or check.low == check.high:
+    if check.low is None or check.high is None or change(check.low) == change(check.high):
         return ratio, ""
     return ratio, f"{change(check.low)} to {change(check.high)}"
 

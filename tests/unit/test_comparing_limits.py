@@ -61,6 +61,11 @@ def test_an_inconclusive_check_says_what_would_decide_it() -> None:
 def test_instructions_are_exact(factor: float, outcome: Outcome) -> None:
     check = check_counts("x", compare_counts([COUNTS], [more_counts(factor)]), LIMIT)
     assert (check.outcome, check.measure) == (outcome, Measure.INSTRUCTIONS)
+    told = {
+        Outcome.OK: "within the limit of 3 %",
+        Outcome.REGRESSION: "3.1 % more instructions, and 3 % is the limit",
+    }
+    assert check.why == told[outcome]
 
 
 def test_repeats_that_differ_make_instructions_uncertain() -> None:
