@@ -287,10 +287,10 @@ class DamagedFile(ProfkitError):
 
     exit_code = 7
 
-    def __init__(self, path: Path, detail: str, kept: Path | None = None) -> None:
+    def __init__(self, path: Path, detail: str, kept: Path | None = None, remedy: str = "") -> None:
         self.path, self.detail, self.kept = path, detail, kept
         where = f"kept aside at {kept}" if kept is not None else "left where it is"
-        super().__init__(f"{path} cannot be read: {detail}; {where}, everything else was read")
+        super().__init__(f"{path} cannot be read: {detail}; {remedy or f'{where}, everything else was read'}")
 
 
 def _quoted(text: str) -> str:

@@ -40,7 +40,7 @@ def import_command(
         infos = [store.find(run_id) for run_id in dict.fromkeys(run.info.id for run in runs)]
     _show(infos, as_json=as_json)
     for info in infos:
-        _remark(info, known=info.id not in new)
+        _remark(info, known=info.id not in new, label=label)
 
 
 def _show(infos: Iterable[AnyInfo], *, as_json: bool) -> None:
@@ -54,10 +54,11 @@ def _show(infos: Iterable[AnyInfo], *, as_json: bool) -> None:
         write(runs_text(tuple(infos), page()))
 
 
-def _remark(info: AnyInfo, *, known: bool) -> None:
+def _remark(info: AnyInfo, *, known: bool, label: str | None) -> None:
     """What the table does not say: that a run was there, and what its file could not tell."""
     if known:
-        tell("note", f"{info.id} ({info.label}) was kept already")
+        so = "" if label in (None, info.label) else ", and keeps its label: `profkit rm` it first for another"
+        tell("note", f"{info.id} ({info.label}) was kept already{so}")
     elif isinstance(info, RunInfo) and info.imported is not None:
         for note in info.notes:
             tell("note", f"{info.id} ({info.label}): {note}")

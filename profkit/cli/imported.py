@@ -36,7 +36,14 @@ def runs_of_file(path: str | Path, format: str | None = None, label: str | None 
     that a file gives the same run wherever it lies; their label is the file's stem unless given. `-` is
     stdin. Raises UsageError for a file that is not there or looks like no known format, and DamagedFile.
     """
-    file = read_content(str(path))
+    try:
+        return _runs(read_content(str(path)), format, label)
+    except DamagedFile as error:
+        remedy = "leave out --format, or write it again" if format else "write it again, or in another format"
+        raise DamagedFile(error.path, error.detail, remedy=remedy) from error
+
+
+def _runs(file: FileContent, format: str | None, label: str | None) -> tuple[AnyRun, ...]:
     name = format or _sniffed(file)
     if name == WHOLE:
         if label is not None:
@@ -53,6 +60,8 @@ def runs_of_file(path: str | Path, format: str | None = None, label: str | None 
 def _sniffed(file: FileContent) -> str:
     from profkit.store.run_files import is_runs_file
 
+    if not file.content:
+        raise UsageError(f"{file.name} is empty", "name a file with a profile in it")
     if is_runs_file(file.content):
         return WHOLE
     for known in FORMATS.values():

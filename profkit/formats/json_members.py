@@ -9,9 +9,13 @@ _T = TypeVar("_T")
 
 
 def read_json(data: str | bytes) -> object:
-    """The document; raises ValueError for text that is no JSON, or is nested too deeply."""
+    """The document; raises ValueError, which says so, for what is no JSON, or is nested too deeply."""
     try:
         document: object = json.loads(data)
+    except UnicodeDecodeError as error:
+        raise ValueError("it is no JSON, not even text") from error
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is no JSON, or not all of it: {error}") from error
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
     return document

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from profkit.errors import DamagedFile
 from profkit.formats import pprof
+from profkit.formats.json_members import read_json
 from profkit.model.kept import AnyRun
 from profkit.model.measurement import MeasuredRun
 from profkit.store.measured import SCHEMA as MEASURED_SCHEMA
@@ -42,7 +43,7 @@ def is_runs_file(data: bytes) -> bool:
 def decode_runs(data: bytes, source: Path) -> tuple[AnyRun, ...]:
     """The runs that `encode_runs` was given; raises DamagedFile, naming `source`, for anything else."""
     try:
-        document: object = json.loads(data)
+        document = read_json(data)
         if not isinstance(document, dict) or document.get("schema") != SCHEMA:
             raise ValueError(f"its schema is not {SCHEMA!r}")
         entries = document.get("runs")

@@ -16,7 +16,7 @@ from profkit.model.frame import Thread
 from profkit.model.profile import Profile, ProfileBuilder
 
 _LINE = re.compile(r"(?:(.*)\s)?(\d{1,18})\s*", re.DOTALL)
-_SNIFFED_LINES = 20
+_SNIFFED_LINES, _SNIFFED_BYTES = 20, 1 << 16
 
 
 def decode(data: bytes, source: Path = Path("collapsed stacks")) -> Profile:
@@ -41,10 +41,12 @@ def decode(data: bytes, source: Path = Path("collapsed stacks")) -> Profile:
 
 def sniff(data: bytes) -> bool:
     """Whether the first lines are stacks with a count each, or comments; there must be a stack."""
-    lines = islice(_lines(data[: 1 << 16]), _SNIFFED_LINES)
+    head = data[:_SNIFFED_BYTES]
+    # The last line may have been cut.
+    whole = head if len(head) == len(data) else head[: head.rfind(b"\n") + 1] or head
+    lines = islice(_lines(whole), _SNIFFED_LINES)
     stacks = [line for line in lines if line.strip() and not line.startswith("#")]
-    whole = stacks[:-1] if len(stacks) > 1 else stacks
-    return bool(whole) and all(map(_LINE.fullmatch, whole)) and "\0" not in "".join(whole)
+    return bool(stacks) and all(map(_LINE.fullmatch, stacks)) and "\0" not in "".join(stacks)
 
 
 def origin_of(data: bytes) -> Origin:
