@@ -65,7 +65,7 @@ def export_command(config: Config, run: str | None, name: str | None, output: st
 def _format_of(file: Path | None) -> str:
     """The format with the longest ending that a file's name has; raises UsageError for none."""
     endings = {ending: name for name in _NAMES for ending in _endings(name)}
-    stem = "" if file is None else file.name.removesuffix(_COMPRESSED)
+    stem = "" if file is None else file.name.lower().removesuffix(_COMPRESSED)
     for ending in sorted(endings, key=len, reverse=True):
         if stem.endswith(ending):
             return endings[ending]
@@ -116,4 +116,4 @@ def _profile(run: AnyRun) -> Profile:
 
 
 def _to_compress(file: Path, data: bytes) -> bool:
-    return file.name.endswith(_COMPRESSED) and not data.startswith(b"\x1f\x8b")
+    return file.name.lower().endswith(_COMPRESSED) and not data.startswith(b"\x1f\x8b")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import click
+from click.exceptions import NoArgsIsHelpError
 
 from profkit.cli.compare_runs import compare_command
 from profkit.cli.export_run import export_command
@@ -55,7 +56,7 @@ class _InOrder(click.Group):
 @click.group(cls=_InOrder, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(VERSION, message="profkit %(version)s")
 def cli() -> None:
-    """Show, list and remove what `@profkit.profile()` recorded or measured.
+    """Show, compare and keep what `@profkit.profile()` and `profkit measure` recorded.
 
     Runs are read from where the program left them: the folder .profkit of the current folder, or
     PROFKIT_SPOOL and PROFKIT_STORE.
@@ -77,11 +78,22 @@ def main(arguments: Sequence[str] | None = None, config: Config = CONFIG) -> int
     except ProfkitError as error:
         tell("error", str(error))
         return error.exit_code
-    except click.ClickException as error:
+    except NoArgsIsHelpError as error:
         error.show()
+        return EXIT_USAGE
+    except click.ClickException as error:
+        tell("error", _sentence(error))
         return EXIT_USAGE
     except click.Abort:
         return EXIT_INTERRUPTED
     except ReaderGone:
         return EXIT_READER_GONE
     return status or 0
+
+
+def _sentence(error: click.ClickException) -> str:
+    """What click found wrong, as profkit says it: one line, with where the right use stands."""
+    message = error.format_message().rstrip(".")
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    where = context.command_path if context is not None else "profkit"
+    return f"{message[:1].lower()}{message[1:]}; see `{where} --help`"

@@ -43,28 +43,30 @@ def page() -> Page:
 
 
 def write(text: str) -> None:
-    """Write data and a line break to stdout, in whatever encoding it has; raises ReaderGone."""
-    with _while_read():
+    """Write data and a line break to stdout, in whatever encoding it has; raises as `write_bytes`."""
+    with _to_stdout():
         sys.stdout.write(_encodable(text, sys.stdout))
         sys.stdout.write("\n")
         sys.stdout.flush()
 
 
 def write_bytes(data: bytes) -> None:
-    """Write data to stdout as it is; raises ReaderGone."""
-    with _while_read():
+    """Write data to stdout as it is; raises ReaderGone, and UsageError where stdout takes no more."""
+    with _to_stdout():
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
 
 
 @contextmanager
-def _while_read() -> Iterator[None]:
+def _to_stdout() -> Iterator[None]:
     try:
         yield
-    except BrokenPipeError as error:
+    except OSError as error:
         # What is still in the buffer must go somewhere when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise ReaderGone from error
+        if isinstance(error, BrokenPipeError):
+            raise ReaderGone from error
+        raise UsageError(f"stdout cannot be written: {error.strerror}", "send it to another place") from error
 
 
 def save(path: Path, content: str | bytes) -> None:
@@ -72,13 +74,12 @@ def save(path: Path, content: str | bytes) -> None:
 
     What is no regular file, such as a pipe, is written to as it is.
     """
-    target = path.resolve()
     data = content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
     try:
-        if target.exists() and not target.is_file():
-            target.write_bytes(data)
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)
         else:
-            _replace(target, data)
+            _replace(Path(os.path.realpath(path)), data)
     except OSError as error:
         reason = error.strerror or str(error)
         raise UsageError(

@@ -45,6 +45,25 @@ def profkit(folder: Path, *arguments: str, **environ: str) -> subprocess.Complet
 
 
 @pytest.mark.usefixtures("config")
+@pytest.mark.parametrize("arguments", [["list"], ["export", "--format", "collapsed"]])
+def test_a_full_disk_behind_stdout_is_told(tmp_path: Path, arguments: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*PROFKIT, *arguments], cwd=tmp_path, env=environment(), stdout=full, stderr=subprocess.PIPE,
+            text=True, timeout=60, check=False,
+        )  # fmt: skip
+    told = "profkit: error: stdout cannot be written: No space left on device; send it to another place\n"
+    assert (done.returncode, done.stderr) == (2, told)
+
+
+@pytest.mark.usefixtures("config")
+def test_a_pipe_may_be_named_as_a_file(tmp_path: Path) -> None:
+    done = profkit(tmp_path, "export", "--format", "collapsed", "-o", "/dev/stdout")
+    assert done.returncode == 0
+    assert done.stdout.startswith("thread (4242): MainThread;")
+
+
+@pytest.mark.usefixtures("config")
 def test_data_goes_to_stdout_and_nothing_to_stderr(tmp_path: Path) -> None:
     done = profkit(tmp_path, "report")
     assert (done.returncode, done.stderr) == (0, "")

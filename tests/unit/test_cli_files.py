@@ -87,7 +87,7 @@ def test_a_foreign_profile_is_kept_once(profkit: Profkit, config: Config, tmp_pa
     assert "night" in first.out
     assert "do not tell the time" in first.err
     again = profkit("import", str(tmp_path / "copy.gz"), "--label", "other")
-    assert "(night) was kept already" in again.err
+    assert "(night) was kept already, and keeps its label" in again.err
     (run,) = runs_of_file(file)
     assert isinstance(run, Run)
     found = kept(config, run.info.id)
@@ -160,6 +160,18 @@ def test_what_is_exported_is_recognized_and_read(
     assert (f"{name} does not keep" in said.err) == bool(FORMATS[name].loses)
 
 
+def test_files_are_written_where_their_names_lead(profkit: Profkit, config: Config, tmp_path: Path) -> None:
+    keep(config, made_run())
+    loop, link, target = tmp_path / "loop.folded", tmp_path / "link.folded", tmp_path / "target"
+    loop.symlink_to("loop.folded")
+    link.symlink_to("target")
+    for file in (loop, link, tmp_path / "LOUD.FOLDED"):
+        assert profkit("export", "-o", str(file)).code == 0
+        assert file.read_bytes().startswith(b"thread (4242): MainThread;")
+    assert link.is_symlink()
+    assert target.exists()
+
+
 def test_export_to_stdout(profkit: Profkit, config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     keep(config, made_run())
     out = profkit("export", "--format", "collapsed").out
@@ -190,7 +202,8 @@ def test_import_of_stdin(profkit: Profkit, config: Config, monkeypatch: pytest.M
         (["import", "/nonexistent/x.txt"], "No such file"),
         (["import", "/"], "directory"),
         (["import", "x.txt", "--format", "nonsense"], "nonsense"),
-        (["import"], "FILE"),
+        (["import"], "missing argument 'FILE...'; see `profkit import --help`"),
+        (["import", "/dev/null"], "/dev/null is empty"),
     ],
 )
 def test_wrong_use(arguments: list[str], problem: str, profkit: Profkit, config: Config) -> None:
@@ -198,6 +211,8 @@ def test_wrong_use(arguments: list[str], problem: str, profkit: Profkit, config:
     said = profkit(*arguments)
     assert said.code == 2
     assert problem in said.err
+    assert said.err.startswith("profkit: error: ")
+    assert said.err.count("\n") == 1
 
 
 def test_a_label_is_not_given_to_runs_that_have_one(tmp_path: Path) -> None:
@@ -209,10 +224,19 @@ def test_a_label_is_not_given_to_runs_that_have_one(tmp_path: Path) -> None:
         runs_of_file(file, format="pprof")
 
 
+@pytest.mark.parametrize("name", ["speedscope", "firefox", "chrome-trace", "pyinstrument", "profkit"])
+@pytest.mark.parametrize("content", [b"", b'{"a": [', b"\xff\xfe\x00\x01garbage"])
+def test_what_is_no_json_is_told_so(name: str, content: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    file.write_bytes(content)
+    with pytest.raises(DamagedFile, match=r"x cannot be read: it is no JSON.*; leave out --format"):
+        runs_of_file(file, format=name)
+
+
 def test_a_compressed_file_that_is_cut_short(tmp_path: Path) -> None:
     file = tmp_path / "x.gz"
     file.write_bytes(gzip.compress(FOLDED * 9)[:-12])
-    with pytest.raises(DamagedFile, match="cut short"):
+    with pytest.raises(DamagedFile, match="cut short; write it again"):
         runs_of_file(file)
 
 
