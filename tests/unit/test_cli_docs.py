@@ -89,6 +89,12 @@ def test_the_measured_report_in_the_page_is_a_real_one() -> None:
     assert f"```text\n{golden.rstrip()}\n```" in page
 
 
+def test_the_comparison_in_the_page_is_a_real_one() -> None:
+    page = (ROOT / "docs" / "comparing.md").read_text("utf-8")
+    golden = (ROOT / "tests" / "golden" / "compared-one-width-120.txt").read_text("utf-8")
+    assert f"```text\n{golden.rstrip()}\n```" in page
+
+
 @pytest.mark.parametrize(
     "written",
     [
