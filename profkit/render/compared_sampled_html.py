@@ -24,10 +24,10 @@ def compared_html(comparison: SampledComparison, options: ReportOptions) -> str:
     """The page; raises `UsageError` for options that a page has no use for."""
     refuse_limits(options)
     first = comparison.a.runs[0]
-    source = SourceLines(first.started_ns, first.process.cwd)
     trusted = all(run.imported is None for run in (*comparison.a.runs, *comparison.b.runs))
-    budget = SourceBudget(source, _SOURCE_BYTES, trusted=trusted)
-    page = PageRuns(comparison.cwd, library_test(first.region.file), budget)
+    source = SourceLines(first.started_ns, first.process.cwd, trusted=trusted)
+    is_library = library_test(first.region.file, comparison.both.frames)
+    page = PageRuns(comparison.cwd, is_library, SourceBudget(source, _SOURCE_BYTES))
     names = {"a": visible(comparison.a.name), "b": visible(comparison.b.name)}
     title = f"{comparison.a.name} → {comparison.b.name}"
     page.add(PageRun(first.id, title, comparison.both, facts=_facts(comparison), notes=comparison.notes))

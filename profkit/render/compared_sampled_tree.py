@@ -64,7 +64,7 @@ def diff_rows(comparison: SampledComparison, *, show_all: bool, most: int | None
 
 
 def _trees(comparison: SampledComparison, show_all: bool) -> tuple[Node, Node]:
-    is_library = library_test(comparison.a.runs[0].region.file)
+    is_library = library_test(comparison.a.runs[0].region.file, comparison.both.frames)
     both = comparison.both if show_all else fold_libraries(comparison.both, is_library)
     return call_tree(_side(both, 0)), call_tree(_side(both, 1))
 

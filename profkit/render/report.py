@@ -48,14 +48,14 @@ def build_report(run: Run, options: ReportOptions) -> Report:
     everything = sum_samples(run.profile or Profile())
     profile = _only_thread(everything, options.thread)
     scale = scale_of(profile)
-    is_library = library_test(run.info.region.file)
+    is_library = library_test(run.info.region.file, profile.frames)
     folded = profile if options.show_all else fold_libraries(profile, is_library)
     charged = profile if options.show_all else leave_out_libraries(profile, is_library, folded)
     # Tables come by own weight; in another order any row can be the first.
     hottest = options.limit if options.sort is Sort.SELF else None
     functions, lines = tables.function_table(profile, hottest), tables.line_table(charged, hottest)
     order = _order(options.sort)
-    source = SourceLines(run.info.started_ns, run.info.process.cwd)
+    source = SourceLines(run.info.started_ns, run.info.process.cwd, trusted=run.info.imported is None)
     return Report(
         run=run,
         options=options,

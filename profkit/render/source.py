@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import stat
 import tokenize
 from pathlib import Path
 
 _LARGEST_BYTES = 8 * 2**20
+_SOURCE = re.compile(r"\.(py|go|rs|c|cc|cpp|cxx|cu|h|hpp|js|ts|java|rb)$")
 
 
 class SourceLines:
@@ -15,8 +17,12 @@ class SourceLines:
     `changed` names those files, so that a report can say why it shows no source.
     """
 
-    def __init__(self, started_ns: int, cwd: str) -> None:
-        self._started_ns, self._cwd = started_ns, Path(cwd)
+    def __init__(self, started_ns: int, cwd: str, *, trusted: bool = True) -> None:
+        """Of a run that is not `trusted`, only files that are called source are opened.
+
+        Anyone can write a profile that names any file of this machine, and reports are sent around.
+        """
+        self._started_ns, self._cwd, self._trusted = started_ns, Path(cwd), trusted
         self._files: dict[str, tuple[str, ...]] = {}
         self.changed: set[str] = set()
 
@@ -30,7 +36,7 @@ class SourceLines:
 
     def lines(self, file: str) -> tuple[str, ...]:
         """All lines as they stand in the file; none where they cannot be known."""
-        if file.startswith("<"):
+        if file.startswith("<") or not (self._trusted or _SOURCE.search(file)):
             return ()
         if file not in self._files:
             self._files[file] = self._read(file)

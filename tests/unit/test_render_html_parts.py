@@ -87,7 +87,7 @@ def test_there_is_a_bound_for_all_source(tmp_path: Path) -> None:
     assert 0 < size(300) <= 300 < size(10_000)
 
 
-def test_an_imported_profile_shows_no_file_but_python(tmp_path: Path) -> None:
+def test_an_imported_profile_shows_no_file_but_source(tmp_path: Path) -> None:
     run = with_sources(made_run(), tmp_path)
     (tmp_path / "secret").write_text("password\n")
     os.utime(tmp_path / "secret", ns=(1, 1))

@@ -170,6 +170,13 @@ def test_no_source_of_a_file_that_changed_since(tmp_path: Path) -> None:
     assert source.changed == {path}
 
 
+@pytest.mark.parametrize(("name", "shown"), [("a.py", "x = 1"), ("main.go", "x = 1"), ("id_rsa", None)])
+def test_a_run_that_is_not_trusted_names_source_alone(tmp_path: Path, name: str, shown: str | None) -> None:
+    path = str(written(tmp_path / name, "x = 1\n"))
+    assert SourceLines(10, "/", trusted=False).line(path, 1) == shown
+    assert SourceLines(10, "/").line(path, 1) == "x = 1"
+
+
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"# coding: no-such\nx = 1\n"])
 def test_no_source_of_what_is_no_python(tmp_path: Path, content: bytes) -> None:
     path = str(written(tmp_path / "a.py", content))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from profkit.model.frame import Frame, Thread
-from profkit.model.profile import ProfileBuilder
+from profkit.model.profile import Profile, ProfileBuilder
 from profkit.model.run import Imported, Run
 from profkit.render.amounts import amount
 from profkit.render.markdown import report_markdown
@@ -51,6 +51,15 @@ def test_columns_and_totals(unit: Unit, heads: list[str], total: str, own: str) 
     word = "time" if unit is Unit.NANOSECONDS else unit.value
     assert f"by own {word}" in text
     assert f"Functions by the {word}" in report_markdown(run, ReportOptions())
+
+
+@pytest.mark.parametrize(("file", "folded"), [("/app/a.py", True), ("/app/main.c", False)])
+def test_machine_code_is_folded_beside_python_alone(file: str, folded: bool) -> None:
+    run = run_of(Unit.INSTRUCTIONS)
+    frames = (Frame("main", file, 3), Frame("sort", "/libc/sort.c"), Frame("less", "/app/less.c"))
+    profile = replace(run.profile or Profile(), frames=frames, stacks=((0, 1, 2), (0,)))
+    tree = report_text(Run(run.info, profile), width=120).partition("Call tree")[2].partition("Threads")[0]
+    assert ("less" in tree.partition("Hottest")[0]) is not folded
 
 
 def test_lists_of_runs_from_here_and_elsewhere() -> None:

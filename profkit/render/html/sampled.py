@@ -35,10 +35,9 @@ def sampled_html(
     """
     asked, info = options or ReportOptions(), runs[0].info
     refuse_limits(asked)
-    source = SourceLines(info.started_ns, info.process.cwd)
-    # Anyone can write a profile that names any file of this machine, and pages are sent around.
-    budget = SourceBudget(source, source_bytes, trusted=info.imported is None)
-    page = PageRuns(info.process.cwd, library_test(info.region.file), budget)
+    source = SourceLines(info.started_ns, info.process.cwd, trusted=info.imported is None)
+    is_library = library_test(info.region.file, (runs[0].profile or Profile()).frames)
+    page = PageRuns(info.process.cwd, is_library, SourceBudget(source, source_bytes))
     for run in runs:
         page.add(_page_run(run, notes if run is runs[0] else ()))
     head = page.head("sampled", f"{info.label} – profkit")

@@ -34,16 +34,13 @@ class Seen:
 class SourceBudget:
     """Gives out source until all excerpts together have `most_bytes` characters."""
 
-    def __init__(self, source: SourceLines, most_bytes: int, *, trusted: bool = True) -> None:
-        """Where the profile is not `trusted`, only files that are called Python are opened."""
-        self._source, self._left, self._trusted = source, most_bytes, trusted
+    def __init__(self, source: SourceLines, most_bytes: int) -> None:
+        self._source, self._left = source, most_bytes
 
     def excerpts(self, heaviest: Iterable[Seen]) -> dict[str, dict[str, object]]:
         """`first` and `lines` of functions by their number; nothing of those that there is no room for."""
         found: dict[str, dict[str, object]] = {}
         for seen in islice(heaviest, _MOST_FUNCTIONS):
-            if not (self._trusted or seen.file.endswith(".py")):
-                continue
             first, lines = _excerpt(seen, self._source.lines(seen.file))
             size = sum(map(len, lines))
             if lines and size <= self._left:
