@@ -13,7 +13,7 @@ def read_json(data: str | bytes) -> object:
     try:
         document: object = json.loads(data)
     except UnicodeDecodeError as error:
-        raise ValueError("it is no JSON, not even text") from error
+        raise ValueError(f"it is no JSON: byte {error.start} is no text in {error.encoding}") from error
     except json.JSONDecodeError as error:
         raise ValueError(f"it is no JSON, or not all of it: {error}") from error
     except RecursionError as error:

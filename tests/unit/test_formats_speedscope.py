@@ -194,5 +194,5 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
 
 def test_bytes_that_are_no_text_are_told(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_bytes(b'{"profiles": "\xff"}')
-    with pytest.raises(DamagedFile, match="decode"):
+    with pytest.raises(DamagedFile, match="it is no JSON: byte 14 is no text in utf-8"):
         read_speedscope(tmp_path / "x.json")
