@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from profkit.comparing.instruction_calls import call_deltas
 from profkit.model.measured_comparison import CountsCompared, FunctionDelta, Verdict
 from profkit.model.measurement import InstructionCounts
 from profkit.transforms.allocators import is_allocator
@@ -39,6 +40,7 @@ def compare_counts(
         standardized=standardized,
         unsure=unsure,
         unstable=_unstable(of_a, of_b),
+        calls=() if verdict is Verdict.NO_DIFFERENCE else call_deltas(of_a, of_b, standardized=standardized),
     )
 
 

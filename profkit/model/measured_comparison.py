@@ -62,6 +62,26 @@ class FunctionDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class CallDelta:
+    """A call on both sides with all that it calls; rows of a tree, callers before callees."""
+
+    name: str
+    file: str
+    depth: int
+    last: bool
+    """Of its siblings."""
+    a: int
+    b: int
+    through: int
+    """Calls between it and the row above it that are left out, since the difference is all below them."""
+
+    @property
+    def delta(self) -> int:
+        """What B executes more; negative where it executes less."""
+        return self.b - self.a
+
+
+@dataclass(frozen=True, slots=True)
 class CountsCompared:
     """How B's instructions of one execution relate to A's, without memory allocators."""
 
@@ -80,6 +100,8 @@ class CountsCompared:
     """By which part repeats of the same side differed."""
     unstable: str = ""
     """Why counts of the two sides do not compare at all: what should have been equal was not."""
+    calls: tuple[CallDelta, ...] = ()
+    """The calls in which they differ; empty where they do not, or where calls are not known."""
 
     @property
     def delta(self) -> float:

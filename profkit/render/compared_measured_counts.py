@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from profkit.model.measured_comparison import CountsCompared, FunctionDelta, MeasuredComparison, OrderCompared
+from profkit.render.compared_measured_calls import calls_block
 from profkit.render.compared_measured_sentences import TONES_OF
 from profkit.render.compared_measured_words import delta_cell, function_text, signed, signed_alike
 from profkit.render.escape import short
@@ -102,6 +103,7 @@ def deltas_block(
         if len(counts.functions) > limit:
             yield remark(f"… and {count(len(counts.functions) - limit, 'more function')}")
         yield remark(f"Memory allocators, which are not counted: {signed(counts.allocators.delta)}")
+        yield from calls_block(counts.calls, whose, limit, page)
     if not shown and any(order.counts and order.counts.functions for order in comparison.orders):
         yield Text()
         yield remark("Difference by function: compare one order, or give a limit.")

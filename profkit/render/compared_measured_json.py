@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from profkit.model.measured_comparison import (
+    CallDelta,
     CountsCompared,
     FunctionDelta,
     MeasuredComparison,
@@ -104,7 +105,13 @@ def _counts(counts: CountsCompared, limit: int | None) -> dict[str, object]:
         "functions": [_function(row) for row in counts.functions[:limit]],
         "functions_found": len(counts.functions),
         "allocators": _function(counts.allocators),
+        "calls": [_call(row) for row in counts.calls[:limit]],
     }
+
+
+def _call(row: CallDelta) -> dict[str, object]:
+    place = {"name": row.name, "file": row.file, "depth": row.depth, "through": row.through}
+    return {**place, "a": row.a, "b": row.b, "delta": row.delta}
 
 
 def _function(row: FunctionDelta) -> dict[str, object]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from profkit.model.measured_comparison import CountsCompared, MeasuredComparison, OrderCompared
+from profkit.render.compared_measured_calls import WHAT as CALLS_OF
+from profkit.render.compared_measured_calls import calls_markdown
 from profkit.render.compared_measured_counts import grid_of, shown_deltas
 from profkit.render.compared_measured_sentences import (
     doubts_of,
@@ -40,6 +42,9 @@ def markdown_parts(comparison: MeasuredComparison, options: ReportOptions) -> It
         whose = "" if len(orders) == 1 else f" of {code(order.name)}"
         yield f"## Difference by function{whose}\n\nOwn instructions of one execution."
         yield _functions(counts, limit)
+        if tree := calls_markdown(counts.calls, limit):
+            yield f"## Difference by call{whose}\n\nI{CALLS_OF[1:]}."
+            yield tree
     rest = [f"- **{word}** {whose}: {plain(why, _LONGEST)}" for word, whose, why in doubts_of(comparison)]
     rest += [f"- {plain(text, _LONGEST)}" for text in remarks_of(comparison)]
     if rest:
