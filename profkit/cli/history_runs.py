@@ -37,6 +37,6 @@ def history_command(config: Config, /, label: str, limit: int | None, **given: o
         runs = [kept.load(info) if isinstance(info, MeasuredInfo) else Run(info) for info in infos]
     history = history_of(label, runs)
     if not history.series:
-        raise UsageError(f"the runs of {label!r} have no numbers", "see `profkit list` for why")
+        raise UsageError(f"the runs of {label!r} have no numbers", "`profkit list` shows what they are")
     options = ReportOptions(limit=limit)
     showing.show(HISTORY_RENDERERS[showing.format](history, options, showing.page()), "history")

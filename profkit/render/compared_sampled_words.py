@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from profkit.model.comparison import Change, Difference, Estimate, SampledComparison
+from profkit.render.amounts import amount
 from profkit.render.escape import visible
 from profkit.render.words import alike, count
 
@@ -50,9 +51,9 @@ def _half(bounded: Estimate | Difference) -> float:
 
 def runs_of(comparison: SampledComparison) -> tuple[str, str]:
     """What each side is, with its runs: `plain, 3 runs, 4,321 samples`."""
-    unit = comparison.both.unit.value
+    unit = comparison.both.unit
     a, b = (
-        f"{visible(side.name)}, {count(len(side.runs), 'run')}, {count(side.samples)} {unit}"
+        f"{visible(side.name)}, {count(len(side.runs), 'run')}, {amount(side.samples, unit)}"
         for side in (comparison.a, comparison.b)
     )
     return a, b

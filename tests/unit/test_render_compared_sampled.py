@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -12,6 +13,7 @@ from profkit.render.compared_sampled import COMPARED_SAMPLED
 from profkit.render.compared_sampled_tree import diff_rows
 from profkit.render.options import ReportOptions
 from profkit.render.page import Page
+from profkit.units import Unit
 from tests.unit.golden import check_golden
 from tests.unit.made_compared import deep_comparison, hostile_comparison, made_comparison
 
@@ -48,6 +50,15 @@ def test_text_in_color() -> None:
 
 def test_text_of_everything() -> None:
     check_golden("compared-sampled-deep-show-all.txt", shown(COMPARISONS[DEEP], "text", show_all=True))
+
+
+@pytest.mark.parametrize(
+    ("unit", "total"), [(Unit.SAMPLES, "samples"), (Unit.NANOSECONDS, "µs"), (Unit.BYTES, "KiB")]
+)
+@pytest.mark.parametrize("renderer", ["text", "markdown"])
+def test_sides_have_their_weight_in_words(unit: Unit, total: str, renderer: str) -> None:
+    comparison = replace(COMPARISONS[ONE], both=replace(COMPARISONS[ONE].both, unit=unit))
+    assert re.search(rf"1 run, [\d.,]+ {total}", shown(comparison, renderer))
 
 
 @pytest.mark.parametrize("name", COMPARISONS)
