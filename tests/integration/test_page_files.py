@@ -5,19 +5,25 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from profkit.config import read_config
-from profkit.model.profile import Sample
+from profkit.model.profile import Profile, Sample
+from profkit.model.run import Run
 from profkit.render.html.assets import SCRIPTS
 from profkit.render.html.measured import measured_html
 from profkit.render.html.sampled import sampled_html
+from profkit.render.words import percent
 from profkit.transforms.tables import function_rows
-from tests.integration.browser import PageOf, Watch
+from profkit.units import format_bytes, format_duration
+from tests.integration.browser import DESKTOP, PHONE, PageOf, Watch
+from tests.integration.graph_page import CORNER, EVIL, click, drawn, middle, page_html
 from tests.unit.cli_runs import keep
 from tests.unit.made_measured import hostile
 from tests.unit.made_runs import LOADER, MAIN, hostile_run, made_run
@@ -85,19 +91,43 @@ COSTS = """(thread) => {
 }"""
 
 
-@pytest.mark.parametrize("thread", ["all", 0, 1])
-def test_a_browser_comes_to_the_same_figures(page_of: PageOf, thread: int | str) -> None:
+def test_a_browser_comes_to_the_same_figures(page_of: PageOf) -> None:
     large = large_run().profile
     assert large is not None
     samples = (Sample(one.stack, int(n % 3 == 0), 1 + n % 2) for n, one in enumerate(large.samples))
     profile = replace(large, threads=(MAIN, LOADER), samples=tuple(samples))
-    wanted = replace(profile, samples=tuple(one for one in profile.samples if thread in ("all", one.thread)))
     page = page_of(sampled_html([replace(large_run(), profile=profile)]))
-    found = page.evaluate(COSTS, thread)
     names = page.evaluate("() => profkit.head.functions.name")
-    rows = {row.name: (row.self_weight, row.total_weight) for row in function_rows(wanted)}
-    shown = dict(zip(names, zip(found["self"], found["total"], strict=True), strict=True))
-    assert {name: tuple(costs) for name, costs in shown.items() if any(costs)} == rows
+    for thread in ("all", 0, 1):
+        own = tuple(one for one in profile.samples if thread in ("all", one.thread))
+        rows = {
+            row.name: (row.self_weight, row.total_weight)
+            for row in function_rows(replace(profile, samples=own))
+        }
+        found = page.evaluate(COSTS, thread)
+        shown = dict(zip(names, zip(found["self"], found["total"], strict=True), strict=True))
+        assert {name: tuple(costs) for name, costs in shown.items() if any(costs)} == rows
+
+
+FORMATTED = """([times, sizes, shares, total]) => {
+  profkit.head.runs[0].total = total;
+  const { time, bytes, share } = profkit.format;
+  return [times.map(time), sizes.map(bytes), shares.map(share)];
+}"""
+
+
+def test_times_sizes_and_shares_are_those_of_the_terminal(page_of: PageOf) -> None:
+    random = Random(3)
+    times = [10 ** random.uniform(-9, 6) for _ in range(300)] + [0, 90, 89.9, 1, 0.9994, 5399, 5400]
+    sizes = [10 ** random.uniform(3, 14) for _ in range(100)]
+    shares = [random.random() for _ in range(100)] + [n / 400 for n in range(400)] + [1e-5, 0.00049, 0, 1]
+    page = page_of(sampled_html([made_run()]))
+    for total in (200, 5000):
+        assert page.evaluate(FORMATTED, [times, sizes, shares, total]) == [
+            [format_duration(time) for time in times],
+            [format_bytes(size) for size in sizes],
+            [percent(share, total) for share in shares],
+        ]
 
 
 def test_a_notebook_shows_a_page_that_works(chromium: Browser, tmp_path: Path) -> None:
@@ -112,3 +142,92 @@ def test_a_notebook_shows_a_page_that_works(chromium: Browser, tmp_path: Path) -
     assert (page.url, page.title()) == (path.as_uri(), "notebook")
     page.close()
     assert (watch.complaints, watch.requests) == ([], [])
+
+
+def test_names_are_never_more_than_text(page_of: PageOf) -> None:
+    page = page_of(page_html(names=EVIL))
+    assert len(drawn(page)) == 1 + 1 + len(EVIL)
+    for number in range(len(EVIL)):
+        page.locator("canvas").hover(
+            position=middle([frame for frame in drawn(page) if frame["depth"] == 2][number])
+        )
+        assert "window.pwned" in EVIL[number] or page.locator(".tip strong").is_visible()
+    page.get_by_label("Search", exact=True).fill("pwned")
+    click(page, EVIL[0])
+    for tab in page.get_by_role("tab").all():
+        tab.click()
+    assert page.evaluate("window.pwned") is None
+    assert page.locator("main script, main img, main style").count() == 0
+    assert "\u202e" not in page.content()
+
+
+def test_page_forbids_what_it_does_not_need(page_of: PageOf) -> None:
+    page = page_of(page_html())
+    policy = page.locator("meta[http-equiv=Content-Security-Policy]").get_attribute("content")
+    assert policy is not None
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+
+
+def test_nothing_was_sampled(page_of: PageOf) -> None:
+    page = page_of(page_html(Profile()))
+    expect(page.locator(".warnings")).to_contain_text("There are no")
+    expect(page.get_by_role("tab")).to_have_text("About the run")
+    expect(page.locator("canvas, input")).to_have_count(0)
+
+
+def test_nothing_was_sampled_in_one_region(page_of: PageOf) -> None:
+    empty = Run(made_run(id="bbbb").info, Profile())
+    page = page_of(sampled_html([made_run(), empty]), fragment="#run=1")
+    expect(page.locator(".graph")).to_contain_text("No samples")
+    page.locator("canvas").focus()
+    for key in ("ArrowDown", "ArrowLeft", "Enter", "Home", "n", "v", "+", "Escape"):
+        page.keyboard.press(key)
+
+
+def test_paper_is_white_and_shows_all_rows(page_of: PageOf) -> None:
+    page = page_of(page_html(), scheme="dark")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    assert page.evaluate(CORNER) == [255, 255, 255]
+    assert page.evaluate("profkit.graph.scroller.scrollHeight === profkit.graph.canvas.clientHeight")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    # Sharp on paper: more than a dot of the canvas for each of the page's.
+    assert page.evaluate("profkit.graph.canvas.width > 2 * profkit.graph.canvas.clientWidth")
+    # What a screen shows one at a time stands below each other; what was not selected leaves nothing.
+    titles = page.locator("[role=tabpanel] > h2").filter(visible=True)
+    assert titles.all_inner_texts() == ["Hot functions", "About the run"]
+
+
+def is_dark(color: Iterable[int]) -> bool:
+    return sum(color) < 200
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE])
+def test_page_fits_its_window_by_day_and_by_night(page_of: PageOf, size: tuple[int, int]) -> None:
+    page = page_of(page_html(), size=size)
+    assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+    for scheme in ("dark", "light"):
+        page.emulate_media(color_scheme=scheme)
+        drawn(page)
+        ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert is_dark(map(int, ground.removeprefix("rgb(").rstrip(")").split(","))) == (scheme == "dark")
+        assert is_dark(page.evaluate(CORNER)) == (scheme == "dark")
+
+
+def test_the_head_tells_the_run_in_short(page_of: PageOf) -> None:
+    page = page_of(sampled_html([made_run()]))
+    assert page.locator("h1").inner_text() == "train_step"
+    facts = page.locator(".summary span").all_inner_texts()
+    assert [facts[0], *facts[2:]] == [
+        "train.py:42",
+        "40 calls, 2.97 s wall time",
+        "291 samples, 2.99 s seen",
+        "pyspy 0.4.3",
+    ]
+
+
+def test_the_window_keeps_its_own_functions(page_of: PageOf) -> None:
+    page = page_of(page_html())
+    native = "name => String(window[name]).includes('[native code]')"
+    assert page.evaluate(f"['print', 'focus', 'find', 'stop', 'open'].every({native})")

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 from playwright.sync_api import Locator, Page
 
 from profkit.model.measurement import MeasuredRun
+from profkit.model.run import Run
 from profkit.render.html.measured import measured_html
+from profkit.render.html.sampled import sampled_html
 from tests.integration import page_heads
 from tests.integration.browser import DESKTOP, PHONE, PageOf, chromium, page_of
 from tests.unit import made_measured
+from tests.unit.made_runs import made_run
 
 __all__ = ["chromium", "page_of"]
 
@@ -51,7 +55,7 @@ def test_functions_begin_with_the_heaviest(show: Open) -> None:
     assert self_head.get_attribute("aria-sort") == "descending"
     # 4 + 2 + 1 samples have fib on their stack, however often.
     row = page.locator(f"{FUNCTIONS} tr[data-key='6']")
-    assert row.locator("td .bar-text").all_inner_texts() == ["70.0 ms3.5 %", "70.0 ms3.5 %"]
+    assert row.locator("td .bar-text").all_inner_texts() == ["70.0 ms4 %", "70.0 ms4 %"]
 
 
 def test_functions_sort_by_click_and_by_key(show: Open) -> None:
@@ -71,6 +75,8 @@ def test_functions_follow_the_search_and_the_thread(show: Open) -> None:
     page = show(page_heads.sampled_page())
     page.fill("input[type=search]", "vision")
     assert names(page.locator(FUNCTIONS)) == ["augment", "load_batch"]
+    page.fill("input[type=search]", "data.py:11")
+    assert names(page.locator(FUNCTIONS)) == ["load_batch"]
     page.fill("input[type=search]", "")
     page.get_by_label("Thread", exact=True).select_option("1")
     assert names(page.locator(FUNCTIONS)) == ["augment", "load_batch", "train_step"]
@@ -102,12 +108,12 @@ def test_callers_and_callees_add_up(show: Open) -> None:
     page = show(page_heads.sampled_page(), "selected=1&tab=sandwich")
     callers = page.locator("#panel-sandwich .sandwich-side").first.locator("[role=treeitem]")
     assert callers.evaluate_all("items => items.map(each => each.ariaLabel)") == [
-        "100.0 % train_step train.py:10"
+        "100 % train_step train.py:10"
     ]
     callees = page.locator("#panel-sandwich .sandwich-side").last.locator("[role=treeitem]")
     assert callees.evaluate_all("items => items.map(each => each.ariaLabel)") == [
-        "80.0 % augment vision/data.py:12",
-        "20.0 % itself",
+        "80 % augment vision/data.py:12",
+        "20 % itself",
     ]
     sums = """() => Array.from(profkit.head.functions.name.keys()).every((fn) => {
       const tree = profkit.currentTree(), group = profkit.groupOf(tree, fn);
@@ -125,7 +131,7 @@ def test_callees_open_by_keyboard_and_are_picked(show: Open) -> None:
     page.locator("#panel-sandwich .sandwich-side").last.locator("[role=treeitem]").first.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
-    assert page.evaluate("document.activeElement.ariaLabel") == "30.0 % augment vision/data.py:12"
+    assert page.evaluate("document.activeElement.ariaLabel") == "30 % augment vision/data.py:12"
     page.keyboard.press("Enter")
     assert page.inner_text("#panel-details h3") == "augment"
 
@@ -135,7 +141,7 @@ def test_source_has_heat_where_samples_were(show: Open) -> None:
     rows = page.locator("#panel-details table.source tbody tr")
     heat = rows.evaluate_all("rows => rows.map(row => [row.cells[0].textContent, row.dataset.heat ?? ''])")
     assert heat == [["17", ""], ["18", "1.000"], ["19", ""], ["20", "0.200"], ["21", ""]]
-    assert rows.nth(1).locator("td").first.inner_text() == "25.0 %"
+    assert rows.nth(1).locator("td").first.inner_text() == "25 %"
     page.get_by_role("button", name="Larger").click()
     assert page.locator("#panel-lines table.source tbody tr").count() == 5
 
@@ -144,7 +150,7 @@ def test_the_hottest_lines_are_told_while_nothing_is_selected(show: Open) -> Non
     page = show(page_heads.sampled_page())
     lines = page.locator(".hot-lines li")
     assert lines.first.inner_text().split("\n") == [
-        "25.0 %",
+        "25 %",
         "augment",
         "rows = [[pixel(value, rng) for value in row] for row in image]",
         "vision/data.py:18",
@@ -198,6 +204,14 @@ def test_notes_stand_above_the_graph(show: Open) -> None:
     assert warnings == ["sampler: 61 Hz achieved", "The program was killed."]
     page.click("#tab-facts")
     assert "pyspy 0.4.3 · 100 Hz asked" in page.inner_text("#panel-facts").replace("\n", "")
+
+
+def test_links_of_the_run_can_be_followed_and_no_others(show: Open) -> None:
+    address = "https://samples.example/run?id=1"
+    info = replace(made_run().info, links=(("Samples", address), ("Bad", "javascript:window.hacked=1")))
+    page = show(sampled_html([Run(replace(info, notes=(f"See https://evil.example and {address}",)))]))
+    links = page.locator("a").evaluate_all("links => links.map(link => [link.href, link.rel])")
+    assert links == [[address, "noopener noreferrer"]] * 4
 
 
 def test_measured_orders_are_told_one_by_one(show: Open) -> None:
@@ -279,9 +293,3 @@ def test_history_is_walked_by_keys_beside_its_table(show: Open) -> None:
 def test_a_phone_needs_no_scrolling_sideways(show: Open, kind: str) -> None:
     page = show(getattr(page_heads, f"{kind}_page")(), "selected=7&tab=sandwich", PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE[0]
-
-
-def test_the_window_keeps_its_own_functions(show: Open) -> None:
-    page = show(page_heads.sampled_page())
-    native = "name => String(window[name]).includes('[native code]')"
-    assert page.evaluate(f"['print', 'focus', 'find', 'stop', 'open'].every({native})")

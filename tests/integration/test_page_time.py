@@ -12,10 +12,11 @@ from playwright.sync_api import Page, expect
 from profkit.model.frame import Frame, Thread
 from profkit.model.profile import Profile, ProfileBuilder
 from tests.integration.browser import PageOf
-from tests.integration.graph_page import click, drawn, page_html, width_of
+from tests.integration.graph_page import MATCHED, click, drawn, page_html, width_of
 
 LEAST_PX = 0.5
 THREADS = 3
+THREAD = Thread(1, 9999, "main")
 
 Run = tuple[int, str, float, float]
 """Row, name, position and width in pixels."""
@@ -102,3 +103,25 @@ def test_unknown_order_has_no_chronological_view(page_of: PageOf) -> None:
     expect(page.get_by_role("button", name="Chronological")).to_have_count(0)
     assert page.evaluate("profkit.state.view") == "left-heavy"
     click(page, "a")
+
+
+@pytest.mark.parametrize("view", ["left-heavy", "chronological"])
+def test_matches_too_narrow_to_draw_are_marked_together(page_of: PageOf, view: str) -> None:
+    builder = ProfileBuilder()
+    for number in range(6000):
+        builder.add((Frame("start", "/srv/x.py", 1), Frame(f"f{number}", "/srv/x.py", 2)), THREAD, 1)
+    page = page_of(page_html(builder.build(period_ns=1e7)), fragment=f"#view={view}&search=f17")
+    assert page.evaluate(MATCHED) > 0
+    page.get_by_label("Search", exact=True).fill("f6000")
+    drawn(page)
+    assert page.evaluate(MATCHED) == 0
+
+
+def test_hundreds_of_threads_do_not_hide_the_graph(page_of: PageOf) -> None:
+    builder = ProfileBuilder()
+    for number in range(400):
+        builder.add((Frame("work", "/srv/x.py", 2),), Thread(1, number, f"pool-{number}"), 1)
+    builder.add((Frame("wait", "/srv/x.py", 2),), THREAD, 400)
+    page = page_of(page_html(builder.build(period_ns=1e7)), fragment="#view=chronological")
+    marks = "profkit.scaleOf(profkit.graph.view(), profkit.graph.window(), 800).marks.map(({ text }) => text)"
+    assert page.evaluate(marks) == ["main"]

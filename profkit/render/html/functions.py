@@ -15,6 +15,8 @@ from profkit.transforms.standard_names import standard_file
 _LONGEST = 400
 """Characters of a name; those of C++ templates can fill pages."""
 
+_NO_NAME = "(no name)"
+"""What nothing can be read of could not be clicked either."""
 _NO_FILE = ("", "???")
 """The second is Callgrind's word."""
 _Function = tuple[str, str]
@@ -46,7 +48,7 @@ class FunctionTable:
             if file not in of_file:
                 of_file[file] = packages.setdefault(self._package(file), len(packages))
         functions = {
-            "name": [short(name, _LONGEST) for name, _ in self._numbers],
+            "name": [short(name, _LONGEST).strip() or _NO_NAME for name, _ in self._numbers],
             "file": [short(self._path(file), _LONGEST) for _, file in self._numbers],
             "line": [lines.get(number, 0) for number in range(len(self._numbers))],
             "package": [of_file[file] for _, file in self._numbers],

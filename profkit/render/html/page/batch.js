@@ -19,7 +19,7 @@
 
     /**
      * Append a frame: position and width in pixels, row, node, and the spot by which its view knows it;
-     * `small` is the number 1 where it stands for many that are too narrow to draw.
+     * `small` is not 0 where it stands for many that are too narrow to draw, 2 if the search matches one.
      */
     add(x, width, depth, node, spot, small = 0) {
       if (this.count === this.x.length) this.grow(this.count * 2);
@@ -45,12 +45,6 @@
       for (let i = 0; i < this.count; i++) {
         if (this.depth[i] === depth && x >= this.x[i] && x < this.x[i] + this.width[i]) return i;
       }
-      return -1;
-    }
-
-    /** The index of the frame that stands for a spot, -1 where none does. */
-    findSpot(spot) {
-      for (let i = 0; i < this.count; i++) if (this.spot[i] === spot && !this.small[i]) return i;
       return -1;
     }
   }

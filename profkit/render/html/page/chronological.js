@@ -27,7 +27,9 @@
       weight: (spot) => { const [a, b] = run(spot); return all.at[b] - all.at[a]; },
       marks: () => (all.marks.length > 1 ? all.marks : []),
       origins: () => all.marks.map(({ at }) => at),
-      layout: (window, widthPx, rows, batch) => layout(all, window, widthPx, rows, batch),
+      layout: (window, widthPx, rows, batch, matches) => {
+        layout(all, { window, widthPx, rows, batch, matched: profkit.deepestMatches(tree, matches) });
+      },
     };
   };
 
@@ -96,9 +98,10 @@
     return spot;
   }
 
-  function layout(all, window, widthPx, rows, batch) {
+  function layout(all, wanted) {
+    const { window, widthPx, rows, batch } = wanted;
     const scale = widthPx / (window[1] - window[0]);
-    const sheet = { window, scale, rows, batch, least: LEAST_PX / scale, pending: [[0, all.count, 0]] };
+    const sheet = { ...wanted, scale, least: LEAST_PX / scale, pending: [[0, all.count, 0]] };
     while (sheet.pending.length > 0) {
       const [start, end, row] = sheet.pending.pop();
       if (row >= rows[0]) {
@@ -145,7 +148,14 @@
     const [x, width] = place(all, sheet, start, end);
     const [node, spot] = [nodeAt(all, start, row - 1), start * ROWS + row - 1];
     const deepest = Math.min(all.depth[start], last);
-    for (let at = Math.max(row, first); at <= deepest; at++) sheet.batch.add(x, width, at, node, spot, 1);
+    const small = hasMatch(all, sheet.matched, start, end, row) ? 2 : 1;
+    for (let at = Math.max(row, first); at <= deepest; at++) sheet.batch.add(x, width, at, node, spot, small);
+  }
+
+  /** Whether a sample from start to end has a match in a row or below it. */
+  function hasMatch(all, matched, start, end, row) {
+    for (let i = start; matched && i < end; i++) if (matched[all.leaf(i)] >= row) return true;
+    return false;
   }
 
   /** The sample at a position. */

@@ -3,17 +3,30 @@
   const { make } = profkit;
   const ALARMS = new Set(["warn", "bad"]);
   const NOTES = new Set(["note", "error"]);
+  /** What else is known of a run's state is among its notes. */
+  const STATE = "started";
 
   /** Facts, `[[name, [[text, tone], …]], …]`, as a list of terms; names that repeat are written once. */
   profkit.factList = (facts) =>
     make("dl", { class: "facts" }, facts.map(([name, parts], i) => [
       make("dt", {}, i && facts[i - 1][0] === name ? "" : name),
-      make("dd", {}, parts.flatMap(([text, tone], k) => [k ? " · " : "", make("span", { class: `tone-${tone}` }, text)])),
+      make("dd", {}, parts.flatMap(([text, tone], k) =>
+        [k ? " · " : "", make("span", { class: `tone-${tone}` }, withLink(text))])),
     ]).flat());
 
   /** Sentences that warn, as a list; null where there are none. */
   profkit.warnings = (sentences) =>
-    sentences.length ? make("ul", { class: "warnings" }, sentences.map((text) => make("li", {}, text))) : null;
+    sentences.length ? make("ul", { class: "warnings" }, sentences.map((text) => make("li", {}, withLink(text)))) : null;
+
+  /** A text as children of an element; an address at its end can be followed if the run has it among its links. */
+  function withLink(text) {
+    const links = (profkit.currentRun()?.facts ?? []).filter(([name]) => name === "link");
+    const address = links.map(([, parts]) => parts.at(-1)[0])
+      .find((link) => /^https?:\/\//.test(link) && text.endsWith(link));
+    if (!address) return [text];
+    const attributes = { href: address, target: "_blank", rel: "noopener noreferrer" };
+    return [text.slice(0, -address.length), make("a", attributes, address)];
+  }
 
   profkit.panel("facts", profkit.head.kind === "comparison" ? "About the runs" : "About the run", (body) => {
     const show = () => body.replaceChildren(profkit.factList(profkit.currentRun().facts), resourceTable() ?? "");
@@ -30,7 +43,7 @@
   /** Notes, errors, and other facts that speak against the run, each once. */
   function notesOf(run) {
     const alarms = (parts) => parts.filter(([, tone]) => ALARMS.has(tone)).map(([text]) => text);
-    const said = (run.facts ?? []).filter(([, parts]) => alarms(parts).length)
+    const said = (run.facts ?? []).filter(([name, parts]) => name !== STATE && alarms(parts).length)
       .map(([name, parts]) => `${NOTES.has(name) ? "" : `${name}: `}${alarms(parts).join(" · ")}`);
     const notes = (run.notes ?? []).map(String);
     return [...new Set([...notes, ...said])].filter(Boolean);

@@ -3,6 +3,8 @@
   const SECONDS = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1], ["ms", 1e-3], ["µs", 1e-6], ["ns", 1e-9]];
   const BYTES = [["TiB", 2 ** 40], ["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10]];
   const COUNTS = [["T", 1e12], ["G", 1e9], ["M", 1e6]];
+  /** From so many samples on shares have a digit behind the point. */
+  const LEAST_PRECISE = 1000;
   const digits = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
   function threeDigits(value) {
@@ -10,11 +12,22 @@
     return value.toFixed(size < 9.995 ? 2 : size < 99.95 ? 1 : 0);
   }
 
-  /** A part of 1 in percent, one digit behind the point; what is above 0 never reads as nothing. */
+  /** A part of 1 in percent, with as many digits as that many samples can tell; what is above 0 never reads as nothing. */
   function share(part) {
+    const places = isCoarse() ? 0 : 1;
+    const smallest = 10 ** -places;
     const percent = part * 100;
-    if (percent !== 0 && Math.abs(percent) < 0.05) return percent > 0 ? "<0.1 %" : ">-0.1 %";
-    return `${percent.toFixed(1)} %`;
+    if (percent > 0 && percent < smallest / 2) return `<${smallest.toFixed(places)} %`;
+    return `${evened(percent, places).toFixed(places)} %`;
+  }
+
+  const isCoarse = () => profkit.head.kind === "sampled" && profkit.currentRun().total < LEAST_PRECISE;
+
+  /** Halves go to the even neighbour, as in Python: 12.5 is 12, 13.5 is 14. */
+  function evened(number, places) {
+    const steps = number * 10 ** places;
+    const isTie = Number.isInteger(number * 4) && Math.abs(steps % 1) === 0.5;
+    return isTie ? (2 * Math.round(steps / 2)) / 10 ** places : number;
   }
 
   /** 1.23 ms: three digits in the largest unit that keeps them readable; 90 s and 90 min stay. */

@@ -3,8 +3,9 @@
   const { make } = profkit;
   const RULER_PX = 24;
   const ROW_PX = matchMedia("(pointer: coarse)").matches ? 26 : 20;
-  /** What a canvas can be high everywhere. */
-  const MOST_PRINTED_PX = 8000;
+  /** What a canvas can be high everywhere, and how much of that is printed. */
+  const MOST_CANVAS_PX = 16000, MOST_PRINTED_PX = 8000;
+  const PRINTED_RATIO = 3;
   /** Rows that stay in sight beside the one that is revealed. */
   const MARGIN_ROWS = 2;
 
@@ -100,7 +101,7 @@
     if (!view || size.width === 0) return;
     const start = performance.now();
     batch.clear();
-    if (view.total > 0) view.layout(motion.window, size.width, rowsInSight(), batch);
+    if (view.total > 0) view.layout(motion.window, size.width, rowsInSight(), batch, graph.matches);
     profkit.paint(canvas.getContext("2d", { alpha: false }), scene());
     graph.redrawMs = performance.now() - start;
   }
@@ -113,7 +114,7 @@
       top: rowTop, height: ROW_PX, ruler: RULER_PX,
       fill: graph.fill ? graph.fill(palette) : (fn) => palette.fills[fn],
       ...profkit.scaleOf(view, motion.window, size.width),
-      part: motion.window.map((weight) => weight / (view.total || 1)),
+      part: view.total > 0 ? motion.window.map((weight) => weight / view.total) : [0, 1],
       matches: graph.matches, selected: state.selected,
       cursor: document.activeElement === canvas ? graph.spot : -1,
       focusDepth: state.view === "left-heavy" ? view.tree.depth[state.focus] : 0,
@@ -130,7 +131,7 @@
   function frame(i) {
     const depth = batch.depth[i];
     return {
-      index: i, node: batch.node[i], spot: batch.spot[i], small: batch.small[i] === 1, depth,
+      index: i, node: batch.node[i], spot: batch.spot[i], small: batch.small[i] > 0, depth,
       x: batch.x[i], width: batch.width[i], y: rowTop(depth), height: ROW_PX,
     };
   }
@@ -151,7 +152,8 @@
   }
 
   function fit(width, height) {
-    const ratio = devicePixelRatio || 1;
+    // Paper has more dots to an inch than a screen.
+    const ratio = isPrinted() ? Math.min(PRINTED_RATIO, MOST_CANVAS_PX / height) : devicePixelRatio || 1;
     Object.assign(size, { width, height });
     [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
     [canvas.style.width, canvas.style.height] = [`${width}px`, `${height}px`];

@@ -22,14 +22,13 @@
 
   function item({ fn, number, weight }, whole) {
     const text = textOf(fn, number);
-    const file = profkit.head.functions.file[fn];
+    const place = profkit.placeElement(`${profkit.head.functions.file[fn]}:${number}`);
     return make("li", {},
       make("div", { class: "hot-line" },
         profkit.shareBar(weight / whole),
         make("span", { class: "named" }, profkit.swatch(fn),
           profkit.button(profkit.head.functions.name[fn], () => profkit.set({ selected: fn }), { class: "link" }))),
-      make("code", { class: "hot-code", title: text || null }, text || `${file}:${number}`),
-      text ? make("span", { class: "place" }, `${file}:${number}`) : null);
+      text ? make("code", { class: "hot-code", title: text }, text) : null, place);
   }
 
   /** A line of a function's source, without its indentation; "" where the page does not have it. */

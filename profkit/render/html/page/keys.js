@@ -2,6 +2,11 @@
 {
   const { make } = profkit;
   const keys = [];
+  /** Keys of the parts that have their own, for the dialog. */
+  const ELSEWHERE = [
+    { shown: ["↑", "↓"], what: "In a table or a tree of calls: the row above, below; Home, End" },
+    { shown: ["←", "→"], what: "In a tree: close, open; in tabs and curves: move" },
+  ];
 
   /**
    * Register keys, in the names of KeyboardEvent.key: `shown` is what the dialog writes, `action(event)`
@@ -45,7 +50,7 @@
       make("span", { "aria-hidden": "true" }, "×"), make("span", { class: "off-screen" }, "Close"));
     const dialog = make("dialog", { class: "keys", "aria-labelledby": "keys-title" },
       make("h2", { id: "keys-title" }, "Keys"), close,
-      make("dl", {}, keys.flatMap(entry)),
+      make("dl", {}, [...keys, ...ELSEWHERE].flatMap(entry)),
       make("p", { class: "faint" }, "A click zooms in, a double click out. Ctrl and the wheel, or two ",
         "fingers, zoom where they are; dragging moves."));
     dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());

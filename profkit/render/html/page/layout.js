@@ -26,8 +26,8 @@
     };
     profkit.places = places;
     const page = document.getElementById("profkit");
-    page.replaceChildren(header(places), places.lead, workspace(places), places.tabs, footer());
-    if (profkit.hasGraph()) fillWorkspace(places);
+    const middle = profkit.hasGraph() ? filledWorkspace(places) : places.strip;
+    page.replaceChildren(header(places), places.lead, middle, places.tabs, footer());
     const shown = panels.filter((panel) => panel.applies());
     for (const panel of shown.filter((each) => each.id in PLACES)) place(panel, places[PLACES[panel.id]]);
     profkit.buildTabs(places.tabs, shown.filter((panel) => !(panel.id in PLACES)));
@@ -41,20 +41,16 @@
       make("div", { class: "page-tools" }, profkit.themeButton(), keys));
   }
 
-  function workspace(places) {
-    const attributes = { class: "workspace" };
-    if (!profkit.hasGraph()) attributes.hidden = true;
-    return make("div", attributes,
-      make("div", { class: "workspace-main" }, places.toolbar, places.strip, places.graph), places.side);
-  }
-
-  function fillWorkspace(places) {
+  function filledWorkspace(places) {
     profkit.buildToolbar(places.toolbar);
     places.graph.append(profkit.breadcrumbs());
     profkit.buildGraph(places.graph);
     const legend = profkit.isDifference ? profkit.differenceLegend() : profkit.legend();
     places.graph.append(legend, ...profkit.describingElements());
     profkit.listenToKeys(profkit.graph.canvas);
+    places.workspace = make("div", { class: "workspace" },
+      make("div", { class: "workspace-main" }, places.toolbar, places.strip, places.graph), places.side);
+    return places.workspace;
   }
 
   function place(panel, element) {
@@ -71,6 +67,6 @@
     return make("footer", { class: "foot" }, `profkit ${profkit.head.profkit}`);
   }
 
-  /** Whether the run that is shown has stacks to draw. */
-  profkit.hasGraph = () => profkit.head.runs.length > 0;
+  /** Whether any run of the page has stacks to draw. */
+  profkit.hasGraph = () => profkit.head.runs.some((run) => run.total > 0);
 }

@@ -22,7 +22,8 @@
     weight: (spot) => tree.total[spot],
     marks: () => [],
     origins: ([from]) => [from],
-    layout: (window, widthPx, rows, batch) => layout(tree, window, widthPx, rows, batch),
+    layout: (window, widthPx, rows, batch, matches) =>
+      layout(tree, window, widthPx, { rows, counts: profkit.matchCounts(tree, matches) }, batch),
   });
 
   function extent(tree, node) {
@@ -43,7 +44,7 @@
   }
 
   /** Fill the batch with the frames of a window that are wide enough to see, in the rows first … last. */
-  function layout(tree, [from, to], widthPx, [first, last], batch) {
+  function layout(tree, [from, to], widthPx, { rows: [first, last], counts }, batch) {
     const scale = widthPx / (to - from);
     const least = LEAST_PX / scale;
     const nodes = [0];
@@ -61,7 +62,8 @@
           // Heaviest first: all that follow are narrower still, and are drawn as one.
           const [a, b] = [Math.max(x, from), Math.min(until, to)];
           if (b - a >= least && depth + 1 >= first) {
-            batch.add((a - from) * scale, (b - a) * scale, depth + 1, node, node, 1);
+            const small = counts && hasMatchFrom(tree, node, child, counts) ? 2 : 1;
+            batch.add((a - from) * scale, (b - a) * scale, depth + 1, node, node, small);
           }
           break;
         }
@@ -73,6 +75,16 @@
         x += total;
       }
     }
+  }
+
+  /** Whether a match lies in one of the children of a node from the child `first` on. */
+  function hasMatchFrom(tree, node, first, counts) {
+    let found = counts[tree.end[node]] - counts[node + 1];
+    for (const child of childrenOf(tree, node)) {
+      if (child === first) break;
+      found -= counts[tree.end[child]] - counts[child];
+    }
+    return found > 0;
   }
 
   const single = [0];

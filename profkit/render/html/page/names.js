@@ -1,7 +1,26 @@
 /* How panels name a function: its package, its place, its weight, and a swatch of its colour. */
 {
+  const LONGEST_PLACE = 44;
+
   /** The package of a function, "" where none is known. */
   profkit.packageOf = (fn) => profkit.head.packages[profkit.head.functions.package[fn]]?.name ?? "";
+
+  /** Text that may break after a dot, a slash and the like, rather than within a word. */
+  profkit.breakable = (text) =>
+    text.split(/(?<=[._:/])(?=[^._:/])/).flatMap((part, i) => (i ? [profkit.make("wbr"), part] : [part]));
+
+  /** Where something is: of a long path the end, which tells most. */
+  profkit.placeElement = (place, attributes = {}) => {
+    const shown = place.length > LONGEST_PLACE ? `…${endOf(place)}` : place;
+    const title = shown === place ? null : place;
+    return profkit.make("span", { class: "place", title, ...attributes }, profkit.breakable(shown));
+  };
+
+  /** As many of a path's last names as there is room for, at least one. */
+  function endOf(path) {
+    const slash = path.indexOf("/", path.length - LONGEST_PLACE);
+    return path.slice(slash < 0 ? path.lastIndexOf("/") : slash);
+  }
 
   /** A spot of the colour that the graph gives a function: of its package, or of its difference. */
   profkit.swatch = (fn) => {
@@ -12,7 +31,8 @@
 
   /** A function's name as what a row is picked by; the row listens. */
   profkit.functionLink = (fn) => profkit.make("span", { class: "named" }, profkit.swatch(fn),
-    profkit.button(profkit.head.functions.name[fn], () => {}, { class: "link", title: profkit.format.place(fn) }));
+    profkit.button(profkit.breakable(profkit.head.functions.name[fn]), () => {},
+      { class: "link", title: profkit.format.place(fn) }));
 
   function paint(swatch) {
     const fn = Number(swatch.dataset.function);

@@ -14,8 +14,9 @@
   /** The graph and its tables are of the chosen order; where its calls were not counted there are none. */
   function showGraph(run) {
     const shown = typeof run === "number";
-    profkit.places.graph.closest(".workspace").hidden = !shown;
-    profkit.places.tabs.hidden = !shown;
+    const { workspace, tabs } = profkit.places;
+    if (workspace) workspace.hidden = !shown;
+    tabs.hidden = !shown;
     if (shown) profkit.set({ run }, "address");
   }
 

@@ -51,7 +51,7 @@
     const { batch, palette } = scene;
     const [node, small] = [batch.node[i], batch.small[i]];
     const fn = scene.tree.fn[node];
-    look.fill = small ? palette.small : node === 0 ? palette.root : scene.fill(fn);
+    look.fill = small ? smallFill(small, palette) : node === 0 ? palette.root : scene.fill(fn);
     look.text = palette.text;
     look.outline = null;
     look.alpha = batch.depth[i] < scene.focusDepth ? ABOVE_FOCUS : 1;
@@ -60,6 +60,8 @@
     if (batch.spot[i] === scene.cursor) [look.outline, look.line] = [palette.ring, 2.5];
     else if (fn === scene.selected) [look.outline, look.line] = [palette.chosen, 1.5];
   }
+
+  const smallFill = (small, palette) => (small === 2 ? palette.match : palette.small);
 
   function setMatch(matches, palette) {
     look.alpha = matches ? 1 : NO_MATCH;

@@ -32,8 +32,8 @@
   }
 
   /** A line where a thread begins, and its name. */
-  function paintMark(context, { size, palette, ruler }, { x, text }) {
-    const shown = profkit.fitted(context, text, LONGEST_NAME_PX);
+  function paintMark(context, { size, palette, ruler }, { x, room, text }) {
+    const shown = profkit.fitted(context, text, Math.min(LONGEST_NAME_PX, room - 2 * PADDING));
     context.fillStyle = palette.ink;
     context.fillRect(Math.round(x), 0, 1, size.height);
     context.fillStyle = palette.ground;

@@ -2,6 +2,8 @@
 {
   const SPACING_PX = 90;
   const CLEAR_PX = 36;
+  /** Stretches narrower than this have no line and no name: those of hundreds of threads would hide them. */
+  const LEAST_MARKED_PX = 24;
   const STEPS = [1, 2, 5, 10];
   const UNITS = [["h", 3600], ["min", 60], ["s", 1], ["ms", 1e-3], ["µs", 1e-6], ["ns", 1e-9]];
   /** A unit is left for the next larger one when this many of it are shown: 600 s stay seconds. */
@@ -11,12 +13,14 @@
   profkit.scaleOf = (view, window, widthPx) => {
     const run = profkit.currentRun();
     if (view.total === 0) return { ticks: [], marks: [] };
-    const marks = view.marks().map(({ thread, at }) => ({
-      x: ((at - window[0]) / (window[1] - window[0])) * widthPx, text: run.threads[thread].name,
-    }));
+    const place = (weight) => ((weight - window[0]) / (window[1] - window[0])) * widthPx;
+    const marks = view.marks().map(({ thread, at }, i, all) => {
+      const x = place(at);
+      return { x, room: place(all[i + 1]?.at ?? view.total) - x, text: run.threads[thread].name };
+    });
     return {
       ticks: profkit.ticksOf(run, window, widthPx, view.origins(window)),
-      marks: marks.filter(({ x }) => x >= 0 && x < widthPx),
+      marks: marks.filter(({ x, room }) => x >= 0 && x < widthPx && room >= LEAST_MARKED_PX),
     };
   };
 
@@ -29,8 +33,8 @@
     const perTick = ((to - from) * SPACING_PX) / widthPx / factor;
     const step = roundStep(run.weight_s === null && run.unit !== "bytes" ? Math.max(1, perTick) : perTick);
     const digits = Math.min(9, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
-    const text = (k) => (unit ? `${k === 0 ? 0 : (k * step).toFixed(digits)} ${unit}` : number(k * step));
     const number = run.unit === "bytes" ? profkit.format.bytes : profkit.format.count;
+    const text = (k) => (unit ? `${k === 0 ? 0 : (k * step).toFixed(digits)} ${unit}` : number(k * step));
     // Where several stretches have their own scale, their names stand at the beginning.
     const first = origins.length > 1 ? 1 : 0;
     return origins.flatMap((origin, i) => {

@@ -52,8 +52,8 @@
   function content(group, share) {
     const bar = profkit.shareBar(share, profkit.weightText(group.weight));
     if (!isFunction(group)) return [bar, " ", make("span", { class: "faint" }, nameOf(group))];
-    const place = make("span", { class: "place" }, placeOf(group));
     // Spaces between flexible items are not seen, but read out and copied.
-    return [bar, profkit.swatch(group.fn), " ", make("span", { class: "pick" }, nameOf(group)), " ", place];
+    return [bar, profkit.swatch(group.fn), " ", make("span", { class: "pick" }, nameOf(group)), " ",
+      profkit.placeElement(placeOf(group))];
   }
 }

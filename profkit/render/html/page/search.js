@@ -3,16 +3,16 @@
   const { make, graph, format } = profkit;
   /** A match that fills less of the width than this is zoomed to. */
   const LEAST_SEEN = 0.02;
+  const counts = new WeakMap(), depths = new WeakMap();
   let at = -1;
   let found = [];
 
-  /** 1 for each function whose name, file or package has every word of the text in it; null for no text. */
+  /** 1 for each function whose name, place or package has every word of the text in it; null for no text. */
   profkit.matching = (text) => {
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
     if (words.length === 0) return null;
-    const { name, file, package: of } = profkit.head.functions;
-    return Uint8Array.from(name, (own, fn) => {
-      const where = `${own}\n${file[fn]}\n${profkit.head.packages[of[fn]].name}`.toLowerCase();
+    return Uint8Array.from(profkit.head.functions.name, (own, fn) => {
+      const where = `${own}\n${format.place(fn)}\n${profkit.packageOf(fn)}`.toLowerCase();
       return words.every((word) => where.includes(word)) ? 1 : 0;
     });
   };
@@ -27,6 +27,31 @@
     }
     return nodes;
   };
+
+  /** How many matching nodes with weight lie before each node: a subtree's matches are a difference of two. */
+  profkit.matchCounts = (tree, matches) => remembered(counts, tree, matches, () => {
+    const before = new Uint32Array(tree.fn.length + 1);
+    tree.fn.forEach((fn, node) => {
+      before[node + 1] = before[node] + (node > 0 && matches[fn] === 1 && tree.total[node] > 0);
+    });
+    return before;
+  });
+
+  /** By node the row of the deepest match on the way to it, 0 where there is none. */
+  profkit.deepestMatches = (tree, matches) => remembered(depths, tree, matches, () => {
+    const deepest = new Uint16Array(tree.fn.length);
+    for (let node = 1; node < deepest.length; node++) {
+      deepest[node] = matches[tree.fn[node]] ? tree.depth[node] : deepest[tree.parent[node]];
+    }
+    return deepest;
+  });
+
+  /** What was made for a tree and these matches, null without a search: it is drawn again and again. */
+  function remembered(cache, tree, matches, make) {
+    if (!matches) return null;
+    if (cache.get(tree)?.matches !== matches) cache.set(tree, { matches, made: make() });
+    return cache.get(tree).made;
+  }
 
   const input = make("input", {
     type: "search", class: "search-input", placeholder: "Search functions, files, packages",

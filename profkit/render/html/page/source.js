@@ -22,7 +22,7 @@
     const source = profkit.sourceOf(fn, false);
     const larger = profkit.button("Larger", openTab, { class: "quiet" });
     const head = make("div", { class: "stack-head" }, profkit.titled("h4", "Source", noteOf()), larger);
-    return source && make("section", {}, head, source);
+    return source && make("section", { class: "source-beside" }, head, source);
   };
 
   function openTab() {

@@ -41,7 +41,7 @@
 
   /** The most of each curve in words. */
   const rangesOf = ({ at, curves }) => [
-    `${profkit.format.time(at.at(-1))} recorded`,
+    `watched for ${profkit.format.time(at.at(-1))}`,
     ...curves.map(({ name, values, text }) => `${name} up to ${text(Math.max(...values))}`),
   ].join(" · ");
 

@@ -20,7 +20,7 @@
     const facts = new Map(run?.facts ?? []);
     return Object.entries(TOLD).filter(([name]) => facts.has(name)).map(([name, [most, noun]]) => {
       const [first, ...others] = facts.get(name).slice(0, most).map(([text]) => text);
-      return [noun ? `${first} ${noun}${first === "1" ? "" : "s"}` : first, ...others].join(", ");
+      return [/^[\d,]+$/.test(first) && noun ? `${first} ${noun}${first === "1" ? "" : "s"}` : first, ...others].join(", ");
     });
   }
 }

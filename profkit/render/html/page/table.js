@@ -31,13 +31,13 @@
       weights("self", "its own weight"),
       weights("total", "with all that it calls; recursion counts once"),
       { id: "package", title: "package", ...words, value: packageOf, cell: (fn) => profkit.cell(packageOf(fn)) },
-      { id: "place", title: "place", ...words, value: place, cell: (fn) => profkit.cell(place(fn), { class: "place" }) },
+      { id: "place", title: "place", ...words, value: place, cell: (fn) => profkit.cell(profkit.placeElement(place(fn))) },
     ];
   }
 
   function nameCell(fn) {
     return make("th", { scope: "row", class: "name" }, profkit.functionLink(fn),
-      make("span", { class: "narrow-only place" }, profkit.format.place(fn)));
+      profkit.placeElement(profkit.format.place(fn), { class: "narrow-only place" }));
   }
 
   /** A weight with a bar as long as its part of the column's largest. */

@@ -12,6 +12,7 @@
     element.append(list, ...tabs.map((each) => each.body));
     const open = () => show(tabs, tabs.find((each) => each.panel.id === profkit.state.tab) ?? tabs[0]);
     profkit.on("tab", open);
+    profkit.onTheme((printing) => printing && tabs.forEach(build));
     open();
   };
 
@@ -20,11 +21,12 @@
       type: "button", role: "tab", id: `tab-${panel.id}`, "aria-controls": `panel-${panel.id}`,
       click: () => profkit.set({ tab: panel.id }),
     }, panel.title);
+    const content = make("div", { class: "panel-body" });
     const body = make("div", {
       class: `panel panel-${panel.id}`, role: "tabpanel", id: `panel-${panel.id}`,
       "aria-labelledby": `tab-${panel.id}`,
-    });
-    return { panel, button, body, built: false };
+    }, make("h2", { class: "print-only" }, panel.title), content);
+    return { panel, button, body, content, built: false };
   }
 
   function show(tabs, open) {
@@ -34,9 +36,13 @@
       each.button.tabIndex = selected ? 0 : -1;
       each.body.hidden = !selected;
     }
-    if (open.built) return;
-    open.built = true;
-    open.panel.build(open.body);
+    build(open);
+  }
+
+  function build(tab) {
+    if (tab.built) return;
+    tab.built = true;
+    tab.panel.build(tab.content);
   }
 
   function walk(event, tabs) {
