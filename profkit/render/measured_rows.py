@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -123,9 +124,10 @@ def time_row(timing: Timing) -> TimeRow | None:
 
 
 def _cpu_share(processes: Sequence[ProcessTimes]) -> float:
-    walls = [sum(process.times_s) for process in processes]
-    used = sum(process.cpu_share * wall for process, wall in zip(processes, walls, strict=True))
-    return used / sum(walls) if sum(walls) else min(process.cpu_share for process in processes)
+    # Exact sums: those of `sum` differ from Python to Python.
+    walls = [math.fsum(process.times_s) for process in processes]
+    used = math.fsum(process.cpu_share * wall for process, wall in zip(processes, walls, strict=True))
+    return used / math.fsum(walls) if any(walls) else min(process.cpu_share for process in processes)
 
 
 def function_rows(counts: InstructionCounts, sort: Sort) -> tuple[FunctionRow, ...]:
