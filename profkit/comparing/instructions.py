@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from profkit.comparing.instruction_calls import call_deltas
+from profkit.comparing.timings import times_text
 from profkit.model.measured_comparison import CountsCompared, FunctionDelta, Verdict
 from profkit.model.measurement import InstructionCounts
 from profkit.transforms.allocators import is_allocator
@@ -97,7 +98,7 @@ def _said(a: float, b: float, verdict: Verdict, effect: float) -> str:
     if verdict is Verdict.NO_DIFFERENCE:
         return f"executes as many instructions, to within {100 * effect:.2g} %"
     if a <= 0 or not 0.5 < b / a < 2:
-        times = f"{b / a:.3g} times as many" if a > 0 else "new"
+        times = f"{times_text(b / a)} times as many" if a > 0 else "new"
         return f"executes {times} instructions"
     word = "more" if b > a else "fewer"
     return f"executes {100 * abs(b / a - 1):.2f} % {word} instructions"

@@ -19,7 +19,7 @@ for granted where one side has a single run, which cannot show it."""
 
 _MORE_PROCESSES = "measure with more --processes"
 _IN_TURNS = "measure both in turns, with `profkit compare --git`, or in 4 runs a side"
-_MORE_RUNS = "record more runs of both sides"
+_MORE_RUNS = "record more runs of both sides, and name them all: LABEL@REVISION"
 
 
 def check_measured(comparison: MeasuredComparison, limit: float) -> tuple[Check, ...]:

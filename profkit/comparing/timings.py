@@ -13,7 +13,6 @@ from profkit.errors import UsageError
 from profkit.model.measured_comparison import TimesCompared, Verdict
 from profkit.model.measurement import MeasuredIn, Timing
 from profkit.stats import paired_ratio
-from profkit.units import format_duration
 
 LEAST_PROCESSES = 6
 """Fewer values have no 95 % interval of their median at all."""
@@ -29,12 +28,12 @@ executions of the same 130 µs came out 1.3 % apart; blocks equally long lose th
 def compare_timings(a: Timing, b: Timing, minimum_effect: float = MINIMUM_EFFECT) -> TimesCompared:
     """What can be said of B's times against A's, measured interleaved: process k of both is the same one.
 
-    Raises UsageError for timings that cannot have been measured together, and for blocks of such different
-    lengths that these alone could decide.
+    What blocks of different lengths make of it by themselves is added to the least effect. Raises UsageError
+    for timings that cannot have been measured together.
     """
     _refuse_strangers(a, b)
     minima_a, minima_b = minima_of(a), minima_of(b)
-    _refuse_uneven_blocks(a.number * min(minima_a), b.number * min(minima_b), minimum_effect)
+    minimum_effect += _by_uneven_blocks(a.number * min(minima_a), b.number * min(minima_b))
     ratio, low, high = paired_ratio(minima_a, minima_b)
     count = len(a.processes)
     if count < LEAST_PROCESSES:
@@ -63,11 +62,17 @@ def said(
         unseen = max(minimum_effect, high - 1, 1 / low - 1)
         return f"no difference ≥ {rounded_up(100 * unseen)} % ({sure} confidence"
     if not 0.5 < ratio < 2:
-        return f"takes {ratio:.3g} times as long ({sure} interval {low:.3g} to {high:.3g}"
+        times, near, far = (times_text(one) for one in (ratio, low, high))
+        return f"takes {times} times as long ({sure} interval {near} to {far}"
     word = "longer" if verdict is Verdict.SLOWER else "less time"
     near, far = sorted((abs(low - 1), abs(high - 1)))
     effect = 100 * abs(ratio - 1)
     return f"takes {effect:.1f} % {word} ({sure} interval {100 * near:.1f} % to {100 * far:.1f} %"
+
+
+def times_text(ratio: float) -> str:
+    """A factor with three digits: `2.41`, `0.0123`, `160,000`."""
+    return f"{ratio:.3g}" if ratio < 1000 else f"{float(f'{ratio:.3g}'):,.0f}"
 
 
 def rounded_up(percent: float) -> str:
@@ -84,13 +89,9 @@ def minima_of(timing: Timing) -> list[float]:
     return [min(process.times_s) for process in timing.processes]
 
 
-def _refuse_uneven_blocks(a_s: float, b_s: float, minimum_effect: float) -> None:
-    """Raise UsageError where what blocks so long lose differs by the effect that is looked for."""
-    if abs(_AFTER_ANOTHER_S / a_s - _AFTER_ANOTHER_S / b_s) > minimum_effect:
-        raise UsageError(
-            f"blocks of {format_duration(a_s)} are not compared with blocks of {format_duration(b_s)}",
-            "measure both with the same number of executions in a block, or with longer blocks",
-        )
+def _by_uneven_blocks(a_s: float, b_s: float) -> float:
+    """By which part of themselves blocks so long seem to differ, because the shorter ones lose more."""
+    return abs(_AFTER_ANOTHER_S / a_s - _AFTER_ANOTHER_S / b_s)
 
 
 def _refuse_strangers(a: Timing, b: Timing) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Sequence
 
+from profkit.comparing.timings import times_text
 from profkit.model.measured_comparison import CountsCompared
 from profkit.render.escape import short
 from profkit.render.measured_rows import UNKNOWN_FILE
@@ -27,7 +28,7 @@ def signed_alike(values: Sequence[float]) -> list[str]:
 def change(ratio: float) -> str:
     """How much more B has: `+5.3 %`, `−10.0 %`; twice or half and beyond as a factor: `× 2.41`."""
     if not 0.5 < ratio < 2:
-        return f"× {ratio:.3g}"
+        return f"× {times_text(ratio)}"
     part = 100 * (ratio - 1)
     digits = 2 if abs(part) < 0.95 else 1
     sign = "+" if part > 0 else "−" if part < 0 else "±"

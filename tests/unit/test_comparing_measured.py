@@ -17,7 +17,7 @@ from profkit.model.workorder import Mode
 from profkit.render.compared_measured_text import compared_text
 from profkit.render.options import ReportOptions
 from profkit.render.page import Page
-from tests.unit.made_comparisons import NEW, more_counts, one_order, run, two_batches
+from tests.unit.made_comparisons import NEW, one_order, run, two_batches
 from tests.unit.made_measured import COUNTS, failed
 
 
@@ -91,14 +91,6 @@ def test_what_failed_is_an_obstacle_and_not_the_end() -> None:
     compared = compare_measured([broken, run("a2")], [alike, run("b2")], ("A", "B"))
     assert [order.obstacle[:16] for order in compared.orders] == ["'broken' raised ", ""]
     assert compared.orders[1].times is not None
-
-
-def test_blocks_of_other_lengths_are_an_obstacle_to_times_alone() -> None:
-    batch = Manner.INTERLEAVED.batch("0f")
-    a, b = run("a1", 1e-6, COUNTS, batch=batch), run("b1", 1e-8, more_counts(), batch=batch)
-    (order,) = compare_measured([a], [b], ("A", "B")).orders
-    assert "measure both with the same number" in order.obstacle
-    assert order.counts is not None
 
 
 def test_nothing_in_common_is_an_error() -> None:

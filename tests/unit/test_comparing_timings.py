@@ -101,14 +101,19 @@ def test_timings_of_different_processes_are_refused() -> None:
         compare_timings(timing([]), timing([]))
 
 
-def test_blocks_of_different_lengths_are_refused_where_these_could_decide() -> None:
+def test_what_blocks_of_different_lengths_do_is_no_difference() -> None:
     a = timing([130e-6] * 6)
-    with pytest.raises(UsageError, match=r"blocks of 390 µs are not compared with blocks of 2\.21 ms"):
-        compare_timings(replace(a, number=3), replace(a, number=17))
-    assert compare_timings(replace(a, number=14), replace(a, number=20)).verdict is Verdict.NO_DIFFERENCE
-    assert compare_timings(replace(a, number=3), replace(a, number=3)).verdict is Verdict.NO_DIFFERENCE
+    shorter, longer = replace(a, number=3), replace(a, number=17)
+    one_per_cent = compare_timings(longer, replace(timing([130e-6 * 1.013] * 6), number=3))
+    assert one_per_cent.verdict is Verdict.NO_DIFFERENCE
+    assert one_per_cent.sentence.startswith("no difference ≥ 1.8 %")
+    assert compare_timings(shorter, replace(timing([130e-6 * 1.013] * 6), number=3)).verdict is Verdict.SLOWER
+    assert compare_timings(longer, replace(timing([130e-6 * 1.9] * 6), number=3)).verdict is Verdict.SLOWER
     far = compare_timings(replace(a, number=16), replace(timing([0.1] * 6), number=1))
     assert far.verdict is Verdict.SLOWER
+    assert far.sentence == "takes 769 times as long (95 % interval 769 to 769, 6 processes)"
+    much = compare_timings(replace(a, number=16), replace(timing([20.8] * 6), number=1)).sentence
+    assert much.startswith("takes 160,000 times as long (95 % interval 160,000 to 160,000, ")
 
 
 def disturbed(dice: random.Random) -> float:

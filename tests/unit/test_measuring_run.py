@@ -242,3 +242,13 @@ def test_a_job_of_callgrind_says_what_the_order_asks_for() -> None:
     assert (message["number"], message["repeats"], message["runs"]) == ([5], 4, 60)
     assert message["arms"][0]["library"] == "/x.so"
     assert message["arms"][0]["language"] == "c++"
+
+
+def test_what_shares_a_process_is_blamed_together() -> None:
+    def label_of_last(*labels: str) -> str:
+        orders = [work_order("pass", label=label, quick=True) for label in labels]
+        return run(orders, manner=Manner.INTERLEAVED)[1].asked[-1][1].label
+
+    assert label_of_last("a") == "a"
+    assert label_of_last("a", "b") == "a or b"
+    assert label_of_last("a", "b", "c") == "a or one of 2 interleaved with it"

@@ -56,7 +56,7 @@ def timer_job(tasks: Sequence[Task], share: Share) -> Job:
         "runs": share.runs,
         "seed": share.seed,
     }
-    return Job(_named(order), message, order.timeout_s, _parcel(tasks))
+    return Job(_named_all(tasks), message, order.timeout_s, _parcel(tasks))
 
 
 def callgrind_job(task: Task, cores: tuple[int, ...] = ()) -> Job:
@@ -86,6 +86,14 @@ def canary_job(task: Task) -> Job:
 def _named(order: WorkOrder) -> str:
     """What errors call an order: its label, and the commit where the same is measured at several."""
     return order.label if order.tree is None else f"{order.label} at {order.tree.commit[:10]}"
+
+
+def _named_all(tasks: Sequence[Task]) -> str:
+    """Of what shares a process, an error is any one's."""
+    first, *others = (_named(task.order) for task in tasks)
+    if len(others) < 2:
+        return " or ".join([first, *others])
+    return f"{first} or one of {len(others)} interleaved with it"
 
 
 def _surroundings(order: WorkOrder, tool: Tool, cores: tuple[int, ...]) -> dict[str, object]:
