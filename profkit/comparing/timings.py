@@ -62,8 +62,8 @@ def said(
         unseen = max(minimum_effect, high - 1, 1 / low - 1)
         return f"no difference ≥ {rounded_up(100 * unseen)} % ({sure} confidence"
     if not 0.5 < ratio < 2:
-        times, near, far = (times_text(one) for one in (ratio, low, high))
-        return f"takes {times} times as long ({sure} interval {near} to {far}"
+        interval = f"{times_text(low)} to {times_text(high)}"
+        return f"takes {times_text(ratio)} times as long ({sure} interval {interval}"
     word = "longer" if verdict is Verdict.SLOWER else "less time"
     near, far = sorted((abs(low - 1), abs(high - 1)))
     effect = 100 * abs(ratio - 1)
