@@ -47,17 +47,16 @@ CORNER = """() => {
 }"""
 """The colour of the graph's ground."""
 
-MATCHED = """() => {
+COLOURED = """() => {
   const { width, height } = profkit.graph.canvas;
   const copy = new OffscreenCanvas(width, height).getContext("2d");
   copy.drawImage(profkit.graph.canvas, 0, 0);
   const { data } = copy.getImageData(0, 0, width, height);
-  const color = [1, 3, 5].map((at) => parseInt(profkit.palette().match.slice(at, at + 2), 16));
   let count = 0;
-  for (let i = 0; i < data.length; i += 4) count += color.every((part, k) => data[i + k] === part);
+  for (let i = 0; i < data.length; i += 4) count += data[i + 2] - data[i + 1] > 30;
   return count;
 }"""
-"""Pixels in the colour of matches."""
+"""Pixels that are more blue than green, as those of matches are, and faint ones of them."""
 
 CONTRASTS = """() => {
   const part = (value) => (value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);

@@ -9,7 +9,6 @@ from itertools import pairwise
 import pytest
 from playwright.sync_api import Page, expect
 
-from profkit.model.frame import Thread
 from tests.integration.browser import PHONE, PageOf
 from tests.integration.graph_page import (
     CONTRASTS,

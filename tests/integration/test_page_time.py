@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from profkit.model.frame import Frame, Thread
 from profkit.model.profile import Profile, ProfileBuilder
 from tests.integration.browser import PageOf
-from tests.integration.graph_page import MATCHED, click, drawn, page_html, width_of
+from tests.integration.graph_page import COLOURED, click, drawn, page_html, width_of
 
 LEAST_PX = 0.5
 THREADS = 3
@@ -111,10 +111,10 @@ def test_matches_too_narrow_to_draw_are_marked_together(page_of: PageOf, view: s
     for number in range(6000):
         builder.add((Frame("start", "/srv/x.py", 1), Frame(f"f{number}", "/srv/x.py", 2)), THREAD, 1)
     page = page_of(page_html(builder.build(period_ns=1e7)), fragment=f"#view={view}&search=f17")
-    assert page.evaluate(MATCHED) > 0
+    assert page.evaluate(COLOURED) > 0
     page.get_by_label("Search", exact=True).fill("f6000")
     drawn(page)
-    assert page.evaluate(MATCHED) == 0
+    assert page.evaluate(COLOURED) == 0
 
 
 def test_hundreds_of_threads_do_not_hide_the_graph(page_of: PageOf) -> None:

@@ -148,14 +148,15 @@
     const [x, width] = place(all, sheet, start, end);
     const [node, spot] = [nodeAt(all, start, row - 1), start * ROWS + row - 1];
     const deepest = Math.min(all.depth[start], last);
-    const small = hasMatch(all, sheet.matched, start, end, row) ? 2 : 1;
-    for (let at = Math.max(row, first); at <= deepest; at++) sheet.batch.add(x, width, at, node, spot, small);
+    const part = sheet.matched ? matchedPart(all, sheet.matched, start, end, row) : 0;
+    for (let at = Math.max(row, first); at <= deepest; at++) sheet.batch.addMany(x, width, at, node, spot, part);
   }
 
-  /** Whether a sample from start to end has a match in a row or below it. */
-  function hasMatch(all, matched, start, end, row) {
-    for (let i = start; matched && i < end; i++) if (matched[all.leaf(i)] >= row) return true;
-    return false;
+  /** Of the samples from start to end, the part of the weight with a match in a row or below it. */
+  function matchedPart(all, matched, start, end, row) {
+    let found = 0;
+    for (let i = start; i < end; i++) if (matched[all.leaf(i)] >= row) found += all.at[i + 1] - all.at[i];
+    return found / (all.at[end] - all.at[start]);
   }
 
   /** The sample at a position. */

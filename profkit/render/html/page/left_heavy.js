@@ -23,7 +23,7 @@
     marks: () => [],
     origins: ([from]) => [from],
     layout: (window, widthPx, rows, batch, matches) =>
-      layout(tree, window, widthPx, { rows, counts: profkit.matchCounts(tree, matches) }, batch),
+      layout(tree, window, widthPx, { rows, matched: profkit.deepestMatches(tree, matches) }, batch),
   });
 
   function extent(tree, node) {
@@ -44,7 +44,7 @@
   }
 
   /** Fill the batch with the frames of a window that are wide enough to see, in the rows first … last. */
-  function layout(tree, [from, to], widthPx, { rows: [first, last], counts }, batch) {
+  function layout(tree, [from, to], widthPx, { rows: [first, last], matched }, batch) {
     const scale = widthPx / (to - from);
     const least = LEAST_PX / scale;
     const nodes = [0];
@@ -62,8 +62,8 @@
           // Heaviest first: all that follow are narrower still, and are drawn as one.
           const [a, b] = [Math.max(x, from), Math.min(until, to)];
           if (b - a >= least && depth + 1 >= first) {
-            const small = counts && hasMatchFrom(tree, node, child, counts) ? 2 : 1;
-            batch.add((a - from) * scale, (b - a) * scale, depth + 1, node, node, small);
+            const part = matched ? matchedPart(tree, node, child, matched) : 0;
+            batch.addMany((a - from) * scale, (b - a) * scale, depth + 1, node, node, part);
           }
           break;
         }
@@ -77,14 +77,17 @@
     }
   }
 
-  /** Whether a match lies in one of the children of a node from the child `first` on. */
-  function hasMatchFrom(tree, node, first, counts) {
-    let found = counts[tree.end[node]] - counts[node + 1];
-    for (const child of childrenOf(tree, node)) {
-      if (child === first) break;
-      found -= counts[tree.end[child]] - counts[child];
+  /** Of the children of a node from the child `first` on, the part of the weight with a match on its stack. */
+  function matchedPart(tree, node, first, matched) {
+    const all = childrenOf(tree, node);
+    let [found, whole] = [0, 0];
+    for (const child of all.slice(all.indexOf(first))) {
+      whole += tree.total[child];
+      for (let at = child; at < tree.end[child]; at++) {
+        if (matched[at] >= tree.depth[child]) found += tree.self[at];
+      }
     }
-    return found > 0;
+    return found / whole;
   }
 
   const single = [0];

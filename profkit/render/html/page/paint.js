@@ -6,6 +6,7 @@
   /** How frames step back: those that a search does not match, and those above what is zoomed to. */
   const NO_MATCH = 0.32;
   const ABOVE_FOCUS = 0.5;
+  const LEAST_TINT = 0.25;
   /** Text steps back less: it stays readable. */
   const TEXT = 0.62;
   const look = { fill: "", text: "", alpha: 1, outline: null, line: 0 };
@@ -41,9 +42,17 @@
       context.globalAlpha = look.alpha;
       context.fillStyle = look.fill;
       context.fillRect(left, y, width, height - gap);
+      if (batch.small[i] > 1) tint(context, scene, batch.matchedPart(i), left, y, width);
       if (width >= LEAST_LABEL_PX && !batch.small[i]) paintLabel(context, scene, i, left, y, width);
       if (look.outline) paintOutline(context, left, y, width, height - gap);
     }
+  }
+
+  /** The more of what is too narrow to draw is matched, the more it looks so; the least bit is seen. */
+  function tint(context, { palette, height, ratio }, part, left, y, width) {
+    context.globalAlpha = LEAST_TINT + (1 - LEAST_TINT) * part;
+    context.fillStyle = palette.match;
+    context.fillRect(left, y, width, height - 1 / ratio);
   }
 
   /** How a frame looks; one object serves all, for there are many. */
@@ -51,7 +60,7 @@
     const { batch, palette } = scene;
     const [node, small] = [batch.node[i], batch.small[i]];
     const fn = scene.tree.fn[node];
-    look.fill = small ? smallFill(small, palette) : node === 0 ? palette.root : scene.fill(fn);
+    look.fill = small ? palette.small : node === 0 ? palette.root : scene.fill(fn);
     look.text = palette.text;
     look.outline = null;
     look.alpha = batch.depth[i] < scene.focusDepth ? ABOVE_FOCUS : 1;
@@ -60,8 +69,6 @@
     if (batch.spot[i] === scene.cursor) [look.outline, look.line] = [palette.ring, 2.5];
     else if (fn === scene.selected) [look.outline, look.line] = [palette.chosen, 1.5];
   }
-
-  const smallFill = (small, palette) => (small === 2 ? palette.match : palette.small);
 
   function setMatch(matches, palette) {
     look.alpha = matches ? 1 : NO_MATCH;

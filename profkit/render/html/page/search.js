@@ -3,7 +3,7 @@
   const { make, graph, format } = profkit;
   /** A match that fills less of the width than this is zoomed to. */
   const LEAST_SEEN = 0.02;
-  const counts = new WeakMap(), depths = new WeakMap();
+  const deepest = new WeakMap();
   let at = -1;
   let found = [];
 
@@ -28,29 +28,19 @@
     return nodes;
   };
 
-  /** How many matching nodes with weight lie before each node: a subtree's matches are a difference of two. */
-  profkit.matchCounts = (tree, matches) => remembered(counts, tree, matches, () => {
-    const before = new Uint32Array(tree.fn.length + 1);
-    tree.fn.forEach((fn, node) => {
-      before[node + 1] = before[node] + (node > 0 && matches[fn] === 1 && tree.total[node] > 0);
-    });
-    return before;
-  });
-
-  /** By node the row of the deepest match on the way to it, 0 where there is none. */
-  profkit.deepestMatches = (tree, matches) => remembered(depths, tree, matches, () => {
-    const deepest = new Uint16Array(tree.fn.length);
-    for (let node = 1; node < deepest.length; node++) {
-      deepest[node] = matches[tree.fn[node]] ? tree.depth[node] : deepest[tree.parent[node]];
-    }
-    return deepest;
-  });
-
-  /** What was made for a tree and these matches, null without a search: it is drawn again and again. */
-  function remembered(cache, tree, matches, make) {
+  /** By node the row of the deepest match on the way to it, 0 where there is none; null without a search. */
+  profkit.deepestMatches = (tree, matches) => {
     if (!matches) return null;
-    if (cache.get(tree)?.matches !== matches) cache.set(tree, { matches, made: make() });
-    return cache.get(tree).made;
+    if (deepest.get(tree)?.matches !== matches) deepest.set(tree, { matches, rows: rowsOf(tree, matches) });
+    return deepest.get(tree).rows;
+  };
+
+  function rowsOf(tree, matches) {
+    const rows = new Uint16Array(tree.fn.length);
+    for (let node = 1; node < rows.length; node++) {
+      rows[node] = matches[tree.fn[node]] ? tree.depth[node] : rows[tree.parent[node]];
+    }
+    return rows;
   }
 
   const input = make("input", {
