@@ -46,7 +46,8 @@ class FirefoxProfiler:
 def firefox_profiler(data: bytes) -> Iterator[FirefoxProfiler]:
     """Loads a profile.
 
-    The server is started as its `load` command does it, which waits no longer than half a second.
+    The server is started as its `load` command does it, which waits no longer than half a second. Nobody may
+    ask before it has said where it listens: a client that finds no socket clears away what is there by then.
     """
     program = ("node", str(PROFILER_CLI.folder() / "dist" / "profiler-cli.js"))
     # The server's socket lies there, whose path has to be short.
@@ -59,9 +60,10 @@ def firefox_profiler(data: bytes) -> Iterator[FirefoxProfiler]:
             try:
                 profiler = FirefoxProfiler(program, environment)
                 deadline_s = time.monotonic() + _START_S
-                while not profiler.is_ready():
+                while not ((Path(folder) / "test.json").exists() and profiler.is_ready()):
                     assert server.poll() is None, "the profiler's server ended; it printed why"
                     assert time.monotonic() < deadline_s, "the profiler's server does not answer"
+                    time.sleep(0.02)
                 yield profiler
             finally:
                 server.kill()

@@ -147,7 +147,7 @@ def test_a_stream_without_unicode_gets_ascii(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert done.stdout.isascii()
     assert "|- " in done.stdout or "| " in done.stdout
-    assert [len(line.rstrip()) for line in done.stdout.splitlines()] == [len(line) for line in unicode]
+    assert [len(line) for line in done.stdout.splitlines()] == [len(line) for line in unicode]
 
 
 def test_interruption_is_exit_code_130(tmp_path: Path, config: Config) -> None:
