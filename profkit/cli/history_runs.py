@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from profkit.cli.completion import complete_label
@@ -11,6 +13,7 @@ from profkit.config import Config
 from profkit.errors import RunNotFound, UsageError
 from profkit.model.measurement import MeasuredInfo
 from profkit.model.run import Run
+from profkit.process.git import commit_times_s
 from profkit.render.options import ReportOptions
 
 
@@ -23,7 +26,8 @@ def history_command(config: Config, /, label: str, limit: int | None, **given: o
     """Show how the runs of a label developed, commit by commit.
 
     The value of a commit is the median time, or the instructions, of what was measured there, and the mean
-    time of a call where runs were sampled. Each order with that label has a table of its own.
+    time of a call where runs were sampled. Each order with that label has a table of its own. Commits stand
+    in the order in which they were made, where the repository here knows them.
     """
     from profkit.comparing.trends import history_of
     from profkit.render.history import HISTORY_RENDERERS
@@ -35,7 +39,8 @@ def history_command(config: Config, /, label: str, limit: int | None, **given: o
             raise RunNotFound(label)
         # The samples of sampled runs tell nothing here, and take long to load.
         runs = [kept.load(info) if isinstance(info, MeasuredInfo) else Run(info) for info in infos]
-    history = history_of(label, runs)
+    commits = {info.process.git_commit for info in infos if info.process.git_commit}
+    history = history_of(label, runs, commit_times_s(sorted(commits), Path.cwd()))
     if not history.series:
         raise UsageError(f"the runs of {label!r} have no numbers", "`profkit list` shows what they are")
     options = ReportOptions(limit=limit)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from profkit.comparing.matching import names_of
@@ -21,12 +22,23 @@ Figures = tuple[float, float | None, float | None]
 """A value and its interval."""
 
 
-def history_of(label: str, runs: Sequence[AnyRun]) -> History:
-    """The history of a label from all of its runs, in any sequence; those without numbers are passed over."""
+def history_of(label: str, runs: Sequence[AnyRun], committed_s: Mapping[str, int] | None = None) -> History:
+    """The history of a label from all of its runs, in any sequence; those without numbers are passed over.
+
+    Points stand in the order in which commits were made, as far as that is given, else first run.
+    """
     ordered = sorted(runs, key=lambda run: (run.info.started_ns, run.info.id))
     sampled = [run for run in ordered if isinstance(run, Run) and run.info.calls]
     measured = [run for run in ordered if isinstance(run, MeasuredRun) and run.measurement is not None]
-    return History(label, (*_measured(measured), *_sampled(label, sampled)))
+    series = (*_measured(measured), *_sampled(label, sampled))
+    return History(label, tuple(_in_order(one, committed_s or {}) for one in series))
+
+
+def _in_order(series: Series, committed_s: Mapping[str, int]) -> Series:
+    def place(point: Point) -> float:
+        return committed_s.get(point.commit, point.started_ns / 1e9)
+
+    return replace(series, points=tuple(sorted(series.points, key=place)))
 
 
 def _measured(runs: Sequence[MeasuredRun]) -> Iterator[Series]:

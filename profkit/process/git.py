@@ -60,6 +60,21 @@ def commit_of(revision: str, folder: Path) -> str:
         raise UsageError(f"{revision!r} names no commit here", "give a branch, a tag or a commit") from error
 
 
+def commit_times_s(commits: Sequence[str], folder: Path) -> dict[str, int]:
+    """When commits were made, as Unix times; without those that the repository around the folder lacks.
+
+    Empty where there is no repository, or no git.
+    """
+    if not commits:
+        return {}
+    listing = ("rev-list", "--no-walk=unsorted", "--ignore-missing", "--timestamp", "--end-of-options")
+    try:
+        lines = _git(folder, *listing, *commits).splitlines()
+    except (GitFailed, ToolMissing):
+        return {}
+    return {commit: int(time_s) for time_s, _, commit in (line.partition(" ") for line in lines)}
+
+
 @contextmanager
 def work_trees(checkout: Path, commits: Sequence[str]) -> Iterator[tuple[Path, ...]]:
     """A folder for each commit with its files, gone at the end whatever happens.

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from profkit.errors import GitFailed, UsageError
-from profkit.process.git import checkout_of, commit_of, remove_stale, work_trees
+from profkit.process.git import checkout_of, commit_of, commit_times_s, remove_stale, work_trees
 from tests.integration.harness import environment, run_program
 from tests.unit.test_cli_compare import git
 
@@ -162,6 +162,10 @@ def test_half_made_trees_go_as_well(checkout: Path, temporary: Path, monkeypatch
 def test_commits_by_name(checkout: Path, tmp_path: Path) -> None:
     assert checkout_of(checkout / "bench") == checkout
     assert commit_of("trunk~1", checkout / "bench") == commit_of("v2", checkout)
+    times_s = commit_times_s([commit_of("v2", checkout), "0" * 40, commit_of("v1", checkout)], checkout)
+    assert list(times_s) == [commit_of("v2", checkout), commit_of("v1", checkout)]
+    assert times_s == {name: int(git(checkout, "log", "-1", "--format=%ct", name)) for name in times_s}
+    assert commit_times_s(list(times_s), tmp_path) == {}
     for name in ("nowhere", "--all", "v1:src/work.py", ""):
         with pytest.raises(UsageError, match="names no commit"):
             commit_of(name, checkout)

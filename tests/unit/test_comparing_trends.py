@@ -35,6 +35,17 @@ def test_runs_of_a_commit_are_one_point_in_order_of_time() -> None:
     assert low <= series.points[1].value <= high
 
 
+def test_commits_stand_in_the_order_in_which_they_were_made() -> None:
+    """Not in that in which they were measured; what git does not know, by when it was."""
+    day_s = STARTED_NS // 10**9
+    runs = [run("a", commit=NEW, day=4), run("b", commit=OLD, day=5), run("c", commit="0" * 40, day=1)]
+    committed_s = {NEW: day_s - 50, OLD: day_s - 100}
+    (series,) = history_of("x + y", runs, committed_s).series
+    assert [point.runs for point in series.points] == [("b",), ("a",), ("c",)]
+    (series,) = history_of("x + y", runs).series
+    assert [point.runs for point in series.points] == [("c",), ("a",), ("b",)]
+
+
 def test_runs_without_a_commit_stand_alone() -> None:
     runs = [
         replace(one, info=replace(one.info, process=replace(PROCESS, git_commit=None)))
