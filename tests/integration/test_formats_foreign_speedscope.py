@@ -25,14 +25,14 @@ CHAIN = """
 import time
 
 def spin(end):
-    while time.perf_counter() < end:
+    while time.thread_time() < end:
         sum(range(100))
 
 def first():
-    spin(time.perf_counter() + 0.2)
+    spin(time.thread_time() + 0.2)
 
 def second():
-    spin(time.perf_counter() + 0.1)
+    spin(time.thread_time() + 0.1)
 
 first()
 second()
@@ -99,5 +99,14 @@ def test_what_pyinstrument_writes_is_read(tmp_path: Path) -> None:
     for stack, _, weight in profile.samples:
         for name in {profile.frames[frame].name for frame in profile.stacks[stack]} & weights.keys():
             weights[name] += weight
-    assert weights["first"] / weights["second"] == pytest.approx(2, rel=0.3)
+    assert weights == {name: pytest.approx(_spent_s(data, name) * 1e9, rel=1e-6) for name in weights}
+    assert all(weights.values())
     assert {frame.file for frame in profile.frames if frame.name == "spin"} == {str(script)}
+
+
+def _spent_s(data: bytes, name: str) -> float:
+    """From each opening of a function to its close."""
+    document = json.loads(data)
+    frames = [frame["name"] for frame in document["shared"]["frames"]]
+    events = [event for event in document["profiles"][0]["events"] if frames[event["frame"]] == name]
+    return sum(event["at"] if event["type"] == "C" else -event["at"] for event in events)
