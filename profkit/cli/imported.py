@@ -93,13 +93,14 @@ def _foreign(file: FileContent, known: Format, decode: Decode, label: str | None
 
 
 def _checked(profile: Profile, file: FileContent) -> Profile:
-    """The profile, if what is kept of it has room for its numbers; raises DamagedFile."""
+    """The profile, if what is kept of it has room for its numbers and its time; raises DamagedFile."""
     numbers = (
         (sample.weight for sample in profile.samples),
         (frame.line for frame in profile.frames),
         (number for thread in profile.threads for number in (thread.pid, thread.tid)),
     )
-    if max(map(abs, chain.from_iterable(numbers)), default=0) > _INT64_MAX:
+    most = max(map(abs, chain.from_iterable(numbers)), default=0)
+    if most > _INT64_MAX or not 0 <= profile.period_ns * profile.total_weight <= _INT64_MAX:
         raise DamagedFile(Path(file.name), "it has numbers of more than 64 bits")
     return profile
 

@@ -233,6 +233,20 @@ def test_what_is_no_json_is_told_so(name: str, content: bytes, tmp_path: Path) -
         runs_of_file(file, format=name)
 
 
+@pytest.mark.parametrize("weight", ["1e308", "1e299", "9e18"])
+def test_times_beyond_centuries_are_refused(weight: str, profkit: Profkit, tmp_path: Path) -> None:
+    file = tmp_path / "x.speedscope.json"
+    file.write_text(
+        '{"$schema": "https://www.speedscope.app/file-format-schema.json",'
+        ' "shared": {"frames": [{"name": "f"}]},'
+        ' "profiles": [{"type": "sampled", "name": "t", "unit": "seconds", "startValue": 0, "endValue": 1,'
+        f' "samples": [[0], [0]], "weights": [{weight}, {weight}]}}]}}'
+    )
+    said = profkit("import", str(file))
+    assert (said.code, said.out) == (7, "")
+    assert "it has numbers of more than 64 bits" in said.err
+
+
 def test_a_compressed_file_that_is_cut_short(tmp_path: Path) -> None:
     file = tmp_path / "x.gz"
     file.write_bytes(gzip.compress(FOLDED * 9)[:-12])

@@ -159,6 +159,7 @@ def test_sniffing() -> None:
     assert not sniff(b"")
     assert not sniff(b"# comment\n")
     assert not sniff(b"goroutine profile: total 1\n1 @ 0x42d796 0x45d9e5\n")
-    assert sniff(b"a;b 12\n" * 10_000)
+    assert sniff(b"a;b 12\n" * 200_000)
+    assert sniff(b"recur (a.py:1);" * 10_000 + b"b 3\n")
     assert not sniff(b"Dear reader,\nthere were 3\n")
     assert not sniff(b"\x00\x01 12\n")

@@ -16,7 +16,7 @@ from profkit.model.frame import Thread
 from profkit.model.profile import Profile, ProfileBuilder
 
 _LINE = re.compile(r"(?:(.*)\s)?(\d{1,18})\s*", re.DOTALL)
-_SNIFFED_LINES, _SNIFFED_BYTES = 20, 1 << 16
+_SNIFFED_LINES, _SNIFFED_BYTES = 20, 1 << 20
 
 
 def decode(data: bytes, source: Path = Path("collapsed stacks")) -> Profile:
