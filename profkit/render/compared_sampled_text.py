@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.text import Text
 
@@ -27,8 +28,8 @@ from profkit.render.compared_sampled_words import (
     shares_sentence,
     times,
 )
-from profkit.render.escape import short, visible
-from profkit.render.layout import Column, compose, left_cut, remark, room_left, section, table
+from profkit.render.escape import MAX_NAME, short, visible
+from profkit.render.layout import Column, compose, left_cut, middle_cut, remark, room_left, section, table
 from profkit.render.options import ReportOptions
 from profkit.render.page import Page
 from profkit.render.palette import FAINT, TITLE, TONES
@@ -153,13 +154,13 @@ def _call_style(row: DiffRow) -> str:
 
 def _call(row: DiffRow, guide: str, comparison: SampledComparison, room: int | None) -> Text:
     left = None if room is None else max(8, room - len(guide))
-    name = short(row.name) if left is None else short(row.name, min(left, 160))
+    name = short(row.name) if left is None else middle_cut(row.name, min(left, MAX_NAME))
     text = Text(guide, style=FAINT).append(
         name, style=f"not dim {_call_style(row)}" if row.changed else FAINT
     )
     where = short(place(row.file, row.line, comparison.cwd))
     where += f" (through {count(row.through, 'call')})" if row.through else ""
-    left = None if left is None else left - len(name) - 2
-    if where and (left is None or left >= min(12, len(where))):
+    left = None if left is None else left - cell_len(name) - 2
+    if where and (left is None or left >= min(12, cell_len(where))):
         text.append(f"  {left_cut(where, left)}", style=FAINT)
     return text

@@ -1,6 +1,6 @@
 /* Two sides of sampled runs: the headline with its grade, and what differs, function by function. */
 {
-  const { draw, make } = profkit;
+  const { draw, isNumber, make, format: { points } } = profkit;
   const comparison = profkit.head.comparison;
   const NOISE = "noise";
 
@@ -20,7 +20,7 @@
 
   function callTimes(per_call_s) {
     const { a, b } = per_call_s ?? {};
-    if (typeof a !== "number" || typeof b !== "number") return null;
+    if (!isNumber(a) || !isNumber(b)) return null;
     const [textA, textB] = profkit.timesAlike([a, b]);
     const { change } = per_call_s;
     const against = change === NOISE ? "the difference is within the noise" : `${profkit.change(b / a)} against A`;
@@ -82,9 +82,6 @@
   function nameCell(row) {
     return make("th", { scope: "row", class: `name ${row.change}` }, profkit.functionLink(row.function));
   }
-
-  /** A difference of shares in points: `+2.1 points`. */
-  const points = (part) => `${part > 0 ? "+" : part < 0 ? "−" : ""}${profkit.decimals(Math.abs(part) * 100, 1)}`;
 
   function intervalCell({ a, b, low = null, high = null, change }, at) {
     const title = low === null ? "no interval" : `${points(low)} to ${points(high)} points`;

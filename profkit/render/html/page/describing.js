@@ -96,7 +96,7 @@
   function more(tree, node) {
     const run = profkit.currentRun();
     const rows = [["Of its caller", format.share(tree.total[node] / tree.total[tree.parent[node]])]];
-    if (run.weight_s !== null) rows.push(["Weight", `${format.count(tree.total[node])} ${run.unit}`]);
+    if (format.isTimed(run)) rows.push(["Weight", `${format.count(tree.total[node])} ${run.unit}`]);
     return [...rows, ...profkit.differenceOf(tree.fn[node])];
   }
 

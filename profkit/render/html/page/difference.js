@@ -20,7 +20,7 @@
     return colorOf(change?.change ?? "noise", change ? Math.abs(change.b - change.a) / largest : 0, dark);
   };
 
-  const points = (share) => `${share < 0 ? "−" : "+"}${Math.abs(share * 100).toFixed(1)}`;
+  const { points } = format;
   const between = ({ low, high }) => (low === null || high === null ? "" : ` (${points(low)} to ${points(high)})`);
 
   /** What a tip says about a function's difference. */

@@ -50,9 +50,15 @@
     return factor === 1 ? digits.format(number) : `${threeDigits(number / factor)} ${unit}`;
   }
 
+  /** A difference of shares in points, with its sign: `+2.1`. */
+  const points = (part) => `${part > 0 ? "+" : part < 0 ? "−" : ""}${Math.abs(part * 100).toFixed(1)}`;
+
+  /** Whether weights of a run stand for time. */
+  const isTimed = (run) => typeof run.weight_s === "number";
+
   /** A weight of a run in its unit: time where the weights stand for time, else samples, bytes, …. */
   function weight(run, amount) {
-    if (run.weight_s !== null && run.weight_s !== undefined) return time(amount * run.weight_s);
+    if (isTimed(run)) return time(amount * run.weight_s);
     if (run.unit === "bytes") return bytes(amount);
     return `${count(amount)} ${amount === 1 ? run.unit.replace(/s$/, "") : run.unit}`;
   }
@@ -64,5 +70,5 @@
     return line[fn] > 0 ? `${file[fn]}:${line[fn]}` : file[fn];
   }
 
-  profkit.format = { share, time, bytes, count, weight, place };
+  profkit.format = { share, points, time, bytes, count, weight, isTimed, place };
 }

@@ -1,6 +1,6 @@
 /* The history of a label: for each of its series the trend over commits, and the same as a table. */
 {
-  const { make } = profkit;
+  const { isNumber, make } = profkit;
   const record = profkit.head.history;
   const NAMES = { median_s: "median time", instructions: "instructions", per_call_s: "time of one call" };
 
@@ -8,8 +8,6 @@
     const all = [record, ...(record.more ?? [])].filter((each) => each.points.length);
     body.append(...all.map((each) => seriesOf(each, all.length > 1)));
   }, () => Boolean(record?.points.length));
-
-  const isNumber = (value) => typeof value === "number";
 
   function seriesOf({ label, measure, points }, titled) {
     const isTime = measure !== "instructions";

@@ -45,7 +45,7 @@
   /** A weight of the run that is shown, short: its unit is left out where it is a count. */
   profkit.amountText = (weight) => {
     const run = profkit.currentRun();
-    const counted = typeof run.weight_s !== "number" && run.unit !== "bytes";
+    const counted = !profkit.format.isTimed(run) && run.unit !== "bytes";
     return counted ? profkit.format.count(weight) : profkit.format.weight(run, weight);
   };
 
@@ -53,7 +53,7 @@
   profkit.weightText = (weight) => {
     const run = profkit.currentRun();
     const text = profkit.format.weight(run, weight);
-    const timed = run.weight_s !== null && run.weight_s !== undefined && run.unit === "samples";
-    return timed ? `${text} · ${profkit.format.count(weight)} sample${weight === 1 ? "" : "s"}` : text;
+    const isBoth = profkit.format.isTimed(run) && run.unit === "samples";
+    return isBoth ? `${text} · ${profkit.format.count(weight)} sample${weight === 1 ? "" : "s"}` : text;
   };
 }

@@ -6,6 +6,9 @@
   const digitsOf = (size) => (size < 9.9995 ? 3 : size < 99.995 ? 2 : size < 999.95 ? 1 : 0);
   const known = (value) => value !== null && value !== undefined;
 
+  /** Whether a value of the head is there: what is not known is null. */
+  profkit.isNumber = (value) => typeof value === "number";
+
   /** A number with thousands apart and that many decimals. */
   profkit.decimals = (value, digits) =>
     value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });

@@ -13,7 +13,7 @@
 
   /** The graph and its tables are of the chosen order; where its calls were not counted there are none. */
   function showGraph(run) {
-    const shown = typeof run === "number";
+    const shown = profkit.isNumber(run);
     const { workspace, tabs } = profkit.places;
     if (workspace) workspace.hidden = !shown;
     tabs.hidden = !shown;
@@ -30,7 +30,7 @@
       profkit.warnings(doubts),
       timing ? timeFigures(timing) : null,
       timing ? profkit.distribution(timing, label) : null,
-      counts ? profkit.countsOf(counts, typeof order.run === "number") : null,
+      counts ? profkit.countsOf(counts, profkit.isNumber(order.run)) : null,
       facts?.length ? profkit.folded("What was measured, and how", profkit.factList(facts), alone) : null,
     ].filter(Boolean);
   }

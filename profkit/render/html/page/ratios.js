@@ -1,6 +1,6 @@
 /* Two sides of measured orders: ratios with their intervals, the times of both, and the difference in instructions. */
 {
-  const { draw, make } = profkit;
+  const { draw, isNumber, make } = profkit;
   const comparison = profkit.head.comparison;
   const GREY = new Set(["no-difference", "too-few-processes", "not-compared"]);
   const ROW = 34, TOP = 8, BELOW = 40, RIGHT = 20;
@@ -9,7 +9,7 @@
     const { orders } = comparison;
     body.append(profkit.headline(comparison), ...[
       profkit.warnings(comparison.notes ?? []),
-      orders.some((order) => typeof order.ratio === "number") ? ratioFigure(orders) : null,
+      orders.some((order) => isNumber(order.ratio)) ? ratioFigure(orders) : null,
       ...orders.map(sideBySide)].filter(Boolean));
   }, () => Boolean(comparison?.orders));
 
@@ -17,10 +17,10 @@
   const kindOf = (order) => (GREY.has(order.verdict) ? "noise" : order.verdict === "slower" ? "more" : "less");
 
   function ratioFigure(all) {
-    const orders = all.filter((order) => typeof order.ratio === "number");
+    const orders = all.filter((order) => isNumber(order.ratio));
     const { a, b } = comparison.names;
     const bounds = ({ low, high }) =>
-      (typeof low === "number" ? `${profkit.change(low)} to ${profkit.change(high)}` : "–");
+      (isNumber(low) ? `${profkit.change(low)} to ${profkit.change(high)}` : "–");
     const rows = orders.map((order) =>
       [order.label, profkit.change(order.ratio), bounds(order), wordOf(order), order.sentence]);
     return make("div", {},

@@ -31,7 +31,7 @@
   profkit.ticksOf = (run, [from, to], widthPx, origins) => {
     const [unit, factor] = unitOf(run, to - from);
     const perTick = ((to - from) * SPACING_PX) / widthPx / factor;
-    const step = roundStep(run.weight_s === null && run.unit !== "bytes" ? Math.max(1, perTick) : perTick);
+    const step = roundStep(!profkit.format.isTimed(run) && run.unit !== "bytes" ? Math.max(1, perTick) : perTick);
     const digits = Math.min(9, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
     const number = run.unit === "bytes" ? profkit.format.bytes : profkit.format.count;
     const text = (k) => (unit ? `${k === 0 ? 0 : (k * step).toFixed(digits)} ${unit}` : number(k * step));
@@ -52,7 +52,7 @@
 
   /** The unit of all of a scale, and the weight of one. */
   function unitOf(run, width) {
-    if (run.weight_s === null) return ["", 1];
+    if (!profkit.format.isTimed(run)) return ["", 1];
     const [unit, seconds] = UNITS.findLast(([, each]) => width * run.weight_s < MOST * each) ?? UNITS[0];
     return [unit, seconds / run.weight_s];
   }

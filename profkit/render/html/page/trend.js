@@ -1,6 +1,6 @@
 /* The plot of a trend: a point for each commit with its interval, which the pointer and keys walk over. */
 {
-  const { draw, label, make, stroke } = profkit;
+  const { draw, isNumber, label, make, stroke } = profkit;
   const LEFT = 84, RIGHT = 24, TOP = 16, HEIGHT = 240, BELOW = 62;
   const WIDEST = 150, NARROW = 16, LEVEL = 76;
 
@@ -27,8 +27,6 @@
 
   /** A commit as people write it: its first eight digits; other names stay. */
   profkit.shortCommit = (commit) => (/^[0-9a-f]{12,}$/.test(commit) ? commit.slice(0, 8) : commit);
-
-  const isNumber = (value) => typeof value === "number";
 
   function paint(view, svg, width) {
     const { points, isTime } = view;
