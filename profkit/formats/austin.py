@@ -9,7 +9,6 @@ bytes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -17,6 +16,7 @@ from pathlib import Path
 from profkit.errors import DamagedFile, UsageError
 from profkit.formats.collapsed.frames import read_frame
 from profkit.formats.registry import Origin
+from profkit.formats.text_lines import text_lines
 from profkit.model.frame import Frame, Thread
 from profkit.model.profile import Profile, ProfileBuilder
 from profkit.units import Unit
@@ -42,7 +42,7 @@ def decode(data: bytes, source: Path = Path("Austin samples")) -> Profile:
     memory = _metadata(data).get("mode") == _MEMORY
     builder = ProfileBuilder()
     frame, thread = cache(lambda text: builder.frame(_frame(text))), cache(_thread)
-    for number, line in enumerate(_lines(data), 1):
+    for number, line in enumerate(text_lines(data), 1):
         if not line or line.startswith("#"):
             continue
         match = _LINE.fullmatch(line)
@@ -65,11 +65,6 @@ def origin_of(data: bytes) -> Origin:
     metadata = _metadata(data)
     notes = {_MEMORY: (_FREED,), "full": (_FULL,)}.get(metadata.get("mode", ""), ())
     return Origin(f"austin {metadata.get('austin', '')}".strip(), notes=notes)
-
-
-def _lines(data: bytes) -> Iterator[str]:
-    for line in BytesIO(data):
-        yield line.rstrip(b"\r\n").decode("utf-8", "surrogateescape")
 
 
 def _metadata(data: bytes) -> dict[str, str]:

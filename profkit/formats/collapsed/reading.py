@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache
-from io import BytesIO
 from itertools import islice
 from pathlib import Path
 
 from profkit.errors import DamagedFile
 from profkit.formats.collapsed.frames import read_frame, read_process, read_thread
 from profkit.formats.registry import Origin
+from profkit.formats.text_lines import text_lines
 from profkit.model.frame import Thread
 from profkit.model.profile import Profile, ProfileBuilder
 
@@ -26,7 +25,7 @@ def decode(data: bytes, source: Path = Path("collapsed stacks")) -> Profile:
     """
     builder = ProfileBuilder()
     frame = cache(lambda text: builder.frame(read_frame(text)))
-    for number, line in enumerate(_lines(data), 1):
+    for number, line in enumerate(text_lines(data), 1):
         if not line.strip() or line.startswith("#"):
             continue
         match = _LINE.fullmatch(line)
@@ -44,7 +43,7 @@ def sniff(data: bytes) -> bool:
     head = data[:_SNIFFED_BYTES]
     # The last line may have been cut.
     whole = head if len(head) == len(data) else head[: head.rfind(b"\n") + 1] or head
-    lines = islice(_lines(whole), _SNIFFED_LINES)
+    lines = islice(text_lines(whole), _SNIFFED_LINES)
     stacks = [line for line in lines if line.strip() and not line.startswith("#")]
     return bool(stacks) and all(map(_LINE.fullmatch, stacks)) and "\0" not in "".join(stacks)
 
@@ -52,11 +51,6 @@ def sniff(data: bytes) -> bool:
 def origin_of(data: bytes) -> Origin:
     """What lines cannot tell: unit and period."""
     return Origin(notes=("collapsed stacks do not tell the time between samples: there are shares only",))
-
-
-def _lines(data: bytes) -> Iterator[str]:
-    for line in BytesIO(data):
-        yield line.rstrip(b"\r\n").decode("utf-8", "surrogateescape")
 
 
 def _thread(texts: list[str]) -> tuple[Thread, int]:
