@@ -55,7 +55,7 @@ def compare_command(
             "nothing is measured here", "leave out what is about measuring, or give --ab or --git"
         )
     if len(sides) != 2:
-        raise UsageError(f"{len(sides)} sides cannot be compared", "give two runs, or --ab, or --git")
+        raise UsageError(f"a comparison has two sides, not {len(sides)}", "give two runs, or --ab, or --git")
     _kept(config, (sides[0], sides[1]), showing, shown)
     return 0
 

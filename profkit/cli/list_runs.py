@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from profkit.cli.completion import complete_label
 from profkit.cli.kept import open_kept
 from profkit.cli.output import page, tell, write
 from profkit.config import Config
@@ -13,7 +14,7 @@ _LIMIT = 20
 
 
 @click.command("list")
-@click.option("--label", metavar="LABEL", help="Only runs with this label.")
+@click.option("--label", metavar="LABEL", shell_complete=complete_label, help="Only runs with this label.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="The newest N.  [default: 20]")
 @click.option("--json", "as_json", is_flag=True, help="As JSON: all runs, unless limited.")
 @click.pass_obj

@@ -202,6 +202,7 @@ def test_the_shell_is_offered_labels_and_ids(tmp_path: Path) -> None:
 
     assert offered("profkit report t", tmp_path) == ["plain,train_step"]
     assert offered("profkit rm 3f", tmp_path) == ["plain,3f2a91c0de"]
+    assert offered("profkit list --label t", tmp_path) == ["plain,train_step"]
     nothing = tmp_path / "nothing"
     nothing.mkdir()
     assert offered("profkit report t", nothing) == []
