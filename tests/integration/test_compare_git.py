@@ -107,6 +107,15 @@ def test_what_fails_at_one_commit_is_told_and_cleaned_up(checkout: Path, tempora
     assert list(temporary.glob("profkit-git-*")) == []
 
 
+def test_a_checkout_that_is_imported_all_the_same_is_no_commit(checkout: Path, temporary: Path) -> None:
+    """As by the import hook of an editable install."""
+    git(checkout, "checkout", "-q", "-f", "v2")
+    setup = f"import sys; sys.path.insert(0, {str(checkout / 'src')!r}); import work"
+    done = compare(checkout, temporary, "--git", "v1", "v2", *QUICK, "--setup", setup, "--", "work.run()")
+    assert done.returncode == 3
+    assert f"work was imported from {checkout / 'src' / 'work.py'}, which is not the commit" in done.stdout
+
+
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_an_end_from_outside_cleans_up(checkout: Path, temporary: Path, ending: signal.Signals) -> None:
     before = state(checkout)

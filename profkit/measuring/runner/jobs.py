@@ -105,6 +105,7 @@ def _surroundings(order: WorkOrder, tool: Tool, cores: tuple[int, ...]) -> dict[
         "num_threads": order.num_threads,
         "cores": list(cores),
         "memory_limit_bytes": order.memory_limit_bytes,
+        **({} if order.tree is None else {"moved": [order.tree.checkout, order.tree.copy]}),
     }
 
 

@@ -11,7 +11,7 @@ from . import job as jobs
 from .failures import as_reply
 from .kernel import die_with_parent
 from .messages import CANNOT_ANSWER, Message, from_file, handed, send
-from .surroundings import flush_output, limited_memory, send_output_to, take_on
+from .surroundings import flush_output, limited_memory, refuse_strays, send_output_to, take_on
 
 
 def live(control: socket.socket) -> NoReturn:
@@ -43,7 +43,9 @@ def _perform(job: Message, parcel: int | None) -> Message:
     try:
         take_on(job)
         with limited_memory(job["memory_limit_bytes"]):
-            return jobs.perform(job, parcel)
+            reply = jobs.perform(job, parcel)
+            refuse_strays(job)
+            return reply
     except BaseException as error:  # noqa: BLE001 - sys.exit and Ctrl-C of the job are answers as well
         return as_reply(error)
 

@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from types import ModuleType
 
 from .kernel import flush_c_streams
 from .messages import Message
@@ -44,6 +45,26 @@ def change_environment(changes: Mapping[str, str | None]) -> None:
             os.environ.pop(name, None)
         else:
             os.environ[name] = value
+
+
+def refuse_strays(job: Message) -> None:
+    """Raise ImportError where a module came from the caller's checkout, and the job's copy of it has it too.
+
+    Import hooks of editable installs know nothing of copies; what was measured then is not the commit.
+    """
+    if "moved" not in job:
+        return
+    checkout, copy = map(os.path.realpath, job["moved"])
+    for name, module in tuple(sys.modules.items()):
+        file = vars(module).get("__file__") if isinstance(module, ModuleType) else None
+        path = os.path.realpath(file) if isinstance(file, str) else ""
+        if not path.startswith(checkout + os.sep) or path.startswith(os.path.realpath(sys.prefix) + os.sep):
+            continue
+        if name.split(".")[0] != __package__ and os.path.exists(copy + path.removeprefix(checkout)):
+            raise ImportError(
+                f"{name} was imported from {path}, which is not the commit; name its folder in PYTHONPATH, "
+                "or install it without import hooks (for setuptools: --config-settings editable_mode=compat)"
+            )
 
 
 @contextlib.contextmanager
