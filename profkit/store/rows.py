@@ -52,9 +52,11 @@ def info_of(run_id: str, schema: str, document: str) -> AnyInfo:
         if schema == _RUN_SCHEMA_1:
             return _info_of_schema_1(json.loads(document))
     except ValueError as error:
-        raise DamagedFile(_part(run_id, "document"), str(error)) from error
+        remedy = "put its row in profkit_runs back from a copy of the store"
+        raise DamagedFile(_part(run_id, "document"), str(error), remedy=remedy) from error
     known = f"{_RUN_SCHEMA_1!r}, {RUN_SCHEMA!r} and {MEASURED_SCHEMA!r}"
-    raise DamagedFile(_part(run_id, "document"), f"its schema is {schema!r}, and this profkit reads {known}")
+    detail = f"its schema is {schema!r}, and this profkit reads {known}"
+    raise DamagedFile(_part(run_id, "document"), detail, remedy="upgrade profkit")
 
 
 def run_of(
@@ -66,9 +68,13 @@ def run_of(
     in_order: bool = True,
 ) -> AnyRun:
     """The run with what its other rows hold, each None where there is no row; raises DamagedFile."""
-    if isinstance(info, MeasuredInfo):
-        return MeasuredRun(info, _measurement(info.id, measurement))
-    return Run(info, _profile(info.id, samples, in_order), _resources(info.id, points))
+    try:
+        if isinstance(info, MeasuredInfo):
+            return MeasuredRun(info, _measurement(info.id, measurement))
+        return Run(info, _profile(info.id, samples, in_order), _resources(info.id, points))
+    except DamagedFile as error:
+        remedy = f"all other runs are whole; `profkit rm {info.id}` removes this one"
+        raise DamagedFile(error.path, error.detail, remedy=remedy) from error
 
 
 def _info_of_schema_1(document: object) -> RunInfo:

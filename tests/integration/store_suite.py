@@ -232,7 +232,7 @@ class StoreSuite:
         self.execute(url, "update profkit_profiles set pprof = :data", data=b"damaged")
         self.execute(url, "update profkit_resources set points = :data", data=b"damaged")
         assert ids(store.runs()) == ["a1"]
-        with pytest.raises(DamagedFile, match="the profile of run a1"):
+        with pytest.raises(DamagedFile, match=r"the profile of run a1 .*; `profkit rm a1` removes"):
             store.load("a1")
 
     def test_damaged_resources_are_told(self, store: Store, url: str) -> None:
@@ -251,7 +251,7 @@ class StoreSuite:
     def test_a_document_of_another_form_is_told(self, store: Store, made: Made, url: str) -> None:
         store.add([made("a1")])
         self.execute(url, "update profkit_runs set schema = 'profkit.run/9'")
-        with pytest.raises(DamagedFile, match=r"the document of run a1 .*'profkit.run/9'"):
+        with pytest.raises(DamagedFile, match=r"the document of run a1 .*'profkit.run/9'.*; upgrade profkit"):
             store.runs()
 
     def test_a_document_from_before_runs_were_imported_is_read(self, store: Store, url: str) -> None:
