@@ -37,10 +37,16 @@ def points(share: float) -> str:
 
 
 def interval(difference: Difference) -> str:
-    """`+5.0 points (+2.1 to +7.9)`."""
-    return (
-        f"{100 * difference.value:+.1f} points ({100 * difference.low:+.1f} to {100 * difference.high:+.1f})"
+    """`+5.0 points (−2.1 to +7.9)`."""
+    value, low, high = (
+        signed(f"{100 * part:+.1f}") for part in (difference.value, difference.low, difference.high)
     )
+    return f"{value} points ({low} to {high})"
+
+
+def signed(number: str) -> str:
+    """A formatted number with a minus sign as long as the plus sign is."""
+    return number.replace("-", "−")
 
 
 def side_names(a: Sequence[Run], b: Sequence[Run]) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from profkit.comparing.sampled_words import signed
 from profkit.model.comparison import Change, Difference, Estimate, SampledComparison
 from profkit.render.amounts import amount
 from profkit.render.escape import visible
@@ -23,7 +24,7 @@ def bounded_share(estimate: Estimate) -> str:
 def points(value: float) -> str:
     """A difference of shares with its sign: `+5.0`; 0 has none."""
     text = f"{100 * value:+.1f}"
-    return "0.0" if text in ("+0.0", "-0.0") else text
+    return "0.0" if text in ("+0.0", "-0.0") else signed(text)
 
 
 def bounded_points(difference: Difference) -> str:
@@ -66,7 +67,7 @@ def call_sentence(comparison: SampledComparison) -> str:
         return ""
     ratio = 100 * (call_s.b.value / call_s.a.value - 1)
     worth = "" if call_s.difference.changed else ", inside the noise"
-    return f"one call {times((call_s.a, call_s.b))} ({ratio:+.1f} %{worth})"
+    return f"one call {times((call_s.a, call_s.b))} ({signed(f'{ratio:+.1f}')} %{worth})"
 
 
 def noise_sentence(comparison: SampledComparison) -> str:
