@@ -33,8 +33,8 @@ _CALLERS = 3
 _LOOKED_AT = 64
 """Frames at the leaf end of a stack that are searched for them."""
 _SAID = (
-    *("imported", "tool", "total", "started", "calls", "samples", "sampler"),
-    *("resources", "process", "tags", "link", "note", "error"),
+    *("imported", "tool", "total", "started", "calls", "active", "samples"),
+    *("sampler", "resources", "process", "tags", "link", "note", "error"),
 )
 """Facts of the header that a reader elsewhere needs."""
 

@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, expect
 
 from profkit.config import read_config
 from profkit.model.profile import Profile, Sample
+from profkit.model.region import RegionKind
 from profkit.model.run import Run
 from profkit.render.html.assets import SCRIPTS
 from profkit.render.html.measured import measured_html
@@ -225,6 +226,14 @@ def test_the_head_tells_the_run_in_short(page_of: PageOf) -> None:
         "291 samples, 2.99 s seen",
         "pyspy 0.4.3",
     ]
+
+
+def test_the_head_of_a_coroutine_tells_how_long_it_was_active(page_of: PageOf) -> None:
+    info = made_run().info
+    coroutine = replace(info, region=replace(info.region, kind=RegionKind.COROUTINE), suspended_ns=2 * 10**9)
+    facts = page_of(sampled_html([Run(coroutine)])).locator(".summary span").all_inner_texts()
+    assert facts[0] == "train.py:42"
+    assert facts[3] == "973 ms active, suspended 2.00 s (67 %)"
 
 
 def test_the_window_keeps_its_own_functions(page_of: PageOf) -> None:

@@ -14,6 +14,7 @@ from markdown_it import MarkdownIt
 from profkit.model.frame import Frame, Thread
 from profkit.model.measurement import MeasuredRun
 from profkit.model.profile import ProfileBuilder
+from profkit.model.region import RegionKind
 from profkit.model.run import Run
 from profkit.model.session import SessionState
 from profkit.render.escape import short
@@ -63,8 +64,11 @@ def test_its_length_has_a_bound_whatever_the_profile() -> None:
 
 
 def test_states_and_links_are_told() -> None:
-    info = replace(made_run(state=SessionState.RUNNING).info, links=(("Strobelight", "https://x.example/1"),))
+    info = made_run(state=SessionState.RUNNING).info
+    region = replace(info.region, kind=RegionKind.COROUTINE)
+    info = replace(info, region=region, links=(("Strobelight", "https://x.example/1"),))
     text = report_markdown(Run(info), ReportOptions())
+    assert "- active: 2.97 s" in text
     assert "still recording" in text
     assert "https://x.example/1" in text
 

@@ -95,7 +95,9 @@
     return list;
   }
 
-  const item = (fn) => make("li", {}, profkit.swatch(fn),
-    profkit.button(profkit.head.functions.name[fn], () => profkit.set({ selected: fn }), { class: "link" }),
-    make("span", { class: "place" }, profkit.format.place(fn)));
+  const item = (fn) => make("li", {},
+    make("span", { class: "named" }, profkit.swatch(fn),
+      profkit.button(profkit.breakable(profkit.head.functions.name[fn]), () => profkit.set({ selected: fn }),
+        { class: "link" })),
+    " ", profkit.placeElement(profkit.format.place(fn)));
 }

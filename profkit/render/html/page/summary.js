@@ -1,8 +1,13 @@
 /* The line below the title: the facts of the run that a reader wants first. */
 {
   const { make } = profkit;
+  /** Where the region is: this fact has the name of its kind. */
+  const KINDS = ["function", "coroutine", "generator", "async generator", "block"];
   /** Facts by name: how many of their parts are told, and the noun of those that are a bare number. */
-  const TOLD = { function: [1], started: [1], calls: [2, "call"], samples: [2, "sample"], sampler: [1] };
+  const TOLD = new Map([
+    ...KINDS.map((kind) => [kind, [1]]), ["imported", [2]], ["tool", [1]], ["started", [1]], ["calls", [2, "call"]],
+    ["active", [2]], ["total", [2]], ["samples", [2, "sample"]], ["sampler", [1]],
+  ]);
 
   /** The title without the name of this program, which stands at the page's foot. */
   profkit.titleText = () => profkit.head.title.replace(/ – profkit$/, "");
@@ -18,9 +23,13 @@
 
   function factsOf(run) {
     const facts = new Map(run?.facts ?? []);
-    return Object.entries(TOLD).filter(([name]) => facts.has(name)).map(([name, [most, noun]]) => {
+    return [...TOLD].filter(([name]) => facts.has(name)).map(([name, [most, noun]]) => {
       const [first, ...others] = facts.get(name).slice(0, most).map(([text]) => text);
-      return [/^[\d,]+$/.test(first) && noun ? `${first} ${noun}${first === "1" ? "" : "s"}` : first, ...others].join(", ");
+      return [counted(first, noun) ?? (name === "active" ? `${first} active` : first), ...others].join(", ");
     });
   }
+
+  /** `12 calls`; null for what is no bare number. */
+  const counted = (text, noun) =>
+    (noun && /^[\d,]+$/.test(text) ? `${text} ${noun}${text === "1" ? "" : "s"}` : null);
 }
