@@ -174,11 +174,13 @@ REMOTE = made_run(links=(("all", "https://example.org/1"),), samples=0).info
     ("run", "words"),
     [
         (made_run(state=SessionState.RUNNING), ["still being recorded"]),
+        (made_run(state=SessionState.PROCESSING), ["still being recorded"]),
+        (made_run(state=SessionState.FAILED), ["The sampler failed."]),
         (Run(FAILED), ["There are no samples: the sampler failed."]),
         (Run(REMOTE), ["pyspy keeps the samples itself", "all: https://example.org/1"]),
         (Run(made_run(samples=0, torn=0).info, Profile()), ["There are no samples"]),
     ],
-    ids=["recording", "failed", "remote", "empty"],
+    ids=["recording", "processing", "ended early", "failed", "remote", "empty"],
 )
 def test_a_run_that_is_not_whole_says_so(run: Run, words: list[str]) -> None:
     (shown,) = read_page(sampled_html([run])).head["runs"]

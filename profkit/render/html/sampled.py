@@ -59,10 +59,12 @@ def _page_run(run: Run, notes: Sequence[str]) -> PageRun:
 def _notes(run: Run) -> list[str]:
     """What a reader should know before anything else, beside the warnings among the facts."""
     notes = []
-    if run.info.state is SessionState.RUNNING:
+    if run.info.state not in (SessionState.SUCCESS, SessionState.FAILED):
         notes.append("This run is still being recorded. The page shows what there was when it was made.")
     if run.profile is None or not any(sample.weight for sample in run.profile.samples):
         notes += _without_samples(run)
+    elif run.info.state is SessionState.FAILED:
+        notes.append("The sampler failed. The page shows what there was until then.")
     return notes
 
 

@@ -15,8 +15,10 @@
     ]).flat());
 
   /** Sentences that warn, as a list; null where there are none. */
-  profkit.warnings = (sentences) =>
-    sentences.length ? make("ul", { class: "warnings" }, sentences.map((text) => make("li", {}, withLink(text)))) : null;
+  profkit.warnings = (sentences) => {
+    const items = sentences.map((text) => make("li", {}, withLink(text)));
+    return items.length ? make("ul", { class: "warnings" }, items) : null;
+  };
 
   /** A text as children of an element; an address at its end can be followed if the run has it among its links. */
   function withLink(text) {

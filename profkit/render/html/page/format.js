@@ -12,7 +12,7 @@
     return value.toFixed(size < 9.995 ? 2 : size < 99.95 ? 1 : 0);
   }
 
-  /** A part of 1 in percent, with as many digits as that many samples can tell; what is above 0 never reads as nothing. */
+  /** A part of 1 in percent, as precise as the run's samples are; what is above 0 never reads as nothing. */
   function share(part) {
     const places = isCoarse() ? 0 : 1;
     const smallest = 10 ** -places;

@@ -31,7 +31,8 @@
       weights("self", "its own weight"),
       weights("total", "with all that it calls; recursion counts once"),
       { id: "package", title: "package", ...words, value: packageOf, cell: (fn) => profkit.cell(packageOf(fn)) },
-      { id: "place", title: "place", ...words, value: place, cell: (fn) => profkit.cell(profkit.placeElement(place(fn))) },
+      { id: "place", title: "place", ...words, value: place,
+        cell: (fn) => profkit.cell(profkit.placeElement(place(fn))) },
     ];
   }
 
