@@ -66,8 +66,10 @@ def measure(quick: bool) -> list[Figure]:
 
 
 def _page(samples: int, stacks: int) -> str:
-    runs = PageRuns(CWD, library_test(f"{CWD}/shop/module_0.py"), SourceBudget(SourceLines(0, CWD), 0))
-    runs.add(PageRun("made", "made", made_profile(samples, stacks, _DEPTH)))
+    profile = made_profile(samples, stacks, _DEPTH)
+    is_library = library_test(f"{CWD}/shop/module_0.py", profile.frames)
+    runs = PageRuns(CWD, is_library, SourceBudget(SourceLines(0, CWD), 0))
+    runs.add(PageRun("made", "made", profile))
     return html_page(runs.head("sampled", f"{samples:,} samples"), runs.columns)
 
 
