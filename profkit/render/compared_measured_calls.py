@@ -21,6 +21,7 @@ from profkit.render.words import Tone, count
 from profkit.transforms.standard_names import standard_file
 
 WHAT = "instructions of one execution with all that is called, without memory allocators"
+_ROOM_FOR_ALL = 90
 _LONGEST = 80
 """Of a function in Markdown, which has no width; templates have names of a thousand characters."""
 
@@ -37,9 +38,15 @@ def calls_block(calls: Sequence[CallDelta], whose: str, limit: int, page: Page) 
         Column("A", [Text(text, style=FAINT) for text in before]),
         Column("B", [Text(text, style=FAINT) for text in after]),
     ]
-    drawn = [f"{guide}{row.name}{_through(row)}" for guide, row in zip(guides(rows, None), rows, strict=True)]
-    places = [short(standard_file(row.file)) for row in rows]
-    yield table([*figures, *names_and_places(drawn, [""] * len(rows), places, room_left(figures, page))])
+    room = room_left(figures, page)
+    # On a narrow page the names need all that the lines before them leave.
+    narrow = room is not None and room < _ROOM_FOR_ALL
+    drawn = [
+        f"{guide}{row.name}{'' if narrow else _through(row)}"
+        for guide, row in zip(guides(rows, room), rows, strict=True)
+    ]
+    places = ["" if narrow else short(standard_file(row.file)) for row in rows]
+    yield table([*figures, *names_and_places(drawn, [""] * len(rows), places, room)])
     if len(calls) > len(rows):
         yield remark(f"… and {count(len(calls) - len(rows), 'more call')}")
 

@@ -80,5 +80,7 @@ def test_how_they_are_shown() -> None:
     for form, ending in (("text", "txt"), ("markdown", "md"), ("json", "json")):
         shown = COMPARED_MEASURED[form](compared, ReportOptions(), Page())
         check_golden(f"compared-calls.{ending}", f"{shown}\n")
+    narrow = COMPARED_MEASURED["text"](compared, ReportOptions(), Page(60))
+    assert "+540   50    590  ├ check\n" in narrow
     limited = COMPARED_MEASURED["text"](compared, ReportOptions(limit=2), Page(80))
     assert limited.endswith("\n… and 1 more call")
