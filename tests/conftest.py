@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import tempfile
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """A worker is told by SIGINT to end, which what is started in the background ignores otherwise."""
+    if hasattr(config, "workerinput"):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -46,8 +53,9 @@ def _locked(path: Path, kind: int) -> Iterator[int]:
         os.close(descriptor)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """The run's locks go with it."""
+    """The run's locks go with it, once its workers have ended."""
     if (controller := session.config.pluginmanager.get_plugin("dsession")) is not None:
         for path in Path(tempfile.gettempdir()).glob(f"profkit-tests-{controller.nodemanager.testrunuid}.*"):
             path.unlink(missing_ok=True)

@@ -14,7 +14,10 @@ from profkit.process.tree import end_tree
 FAMILY = """
 import os, sys, time
 def start(*, daemon=False, session=False):
-    if os.fork() == 0:
+    if child := os.fork():
+        if daemon:
+            os.waitpid(child, 0)
+    else:
         if session:
             os.setsid()
         if daemon and os.fork():
