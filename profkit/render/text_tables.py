@@ -99,8 +99,9 @@ def names_and_places(
     name_width = longest = max(map(cell_len, names), default=0)
     if room is not None:
         name_width = min(longest, max(room * 11 // 20, room - GAP - max(map(cell_len, places), default=0)))
+    fitting = [name if cell_len(name) <= name_width else name.replace(".<locals>", "") for name in names]
     shown = [
-        Text(middle_cut(name, name_width), style=style) for name, style in zip(names, styles, strict=True)
+        Text(middle_cut(name, name_width), style=style) for name, style in zip(fitting, styles, strict=True)
     ]
     place_width = None if room is None else room - name_width - GAP
     if place_width is not None and place_width < _LEAST_PLACE:

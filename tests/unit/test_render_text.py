@@ -91,6 +91,16 @@ def test_cut_texts_fit_and_keep_their_ends(text: str, width: int) -> None:
         assert width < 4 or cut[-1:] == visible(text)[-1:]
 
 
+def test_a_name_without_room_says_what_it_is_called_rather_than_that_it_is_local() -> None:
+    builder = ProfileBuilder()
+    frame = Frame("load_batch.<locals>.<listcomp>", "/opt/lib/python3.11/site-packages/torch/a/path.py", 3)
+    builder.add((frame,), Thread(1, 1, "m"), 3)
+    run = Run(made_run().info, builder.build(period_ns=1e7))
+    table, _, _ = report_text(run, width=80).partition("Call tree")
+    assert "load_batch.<listcomp>  " in table
+    assert "load_batch.<locals>.<listcomp>  " in report_text(run, width=120)
+
+
 def test_of_hundreds_of_threads_the_first_are_listed() -> None:
     builder = ProfileBuilder()
     for number in range(300):
