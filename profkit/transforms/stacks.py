@@ -20,16 +20,18 @@ Stack = tuple[int, ...]
 
 
 def sum_samples(profile: Profile) -> Profile:
-    """The profile with equal samples as one, in no order.
+    """The profile with the samples of a stack in a thread as one, in no order.
 
     Of a million samples few are distinct: what does not ask for their order asks for them once, here. Where
     they are in none it was asked before.
     """
     if not profile.ordered:
         return profile
-    times = Counter(profile.samples)
-    samples = [Sample(stack, thread, weight * n) for (stack, thread, weight), n in times.items()]
-    return replace(profile, samples=tuple(samples), ordered=False)
+    weights: Counter[tuple[int, int]] = Counter()
+    for (stack, thread, weight), times in Counter(profile.samples).items():
+        weights[stack, thread] += weight * times
+    samples = tuple(Sample(*where, weight) for where, weight in weights.items())
+    return replace(profile, samples=samples, ordered=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,8 @@ def test_sorted_stacks_are_those_of_the_samples(profile: Profile, random: object
 def test_summed_samples_keep_every_weight(profile: Profile) -> None:
     summed = sum_samples(profile)
     assert stack_weights(summed) == stack_weights(profile)
-    assert len(set(summed.samples)) == len(summed.samples) <= len(profile.samples)
+    assert len({(sample.stack, sample.thread) for sample in summed.samples}) == len(summed.samples)
+    assert len(summed.samples) <= len(profile.samples)
     for thread in range(len(profile.threads)):
         weights = [sum(s.weight for s in p.samples if s.thread == thread) for p in (summed, profile)]
         assert weights[0] == weights[1]
