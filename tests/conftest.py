@@ -35,10 +35,12 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 @contextmanager
 def _turn(run: str, alone: bool) -> Iterator[None]:
     folder = Path(tempfile.gettempdir())
-    with _locked(folder / f"profkit-tests-{run}.turnstile", fcntl.LOCK_EX) as turnstile:
-        with _locked(folder / f"profkit-tests-{run}.lock", fcntl.LOCK_EX if alone else fcntl.LOCK_SH):
-            fcntl.flock(turnstile, fcntl.LOCK_UN)
-            yield
+    with (
+        _locked(folder / f"profkit-tests-{run}.turnstile", fcntl.LOCK_EX) as turnstile,
+        _locked(folder / f"profkit-tests-{run}.lock", fcntl.LOCK_EX if alone else fcntl.LOCK_SH),
+    ):
+        fcntl.flock(turnstile, fcntl.LOCK_UN)
+        yield
 
 
 @contextmanager
