@@ -96,8 +96,10 @@ class Block:
         account = self._account
         if not self._open or account is None:
             return
-        wall_ns = perf_counter_ns() - self._start
-        self._close()
+        try:
+            wall_ns = perf_counter_ns() - self._start
+        finally:  # a handler of a signal may raise after any call
+            self._close()
         if not self._joined:
             return
         account.durations.append(wall_ns)
