@@ -90,11 +90,11 @@ def rendered(
     measured_a, measured_b = ([run for run in side if isinstance(run, MeasuredRun)] for side in (a, b))
     if measured_a and measured_b:
         from profkit.comparing.measured import compare_measured
-        from profkit.render.compared_measured import COMPARED_MEASURED
+        from profkit.render.compared.measured.registry import COMPARED_MEASURED
 
         return COMPARED_MEASURED[renderer](compare_measured(measured_a, measured_b, names), options, page)
     from profkit.comparing.sampled import compare_sampled
-    from profkit.render.compared_sampled import COMPARED_SAMPLED
+    from profkit.render.compared.sampled.registry import COMPARED_SAMPLED
 
     sampled_a, sampled_b = ([run for run in side if isinstance(run, Run)] for side in (a, b))
     return COMPARED_SAMPLED[renderer](compare_sampled(sampled_a, sampled_b), options, page)
@@ -110,7 +110,7 @@ def _measured(
     shown: ReportOptions,
 ) -> int:
     from profkit.cli.compare_orders import Measuring, compare_commits, compare_statements, refuse_language
-    from profkit.render.compared_measured import COMPARED_MEASURED
+    from profkit.render.compared.measured.registry import COMPARED_MEASURED
 
     threads = cast("tuple[int, ...] | None", given["threads"]) or (1,)
     how = Measuring(asked_for(given), threads, not given["no_keep"], config.spool)

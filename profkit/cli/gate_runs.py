@@ -87,7 +87,7 @@ class _Gate:
     """Empty where there is nothing that explains it."""
 
     def shown(self, form: str, at: Page) -> str:
-        from profkit.render.gate import gate_json, gate_markdown, gate_text
+        from profkit.render.compared.gate import gate_json, gate_markdown, gate_text
 
         explanation = self.explain(form, at)
         if form == "json":
@@ -101,7 +101,7 @@ def _held(before: Side, current: Side, limit: float, shown: ReportOptions, gains
     """Measured runs against the limit."""
     from profkit.comparing.limits import check_measured
     from profkit.comparing.measured import compare_measured
-    from profkit.render.compared_measured import COMPARED_MEASURED
+    from profkit.render.compared.measured.registry import COMPARED_MEASURED
 
     comparison = compare_measured(before.measured, current.measured, (before.text, current.text))
     result = _result(before.text, limit, check_measured(comparison, limit), gains)
@@ -123,7 +123,7 @@ def _held_samples(before: Side, current: Side, limit: float, shown: ReportOption
 def _explained(before: Side, current: Side, form: str, shown: ReportOptions, at: Page) -> str:
     """The comparison of samples; only why there is none, where a side has no samples that compare."""
     from profkit.comparing.sampled import compare_sampled
-    from profkit.render.compared_sampled import COMPARED_SAMPLED
+    from profkit.render.compared.sampled.registry import COMPARED_SAMPLED
 
     try:
         return COMPARED_SAMPLED[form](compare_sampled(before.sampled, current.sampled), shown, at)

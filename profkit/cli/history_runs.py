@@ -30,7 +30,7 @@ def history_command(config: Config, /, label: str, limit: int | None, **given: o
     in the order in which they were made, where the repository here knows them.
     """
     from profkit.comparing.trends import history_of
-    from profkit.render.history import HISTORY_RENDERERS
+    from profkit.render.history.registry import HISTORY_RENDERERS
 
     showing = Showing.of(given)
     with open_kept(config) as kept:

@@ -49,7 +49,7 @@ def _show(infos: Iterable[AnyInfo], *, as_json: bool) -> None:
 
         write(imported_json(infos))
     else:
-        from profkit.render.text_runs import runs_text
+        from profkit.render.text.runs import runs_text
 
         write(runs_text(tuple(infos), page()))
 

@@ -36,7 +36,7 @@ def list_command(config: Config, label: str | None, limit: int | None, as_json: 
 
             write(runs_json(infos[:shown]))
         else:
-            from profkit.render.text_runs import runs_text
+            from profkit.render.text.runs import runs_text
 
             write(runs_text(infos[:shown], page()))
     if shown is not None and len(infos) > shown:

@@ -34,7 +34,7 @@ def measure_command(config: Config, /, what: str, **given: object) -> int:
     """
     from profkit.measuring.front import measure_all
     from profkit.measuring.runner.progress import ProgressLine
-    from profkit.render.measured import MEASURED_RENDERERS
+    from profkit.render.measured.registry import MEASURED_RENDERERS
 
     threads = cast("tuple[int, ...] | None", given["threads"])
     runs = measure_all(

@@ -15,7 +15,7 @@ def write_removed(infos: Sequence[AnyInfo], *, as_json: bool, dry_run: bool) -> 
 
         write(removed_json(infos, dry_run=dry_run))
     elif infos:
-        from profkit.render.text_runs import runs_text
+        from profkit.render.text.runs import runs_text
 
         write(runs_text(infos, page()))
     runs = f"{len(infos)} run{'' if len(infos) == 1 else 's'}"

@@ -91,7 +91,7 @@ def _rendered(runs: Sequence[AnyRun], renderer: str, options: ReportOptions, at:
             if renderer in SESSION_RENDERERS:
                 return SESSION_RENDERERS[renderer]((run, *kept.others_of_session(run.info)), options, at)
             return RENDERERS[renderer](run, options, at)
-    from profkit.render.measured import MEASURED_RENDERERS
+    from profkit.render.measured.registry import MEASURED_RENDERERS
 
     measured = tuple(run for run in runs if isinstance(run, MeasuredRun))
     _refuse_options_of_samples(options, measured[0].info)

@@ -12,14 +12,14 @@ from profkit.model.run import Run
 from profkit.render.amounts import cost_word
 from profkit.render.escape import short
 from profkit.render.facts import facts
-from profkit.render.markdown_words import code, code_block, plain, table
+from profkit.render.markup import code, code_block, plain, table
 from profkit.render.no_samples import why_no_samples
 from profkit.render.options import ReportOptions
 from profkit.render.places import package_of, place
 from profkit.render.report import Report, build_report
 from profkit.render.rows import CostRow
-from profkit.render.text_costs import plus_minus
-from profkit.render.text_tree import guides
+from profkit.render.text.costs import plus_minus
+from profkit.render.text.tree import guides
 from profkit.render.tree_rows import TreeKind, TreeRow, shorten_chains, tree_rows
 from profkit.render.user_code import IsLibrary
 from profkit.render.words import count, percent

@@ -17,7 +17,7 @@ SessionRenderer = Callable[[Sequence[Run], ReportOptions, Page], str]
 
 
 def _text(run: Run, options: ReportOptions, page: Page) -> str:
-    from profkit.render.text import report_text
+    from profkit.render.text.report import report_text
 
     return report_text(run, width=page.width, color=page.color, options=options)
 

@@ -131,7 +131,7 @@ class Block:
         run = self.run
         if run is None:
             return ""
-        from profkit.render.text import report_text
+        from profkit.render.text.report import report_text
 
         return report_text(run)
 

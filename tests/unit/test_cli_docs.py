@@ -21,12 +21,12 @@ from profkit.config import Config
 from profkit.formats.registry import FORMATS
 from profkit.model.gate import GateResult
 from profkit.render.as_json import report_json, runs_json
-from profkit.render.compared_measured_json import compared_json
-from profkit.render.gate import gate_json
-from profkit.render.history_json import history_json
-from profkit.render.measured_json import measured_json
+from profkit.render.compared.gate import gate_json
+from profkit.render.compared.measured.as_json import compared_json
+from profkit.render.history.as_json import history_json
+from profkit.render.measured.as_json import measured_json
 from profkit.render.options import ReportOptions
-from profkit.render.text import report_text
+from profkit.render.text.report import report_text
 from tests.unit.cli_runs import Profkit, keep
 from tests.unit.made_comparisons import one_order
 from tests.unit.made_measured_runs import measured_run

@@ -10,7 +10,7 @@ from profkit.comparing.measured import compare_measured
 from profkit.model.counts import CallCount, FunctionCount
 from profkit.model.measured_comparison import CallDelta
 from profkit.model.measurement import InstructionCounts
-from profkit.render.compared_measured import COMPARED_MEASURED
+from profkit.render.compared.measured.registry import COMPARED_MEASURED
 from profkit.render.options import ReportOptions
 from profkit.render.page import Page
 from tests.unit.golden import check_golden

@@ -14,7 +14,7 @@ from profkit.model.gate import Outcome
 from profkit.model.measured_comparison import Verdict
 from profkit.model.measurement import Manner, MeasuredRun, SentryCount
 from profkit.model.workorder import Mode
-from profkit.render.compared_measured_text import compared_text
+from profkit.render.compared.measured.text import compared_text
 from profkit.render.options import ReportOptions
 from profkit.render.page import Page
 from tests.unit.made_comparisons import NEW, one_order, run, two_batches

@@ -14,11 +14,11 @@ from profkit.comparing.trends import history_of
 from profkit.model.gate import GateResult
 from profkit.model.history import History
 from profkit.model.measured_comparison import MeasuredComparison
-from profkit.render.compared_measured import COMPARED_MEASURED
-from profkit.render.compared_measured_words import change, delta_cell, function_text, signed
-from profkit.render.gate import gate_json, gate_markdown, gate_text
-from profkit.render.history import HISTORY_RENDERERS
-from profkit.render.history_text import curve
+from profkit.render.compared.gate import gate_json, gate_markdown, gate_text
+from profkit.render.compared.measured.registry import COMPARED_MEASURED
+from profkit.render.compared.measured.words import change, delta_cell, function_text, signed
+from profkit.render.history.registry import HISTORY_RENDERERS
+from profkit.render.history.text import curve
 from profkit.render.options import ReportOptions
 from profkit.render.page import Page
 from tests.unit.golden import check_golden

@@ -9,8 +9,8 @@ import pytest
 
 from profkit.errors import UsageError
 from profkit.model.comparison import SampledComparison
-from profkit.render.compared_sampled import COMPARED_SAMPLED
-from profkit.render.compared_sampled_tree import diff_rows
+from profkit.render.compared.sampled.registry import COMPARED_SAMPLED
+from profkit.render.compared.sampled.tree import diff_rows
 from profkit.render.options import ReportOptions
 from profkit.render.page import Page
 from profkit.units import Unit

@@ -9,8 +9,8 @@ from rich.cells import cell_len
 from profkit.model.frame import Frame, Thread
 from profkit.model.profile import Profile, ProfileBuilder
 from profkit.render.bars import sparkline
-from profkit.render.text import report_text
-from profkit.render.text_flame import flame_rows
+from profkit.render.text.flame import flame_rows
+from profkit.render.text.report import report_text
 from profkit.transforms.tree import call_tree
 from tests.unit.made_runs import hostile_run, made_run
 from tests.unit.profile_strategies import profiles

@@ -11,7 +11,7 @@ from profkit.model.kept import AnyInfo
 from profkit.model.session import SessionState
 from profkit.render.as_json import removed_json, runs_json
 from profkit.render.page import Page
-from profkit.render.text_runs import runs_text
+from profkit.render.text.runs import runs_text
 from tests.unit.golden import check_golden
 from tests.unit.made_measured import hostile
 from tests.unit.made_measured_runs import counted_run, failed_run, measured_run, timed_run

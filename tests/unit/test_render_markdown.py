@@ -19,8 +19,8 @@ from profkit.model.run import Run
 from profkit.model.session import SessionState
 from profkit.render.escape import short
 from profkit.render.markdown import report_markdown
-from profkit.render.markdown_words import code, code_block, plain, table
-from profkit.render.measured_markdown import measured_markdown
+from profkit.render.markup import code, code_block, plain, table
+from profkit.render.measured.markdown import measured_markdown
 from profkit.render.options import ReportOptions, Sort
 from tests.unit.golden import check_golden
 from tests.unit.made_measured import batch, both, failed, hostile

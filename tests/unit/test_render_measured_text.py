@@ -12,8 +12,8 @@ from rich.cells import cell_len
 
 from profkit.model.measurement import Doubt, Flag, MeasuredRun, Preload, Tool
 from profkit.model.workorder import Mode
-from profkit.render.measured import MEASURED_RENDERERS
-from profkit.render.measured_text import measured_text
+from profkit.render.measured.registry import MEASURED_RENDERERS
+from profkit.render.measured.text import measured_text
 from profkit.render.options import ReportOptions, Sort
 from profkit.render.page import Page
 from tests.unit.golden import check_golden

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit.render.bars import spread
-from profkit.render.measured_rows import time_row
-from profkit.render.measured_summary import summary_lines
-from profkit.render.measured_words import (
+from profkit.render.measured.rows import time_row
+from profkit.render.measured.summary import summary_lines
+from profkit.render.measured.words import (
     counts_alike,
     range_of,
     switches,

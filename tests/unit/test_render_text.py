@@ -16,11 +16,11 @@ from profkit.model.profile import Profile, ProfileBuilder
 from profkit.model.run import Run
 from profkit.model.session import SessionState
 from profkit.render.escape import visible
-from profkit.render.layout import left_cut, middle_cut
 from profkit.render.options import ReportOptions, Sort
 from profkit.render.page import Page
-from profkit.render.text import report_text
-from profkit.render.text_runs import runs_text
+from profkit.render.text.layout import left_cut, middle_cut
+from profkit.render.text.report import report_text
+from profkit.render.text.runs import runs_text
 from profkit.units import Unit
 from tests.unit.golden import check_golden
 from tests.unit.made_runs import HOSTILE, hostile_run, labelled, made_profile, made_run, with_sources

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from profkit.model.profile import Profile
 from profkit.render.rows import scale_of
-from profkit.render.text_tree import guides
+from profkit.render.text.tree import guides
 from profkit.render.tree_rows import TreeKind, TreeRow, shorten_chains, tree_rows
 from profkit.transforms.origin import is_library_file
 from profkit.transforms.tree import call_tree

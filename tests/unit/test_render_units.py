@@ -13,8 +13,8 @@ from profkit.render.amounts import amount
 from profkit.render.markdown import report_markdown
 from profkit.render.options import ReportOptions
 from profkit.render.page import Page
-from profkit.render.text import report_text
-from profkit.render.text_runs import runs_text
+from profkit.render.text.report import report_text
+from profkit.render.text.runs import runs_text
 from profkit.units import Unit
 from tests.unit.made_runs import INFO, made_run
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from profkit.model.measured_comparison import CountsCompared, MeasuredComparison, OrderCompared
 from profkit.model.measurement import MeasuredRun
-from profkit.render.compared_measured_sentences import doubts_of, headline, remarks_of, sentences, side_names
-from profkit.render.compared_measured_words import function_text
+from profkit.render.compared.measured.sentences import doubts_of, headline, remarks_of, sentences, side_names
+from profkit.render.compared.measured.words import function_text
 from profkit.render.escape import short
 from profkit.render.html.document import html_page
 from profkit.render.html.measured import timing_object
 from profkit.render.html.runs import PageRuns
 from profkit.render.html.sources import SourceBudget
-from profkit.render.measured_rows import order_rows
+from profkit.render.measured.rows import order_rows
 from profkit.render.options import ReportOptions
 from profkit.render.source import SourceLines
 from profkit.transforms.origin import is_library_file

@@ -10,10 +10,10 @@ from profkit.render.html.document import html_page
 from profkit.render.html.refusals import refuse_limits
 from profkit.render.html.runs import PageRun, PageRuns, fact_lists
 from profkit.render.html.sources import SourceBudget
-from profkit.render.measured_facts import measured_facts
-from profkit.render.measured_rows import FunctionRow, OrderRow, order_rows
-from profkit.render.measured_variants import variants
-from profkit.render.measured_words import warning
+from profkit.render.measured.facts import measured_facts
+from profkit.render.measured.rows import FunctionRow, OrderRow, order_rows
+from profkit.render.measured.variants import variants
+from profkit.render.measured.words import warning
 from profkit.render.options import ReportOptions
 from profkit.render.source import SourceLines
 from profkit.transforms.callgraph import unfold_counts

@@ -1,0 +1,148 @@
+"""What comparisons of measured runs say in every form: the sides, sentences about orders, doubts, remarks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from profkit.comparing.apart import unseen
+from profkit.model.measured_comparison import (
+    MeasuredComparison,
+    OrderCompared,
+    TimesCompared,
+    Verdict,
+)
+from profkit.model.measurement import Doubt, Flag, Manner, MeasuredRun
+from profkit.render.compared.measured.words import signed
+from profkit.render.escape import short, visible
+from profkit.render.facts import Fact
+from profkit.render.measured.rows import TimeRow, time_row
+from profkit.render.measured.words import count_text, range_of, time_text, uncertainty, warning
+from profkit.render.words import Part, Tone, count
+
+TONES_OF = {
+    Verdict.SLOWER: Tone.BAD,
+    Verdict.FASTER: Tone.STRONG,
+    Verdict.NO_DIFFERENCE: Tone.PLAIN,
+    Verdict.TOO_FEW: Tone.WARN,
+}
+_LONGEST = 100
+_COMMIT = 10
+
+
+def side_names(comparison: MeasuredComparison) -> tuple[str, str]:
+    """Both sides' names, safe to print, and different."""
+    a, b = (short(name, _LONGEST) for name in comparison.names)
+    return (a, b) if a != b else (a, f"{b} (again)")
+
+
+def times_of(runs: Sequence[MeasuredRun]) -> TimeRow | None:
+    """What the times of a side come to, those of several runs taken together."""
+    timings = [run.measurement.timing for run in runs if run.measurement and run.measurement.timing]
+    if not timings:
+        return None
+    return time_row(replace(timings[0], processes=tuple(p for timing in timings for p in timing.processes)))
+
+
+def sentences(order: OrderCompared) -> Iterator[tuple[str, str, Tone]]:
+    """(what, sentence, tone) of everything that can be said of an order; why not, where nothing can."""
+    if order.times is not None:
+        yield "time", "; ".join(filter(None, (order.times.sentence, unseen(order.times)))), _tone(order.times)
+    if order.counts is not None:
+        counts = order.counts
+        figures = f"{count_text(counts.a)} → {count_text(counts.b)} ({signed(counts.delta)})"
+        yield "instructions", f"{counts.sentence}: {figures}", TONES_OF[counts.verdict]
+    if order.obstacle:
+        yield "not compared", visible(order.obstacle), Tone.WARN
+
+
+def headline(comparison: MeasuredComparison) -> str:
+    """What the comparison comes to, of B: its sentence, or how many orders became slower and faster."""
+    a, b = side_names(comparison)
+    if len(comparison.orders) == 1:
+        told = [said for what, said, _ in sentences(comparison.orders[0])]
+        return f"{b}: {'; '.join(told)}"
+    verdicts = [_verdict(order) for order in comparison.orders]
+    of = count(len(verdicts), "order")
+    slower, faster = verdicts.count(Verdict.SLOWER), verdicts.count(Verdict.FASTER)
+    return f"{b} against {a}: of {of} {slower or 'none'} slower, {faster or 'none'} faster"
+
+
+def _verdict(order: OrderCompared) -> Verdict | None:
+    compared = order.times or order.counts
+    return compared.verdict if compared is not None else None
+
+
+def _tone(times: TimesCompared) -> Tone:
+    return Tone.WARN if times.indicative and times.verdict is Verdict.SLOWER else TONES_OF[times.verdict]
+
+
+def side_fact(name: str, runs: Sequence[MeasuredRun], text: str) -> Fact:
+    """A side's figures, its runs and their commits."""
+    parts = [Part(text, Tone.STRONG)]
+    times = times_of(runs)
+    if times is not None:
+        parts.append(Part(" ".join(filter(None, (time_text(times.median_s), uncertainty(times))))))
+    counted = [run.info.instructions for run in runs if run.info.instructions is not None]
+    if counted:
+        parts.append(Part(f"{count_text(min(counted))} instructions"))
+    ids = runs[0].info.id if len(runs) == 1 else count(len(runs), "run")
+    parts.append(Part(f"run {ids}" if len(runs) == 1 else ids, Tone.FAINT))
+    commits = dict.fromkeys(run.info.process.git_commit for run in runs if run.info.process.git_commit)
+    parts += (
+        [Part(f"commit {', '.join(visible(c[:_COMMIT]) for c in commits)}", Tone.FAINT)] if commits else []
+    )
+    return Fact(name, tuple(parts))
+
+
+def manner_text(comparison: MeasuredComparison) -> str:
+    """How the times came about, for all orders; empty where there are none."""
+    times = [order.times for order in comparison.orders if order.times is not None]
+    told = {
+        Manner.INTERLEAVED: "block by block in the same processes",
+        Manner.IN_TURNS: "in processes that took turns (A B B A)",
+        Manner.APART: "apart: a difference may come from the machine",
+    }
+    manners = [told[manner] for manner in dict.fromkeys(one.manner for one in times)]
+    return f"{'; '.join(manners)}; {range_of([one.processes for one in times], 'process')}" if times else ""
+
+
+def doubts_of(comparison: MeasuredComparison) -> Iterator[tuple[str, str, str]]:
+    """(word, whose, why) of everything that speaks against either side's numbers, each once."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for order in comparison.orders:
+        for side, runs in zip("AB", (order.a, order.b), strict=True):
+            whose = side if len(comparison.orders) == 1 else f"{side} of {short(order.name, _LONGEST)}"
+            # Of several runs the last one stands for all.
+            for doubt in {doubt.flag: doubt for run in runs for doubt in run.info.doubts}.values():
+                if _is_allowed_for(doubt, order.times):
+                    continue
+                whom = found.setdefault(warning(doubt), [])
+                whom += [whose] if whose not in whom else []
+    for (word, why), whom in found.items():
+        yield word, ", ".join(whom), visible(why)
+
+
+def _is_allowed_for(doubt: Doubt, times: TimesCompared | None) -> bool:
+    """Whether the interval of the ratio holds what a doubt is about, or both sides share it."""
+    if doubt.flag is Flag.SPREAD:
+        return times is not None
+    return doubt.flag is Flag.QUICK and times is not None and not times.indicative
+
+
+def remarks_of(comparison: MeasuredComparison) -> Iterator[str]:
+    """What else a reader should know: what differs beside the code, what had no counterpart."""
+    unstable = (order.counts.unstable for order in comparison.orders if order.counts is not None)
+    yield from dict.fromkeys(visible(why) for why in unstable if why)
+    yield from (visible(note) for note in comparison.notes)
+    for side, names in zip("AB", comparison.unmatched, strict=True):
+        if names:
+            yield f"only {side} has {', '.join(short(name, _LONGEST) for name in names)}"
+    times = [order.times for order in comparison.orders if order.times is not None]
+    apart = [one for one in times if one.indicative]
+    if apart:
+        least = max(one.minimum_effect for one in apart)
+        yield (
+            f"measured apart: below {100 * least:.0f} % a difference of times is called none, since memory "
+            "layouts and the machine make as much; `profkit compare --git` and `--ab` measure in turns"
+        )

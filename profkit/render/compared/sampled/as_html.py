@@ -1,0 +1,87 @@
+"""The page of a comparison of sampled runs: one graph with both sides as its threads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from profkit.model.comparison import Compared, FunctionComparison, SampledComparison
+from profkit.render.compared.sampled.words import noise_sentence, runs_of
+from profkit.render.escape import visible
+from profkit.render.facts import Fact
+from profkit.render.html.document import html_page
+from profkit.render.html.refusals import refuse_limits
+from profkit.render.html.runs import PageRun, PageRuns
+from profkit.render.html.sources import SourceBudget
+from profkit.render.options import ReportOptions
+from profkit.render.source import SourceLines
+from profkit.render.user_code import library_test
+from profkit.render.words import Part
+
+_SOURCE_BYTES = 400_000
+
+
+def compared_html(comparison: SampledComparison, options: ReportOptions) -> str:
+    """The page; raises `UsageError` for options that a page has no use for."""
+    refuse_limits(options)
+    first = comparison.a.runs[0]
+    trusted = all(run.imported is None for run in (*comparison.a.runs, *comparison.b.runs))
+    source = SourceLines(first.started_ns, first.process.cwd, trusted=trusted)
+    is_library = library_test(first.region.file, comparison.both.frames)
+    page = PageRuns(comparison.cwd, is_library, SourceBudget(source, _SOURCE_BYTES))
+    names = {"a": visible(comparison.a.name), "b": visible(comparison.b.name)}
+    title = f"{comparison.a.name} → {comparison.b.name}"
+    page.add(PageRun(first.id, title, comparison.both, facts=_facts(comparison), notes=comparison.notes))
+    head = {**page.head("comparison", f"{title} – profkit"), "comparison": _comparison(comparison, names)}
+    return html_page(head, page.columns)
+
+
+def _facts(comparison: SampledComparison) -> list[Fact]:
+    a, b = runs_of(comparison)
+    return [
+        Fact("A", (Part(a),)),
+        Fact("B", (Part(b),)),
+        Fact("changes", (Part(noise_sentence(comparison)),)),
+    ]
+
+
+def _comparison(comparison: SampledComparison, names: Mapping[str, str]) -> dict[str, object]:
+    call_s = comparison.call_s
+    numbers = _numbers(comparison)
+    return {
+        "headline": visible(comparison.headline),
+        "grade": comparison.grade.value,
+        "names": dict(names),
+        "per_call_s": {
+            "a": None if call_s is None else call_s.a.value,
+            "b": None if call_s is None else call_s.b.value,
+            "change": None if call_s is None else call_s.difference.change.value,
+        },
+        "functions": [_function(function, numbers) for function in comparison.functions],
+        "notes": [visible(note) for note in comparison.notes],
+    }
+
+
+def _numbers(comparison: SampledComparison) -> dict[tuple[str, str], int]:
+    """The page numbers functions in the order in which they come up among the frames."""
+    order = dict.fromkeys((frame.name, frame.file) for frame in comparison.both.frames)
+    return {function: number for number, function in enumerate(order)}
+
+
+def _function(function: FunctionComparison, numbers: Mapping[tuple[str, str], int]) -> dict[str, object]:
+    """Its own share, unless only the one with all that it calls changed; `of` says which."""
+    return {
+        "function": numbers[function.name, function.file],
+        "of": "self" if function.told is function.own else "total",
+        **_shares(function.told),
+    }
+
+
+def _shares(compared: Compared) -> dict[str, object]:
+    difference = compared.difference
+    return {
+        "a": compared.a.value,
+        "b": compared.b.value,
+        "low": difference.low,
+        "high": difference.high,
+        "change": difference.change.value,
+    }

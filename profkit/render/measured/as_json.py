@@ -1,0 +1,98 @@
+"""The report of measured runs for programs: one JSON object.
+
+All numbers are of one execution of the statement, but `raw`. What an order's mode did not ask for, and
+what failed, is null. Everything but ASCII is written as an escape.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+
+from profkit.model.measurement import InstructionCounts, MeasuredIn, MeasuredRun, OrderInfo, Timing
+from profkit.render.as_json import dumps
+from profkit.render.measured.rows import OrderRow, TimeRow, order_rows
+from profkit.render.options import ReportOptions
+from profkit.render.run_json import order_object, quality_object
+from profkit.render.words import iso_moment
+
+MEASURED_SCHEMA = "profkit.measured-report/1"
+_TIMES = (
+    "number", "processes", "blocks", "zygotes", "min_s", "median_s", "interval_s", "cpu_share",
+    "involuntary_switches",
+)  # fmt: skip
+"""What is written of a `TimeRow`, beside the times themselves."""
+
+
+def measured_json(runs: Sequence[MeasuredRun], options: ReportOptions | None = None) -> str:
+    """The report of measured runs, in their order; raises `UsageError` where one thread is asked for."""
+    asked = options or ReportOptions()
+    rows = order_rows(runs, asked)
+    orders = [_order_object(row) for row in rows]
+    return dumps(MEASURED_SCHEMA, {"digest": digest([run.info.order for run in runs]), "orders": orders})
+
+
+def digest(orders: Iterable[OrderInfo]) -> str:
+    """Sixteen digits that stay the same as long as the orders, in any sequence, say the same."""
+    told = sorted(json.dumps(order_object(order), sort_keys=True) for order in orders)
+    return hashlib.blake2b("\n".join(told).encode("ascii"), digest_size=8).hexdigest()
+
+
+def _order_object(row: OrderRow) -> dict[str, object]:
+    info, measured = row.run.info, row.run.measurement
+    return {
+        "id": info.id,
+        "batch": info.batch,
+        "label": info.label,
+        **order_object(info.order),
+        "started": iso_moment(info.started_ns),
+        "duration_s": info.duration_s,
+        **_times(row.times, measured.timing if measured else None),
+        "quality": quality_object(row.doubts, trusted=row.trusted),
+        "instructions": _instructions(row, row.counts) if row.counts else None,
+        "notes": list(info.notes),
+        "error": info.error,
+        "process": dataclasses.asdict(info.process),
+    }
+
+
+def _times(row: TimeRow | None, timing: Timing | None) -> dict[str, object]:
+    return {
+        **{name: getattr(row, name, None) for name in _TIMES},
+        "times_s": timing.times_s if timing else None,
+        "measured_in": _measured_in(timing.measured_in) if timing else None,
+    }
+
+
+def _measured_in(place: MeasuredIn) -> dict[str, object]:
+    return {
+        "tool": place.tool.value,
+        "preload": place.preload.value,
+        "python": place.python,
+        "packages": dict(place.packages),
+        "isolated": place.isolated,
+    }
+
+
+def _instructions(row: OrderRow, counts: InstructionCounts) -> dict[str, object]:
+    return {
+        "number": counts.number,
+        "raw": list(counts.raw),
+        "baseline": counts.baseline,
+        "net": counts.net,
+        "stripped": counts.stripped,
+        "events": dict(counts.events),
+        "measured_in": _measured_in(counts.measured_in),
+        "functions": [
+            {
+                "name": function.full_name,
+                "object": function.object,
+                "exclusive": function.exclusive,
+                "inclusive": function.inclusive,
+                "calls": function.calls,
+            }
+            for function in row.functions
+        ],
+    }

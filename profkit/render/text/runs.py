@@ -1,0 +1,139 @@
+"""Lists of runs as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from profkit.model.kept import AnyInfo
+from profkit.model.measurement import MeasuredInfo, OrderInfo
+from profkit.model.run import RunInfo
+from profkit.model.session import SessionState
+from profkit.model.workorder import Language
+from profkit.render.amounts import amount
+from profkit.render.escape import short
+from profkit.render.measured.words import count_text, time_text
+from profkit.render.page import Page
+from profkit.render.places import place
+from profkit.render.run_json import mode_word
+from profkit.render.text.layout import GAP, Column, compose, left_cut, middle_cut, room_left, table
+from profkit.render.text.palette import FAINT, TITLE, TONES
+from profkit.render.words import Tone, count, moment
+from profkit.units import Unit, format_duration
+
+_ROOM = {"total": 80, "wall time": 56, "calls": 64, "samples": 92}
+"""The narrowest pages that have these columns."""
+_ROOM_BESIDE_MEASURED = {
+    "median": 56, "instructions": 68, "mode": 92, "samples": 104, "total": 104, "wall time": 116,
+    "calls": 124,
+}  # fmt: skip
+"""The same where there are measured runs: their figures come first."""
+_ROOM_FOR_SECONDS = 80
+_LONGEST_LABEL, _SHORTEST_LABEL = 40, 5
+_LEAST_PLACE = 12
+_KEPT = Text("kept", style=FAINT)
+_FAILED = Text("failed", style=TONES[Tone.BAD])
+_DOUBTFUL = Text("doubtful", style=TONES[Tone.WARN])
+_RECORDING = Text("recording", style=TONES[Tone.WARN])
+_STATES = {SessionState.SUCCESS: _KEPT, SessionState.FAILED: _FAILED}
+
+
+def runs_text(infos: Sequence[AnyInfo], page: Page) -> str:
+    """A table of runs in their order: id, start, label, figures, state, place.
+
+    Sampled runs have calls, wall time and samples. Measured ones have a median or instructions of one
+    execution; where there are any, each run has its mode.
+    """
+    figures = _figures(infos, page)
+    room = room_left(figures, page)
+    labels = [short(info.label, _LONGEST_LABEL) for info in infos]
+    width = max(map(cell_len, (*labels, "label")))
+    if room is not None:
+        width = max(_SHORTEST_LABEL, min(width, room - GAP))
+        room -= width + GAP
+    figures.insert(2, Column("label", [Text(middle_cut(label, width)) for label in labels], "left"))
+    if room is None or room >= _LEAST_PLACE:
+        places = [Text(left_cut(_where(info), room), style=FAINT) for info in infos]
+        figures.append(Column("where", places, "left"))
+    return compose([table(figures)], page)
+
+
+def _figures(infos: Sequence[AnyInfo], page: Page) -> list[Column]:
+    # Without the offset, and on narrow pages without the year and the seconds.
+    part = slice(0, 19) if page.width is None or page.width >= _ROOM_FOR_SECONDS else slice(5, 16)
+    sampled = [info if isinstance(info, RunInfo) else None for info in infos]
+    measured = [info if isinstance(info, MeasuredInfo) else None for info in infos]
+    columns = [
+        Column("run", [Text(info.id, style=TITLE) for info in infos], "left"),
+        Column("started", [Text(moment(info.started_ns)[part]) for info in infos], "left"),
+    ]
+    if any(measured):
+        columns.append(Column("mode", [Text(mode_word(info)) for info in infos], "left"))
+    if any(sampled):
+        columns += _of_sampled(sampled)
+    if any(measured):
+        columns += _of_measured(measured)
+    columns.append(Column("state", [_state(info) for info in infos], "left"))
+    room = _ROOM_BESIDE_MEASURED if any(measured) else _ROOM
+    return [column for column in columns if page.width is None or page.width >= room.get(column.head, 0)]
+
+
+def _of_sampled(infos: Sequence[RunInfo | None]) -> list[Column]:
+    recorded = [info if info and info.imported is None else None for info in infos]
+    columns = [
+        Column("calls", [Text(count(info.calls) if info else "") for info in recorded]),
+        Column("wall time", [Text(format_duration(info.wall_s) if info else "") for info in recorded]),
+    ]
+    head = "samples" if all(info is None or _counts_samples(info) for info in infos) else "total"
+    samples = Column(head, [Text(_samples(info) if info else "") for info in infos])
+    return [*columns, samples] if any(recorded) else [samples]
+
+
+def _counts_samples(info: RunInfo) -> bool:
+    return info.imported is None or info.imported.unit is Unit.SAMPLES
+
+
+def _samples(info: RunInfo) -> str:
+    """Their number; what the weights of an imported run come to, if they are something else."""
+    if info.imported is None or _counts_samples(info):
+        return count(info.samples)
+    return amount(info.imported.total, info.imported.unit)
+
+
+def _of_measured(infos: Sequence[MeasuredInfo | None]) -> list[Column]:
+    """Those of the two columns that have any figures; both have figures of one execution."""
+    medians = [info.median_s if info else None for info in infos]
+    counts = [info.instructions if info else None for info in infos]
+    columns = [
+        Column("median", [Text("" if value is None else time_text(value)) for value in medians]),
+        Column("instructions", [Text("" if value is None else count_text(value)) for value in counts]),
+    ]
+    return [column for column in columns if any(column.cells)]
+
+
+def _state(info: AnyInfo) -> Text:
+    if isinstance(info, RunInfo):
+        return _STATES.get(info.state, _RECORDING)
+    if info.error is not None:
+        return _FAILED
+    return _DOUBTFUL if info.doubts else _KEPT
+
+
+def _where(info: AnyInfo) -> str:
+    if isinstance(info, RunInfo) and info.imported is not None:
+        return short(f"{info.imported.file or 'stdin'} ({info.imported.format})")
+    if isinstance(info, RunInfo):
+        return short(place(info.region.file, info.region.key.line, info.process.cwd))
+    order = info.order
+    code = place(order.file, order.line, info.process.cwd) if order.file else order.what
+    return short(f"{code}{_variant(order)}")
+
+
+def _variant(order: OrderInfo) -> str:
+    """What tells orders of the same code apart, in brackets."""
+    parts = [order.language.value] if order.language is not Language.PYTHON else []
+    parts += [f"{order.num_threads} threads"] if order.num_threads > 1 else []
+    parts += [f"{name} {value}" for name, value in order.labels]
+    return f" ({', '.join(parts)})" if parts else ""

@@ -1,0 +1,139 @@
+"""The tables of a text report: hottest functions, hottest lines, threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.cells import cell_len
+from rich.console import RenderableType
+from rich.text import Text
+
+from profkit.render.amounts import cost_word, weight_text
+from profkit.render.escape import short, visible
+from profkit.render.options import Sort
+from profkit.render.page import Page
+from profkit.render.places import place
+from profkit.render.report import Report
+from profkit.render.rows import CostRow, LineRow, Scale, ThreadRow
+from profkit.render.text.costs import cost_columns
+from profkit.render.text.layout import GAP, Column, left_cut, middle_cut, remark, room_left, section, table
+from profkit.render.text.palette import FAINT, heat
+from profkit.render.words import alike, count, percent
+from profkit.units import Unit
+
+_LEAST_PLACE = 12
+_SPARE = 20
+"""Cells that source lines need more than names do."""
+_LEAST_SOURCE, _WIDEST_SOURCE = 10, 120
+
+
+def function_table(report: Report, page: Page) -> Iterator[RenderableType]:
+    """The hottest functions: their own cost, what they cost with their callees, where they are."""
+    rows = report.functions
+    columns = cost_columns(rows, report.scale, page)
+    styles = [FAINT if report.is_library(row.file) else heat(row.self_share, "") for row in rows]
+    names = [row.name for row in rows]
+    columns += names_and_places(names, styles, _places(rows, report), room_left(columns, page))
+    yield section("Hottest functions", _order_remark(report.options.sort, report.scale))
+    yield table(columns)
+    yield from _rest(report.functions_found - len(rows), "function")
+
+
+def line_table(report: Report, page: Page) -> Iterator[RenderableType]:
+    """The hottest lines with their source."""
+    rows = report.lines
+    if not rows:
+        return
+    columns = cost_columns(rows, report.scale, page, spare=_SPARE)
+    columns += _places_and_sources(rows, report, room_left(columns, page))
+    charged = "" if report.options.show_all else "; library calls count for the line that makes them"
+    yield section("Hottest lines", _order_remark(report.options.sort, report.scale) + charged)
+    yield table(columns)
+    yield from _rest(report.lines_found - len(rows), "line")
+    if report.changed_files:
+        files = count(len(report.changed_files), "file")
+        yield remark(f"{files} changed after the run began: no source from there")
+
+
+def thread_table(report: Report) -> Iterator[RenderableType]:
+    """The threads of the run, where there are several, those with most samples first."""
+    rows = report.threads[: report.options.limit]
+    if len(report.threads) < 2:
+        return
+    samples = sum(row.samples for row in report.threads)
+    columns = [
+        Column("share", [Text(percent(row.share, samples), style=heat(row.share)) for row in rows]),
+        *_thread_costs(rows, report.scale),
+        Column("tid", [Text(str(row.tid), style=FAINT) for row in rows]),
+        Column("thread", [Text(short(row.name)) for row in rows], "left"),
+    ]
+    if len({row.pid for row in rows}) > 1:
+        columns.insert(3, Column("pid", [Text(str(row.pid), style=FAINT) for row in rows]))
+    yield section("Threads")
+    yield table(columns)
+    yield from _rest(len(report.threads) - len(rows), "thread")
+
+
+def _thread_costs(rows: Sequence[ThreadRow], scale: Scale) -> list[Column]:
+    """Times where weights stand for time, weights where they are no times themselves."""
+    times = Column("time", [Text(time) for time in alike([row.seconds for row in rows])])
+    weights = Column(scale.unit.value, [Text(weight_text(row.samples, scale.unit)) for row in rows])
+    if scale.weight_s is None:
+        return [weights]
+    return [times] if scale.unit is Unit.NANOSECONDS else [times, weights]
+
+
+def _places(rows: Sequence[CostRow], report: Report) -> list[str]:
+    cwd = report.run.info.process.cwd
+    return [short(place(row.file, row.line, cwd)) for row in rows]
+
+
+def names_and_places(
+    names: Sequence[str], styles: Sequence[str], places: Sequence[str], room: int | None
+) -> list[Column]:
+    """Function and place share what room there is; a page that is too narrow for both has names alone.
+
+    Names may be hostile, places are escaped already.
+    """
+    names = [short(name) for name in names]
+    name_width = longest = max(map(cell_len, names), default=0)
+    if room is not None:
+        name_width = min(longest, max(room * 11 // 20, room - GAP - max(map(cell_len, places), default=0)))
+    fitting = [name if cell_len(name) <= name_width else name.replace(".<locals>", "") for name in names]
+    shown = [
+        Text(middle_cut(name, name_width), style=style) for name, style in zip(fitting, styles, strict=True)
+    ]
+    place_width = None if room is None else room - name_width - GAP
+    if place_width is not None and place_width < _LEAST_PLACE:
+        return [Column("function", shown, "left")]
+    where = [Text(left_cut(at, place_width), style=FAINT) for at in places]
+    return [Column("function", shown, "left"), Column("where", where, "left")]
+
+
+def _places_and_sources(rows: Sequence[LineRow], report: Report, room: int | None) -> list[Column]:
+    """Source lines get what room their places leave, and at least half of it."""
+    places, sources = _places(rows, report), [visible(row.source or "") for row in rows]
+    longest = max(map(cell_len, places))
+    place_width = longest if room is None else min(longest, room // 2 if any(sources) else room)
+    columns = [Column("line", [Text(left_cut(at, place_width), style=FAINT) for at in places], "left")]
+    left = _WIDEST_SOURCE if room is None else room - place_width - GAP
+    if any(sources) and left >= _LEAST_SOURCE:
+        shown = [Text(source) for source in sources]
+        for text in shown:
+            text.truncate(min(left, _WIDEST_SOURCE), overflow="ellipsis")
+        columns.append(Column("source", shown, "left"))
+    return columns
+
+
+def _order_remark(sort: Sort, scale: Scale) -> str:
+    cost = cost_word(scale.unit)
+    return {
+        Sort.SELF: f"by own {cost}",
+        Sort.TOTAL: f"by {cost} with all that they call",
+        Sort.NAME: "by name",
+    }[sort]
+
+
+def _rest(hidden: int, noun: str) -> Iterator[Text]:
+    if hidden > 0:
+        yield remark(f"… and {count(hidden, f'more {noun}')}")
