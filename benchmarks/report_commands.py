@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-from benchmarks.children import caching_environment
+from benchmarks.children import caching_environment, environment, output_of
 from benchmarks.made_profiles import made_run
 from profkit.config import CONFIG
 from profkit.store.home import make_folder
@@ -30,7 +30,14 @@ class Taken:
 
 
 def keep_made_run(samples: int) -> str:
-    """Put a run of so many samples, and a tenth as many stacks, into this folder's store; its id."""
+    """Put a run of so many samples, and a tenth as many stacks, into this folder's store; its id.
+
+    It is made in a process of its own: what this one has had resident counts for its children's peak too.
+    """
+    return output_of(["-m", "benchmarks.report_commands", str(samples)], environment()).strip()
+
+
+def _kept_run(samples: int) -> str:
     make_folder(CONFIG.spool)
     with open_store(CONFIG.store_url) as store:
         (info,) = store.add([made_run(samples, samples // STACKS_PART, DEPTH)])
@@ -52,3 +59,7 @@ def report(arguments: Sequence[str]) -> Taken:
         raise RuntimeError(f"{' '.join(command)} ended with {child.returncode}")
     # The kernel counts it in kilobytes, see getrusage(2).
     return Taken(taken_s, usage.ru_maxrss * 1024)
+
+
+if __name__ == "__main__":
+    print(_kept_run(int(sys.argv[1])))
