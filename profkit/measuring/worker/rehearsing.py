@@ -7,21 +7,17 @@ with instrumentation on: switching it on later would throw every translation awa
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import sys
 
 from . import requests
 from .asked import Job
 from .child import work
-from .heap import fill_holes
 from .messages import Inbox, Message, hand, in_file
 from .rehearsal import JOBS
 
 _DUMP_PREFIX = "cg"
 """In the zygote's own folder, whose name differs from zygote to zygote and must not get into its memory."""
-_DUMMY_FORKS = 3
-"""The first forks leave the heap in another state than later ones."""
 
 
 def prepare_to_count() -> None:
@@ -41,16 +37,6 @@ def prepare_to_count() -> None:
         os.dup2(printed_to, 1)
         os.dup2(printed_to, 2)
         os.close(printed_to)
-
-
-def settle_heap() -> None:
-    """Leave no holes in it, then fork to no purpose until forks change nothing any more."""
-    fill_holes()
-    for _ in range(_DUMMY_FORKS):
-        pid = os.fork()
-        if pid == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        os.waitpid(pid, 0)
 
 
 def _rehearse(job: Job) -> None:

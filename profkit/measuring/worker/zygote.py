@@ -13,6 +13,7 @@ import gc
 import json
 import os
 import select
+import signal
 import socket
 import struct
 import sys
@@ -20,14 +21,17 @@ from importlib import import_module
 
 from . import child
 from .failures import as_text
+from .heap import fill_holes
 from .kernel import die_with_parent
 from .messages import FORK, Message
-from .rehearsing import prepare_to_count, settle_heap
+from .rehearsing import prepare_to_count
 
 _MOST_TRACE = 60_000
 """Characters that fit into a packet."""
 _IDLE_S = 0.1
 """So long a zygote that is there at once waits for its first job before it imports more."""
+_DUMMIES = 3
+"""The first forks leave the heap in another state than later ones."""
 _STATUS = struct.Struct(">i")
 
 
@@ -42,11 +46,15 @@ def main(config_text: str) -> None:
     except BaseException as error:  # noqa: BLE001 - whatever an import raises, the driver is to read it
         control.send(json.dumps({"ready": False, "trace": as_text(error)[-_MOST_TRACE:]}).encode("ascii"))
         os._exit(1)
-    control.send(json.dumps(ready).encode("ascii"))
-    if not config["complete"] and not select.select([control], (), (), _IDLE_S)[0]:
-        _import_unpickler()
-        _freeze()
-    serve(control)
+    told = json.dumps(ready).encode("ascii")
+    if config["complete"]:
+        serve(control, told, _DUMMIES if config["valgrind"] else 0)
+    else:
+        control.send(told)
+        if not select.select([control], (), (), _IDLE_S)[0]:
+            _import_unpickler()
+            _freeze()
+        serve(control)
     os._exit(0)
 
 
@@ -62,7 +70,7 @@ def _prepare(config: Message) -> Message:
         prepare_to_count()
     _freeze()
     if config["valgrind"]:
-        settle_heap()
+        fill_holes()
     return {
         "ready": True,
         "pid": os.getpid(),
@@ -92,18 +100,30 @@ def _freeze() -> None:
     gc.freeze()
 
 
-def serve(control: socket.socket) -> None:
+def serve(control: socket.socket, ready: bytes = b"", dummies: int = 0) -> None:
     """Fork a child whenever the driver says so, wait for it and tell its wait status, until the driver ends.
 
-    Nothing here keeps memory from one turn to the next: the children's heaps are all alike.
+    `ready` is sent first, unless it has been. Nothing here keeps memory from one turn to the next, and
+    dummies go the same way before the first one, so that the children's heaps are all alike.
     """
     order = bytearray(len(FORK))
     report = bytearray(_STATUS.size)
+    for _ in range(dummies):
+        _turn(None, report)
+    if ready:
+        control.send(ready)
     while control.recv_into(order):
-        if order != FORK:
-            continue
-        pid = os.fork()
-        if pid == 0:
+        if order == FORK:
+            _turn(control, report)
+            control.send(report)
+
+
+def _turn(control: socket.socket | None, report: bytearray) -> None:
+    """Fork a child, wait for it and write its status; without a control it is a dummy, and ends at once."""
+    pid = os.fork()
+    if pid == 0:
+        if control is None:
+            os.kill(os.getpid(), signal.SIGKILL)
+        else:
             child.live(control)
-        _STATUS.pack_into(report, 0, os.waitpid(pid, 0)[1])
-        control.send(report)
+    _STATUS.pack_into(report, 0, os.waitpid(pid, 0)[1])
