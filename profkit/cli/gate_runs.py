@@ -133,7 +133,7 @@ def _explained(before: Side, current: Side, form: str, shown: ReportOptions, at:
 
 def _call_times(side: Side) -> list[float]:
     """Of each run the mean time of a call, where it has seen one end."""
-    return [run.info.wall_s / run.info.calls for run in side.sampled if run.info.calls]
+    return [run.info.wall_s / run.info.outermost_calls for run in side.sampled if run.info.outermost_calls]
 
 
 def _result(name: str, limit: float, checks: tuple[Check, ...], gains: bool) -> GateResult:

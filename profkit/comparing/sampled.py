@@ -83,7 +83,7 @@ def _aligned(runs: Sequence[Run]) -> tuple[Profile, ...]:
 
 def _taken(profiles: Sequence[Profile], runs: Sequence[Run]) -> list[Taken]:
     """The samples of each run; fewer calls than slices, or none that are known, have phases."""
-    return [Taken(one, run.info.calls < SLICES) for one, run in zip(profiles, runs, strict=True)]
+    return [Taken(one, run.info.outermost_calls < SLICES) for one, run in zip(profiles, runs, strict=True)]
 
 
 def _side(name: str, runs: Sequence[Run]) -> Side:

@@ -56,25 +56,26 @@ def call_compared(a: Sequence[Run], b: Sequence[Run]) -> Compared | None:
 def _calls(runs: Sequence[Run]) -> list[Seen]:
     """The time of a call in each run; nothing where some run has no calls or no time."""
     times_s = [_call_s(run) for run in runs]
-    total = sum(run.info.calls for run in runs)
+    total = sum(run.info.outermost_calls for run in runs)
     found = []
     for run, time_s in zip(runs, times_s, strict=True):
         if not time_s:
             return []
-        within = _variance_s2(run.info.durations) / run.info.calls
-        found.append(Seen(time_s, run.info.calls / total, within, math.inf, (_RUN_TO_RUN * time_s) ** 2))
+        calls = run.info.outermost_calls
+        within = _variance_s2(run.info.durations) / calls
+        found.append(Seen(time_s, calls / total, within, math.inf, (_RUN_TO_RUN * time_s) ** 2))
     return found
 
 
 def _call_s(run: Run) -> float | None:
     """By the clock where samples are of the calls alone, else as much as was sampled."""
     info, profile = run.info, run.profile
-    if not info.calls or profile is None or profile.unit not in (Unit.SAMPLES, Unit.NANOSECONDS):
+    if not info.outermost_calls or profile is None or profile.unit not in (Unit.SAMPLES, Unit.NANOSECONDS):
         return None
     if info.plan.idle and info.plan.scope == "call" and not info.region.all_threads:
-        return info.active_s / info.calls
+        return info.active_s / info.outermost_calls
     weight_s = profile.period_ns / 1e9 if profile.unit is Unit.SAMPLES else 1e-9
-    return profile.total_weight * weight_s / info.calls
+    return profile.total_weight * weight_s / info.outermost_calls
 
 
 def _variance_s2(durations: Histogram) -> float:

@@ -28,7 +28,7 @@ def history_of(label: str, runs: Sequence[AnyRun], committed_s: Mapping[str, int
     Points stand in the order in which commits were made, as far as that is given, else first run.
     """
     ordered = sorted(runs, key=lambda run: (run.info.started_ns, run.info.id))
-    sampled = [run for run in ordered if isinstance(run, Run) and run.info.calls]
+    sampled = [run for run in ordered if isinstance(run, Run) and run.info.outermost_calls]
     measured = [run for run in ordered if isinstance(run, MeasuredRun) and run.measurement is not None]
     series = (*_measured(measured), *_sampled(label, sampled))
     return History(label, tuple(_in_order(one, committed_s or {}) for one in series))
@@ -98,7 +98,7 @@ def _instructions(runs: Sequence[MeasuredRun]) -> Figures:
 
 def _call(runs: Sequence[Run]) -> Figures:
     """The mean of runs' times per call, in logarithms, and its interval by Student's t."""
-    logs = [math.log(max(run.info.wall_s / run.info.calls, 1e-12)) for run in runs]
+    logs = [math.log(max(run.info.wall_s / run.info.outermost_calls, 1e-12)) for run in runs]
     mean = math.fsum(logs) / len(logs)
     if len(logs) == 1:
         return math.exp(mean), None, None

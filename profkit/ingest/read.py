@@ -182,6 +182,7 @@ def _info(region: Region, cut: RegionCut | None, whole: _Whole) -> RunInfo:
         links=tuple(dict.fromkeys(links)),
         error=manifest.error,
         truncated=manifest.truncated,
+        nested=calls.nested,
     )
 
 

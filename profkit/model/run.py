@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from profkit.model.histogram import NO_DURATIONS, Histogram
 from profkit.model.notebook import ShownInNotebooks
@@ -42,7 +42,7 @@ class RunInfo:
     plan: SamplerPlan
     sampler_version: str | None = None
     durations: Histogram = NO_DURATIONS
-    """One entry per finished call: `durations.count` calls, `durations.sum_ns` wall time."""
+    """One entry per finished outermost call; `durations.sum_ns` is the wall time."""
     suspended_ns: int = 0
     """Of the wall time, what async and generator runs spent waiting for their next step."""
     skipped: int = 0
@@ -65,6 +65,9 @@ class RunInfo:
     truncated: bool = False
     imported: Imported | None = None
     """None for what profkit recorded here; else there were no calls and no session that it knows of."""
+    nested: int = field(default=0, metadata={"later": True})
+    """Finished calls inside another call of the region on the same thread: recursion. Their time is part of
+    the outermost call's, which alone is in `durations`."""
 
     @property
     def label(self) -> str:
@@ -73,7 +76,12 @@ class RunInfo:
 
     @property
     def calls(self) -> int:
-        """Finished calls that were profiled."""
+        """Finished calls that were profiled, nested ones included."""
+        return self.durations.count + self.nested
+
+    @property
+    def outermost_calls(self) -> int:
+        """Finished calls that are not nested: what the time per call is divided by."""
         return self.durations.count
 
     @property

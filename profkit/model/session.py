@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from profkit.model.histogram import NO_DURATIONS, Histogram
 
@@ -110,12 +110,14 @@ class CallDelta:
     region: str
     at_ns: int
     durations: Histogram = NO_DURATIONS
-    """One entry per finished call; of async and generator runs first step to end."""
+    """One entry per finished outermost call; of async and generator runs first step to end."""
     skipped: int = 0
     raised: int = 0
     suspended_ns: int = 0
     traced_away: int = 0
     first_call_ns: int | None = None
+    nested: int = field(default=0, metadata={"later": True})
+    """Finished calls inside another call of the region on the same thread; the outer one has their time."""
 
 
 @dataclass(frozen=True, slots=True)

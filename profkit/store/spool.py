@@ -177,6 +177,7 @@ def _sum(region: str, deltas: Sequence[CallDelta]) -> CallDelta:
         suspended_ns=sum(delta.suspended_ns for delta in deltas),
         traced_away=sum(delta.traced_away for delta in deltas),
         first_call_ns=min((d.first_call_ns for d in deltas if d.first_call_ns is not None), default=None),
+        nested=sum(delta.nested for delta in deltas),
     )
 
 
