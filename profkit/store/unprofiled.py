@@ -1,0 +1,57 @@
+"""The spool's journal of processes that were not profiled: `SPOOL/unprofiled.jsonl`, an entry a line.
+
+Profiled programs append to it, so nothing here may import the store's database part.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from profkit.clock import SYSTEM_CLOCK, Clock
+from profkit.model.unprofiled import Unprofiled
+from profkit.store.home import make_folder
+from profkit.store.journal import append_records, read_records
+
+FILE = "unprofiled.jsonl"
+KEPT_S = 7 * 86400.0
+"""How long an entry is shown."""
+LARGEST_BYTES = 2**20
+"""A server that starts workers without end must not fill the spool with notes about them."""
+
+
+def append_unprofiled(spool: Path, entry: Unprofiled) -> bool:
+    """Add an entry to the spool's journal and return whether there was room.
+
+    Raises OSError if the spool cannot be written.
+    """
+    make_folder(spool)
+    path = spool / FILE
+    with suppress(FileNotFoundError):
+        if path.stat().st_size >= LARGEST_BYTES:
+            return False
+    append_records(path, (entry,))
+    return True
+
+
+def read_unprofiled(spool: Path, clock: Clock = SYSTEM_CLOCK) -> tuple[Unprofiled, ...]:
+    """Return the entries of the last seven days, and remove older ones from the journal.
+
+    Lines that cannot be read are left out. Raises OSError if the journal cannot be rewritten.
+    """
+    path = spool / FILE
+    oldest_ns = clock.unix_ns() - round(KEPT_S * 1e9)
+    entries = read_records(path, Unprofiled).records
+    if any(entry.at_ns < oldest_ns for entry in entries):
+        with suppress(FileNotFoundError):
+            path.rename(path.with_name(f".{FILE}.{os.getpid()}"))
+    # Others may append meanwhile: to a new file, into which the entries to keep are put back. An interrupted
+    # reader leaves the old file to the next one.
+    for taken in sorted(spool.glob(f".{FILE}.*")):
+        append_records(
+            path, [one for one in read_records(taken, Unprofiled).records if one.at_ns >= oldest_ns]
+        )
+        taken.unlink(missing_ok=True)
+        entries = read_records(path, Unprofiled).records
+    return tuple(entry for entry in entries if entry.at_ns >= oldest_ns)

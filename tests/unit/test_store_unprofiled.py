@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from profkit.clock import ManualClock
+from profkit.model.unprofiled import Unprofiled, UnprofiledGroup, grouped
+from profkit.store.unprofiled import FILE, KEPT_S, LARGEST_BYTES, append_unprofiled, read_unprofiled
+
+CLOCK = ManualClock()
+NOW_NS = CLOCK.unix_ns()
+WORKER = Unprofiled(
+    NOW_NS, 4242, "web-1", "PROFKIT_CHILDREN=0 is set", "unset it to profile workers", "handler"
+)
+DROPPED = Unprofiled(NOW_NS - 1, 7, "web-1", "the spool was full", "raise its limit", partly=True)
+
+
+def test_entries_come_back_in_the_order_in_which_they_were_added(tmp_path: Path) -> None:
+    for entry in (WORKER, DROPPED):
+        assert append_unprofiled(tmp_path / "spool", entry)
+    assert read_unprofiled(tmp_path / "spool", CLOCK) == (WORKER, DROPPED)
+
+
+def test_there_need_be_no_journal(tmp_path: Path) -> None:
+    assert read_unprofiled(tmp_path / "spool", CLOCK) == ()
+
+
+def test_old_entries_leave_the_journal(tmp_path: Path) -> None:
+    old = replace(WORKER, at_ns=NOW_NS - round(KEPT_S * 1e9) - 1)
+    for entry in (old, WORKER, DROPPED):
+        append_unprofiled(tmp_path, entry)
+    assert read_unprofiled(tmp_path, CLOCK) == (WORKER, DROPPED)
+    assert (tmp_path / FILE).read_text("ascii").count("\n") == 2
+    assert [path.name for path in tmp_path.iterdir()] == [FILE]
+
+
+def test_what_an_interrupted_reader_left_is_read(tmp_path: Path) -> None:
+    append_unprofiled(tmp_path, WORKER)
+    (tmp_path / FILE).rename(tmp_path / f".{FILE}.99")
+    append_unprofiled(tmp_path, DROPPED)
+    assert set(read_unprofiled(tmp_path, CLOCK)) == {WORKER, DROPPED}
+    assert [path.name for path in tmp_path.iterdir()] == [FILE]
+
+
+def test_a_damaged_line_hides_no_other(tmp_path: Path) -> None:
+    append_unprofiled(tmp_path, WORKER)
+    with (tmp_path / FILE).open("ab") as file:
+        file.write(b"\xff not JSON\n")
+    append_unprofiled(tmp_path, DROPPED)
+    assert read_unprofiled(tmp_path, CLOCK) == (WORKER, DROPPED)
+
+
+def test_the_journal_has_a_largest_size(tmp_path: Path) -> None:
+    long = replace(WORKER, label="x" * (LARGEST_BYTES // 2))
+    assert [append_unprofiled(tmp_path, long) for _ in range(4)] == [True, True, False, False]
+
+
+def test_entries_are_grouped_by_reason() -> None:
+    entries = [
+        WORKER,
+        replace(WORKER, label="train"),
+        replace(WORKER, pid=4243, at_ns=NOW_NS - 5),
+        replace(WORKER, host="web-2"),
+        DROPPED,
+    ]
+    assert grouped(entries) == (
+        UnprofiledGroup(WORKER.reason, WORKER.switch, False, 3, ("handler", "train"), NOW_NS - 5, NOW_NS),
+        UnprofiledGroup(DROPPED.reason, DROPPED.switch, True, 1, (), NOW_NS - 1, NOW_NS - 1),
+    )
