@@ -27,12 +27,15 @@
     ├── StoreUnavailable               7
     ├── SpoolUnavailable               7
     └── DamagedFile                    7
+        └── RefusedFile
 
 A class builds its message from its fields; `exit_code` is what the command line returns.
 """
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -274,12 +277,20 @@ class SpoolUnavailable(ProfkitError):
 
     exit_code = 7
 
-    def __init__(self, spool: Path, detail: str) -> None:
+    def __init__(self, spool: Path, detail: str, remedy: str = "") -> None:
         self.spool, self.detail = spool, detail
-        super().__init__(
-            f"the spool {spool} cannot be used: {detail}; check its permissions, or set PROFKIT_SPOOL to a "
-            "folder that can be written"
+        self.remedy = remedy or _SPOOL_REMEDIES.get(
+            detail, "check its permissions, or set PROFKIT_SPOOL to a folder that can be written"
         )
+        super().__init__(f"the spool {spool} cannot be used: {detail}; {self.remedy}")
+
+
+_SPACE = "free space on its disk, or set PROFKIT_SPOOL to a folder on another one"
+_SPOOL_REMEDIES = {
+    os.strerror(errno.ENOSPC): _SPACE,
+    os.strerror(errno.EDQUOT): _SPACE,
+    os.strerror(errno.EROFS): "set PROFKIT_SPOOL to a folder that can be written",
+}
 
 
 class DamagedFile(ProfkitError):
@@ -291,6 +302,15 @@ class DamagedFile(ProfkitError):
         self.path, self.detail, self.kept = path, detail, kept
         where = f"kept aside at {kept}" if kept is not None else "left where it is"
         super().__init__(f"{path} cannot be read: {detail}; {remedy or f'{where}, everything else was read'}")
+
+
+class RefusedFile(DamagedFile):
+    """Something in the spool is no regular file or folder of the expected user; it is not touched."""
+
+    def __init__(self, path: Path, detail: str) -> None:
+        super().__init__(
+            path, detail, remedy="it is left where it is: look at it and remove it, or see `profkit --owner`"
+        )
 
 
 def _quoted(text: str) -> str:
