@@ -58,6 +58,14 @@ def parse_bytes(text: str) -> int:
     return round(float(match.group(1)) * float(1024**power))
 
 
+def short_repr(text: str, most: int = 60) -> str:
+    """Return the text in quotes, on one line, without its middle if it has more than `most` characters."""
+    if len(text) > most:
+        head = (most - 1) // 2
+        text = f"{text[:head]}…{text[len(text) - (most - 1 - head) :]}"
+    return ascii(text) if not text.isprintable() else repr(text)
+
+
 def _three_digits(value: float) -> str:
     size = abs(value)
     digits = 2 if size < 9.995 else 1 if size < 99.95 else 0

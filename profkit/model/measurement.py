@@ -10,7 +10,7 @@ from profkit.model.counts import CallCount, FunctionCount
 from profkit.model.notebook import ShownInNotebooks
 from profkit.model.session import ProcessInfo
 from profkit.model.workorder import Language, Level, Mode
-from profkit.units import format_duration
+from profkit.units import format_duration, short_repr
 
 _LATER = {"later": True}
 """Of a field that older documents lack: it has its default then."""
@@ -174,7 +174,7 @@ class OrderInfo:
     """The interpreter that measured, where the order named one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Measurement(ShownInNotebooks):
     """One order's numbers; what its mode does not ask for is None."""
 
@@ -193,6 +193,13 @@ class Measurement(ShownInNotebooks):
         """The median of the processes' least times; None without times."""
         return median(self.timing.minima_s) if self.timing is not None else None
 
+    def __repr__(self) -> str:
+        return f"<Measurement of {short_repr(self.order.label)}{_figures(self.median_s, self._stripped)}>"
+
+    @property
+    def _stripped(self) -> float | None:
+        return None if self.instructions is None else self.instructions.stripped
+
     def __str__(self) -> str:
         parts = []
         if self.timing is not None:
@@ -204,7 +211,7 @@ class Measurement(ShownInNotebooks):
         return f"{self.order.label}: {', '.join(parts)}{doubts}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class MeasuredInfo:
     """Everything about a kept measurement but its numbers one by one; what lists are made of."""
 
@@ -236,11 +243,23 @@ class MeasuredInfo:
         together = (Manner.INTERLEAVED, Manner.IN_TURNS)
         return next((one for one in together if self.batch.startswith(f"{one.value}-")), Manner.APART)
 
+    def __repr__(self) -> str:
+        figures = _figures(self.median_s, self.instructions) if self.error is None else ", failed"
+        return f"<MeasuredInfo {self.id} of {short_repr(self.label)}{figures}>"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class MeasuredRun(ShownInNotebooks):
     """A run of a measurement: what the store keeps about one order."""
 
     info: MeasuredInfo
     measurement: Measurement | None = None
     """None where it failed."""
+
+    def __repr__(self) -> str:
+        return f"<MeasuredRun of {self.info!r}>"
+
+
+def _figures(median_s: float | None, instructions: float | None) -> str:
+    time = "" if median_s is None else f", median {format_duration(median_s)}"
+    return time + ("" if instructions is None else f", {instructions:,.0f} instructions")

@@ -17,7 +17,7 @@ class Sample(NamedTuple):
     weight: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Profile:
     """Samples and the tables they point into.
 
@@ -38,6 +38,10 @@ class Profile:
     def total_weight(self) -> int:
         """Sum of all samples' weights."""
         return sum(sample.weight for sample in self.samples)
+
+    def __repr__(self) -> str:
+        tables = f"{len(self.stacks)} stacks, {len(self.frames)} frames, {len(self.threads)} threads"
+        return f"<Profile of {self.total_weight} {self.unit.value}: {tables}>"
 
 
 class ProfileBuilder:

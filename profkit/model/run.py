@@ -9,7 +9,7 @@ from profkit.model.notebook import ShownInNotebooks
 from profkit.model.profile import Profile
 from profkit.model.region import Region
 from profkit.model.session import ProcessInfo, ResourcePoint, SamplerPlan, SessionState
-from profkit.units import Unit
+from profkit.units import Unit, format_duration, short_repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Imported:
     """All weights together, in that unit."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RunInfo:
     """Everything about a run but its samples; what lists are made of."""
 
@@ -99,8 +99,58 @@ class RunInfo:
         """See `suspended_ns`."""
         return self.suspended_ns / 1e9
 
+    def __repr__(self) -> str:
+        return f"<RunInfo {_identity(self)}>"
+
 
 @dataclass(frozen=True, slots=True)
+class ProcessPart:
+    """One process of a merged run, with all of its sessions."""
+
+    process: ProcessInfo
+    started_ns: int
+    """Unix time of its first call."""
+    runs: int
+    calls: int
+    samples: int
+    weight: int
+    """Of its samples in the merged profile."""
+    cpu_share: float | None
+    """CPU use while it was watched, 1.0 is one core; None if it was watched too briefly."""
+    peak_rss_bytes: int
+    """0 if it was not watched."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionPart:
+    """A function whose share differs between the processes of a merged run.
+
+    Weights are those of the function itself and the library calls it makes.
+    """
+
+    name: str
+    file: str
+    line: int
+    weight: int
+    weights: tuple[int, ...]
+    """By process, in the order of `Merged.processes`."""
+    differs: tuple[bool, ...]
+    """By process: whether its share differs significantly from that of all others together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The runs that a merged run is made of."""
+
+    infos: tuple[RunInfo, ...]
+    """Newest first."""
+    processes: tuple[ProcessPart, ...]
+    """Heaviest first."""
+    functions: tuple[FunctionPart, ...] = ()
+    """Heaviest first."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Run(ShownInNotebooks):
     """A run with its samples and resources: the data behind every report."""
 
@@ -108,3 +158,16 @@ class Run(ShownInNotebooks):
     profile: Profile | None = None
     """None where a remote sampler keeps the samples, or where there are none to keep."""
     resources: tuple[ResourcePoint, ...] = ()
+    merged: Merged | None = None
+    """Set if this is several runs as one."""
+
+    def __repr__(self) -> str:
+        return f"<Run {_identity(self.info)}>"
+
+
+def _identity(info: RunInfo) -> str:
+    """The run in a few words, on one line whatever its label holds."""
+    return (
+        f"{info.id} of {short_repr(info.label)}, {info.state.value}, {info.calls} calls in "
+        f"{format_duration(info.wall_s)}, {info.samples} samples"
+    )
