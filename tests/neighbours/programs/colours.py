@@ -1,0 +1,23 @@
+"""Work in functions that samples can name. Each keeps the processor busy for a wall-clock time."""
+
+from __future__ import annotations
+
+from profkit.originals import REAL
+
+
+def spin(duration_s: float) -> None:
+    end_ns = REAL.perf_counter_ns() + int(duration_s * 1e9)
+    while REAL.perf_counter_ns() < end_ns:
+        pass
+
+
+def red(duration_s: float) -> None:
+    spin(duration_s)
+
+
+def green(duration_s: float) -> None:
+    spin(duration_s)
+
+
+def blue(duration_s: float) -> None:
+    spin(duration_s)
