@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from profkit.model.measurement import MeasuredRun
-from profkit.units import short_repr
 from tests.unit.made_measured_runs import measured_run
 from tests.unit.made_runs import labelled, made_profile, made_run
 
@@ -44,8 +43,3 @@ def test_a_repr_says_which_run_it_is() -> None:
 def test_a_repr_of_a_failed_measurement_says_so() -> None:
     failed = MeasuredRun(replace(MEASURED.info, error="no compiler"))
     assert repr(failed).endswith(", failed>>")
-
-
-def test_a_long_text_loses_its_middle() -> None:
-    assert short_repr("abcdefgh", 5) == "'ab…gh'"
-    assert short_repr("two\nlines") == r"'two\nlines'"
