@@ -1,9 +1,11 @@
 """Every error that profkit raises on purpose: what is wrong, then how to mend it.
 
     ProfkitError                      70  (base; never raised itself)
+    ├── InternalError                 70
     ├── UsageError                     2
     │   ├── InvalidOption
-    │   └── UnknownOption
+    │   ├── UnknownOption
+    │   └── LimitExceeded
     ├── SamplerError                   3
     │   ├── SamplerMissing
     │   ├── AttachDenied
@@ -47,6 +49,17 @@ class ProfkitError(Exception):
     exit_code: ClassVar[int] = 70
 
 
+class InternalError(ProfkitError):
+    """profkit itself failed in a way that it does not foresee; the cause is its `__cause__` or in the log."""
+
+    def __init__(self, doing: str, error: BaseException) -> None:
+        self.doing, self.error = doing, error
+        super().__init__(
+            f"profkit failed while {doing}: {type(error).__name__}: {error}; please report this with the "
+            "traceback, which the logger 'profkit' has at level DEBUG"
+        )
+
+
 class UsageError(ProfkitError):
     """The caller asked for something that makes no sense."""
 
@@ -75,6 +88,15 @@ class UnknownOption(UsageError):
         near = get_close_matches(option, self.known, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(self.known)}"
         super().__init__(f"there is no option {option!r}{where}", hint)
+
+
+class LimitExceeded(UsageError):
+    """A file is larger, deeper or slower to read than the limits of imports allow."""
+
+    def __init__(self, path: Path, excess: str, option: str) -> None:
+        self.path, self.excess, self.option = path, excess, option
+        remedy = f"if you trust the file, raise the limit with {option} of `profkit import`"
+        super().__init__(f"{path} {excess}", remedy)
 
 
 class SamplerError(ProfkitError):
@@ -279,9 +301,9 @@ class SpoolUnavailable(ProfkitError):
 
     def __init__(self, spool: Path, detail: str, remedy: str = "") -> None:
         self.spool, self.detail = spool, detail
-        self.remedy = remedy or _SPOOL_REMEDIES.get(
-            detail, "check its permissions, or set PROFKIT_SPOOL to a folder that can be written"
-        )
+        known = (cure for words, cure in _SPOOL_REMEDIES.items() if words in detail)
+        usual = "check its permissions, or set PROFKIT_SPOOL to a folder that can be written"
+        self.remedy = remedy or next(known, usual)
         super().__init__(f"the spool {spool} cannot be used: {detail}; {self.remedy}")
 
 
