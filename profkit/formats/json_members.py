@@ -5,11 +5,21 @@ from __future__ import annotations
 import json
 from typing import TypeVar
 
+from profkit.formats.limits import Budget
+
 _T = TypeVar("_T")
 
+_INT64_MAX = 2**63 - 1
 
-def read_json(data: str | bytes) -> object:
-    """The document; raises ValueError, which says so, for what is no JSON, or is nested too deeply."""
+
+def read_json(data: str | bytes, budget: Budget | None = None) -> object:
+    """Parse a document; raise ValueError, which says so, for what is no JSON, or is nested too deeply.
+
+    Python's parser can't be stopped midway. So its objects and lists, which take up to a hundred times the
+    memory of their text, are counted before it starts.
+    """
+    if budget is not None and isinstance(data, bytes):
+        budget.count_records(data.count(b"[") + data.count(b"{"))
     try:
         document: object = json.loads(data)
     except UnicodeDecodeError as error:
@@ -17,38 +27,56 @@ def read_json(data: str | bytes) -> object:
     except json.JSONDecodeError as error:
         raise ValueError(f"it is no JSON, or not all of it: {error}") from error
     except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
+        raise ValueError("its lists and objects are nested too deeply for Python's JSON parser") from error
     return document
 
 
 def member(holder: object, where: str, key: str, kind: type[_T]) -> _T:
-    """A member of an object; raises ValueError, naming `where`, unless it is there and of this type."""
+    """Return a member of an object; raise ValueError, naming `where`, unless it is there and of this type."""
     if not isinstance(holder, dict):
         raise ValueError(f"{where} is no JSON object")
     if key not in holder:
         raise ValueError(f"{where} has no {key!r}")
     value: object = holder[key]
-    if not isinstance(value, kind):
+    if not isinstance(value, kind) or (value.__class__ is bool and kind is int):
         raise ValueError(f"{where}.{key} is of type {type(value).__name__}, not {kind.__name__}")
     return value
 
 
 def optional(holder: object, where: str, key: str, default: _T) -> _T:
-    """A member that may be null or missing: then `default`, whose type it has otherwise."""
+    """Return a member that may be null or missing: then `default`, whose type it has otherwise."""
     if isinstance(holder, dict) and holder.get(key) is None:
         return default
     return member(holder, where, key, type(default))
 
 
 def number(value: object, where: str) -> float:
-    """A finite number; raises ValueError, naming `where`, for anything else."""
+    """Return a finite number of at most 64 bits; raise ValueError, naming `where`, for anything else."""
     if type(value) is not int and (type(value) is not float or value - value != 0):
         raise ValueError(f"{where} is no number")
+    if not -_INT64_MAX - 1 <= value <= _INT64_MAX:
+        raise ValueError(f"{where} is {written(value)}, a number of more than 64 bits")
     return value
 
 
+def scaled(value: object, where: str, factor: float) -> int:
+    """Return a number times `factor`, rounded; raise ValueError, naming `where`, beyond 64 bits."""
+    told = number(value, where)
+    found = round(told * factor)
+    if not -_INT64_MAX - 1 <= found <= _INT64_MAX:
+        raise ValueError(f"{where} is {written(told)}: times {factor:g} it has more than 64 bits")
+    return found
+
+
+def written(value: float) -> str:
+    """Return a number as text that is short for any number."""
+    if isinstance(value, float) or abs(value) < 10**18:
+        return f"{value!r}"
+    return f"an integer of {value.bit_length()} bits"
+
+
 def whole(value: object, where: str) -> int:
-    """A whole number, which may be written as 3.0, and 0 for null."""
+    """Return a whole number, which may be written as 3.0, and 0 for null."""
     if value is None:
         return 0
     found = number(value, where)
@@ -58,7 +86,7 @@ def whole(value: object, where: str) -> int:
 
 
 def column(holder: object, where: str, key: str, length: int) -> list[object]:
-    """A list of so many entries; raises ValueError, naming `where`, for a longer or shorter one."""
+    """Return a list of so many entries; raise ValueError, naming `where`, for a longer or shorter one."""
     values = member(holder, where, key, list)
     if len(values) != length:
         raise ValueError(f"{where}.{key} has {len(values)} entries, not {length}")

@@ -1,0 +1,141 @@
+"""Limits on what is imported, and the budget that a reader checks them with while it reads."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from profkit.clock import SYSTEM_CLOCK, Clock
+from profkit.errors import LimitExceeded
+from profkit.model.frame import Frame, Thread
+from profkit.model.profile import ProfileBuilder
+
+_CHECK_EVERY = 1 << 12
+"""Steps between two looks at the clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportLimits:
+    """The largest file that is imported; each field has an option of `profkit import`.
+
+    The defaults leave room for a million samples 100 frames deep, and end a hostile file within minutes and
+    a few gigabytes.
+    """
+
+    max_bytes: int = 1 << 30
+    """Bytes of a file after decompression."""
+    max_depth: int = 4_000
+    """Frames of one stack."""
+    max_records: int = 20_000_000
+    """Samples, events, functions, and objects and lists in JSON."""
+    max_frames: int = 200_000_000
+    """Frames of all distinct stacks together; each takes 8 bytes of memory."""
+    max_seconds: float = 600.0
+    """Time to read one file."""
+
+
+UNLIMITED = ImportLimits(sys.maxsize, sys.maxsize, sys.maxsize, sys.maxsize, float("inf"))
+"""For files that profkit itself has just made."""
+
+
+class Budget:
+    """What is left of the limits while one file is read; each method raises LimitExceeded."""
+
+    def __init__(
+        self, limits: ImportLimits, source: Path = Path("the file"), clock: Clock = SYSTEM_CLOCK
+    ) -> None:
+        self.limits, self.source = limits, source
+        self._clock = clock
+        self._deadline_s = clock.monotonic_s() + limits.max_seconds
+        self._records = self._frames = 0
+
+    @property
+    def records(self) -> int:
+        """Records that were counted so far."""
+        return self._records
+
+    def left_s(self) -> float:
+        """Seconds until the deadline."""
+        return self._deadline_s - self._clock.monotonic_s()
+
+    def check_time(self) -> None:
+        """Check the deadline."""
+        if self.left_s() < 0:
+            raise LimitExceeded(
+                self.source, f"takes more than {self.limits.max_seconds:g} s to read", "--max-seconds"
+            )
+
+    def check_bytes(self, size: int) -> None:
+        """Check the size of the content, of which `size` bytes are known so far."""
+        if size > self.limits.max_bytes:
+            raise LimitExceeded(
+                self.source, f"has more than {self.limits.max_bytes:,} bytes, uncompressed", "--max-bytes"
+            )
+
+    def check_depth(self, depth: int) -> None:
+        """Check the depth of one stack."""
+        if depth > self.limits.max_depth:
+            raise LimitExceeded(
+                self.source, f"has a stack of more than {self.limits.max_depth:,} frames", "--max-depth"
+            )
+
+    def count_records(self, count: int) -> None:
+        """Count that many more records, and check the deadline."""
+        self._records += count
+        if self._records > self.limits.max_records:
+            what = f"has more than {self.limits.max_records:,} samples, events, functions or JSON objects"
+            raise LimitExceeded(self.source, what, "--max-records")
+        self.check_time()
+
+    def count_stack(self, depth: int) -> None:
+        """Count one more distinct stack."""
+        self.check_depth(depth)
+        self._frames += depth
+        if self._frames > self.limits.max_frames:
+            what = f"has more than {self.limits.max_frames:,} frames in its distinct stacks"
+            raise LimitExceeded(self.source, what, "--max-frames")
+
+
+def unlimited() -> Budget:
+    """A budget that never runs out."""
+    return Budget(UNLIMITED)
+
+
+class BoundedBuilder(ProfileBuilder):
+    """A `ProfileBuilder` that stops at a budget's limits."""
+
+    def __init__(self, budget: Budget) -> None:
+        super().__init__()
+        self.budget = budget
+        self._counted_stacks = self._uncounted = 0
+
+    def frame(self, frame: Frame) -> int:
+        """See `ProfileBuilder.frame`."""
+        before = len(self._frames)
+        number = super().frame(frame)
+        if number == before:
+            self._count_record()
+        return number
+
+    def thread(self, thread: Thread) -> int:
+        """See `ProfileBuilder.thread`."""
+        before = len(self._threads)
+        number = super().thread(thread)
+        if number == before:
+            self._count_record()
+        return number
+
+    def add_indexed(self, stack: tuple[int, ...], thread: int, weight: int = 1) -> None:
+        """See `ProfileBuilder.add_indexed`."""
+        super().add_indexed(stack, thread, weight)
+        if len(self._stacks) != self._counted_stacks:
+            self._counted_stacks += 1
+            self.budget.count_stack(len(stack))
+        self._count_record()
+
+    def _count_record(self) -> None:
+        self._uncounted += 1
+        if self._uncounted == _CHECK_EVERY:
+            self._uncounted = 0
+            self.budget.count_records(_CHECK_EVERY)
