@@ -51,17 +51,23 @@ def optional(holder: object, where: str, key: str, default: _T) -> _T:
 
 
 def number(value: object, where: str) -> float:
-    """Return a finite number of at most 64 bits; raise ValueError, naming `where`, for anything else."""
+    """Return a finite number; raise ValueError, naming `where`, for anything else."""
     if type(value) is not int and (type(value) is not float or value - value != 0):
         raise ValueError(f"{where} is no number")
-    if not -_INT64_MAX - 1 <= value <= _INT64_MAX:
-        raise ValueError(f"{where} is {written(value)}, a number of more than 64 bits")
     return value
+
+
+def bounded(value: object, where: str) -> float:
+    """Return a number of at most 64 bits; raise ValueError, naming `where`, for anything else."""
+    found = number(value, where)
+    if not -_INT64_MAX - 1 <= found <= _INT64_MAX:
+        raise ValueError(f"{where} is {written(found)}, a number of more than 64 bits")
+    return found
 
 
 def scaled(value: object, where: str, factor: float) -> int:
     """Return a number times `factor`, rounded; raise ValueError, naming `where`, beyond 64 bits."""
-    told = number(value, where)
+    told = bounded(value, where)
     found = round(told * factor)
     if not -_INT64_MAX - 1 <= found <= _INT64_MAX:
         raise ValueError(f"{where} is {written(told)}: times {factor:g} it has more than 64 bits")
@@ -79,7 +85,7 @@ def whole(value: object, where: str) -> int:
     """Return a whole number, which may be written as 3.0, and 0 for null."""
     if value is None:
         return 0
-    found = number(value, where)
+    found = bounded(value, where)
     if found != int(found):
         raise ValueError(f"{where} is no whole number")
     return int(found)
