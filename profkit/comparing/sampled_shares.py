@@ -32,7 +32,7 @@ RUN_IS_WORTH = 400.0
 Layout of memory, hash seeds, the state of the machine and other programs make runs of the same program
 differ by more than their samples do. Runs under py-spy of a program that computes were worth 700 to 2,600
 samples, by function; those of one that sleeps in a loop, beside other programs, 80 to 400."""
-_UNORDERED = 4.0
+UNORDERED = 4.0
 """How much more the shares of a run vary than its samples say, where its slices are not known or a function
 is too small for them. Slices said 1.3 to 5 times as much."""
 _LEAST_SLICED = 2 * SLICES
@@ -126,7 +126,7 @@ def share_seen(run: RunShares, function: Function, of: OfShares, expected: float
     scatter = expected * (1 - expected)
     between = scatter / RUN_IS_WORTH + (run.uneven * scatter) ** 2
     if function not in run.sliced:
-        within, df = _UNORDERED * by_chance, math.inf
+        within, df = UNORDERED * by_chance, math.inf
     else:
         tell = phased_spread if run.phased else batch_spread
         spread = tell([of(part, function) for part in run.slices])

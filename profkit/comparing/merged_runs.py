@@ -1,0 +1,221 @@
+"""Several runs of a label as one: those of all worker processes and sessions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+
+from profkit.comparing.process_shares import ProcessWeights, differing
+from profkit.comparing.sampled_slices import Function
+from profkit.model.profile import Profile, Sample
+from profkit.model.run import FunctionPart, Merged, ProcessPart, Run, RunInfo
+from profkit.model.session import SessionState
+from profkit.stats import merge_histograms
+from profkit.transforms.folding import leave_out_libraries
+from profkit.transforms.merge import merge_profiles
+from profkit.transforms.origin import is_library_file
+from profkit.transforms.stacks import stack_weights, sum_samples
+from profkit.units import Unit
+
+MERGED_ID = "merged"
+"""The id of a merged run: the store has none under it."""
+_SAME_RATE = 1.25
+"""Up to this ratio of sampling periods, a sample of one run counts as one of another."""
+_Process = tuple[str, int, int]
+"""Host, pid and start: a pid is given to others later."""
+
+
+def merge_runs(runs: Iterable[Run]) -> Run:
+    """Return sampled runs, newest first, as one; the time it takes is linear in their samples.
+
+    If they were sampled at different rates, weights are times instead of samples. Raises ValueError if there
+    are no runs, and UsageError for profiles in different units.
+    """
+    summed = tuple(_summed(run) for run in runs)
+    if not summed:
+        raise ValueError("there are no runs to merge")
+    if _rates_differ(summed):
+        summed = tuple(_in_time(run) for run in summed)
+    processes = _by_process(summed)
+    profiles = [one.profile for one in _with_names_of_hosts(processes) if one.profile is not None]
+    infos = tuple(run.info for run in summed)
+    return Run(
+        info=_merged_info(infos),
+        profile=merge_profiles(profiles) if profiles else None,
+        merged=Merged(
+            infos=infos,
+            processes=tuple(process.part() for process in processes),
+            functions=_functions(processes, infos[0].region.file),
+        ),
+    )
+
+
+@dataclass(slots=True)
+class _OfProcess:
+    """The runs of one process, newest first."""
+
+    runs: list[Run] = field(default_factory=list)
+
+    @property
+    def weight(self) -> int:
+        return sum(run.profile.total_weight for run in self.runs if run.profile is not None)
+
+    def part(self) -> ProcessPart:
+        infos = [run.info for run in self.runs]
+        # Regions of one session share its resources; each session counts once.
+        watched = list({run.info.session: run.resources for run in self.runs if run.resources}.values())
+        elapsed_s = sum(points[-1].at_ns - points[0].at_ns for points in watched) / 1e9
+        cpu_s = sum(points[-1].cpu_s - points[0].cpu_s for points in watched)
+        return ProcessPart(
+            process=infos[0].process,
+            started_ns=min(info.started_ns for info in infos),
+            runs=len(infos),
+            calls=sum(info.calls for info in infos),
+            samples=sum(info.samples for info in infos),
+            weight=self.weight,
+            cpu_share=cpu_s / elapsed_s if elapsed_s > 0 else None,
+            peak_rss_bytes=max((point.rss_bytes for points in watched for point in points), default=0),
+        )
+
+
+def _summed(run: Run) -> Run:
+    return run if run.profile is None else replace(run, profile=sum_samples(run.profile))
+
+
+def _rates_differ(runs: Sequence[Run]) -> bool:
+    """Whether the runs' samples stand for times that differ by more than the noise of a rate."""
+    profiles = [run.profile for run in runs if run.profile is not None and run.profile.samples]
+    periods = [profile.period_ns for profile in profiles]
+    all_timed = all(profile.unit is Unit.SAMPLES and profile.period_ns for profile in profiles)
+    return bool(periods) and all_timed and max(periods) > _SAME_RATE * min(periods)
+
+
+def _in_time(run: Run) -> Run:
+    """The run with its samples weighted by the time that each stands for."""
+    profile = run.profile
+    if profile is None:
+        return run
+    samples = tuple(
+        Sample(stack, thread, round(weight * profile.period_ns)) for stack, thread, weight in profile.samples
+    )
+    return replace(run, profile=replace(profile, unit=Unit.NANOSECONDS, period_ns=0.0, samples=samples))
+
+
+def _by_process(runs: Sequence[Run]) -> tuple[_OfProcess, ...]:
+    """The runs of each process, the heaviest process first."""
+    found: dict[_Process, _OfProcess] = {}
+    for run in runs:
+        process = run.info.process
+        key = process.host, process.pid, process.start_ticks
+        found.setdefault(key, _OfProcess()).runs.append(run)
+    weights = {key: process.weight for key, process in found.items()}
+    return tuple(found[key] for key in sorted(found, key=lambda key: (-weights[key], key)))
+
+
+def _with_names_of_hosts(processes: Sequence[_OfProcess]) -> Iterable[Run]:
+    """All runs; threads of different processes with the same pid are kept apart by their names.
+
+    In containers every process may have the pid 1.
+    """
+    of_pid = Counter(process.runs[0].info.process.pid for process in processes)
+    seen: Counter[tuple[str, int]] = Counter()
+    for process in processes:
+        info = process.runs[0].info.process
+        seen[info.host, info.pid] += 1
+        number = seen[info.host, info.pid]
+        where = f" on {info.host}" + (f" ({number})" if number > 1 else "")
+        for run in process.runs:
+            yield _with_thread_names(run, where) if of_pid[info.pid] > 1 else run
+
+
+def _with_thread_names(run: Run, suffix: str) -> Run:
+    if run.profile is None:
+        return run
+    threads = tuple(thread._replace(name=f"{thread.name}{suffix}") for thread in run.profile.threads)
+    return replace(run, profile=replace(run.profile, threads=threads))
+
+
+def _merged_info(infos: Sequence[RunInfo]) -> RunInfo:
+    """What is said about all runs; the newest one speaks for what cannot be added up."""
+    sessions = {info.session: info for info in infos}
+    return replace(
+        infos[0],
+        id=MERGED_ID,
+        session=next(iter(sessions)) if len(sessions) == 1 else "",
+        state=_state(infos),
+        started_ns=min(info.started_ns for info in infos),
+        durations=merge_histograms([info.durations for info in infos]),
+        suspended_ns=sum(info.suspended_ns for info in infos),
+        skipped=sum(info.skipped for info in infos),
+        raised=sum(info.raised for info in infos),
+        traced_away=sum(info.traced_away for info in infos),
+        achieved_hz=_achieved_hz(sessions.values()),
+        session_s=sum(info.session_s for info in sessions.values()),
+        gap_s=sum(info.gap_s for info in sessions.values()),
+        samples=sum(info.samples for info in infos),
+        torn=sum(info.torn for info in infos),
+        errors=sum(info.errors for info in sessions.values()),
+        links=tuple(dict.fromkeys(link for info in infos for link in info.links)),
+        notes=(),
+        error=infos[0].error if all(info.error is not None for info in infos) else None,
+        truncated=any(info.truncated for info in infos),
+        nested=sum(info.nested for info in infos),
+    )
+
+
+def _state(infos: Iterable[RunInfo]) -> SessionState:
+    """RUNNING while any run is being recorded, FAILED if all have failed."""
+    states = {info.state for info in infos}
+    if states <= {SessionState.FAILED}:
+        return SessionState.FAILED
+    return (
+        SessionState.SUCCESS
+        if states <= {SessionState.SUCCESS, SessionState.FAILED}
+        else SessionState.RUNNING
+    )
+
+
+def _achieved_hz(sessions: Iterable[RunInfo]) -> float | None:
+    """The mean rate, by the time that each session was sampled."""
+    known = [(info.achieved_hz, info.session_s) for info in sessions if info.achieved_hz is not None]
+    total_s = sum(session_s for _, session_s in known)
+    return sum(rate_hz * session_s for rate_hz, session_s in known) / total_s if total_s else None
+
+
+def _functions(processes: Sequence[_OfProcess], own_file: str) -> tuple[FunctionPart, ...]:
+    """The functions whose shares differ between the processes, the heaviest first."""
+    if len(processes) < 2:
+        return ()
+    lines: dict[Function, Counter[int]] = {}
+    is_library = cache(lambda file: file != own_file and is_library_file(file))
+    weighed = [_weights(process, is_library, lines) for process in processes]
+    found = [
+        FunctionPart(
+            name=function[0],
+            file=function[1],
+            line=min(lines[function], key=lambda line: (-lines[function][line], line)),
+            weight=sum(lines[function].values()),
+            weights=tuple(process.functions.get(function, 0) for process in weighed),
+            differs=differs,
+        )
+        for function, differs in differing(weighed).items()
+    ]
+    return tuple(sorted(found, key=lambda row: (-row.weight, row.name, row.file)))
+
+
+def _weights(
+    process: _OfProcess, is_library: Callable[[str], bool], lines: dict[Function, Counter[int]]
+) -> ProcessWeights:
+    """The weight of each function with the library calls it makes; `lines` gets that of their lines."""
+    functions: Counter[Function] = Counter()
+    for run in process.runs:
+        profile = leave_out_libraries(run.profile or Profile(), is_library)
+        for stack, weight in stack_weights(profile).items():
+            if profile.stacks[stack]:
+                frame = profile.frames[profile.stacks[stack][-1]]
+                functions[frame.name, frame.file] += weight
+                lines.setdefault((frame.name, frame.file), Counter())[frame.line] += weight
+    samples = sum(run.info.samples for run in process.runs)
+    return ProcessWeights(samples, process.weight, functions)
