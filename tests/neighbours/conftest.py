@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
+pytest.register_assert_rewrite("tests.neighbours.harness", "tests.neighbours.servers")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,0 +1,176 @@
+"""Run a server with and without profkit, ask both the same, and compare what they answer and log."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.integration.harness import await_samplers_end
+from tests.neighbours.harness import OWN_FRAME, PROGRAMS, environ
+
+CLIENTS = 8
+_START_TIMEOUT_S, _END_TIMEOUT_S, _ANSWER_TIMEOUT_S = 30, 20, 20
+_VARIES = re.compile(r"\b\d+(\.\d+)*\b|0x[0-9a-f]+")
+"""Numbers in logs: ids of processes, times, ports."""
+
+
+@dataclass(frozen=True, order=True)
+class Answer:
+    """A response, without what differs from server to server."""
+
+    path: str
+    status: int
+    kind: str
+    body: str
+
+
+@dataclass
+class Server:
+    """A running server; `asked` counts requests by path."""
+
+    folder: Path
+    port: int
+    process: subprocess.Popen[str]
+    asked: dict[str, int] = field(default_factory=dict)
+    pids: set[int] = field(default_factory=set)
+    """Of the processes that answered, as the header X-Pid says."""
+    log: str = ""
+    code: int | None = None
+
+    def ask(self, path: str, method: str = "GET", body: str | None = None) -> Answer:
+        """Send one request on a connection of its own."""
+        self.asked[path] = self.asked.get(path, 0) + 1
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=_ANSWER_TIMEOUT_S)
+        with contextlib.closing(connection):
+            connection.request(method, path, body, {"Content-Type": "application/json"} if body else {})
+            response = connection.getresponse()
+            text = response.read().decode()
+            if pid := response.getheader("X-Pid"):
+                self.pids.add(int(pid))
+        return Answer(f"{method} {path}", response.status, response.getheader("Content-Type", ""), text)
+
+    def ask_all(self, paths: Sequence[str]) -> list[Answer]:
+        """Send many requests, eight at a time."""
+        with ThreadPoolExecutor(CLIENTS) as clients:
+            return sorted(clients.map(self.ask, paths))
+
+    def reach(self, workers: int, path: str) -> None:
+        """Send requests until every worker has answered one."""
+        for _ in range(60):
+            self.ask_all([path] * CLIENTS)
+            if len(self.pids) >= workers:
+                return
+        raise AssertionError(f"{workers} workers, and only {self.pids} answered")
+
+
+Talk = Callable[[Server], object]
+
+
+@dataclass(frozen=True)
+class Served:
+    """What the two servers answered and logged; both are checked to be equal."""
+
+    profiled: Server
+    answers: object
+
+    @property
+    def folder(self) -> Path:
+        """Current folder of the profiled server."""
+        return self.profiled.folder
+
+
+def serve_both(
+    tmp_path: Path, argv: Callable[[int], Sequence[str]], talk: Talk, *, stop: int = signal.SIGTERM,
+    files: Sequence[str] = (), **changes: str,
+) -> Served:  # fmt: skip
+    """Run `python -m ARGV(port)` twice, talk to both, stop both, and check that they did the same.
+
+    `talk` asks and returns what is to be equal. `files` are copied to each server's folder, and imported
+    from there.
+    """
+    servers = []
+    for name, disabled in (("bare", "1"), ("profiled", "0")):
+        folder = tmp_path / name
+        folder.mkdir()
+        for file in files:
+            (folder / file).write_text((PROGRAMS / file).read_text("utf-8"), "utf-8")
+        servers.append((folder, environ(PROFKIT_DISABLE=disabled, **changes)))
+
+    def run(place: tuple[Path, dict[str, str]]) -> tuple[Server, object]:
+        folder, variables = place
+        with _running(folder, argv, variables, stop) as server:
+            return server, talk(server)
+
+    with ThreadPoolExecutor(2) as pool:
+        (bare, expected), (profiled, answers) = pool.map(run, servers)
+    await_samplers_end(tmp_path)
+    assert answers == expected
+    assert _log_of(profiled) == _log_of(bare)
+    assert profiled.code == bare.code, profiled.log
+    return Served(profiled, answers)
+
+
+@contextlib.contextmanager
+def _running(
+    folder: Path, argv: Callable[[int], Sequence[str]], variables: dict[str, str], stop: int
+) -> Iterator[Server]:
+    port = _free_port()
+    log = folder / "server.log"
+    with log.open("w") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", *argv(port)], cwd=folder, env=variables, stdout=out, stderr=out,
+            text=True, start_new_session=True,
+        )  # fmt: skip
+        server = Server(folder, port, process)
+        try:
+            _await_answer(server, log)
+            yield server
+            process.send_signal(stop)
+            server.code = process.wait(_END_TIMEOUT_S)
+        except BaseException as error:
+            error.add_note(log.read_text("utf-8"))
+            raise
+        finally:
+            _kill_group(process)
+            server.log = log.read_text("utf-8")
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+        return port
+
+
+def _await_answer(server: Server, log: Path) -> None:
+    deadline_s = time.monotonic() + _START_TIMEOUT_S
+    while True:
+        assert server.process.poll() is None, f"the server ended\n{log.read_text('utf-8')}"
+        try:
+            server.ask("/ready")
+            return
+        except OSError:
+            assert time.monotonic() < deadline_s, f"the server does not answer\n{log.read_text('utf-8')}"
+            time.sleep(0.05)
+
+
+def _kill_group(process: subprocess.Popen[str]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        subprocess.run(["kill", "-KILL", "--", f"-{process.pid}"], check=False, stderr=subprocess.DEVNULL)
+    process.wait(_END_TIMEOUT_S)
+
+
+def _log_of(server: Server) -> list[str]:
+    """The lines of a log in an order of their own: requests that overlap end in any order."""
+    text = OWN_FRAME.sub("", server.log).replace(str(server.folder), "FOLDER")
+    lines = [_VARIES.sub("N", line) for line in text.splitlines() if "/ready" not in line]
+    return sorted(line for line in lines if "/reach" not in line)
