@@ -1,0 +1,76 @@
+"""Inject faults into profiled programs, and count what is lost, left behind or changed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.children import ROOT
+from benchmarks.faults.campaign import planned, run_campaign
+from benchmarks.faults.faults_table import table_json, table_text
+from benchmarks.faults.registry import FAULTS
+from benchmarks.faults.results import Identity, Results
+from benchmarks.faults.rows import HELD, failures_of
+from benchmarks.machine import load, machine_facts
+
+_SEED = 4
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the campaign and print its table; 1 if a promise was broken or a fault could not be injected."""
+    options = _parser().parse_args(arguments)
+    chosen = {name: FAULTS[name] for name in options.only or FAULTS}
+    identity = Identity(_commit(), options.seed, short=not options.full)
+    results = Results(identity, options.resume)
+    facts = machine_facts() | {
+        "commit": identity.commit, "seed": str(options.seed),
+        "form": "full" if options.full else "short", "load before": load(),
+    }  # fmt: skip
+    plan = planned(chosen, options.seed, short=not options.full, numbers=options.iterations)
+    rows = run_campaign(plan, results, options.jobs)
+    facts |= {"load after": load()}
+    if options.json is not None:
+        options.json.write_text(table_json(rows, facts) + "\n", "utf-8")
+    print(table_text(rows, facts))
+    for row in rows:
+        planned_numbers = {injection.number for injection in plan[row.name]}
+        outcomes = {
+            number: each for number, each in results.of(row.name).items() if number in planned_numbers
+        }
+        for failure in failures_of(row.name, options.seed, outcomes):
+            print(failure)
+    return 0 if all(row.verdict == HELD for row in rows) else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.faults", description=__doc__)
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--short", action="store_true", help="every fault, in three minutes (the default)")
+    form.add_argument("--full", action="store_true", help="every injection: two to four hours")
+    parser.add_argument(
+        "--only", nargs="+", choices=FAULTS, metavar="NAME", help=f"faults to inject, of {', '.join(FAULTS)}"
+    )
+    parser.add_argument("--seed", type=int, default=_SEED, help="what all random choices derive from")
+    parser.add_argument("--iterations", nargs="+", type=int, metavar="N", help="only these injections")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="injections at a time")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the table as JSON, too")
+    parser.add_argument(
+        "--resume", type=Path, metavar="FILE",
+        help="JSON lines with an outcome each: what is in FILE is not injected again",
+    )  # fmt: skip
+    return parser
+
+
+def _commit() -> str:
+    """The checkout's commit, with a plus sign if profkit differs from it."""
+    words = ("git", "-C", str(ROOT), "describe", "--always", "--abbrev=10", "--exclude=*", "--dirty=+")
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

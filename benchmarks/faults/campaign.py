@@ -1,0 +1,75 @@
+"""Injecting faults: which are still to do, several at a time, each kept as soon as it is known."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+
+from benchmarks.faults.moments import chosen_numbers
+from benchmarks.faults.registry import FAULTS, Fault
+from benchmarks.faults.results import Results
+from benchmarks.faults.rows import HELD, FaultRow, Injection, Outcome, row_of
+
+
+class NotPermitted(RuntimeError):
+    """This machine does not let the campaign inject a fault; the message says what is missing."""
+
+
+def planned(
+    faults: Mapping[str, Fault], seed: int, *, short: bool, numbers: Sequence[int] | None = None
+) -> dict[str, list[Injection]]:
+    """The injections of a campaign, by fault; `numbers` names some of each fault."""
+    return {
+        name: [
+            Injection(name, seed, number, short)
+            for number in numbers or chosen_numbers(fault.full, fault.short if short else fault.full, seed)
+            if number < fault.full
+        ]
+        for name, fault in faults.items()
+    }
+
+
+def run_campaign(plan: Mapping[str, Sequence[Injection]], results: Results, jobs: int) -> list[FaultRow]:
+    """Make the injections that have no outcome yet; the rows of all that are planned."""
+    rows = []
+    for name, injections in plan.items():
+        _inject_all(FAULTS[name], [each for each in injections if not results.known(each)], results, jobs)
+        outcomes = results.of(name)
+        rows.append(row_of(name, {each.number: outcomes[each.number] for each in injections}))
+    return rows
+
+
+def _inject_all(fault: Fault, injections: Sequence[Injection], results: Results, jobs: int) -> None:
+    if not injections:
+        return
+    start_s = time.monotonic()
+    _say(f"{injections[0].fault}: {fault.what}, {len(injections)} times …")
+    with ThreadPoolExecutor(1 if fault.alone else jobs) as workers:
+        outcomes = {workers.submit(_injected, fault, injection): injection for injection in injections}
+        for done in as_completed(outcomes):
+            outcome = done.result()
+            results.add(outcomes[done], outcome)
+            if outcome.verdict != HELD:
+                _say(f"  {outcomes[done].number}: {outcome.verdict}: {_why(outcome)}")
+    _say(f"  {time.monotonic() - start_s:.0f} s")
+
+
+def _injected(fault: Fault, injection: Injection) -> Outcome:
+    """The outcome of an injection; what keeps the campaign itself from working breaks no rule of profkit."""
+    try:
+        return fault.inject(injection)
+    except NotPermitted as error:
+        return Outcome(injected=0, not_run=str(error))
+    except (RuntimeError, OSError, ValueError, KeyError, subprocess.SubprocessError) as error:
+        return Outcome(injected=0, not_run=f"the campaign failed: {type(error).__name__}: {error}")
+
+
+def _why(outcome: Outcome) -> str:
+    return outcome.not_run or "; ".join(outcome.problems)[:600] or str(outcome)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,85 @@
+"""Measuring programs, supervisors, zygotes and workers that are killed or stopped at a random moment."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from dataclasses import replace
+
+from benchmarks.faults.checks import odd_lines
+from benchmarks.faults.moments import generator, manner_of
+from benchmarks.faults.rows import Injection, Outcome
+from benchmarks.faults.sandbox import PROGRAMS, MarkedProcess, Sandbox, await_line, sandbox
+
+_MANNERS = tuple(
+    (role, manner)
+    for manner in ("KILL", "STOP", "TERM", "INT", "SEGV")
+    for role in ("program", "zygote", "supervisor", "program", "zygote")
+)
+"""Zygotes share their arguments with the workers that they fork, supervisors with their launcher."""
+_ARGUMENTS = {"zygote": "zygote", "supervisor": "launcher"}
+_LATEST_S = {"timer": 2.0, "callgrind": 4.0}
+_STOPPED_S = 1.0
+_ENDS_WITHIN_S = 120.0
+
+
+def inject(injection: Injection) -> Outcome:
+    """Signal one process of a measurement."""
+    role, manner = manner_of(injection, _MANNERS)
+    rng = generator(injection)
+    way, mode = rng.choice(("measured", "decorated")), rng.choice(("timer", "timer", "callgrind"))
+    where = f"{manner} to {role}, {way}, {mode}"
+    with sandbox() as box:
+        argv = [str(PROGRAMS / "orders.py"), str(box.log), way, mode]
+        victim, status = _signalled(box, argv, role, manner, rng.uniform(0.02, _LATEST_S[mode]))
+        outcome = Outcome()
+        ends_it = victim == "program" and manner not in ("STOP",)
+        if status is None or (not ends_it and (status != 0 or box.output("stdout") != "done\n")):
+            outcome = outcome.with_problem(f"{where}: exit status {status}", changed=1)
+        for line in () if ends_it else odd_lines(box.output(), warnings=4):
+            outcome = outcome.with_problem(f"{where}: stderr: {line}", changed=1)
+        box.await_end()
+        listed = box.command("list", "--json")
+        kept = {line.split()[1] for line in _log_lines(box) if line.startswith("kept ")}
+        if (problem := listed.problem((0,) if kept else (0, 6))) is not None:
+            outcome = outcome.with_problem(problem)
+        found = kept & {str(run["id"]) for run in listed.runs()}
+        return box.counted(replace(outcome, taken=len(kept), recovered=len(found)))
+
+
+def _signalled(
+    box: Sandbox, argv: list[str], role: str, manner: str, after_s: float
+) -> tuple[str, int | None]:
+    """The role of the process that was signalled, and the program's exit status, None if it did not end."""
+    with box.started(argv) as program:
+        await_line(box.log, "begun")
+        time.sleep(after_s)
+        chosen = _one_of(box, role)
+        victim = "program" if chosen is None else role
+        pid = program.pid if chosen is None else chosen.pid
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.Signals[f"SIG{manner}"])
+            if victim == "program" and manner == "STOP":
+                time.sleep(_STOPPED_S)
+                os.kill(pid, signal.SIGCONT)
+        try:
+            return victim, program.wait(_ENDS_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            return victim, None
+
+
+def _one_of(box: Sandbox, role: str) -> MarkedProcess | None:
+    """The newest process of a role; None for the program itself, or if there is none at the moment."""
+    argument = _ARGUMENTS.get(role)
+    if argument is None:
+        return None
+    found = [each for each in box.processes() if each.has_word(argument)]
+    return max(found, key=lambda each: each.pid, default=None)
+
+
+def _log_lines(box: Sandbox) -> list[str]:
+    *lines, _cut = box.log.read_text("utf-8").split("\n")
+    return lines

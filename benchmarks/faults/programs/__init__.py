@@ -1,0 +1,1 @@
+"""Programs that the fault campaign breaks."""

@@ -1,0 +1,122 @@
+"""Calls profiled code in one of several ways: `caller.py LOG WAY SEED DURATION_S [DEATH AFTER_S]`.
+
+It logs each call. With a DEATH it ends itself that way AFTER_S seconds after its first call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import os
+import random
+import resource
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from owned import OwnLog, spin
+
+from profkit import profile, profiled
+
+LOG = OwnLog(sys.argv[1])
+RNG = random.Random(sys.argv[3])
+END_S = time.monotonic() + float(sys.argv[4])
+_HOARD: list[bytearray] = []
+_short_of_memory = threading.Event()
+
+
+def work(duration_s: float, label: str) -> None:
+    """One call's work; it fills the memory if that was made scarce."""
+    with LOG.call(label):
+        spin(duration_s)
+        while _short_of_memory.is_set() and threading.current_thread() is threading.main_thread():
+            _HOARD.append(bytearray(1 << 20))
+
+
+def running() -> bool:
+    return time.monotonic() < END_S
+
+
+def steady() -> None:
+    """A function, a block and a generator in one session."""
+
+    @profile(label="items")
+    def items() -> Iterator[int]:
+        for number in range(3):
+            work(0.005, "items")
+            yield number
+
+    function = profile(label="function")(work)
+    while running():
+        function(0.01, "function")
+        with profiled("block"):
+            work(0.01, "block")
+        list(items())
+
+
+def restless() -> None:
+    """Sessions that begin and end: options change, and results are asked for."""
+    while running():
+        function = profile(label="restless", rate=RNG.randrange(100, 200))(work)
+        for _ in range(RNG.randrange(1, 12)):
+            function(0.02, "restless")
+        if RNG.random() < 0.3:
+            function.last_run  # noqa: B018 - asking for it ends a segment
+
+
+def threads() -> None:
+    """Three threads in functions of their own, and the main thread in a fourth."""
+
+    def loop(label: str) -> None:
+        function = profile(label=label)(work)
+        while running():
+            function(0.01, label)
+
+    for number in range(3):
+        threading.Thread(target=loop, args=(f"thread-{number}",), daemon=True).start()
+    loop("main")
+
+
+def coroutines() -> None:
+    """Five tasks of one coroutine function."""
+
+    @profile(label="coroutine")
+    async def task() -> None:
+        while running():
+            work(0.004, "coroutine")
+            await asyncio.sleep(0)
+
+    async def main() -> None:
+        await asyncio.gather(*(task() for _ in range(5)))
+
+    asyncio.run(main())
+
+
+def memory() -> None:
+    """Leave a few megabytes of address space."""
+    pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+    limit = pages * resource.getpagesize() + (4 << 20)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
+    _short_of_memory.set()
+
+
+DEATHS: dict[str, Callable[[], object]] = {
+    "abort": os.abort,
+    "segfault": lambda: ctypes.string_at(0),
+    "_exit": lambda: os._exit(7),
+    "memory": memory,
+}
+WAYS = {way.__name__: way for way in (steady, restless, threads, coroutines)}
+
+if __name__ == "__main__":
+    if len(sys.argv) > 5:
+        timer = threading.Timer(float(sys.argv[6]), DEATHS[sys.argv[5]])
+        timer.daemon = True
+        timer.start()
+    LOG.write("begun", time.monotonic_ns())
+    WAYS[sys.argv[2]]()
+    LOG.write("done", time.monotonic_ns())
+    print("done")

@@ -1,0 +1,43 @@
+"""The faults of the campaign. A new one is a module with `inject`, and a line here.
+
+A new sampler, format or mode is a line in the list of manners of the module that it belongs to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import cast
+
+from benchmarks.faults.rows import Injection, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A fault, and how often it is injected."""
+
+    module: str
+    """In `benchmarks.faults`."""
+    what: str
+    full: int
+    """Injections in the full form."""
+    short: int
+    """Injections in the form of three minutes."""
+    alone: bool = False
+    """Other injections at the same time would disturb what it measures."""
+
+    def inject(self, injection: Injection) -> Outcome:
+        """Inject the fault once."""
+        module = import_module(f"benchmarks.faults.{self.module}")
+        return cast(Callable[[Injection], Outcome], module.inject)(injection)
+
+
+FAULTS: Mapping[str, Fault] = {
+    "target-kills": Fault("target_kills", "the target ends at a random moment", 200, 16),
+    "sampler-kills": Fault("sampler_kills", "the sampler is killed or stopped", 50, 5),
+    "measuring-kills": Fault(
+        "measuring_kills", "a measuring program, zygote or supervisor is killed or stopped", 50, 4
+    ),
+}
+"""By name, in the order of the table."""

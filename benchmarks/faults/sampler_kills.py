@@ -1,0 +1,84 @@
+"""Samplers that are killed or stopped at a random moment: the target goes on within two seconds."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from dataclasses import replace
+from itertools import pairwise
+
+from benchmarks.faults.checks import odd_lines
+from benchmarks.faults.moments import generator, manner_of
+from benchmarks.faults.rows import Injection, Outcome
+from benchmarks.faults.sandbox import PROGRAMS, MarkedProcess, Sandbox, await_line, sandbox
+
+_MANNERS = ("STOP", "KILL", "STOP", "TERM", "STOP", "INT", "STOP", "SEGV", "STOP", "HUP")
+_DURATION_S = 6.0
+_LATEST_S = 1.5
+_LONGEST_PAUSE_S = 2.0
+_ENDS_WITHIN_S = 30.0
+_NAMES = ("py-spy", "strobeclient")
+"""Programs of samplers."""
+
+
+def inject(injection: Injection) -> Outcome:
+    """Signal the sampler of a target that logs every two milliseconds."""
+    manner = manner_of(injection, _MANNERS)
+    rng = generator(injection)
+    options, depth = _options(rng), rng.choice((3, 30, 120))
+    argv = [str(PROGRAMS / "beats.py"), "LOG", json.dumps(options), str(_DURATION_S), str(depth)]
+    where = f"{manner}, {options}, depth {depth}"
+    with sandbox() as box:
+        argv[1] = str(box.log)
+        status = _signalled(box, argv, manner, rng.uniform(0.02, _LATEST_S))
+        outcome = Outcome(taken=1)
+        if status != 0 or box.output("stdout") != "done\n":
+            outcome = outcome.with_problem(f"{where}: exit status {status}", changed=1)
+        if (pause_s := _longest_pause_s(box)) > _LONGEST_PAUSE_S:
+            outcome = outcome.with_problem(f"{where}: it stood still for {pause_s:.1f} s", changed=1)
+        for line in odd_lines(box.output(), warnings=2):
+            outcome = outcome.with_problem(f"{where}: stderr: {line}", changed=1)
+        box.await_end()
+        listed = box.command("list", "--json")
+        if (problem := listed.problem()) is not None:
+            outcome = outcome.with_problem(problem)
+        found = any(run["label"] == "beats" and run["calls"] for run in listed.runs())
+        return box.counted(replace(outcome, recovered=int(found)))
+
+
+def _options(rng: random.Random) -> dict[str, object]:
+    return {
+        "rate": rng.choice((50, 200, 1000)),
+        "blocking": rng.choice((True, True, False, "auto")),
+        "threads": rng.random() < 0.2,
+    }
+
+
+def _signalled(box: Sandbox, argv: list[str], manner: str, after_s: float) -> int | None:
+    """The target's exit status; None if it had to be killed."""
+    with box.started(argv) as target:
+        await_line(box.log, "begun")
+        time.sleep(after_s)
+        for sampler in samplers(box):
+            with suppress(ProcessLookupError):
+                os.kill(sampler.pid, signal.Signals[f"SIG{manner}"])
+        try:
+            return target.wait(_ENDS_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            return None
+
+
+def samplers(box: Sandbox) -> list[MarkedProcess]:
+    """The samplers at work in a sandbox."""
+    return [found for found in box.processes() if found.words[0].rpartition("/")[2] in _NAMES]
+
+
+def _longest_pause_s(box: Sandbox) -> float:
+    lines = box.log.read_text("utf-8").splitlines()
+    times_ns = [int(line.split()[1]) for line in lines if line.startswith("beat ")]
+    return max((late - early for early, late in pairwise(times_ns)), default=0) / 1e9

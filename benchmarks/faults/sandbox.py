@@ -1,0 +1,238 @@
+"""A folder and a mark for one injection: its programs run there, and what they leave is counted there."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.children import environment
+from benchmarks.faults.rows import Outcome
+
+PROGRAMS = Path(__file__).with_name("programs")
+MARK = "FAULTS_MARK"
+"""Environment variable that all processes of an injection inherit."""
+
+_ENDS_WITHIN_S = 20.0
+"""How long samplers and supervisors may outlive their program: a supervisor's own sweep takes that long."""
+_COMMAND_TIMEOUT_S = 120.0
+_KILLED_WITHIN_S = 2.0
+_POLL_S = 0.02
+_HOUSEKEEPING = frozenset({".lock", ".gitignore"})
+"""Files that profkit keeps in a spool on purpose."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedProcess:
+    """A process of an injection."""
+
+    pid: int
+    state: str
+    """The letter in /proc/PID/stat; T and t are stopped, by a signal and by a tracer."""
+    words: tuple[str, ...]
+
+    def has_word(self, word: str) -> bool:
+        """Whether one of its arguments is `word`."""
+        return word in self.words
+
+
+class Sandbox:
+    """Where one injection happens; programs run in `work`, and keep their own logs in `own`."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.mark = root, uuid.uuid4().hex
+        self.work, self.own, self.tmp = root / "work", root / "own", root / "tmp"
+        for folder in (self.work, self.own, self.tmp):
+            folder.mkdir()
+
+    @property
+    def log(self) -> Path:
+        """The target's own log."""
+        return self.own / "log"
+
+    @property
+    def spool(self) -> Path:
+        """The spool of the programs that run here."""
+        return self.work / ".profkit" / "spool"
+
+    def environ(self, changes: Mapping[str, str] | None = None) -> dict[str, str]:
+        """The environment of all programs here."""
+        return {**environment(), MARK: self.mark, "TMPDIR": str(self.tmp), **(changes or {})}
+
+    @contextmanager
+    def started(
+        self, argv: Sequence[str], changes: Mapping[str, str] | None = None
+    ) -> Iterator[subprocess.Popen[str]]:
+        """Start `python ARGV`; at the end it is killed if it still runs. Its output goes to `own`."""
+        with (self.own / "stdout").open("w") as out, (self.own / "stderr").open("w") as err:
+            child = subprocess.Popen(
+                [sys.executable, *argv], cwd=self.work, env=self.environ(changes), text=True,
+                stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True,
+            )  # fmt: skip
+        with child:
+            try:
+                yield child
+            finally:
+                self._end(child)
+
+    def _end(self, child: subprocess.Popen[str]) -> None:
+        child.kill()
+        try:
+            child.wait(_KILLED_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            # A stopped tracer keeps even a killed process from being reaped by its parent.
+            self.end_all()
+
+    def output(self, name: str = "stderr") -> str:
+        """What the last started program wrote to stdout or stderr."""
+        return (self.own / name).read_text("utf-8", "replace")
+
+    def command(self, *arguments: str, changes: Mapping[str, str] | None = None) -> CommandResult:
+        """Run `profkit ARGUMENTS`."""
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", "profkit", *arguments], cwd=self.work, env=self.environ(changes),
+                stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_COMMAND_TIMEOUT_S,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return CommandResult(arguments, None, "", f"did not end within {_COMMAND_TIMEOUT_S:g} s")
+        out, err = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+        return CommandResult(arguments, done.returncode, out, err)
+
+    def processes(self) -> list[MarkedProcess]:
+        """All living processes that carry the mark, or that name this sandbox in their arguments."""
+        mark, root = f"{MARK}={self.mark}".encode(), str(self.root).encode()
+        return [found for found in map(_process, _pids()) if found and _belongs(found.pid, mark, root)]
+
+    def await_end(self, timeout_s: float = _ENDS_WITHIN_S) -> list[MarkedProcess]:
+        """Wait until no marked process is left; those that are left then."""
+        deadline_s = time.monotonic() + timeout_s
+        while (found := self.processes()) and time.monotonic() < deadline_s:
+            time.sleep(_POLL_S)
+        return found
+
+    def end_all(self) -> None:
+        """Kill what is left."""
+        for _ in range(3):
+            for process in self.processes():
+                with suppress(ProcessLookupError):
+                    os.kill(process.pid, signal.SIGKILL)
+            time.sleep(_POLL_S)
+
+    def counted(self, outcome: Outcome) -> Outcome:
+        """The outcome with the processes, files and locks that are left now; the processes are killed."""
+        processes, files, locks = self.await_end(), self.left_files(), self.held_locks()
+        for process in processes:
+            words = " ".join(process.words)[:120]
+            outcome = outcome.with_problem(f"left process {process.pid} ({process.state}): {words}")
+        for path in files:
+            outcome = outcome.with_problem(f"left file {path.relative_to(self.root)}")
+        self.end_all()
+        return replace(outcome, processes_left=len(processes), files_left=len(files), locks_left=len(locks))
+
+    def left_files(self) -> list[Path]:
+        """Files and folders in the spool and in the folder for temporary files."""
+        spool = [path for path in _below(self.spool) if path.name not in _HOUSEKEEPING]
+        return [*spool, *_below(self.tmp)]
+
+    def held_locks(self) -> list[str]:
+        """Lines of /proc/locks that are about files in this sandbox."""
+        inodes = {str(path.lstat().st_ino) for path in _below(self.root)}
+        lines = Path("/proc/locks").read_text("ascii").splitlines()
+        return [line for line in lines if _inode(line) in inodes and str(os.getpid()) not in line.split()]
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResult:
+    """How a `profkit` command ended; `code` is None if it had to be killed."""
+
+    arguments: tuple[str, ...]
+    code: int | None
+    stdout: str
+    stderr: str
+
+    def problem(self, codes: Sequence[int] = (0,)) -> str | None:
+        """What is wrong with the way it ended: a traceback, no end, or an exit code that is not in `codes`."""
+        name = f"profkit {' '.join(self.arguments)}"
+        if self.code is None:
+            return f"{name} {self.stderr}"
+        if "Traceback" in self.stderr or self.code not in codes:
+            return f"{name} ended with {self.code}: {self.stderr[-400:].strip()}"
+        return None
+
+    def runs(self) -> list[dict[str, Any]]:
+        """The runs of `profkit list --json`; none if it failed."""
+        try:
+            runs: list[dict[str, Any]] = json.loads(self.stdout)["runs"]
+        except (ValueError, KeyError):
+            return []
+        return runs
+
+
+@contextmanager
+def sandbox() -> Iterator[Sandbox]:
+    """A sandbox; at the end its processes are killed and its folder is removed."""
+    root = Path(tempfile.mkdtemp(prefix="pf-", dir="/tmp"))  # paths of sockets must be short
+    made = Sandbox(root)
+    try:
+        yield made
+    finally:
+        made.end_all()
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def await_line(path: Path, word: str, timeout_s: float = 60.0) -> float:
+    """Wait until a line of a log begins with `word`; the monotonic time at which it was seen."""
+    deadline_s = time.monotonic() + timeout_s
+    while not any(line.startswith(word) for line in _lines(path)):
+        if time.monotonic() > deadline_s:
+            raise RuntimeError(f"{word!r} did not appear within {timeout_s:g} s in {_lines(path)[-3:]}")
+        time.sleep(0.002)
+    return time.monotonic()
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text("utf-8").splitlines() if path.exists() else []
+
+
+def _pids() -> Iterator[int]:
+    own = os.getpid()
+    return (int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != own)
+
+
+def _process(pid: int) -> MarkedProcess | None:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace").split("\0")
+    except OSError:
+        return None
+    state = stat.rpartition(")")[2].split()[0]
+    return None if state in "ZX" else MarkedProcess(pid, state, tuple(words))
+
+
+def _belongs(pid: int, mark: bytes, root: bytes) -> bool:
+    try:
+        folder = Path(f"/proc/{pid}")
+        return mark in (folder / "environ").read_bytes() or root in (folder / "cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def _below(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*")) if folder.is_dir() else []
+
+
+def _inode(line: str) -> str:
+    """The inode in a line such as `1: FLOCK ADVISORY WRITE 707 00:13:62 0 EOF`."""
+    return next((word.split(":")[2] for word in line.split() if word.count(":") == 2), "")

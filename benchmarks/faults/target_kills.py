@@ -1,0 +1,86 @@
+"""Programs that end at a random moment while they are sampled, in every way that a program can end."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from dataclasses import replace
+
+from benchmarks.faults.checks import odd_lines, sampled_labels
+from benchmarks.faults.moments import generator, manner_of, moment_s
+from benchmarks.faults.rows import Injection, Outcome
+from benchmarks.faults.sandbox import PROGRAMS, Sandbox, await_line, sandbox
+from benchmarks.faults.targetlog import LabelLog, read_log, taken
+
+_MANNERS = {
+    "KILL": -signal.SIGKILL, "TERM": -signal.SIGTERM, "INT": -signal.SIGINT, "HUP": -signal.SIGHUP,
+    "abort": -signal.SIGABRT, "segfault": -signal.SIGSEGV, "_exit": 7, "memory": 1,
+}  # fmt: skip
+"""Each way to end, with the exit status of a program that nobody profiles."""
+_SIGNALS = ("KILL", "TERM", "INT", "HUP")
+_ORDERLY = ("INT", "memory")
+"""Python's exit handlers run, so that every finished call has to be counted."""
+_WAYS = ("steady", "restless", "threads", "coroutines")
+_OWN_THREADS = "Exception in thread Thread-"
+"""The target's own threads run out of memory, too."""
+_NO_RUNS = 6
+_LATEST_S = 2.5
+_ENDS_WITHIN_S = 30.0
+
+
+def inject(injection: Injection) -> Outcome:
+    """Start a target, end it, and see what `profkit list` has of it."""
+    manner = manner_of(injection, tuple(_MANNERS))
+    way = generator(injection, "way").choice(_WAYS)
+    with sandbox() as box:
+        status = _ended(box, injection, manner, way)
+        log = read_log(box.log)
+        outcome = Outcome(taken=len(taken(log)))
+        if status != _MANNERS[manner]:
+            outcome = outcome.with_problem(f"{way}, {manner}: exit status {status}", changed=1)
+        short_of_memory = manner == "memory"
+        for line in odd_lines(box.output(), warnings=2 if short_of_memory else 0):
+            if short_of_memory and line.startswith(_OWN_THREADS):
+                continue
+            outcome = outcome.with_problem(f"{way}, {manner}: stderr: {line}", changed=1)
+        box.await_end()
+        listed = box.command("list", "--json")
+        problem = listed.problem((0,) if taken(log) else (0, _NO_RUNS))
+        if problem or (listed.code == 0 and listed.stderr):
+            outcome = outcome.with_problem(problem or listed.stderr)
+        found = taken(log) & sampled_labels(listed)
+        outcome = replace(outcome, recovered=len(found))
+        for label in sorted(taken(log) - found):
+            outcome = outcome.with_problem(f"{way}, {manner}: {label} is lost: {log[label]}")
+        if manner in _ORDERLY:
+            outcome = _with_calls(outcome, log, listed.runs(), f"{way}, {manner}")
+        return box.counted(outcome)
+
+
+def _ended(box: Sandbox, injection: Injection, manner: str, way: str) -> int | None:
+    """The exit status of a target that was ended at its moment; None if it did not end."""
+    after_s = moment_s(injection, _LATEST_S)
+    own = [] if manner in _SIGNALS else [manner, str(after_s)]
+    argv = [str(PROGRAMS / "caller.py"), str(box.log), way, f"{injection.seed}.{injection.number}", "60"]
+    with box.started([*argv, *own]) as target:
+        await_line(box.log, "begun")
+        if manner in _SIGNALS:
+            time.sleep(after_s)
+            target.send_signal(signal.Signals[f"SIG{manner}"])
+        try:
+            return target.wait(_ENDS_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            return None
+
+
+def _with_calls(
+    outcome: Outcome, log: dict[str, LabelLog], runs: list[dict[str, object]], where: str
+) -> Outcome:
+    """A problem for each label of which fewer calls were counted than finished."""
+    for label, calls in log.items():
+        counted = sum(int(str(run["calls"])) for run in runs if run["label"] == label)
+        wanted = calls.finished // 3 if label == "items" else calls.finished
+        if label != "coroutine" and counted < wanted:
+            outcome = outcome.with_problem(f"{where}: {counted} of {wanted} calls of {label} are counted")
+    return outcome

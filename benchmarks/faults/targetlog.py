@@ -1,0 +1,50 @@
+"""The target's own log: what it did, by its own account, whatever became of its profiler.
+
+Each line is written by one `write(2)` in append mode: `begin LABEL AT_NS`, `end LABEL AT_NS`, and others.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+ENOUGH_S = 0.25
+"""A label that ran so long is a taken profile: at 100 samples a second it has some 25 samples."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelLog:
+    """The calls of one label."""
+
+    finished: int
+    begun: int
+    finished_s: float
+    """Time in finished calls, which may overlap."""
+
+
+def read_log(path: Path) -> dict[str, LabelLog]:
+    """The calls in a log, by label; a line that a kill cut short is left out."""
+    text = path.read_text("utf-8") if path.exists() else ""
+    *lines, _cut = text.split("\n")
+    open_ns: dict[tuple[str, str], int] = {}
+    begun: dict[str, int] = defaultdict(int)
+    finished: dict[str, list[int]] = defaultdict(list)
+    for line in lines:
+        word, *rest = line.split()
+        if word == "begin":
+            label, call, at_ns = rest
+            open_ns[label, call] = int(at_ns)
+            begun[label] += 1
+        elif word == "end":
+            label, call, at_ns = rest
+            finished[label].append(int(at_ns) - open_ns.pop((label, call)))
+    return {
+        label: LabelLog(len(finished[label]), count, sum(finished[label]) / 1e9)
+        for label, count in begun.items()
+    }
+
+
+def taken(log: dict[str, LabelLog]) -> set[str]:
+    """The labels that have a profile if nothing was lost."""
+    return {label for label, calls in log.items() if calls.finished_s >= ENOUGH_S}
