@@ -65,7 +65,8 @@ class Server:
             return sorted(clients.map(self.ask, paths))
 
     def reach(self, workers: int, path: str) -> None:
-        """Send requests until every worker has answered one."""
+        """Send requests until every worker has answered one; from then on `pids` are theirs."""
+        self.pids.clear()
         for _ in range(60):
             self.ask_all([path] * CLIENTS)
             if len(self.pids) >= workers:
@@ -104,7 +105,7 @@ def serve_both(
         folder.mkdir()
         for file in files:
             (folder / file).write_text((PROGRAMS / file).read_text("utf-8"), "utf-8")
-        servers.append((folder, environ(PROFKIT_DISABLE=disabled, **changes)))
+        servers.append((folder, environ(PROFKIT_DISABLE=disabled, HOME=str(folder), **changes)))
 
     def run(place: tuple[Path, dict[str, str]]) -> tuple[Server, object]:
         folder, variables = place
