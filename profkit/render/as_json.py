@@ -13,6 +13,8 @@ from itertools import repeat
 from profkit.model.calltree import Node
 from profkit.model.kept import AnyInfo
 from profkit.model.run import Run
+from profkit.render.facts import run_notes
+from profkit.render.merged_json import merged_object
 from profkit.render.options import ReportOptions
 from profkit.render.report import Report, build_report
 from profkit.render.rows import CostRow
@@ -34,7 +36,8 @@ def report_json(run: Run, *, options: ReportOptions | None = None) -> str:
     return dumps(
         REPORT_SCHEMA,
         {
-            "run": run_object(run.info),
+            "run": {**run_object(run.info), "notes": list(run_notes(run))},
+            "merged": None if run.merged is None else merged_object(run.merged),
             "resources": None if used is None else dataclasses.asdict(used),
             "unit": report.scale.unit.value,
             "functions": [dataclasses.asdict(row) for row in report.functions],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +11,16 @@ from profkit.model.session import ProcessInfo, ResourcePoint, SessionState
 from profkit.render.amounts import amount
 from profkit.render.bars import columns, sparkline
 from profkit.render.escape import visible
+from profkit.render.merged_parts import (
+    command_parts,
+    merged_notes,
+    resource_parts,
+    runs_parts,
+    sampler_parts,
+    session_parts,
+    started_parts,
+    version_parts,
+)
 from profkit.render.places import place
 from profkit.render.usage import cpu_shares, usage
 from profkit.render.words import Part, Tone, count, moment, percent, rate
@@ -47,28 +56,36 @@ def facts(run: Run) -> tuple[Fact, ...]:
 
 
 def _all(run: Run) -> Iterator[tuple[str, list[Part]]]:
-    info = run.info
+    info, merged = run.info, run.merged
     yield info.region.kind.value, _where(info)
-    yield "started", _started(info)
+    yield "runs", runs_parts(merged) if merged else []
+    yield "started", started_parts(merged) if merged else _started(info)
     yield "calls", _calls(info)
     yield "one call", _durations(info)
     yield "active", _active(info)
     yield "samples", _samples(run)
-    yield "sampler", _sampler(info)
-    yield "session", _session(info)
-    yield "resources", _resources(run.resources)
-    yield "process", process_parts(info.process)
-    yield "command", [Part(visible(shlex.join(info.process.argv)))] if info.process.argv else []
+    yield "sampler", sampler_parts(merged) if merged else _sampler(info)
+    yield "session", session_parts(info, merged) if merged else _session(info)
+    yield "resources", resource_parts(merged) if merged else _resources(run.resources)
+    yield "process", version_parts(merged) if merged else process_parts(info.process)
+    yield "command", command_parts([one.process for one in merged.infos] if merged else [info.process])
     yield "tags", [Part(visible(tag)) for tag in info.region.tags]
     yield "user", [Part(visible(info.region.user))] if info.region.user else []
     yield "env", [Part(visible(f"{name}={value}")) for name, value in info.region.env]
     for what, url in info.links:
         yield "link", [Part(visible(what)), Part(visible(url), Tone.STRONG)]
-    # What the plan has to say is among a run's notes, unless the run was made without its session's.
-    for note in dict.fromkeys((*info.notes, *info.plan.notes)):
+    for note in run_notes(run):
         yield "note", [Part(visible(note), Tone.WARN)]
-    if info.error is not None:
+    if info.error is not None and not merged:
         yield "error", [Part(visible(info.error), Tone.BAD)]
+
+
+def run_notes(run: Run) -> tuple[str, ...]:
+    """Return what a reader should know about the run, each sentence once."""
+    # What the plan has to say is among a run's notes, unless the run was made without its session's.
+    plan = () if run.merged else run.info.plan.notes
+    merged = merged_notes(run.merged) if run.merged else ()
+    return tuple(dict.fromkeys((*run.info.notes, *plan, *merged)))
 
 
 def _of_imported(run: Run, source: Imported) -> Iterator[tuple[str, list[Part]]]:
@@ -110,6 +127,8 @@ def _started(info: RunInfo) -> list[Part]:
 
 def _calls(info: RunInfo) -> list[Part]:
     parts = [Part(count(info.calls), Tone.STRONG), Part(f"{format_duration(info.wall_s)} wall time")]
+    if info.nested:
+        parts.append(Part(f"{count(info.nested)} of them nested (recursion), their time counted once"))
     if info.raised:
         parts.append(Part(f"{count(info.raised)} raised", Tone.WARN))
     if info.skipped:

@@ -16,6 +16,7 @@ from profkit.render.markup import code, code_block, plain, table
 from profkit.render.no_samples import why_no_samples
 from profkit.render.options import ReportOptions
 from profkit.render.places import package_of, place
+from profkit.render.processes_markdown import processes_markdown
 from profkit.render.report import Report, build_report
 from profkit.render.rows import CostRow
 from profkit.render.text.costs import plus_minus
@@ -33,7 +34,7 @@ _CALLERS = 3
 _LOOKED_AT = 64
 """Frames at the leaf end of a stack that are searched for them."""
 _SAID = (
-    *("imported", "tool", "total", "started", "calls", "active", "samples"),
+    *("imported", "tool", "total", "runs", "started", "calls", "active", "samples"),
     *("sampler", "resources", "process", "tags", "link", "note", "error"),
 )
 """Facts of the header that a reader elsewhere needs."""
@@ -56,7 +57,9 @@ def _parts(report: Report) -> Iterator[str]:
     info = report.run.info
     yield f"# Profile of {code(info.label)}"
     where = place(info.region.file, info.region.key.line, info.process.cwd)
-    yield f"Run {code(info.id)} of {code(where)}." if where else f"Run {code(info.id)}."
+    merged = report.run.merged
+    what = f"Run {code(info.id)}" if merged is None else f"{count(len(merged.infos), 'run')}, merged,"
+    yield f"{what} of {code(where)}." if where else f"{what.removesuffix(',')}."
     said = [fact for fact in facts(report.run) if fact.name in _SAID]
     yield "\n".join(f"- {fact.name}: {plain(fact.text, 400)}" for fact in said)
     if report.scale.total == 0:
@@ -68,6 +71,7 @@ def _parts(report: Report) -> Iterator[str]:
     yield from _suspects(report)
     yield from _lines(report)
     yield from _tree(report, calls)
+    yield from processes_markdown(report)
 
 
 def _suspects(report: Report) -> Iterator[str]:

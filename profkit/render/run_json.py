@@ -117,6 +117,7 @@ def _region(info: RunInfo) -> dict[str, object]:
 def _calls(info: RunInfo) -> dict[str, object]:
     return {
         "calls": info.calls,
+        "nested": info.nested,
         "skipped": info.skipped,
         "raised": info.raised,
         "traced_away": info.traced_away,

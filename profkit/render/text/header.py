@@ -13,6 +13,7 @@ from profkit.render.facts import Fact, facts
 from profkit.render.page import Page
 from profkit.render.text.layout import GLUE, middle_cut
 from profkit.render.text.palette import FAINT, TITLE, TONES
+from profkit.render.words import count
 
 _WIDEST = 100
 _GLUED = 40  # Longer parts may break at their spaces.
@@ -20,7 +21,10 @@ _GLUED = 40  # Longer parts may break at their spaces.
 
 def header(run: Run, page: Page) -> Iterator[RenderableType]:
     """The title, a rule and the facts of a run."""
-    yield from title(run.info.label, f"run {run.info.id}", page)
+    identity = (
+        f"run {run.info.id}" if run.merged is None else count(len(run.merged.infos), "run") + ", merged"
+    )
+    yield from title(run.info.label, identity, page)
     yield fact_grid(facts(run))
 
 

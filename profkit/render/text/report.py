@@ -1,4 +1,5 @@
-"""The report for people: header, hottest functions, flame view, call tree, hottest lines, threads."""
+"""The report for people: header, hottest functions, flame view, call tree, hottest lines,
+processes, threads."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ from profkit.render.report import Report, build_report
 from profkit.render.text.flame import flame_block
 from profkit.render.text.header import header
 from profkit.render.text.layout import compose, section
+from profkit.render.text.processes import process_blocks
 from profkit.render.text.tables import function_table, line_table, thread_table
 from profkit.render.text.tree import tree_block
 
@@ -52,4 +54,5 @@ def _blocks(report: Report, page: Page) -> Iterator[RenderableType]:
     yield from flame_block(report, page)
     yield from tree_block(report, page)
     yield from line_table(report, page)
+    yield from process_blocks(report, page)
     yield from thread_table(report)
