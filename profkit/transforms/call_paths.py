@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from profkit.model.frame import Frame
 
 _MOST_PATHS = 20_000
 _LEAST_PART = 1e-5
+
+CheckDepth = Callable[[int], None]
+"""Raises an error for a path of this depth that must not be followed, or if it takes too long already."""
 
 Calls = Mapping[tuple[Frame, Frame], float]
 """Inclusive cost by (caller, callee)."""
@@ -48,6 +51,7 @@ class CallPath:
     caller: CallPath | None
     cost: float
     own: float = 0.0
+    depth: int = 1
 
     def frames(self) -> list[Frame]:
         """Root first."""
@@ -71,8 +75,9 @@ class CallPath:
 class Paths:
     """Paths through a graph, taken heaviest first: the first to a function is the heaviest to it."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, check_depth: CheckDepth) -> None:
         self._graph = graph
+        self._check_depth = check_depth
         self._least = sum(graph.own.values()) * _LEAST_PART
         self._found: dict[Frame, list[CallPath]] = {}
         self._waiting: list[tuple[float, int, CallPath]] = []
@@ -96,6 +101,7 @@ class Paths:
             known = self._found.setdefault(path.function, [])
             if known and (path.cost < self._least or self._kept >= _MOST_PATHS):
                 continue
+            self._check_depth(path.depth)
             known.append(path)
             self._kept += 1
             self._enter(path)
@@ -113,4 +119,5 @@ class Paths:
 
     def _push(self, function: Frame, caller: CallPath | None, cost: float) -> None:
         self._pushed += 1
-        heapq.heappush(self._waiting, (-cost, self._pushed, CallPath(function, caller, cost)))
+        depth = 1 if caller is None else caller.depth + 1
+        heapq.heappush(self._waiting, (-cost, self._pushed, CallPath(function, caller, cost, depth=depth)))

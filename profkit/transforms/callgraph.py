@@ -16,24 +16,35 @@ from profkit.model.counts import CallCount, FunctionCount
 from profkit.model.frame import Frame, Thread
 from profkit.model.measurement import InstructionCounts
 from profkit.model.profile import Profile, ProfileBuilder
-from profkit.transforms.call_paths import Calls, Graph, Paths
+from profkit.transforms.call_paths import Calls, CheckDepth, Graph, Paths
 from profkit.units import Unit
 
 _UNKNOWN = "???"
 """Callgrind's word for a file or an object that it does not know."""
 
 
-def unfold(own: Mapping[Frame, int], calls: Calls, unit: Unit) -> Profile:
+def _any_depth(depth: int) -> None:
+    """Allow all paths."""
+
+
+def unfold(
+    own: Mapping[Frame, int],
+    calls: Calls,
+    unit: Unit,
+    builder: ProfileBuilder | None = None,
+    check_depth: CheckDepth = _any_depth,
+) -> Profile:
     """The graph as weighted stacks; every function's own weights add up to exactly what `own` says.
 
     A function that is on a path already is not entered again: what recursion costs is spread over the
     rest of the path. A path with less than a 100,000th of the whole, or after the heaviest 20,000, is
     given up in favour of the other paths to its function, of which the heaviest is always kept. Functions
     that nothing calls, and what callers do not account for, begin stacks. Negative weights count as 0.
+    `builder` collects the stacks, and `check_depth` is called with each path's depth before it is followed.
     """
-    builder = ProfileBuilder()
+    builder = builder or ProfileBuilder()
     thread = builder.thread(Thread(0, 0, ""))
-    paths = Paths(Graph.of(own, calls))
+    paths = Paths(Graph.of(own, calls), check_depth)
     for function, parts in paths.found().items():
         for path, weight in zip(parts, _shared_out(own[function], [part.own for part in parts]), strict=True):
             if weight:
@@ -46,7 +57,12 @@ def unfold_counts(counts: InstructionCounts) -> Profile:
     return unfold_functions(counts.functions, counts.calls)
 
 
-def unfold_functions(functions: Iterable[FunctionCount], calls: Iterable[CallCount]) -> Profile:
+def unfold_functions(
+    functions: Iterable[FunctionCount],
+    calls: Iterable[CallCount],
+    builder: ProfileBuilder | None = None,
+    check_depth: CheckDepth = _any_depth,
+) -> Profile:
     """Instructions by function and call, as Callgrind counts them, as stacks.
 
     What was inlined into a function from another file has a row of its own there, of that file and that
@@ -63,7 +79,8 @@ def unfold_functions(functions: Iterable[FunctionCount], calls: Iterable[CallCou
         costs[caller, callee] += call.inclusive
     placed = {frames[function.name] for function in counted if function.object}
     costs.update(_inlined(own, costs, placed))
-    return unfold({frame: round(weight) for frame, weight in own.items()}, costs, Unit.INSTRUCTIONS)
+    weights = {frame: round(weight) for frame, weight in own.items()}
+    return unfold(weights, costs, Unit.INSTRUCTIONS, builder, check_depth)
 
 
 def _inlined(own: Mapping[Frame, float], calls: Calls, placed: Collection[Frame]) -> Calls:
