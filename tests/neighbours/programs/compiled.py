@@ -31,7 +31,7 @@ def numba_functions() -> None:
 
     jitted(1)  # compiles
     for _ in range(20):
-        first, second = decorated(COUNT), outer(COUNT)
+        first, second = decorated(COUNT * 5), outer(COUNT * 5)
     print(first, second, decorated.py_func.__name__, decorated.signatures)
 
     @numba.njit
@@ -98,7 +98,8 @@ def build(binding: bool) -> object:
     name = f"compiled_{'binding' if binding else 'plain'}"
     source = Path(f"{name}.pyx")
     source.write_text(f"# cython: language_level=3, binding={binding}\n{CYTHON}")
-    subprocess.run(["cythonize", "-i", "-q", str(source)], check=True, capture_output=True)
+    cythonize = [sys.executable, "-m", "Cython.Build.Cythonize", "-i", "-q", str(source)]
+    subprocess.run(cythonize, check=True, capture_output=True)
     sys.path.insert(0, "")
     importlib.invalidate_caches()
     return importlib.import_module(name)
