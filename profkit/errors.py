@@ -25,6 +25,7 @@
     │       └── BadReply
     ├── NoBaseline                     4
     ├── RunNotFound                    6
+    │   ├── NoRunsToMerge
     │   └── StoreEmpty
     ├── StoreUnavailable               7
     ├── SpoolUnavailable               7
@@ -124,8 +125,10 @@ class AttachDenied(SamplerError):
 class SamplerFailed(SamplerError):
     """The sampler ended, or answered, in a way that leaves no samples."""
 
-    def __init__(self, sampler: str, stage: str, detail: str, remedy: str) -> None:
+    def __init__(self, sampler: str, stage: str, detail: str, remedy: str, *, passing: bool = False) -> None:
         self.sampler, self.stage, self.detail, self.remedy = sampler, stage, detail, remedy
+        self.passing = passing
+        """Whether the cause may be gone at once, so that another try is worth it."""
         super().__init__(f"{sampler} failed at {stage}: {detail}; {remedy}")
 
 
@@ -266,6 +269,18 @@ class RunNotFound(ProfkitError):
         self.wanted, self.known = wanted, tuple(known)
         near = f"known: {', '.join(self.known)}" if self.known else "`profkit list` shows all runs"
         super().__init__(f"no run has the id or label {wanted!r}; {near}")
+
+
+class NoRunsToMerge(RunNotFound):
+    """A label has runs, but none in the sessions or the time that were asked for."""
+
+    def __init__(self, label: str, asked: str, newest: str) -> None:
+        self.label, self.asked, self.newest = label, asked, newest
+        ProfkitError.__init__(
+            self,
+            f"no run of {label!r} {asked}; its newest run is of {newest}: ask for an earlier time, or for a "
+            f"session that `profkit list --label {label} --json` shows",
+        )
 
 
 class StoreEmpty(RunNotFound):

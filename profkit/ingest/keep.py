@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from profkit.clock import SYSTEM_CLOCK, Clock
-from profkit.errors import DamagedFile, SpoolUnavailable
-from profkit.ingest.read import FolderRuns, read_runs
+from profkit.errors import DamagedFile, RefusedFile, SpoolUnavailable
+from profkit.ingest.read import FolderRuns, read_runs_in
 from profkit.model.kept import AnyInfo
 from profkit.model.measurement import MeasuredRun
-from profkit.store.measured import measured_files, read_measured, unfinished_files
-from profkit.store.spool import remove_folder, session_folders, set_aside
+from profkit.model.session import Dropped
+from profkit.process.procfs import is_running
+from profkit.store.clearing import alone_in, finish_removing, remove_folder_in, set_aside_in
+from profkit.store.measured import measured_names, read_measured_in, unfinished_names
+from profkit.store.owned import OwnedFolder, open_spool
+from profkit.store.room import take_dropped
+from profkit.store.spool import MANIFEST, OWN_FILES, is_sampler_file, session_names
 
 if TYPE_CHECKING:
     from profkit.store.runs import Store
 
-_LOCK = ".lock"
 _YOUNG_S = 60.0
-"""A folder without a manifest and an unfinished file are left alone for so long: their process is at it."""
+"""Age below which a folder without a readable manifest and an unfinished file may still be written."""
 _AT_ONCE = 16
 """Measured runs that are put into the store together: few enough for any memory."""
 
@@ -38,94 +41,154 @@ class IngestReport:
     """Sessions whose process or sampler lives; they stay in the spool."""
     damaged: tuple[DamagedFile, ...] = ()
     """What could not be read, and where it is kept now."""
+    dropped: tuple[Dropped, ...] = ()
+    """Sessions that were dropped to keep the spool below its limit, since somebody was told last."""
 
 
-def ingest(spool: Path, store: Store, clock: Clock = SYSTEM_CLOCK) -> IngestReport:
+def ingest(spool: Path, store: Store, clock: Clock = SYSTEM_CLOCK, owner: int | None = None) -> IngestReport:
     """Put every finished session and measured run of a spool into the store, one process at a time.
 
     A folder or file is removed when its runs are in the store, which knows them by id: whatever interrupts
-    this, the next call completes it. Raises SpoolUnavailable where the spool cannot be read and written,
-    and StoreUnavailable; then what was not kept is still in the spool.
+    this, the next call completes it. `owner` is the user whose files are taken, by default this process's.
+    Raises SpoolUnavailable if the spool cannot be read and written, or belongs to somebody else, and
+    StoreUnavailable; then what was not kept is still in the spool.
     """
     try:
-        if not (session_folders(spool) or measured_files(spool) or unfinished_files(spool)):
-            return IngestReport()
-        with _alone_in(spool):
-            reports = [_ingest_folder(spool, folder, store, clock) for folder in session_folders(spool)]
-            reports += _ingest_measured(spool, store)
-            reports += _ingest_unfinished(spool, clock)
+        with open_spool(spool, os.geteuid() if owner is None else owner) as opened:
+            if all(name[0] == "." for name in opened.names()):
+                return IngestReport()
+            with alone_in(opened):
+                return _joined(list(_reports(opened, store, clock)))
+    except (FileNotFoundError, NotADirectoryError):
+        return IngestReport()
     except OSError as error:
-        raise SpoolUnavailable(spool, str(error)) from error
+        raise SpoolUnavailable(spool, error.strerror or str(error)) from error
+
+
+def _reports(spool: OwnedFolder, store: Store, clock: Clock) -> Iterator[IngestReport]:
+    yield IngestReport(dropped=take_dropped(spool))
+    yield IngestReport(damaged=finish_removing(spool))
+    for name in session_names(spool):
+        with suppress(FileNotFoundError):  # taken by somebody who knows no lock
+            yield _ingest_folder(spool, name, store, clock)
+    yield from _ingest_measured(spool, store)
+    yield from _ingest_unfinished(spool, clock)
+
+
+def _joined(reports: Sequence[IngestReport]) -> IngestReport:
     return IngestReport(
         added=tuple(info for report in reports for info in report.added),
         recording=tuple(found for report in reports for found in report.recording),
         damaged=tuple(damage for report in reports for damage in report.damaged),
+        dropped=tuple(one for report in reports for one in report.dropped),
     )
 
 
-def _ingest_folder(spool: Path, folder: Path, store: Store, clock: Clock) -> IngestReport:
-    if _is_new(folder, clock):
-        return IngestReport()
+def _ingest_folder(spool: OwnedFolder, name: str, store: Store, clock: Clock) -> IngestReport:
     try:
-        found = read_runs(folder)
-    except DamagedFile as damage:
-        return IngestReport(damaged=(_aside(spool, damage, folder),))
-    if found.live:
-        return IngestReport(recording=(found,))
-    added = store.add(found.runs)
-    damaged = tuple(_aside(spool, damage, damage.path) for damage in found.damaged)
-    remove_folder(folder)
-    return IngestReport(added=added, damaged=damaged)
-
-
-def _ingest_measured(spool: Path, store: Store) -> Iterator[IngestReport]:
-    files = measured_files(spool)
-    for start in range(0, len(files), _AT_ONCE):
-        yield _ingest_files(spool, files[start : start + _AT_ONCE], store)
-
-
-def _ingest_files(spool: Path, files: Sequence[Path], store: Store) -> IngestReport:
-    runs: dict[Path, MeasuredRun] = {}
-    damages = []
-    for file in files:
+        folder = spool.folder(name)
+    except RefusedFile as refusal:
+        return IngestReport(damaged=(refusal,))
+    except PermissionError as error:
+        damage = DamagedFile(spool.path / name, str(error.strerror))
+        return IngestReport(damaged=(_aside(spool, damage, name),))
+    with folder:
         try:
-            runs[file] = read_measured(file)
+            found = read_runs_in(folder)
+        except DamagedFile as damage:
+            if _may_be_written(folder, clock):
+                return IngestReport()
+            refused = isinstance(damage, RefusedFile)
+            return IngestReport(damaged=(damage if refused else _aside(spool, damage, name),))
+        if found.live:
+            return IngestReport(recording=(found,))
+        if found.unreadable is not None and _may_be_written(folder, clock):
+            return IngestReport()
+        added = store.add(found.runs)
+        return IngestReport(added=added, damaged=_clear(spool, folder, found))
+
+
+def _clear(spool: OwnedFolder, folder: OwnedFolder, found: FolderRuns) -> tuple[DamagedFile, ...]:
+    """Set aside what was not kept, and delete the rest of a folder; what is damaged, and where it is now.
+
+    A folder whose manifest cannot be read is set aside whole: another version may make more of it.
+    """
+    name = folder.path.name
+    if found.unreadable is not None and not isinstance(found.unreadable, RefusedFile):
+        moved = _aside(spool, found.unreadable, name)
+        others = [damage for damage in found.damaged if damage is not found.unreadable]
+        return (moved, *(DamagedFile(one.path, one.detail, moved.kept) for one in others))
+    damaged = [
+        damage if isinstance(damage, RefusedFile) else _aside(spool, damage, damage.path.name, folder)
+        for damage in found.damaged
+    ]
+    for entry in folder.names():
+        if (refusal := folder.refusal(entry)) is None and not _was_read(folder, entry):
+            damage = DamagedFile(folder.path / entry, "it is no file of a session")
+            damaged.append(_aside(spool, damage, entry, folder))
+        elif refusal is not None and not any(one.path == refusal.path for one in damaged):
+            damaged.append(refusal)
+    known = {damage.path for damage in damaged}
+    return (*damaged, *(one for one in remove_folder_in(spool, name) if one.path not in known))
+
+
+def _was_read(folder: OwnedFolder, entry: str) -> bool:
+    return (entry in OWN_FILES or is_sampler_file(entry)) and not folder.is_folder(entry)
+
+
+def _ingest_measured(spool: OwnedFolder, store: Store) -> Iterator[IngestReport]:
+    names = measured_names(spool)
+    for start in range(0, len(names), _AT_ONCE):
+        yield _ingest_files(spool, names[start : start + _AT_ONCE], store)
+
+
+def _ingest_files(spool: OwnedFolder, names: Sequence[str], store: Store) -> IngestReport:
+    runs: dict[str, MeasuredRun] = {}
+    damages = []
+    for name in names:
+        try:
+            runs[name] = read_measured_in(spool, name)
         except DamagedFile as damage:
             damages.append(damage)
     added = store.add(runs.values())
-    for file in runs:
-        file.unlink()
-    return IngestReport(added=added, damaged=tuple(_aside(spool, damage, damage.path) for damage in damages))
+    for name in runs:
+        os.unlink(name, dir_fd=spool.descriptor)
+    return IngestReport(
+        added=added, damaged=tuple(_aside(spool, damage, damage.path.name) for damage in damages)
+    )
 
 
-def _ingest_unfinished(spool: Path, clock: Clock) -> Iterator[IngestReport]:
-    for file in unfinished_files(spool):
-        with suppress(FileNotFoundError):  # finished meanwhile
-            if _age_s(file, clock) >= _YOUNG_S:
-                damage = DamagedFile(file, "its process ended while it was being written")
-                yield IngestReport(damaged=(_aside(spool, damage, file),))
+def _ingest_unfinished(spool: OwnedFolder, clock: Clock) -> Iterator[IngestReport]:
+    for name in unfinished_names(spool):
+        status = spool.status(name)
+        if status is not None and _age_s(status.st_mtime_ns, clock) >= _YOUNG_S:
+            damage = DamagedFile(spool.path / name, "its process ended while it was being written")
+            yield IngestReport(damaged=(_aside(spool, damage, name),))
 
 
-def _is_new(folder: Path, clock: Clock) -> bool:
-    return not (folder / "manifest.json").exists() and _age_s(folder, clock) < _YOUNG_S
+def _may_be_written(folder: OwnedFolder, clock: Clock) -> bool:
+    """Whether a folder without a readable manifest is about to have one, or its process still writes."""
+    statuses = [folder.status(name) for name in folder.names()]
+    times = [status.st_mtime_ns for status in statuses if status is not None]
+    if _age_s(max(times, default=os.fstat(folder.descriptor).st_mtime_ns), clock) >= _YOUNG_S:
+        return False
+    parts = folder.path.name.split("-")
+    return folder.status(MANIFEST) is None or (
+        len(parts) == 3 and parts[1].isdecimal() and is_running(int(parts[1]))
+    )
 
 
-def _age_s(path: Path, clock: Clock) -> float:
-    return (clock.unix_ns() - path.stat().st_mtime_ns) / 1e9
+def _age_s(time_ns: int, clock: Clock) -> float:
+    return (clock.unix_ns() - time_ns) / 1e9
 
 
-def _aside(spool: Path, damage: DamagedFile, path: Path) -> DamagedFile:
-    """The same damage, with what is damaged moved out of the way; a missing file cannot be kept."""
-    kept = set_aside(spool, path) if path.exists() else None
-    return DamagedFile(damage.path, damage.detail, kept)
-
-
-@contextmanager
-def _alone_in(spool: Path) -> Iterator[None]:
-    """Hold the spool's lock, which the system lets go when this process ends."""
-    descriptor = os.open(spool / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+def _aside(
+    spool: OwnedFolder, damage: DamagedFile, name: str, folder: OwnedFolder | None = None
+) -> DamagedFile:
+    """Return the same damage, with what is damaged moved out of the way; a missing file cannot be kept."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
+        return DamagedFile(damage.path, damage.detail, set_aside_in(spool, name, folder))
+    except RefusedFile as refused:
+        return refused
+    except FileNotFoundError:
+        return DamagedFile(damage.path, damage.detail)

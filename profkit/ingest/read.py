@@ -10,16 +10,26 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from profkit.errors import DamagedFile, UsageError
+from profkit.errors import DamagedFile, SpoolUnavailable, UsageError
 from profkit.ingest.notes import run_notes, session_notes
-from profkit.ingest.segments import Coverage, ReadSegment, coverage_of, read_segments
+from profkit.ingest.recovery import (
+    NO_REGION,
+    WITHOUT_REGIONS,
+    Recovered,
+    cut_rest,
+    recover_regions,
+    stand_in_manifest,
+    with_rate,
+)
+from profkit.ingest.segments import Coverage, ReadSegment, coverage_of, has_outputs, read_segments
 from profkit.model.profile import Profile
 from profkit.model.region import Region
 from profkit.model.run import Run, RunInfo
 from profkit.model.session import CallDelta, Manifest, SessionState
 from profkit.samplers.base import Sampler
 from profkit.samplers.registry import resolve as registry_resolve
-from profkit.store.spool import SpoolSession, is_live, read_session
+from profkit.store.owned import OwnedFolder, open_spool
+from profkit.store.spool import MANIFEST, SpoolSession, is_live, read_journals, read_session_in
 from profkit.transforms.cut import RegionCut, cut_regions
 from profkit.transforms.merge import merge_profiles
 from profkit.transforms.trim import keep_leaf_end
@@ -39,28 +49,66 @@ class FolderRuns:
     runs: tuple[Run, ...]
     damaged: tuple[DamagedFile, ...]
     """Files that cannot be read as a whole or in part; the runs are made of all others."""
+    unreadable: DamagedFile | None = None
+    """What is wrong with the manifest; then all but samples and calls is guessed."""
 
 
 def read_runs(folder: Path, resolve: Resolve = registry_resolve) -> FolderRuns:
-    """The runs of a session, finished or not, in the order in which their regions first ran.
+    """Return the runs of a session, finished or not, in the order in which their regions first ran.
 
-    Raises DamagedFile where the manifest cannot be read, or names a sampler that is not known here.
+    Raises DamagedFile if the folder has neither a manifest that can be read nor samples, and SpoolUnavailable
+    if the system has no room to read it now.
     """
-    session, live = _settled(folder)
+    try:
+        with open_spool(folder, None) as opened:
+            return read_runs_in(opened, resolve)
+    except FileNotFoundError as error:
+        raise DamagedFile(folder, "it is missing") from error
+    except OSError as error:
+        raise SpoolUnavailable(folder.parent, error.strerror or str(error)) from error
+
+
+def read_runs_in(folder: OwnedFolder, resolve: Resolve = registry_resolve) -> FolderRuns:
+    """Return the runs of an open folder, as `read_runs`; OSError is for another try later."""
+    try:
+        session, live = _settled(folder)
+        sampler = _sampler(folder, session.manifest, resolve)
+    except DamagedFile as damage:
+        return _without_manifest(folder, damage, resolve)
+    return _runs_of(folder, session, sampler, live)
+
+
+def _without_manifest(folder: OwnedFolder, damage: DamagedFile, resolve: Resolve) -> FolderRuns:
+    """What samples and journals say alone; raises the damage if there are no samples."""
+    if not has_outputs(folder):
+        raise damage
+    manifest = stand_in_manifest(folder)
+    try:
+        sampler = resolve(manifest.plan.sampler)
+    except UsageError:
+        raise damage from None
+    manifest = with_rate(manifest, read_segments(folder, manifest, sampler, False)[0])
+    session = read_journals(folder, manifest, [damage])
+    return replace(_runs_of(folder, session, sampler, False), unreadable=damage)
+
+
+def _runs_of(folder: OwnedFolder, session: SpoolSession, sampler: Sampler, live: bool) -> FolderRuns:
     manifest = session.manifest
-    sampler = _sampler(folder, manifest, resolve)
     segments, unread = read_segments(folder, manifest, sampler, live)
+    found = recover_regions(session, segments)
     damaged = (*session.damaged, *unread)
     whole = _Whole(
         session=session,
         state=_state(manifest, live),
         crashed=not live and manifest.state not in _ENDED,
-        segments=segments,
+        segments=found.segments,
         coverage=coverage_of(segments),
+        recovered=found,
     )
     notes = session_notes(manifest, segments, damaged, whole.crashed)
-    runs = (_run(region, cut, whole, notes) for region, cut in _cuts(session.regions, segments))
-    return FolderRuns(folder, manifest, live, tuple(run for run in runs if _tells(run, whole)), damaged)
+    runs = [_run(region, cut, whole, notes) for region, cut in _all_cuts(whole)]
+    told = tuple(run for run in runs if _tells(run, whole))
+    return FolderRuns(folder.path, manifest, live, told, damaged)
 
 
 def run_id(session: str, region_id: str) -> str:
@@ -77,6 +125,7 @@ class _Whole:
     crashed: bool
     segments: tuple[ReadSegment, ...]
     coverage: Coverage
+    recovered: Recovered
 
     @property
     def period_ns(self) -> float:
@@ -91,21 +140,21 @@ class _Whole:
         return min((segment.started_ns for segment in self.segments), default=created_ns)
 
 
-def _settled(folder: Path) -> tuple[SpoolSession, bool]:
-    """What the folder tells, and whether that may change; if not, it was read after the last change."""
-    session = read_session(folder)
+def _settled(folder: OwnedFolder) -> tuple[SpoolSession, bool]:
+    """Return what is in the folder, and whether it may change; if not, it was read after the last change."""
+    session = read_session_in(folder)
     live = is_live(session.manifest)
     if live or session.manifest.ended_ns is not None:
         return session, live
-    return read_session(folder), False
+    return read_session_in(folder), False
 
 
-def _sampler(folder: Path, manifest: Manifest, resolve: Resolve) -> Sampler:
+def _sampler(folder: OwnedFolder, manifest: Manifest, resolve: Resolve) -> Sampler:
     try:
         return resolve(manifest.plan.sampler)
     except UsageError as error:
         detail = f"its sampler {manifest.plan.sampler!r} is not known here"
-        raise DamagedFile(folder / "manifest.json", detail) from error
+        raise DamagedFile(folder.path / MANIFEST, detail) from error
 
 
 def _state(manifest: Manifest, live: bool) -> SessionState:
@@ -113,6 +162,14 @@ def _state(manifest: Manifest, live: bool) -> SessionState:
     if manifest.state in _ENDED:
         return manifest.state
     return SessionState.RUNNING if live else SessionState.SUCCESS
+
+
+def _all_cuts(whole: _Whole) -> Iterable[tuple[Region, RegionCut | None]]:
+    """Each region of the session, recovered ones too, and what is left if there may be others."""
+    regions = (*whole.session.regions, *whole.recovered.regions)
+    yield from _cuts(regions, whole.segments)
+    if whole.recovered.incomplete and (rest := cut_rest(whole.segments, regions)) is not None:
+        yield rest
 
 
 def _cuts(
@@ -139,8 +196,9 @@ def _joined(cuts: Sequence[RegionCut]) -> RegionCut:
 
 def _run(region: Region, cut: RegionCut | None, whole: _Whole, notes: tuple[str, ...]) -> Run:
     info = _info(region, cut, whole)
+    own = whole.recovered.notes.get(region.id, NO_REGION if region.key.label == WITHOUT_REGIONS else "")
     return Run(
-        info=replace(info, notes=(*notes, *run_notes(info))),
+        info=replace(info, notes=(*filter(None, (own,)), *notes, *run_notes(info))),
         profile=_shown(cut.profile, region, whole) if cut is not None else None,
         resources=whole.session.resources,
     )
@@ -156,11 +214,12 @@ def _shown(profile: Profile, region: Region, whole: _Whole) -> Profile:
 
 def _info(region: Region, cut: RegionCut | None, whole: _Whole) -> RunInfo:
     manifest, coverage = whole.session.manifest, whole.coverage
-    calls = whole.session.calls.get(region.id, CallDelta(region.id, manifest.created_ns))
+    known_by = whole.recovered.ids.get(region.id, region.id)
+    calls = whole.session.calls.get(known_by, CallDelta(known_by, manifest.created_ns))
     recordings = [read.recording for read in whole.segments if read.recording is not None]
     links = [link for segment in manifest.segments for link in segment.links]
     return RunInfo(
-        id=run_id(manifest.session, region.id),
+        id=run_id(manifest.session, known_by),
         session=manifest.session,
         region=region,
         state=whole.state,
@@ -183,6 +242,7 @@ def _info(region: Region, cut: RegionCut | None, whole: _Whole) -> RunInfo:
         error=manifest.error,
         truncated=manifest.truncated,
         nested=calls.nested,
+        last_ns=calls.at_ns,
     )
 
 

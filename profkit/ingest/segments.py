@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from profkit.errors import DamagedFile
-from profkit.model.session import Manifest, Segment
+from profkit.model.session import Manifest, SamplerPlan, Segment
 from profkit.samplers.base import Recording, Sampler
+from profkit.store.owned import OwnedFolder
 from profkit.store.spool import segment_stem
+
+_OUTPUT = re.compile(r"segment-(\d{3,9})\.speedscope\.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +45,48 @@ class Coverage:
 
 
 def read_segments(
-    folder: Path, manifest: Manifest, sampler: Sampler, live: bool
+    folder: OwnedFolder, manifest: Manifest, sampler: Sampler, live: bool
 ) -> tuple[tuple[ReadSegment, ...], tuple[DamagedFile, ...]]:
-    """The segments that can be read, and what is wrong with those that should be but cannot.
+    """Return the segments that can be read, and what is wrong with those that should be but cannot.
 
-    A segment that is still being recorded is neither, and so is one whose failure the manifest tells.
+    A segment that is still being recorded is neither, nor one whose failure is in the manifest. Outputs that
+    the manifest does not name count too: it may be older than they are.
     """
     read, damaged = [], []
     for segment in manifest.segments:
         try:
             recording = sampler.read(folder, segment, manifest.plan)
         except DamagedFile as damage:
-            if not _is_expected(damage, segment, manifest, live):
+            if not _is_expected(folder, damage, segment, manifest, live):
                 damaged.append(damage)
         else:
             read.append(ReadSegment(segment, recording, segment.stopped_ns or _written_ns(folder, segment)))
+    if not live:
+        known = {segment.index for segment in manifest.segments}
+        for index in sorted(_outputs(folder) - known):
+            try:
+                read.append(_unnamed(folder, index, sampler, manifest.plan))
+            except DamagedFile as damage:
+                damaged.append(damage)
     return tuple(read), tuple(damaged)
+
+
+def has_outputs(folder: OwnedFolder) -> bool:
+    """Return whether a sampler left anything."""
+    return bool(_outputs(folder))
+
+
+def _outputs(folder: OwnedFolder) -> set[int]:
+    matches = map(_OUTPUT.fullmatch, folder.names())
+    return {int(match[1]) for match in matches if match is not None}
+
+
+def _unnamed(folder: OwnedFolder, index: int, sampler: Sampler, plan: SamplerPlan) -> ReadSegment:
+    """A segment that the manifest does not name; its samples say how long it was."""
+    recording = sampler.read(folder, Segment(index, 0), plan)
+    ended_ns = _written_ns(folder, Segment(index, 0)) or 0
+    length_ns = round((recording.rounds or 0) * recording.profile.period_ns) if recording is not None else 0
+    return ReadSegment(Segment(index, max(0, ended_ns - length_ns)), recording, ended_ns)
 
 
 def coverage_of(segments: Sequence[ReadSegment]) -> Coverage:
@@ -89,15 +118,19 @@ def _achieved_hz(segments: Iterable[ReadSegment]) -> float | None:
     return sum(rounds for rounds, _ in counted) / (covered_ns / 1e9) if covered_ns else None
 
 
-def _is_expected(damage: DamagedFile, segment: Segment, manifest: Manifest, live: bool) -> bool:
+def _is_expected(
+    folder: OwnedFolder, damage: DamagedFile, segment: Segment, manifest: Manifest, live: bool
+) -> bool:
     """Whether there can be no output: it is still to come, or the sampler is known to have failed."""
     if live and segment.stopped_ns is None:
         return True
-    told = segment.error is not None or manifest.error is not None or segment.running_ns is None
-    return told and not damage.path.exists()
+    known = segment.error is not None or manifest.error is not None or segment.running_ns is None
+    return known and folder.status(damage.path.name) is None
 
 
-def _written_ns(folder: Path, segment: Segment) -> int | None:
+def _written_ns(folder: OwnedFolder, segment: Segment) -> int | None:
     """When the sampler wrote its output, which it does when the process that it reads has died."""
-    outputs = [path for path in folder.glob(f"{segment_stem(segment.index)}.*") if path.suffix != ".log"]
-    return max((path.stat().st_mtime_ns for path in outputs), default=None)
+    stem = f"{segment_stem(segment.index)}."
+    outputs = [name for name in folder.names() if name.startswith(stem) and not name.endswith(".log")]
+    found = [status.st_mtime_ns for name in outputs if (status := folder.status(name)) is not None]
+    return max(found, default=None)

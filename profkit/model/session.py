@@ -87,6 +87,15 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
+class Lines:
+    """How many lines of a session's journals were written, so that a reader can tell how many are lost."""
+
+    regions: int = 0
+    calls: int = 0
+    resources: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """The head of a spool folder; replaced whole, by rename, at each change."""
 
@@ -101,6 +110,33 @@ class Manifest:
     error: str | None = None
     notes: tuple[str, ...] = ()
     truncated: bool = False
+    lines: Lines | None = field(default=None, metadata={"later": True})
+    """What was written when this was; later lines are possible. None: nobody counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What is left to say of a session whose folder cannot be written any more."""
+
+    at_ns: int
+    """When writing failed first."""
+    state: SessionState
+    error: str
+    ended_ns: int | None = None
+    truncated: bool = False
+    segments: tuple[Segment, ...] = ()
+    """The last ones, as many as fit."""
+    lines: Lines | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A session that was deleted unread, since the spool was larger than its limit."""
+
+    session: str
+    at_ns: int
+    size_bytes: int
+    limit_bytes: int
 
 
 @dataclass(frozen=True, slots=True)

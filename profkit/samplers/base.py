@@ -55,6 +55,17 @@ class Recording:
     notes: tuple[str, ...] = ()
 
 
+class SegmentFiles(Protocol):
+    """The files of a session's folder, opened so that links are not followed."""
+
+    path: Path
+    """The folder, for messages."""
+
+    def read(self, name: str, most_bytes: int) -> bytes:
+        """Return the content of a file; raises DamagedFile if it is missing, larger, or cannot be read."""
+        ...
+
+
 class Attachment(Protocol):
     """A sampler that is attached to a process, from its start to its end."""
 
@@ -116,9 +127,9 @@ class Sampler(Protocol):
         """
         ...
 
-    def read(self, folder: Path, segment: Segment, plan: SamplerPlan) -> Recording | None:
-        """What a segment left in its folder, None where this sampler keeps the samples elsewhere.
+    def read(self, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> Recording | None:
+        """Return what a segment left in its folder, None if this sampler keeps the samples elsewhere.
 
-        Raises `DamagedFile` where the output is missing or cannot be read.
+        Raises `DamagedFile` if the output is missing or cannot be read.
         """
         ...

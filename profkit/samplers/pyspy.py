@@ -10,14 +10,14 @@ from functools import cache
 from pathlib import Path
 
 from profkit.clock import Clock
-from profkit.errors import SamplerMissing
+from profkit.errors import DamagedFile, SamplerMissing
 from profkit.formats.speedscope import read_speedscope
 from profkit.model.profile import Profile
 from profkit.model.session import SamplerPlan, Segment
 from profkit.samplers import pyspy_attachment, pyspy_plan
-from profkit.samplers.base import Attachment, LiveStacks, Recording, SamplerOptions
-from profkit.samplers.pyspy_log import log_facts, read_log
-from profkit.samplers.segment_files import log_path, output_path
+from profkit.samplers.base import Attachment, LiveStacks, Recording, SamplerOptions, SegmentFiles
+from profkit.samplers.pyspy_log import log_facts
+from profkit.samplers.segment_files import LARGEST_LOG_BYTES, LARGEST_OUTPUT_BYTES, log_name, output_name
 from profkit.transforms.trim import keep_threads
 
 TICKER_THREAD = "profkit-ticker"
@@ -57,16 +57,37 @@ class PySpySampler:
         """See `Sampler.attach`."""
         return pyspy_attachment.attach(self.find(), pid, plan, folder, index, clock)
 
-    def read(self, folder: Path, segment: Segment, plan: SamplerPlan) -> Recording:
+    def read(self, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> Recording:
         """See `Sampler.read`; threads of the process itself have pid 0 unless there are subprocesses."""
-        profile = read_speedscope(output_path(folder, segment.index))
-        facts = log_facts(read_log(log_path(folder, segment.index)))
+        profile = _read_profile(files, output_name(segment.index))
+        facts = log_facts(_read_log(files, log_name(segment.index)))
         return Recording(
             profile=_without_ticker(profile),
             rounds=_rounds(profile) if plan.idle else None,
             errors=facts.errors,
             notes=_late_notes(facts.behind_s),
         )
+
+
+def _read_profile(files: SegmentFiles, name: str) -> Profile:
+    data = files.read(name, LARGEST_OUTPUT_BYTES)
+    path = files.path / name
+    if data[:1] != b"{":  # zeros, as after a power failure, are not worth decoding
+        raise DamagedFile(path, "it is no JSON object")
+    try:
+        return read_speedscope(data.decode("utf-8", "surrogatepass"))
+    except DamagedFile as damage:
+        raise DamagedFile(path, damage.detail) from damage
+    except ValueError as error:
+        raise DamagedFile(path, str(error)) from error
+
+
+def _read_log(files: SegmentFiles, name: str) -> str:
+    """The text of a log, empty if it cannot be read: the samples count without it."""
+    try:
+        return files.read(name, LARGEST_LOG_BYTES).decode("utf-8", "replace")
+    except DamagedFile:
+        return ""
 
 
 @cache

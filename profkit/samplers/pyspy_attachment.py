@@ -1,32 +1,34 @@
-"""py-spy at work on a process: started as no child of ours, watched by pidfd, stopped by SIGINT.
+"""py-spy at work on a process: started as no child of ours, stopped by SIGINT.
 
 RUNNING is read from its signal handlers, not from its output: it prints its line before it can be
-stopped. Only SIGINT (or the end of the target, or `-d`) makes it write; whether it did is judged by
-the file, since the exit code of a process that is no child cannot be had.
+stopped. Only SIGINT (or the end of the target, or `-d`) makes it write. Whether it did is judged by
+the file; how it ended is in the log, where its watchdog reports it.
 """
 
 from __future__ import annotations
 
 import math
-import os
+import posix
 import signal
-from collections.abc import Sequence
 from pathlib import Path
 
 from profkit.clock import Clock
 from profkit.errors import SamplerFailed
 from profkit.model.session import SamplerPlan, Segment, SessionState
 from profkit.process import procfs
-from profkit.process.detach import kill_marked, start_detached
+from profkit.process.detach import Detached, kill_marked, start_detached
 from profkit.process.watch import Watched, watch
 from profkit.process.yama import allow_tracer
 from profkit.samplers import pyspy_log
 from profkit.samplers.polling import backed_off_s
+from profkit.samplers.pyspy_log import Attempt
 from profkit.samplers.segment_files import log_path, output_path
 
 _START_TIMEOUT_S = 10.0
 _KILL_TIMEOUT_S = 5.0
 _BACKSTOP_S = 5
+_REPORT_TIMEOUT_S, _REPORT_PAUSE_S = 0.25, 0.002
+"""Time between py-spy's end and its watchdog's report of it; a machine under load needs some."""
 _TAIL = 512
 
 
@@ -53,14 +55,16 @@ def attach(
     """Start py-spy on a process; raises `SamplerError`, and then nothing is left running."""
     check_folder(folder)
     output, log = output_path(folder, index), log_path(folder, index)
-    argv = command(program, pid, plan, output)
+    attempt = Attempt(pid, command(program, pid, plan, output), log, pyspy_log.size(log))
     try:
-        process = _start(argv, output, log, clock)
-        if process is None:
-            raise pyspy_log.failure(pyspy_log.read_log(log), pid, pyspy_log.START)
-        if pid == os.getpid():
+        started = _start(attempt, output, clock)
+        process = None if started is None else watch(started.pid)
+        if started is None or process is None:
+            raise pyspy_log.failure(attempt, pyspy_log.START)
+        if pid == posix.getpid():
             allow_tracer(process.pid)
-        return PySpyAttachment(process, pid, plan.rate_hz, index, output, log)
+        watchdog = None if started.watchdog_pid is None else watch(started.watchdog_pid)
+        return PySpyAttachment(process, watchdog, attempt, plan.rate_hz, index, output, clock)
     except BaseException:  # a signal handler's too: nobody else would know of the process
         kill_marked(str(output), clock)
         raise
@@ -79,10 +83,11 @@ class PySpyAttachment:
     """One py-spy process; not thread-safe."""
 
     def __init__(
-        self, process: Watched, target: int, rate_hz: float, index: int, output: Path, log: Path
-    ) -> None:
-        self._process, self._target, self._rate_hz = process, target, rate_hz
-        self._index, self._output, self._log = index, output, log
+        self, process: Watched, watchdog: Watched | None, attempt: Attempt, rate_hz: float, index: int,
+        output: Path, clock: Clock,
+    ) -> None:  # fmt: skip
+        self._process, self._watchdog, self._attempt = process, watchdog, attempt
+        self._rate_hz, self._index, self._output, self._clock = rate_hz, index, output, clock
         self._stoppable = self._stop_wanted = self._stop_sent = False
 
     def segment(self) -> Segment:
@@ -95,10 +100,16 @@ class PySpyAttachment:
         """See `Attachment.poll`; a py-spy that ended by itself with a whole file is a success."""
         if self._process.alive():
             return self._poll_living()
-        self._process.close()
         if not is_whole(self._output):
-            raise pyspy_log.failure(pyspy_log.read_log(self._log), self._target, self._stage())
+            self._await_report()
+            self._close()
+            raise pyspy_log.failure(self._attempt, self._stage())
+        self._close()
         return SessionState.SUCCESS
+
+    def warning(self) -> str | None:
+        """See `Attachment.warning`."""
+        return pyspy_log.stopped(self._attempt)
 
     def poll_interval_s(self, attempt: int) -> float:
         """See `Attachment.poll_interval_s`: it starts and stops within tens of milliseconds."""
@@ -119,10 +130,14 @@ class PySpyAttachment:
         return procfs.resident_bytes(self._process.pid) if self._process.alive() else 0
 
     def kill(self) -> None:
-        """See `Attachment.kill`; its samples are lost where it had not ended."""
-        if self._process.signal(signal.SIGKILL):
-            self._process.wait(_KILL_TIMEOUT_S)
-        self._process.close()
+        """See `Attachment.kill`; its samples are lost if it had not ended."""
+        try:
+            if self._process.signal(signal.SIGKILL):
+                self._process.wait(_KILL_TIMEOUT_S)
+        except PermissionError:  # `_interrupt` says so
+            return
+        finally:
+            self._close()
 
     def _poll_living(self) -> SessionState:
         if not self._stoppable:
@@ -132,8 +147,34 @@ class PySpyAttachment:
         if not self._stop_wanted:
             return SessionState.RUNNING
         if not self._stop_sent:
-            self._stop_sent = self._process.signal(signal.SIGINT)
+            self._stop_sent = self._interrupt()
         return SessionState.PROCESSING
+
+    def _interrupt(self) -> bool:
+        try:
+            return self._process.signal(signal.SIGINT)
+        except PermissionError as error:
+            raise SamplerFailed(
+                "py-spy", pyspy_log.SAMPLING,
+                f"the program changed its user, and may not stop process {self._process.pid} any more",
+                "its samples can be read when the program has ended: change the user before the first "
+                "profiled call",
+            ) from error  # fmt: skip
+
+    def _await_report(self) -> None:
+        """Wait until the watchdog has reported how py-spy ended, unless somebody killed it too."""
+        deadline_s = self._clock.monotonic_s() + _REPORT_TIMEOUT_S
+        while self._watchdog is not None and self._watchdog.alive():
+            if self._clock.monotonic_s() >= deadline_s:
+                return
+            self._clock.sleep(_REPORT_PAUSE_S)
+
+    def _close(self) -> None:
+        self._process.close()
+        if self._watchdog is not None:
+            if procfs.parent(self._watchdog.pid) == posix.getpid():  # we are init, or a subreaper
+                self._watchdog.wait(_REPORT_TIMEOUT_S, self._clock)
+            self._watchdog.close()
 
     def _stage(self) -> str:
         if self._stop_sent:
@@ -145,29 +186,30 @@ def is_whole(output: Path) -> bool:
     """Whether py-spy wrote a file to its end, by its last fields: it may be too large to parse here."""
     try:
         with output.open("rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
+            file.seek(max(0, posix.fstat(file.fileno()).st_size - _TAIL))
             tail = file.read(_TAIL).rstrip()
     except FileNotFoundError:
         return False
     return b'"exporter":"py-spy' in tail and tail.endswith(b"}")
 
 
-def _start(argv: Sequence[str], output: Path, log: Path, clock: Clock) -> Watched | None:
+def _start(attempt: Attempt, output: Path, clock: Clock) -> Detached | None:
     try:
-        pid = start_detached(argv, str(output), log, clock, _START_TIMEOUT_S)
-        return None if pid is None else watch(pid)
+        return start_detached(attempt.command, str(output), attempt.log, clock, _START_TIMEOUT_S)
     except OSError as error:
-        raise SamplerFailed("py-spy", pyspy_log.START, str(error), "see that it can be executed") from error
+        raise SamplerFailed(
+            "py-spy", pyspy_log.START, str(error), f"see that {attempt.command[0]} can be executed"
+        ) from error
 
 
 def _folder_problem(folder: Path) -> str | None:
     try:
-        space = os.statvfs(folder)
+        space = posix.statvfs(folder)
     except OSError as error:
         return f"cannot be used ({error.strerror})"
     # Some file systems count no inodes at all.
     if not space.f_bavail or (space.f_files and not space.f_favail):
         return "is on a full disk"
-    if not os.access(folder, os.W_OK | os.X_OK):
+    if not posix.access(folder, posix.W_OK | posix.X_OK):
         return "is not writable"
     return None

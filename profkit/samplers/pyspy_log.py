@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 
 from profkit.errors import AttachDenied, SamplerError, SamplerFailed
+from profkit.process import watchdog
 from profkit.samplers import denial
 
 START, SAMPLING, STOP = "start", "sampling", "stop"
@@ -22,6 +24,28 @@ _DENIED = re.compile(
 _NOT_PYTHON = ("Failed to find python version", "Failed to get process executable name")
 
 
+_LAST_WORDS = 400
+_WRONG_USE = "with exit status 2"
+_REPORT = re.compile(f"^{watchdog.PREFIX}.*$", re.MULTILINE)
+_ENDED = re.compile(
+    f"^{watchdog.PREFIX}(?:{watchdog.STATUS.format('([0-9]+)')}|{watchdog.SIGNAL.format('([0-9]+)')})$",
+    re.MULTILINE,
+)
+_STOPPED = re.compile(f"^{watchdog.PREFIX}{watchdog.STOPPED.format('([0-9]+)')}$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One start of py-spy on a process, to be explained if it fails."""
+
+    pid: int
+    """The process that is sampled."""
+    command: tuple[str, ...]
+    log: Path
+    log_start: int = 0
+    """Where this attempt's part of the log begins."""
+
+
 @dataclass(frozen=True, slots=True)
 class LogFacts:
     """What a log tells about a recording; both 0 where it does not."""
@@ -32,12 +56,20 @@ class LogFacts:
     """How late the sampling was at its worst."""
 
 
-def read_log(path: Path) -> str:
-    """The text of a log, empty where there is none."""
+def read_log(path: Path, start: int = 0) -> str:
+    """Return the text of a log from a position on, empty if there is none."""
     try:
-        return path.read_text("utf-8", "replace")
+        return path.read_bytes()[start:].decode("utf-8", "replace")
     except FileNotFoundError:
         return ""
+
+
+def size(path: Path) -> int:
+    """Return the size of a log, 0 if there is none."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def log_facts(text: str) -> LogFacts:
@@ -49,21 +81,65 @@ def log_facts(text: str) -> LogFacts:
     )
 
 
-def failure(text: str, pid: int, stage: str) -> SamplerError:
-    """The error that a log stands for; `pid` is the process that was sampled."""
+def failure(attempt: Attempt, stage: str) -> SamplerError:
+    """Return the error that explains an attempt's log; another try helps if it is `passing`."""
+    text = read_log(attempt.log, attempt.log_start)
     if stage == START and _DENIED.search(text):
-        return AttachDenied("py-spy", pid, denial.remedy_for(pid))
+        return AttachDenied("py-spy", attempt.pid, denial.remedy_for(attempt.pid))
     if "No space left" in text:
         return SamplerFailed("py-spy", stage, "the disk is full", "free space where the spool lies")
     if any(words in text for words in _NOT_PYTHON):
         return SamplerFailed(
-            "py-spy", stage, f"process {pid} is no Python program that it knows, or has ended",
+            "py-spy", stage, f"process {attempt.pid} is no Python program that it knows, or has ended",
             "see that it still runs Python (not another program after exec), or update py-spy",
         )  # fmt: skip
+    halt = stopped(attempt)
+    if halt is not None:
+        return SamplerFailed("py-spy", stage, halt, "leave the processes of py-spy running")
+    detail, remedy = _unexplained(text)
+    ended = _ended(text)
+    return SamplerFailed(
+        "py-spy", stage, detail, f"{remedy}; the command was `{' '.join(attempt.command)}`",
+        passing=stage == START and ended != _WRONG_USE,
+    )  # fmt: skip
+
+
+def stopped(attempt: Attempt) -> str | None:
+    """What somebody's SIGSTOP did to an attempt; None if there was none."""
+    found = _STOPPED.search(read_log(attempt.log, attempt.log_start))
+    if found is None:
+        return None
+    return (
+        f"py-spy was stopped by {_signal_name(int(found.group(1)))}; it was ended so that it could not "
+        "hold up the program"
+    )
+
+
+def _unexplained(text: str) -> tuple[str, str]:
+    """What is known of an end without a known cause, and where to look for it."""
+    ended = _ended(text)
     said = _ERROR.search(text)
     if said is not None:
-        return SamplerFailed("py-spy", stage, said.group(1), "see its log in the spool")
-    return SamplerFailed(
-        "py-spy", stage, "it ended without its output: it was killed, or ran out of memory or disk",
-        "see its log in the spool, the kernel's log, and that the spool has space",
-    )  # fmt: skip
+        return said.group(1) + (f" ({ended})" if ended else ""), "see its log in the spool"
+    printed = _REPORT.sub("", text).strip()
+    return (
+        f"it ended without its output{', ' + ended if ended else ''}, "
+        + (f"after printing {printed[-_LAST_WORDS:]!r}" if printed else "and printed nothing"),
+        "see that nobody kills it, and that there is memory and disk space (the kernel's log says so)",
+    )
+
+
+def _ended(text: str) -> str | None:
+    """How py-spy ended, as its watchdog reported it last."""
+    found = list(_ENDED.finditer(text))
+    if not found:
+        return None
+    status, signum = found[-1].groups()
+    return f"with exit status {status}" if status else f"by {_signal_name(int(signum))}"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return f"signal {number} ({signal.Signals(number).name})"
+    except ValueError:  # a real-time signal
+        return f"signal {number}"

@@ -9,7 +9,7 @@ from profkit.clock import Clock
 from profkit.errors import InvalidOption, SamplerMissing
 from profkit.model.session import SamplerPlan, Segment
 from profkit.process.procfs import cpu_frequency_hz
-from profkit.samplers.base import Attachment, LiveStacks, SamplerOptions
+from profkit.samplers.base import Attachment, LiveStacks, SamplerOptions, SegmentFiles
 from profkit.samplers.checks import check_common, cpu_frequency
 from profkit.samplers.segment_files import log_path
 from profkit.samplers.strobeclient_run import Strobeclient, start_run
@@ -70,7 +70,7 @@ class StrobeclientSampler:
         """See `Sampler.attach`."""
         return start_run(Strobeclient(self.find(), log_path(folder, index)), pid, plan, index)
 
-    def read(self, folder: Path, segment: Segment, plan: SamplerPlan) -> None:
+    def read(self, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> None:
         """None: strobelight keeps the samples."""
         return
 

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from profkit.clock import Clock
+from profkit.config import CONFIG
 from profkit.process.procfs import crowding
 from profkit.process.surroundings import process_info
 from profkit.samplers.base import LiveStacks, Sampler, SamplerOptions
 from profkit.session.activity import live_stacks
 from profkit.session.session import Session
-from profkit.store.spool import remove_folder
+from profkit.store.clearing import remove_folder
+from profkit.store.room import keep_within
 
 
 def open_session(
@@ -23,6 +25,7 @@ def open_session(
     Raises SamplerMissing, UsageError for what the sampler cannot honour, and OSError where there can be
     no folder with a manifest; none is left behind then.
     """
+    keep_within(spool, CONFIG.spool_limit, say, clock)
     sampler = resolve(options.sampler)
     sampler.check(options)
     sampler.find()

@@ -12,11 +12,15 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from profkit.clock import Clock
 from profkit.errors import SamplerError, SamplerFailed
 from profkit.model.session import (
+    CallDelta,
     Cover,
+    Ending,
+    Lines,
     Manifest,
     ProcessInfo,
     ResourcePoint,
@@ -29,6 +33,9 @@ from profkit.samplers.base import Attachment, LiveStacks, Sampler, SamplerOption
 from profkit.samplers.polling import await_state
 from profkit.session.account import Account, Policy
 from profkit.store import spool as files
+from profkit.store.reserve import make_reserve, note_ending
+
+_T = TypeVar("_T")
 
 _GRACE_S = 0.5
 """So long an interrupt waits for a sampler that was asked to stop: its output is nearly there."""
@@ -54,6 +61,13 @@ class Session:
         self.segment_started_s = self.started_s
         self._asleep_since_ns: int | None = None
         self._written: set[str] = set()
+        self._lines = Lines()
+        self._undelivered: list[CallDelta] = []
+        """What was counted and is not on disk yet."""
+        self._reserved = False
+        self._failure: str | None = None
+        """Why and when the folder could not be written first."""
+        self._unsaved = False
         self._manifest = Manifest(
             session=self.id,
             state=SessionState.PREPARING,
@@ -89,8 +103,21 @@ class Session:
         return self._manifest.truncated
 
     def save(self) -> None:
-        """Put the manifest on disk."""
-        files.write_manifest(self.folder, self._manifest)
+        """Put the manifest on disk; if the disk is full, say so in the space that was reserved."""
+        self._manifest = replace(self._manifest, lines=self._lines)
+        try:
+            if not self._reserved:
+                make_reserve(self.folder)
+                self._reserved = True
+            if self.open:
+                files.write_manifest(self.folder, self._manifest)
+            else:
+                files.close_folder(self.folder, self._manifest)
+        except OSError as error:
+            self._unsaved = True
+            self._note_failure(error)
+            raise
+        self._unsaved = False
 
     def begin_segment(self, policy: Policy, covers: tuple[Cover, ...] = ()) -> None:
         """Attach the sampler and wait until it is RUNNING; on any failure nothing stays attached."""
@@ -168,8 +195,8 @@ class Session:
             self.accounts.append(account)
             account.sessions.append(self.id)
         if account.region.id not in self._written:
+            self._append("regions", files.append_regions, (account.region,))
             self._written.add(account.region.id)
-            files.append_regions(self.folder, (account.region,))
 
     def add_note(self, note: str) -> None:
         """Keep a sentence for the reader of the report, once."""
@@ -184,11 +211,16 @@ class Session:
         deltas = [delta for account in here if (delta := account.drain(now_ns)) is not None]
         if deltas:
             self.last_used_s, self.calls_in_segment = self._clock.monotonic_s(), True
-            files.append_calls(self.folder, deltas)
+        self._undelivered += deltas
+        if self._undelivered:
+            self._append("calls", files.append_calls, tuple(self._undelivered))
+            self._undelivered.clear()
+        if self._unsaved and not self.open:
+            self.save()
 
     def write_resources(self, points: Iterable[ResourcePoint]) -> None:
         """Keep what the process used."""
-        files.append_resources(self.folder, tuple(points))
+        self._append("resources", files.append_resources, tuple(points))
 
     def truncate(self, policy: Policy) -> None:
         """Stop sampling for good; calls are still counted."""
@@ -234,10 +266,12 @@ class Session:
                 self._finish(error)
 
     def _finish(self, error: str | None) -> None:
-        state = SessionState.SUCCESS if error is None else SessionState.FAILED
         try:
             self.drain()
         finally:
+            if self._failure is not None:  # the reason may come from the host, which knows no time
+                error = f"{error} {self._failure[self._failure.rindex('(') :]}" if error else self._failure
+            state = SessionState.SUCCESS if error is None else SessionState.FAILED
             self._write(state=state, error=error, ended_ns=self._clock.unix_ns())
 
     def _abandon(self, error: str) -> None:
@@ -267,6 +301,35 @@ class Session:
         )
         self._manifest = replace(self._manifest, segments=(*before, last))
 
+    def _append(
+        self, journal: str, append: Callable[[Path, Iterable[_T]], int], records: tuple[_T, ...]
+    ) -> None:
+        """Add lines to a journal and count them, so that a reader can tell how many are lost."""
+        try:
+            number = append(self.folder, records)
+        except OSError as error:
+            self._note_failure(error)
+            raise
+        self._lines = replace(self._lines, **{journal: getattr(self._lines, journal) + number})
+
+    def _note_failure(self, error: OSError) -> None:
+        """Keep why and when the folder could not be written first, in the space that was reserved."""
+        now_ns = self._clock.unix_ns()
+        if self._failure is None:
+            reason = f"the session's folder cannot be written: {error.strerror or error}"
+            self._failure = f"{reason} (at {_utc(now_ns)})"
+        ending = Ending(
+            at_ns=now_ns,
+            state=SessionState.FAILED,
+            error=self._manifest.error or self._failure,
+            ended_ns=self._manifest.ended_ns,
+            truncated=self._manifest.truncated,
+            segments=self._manifest.segments,
+            lines=self._lines,
+        )
+        with suppress(OSError):  # the folder is gone, or on a disk that is read-only now
+            note_ending(self.folder, ending)
+
     def _write(self, **changes: object) -> None:
         self._manifest = replace(self._manifest, **changes)  # type: ignore[arg-type]
         self.save()
@@ -275,6 +338,10 @@ class Session:
 def _import_what_results_need() -> None:
     """Use the time that a sampler takes to start: asking for a result needs these imports."""
     from profkit.ingest import read  # noqa: F401
+
+
+def _utc(time_ns: int) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(time_ns / 1e9))
 
 
 def new_session_id(pid: int) -> str:

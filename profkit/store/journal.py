@@ -7,13 +7,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from profkit.errors import DamagedFile
+from profkit.store.documents import load_json
+from profkit.store.owned import OwnedFolder, open_spool
 from profkit.store.records import from_json, to_json
+
+LARGEST_BYTES = 2**30
+"""Size of the largest journal that is read."""
+LONGEST_LINE = 2**20
+
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 _T = TypeVar("_T")
 
@@ -26,36 +34,105 @@ class Journal(Generic[_T]):
     damage: DamagedFile | None = None
 
 
-def append_records(path: Path, records: Iterable[object]) -> None:
-    """Append dataclasses to a file, which is made if need be; raises OSError where they do not fit."""
-    lines = "".join([json.dumps(to_json(record)) + "\n" for record in records]).encode("ascii")
+class Lines(Generic[_T]):
+    """The records of a journal one by one; what is wrong with the others is known at the end."""
+
+    def __init__(self, folder: OwnedFolder, name: str, kind: type[_T]) -> None:
+        self._folder, self._name, self._kind = folder, name, kind
+        self._problem = ""
+        self.read = self.unreadable = 0
+        """Lines that could be read, and complete ones that could not."""
+        self.torn = False
+        """Whether the last line has no end, as when the writer is killed while it writes."""
+        self.damage: DamagedFile | None = None
+        self.missing = folder.status(name) is None
+
+    def __iter__(self) -> Iterator[_T]:
+        """Yield the records; OSError is for another try later."""
+        if self.missing:
+            return
+        try:
+            yield from self._records()
+        except DamagedFile as damage:
+            self.damage = damage
+        else:
+            if self.unreadable:
+                more = f" (and {self.unreadable - 1} more)" if self.unreadable > 1 else ""
+                self.damage = DamagedFile(self._folder.path / self._name, self._problem + more)
+
+    def _records(self) -> Iterator[_T]:
+        for number, line in enumerate(_lines(self._folder.chunks(self._name, LARGEST_BYTES)), 1):
+            if not line.endswith(b"\n"):
+                self.torn = True
+                return
+            try:
+                record = from_json(self._kind, load_json(line))
+            except (ValueError, RecursionError) as error:
+                self._problem = self._problem or f"line {number}: {error}"
+                self.unreadable += 1
+            else:
+                self.read += 1
+                yield record
+
+
+def append_records(path: Path, records: Iterable[object]) -> int:
+    """Append dataclasses to a file, which is made if need be, and return their number.
+
+    Raises OSError if they do not fit; then none of them is in the file.
+    """
+    lines = [json_line(record) for record in records]
     if not lines:
-        return
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        return 0
+    data = b"".join(lines)
+    descriptor = os.open(path, _APPEND, 0o600)
     try:
-        written = os.write(descriptor, lines)
+        written = os.write(descriptor, data)
+        if written < len(data):
+            _write_rest(descriptor, data, written)
     finally:
         os.close(descriptor)
-    if written < len(lines):
-        raise OSError(f"{path}: the disk took {written} of {len(lines)} bytes")
+    return len(lines)
+
+
+def _write_rest(descriptor: int, data: bytes, written: int) -> None:
+    """Try to write what the disk did not take at first, else take back what it took."""
+    try:
+        while written < len(data):
+            written += os.write(descriptor, data[written:])
+    except OSError as error:
+        # Another process may have written after it.
+        end = os.lseek(descriptor, 0, os.SEEK_CUR)
+        if os.fstat(descriptor).st_size == end:
+            os.ftruncate(descriptor, end - written)
+        reason = f"the disk took {written} of {len(data)} bytes: {error.strerror}"
+        raise OSError(error.errno, reason) from error
+
+
+def json_line(record: object) -> bytes:
+    """Return a dataclass as a line of a journal."""
+    return json.dumps(to_json(record)).encode("ascii") + b"\n"
 
 
 def read_records(path: Path, kind: type[_T]) -> Journal[_T]:
-    """The records of a file; a torn last line is nothing special, and a missing file has no records."""
+    """Return the records of a file; a torn last line is no damage, and a missing file has no records."""
     try:
-        *lines, _torn = path.read_bytes().split(b"\n")
+        with open_spool(path.parent, None) as folder:
+            lines = Lines(folder, path.name, kind)
+            return Journal(tuple(lines), lines.damage)
     except FileNotFoundError:
         return Journal(())
     except OSError as error:
-        return Journal((), DamagedFile(path, str(error)))
-    records, problems = [], []
-    for number, line in enumerate(lines, 1):
-        try:
-            records.append(from_json(kind, json.loads(line)))
-        except (ValueError, RecursionError) as error:
-            problems.append(f"line {number}: {error}")
-    return Journal(tuple(records), DamagedFile(path, _summary(problems)) if problems else None)
+        return Journal((), DamagedFile(path, error.strerror or str(error)))
 
 
-def _summary(problems: list[str]) -> str:
-    return problems[0] + (f" (and {len(problems) - 1} more)" if len(problems) > 1 else "")
+def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the lines with their ends, too long ones cut; the last has none if it is torn."""
+    rest = b""
+    for chunk in chunks:
+        *whole, rest_of_chunk = chunk.split(b"\n")
+        for line in whole:
+            yield rest + line + b"\n"
+            rest = b""
+        rest = (rest + rest_of_chunk)[: LONGEST_LINE + 1]
+    if rest:
+        yield rest

@@ -8,8 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from profkit.model.measurement import MeasuredRun
-from profkit.store.documents import UNFINISHED, read_document, write_document
+from profkit.store.documents import UNFINISHED, read_document, read_document_in, write_document
 from profkit.store.home import make_folder
+from profkit.store.owned import OwnedFolder
 
 SCHEMA = "profkit.measured/1"
 """The form of a measured run, in the spool and in the store."""
@@ -26,15 +27,25 @@ def keep_measured(spool: Path, run: MeasuredRun) -> Path:
 
 
 def measured_files(spool: Path) -> tuple[Path, ...]:
-    """The files of all measured runs, by name; none where there is no spool."""
+    """Return the files of all measured runs, by name; none if there is no spool."""
     return tuple(sorted(spool.glob(f"*{_SUFFIX}")))
 
 
-def unfinished_files(spool: Path) -> tuple[Path, ...]:
-    """The files of runs that are being written, or whose writer ended before they were whole."""
-    return tuple(sorted(spool.glob(f"*{_SUFFIX}{UNFINISHED}")))
+def measured_names(spool: OwnedFolder) -> tuple[str, ...]:
+    """Return the names of the files of all measured runs in an open spool, sorted."""
+    return tuple(name for name in spool.names() if name.endswith(_SUFFIX))
+
+
+def unfinished_names(spool: OwnedFolder) -> tuple[str, ...]:
+    """Return the names of files of runs that are being written, or whose writer ended before that."""
+    return tuple(name for name in spool.names() if name.endswith(f"{_SUFFIX}{UNFINISHED}"))
 
 
 def read_measured(path: Path) -> MeasuredRun:
-    """The run in a file; raises DamagedFile."""
+    """Return the run in a file; raises DamagedFile."""
     return read_document(path, SCHEMA, MeasuredRun)
+
+
+def read_measured_in(spool: OwnedFolder, name: str) -> MeasuredRun:
+    """Return the run in a file of an open spool, as `read_measured`; OSError is for another try later."""
+    return read_document_in(spool, name, SCHEMA, MeasuredRun)

@@ -5,41 +5,61 @@
                   calls.jsonl       a CallDelta a line: one per tick and region that moved
                   resources.jsonl   a ResourcePoint a line: one per tick
                   segment-000.…     what the sampler wrote; its own business
+                  reserve.json      space for an Ending, see `reserve`
     SPOOL/ID.measured.json          a measured run, see `measured`
+    SPOOL/unprofiled.jsonl          processes that were not profiled, see `unprofiled`
+    SPOOL/dropped.jsonl             sessions that were dropped for the sake of its size, see `room`
     SPOOL/damaged/SESSION/          what could not be read, never deleted
 
-SESSION is the session's id, ID that of a run.
+SESSION is the session's id, ID that of a run. Everything is written by the owner of the spool; what is no
+regular file or real folder of that user is refused when reading, see `owned`.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from profkit.clock import SYSTEM_CLOCK, Clock
-from profkit.errors import DamagedFile
+from profkit.errors import DamagedFile, RefusedFile, SpoolUnavailable
 from profkit.model.region import Region
-from profkit.model.session import CallDelta, Manifest, ResourcePoint
+from profkit.model.session import CallDelta, Lines, Manifest, ResourcePoint
 from profkit.process.procfs import is_same_process
 from profkit.stats import merge_histograms
-from profkit.store.documents import UNFINISHED, read_document, write_document
+from profkit.store import reserve
+from profkit.store.documents import UNFINISHED, read_document_in, write_document
 from profkit.store.home import make_folder
-from profkit.store.journal import append_records, read_records
+from profkit.store.journal import Lines as JournalLines
+from profkit.store.journal import append_records
+from profkit.store.owned import OwnedFolder, open_spool
 
 SCHEMA = "profkit.spool/1"
 DAMAGED = "damaged"
+MANIFEST, REGIONS, CALLS, RESOURCES = "manifest.json", "regions.jsonl", "calls.jsonl", "resources.jsonl"
+OWN_FILES = frozenset({MANIFEST, MANIFEST + UNFINISHED, REGIONS, CALLS, RESOURCES, reserve.NAME})
+"""What profkit itself writes into a session's folder."""
+_EARLY = frozenset({MANIFEST + UNFINISHED, reserve.NAME})
+"""Written before a session has anything to say."""
+LARGEST_MANIFEST_BYTES = 64 * 2**20
 
-_MANIFEST = "manifest.json"
-_REGIONS, _CALLS, _RESOURCES = "regions.jsonl", "calls.jsonl", "resources.jsonl"
+_SEGMENT = "segment-"
 _CLOCKS_APART_S = 600.0
 """How far the clocks of two hosts may differ before a session of one seems over to the other."""
+_SUMMED_AT_ONCE = 64
+
+NOTHING_LOST = Lines()
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class SpoolSession:
-    """Everything that a spool folder tells but the samples."""
+    """Everything in a session's folder but the samples."""
 
     manifest: Manifest
     regions: tuple[Region, ...]
@@ -48,13 +68,15 @@ class SpoolSession:
     """Sums per region id; `at_ns` is the last tick's."""
     resources: tuple[ResourcePoint, ...]
     damaged: tuple[DamagedFile, ...]
-    """Files of which some lines could not be read."""
+    """Files of which some lines could not be read, or are missing."""
+    lost: Lines = NOTHING_LOST
+    """Lines that are known to be lost."""
 
 
 def create_folder(spool: Path, session: str) -> Path:
     """Make the folder of a new session, for its owner alone, and the spool around it if need be.
 
-    Raises OSError where that cannot be done, FileExistsError for a session that has a folder.
+    Raises OSError if that cannot be done, FileExistsError for a session that has a folder.
     """
     make_folder(spool)
     folder = spool / session
@@ -63,56 +85,147 @@ def create_folder(spool: Path, session: str) -> Path:
 
 
 def segment_stem(index: int) -> str:
-    """How the names of a segment's files begin."""
-    return f"segment-{index:03d}"
+    """Return how the names of a segment's files begin."""
+    return f"{_SEGMENT}{index:03d}"
 
 
-def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Put a manifest in the place of the one before; a reader sees the old or the new one, whole."""
-    write_document(folder / _MANIFEST, SCHEMA, manifest, indent=1)
+def write_manifest(folder: Path, manifest: Manifest, *, sync: bool = False) -> None:
+    """Replace the manifest; a reader sees the old or the new one, whole."""
+    write_document(folder / MANIFEST, SCHEMA, manifest, indent=1, sync=sync)
 
 
-def append_regions(folder: Path, regions: Iterable[Region]) -> None:
-    """Note regions that ran for the first time; raises OSError where the disk takes no more."""
-    append_records(folder / _REGIONS, regions)
+def append_regions(folder: Path, regions: Iterable[Region]) -> int:
+    """Note regions that ran for the first time; raises OSError if the disk is full."""
+    return append_records(folder / REGIONS, regions)
 
 
-def append_calls(folder: Path, deltas: Iterable[CallDelta]) -> None:
-    """Note what happened since the tick before; raises OSError where the disk takes no more."""
-    append_records(folder / _CALLS, deltas)
+def append_calls(folder: Path, deltas: Iterable[CallDelta]) -> int:
+    """Note what happened since the tick before; raises OSError if the disk is full."""
+    return append_records(folder / CALLS, deltas)
 
 
-def append_resources(folder: Path, points: Iterable[ResourcePoint]) -> None:
-    """Note what the process used; raises OSError where the disk takes no more."""
-    append_records(folder / _RESOURCES, points)
+def append_resources(folder: Path, points: Iterable[ResourcePoint]) -> int:
+    """Note what the process used; raises OSError if the disk is full."""
+    return append_records(folder / RESOURCES, points)
+
+
+def close_folder(folder: Path, manifest: Manifest) -> None:
+    """Write the last manifest, and have journals, manifest and folder survive a power loss.
+
+    Raises OSError.
+    """
+    for name in (REGIONS, CALLS, RESOURCES):
+        with suppress(FileNotFoundError):
+            _sync(folder / name, 0)
+    write_manifest(folder, manifest, sync=True)
+    reserve.release_reserve(folder)
+    _sync(folder, os.O_DIRECTORY)
+
+
+def _sync(path: Path, flags: int) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | flags)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def read_session(folder: Path) -> SpoolSession:
-    """What a folder tells, finished or not; raises DamagedFile only where its manifest cannot be read."""
-    manifest = read_document(folder / _MANIFEST, SCHEMA, Manifest)
-    regions = read_records(folder / _REGIONS, Region)
-    deltas = read_records(folder / _CALLS, CallDelta)
-    resources = read_records(folder / _RESOURCES, ResourcePoint)
-    damages = (regions.damage, deltas.damage, resources.damage)
-    return SpoolSession(
-        manifest=manifest,
-        regions=tuple({region.id: region for region in regions.records}.values()),
-        calls=_summed(deltas.records),
-        resources=resources.records,
-        damaged=tuple(damage for damage in damages if damage is not None),
-    )
+    """Return what is in a session's folder, finished or not.
 
-
-def session_folders(spool: Path) -> tuple[Path, ...]:
-    """The folders of all sessions, oldest first; none where there is no spool.
-
-    A folder without anything in it is left out: its process is about to write the manifest, or never will.
+    Raises DamagedFile if its manifest cannot be read.
     """
-    if not spool.is_dir():
+    try:
+        with open_spool(folder, None) as opened:
+            return read_session_in(opened)
+    except OSError as error:
+        raise DamagedFile(folder / MANIFEST, error.strerror or str(error)) from error
+
+
+def read_session_in(folder: OwnedFolder) -> SpoolSession:
+    """Return what is in an open folder, as `read_session`; OSError is for another try later."""
+    manifest = read_manifest_in(folder)
+    damaged: list[DamagedFile] = []
+    try:
+        manifest = reserve.with_ending(folder, manifest)
+    except DamagedFile as damage:
+        damaged.append(damage)
+    return read_journals(folder, manifest, damaged)
+
+
+def read_manifest_in(folder: OwnedFolder) -> Manifest:
+    """Return the manifest of an open folder; raises DamagedFile, and OSError as `read_session_in`."""
+    return read_document_in(folder, MANIFEST, SCHEMA, Manifest, LARGEST_MANIFEST_BYTES)
+
+
+def read_journals(folder: OwnedFolder, manifest: Manifest, damaged: Iterable[DamagedFile]) -> SpoolSession:
+    """Return what is in the journals of an open folder; `damaged` is what is known to be."""
+    counted = manifest.lines or Lines()
+    regions = JournalLines(folder, REGIONS, Region)
+    calls = JournalLines(folder, CALLS, CallDelta)
+    resources = JournalLines(folder, RESOURCES, ResourcePoint)
+    session = SpoolSession(
+        manifest=manifest,
+        regions=tuple({region.id: region for region in regions}.values()),
+        calls=_summed(calls),
+        resources=tuple(resources),
+        damaged=(),
+    )
+    ended = manifest.ended_ns is not None
+    lost = Lines(
+        regions=_lost(regions, counted.regions, True),  # no later line makes up for one
+        calls=_lost(calls, counted.calls, ended),
+        resources=_lost(resources, counted.resources, ended),
+    )
+    problems = (
+        _problem(folder, REGIONS, regions, lost.regions),
+        _problem(folder, CALLS, calls, lost.calls),
+        _problem(folder, RESOURCES, resources, lost.resources),
+    )
+    found = tuple(problem for problem in problems if problem is not None)
+    return replace(session, damaged=(*damaged, *found), lost=lost)
+
+
+def _lost(lines: JournalLines[_T], counted: int, ended: bool) -> int:
+    """Count the lines that are known to be lost: one without an end is, unless its writer was killed."""
+    seen = lines.unreadable + (lines.torn and ended)
+    return max(seen, counted - lines.read)
+
+
+def _problem(folder: OwnedFolder, name: str, lines: JournalLines[_T], lost: int) -> DamagedFile | None:
+    if lines.damage is None and not lost:
+        return None
+    if isinstance(lines.damage, RefusedFile):
+        return lines.damage
+    what = "it is missing" if lines.missing else "it ends early"
+    number = f"{lost} {'line is' if lost == 1 else 'lines are'} lost" if lost > lines.unreadable else ""
+    detail = lines.damage.detail if lines.damage is not None else what
+    return DamagedFile(folder.path / name, "; ".join(filter(None, (detail, number))))
+
+
+def session_folders(spool: Path, owner: int | None = None) -> tuple[Path, ...]:
+    """Return the folders of all sessions, oldest first; none if there is no spool.
+
+    A folder without a session's files is left out: its process is about to write the manifest, or never will.
+    Raises SpoolUnavailable if the spool cannot be read, or belongs to another user than `owner`.
+    """
+    try:
+        with open_spool(spool, os.geteuid() if owner is None else owner) as opened:
+            return tuple(spool / name for name in session_names(opened))
+    except (FileNotFoundError, NotADirectoryError):
         return ()
-    folders = [path for path in spool.iterdir() if path.is_dir() and path.name[0] != "."]
-    begun = [folder for folder in folders if folder.name != DAMAGED and _has_begun(folder)]
-    return tuple(sorted(begun, key=lambda folder: (_created_ns(folder), folder.name)))
+    except OSError as error:
+        raise SpoolUnavailable(spool, error.strerror or str(error)) from error
+
+
+def session_names(spool: OwnedFolder) -> tuple[str, ...]:
+    """Return the names of all sessions in an open spool, oldest first, those that are refused among them."""
+    begun = {
+        name: created_ns
+        for name in spool.names()
+        if name[0] != "." and name != DAMAGED and (created_ns := _created_ns(spool, name)) is not None
+    }
+    return tuple(sorted(begun, key=lambda name: (begun[name], name)))
 
 
 def is_live(manifest: Manifest, clock: Clock = SYSTEM_CLOCK) -> bool:
@@ -133,37 +246,14 @@ def is_live(manifest: Manifest, clock: Clock = SYSTEM_CLOCK) -> bool:
     return any(is_same_process(pid, ticks) for pid, ticks in processes)
 
 
-def set_aside(spool: Path, path: Path) -> Path:
-    """Move a session's folder, a file in one, or a measured run's file to where nobody reads it again.
-
-    Returns where it is now: a place that bears the name of the session or of the file, with a number if
-    there is such a place already.
-    """
-    named = path if path.is_dir() or path.parent == spool else path.parent
-    holder = _new_folder(spool / DAMAGED, named.name)
-    # rename(2) puts a folder in the place of an empty one.
-    return path.rename(holder if path.is_dir() else holder / path.name)
-
-
-def remove_folder(folder: Path) -> None:
-    """Delete a session's folder; no reader ever sees half of it, and a folder that is gone is no error."""
-    doomed = folder.with_name(f".{folder.name}.removed")
-    try:
-        folder.rename(doomed)
-    except FileNotFoundError:
-        return
-    for root, folders, files in os.walk(doomed, topdown=False):
-        for name in files:
-            os.unlink(os.path.join(root, name))
-        for name in folders:
-            os.rmdir(os.path.join(root, name))
-    doomed.rmdir()
-
-
 def _summed(deltas: Iterable[CallDelta]) -> dict[str, CallDelta]:
+    """Add up the deltas of each region, a few at a time: a long session has very many."""
     groups: dict[str, list[CallDelta]] = {}
     for delta in deltas:
-        groups.setdefault(delta.region, []).append(delta)
+        group = groups.setdefault(delta.region, [])
+        group.append(delta)
+        if len(group) == _SUMMED_AT_ONCE:
+            group[:] = [_sum(delta.region, group)]
     return {region: _sum(region, group) for region, group in groups.items()}
 
 
@@ -181,29 +271,27 @@ def _sum(region: str, deltas: Sequence[CallDelta]) -> CallDelta:
     )
 
 
-def _has_begun(folder: Path) -> bool:
+def is_sampler_file(name: str) -> bool:
+    """Return whether this is a name of an output or a log of a sampler."""
+    return name.startswith(_SEGMENT)
+
+
+def has_begun(names: Iterable[str]) -> bool:
+    """Return whether these are files of a session that has written anything."""
+    return any(name in OWN_FILES - _EARLY or is_sampler_file(name) for name in names)
+
+
+def _created_ns(spool: OwnedFolder, name: str) -> int | None:
+    """When a session began, or its folder last changed if there is no readable manifest; None: no session."""
+    status = spool.status(name)
+    if status is None or not (stat.S_ISDIR(status.st_mode) or stat.S_ISLNK(status.st_mode)):
+        return None
     try:
-        return bool({*os.listdir(folder)} - {_MANIFEST + UNFINISHED})
+        with spool.folder(name) as folder:
+            if not has_begun(folder.names()):
+                return None
+            return read_manifest_in(folder).created_ns
     except FileNotFoundError:  # removed meanwhile by another process
-        return False
-
-
-def _created_ns(folder: Path) -> int:
-    """When a session began; where its manifest does not tell, when its folder last changed."""
-    try:
-        return read_document(folder / _MANIFEST, SCHEMA, Manifest).created_ns
-    except DamagedFile:
-        return folder.stat().st_mtime_ns if folder.exists() else 0
-
-
-def _new_folder(parent: Path, name: str) -> Path:
-    parent.mkdir(parents=True, exist_ok=True)
-    number = 1
-    while True:
-        folder = parent / (name if number == 1 else f"{name}-{number}")
-        try:
-            folder.mkdir(mode=0o700)
-        except FileExistsError:
-            number += 1
-        else:
-            return folder
+        return None
+    except (DamagedFile, PermissionError):
+        return status.st_mtime_ns

@@ -10,7 +10,7 @@ from profkit.clock import Clock
 from profkit.errors import SamplerFailed, SamplerMissing
 from profkit.model.profile import Profile
 from profkit.model.session import SamplerPlan, Segment, SessionState
-from profkit.samplers.base import LiveStacks, Recording, SamplerOptions
+from profkit.samplers.base import LiveStacks, Recording, SamplerOptions, SegmentFiles
 
 
 @dataclass
@@ -98,5 +98,5 @@ class ScriptedSampler:
         (folder / f"segment-{index:03d}.json").write_text(json.dumps(index))
         return attachment
 
-    def read(self, folder: Path, segment: Segment, plan: SamplerPlan) -> Recording | None:
+    def read(self, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> Recording | None:
         return Recording(Profile(), rounds=0)

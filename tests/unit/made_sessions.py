@@ -21,9 +21,10 @@ from profkit.model.session import (
     Segment,
     SessionState,
 )
-from profkit.samplers.base import Recording, Sampler
+from profkit.samplers.base import Recording, Sampler, SegmentFiles
 from profkit.stats import histogram_of
 from profkit.store import spool as files
+from profkit.store.spool import segment_stem
 from profkit.transforms.origin import OWN_CODE
 
 START_NS = 1_763_725_743_000_000_000
@@ -125,8 +126,8 @@ class RecordedSampler:
         assert name == "recorded"
         return cast(Sampler, self)
 
-    def read(self, folder: Path, segment: Segment, plan: SamplerPlan) -> Recording | None:
-        path = folder / f"{files.segment_stem(segment.index)}.json"
+    def read(self, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> Recording | None:
+        path = files.path / f"{segment_stem(segment.index)}.json"
         found = self.recordings.get(segment.index, DamagedFile(path, "it is missing"))
         if isinstance(found, DamagedFile):
             raise found

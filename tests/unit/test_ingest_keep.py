@@ -141,12 +141,14 @@ def test_a_store_that_cannot_be_used_leaves_everything_in_the_spool(spool: Path,
             assert left.exists()
 
 
-def test_a_folder_that_tells_nothing_is_set_aside_whole(spool: Path, store: Store) -> None:
+def test_a_folder_without_a_readable_manifest_is_set_aside_whole_and_its_samples_are_kept(
+    spool: Path, store: Store
+) -> None:
     folder = finished(spool)
     (folder / "manifest.json").write_text("{")
-    finished(spool, 2)
+    finished(spool, 2, weight=7)
     report = ingest(spool, store)
-    assert len(report.added) == 1
+    assert sorted(sampled(report.added)) == [5, 7]
     (damage,) = report.damaged
     assert damage.path == folder / "manifest.json"
     assert damage.kept is not None

@@ -12,6 +12,7 @@ from profkit.model.session import SamplerPlan, Segment
 from profkit.samplers.base import LiveStacks, Recording, SamplerOptions
 from profkit.samplers.pyspy import TICKER_THREAD, PySpySampler
 from profkit.session import ticker
+from profkit.store.owned import open_folder
 
 SAMPLER = PySpySampler()
 PLAN = SAMPLER.plan(SamplerOptions(), LiveStacks(1, 1))
@@ -36,7 +37,8 @@ def write(folder: Path, counts: dict[str, int], log: str = DONE.format(errors=0)
 
 
 def read(folder: Path, plan: SamplerPlan = PLAN) -> Recording:
-    return SAMPLER.read(folder, Segment(2, 0), plan)
+    with open_folder(folder) as opened:
+        return SAMPLER.read(opened, Segment(2, 0), plan)
 
 
 def test_profkits_own_thread_is_left_out(tmp_path: Path):

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from profkit.errors import DamagedFile
-from profkit.store.measured import keep_measured, measured_files, read_measured, unfinished_files
-from profkit.store.spool import session_folders, set_aside
+from profkit.store.clearing import set_aside
+from profkit.store.measured import keep_measured, measured_files, read_measured, unfinished_names
+from profkit.store.owned import open_folder
+from profkit.store.spool import session_folders
 from tests.unit.made_measured import INFO
 from tests.unit.made_measured_runs import failed_run, measured_run
 
@@ -41,7 +43,8 @@ def test_files_are_found_beside_everything_else(tmp_path: Path) -> None:
     (tmp_path / "session").mkdir()
     set_aside(tmp_path, keep_measured(tmp_path, measured_run(id="d4")))
     assert list(measured_files(tmp_path)) == kept
-    assert [path.name for path in unfinished_files(tmp_path)] == ["c3.measured.json.new"]
+    with open_folder(tmp_path) as spool:
+        assert unfinished_names(spool) == ("c3.measured.json.new",)
     assert session_folders(tmp_path) == ()
 
 

@@ -27,7 +27,7 @@ from profkit.model.session import (
 )
 from profkit.process.procfs import start_ticks
 from profkit.stats import histogram_of
-from profkit.store import spool
+from profkit.store import clearing, spool
 from profkit.store.journal import append_records
 
 HOST = os.uname().nodename
@@ -293,8 +293,8 @@ def test_damaged_files_are_set_aside_and_never_overwritten(tmp_path: Path) -> No
     for text in ("first", "second"):
         folder = spool.create_folder(tmp_path, "s1")
         (folder / "calls.jsonl").write_text(text)
-        places.append(spool.set_aside(tmp_path, folder / "calls.jsonl"))
-        spool.remove_folder(folder)
+        places.append(clearing.set_aside(tmp_path, folder / "calls.jsonl"))
+        clearing.remove_folder(folder)
     assert [place.read_text() for place in places] == ["first", "second"]
     assert [place.relative_to(tmp_path) for place in places] == [
         Path("damaged/s1/calls.jsonl"), Path("damaged/s1-2/calls.jsonl"),
@@ -304,7 +304,7 @@ def test_damaged_files_are_set_aside_and_never_overwritten(tmp_path: Path) -> No
 def test_a_damaged_folder_is_set_aside_whole(tmp_path: Path) -> None:
     folder = spool.create_folder(tmp_path, "s1")
     (folder / "manifest.json").write_text("?")
-    place = spool.set_aside(tmp_path, folder)
+    place = clearing.set_aside(tmp_path, folder)
     assert place == tmp_path / "damaged" / "s1"
     assert (place / "manifest.json").read_text() == "?"
     assert not folder.exists()
@@ -316,8 +316,8 @@ def test_a_removed_folder_leaves_nothing(tmp_path: Path) -> None:
     spool.write_manifest(folder, manifest_of())
     (folder / "inner").mkdir()
     (folder / "inner" / "file").touch()
-    spool.remove_folder(folder)
-    spool.remove_folder(folder)
+    clearing.remove_folder(folder)
+    clearing.remove_folder(folder)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,0 +1,225 @@
+"""What the samples alone say about regions and sessions whose records are lost."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from profkit.ingest.segments import ReadSegment
+from profkit.model.frame import Frame
+from profkit.model.profile import Profile
+from profkit.model.region import Region, RegionKey, RegionKind
+from profkit.model.session import Cover, Manifest, ProcessInfo, SamplerPlan, SessionState
+from profkit.store.owned import OwnedFolder
+from profkit.store.spool import SpoolSession
+from profkit.transforms.cut import RegionCut, cut_regions
+from profkit.transforms.marks import find_marks
+from profkit.transforms.merge import merge_profiles
+from profkit.transforms.origin import OWN_CODE, OwnCode
+
+WITHOUT_REGIONS = "samples without regions"
+"""The label of the run of all samples that belong to no known region."""
+FROM_SAMPLES = (
+    "The record of this region is lost. Its label and function are known from its samples; its kind, "
+    "its definition's line and its tags are not."
+)
+FROM_CALLS = "The record of this region is lost, and no sample names it. Its calls were counted."
+NO_REGION = (
+    "Records of regions are lost. These are the samples of the session that belong to none of the regions "
+    "that are known: regions whose record is lost, and what ran outside all regions."
+)
+
+_MARKER = re.compile(r"profkit:(.*)#([0-9a-f]{4,40})", re.DOTALL)
+_MARKERS_FILE = "/profkit/session/markers.py"
+_SESSION = re.compile(r"\d{8}T\d{6}-(\d{1,9})-[0-9a-f]+")
+
+_Function = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """The regions of a session whose records are lost, and the segments with their markers."""
+
+    regions: tuple[Region, ...]
+    segments: tuple[ReadSegment, ...]
+    ids: Mapping[str, str]
+    """The ids that the session knows the regions by, by those that they have now."""
+    notes: Mapping[str, str]
+    """What the reader of each region's run should know, by the id that it has now."""
+    incomplete: bool
+    """Whether there may be regions that are still not known."""
+
+
+def recover_regions(session: SpoolSession, segments: Sequence[ReadSegment]) -> Recovered:
+    """Find the regions that samples or calls name and that have no record.
+
+    Only if records are known to be lost: markers that no record names are also those of child processes and
+    of regions that ran before the session.
+    """
+    profiles = [read.recording.profile for read in segments if read.recording is not None]
+    known = {region.id for region in session.regions}
+    counted = [one for one in session.calls if one not in known]
+    nothing_known = not known and any(profile.samples for profile in profiles)
+    if not (session.lost.regions or counted or nothing_known):
+        return Recovered((), tuple(segments), {}, {}, incomplete=False)
+    functions = _functions_above(profiles, {region.marker for region in session.regions})
+    found = {marker: _region_of(marker, above) for marker, above in functions.items()}
+    ids = {region.id: _id_in(marker) for marker, region in found.items()}
+    from_calls = {one: _counted_region(one) for one in counted if one not in ids.values()}
+    ids |= {region.id: one for one, region in from_calls.items()}
+    notes = {region.id: FROM_SAMPLES for region in found.values()}
+    notes |= {region.id: FROM_CALLS for region in from_calls.values()}
+    markers = {old: region.marker for old, region in found.items()}
+    return Recovered(
+        regions=(*found.values(), *from_calls.values()),
+        segments=tuple(_renamed(read, markers) for read in segments),
+        ids=ids,
+        notes=notes,
+        incomplete=session.lost.regions > len(found) or bool(from_calls) or nothing_known,
+    )
+
+
+def cut_rest(segments: Iterable[ReadSegment], regions: Sequence[Region]) -> tuple[Region, RegionCut] | None:
+    """Return the samples that belong to none of the regions, as a region of their own; None without any."""
+    key = RegionKey(module="", qualname="", line=0, label=WITHOUT_REGIONS)
+    rest = Region(key, RegionKind.BLOCK, "", detached=True, all_threads=True)
+    parts = [
+        cut_regions(_outside(read, regions), (rest, *regions), (Cover(rest.id, None),))[rest.id]
+        for read in segments
+        if read.recording is not None
+    ]
+    profile = merge_profiles(part.profile for part in parts)
+    if not profile.samples:
+        return None
+    return rest, RegionCut(profile, torn=sum(part.torn for part in parts))
+
+
+def stand_in_manifest(folder: OwnedFolder) -> Manifest:
+    """Return a manifest for a folder whose own cannot be read, from the folder's name and its files."""
+    match = _SESSION.fullmatch(folder.path.name)
+    times = [status.st_mtime_ns for name in folder.names() if (status := folder.status(name)) is not None]
+    return Manifest(
+        session=folder.path.name,
+        state=SessionState.SUCCESS,
+        created_ns=min(times, default=0),
+        process=ProcessInfo(
+            pid=int(match[1]) if match is not None else 0,
+            start_ticks=0,
+            host="",
+            cwd="",
+            argv=(),
+            python="",
+            torch=None,
+            profkit="",
+            git_commit=None,
+        ),
+        plan=SamplerPlan(
+            sampler="pyspy",
+            rate_hz=0.0,
+            blocking=False,
+            idle=True,
+            native=False,
+            subprocesses=False,
+            scope="call",
+            max_duration_s=0.0,
+        ),
+        ended_ns=max(times, default=0),
+        notes=(
+            "The manifest of this session cannot be read. Its samples and calls were recovered; its process, "
+            "host, command line and sampler options are not known.",
+        ),
+    )
+
+
+def with_rate(manifest: Manifest, segments: Iterable[ReadSegment]) -> Manifest:
+    """Return a stand-in manifest with the rate at which the samples were taken."""
+    periods = [read.recording.profile.period_ns for read in segments if read.recording is not None]
+    rate_hz = 1e9 / max(periods, default=0.0) if any(periods) else 0.0
+    return replace(manifest, plan=replace(manifest.plan, rate_hz=rate_hz))
+
+
+def _functions_above(profiles: Iterable[Profile], known: set[str]) -> dict[str, Counter[Frame]]:
+    """The functions that stand directly above each marker that no record names, by their samples."""
+    above: dict[str, Counter[Frame]] = {}
+    for profile in profiles:
+        frames = profile.frames
+        unknown = {
+            index for index, frame in enumerate(frames) if _is_marker(frame) and frame.name not in known
+        }
+        own = OWN_CODE.also_of(frames, {frames[index].name for index in unknown})
+        weights: Counter[int] = Counter()
+        for sample in profile.samples if unknown else ():
+            weights[sample.stack] += sample.weight
+        for stack, weight in weights.items():
+            _count_above(profile.stacks[stack], weight, frames, unknown, own, above)
+    return above
+
+
+def _count_above(
+    stack: Sequence[int], weight: int, frames: Sequence[Frame], unknown: set[int], own: OwnCode,
+    above: dict[str, Counter[Frame]],
+) -> None:  # fmt: skip
+    for position, index in enumerate(stack):
+        if index in unknown:
+            counter = above.setdefault(frames[index].name, Counter())
+            called = (frames[one] for one in stack[position + 1 :] if not own.records(frames[one].file))
+            counter.update(dict.fromkeys(list(called)[:1], weight))
+
+
+def _is_marker(frame: Frame) -> bool:
+    return frame.file.endswith(_MARKERS_FILE) and _MARKER.fullmatch(frame.name) is not None
+
+
+def _id_in(marker: str) -> str:
+    match = _MARKER.fullmatch(marker)
+    return match[2] if match is not None else ""
+
+
+def _region_of(marker: str, above: Counter[Frame]) -> Region:
+    """A region with what its marker and the frames above it say; the first line seen stands for its own."""
+    label = marker.removeprefix("profkit:").rpartition("#")[0]
+    by_function: Counter[_Function] = Counter()
+    for frame, weight in above.items():
+        by_function[frame.name, frame.file] += weight
+    # The module keeps apart regions of which everything else is equal.
+    module = f"#{_id_in(marker)}"
+    if not by_function:
+        return Region(RegionKey(module, label, 0, label), RegionKind.FUNCTION, "")
+    (name, file), _ = by_function.most_common(1)[0]
+    line = min(frame.line for frame in above if (frame.name, frame.file) == (name, file))
+    return Region(RegionKey(module, name, line, label), RegionKind.FUNCTION, file, expected=(name, file))
+
+
+def _counted_region(known_by: str) -> Region:
+    key = RegionKey(module=f"#{known_by}", qualname="", line=0, label=f"region {known_by}")
+    return Region(key, RegionKind.FUNCTION, "")
+
+
+def _renamed(read: ReadSegment, markers: Mapping[str, str]) -> ReadSegment:
+    """A segment whose markers are those of the recovered regions."""
+    if read.recording is None or not markers:
+        return read
+    profile = read.recording.profile
+    frames = tuple(
+        frame._replace(name=markers[frame.name]) if frame.name in markers and _is_marker(frame) else frame
+        for frame in profile.frames
+    )
+    return replace(read, recording=replace(read.recording, profile=replace(profile, frames=frames)))
+
+
+def _outside(read: ReadSegment, regions: Sequence[Region]) -> Profile:
+    """The samples of a segment that are in no region, and in none that the segment belongs to."""
+    assert read.recording is not None
+    profile = read.recording.profile
+    marks = find_marks(profile.frames, regions, OWN_CODE.also_of(profile.frames, (r.marker for r in regions)))
+    known = {region.id for region in regions}
+    covered = {cover.tid for cover in read.segment.covers if cover.region in known}
+    kept = tuple(
+        sample
+        for sample in profile.samples
+        if not marks.begins(profile.stacks[sample.stack])
+        and not covered & {None, profile.threads[sample.thread].tid}
+    )
+    return replace(profile, samples=kept)

@@ -1,0 +1,182 @@
+"""Files and folders of one user, reached through descriptors, so that nobody can swap one for a link.
+
+A path is resolved once, when a folder is opened. Everything inside is reached from that descriptor by its
+name alone, and only regular files and real folders of the expected owner are opened. Links, pipes, devices,
+sockets and files of other users are refused and left where they are.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+
+from profkit.errors import DamagedFile, RefusedFile, SpoolUnavailable
+
+_CHUNK = 2**20
+_DEEPEST = 16
+"""Levels of folders that are emptied: those of profkit have one."""
+_OPEN = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_PASSING = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR, errno.EAGAIN, errno.ESTALE})
+"""Errors that say nothing about the file: the same read may succeed later."""
+
+
+class OwnedFolder:
+    """A folder that is held open; a context manager that closes it."""
+
+    __slots__ = ("descriptor", "owner", "path")
+
+    def __init__(self, path: Path, descriptor: int, owner: int) -> None:
+        self.path, self.descriptor, self.owner = path, descriptor, owner
+
+    def __enter__(self) -> OwnedFolder:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self.descriptor)
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all entries, sorted."""
+        with os.scandir(self.descriptor) as entries:
+            return tuple(sorted(entry.name for entry in entries))
+
+    def status(self, name: str) -> os.stat_result | None:
+        """Return what an entry is, without following it; None if there is none."""
+        try:
+            return os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
+    def refusal(self, name: str) -> RefusedFile | None:
+        """Return why an entry must not be touched, None if it may be, or is missing."""
+        status = self.status(name)
+        problem = _problem(status, self.owner) if status is not None else None
+        return RefusedFile(self.path / name, problem) if problem is not None else None
+
+    def is_folder(self, name: str) -> bool:
+        """Return whether an entry is a real folder, whoever owns it."""
+        status = self.status(name)
+        return status is not None and stat.S_ISDIR(status.st_mode)
+
+    def folder(self, name: str) -> OwnedFolder:
+        """Open a folder inside; raises RefusedFile, and FileNotFoundError if there is none."""
+        return OwnedFolder(self.path / name, self._open(name, os.O_DIRECTORY), self.owner)
+
+    def read(self, name: str, most_bytes: int) -> bytes:
+        """Return the content of a file; raises DamagedFile if it is larger, or cannot be read."""
+        return b"".join(self.chunks(name, most_bytes))
+
+    def chunks(self, name: str, most_bytes: int) -> Iterator[bytes]:
+        """Yield the content of a file in pieces, as `read`."""
+        path, left = self.path / name, most_bytes
+        try:
+            descriptor = self._open(name, 0)
+            try:
+                while chunk := os.read(descriptor, _CHUNK):
+                    left -= len(chunk)
+                    if left < 0:
+                        raise DamagedFile(path, f"it is larger than {most_bytes} bytes, which is the limit")
+                    yield chunk
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            if error.errno in _PASSING:
+                raise
+            raise DamagedFile(path, error.strerror or str(error)) from error
+
+    def empty(self, depth: int = 0) -> tuple[RefusedFile, ...]:
+        """Delete everything inside but what is refused, which is returned."""
+        refused: list[RefusedFile] = []
+        for name in self.names():
+            refused += self._delete(name, depth)
+        return tuple(refused)
+
+    def _delete(self, name: str, depth: int) -> tuple[RefusedFile, ...]:
+        refusal = self.refusal(name)
+        if refusal is not None:
+            return (refusal,)
+        try:
+            if not self.is_folder(name):
+                os.unlink(name, dir_fd=self.descriptor)
+                return ()
+            if depth == _DEEPEST:
+                return (RefusedFile(self.path / name, "it is nested too deeply"),)
+            with self.folder(name) as inner:
+                refused = inner.empty(depth + 1)
+            if not refused:
+                os.rmdir(name, dir_fd=self.descriptor)
+        except FileNotFoundError:  # gone meanwhile
+            return ()
+        except (RefusedFile, NotADirectoryError, IsADirectoryError) as error:  # swapped meanwhile
+            return (RefusedFile(self.path / name, f"it was replaced while being deleted ({error})"),)
+        return refused
+
+    def _open(self, name: str, flags: int) -> int:
+        """Open an entry after looking at it: opening a device or a pipe may have effects already."""
+        status = os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
+        if (problem := _problem(status, self.owner)) is not None:
+            raise RefusedFile(self.path / name, problem)
+        try:
+            descriptor = os.open(name, _OPEN | flags, dir_fd=self.descriptor)
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.ENXIO):
+                raise RefusedFile(self.path / name, "it was replaced while being opened") from error
+            raise
+        if (problem := _problem(os.fstat(descriptor), self.owner)) is not None:
+            os.close(descriptor)
+            raise RefusedFile(self.path / name, problem)
+        return descriptor
+
+
+def open_folder(path: Path, owner: int | None = None) -> OwnedFolder:
+    """Open a folder by its path, of which the last part is no link.
+
+    `owner` is the user id that the folder and everything in it must belong to, by default this process's.
+    Raises RefusedFile and OSError.
+    """
+    descriptor = os.open(path.parent, os.O_PATH | os.O_CLOEXEC | os.O_DIRECTORY)
+    with OwnedFolder(path.parent, descriptor, os.geteuid() if owner is None else owner) as parent:
+        return parent.folder(path.name)
+
+
+def open_spool(path: Path, owner: int | None) -> OwnedFolder:
+    """Open a folder that the user configured, links and all; None accepts any owner.
+
+    Raises SpoolUnavailable if it belongs to somebody else, and OSError.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
+    found = os.fstat(descriptor).st_uid
+    if owner is not None and found != owner:
+        os.close(descriptor)
+        name = user_name(found)
+        raise SpoolUnavailable(
+            path,
+            f"it belongs to user {name}",
+            f"collect it with `profkit --owner {name} ...`, or run as {name}",
+        )
+    return OwnedFolder(path, descriptor, found if owner is None else owner)
+
+
+def user_name(uid: int) -> str:
+    """Return the login name of a user, or the id as text if it has none."""
+    import pwd
+
+    with suppress(KeyError):
+        return pwd.getpwuid(uid).pw_name
+    return str(uid)
+
+
+def _problem(status: os.stat_result, owner: int) -> str | None:
+    kind = stat.S_IFMT(status.st_mode)
+    if kind not in (stat.S_IFREG, stat.S_IFDIR):
+        names = {stat.S_IFLNK: "a symbolic link", stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}
+        return f"it is {names.get(kind, 'a device')}"
+    if status.st_uid != owner:
+        return f"it belongs to user {user_name(status.st_uid)}, not {user_name(owner)}"
+    return None
