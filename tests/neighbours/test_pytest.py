@@ -11,18 +11,12 @@ import pytest
 
 from tests.neighbours.harness import both, seen
 
+COVERAGE = ["--cov=decorated_code", "--cov-branch", "--cov-report=json", "--cov-report=term"]
 CONFIGURATION = {
-    "": ["-p", "no:xdist", "-p", "no:cov"],
+    "neither": ["-p", "no:xdist", "-p", "no:cov"],
     "xdist": ["-n", "2", "-p", "no:cov"],
-    "cov": [
-        "-p",
-        "no:xdist",
-        "--cov=decorated_code",
-        "--cov-branch",
-        "--cov-report=json",
-        "--cov-report=term",
-    ],
-    "both": ["-n", "2", "--cov=decorated_code", "--cov-branch", "--cov-report=json", "--cov-report=term"],
+    "cov": ["-p", "no:xdist", *COVERAGE],
+    "both": ["-n", "2", *COVERAGE],
 }
 FILES = ["decorated_code.py", "suite_of_decorated.py"]
 
@@ -51,12 +45,5 @@ def test_same_results(tmp_path: Path, plugins: str) -> None:
 
 
 def coverage_of(folder: Path) -> object:
-    return {
-        name: (
-            file["executed_lines"],
-            file["missing_lines"],
-            file["executed_branches"],
-            file["missing_branches"],
-        )
-        for name, file in json.loads((folder / "coverage.json").read_text())["files"].items()
-    }
+    """The executed and missing lines and branches of each file."""
+    return json.loads((folder / "coverage.json").read_text("utf-8"))["files"]

@@ -25,8 +25,7 @@ def inner(value: int) -> int:
 
 @profile(label="numbers")
 def numbers(count: int):
-    for number in range(count):
-        yield number
+    yield from range(count)
 
 
 def main() -> None:

@@ -27,7 +27,8 @@ def second(number: int, *, by: int = 2) -> int:
 def main(backend: str) -> None:
     tasks = [delayed(work)(n) for n in range(10) for work in (first, second)]
     print(Parallel(n_jobs=2, backend=backend)(tasks))
-    with Parallel(n_jobs=2, backend=backend, return_as="generator") as parallel:
+    return_as = "list" if backend == "multiprocessing" else "generator"
+    with Parallel(n_jobs=2, backend=backend, return_as=return_as) as parallel:
         print(list(parallel(delayed(second)(n, by=5) for n in range(4))))
     remembered = Memory("cache", verbose=0).cache(first)
     print(remembered(3), remembered(3))
