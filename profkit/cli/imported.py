@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
-from itertools import chain
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
-from profkit.cli.file_content import STDIN, FileContent, read_content
+from profkit.cli.file_content import PIPE, STDIN, FileContent, read_content
 from profkit.errors import DamagedFile, UsageError
-from profkit.formats.registry import FORMATS, Decode, Format, Origin
+from profkit.formats import pprof
+from profkit.formats.json_members import read_json
+from profkit.formats.limits import Budget, ImportLimits, enough_memory
+from profkit.formats.registry import Format, ReadProfile, format_of, importable, read_any
 from profkit.model.kept import AnyRun
 from profkit.model.profile import Profile
 from profkit.model.region import Region, RegionKey, RegionKind
@@ -19,42 +24,45 @@ from profkit.units import Unit
 WHOLE = "profkit"
 """The format that whole runs are exported in."""
 
-_INT64_MAX = 2**63 - 1
 _END_OF_TIME_NS = 253_402_300_800 * 10**9
 """Of Python's dates: the end of the year 9999."""
 
 
 def import_formats() -> tuple[str, ...]:
     """The names that `runs_of_file` takes for a format."""
-    return (WHOLE, *(known.name for known in FORMATS.values() if known.decode is not None))
+    return (WHOLE, *importable())
 
 
-def runs_of_file(path: str | Path, format: str | None = None, label: str | None = None) -> tuple[AnyRun, ...]:
+def runs_of_file(
+    path: str | Path,
+    format: str | None = None,
+    label: str | None = None,
+    limits: ImportLimits | None = None,
+) -> tuple[AnyRun, ...]:
     """The runs that a file holds, one for a foreign profile.
 
     The format is told from the content if not given. Ids of foreign profiles come from the content, so
     that a file gives the same run wherever it lies; their label is the file's stem unless given. `-` is
-    stdin. Raises UsageError for a file that is not there or looks like no known format, and DamagedFile.
+    stdin. Raises UsageError for a file that is not there or looks like no known format, LimitExceeded, and
+    DamagedFile.
     """
+    budget = Budget(limits or ImportLimits(), Path(STDIN if str(path) == PIPE else path))
     try:
-        return _runs(read_content(str(path)), format, label)
+        return _runs(read_content(str(path), budget), format, label, budget)
     except DamagedFile as error:
         remedy = "leave out --format, or write it again" if format else "write it again, or in another format"
         raise DamagedFile(error.path, error.detail, remedy=remedy) from error
 
 
-def _runs(file: FileContent, format: str | None, label: str | None) -> tuple[AnyRun, ...]:
+def _runs(file: FileContent, format: str | None, label: str | None, budget: Budget) -> tuple[AnyRun, ...]:
     name = format or _sniffed(file)
     if name == WHOLE:
         if label is not None:
             raise UsageError(f"the runs in {file.name} have their labels", "leave out --label")
-        from profkit.store.run_files import decode_runs
-
-        return decode_runs(file.content, Path(file.name))
-    known = FORMATS.get(name)
-    if known is None or known.decode is None:
+        return _whole_runs(file, budget)
+    if name not in import_formats():
         raise UsageError(f"{name!r} is not imported", f"known are {', '.join(import_formats())}")
-    return (_foreign(file, known, known.decode, label),)
+    return (_foreign(file, read_any(file.content, name, source=Path(file.name), budget=budget), label),)
 
 
 def _sniffed(file: FileContent) -> str:
@@ -64,17 +72,35 @@ def _sniffed(file: FileContent) -> str:
         raise UsageError(f"{file.name} is empty", "name a file with a profile in it")
     if is_runs_file(file.content):
         return WHOLE
-    for known in FORMATS.values():
-        if known.decode is not None and known.sniff(file.content):
-            return known.name
+    if known := format_of(file.content):
+        return known.name
     raise UsageError(
         f"{file.name} looks like none of {', '.join(import_formats())}", "say which it is with --format"
     )
 
 
-def _foreign(file: FileContent, known: Format, decode: Decode, label: str | None) -> Run:
-    profile = _checked(decode(file.content, Path(file.name)), file)
-    origin = known.origin(file.content) if known.origin is not None else Origin()
+def _whole_runs(file: FileContent, budget: Budget) -> tuple[AnyRun, ...]:
+    from profkit.store.run_files import decode_runs
+
+    with enough_memory(budget.source):
+        # What is wrong with a document, its own reader says; here its profiles are held to the limits.
+        with suppress(ValueError):
+            for packed in _packed_profiles(read_json(file.content, budget)):
+                pprof.decode(packed, budget.source, budget)
+        return decode_runs(file.content, budget.source)
+
+
+def _packed_profiles(document: object) -> Iterator[bytes]:
+    """The profiles in a document of whole runs, as they are packed there."""
+    runs = document.get("runs") if isinstance(document, dict) else None
+    for run in runs if isinstance(runs, list) else ():
+        text = run.get("profile") if isinstance(run, dict) else None
+        if isinstance(text, str):
+            yield base64.b64decode(text, validate=True)
+
+
+def _foreign(file: FileContent, read: ReadProfile, label: str | None) -> Run:
+    known, profile, origin = read
     started_ns = origin.started_ns or 0
     pids = {thread.pid for thread in profile.threads}
     info = RunInfo(
@@ -87,27 +113,15 @@ def _foreign(file: FileContent, known: Format, decode: Decode, label: str | None
         plan=_plan(origin.tool or known.name, profile),
         samples=profile.total_weight if profile.unit is Unit.SAMPLES else 0,
         notes=origin.notes,
-        imported=_imported(file, known, origin, profile),
+        imported=_imported(file, read),
     )
     return Run(info, profile)
 
 
-def _checked(profile: Profile, file: FileContent) -> Profile:
-    """The profile, if what is kept of it has room for its numbers and its time; raises DamagedFile."""
-    numbers = (
-        (sample.weight for sample in profile.samples),
-        (frame.line for frame in profile.frames),
-        (number for thread in profile.threads for number in (thread.pid, thread.tid)),
-    )
-    most = max(map(abs, chain.from_iterable(numbers)), default=0)
-    if most > _INT64_MAX or not 0 <= profile.period_ns * profile.total_weight <= _INT64_MAX:
-        raise DamagedFile(Path(file.name), "it has numbers of more than 64 bits")
-    return profile
-
-
-def _imported(file: FileContent, known: Format, origin: Origin, profile: Profile) -> Imported:
+def _imported(file: FileContent, read: ReadProfile) -> Imported:
     name = "" if file.name == STDIN else file.name
-    return Imported(known.name, origin.tool, name, profile.unit, profile.total_weight)
+    profile = read.profile
+    return Imported(read.format.name, read.origin.tool, name, profile.unit, profile.total_weight)
 
 
 def _id(name: str, content: bytes) -> str:

@@ -15,24 +15,27 @@ from pathlib import Path
 
 from profkit.errors import DamagedFile, UsageError
 from profkit.formats.collapsed.frames import read_frame
+from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.registry import Origin
 from profkit.formats.text_lines import text_lines
 from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, ProfileBuilder
+from profkit.model.profile import Profile
 from profkit.units import Unit
 
 _LINE = re.compile(r"P(\d{1,18});T([^;]*)((?:;.*)?) (-?\d{1,18})(?:,([01]),(-?\d{1,18}))?", re.DOTALL)
-_FRAME = re.compile(r"(.*):([^:]*[^:() ][^:]*):(\d{1,18})", re.DOTALL)
+_FRAME = re.compile(r"(.*):([^:]+):(\d{1,18})", re.DOTALL)
+_NO_NAME = "() "
 _LINE_APART = re.compile(r"\);L(\d+)(?=;|\Z)")
 _METADATA = re.compile(r"# (\w+): (.*)")
-_STARTS = re.compile(rb"(?:# \w+: .*\n|\s*\n)*(?:# austin: |P\d+;T[^;\n]*[; ])")
+_SAID = re.compile(rb"# \w+: .*|\s*", re.DOTALL)
+_STARTS = re.compile(rb"# austin: |P\d+;T[^;\n]*[; ]")
 _BINARY = b"MOJ"
 _MEMORY = "memory"
 _FREED = "memory that was freed is left out: weights are what was taken"
 _FULL = "of the metrics in the file, time is kept, idle and memory are left out"
 
 
-def decode(data: bytes, source: Path = Path("Austin samples")) -> Profile:
+def decode(data: bytes, source: Path = Path("Austin samples"), budget: Budget | None = None) -> Profile:
     """The samples in nanoseconds, or in bytes for a file of memory mode.
 
     Raises DamagedFile, naming `source` and the line, and UsageError for Austin's binary format.
@@ -40,7 +43,8 @@ def decode(data: bytes, source: Path = Path("Austin samples")) -> Profile:
     if data.startswith(_BINARY):
         raise UsageError(f"{source} is in Austin's binary format", "convert it with mojo2austin")
     memory = _metadata(data).get("mode") == _MEMORY
-    builder = ProfileBuilder()
+    budget = budget or unlimited()
+    builder = BoundedBuilder(budget)
     frame, thread = cache(lambda text: builder.frame(_frame(text))), cache(_thread)
     for number, line in enumerate(text_lines(data), 1):
         if not line or line.startswith("#"):
@@ -50,6 +54,7 @@ def decode(data: bytes, source: Path = Path("Austin samples")) -> Profile:
             raise DamagedFile(source, f"line {number} is no sample of Austin: {line[:80]!r}")
         weight = int(match[4]) * (1 if memory else 1000)
         if weight > 0:
+            budget.check_depth(match[3].count(";"))
             stack = tuple([frame(text) for text in _texts(match[3])])
             builder.add_indexed(stack, builder.thread(thread(match[1], match[2])), weight)
     return builder.build(unit=Unit.BYTES if memory else Unit.NANOSECONDS)
@@ -57,7 +62,14 @@ def decode(data: bytes, source: Path = Path("Austin samples")) -> Profile:
 
 def sniff(data: bytes) -> bool:
     """Whether a content begins with Austin's metadata or a sample of its, or is one of its binary files."""
-    return data.startswith(_BINARY) or _STARTS.match(data) is not None
+    if data.startswith(_BINARY):
+        return True
+    for line in BytesIO(data):
+        if _STARTS.match(line):
+            return True
+        if not _SAID.fullmatch(line.removesuffix(b"\n")):
+            return False
+    return False
 
 
 def origin_of(data: bytes) -> Origin:
@@ -81,7 +93,7 @@ def _texts(stack: str) -> list[str]:
 def _frame(text: str) -> Frame:
     """`file:function:line`, before Austin 3 `function (file:line)`; of others, such as `:GC:`, the name."""
     match = _FRAME.fullmatch(text)
-    if match is None:
+    if match is None or not match[2].strip(_NO_NAME):
         return read_frame(text.strip(":"))
     return Frame(match[2], match[1], int(match[3]))
 

@@ -13,6 +13,7 @@ from itertools import groupby, islice
 from typing import NamedTuple
 
 from profkit.formats.json_members import member, number
+from profkit.formats.limits import Budget
 from profkit.formats.pprof.spelling import spell, unspell
 from profkit.model.frame import Frame, Thread
 from profkit.model.profile import Profile, Sample
@@ -80,11 +81,15 @@ def samples_by_thread(profile: Profile) -> list[list[Sample]]:
 
 
 def rebuild(
-    exact: Exact, frames: Sequence[Frame], by_thread: Sequence[Sequence[StackWeight]], where: str
+    exact: Exact,
+    frames: Sequence[Frame],
+    by_thread: Sequence[Sequence[StackWeight]],
+    where: str,
+    budget: Budget,
 ) -> Profile:
     """The profile that was described, stacks numbered by their first use.
 
-    Raises ValueError where the samples of the threads are not those that the turns count.
+    Raises LimitExceeded, and ValueError where the samples of the threads are not those that the turns count.
     """
     counts = [0] * len(exact.threads)
     for thread, count in exact.turns:
@@ -101,6 +106,9 @@ def rebuild(
         for thread, count in exact.turns
         for stack, weight in islice(left[thread], count)
     )
+    for stack in stacks:
+        budget.count_stack(len(stack))
+    budget.count_records(len(samples))
     return Profile(
         unit=exact.unit,
         period_ns=exact.period_ns,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from profkit.clock import SYSTEM_CLOCK, Clock
-from profkit.errors import LimitExceeded
+from profkit.errors import LimitExceeded, UsageError
 from profkit.model.frame import Frame, Thread
 from profkit.model.profile import ProfileBuilder
 
@@ -80,6 +82,11 @@ class Budget:
                 self.source, f"has a stack of more than {self.limits.max_depth:,} frames", "--max-depth"
             )
 
+    def check_path(self, depth: int) -> None:
+        """Check the depth of a path through a call graph, and the deadline."""
+        self.check_depth(depth)
+        self.check_time()
+
     def count_records(self, count: int) -> None:
         """Count that many more records, and check the deadline."""
         self._records += count
@@ -95,6 +102,16 @@ class Budget:
         if self._frames > self.limits.max_frames:
             what = f"has more than {self.limits.max_frames:,} frames in its distinct stacks"
             raise LimitExceeded(self.source, what, "--max-frames")
+
+
+@contextmanager
+def enough_memory(source: Path) -> Iterator[None]:
+    """Raise UsageError, naming `source`, if the memory is not enough to read it."""
+    try:
+        yield
+    except MemoryError as error:
+        remedy = "read it on a machine with more, or write a shorter profile"
+        raise UsageError(f"{source} needs more memory than this process may have", remedy) from error
 
 
 def unlimited() -> Budget:

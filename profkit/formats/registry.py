@@ -9,13 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
+from profkit.errors import DamagedFile, UsageError
+from profkit.formats.limits import Budget, ImportLimits, enough_memory
 from profkit.model.profile import Profile
 
 Encode = Callable[[Profile], bytes]
-Decode = Callable[[bytes, Path], Profile]
+Decode = Callable[[bytes, Path, Budget | None], Profile]
+
+_INT64_MAX = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +39,10 @@ class Origin:
 class Format:
     """A format of other tools, or one of theirs that profkit writes too.
 
-    `encode` raises UsageError for a profile that the format cannot hold, `decode` raises DamagedFile
-    naming its second argument. `decode`, `sniff` and `origin` get the content without any gzip around
-    it; the last two never raise.
+    `encode` raises UsageError for a profile that the format cannot hold. `decode` raises DamagedFile
+    naming its second argument, and LimitExceeded for what its third does not allow; None allows
+    everything. `decode`, `sniff` and `origin` get the content without any gzip around it; the last two
+    never raise.
     """
 
     name: str
@@ -57,7 +63,7 @@ class _Codec(Protocol):
     """What the module of a format has, as far as the format goes."""
 
     def encode(self, profile: Profile) -> bytes: ...
-    def decode(self, data: bytes, source: Path) -> Profile: ...
+    def decode(self, data: bytes, source: Path, budget: Budget | None) -> Profile: ...
     def sniff(self, data: bytes) -> bool: ...
     def origin_of(self, data: bytes) -> Origin: ...
 
@@ -71,8 +77,8 @@ class _Module:
     def encode(self, profile: Profile) -> bytes:
         return self._codec().encode(profile)
 
-    def decode(self, data: bytes, source: Path) -> Profile:
-        return self._codec().decode(data, source)
+    def decode(self, data: bytes, source: Path, budget: Budget | None) -> Profile:
+        return self._codec().decode(data, source, budget)
 
     def sniff(self, data: bytes) -> bool:
         return self._codec().sniff(data)
@@ -138,3 +144,61 @@ FORMATS: Mapping[str, Format] = {
     )
 }
 """By name, in the order in which contents are sniffed: what can be told for certain first."""
+
+
+class ReadProfile(NamedTuple):
+    """A profile of another tool, and what its file says beside it."""
+
+    format: Format
+    profile: Profile
+    origin: Origin
+
+
+def importable() -> tuple[str, ...]:
+    """Return the names of the formats that are imported."""
+    return tuple(known.name for known in FORMATS.values() if known.decode is not None)
+
+
+def format_of(data: bytes) -> Format | None:
+    """Return the format that a content looks like, None for none."""
+    readable = (known for known in FORMATS.values() if known.decode is not None)
+    return next((known for known in readable if known.sniff(data)), None)
+
+
+def read_any(
+    data: bytes,
+    name: str | None = None,
+    limits: ImportLimits | None = None,
+    *,
+    source: Path = Path("the file"),
+    budget: Budget | None = None,
+) -> ReadProfile:
+    """Return the profile that a content holds, without any gzip around it.
+
+    The format is `name`, or the one that the content looks like. A `budget` that is spent already, by
+    unpacking, takes the place of `limits`. Raises DamagedFile and LimitExceeded, naming `source`, and
+    UsageError for a format that is not known or not imported.
+    """
+    budget = budget or Budget(limits or ImportLimits(), source)
+    known = FORMATS.get(name) if name is not None else format_of(data)
+    if known is None or known.decode is None:
+        problem = f"{name!r} is not imported" if name is not None else f"{source} looks like no known format"
+        raise UsageError(problem, f"known are {', '.join(importable())}")
+    with enough_memory(source):
+        budget.check_bytes(len(data))
+        profile = _checked(known.decode(data, source, budget), source)
+        budget.check_time()
+        return ReadProfile(known, profile, Origin() if known.origin is None else known.origin(data))
+
+
+def _checked(profile: Profile, source: Path) -> Profile:
+    """Return the profile, if a store has room for its numbers and its time; raise DamagedFile."""
+    numbers = (
+        (sample.weight for sample in profile.samples),
+        (frame.line for frame in profile.frames),
+        (number for thread in profile.threads for number in (thread.pid, thread.tid)),
+    )
+    most = max(map(abs, chain.from_iterable(numbers)), default=0)
+    if most > _INT64_MAX or not 0 <= profile.period_ns * profile.total_weight <= _INT64_MAX:
+        raise DamagedFile(source, "it has numbers of more than 64 bits")
+    return profile

@@ -10,12 +10,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
-from itertools import count
+from itertools import count, islice
 from typing import NamedTuple
+
+from profkit.formats.limits import Budget, unlimited
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _FIXED_SIZES = {_FIXED64: 8, _FIXED32: 4}
-_LONGEST_VARINT = 10
+LONGEST_VARINT = 10
+"""Bytes of an integer."""
+_COUNTED_AT_ONCE = 1024
 _INT64_MAX = 2**63 - 1
 
 
@@ -61,6 +65,14 @@ def fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
         yield field, value
 
 
+def counted_fields(data: bytes, budget: Budget) -> Iterator[tuple[int, int | bytes]]:
+    """The same, each field counted as a record."""
+    found = fields(data)
+    while batch := tuple(islice(found, _COUNTED_AT_ONCE)):
+        budget.count_records(len(batch))
+        yield from batch
+
+
 class Repeated(NamedTuple):
     """A field of bytes that a message is full of, and its other fields."""
 
@@ -71,16 +83,20 @@ class Repeated(NamedTuple):
     others: dict[int, list[int | bytes]]
 
 
-def repeated(chunks: Iterable[bytes], field: int) -> Repeated:
+def repeated(chunks: Iterable[bytes], field: int, budget: Budget | None = None) -> Repeated:
     """A message in pieces, read for one of its fields, whose number is below 16.
 
-    Raises ValueError as `fields` does.
+    Raises ValueError as `fields` does, and LimitExceeded.
     """
     numbers: defaultdict[bytes, int] = defaultdict(count().__next__)
     order: list[int] = []
     others: dict[int, list[int | bytes]] = {}
     tag, left = field << 3 | _BYTES, b""
+    budget = budget or unlimited()
+    counted = other_fields = size_so_far = 0
     for chunk in chunks:
+        size_so_far += len(chunk)
+        budget.check_bytes(size_so_far)
         data = left + chunk
         at, end = 0, len(data)
         with suppress(_CutShort):
@@ -88,6 +104,7 @@ def repeated(chunks: Iterable[bytes], field: int) -> Repeated:
                 if data[at] != tag:
                     other, value, at = _field(data, at)
                     others.setdefault(other, []).append(value)
+                    other_fields += 1
                     continue
                 # Hardly any size has more than two bytes; a call for each would take as long again.
                 if at + 2 >= end:
@@ -103,6 +120,8 @@ def repeated(chunks: Iterable[bytes], field: int) -> Repeated:
                 at = start + size
                 order.append(numbers[data[start:at]])
         left = data[at:]
+        budget.count_records(len(order) + other_fields - counted)
+        counted = len(order) + other_fields
     if left:
         # Nothing completes what is left: reading it again says so.
         _field(left, 0)
@@ -168,12 +187,12 @@ def _int64(number: int) -> int:
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:
     """The integer at a position, and the position after it."""
     number = shift = 0
-    for place in range(at, min(at + _LONGEST_VARINT, len(data))):
+    for place in range(at, min(at + LONGEST_VARINT, len(data))):
         byte = data[place]
         if byte < 0x80:
             return number | byte << shift, place + 1
         number |= (byte & 0x7F) << shift
         shift += 7
-    if shift < 7 * _LONGEST_VARINT:
+    if shift < 7 * LONGEST_VARINT:
         raise _CutShort("an integer is cut short")
-    raise ValueError(f"an integer has more than {_LONGEST_VARINT} bytes")
+    raise ValueError(f"an integer has more than {LONGEST_VARINT} bytes")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from profkit.errors import DamagedFile
 from profkit.formats.callgrind.reading import parse_callgrind
+from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.registry import Origin
 from profkit.model.profile import Profile
 from profkit.transforms.callgraph import unfold_functions
@@ -17,11 +18,13 @@ _CREATOR = re.compile(rb"^creator: *(\S.*)$", re.MULTILINE)
 _HEAD_BYTES = 1 << 14
 
 
-def decode(data: bytes, source: Path = Path("callgrind dump")) -> Profile:
+def decode(data: bytes, source: Path = Path("callgrind dump"), budget: Budget | None = None) -> Profile:
     """The instructions of all functions as stacks, unordered; raises DamagedFile, naming `source`."""
+    builder = BoundedBuilder(budget or unlimited())
+    builder.budget.count_records(data.count(b"\n"))
     dump = parse_callgrind(data.decode("utf-8", "surrogateescape"), source)
     try:
-        return unfold_functions(dump.functions, dump.calls)
+        return unfold_functions(dump.functions, dump.calls, builder, builder.budget.check_path)
     except OverflowError as error:
         raise DamagedFile(source, str(error)) from error
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from profkit.formats.chrome_trace.threads import Event
-from profkit.formats.json_members import number
+from profkit.formats.json_members import scaled
+
+_LARGEST_US = 2**53
+"""Microseconds up to here need no closer look."""
 
 
 class Duration(NamedTuple):
@@ -36,17 +40,17 @@ def durations_of(events: Sequence[Event], frame_number: Callable[[Event], int]) 
     """
     timed = sorted(((_time(event, "ts"), event) for event in events), key=lambda pair: pair[0])
     found: dict[int, Duration] = {}
-    opened: list[_Open] = []
+    opened = _OpenEvents()
     for place, (at, event) in enumerate(timed):
         if event["ph"] == "B":
-            opened.append(_Open(at, event.get("name"), frame_number(event), place))
+            opened.push(_Open(at, event.get("name"), frame_number(event), place))
         elif event["ph"] == "X":
             found[place] = Duration(at, at + _time(event, "dur"), frame_number(event))
-        elif (closed := _pop(opened, event.get("name"))) is not None:
+        elif (closed := opened.pop(event.get("name"))) is not None:
             found[closed.place] = Duration(closed.start, at, closed.frame)
     end = max((duration.end for duration in found.values()), default=0)
     end = max(end, timed[-1][0] if timed else 0)
-    found |= {left.place: Duration(left.start, end, left.frame) for left in opened}
+    found |= {left.place: Duration(left.start, end, left.frame) for left in opened.left()}
     in_order = sorted(found.items(), key=lambda item: (item[1].start, -item[1].end, item[0]))
     return [duration for _, duration in in_order]
 
@@ -83,18 +87,44 @@ def _close(active: list[Duration], end: float) -> None:
         active.pop()
 
 
-def _pop(opened: list[_Open], name: object) -> _Open | None:
-    for place in range(len(opened) - 1, -1, -1):
-        if name is None or opened[place].name == name:
-            return opened.pop(place)
-    return None
+class _OpenEvents:
+    """The B events that no E has closed, found by name without a search."""
+
+    def __init__(self) -> None:
+        self._by_place: dict[int, _Open] = {}
+        self._places: defaultdict[Hashable, list[int]] = defaultdict(list)
+
+    def push(self, event: _Open) -> None:
+        """Add an event that begins after all others."""
+        self._by_place[event.place] = event
+        self._places[_key(event.name)].append(event.place)
+
+    def pop(self, name: object) -> _Open | None:
+        """Remove the innermost event of a name, or of all for None; return None if there is none."""
+        if name is None:
+            return self._by_place.popitem()[1] if self._by_place else None
+        places = self._places.get(_key(name), [])
+        while places:
+            # Events that an E without a name closed are still in the list.
+            if (event := self._by_place.pop(places.pop(), None)) is not None:
+                return event
+        return None
+
+    def left(self) -> Iterable[_Open]:
+        """Return the events that are still open."""
+        return self._by_place.values()
+
+
+def _key(name: object) -> Hashable:
+    """Return the name, or a text that stands for a name that is a list or an object."""
+    return name if isinstance(name, Hashable) else repr(name)
 
 
 def _time(event: Event, key: str) -> int:
     """A time of an event, microseconds in the file, in nanoseconds; raises ValueError for none."""
     told = event.get(key)
-    if type(told) is not float and type(told) is not int:
-        if told is None and key == "dur":
-            return 0
-        told = number(told, f"{key} of the {event['ph']} event {event.get('name')!r}")
-    return round(told * 1000)
+    if told is None and key == "dur":
+        return 0
+    if (type(told) is float or type(told) is int) and -_LARGEST_US <= told <= _LARGEST_US:
+        return round(told * 1000)
+    return scaled(told, f"{key} of the {event['ph']} event {str(event.get('name'))[:80]!r}", 1000)

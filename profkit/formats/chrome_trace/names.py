@@ -8,8 +8,7 @@ from functools import lru_cache
 
 from profkit.model.frame import Frame
 
-# `fib (/home/ann/app.py:3)`, as viztracer writes it.
-_IN_BRACKETS = re.compile(r"(.+?) \((.+):(\d+)\)", re.DOTALL)
+_LINE = re.compile(r"\d+")
 # `torch/nn/modules/module.py(1500): _call_impl`, as torch.profiler writes it with stacks.
 _IN_FRONT = re.compile(r"(.+\.py)\((\d+)\): (.+)", re.DOTALL)
 
@@ -28,8 +27,11 @@ def frame_of(event: Mapping[str, object]) -> Frame:
 @lru_cache(1 << 16)
 def frame_named(text: str) -> Frame:
     """The frame that a name tells, with its place where it tells that too."""
-    if match := _IN_BRACKETS.fullmatch(text):
-        return Frame(match[1], match[2], int(match[3]))
+    # `fib (/home/ann/app.py:3)`, as viztracer writes it.
+    head, _, line = text.removesuffix(")").rpartition(":")
+    opened = head.find(" (", 1)
+    if text.endswith(")") and 0 < opened < len(head) - 2 and _LINE.fullmatch(line):
+        return Frame(head[:opened], head[opened + 2 :], int(line))
     if match := _IN_FRONT.fullmatch(text):
         return Frame(match[3], match[1], int(match[2]))
     return Frame(text, "", 0)

@@ -19,6 +19,7 @@ from profkit.formats.chrome_trace.sampled import sampled_profile
 from profkit.formats.chrome_trace.threads import Event, Track, threads_of, track_of
 from profkit.formats.chrome_trace.writing import EXPORTER
 from profkit.formats.json_members import member, read_json
+from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.pprof.spelling import unspell
 from profkit.formats.registry import Origin
 from profkit.model.frame import Frame
@@ -35,17 +36,17 @@ _TRACERS = {
 _HEAD = 1 << 16
 
 
-def decode(data: bytes, source: Path = Path("Chrome trace")) -> Profile:
+def decode(data: bytes, source: Path = Path("Chrome trace"), budget: Budget | None = None) -> Profile:
     """The profile of all threads; raises DamagedFile, naming `source` and what is wrong, for other data."""
     try:
-        document = _document(data)
+        document = _document(data, budget)
         events = _events(document)
         tracks = _by_track(events)
         if not tracks and isinstance(document, dict) and document.get("samples"):
-            return sampled_profile(document)
+            return sampled_profile(document, BoundedBuilder(budget or unlimited()))
         if not tracks:
             raise ValueError("nothing in it lasts: it has neither B, E or X events nor samples")
-        return _profile(events, tracks, ours=_is_ours(document))
+        return _profile(events, tracks, _is_ours(document), BoundedBuilder(budget or unlimited()))
     except (ValueError, ArithmeticError) as error:
         raise DamagedFile(source, str(error)) from error
 
@@ -68,10 +69,10 @@ def origin_of(data: bytes) -> Origin:
     return Origin(next((tool for mark, tool in _TRACERS.items() if mark in data), ""))
 
 
-def _document(data: bytes) -> object:
+def _document(data: bytes, budget: Budget | None) -> object:
     """The JSON, whose list may lack its last bracket: the format allows for tracers that are killed."""
     try:
-        return read_json(data)
+        return read_json(data, budget)
     except ValueError:
         text = data.strip().rstrip(b",")
         if not text.startswith(b"[") or text.endswith(b"]"):
@@ -101,8 +102,9 @@ def _by_track(events: Sequence[Event]) -> Mapping[Track, Sequence[Event]]:
     return tracks
 
 
-def _profile(events: Sequence[Event], tracks: Mapping[Track, Sequence[Event]], ours: bool) -> Profile:
-    builder = ProfileBuilder()
+def _profile(
+    events: Sequence[Event], tracks: Mapping[Track, Sequence[Event]], ours: bool, builder: ProfileBuilder
+) -> Profile:
     threads = threads_of(events, tracks, unspell if ours else str)
     known: dict[Frame, int] = {}
 

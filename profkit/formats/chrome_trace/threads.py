@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from profkit.formats.distinct_threads import distinct_threads
 from profkit.formats.json_members import optional
 from profkit.model.frame import Thread
 
@@ -34,14 +35,12 @@ def threads_of(
                 names[pid, tid] = name
             else:
                 processes[pid] = name
-    threads: dict[Thread, Track] = {}
-    for pid, tid in tracks:
-        name = names.get((pid, tid)) or processes.get(pid) or _words(pid, tid)
-        thread = Thread(_id(pid), _id(tid), name)
-        while thread in threads:
-            thread = thread._replace(tid=thread.tid + 1)
-        threads[thread] = (pid, tid)
-    return {track: thread for thread, track in threads.items()}
+    listed = list(tracks)
+    threads = distinct_threads(
+        Thread(_id(pid), _id(tid), names.get((pid, tid)) or processes.get(pid) or _words(pid, tid))
+        for pid, tid in listed
+    )
+    return dict(zip(listed, threads, strict=True))
 
 
 def _id(text: str) -> int:

@@ -12,11 +12,13 @@ import re
 _ESCAPE = r"x[0-9a-f]{2}|u[0-9a-f]{4}"
 # What separates frames and lines, for some reader or other: control characters and Unicode's breaks.
 _UNFIT = r"[;\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]"
-_TO_ESCAPE = re.compile(rf"(\\*)({_UNFIT})|(\\+)(?={_ESCAPE})")
+# A run of backslashes is matched from its beginning alone: from each of its places would be quadratic.
+_RUN = r"(?<!\\)"
+_TO_ESCAPE = re.compile(rf"{_RUN}(\\*)({_UNFIT})|{_RUN}(\\+)(?={_ESCAPE})")
 # What tells files, lines, threads, processes and comments.
 _MARK = r"[()]|:(?=\d+\Z)|^[tp#]"
-_MARKS_TOO = re.compile(rf"(\\*)({_UNFIT}|{_MARK})|(\\+)(?={_ESCAPE})")
-_ESCAPED = re.compile(rf"(\\+)({_ESCAPE})")
+_MARKS_TOO = re.compile(rf"{_RUN}(\\*)({_UNFIT}|{_MARK})|{_RUN}(\\+)(?={_ESCAPE})")
+_ESCAPED = re.compile(rf"{_RUN}(\\+)({_ESCAPE})")
 
 
 def escape(text: str) -> str:

@@ -12,9 +12,7 @@ import re
 from profkit.formats.collapsed.escapes import escape, escape_marks, unescape
 from profkit.model.frame import Frame, Thread
 
-_PLACED = re.compile(r"(.*) \(([^()]*):(\d{1,18})\)", re.DOTALL)
-# Without a line only what looks like a file is one: C++ has names that end in `(anonymous namespace)`.
-_IN_FILE = re.compile(r"(.*) \(([^()]*[./][^()]*|<[^()]*>)\)", re.DOTALL)
+_LINE = re.compile(r"\d{1,18}")
 _THREAD = re.compile(r"thread \((0x[0-9a-fA-F]{1,16}|\d{1,18})\)(?:: (.*))?", re.DOTALL)
 _PROCESS = re.compile(r'process (\d{1,18}):"(.*)"', re.DOTALL)
 
@@ -32,12 +30,17 @@ def write_frame(frame: Frame) -> str:
 
 def read_frame(text: str) -> Frame:
     """The frame that a text stands for."""
-    if placed := _PLACED.fullmatch(text):
-        name, file, line = placed.groups()
+    # Searched from the end and without a pattern: two that may share a text would try all its divisions.
+    name, opened, place = text.rpartition("(")
+    if not (opened and name.endswith(" ") and place.endswith(")") and place.find(")") == len(place) - 1):
+        return Frame(unescape(text), "")
+    name, place = name[:-1], place[:-1]
+    file, numbered, line = place.rpartition(":")
+    if numbered and _LINE.fullmatch(line):
         return Frame(unescape(name), unescape(file), int(line))
-    if in_file := _IN_FILE.fullmatch(text):
-        name, file = in_file.groups()
-        return Frame(unescape(name), unescape(file))
+    # Without a line only what looks like a file is one: C++ has names that end in `(anonymous namespace)`.
+    if "." in place or "/" in place or (len(place) > 1 and place[0] == "<" and place[-1] == ">"):
+        return Frame(unescape(name), unescape(place))
     return Frame(unescape(text), "")
 
 

@@ -9,21 +9,23 @@ from pathlib import Path
 
 from profkit.errors import DamagedFile
 from profkit.formats.collapsed.frames import read_frame, read_process, read_thread
+from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.registry import Origin
 from profkit.formats.text_lines import text_lines
 from profkit.model.frame import Thread
-from profkit.model.profile import Profile, ProfileBuilder
+from profkit.model.profile import Profile
 
 _LINE = re.compile(r"(?:(.*)\s)?(\d{1,18})\s*", re.DOTALL)
 _SNIFFED_LINES, _SNIFFED_BYTES = 20, 1 << 20
 
 
-def decode(data: bytes, source: Path = Path("collapsed stacks")) -> Profile:
+def decode(data: bytes, source: Path = Path("collapsed stacks"), budget: Budget | None = None) -> Profile:
     """The samples of all lines; comments (`#`) and empty lines say nothing.
 
     Raises DamagedFile, naming `source` and the line, for a line without a count.
     """
-    builder = ProfileBuilder()
+    budget = budget or unlimited()
+    builder = BoundedBuilder(budget)
     frame = cache(lambda text: builder.frame(read_frame(text)))
     for number, line in enumerate(text_lines(data), 1):
         if not line.strip() or line.startswith("#"):
@@ -31,7 +33,9 @@ def decode(data: bytes, source: Path = Path("collapsed stacks")) -> Profile:
         match = _LINE.fullmatch(line)
         if match is None:
             raise DamagedFile(source, f"line {number} has no whole number at its end: {line[:80]!r}")
-        texts = match[1].split(";") if match[1] else []
+        stacked = match[1] or ""
+        budget.check_depth(stacked.count(";") + 1)
+        texts = stacked.split(";") if stacked else []
         thread, first = _thread(texts)
         stack = tuple([frame(text) for text in texts[first:]])
         builder.add_indexed(stack, builder.thread(thread), int(match[2]))

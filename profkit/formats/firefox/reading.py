@@ -10,34 +10,37 @@ from typing import NamedTuple
 
 from profkit.errors import DamagedFile
 from profkit.formats import exact
+from profkit.formats.distinct_threads import distinct_threads
 from profkit.formats.firefox.schema import NS_PER_MS
 from profkit.formats.firefox.tables_reading import StackTable, frames_of
-from profkit.formats.json_members import column, member, number, optional, read_json
+from profkit.formats.json_members import bounded, column, member, number, optional, read_json, scaled
+from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.pprof.spelling import unspell
 from profkit.formats.registry import Origin
 from profkit.formats.scaling import whole_steps
 from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, ProfileBuilder
+from profkit.model.profile import Profile
 from profkit.units import Unit
 
 _UNITS = {"samples": Unit.SAMPLES, "tracing-ms": Unit.NANOSECONDS, "bytes": Unit.BYTES}
-_PRODUCT = re.compile(rb'"product"\s*:\s*("(?:[^"\\]|\\.)*")')
+_PRODUCT = re.compile(rb'"product"\s*:\s*("(?:[^"\\]|\\.){0,1000}")')
 _START = re.compile(rb'"startTime"\s*:\s*(\d+(?:\.\d+)?)')
 _MARK = b'"preprocessedProfileVersion"'
 _META_LENGTH = 1 << 16
 
 
-def decode(data: bytes, source: Path = Path("Firefox profile")) -> Profile:
+def decode(data: bytes, source: Path = Path("Firefox profile"), budget: Budget | None = None) -> Profile:
     """The profile of all threads; raises DamagedFile, naming `source` and the first part that is wrong."""
+    budget = budget or unlimited()
     try:
-        document = read_json(data)
+        document = read_json(data, budget)
         meta = member(document, "the file", "meta", dict)
         if "preprocessedProfileVersion" not in meta:
             raise ValueError("it is not processed yet; open it at https://profiler.firefox.com and save it")
-        threads = _threads(document)
+        threads = _threads(document, budget)
         if exact.MEMBER not in meta:
-            return _of_any_tool(meta, threads)
-        return _as_written(meta, threads, member(document, "the file", "shared", dict))
+            return _of_any_tool(meta, threads, budget)
+        return _as_written(meta, threads, member(document, "the file", "shared", dict), budget)
     except (ValueError, ArithmeticError) as error:
         raise DamagedFile(source, str(error)) from error
 
@@ -69,14 +72,14 @@ class _Recorded(NamedTuple):
     """Of its samples, in their order."""
 
 
-def _threads(document: object) -> list[_Recorded]:
+def _threads(document: object, budget: Budget) -> list[_Recorded]:
     shared = document.get("shared") if isinstance(document, dict) else None
     shared = shared if isinstance(shared, dict) else {}
-    tables = _tables(shared, "shared", shared) if "frameTable" in shared else None
+    tables = _tables(shared, "shared", shared, budget) if "frameTable" in shared else None
     found = []
     for place, thread in enumerate(member(document, "the file", "threads", list)):
         where = f"threads[{place}]"
-        frames, table = tables or _tables(thread, where, shared)
+        frames, table = tables or _tables(thread, where, shared, budget)
         samples = member(thread, where, "samples", dict)
         length = member(samples, f"{where}.samples", "length", int)
         nodes = column(samples, f"{where}.samples", "stack", length)
@@ -85,7 +88,9 @@ def _threads(document: object) -> list[_Recorded]:
     return found
 
 
-def _tables(holder: object, where: str, shared: Mapping[str, object]) -> tuple[list[Frame], StackTable]:
+def _tables(
+    holder: object, where: str, shared: Mapping[str, object], budget: Budget
+) -> tuple[list[Frame], StackTable]:
     """Frames and stacks of one thread, or of all; strings may be shared without them."""
     if "stringArray" in shared:
         strings = member(shared, "shared", "stringArray", list)
@@ -93,26 +98,21 @@ def _tables(holder: object, where: str, shared: Mapping[str, object]) -> tuple[l
         key = "stringArray" if isinstance(holder, dict) and "stringArray" in holder else "stringTable"
         strings = member(holder, where, key, list)
     frames = frames_of(holder, where, strings, shared.get("sources"))
-    return frames, StackTable(holder, where, len(frames))
+    return frames, StackTable(holder, where, len(frames), budget)
 
 
-def _of_any_tool(meta: Mapping[str, object], threads: Sequence[_Recorded]) -> Profile:
+def _of_any_tool(meta: Mapping[str, object], threads: Sequence[_Recorded], budget: Budget) -> Profile:
     used = [thread for thread in threads if thread.stacks]
     unit = _common_unit(used)
-    builder = ProfileBuilder()
-    known: dict[Thread, None] = {}
-    for thread in used:
-        named = _thread(thread)
-        while named in known:
-            named = named._replace(tid=named.tid + 1)
-        known[named] = None
+    builder = BoundedBuilder(budget)
+    for thread, named in zip(used, distinct_threads(map(_thread, used)), strict=True):
         index = builder.thread(named)
         frames = list(map(builder.frame, thread.frames))
         mapped = {stack: tuple(map(frames.__getitem__, stack)) for stack in set(thread.stacks)}
         for stack, weight in zip(thread.stacks, _whole_weights(thread), strict=True):
             if weight:
                 builder.add_indexed(mapped[stack], index, weight)
-    interval_ms = number(meta.get("interval", 0), "meta.interval")
+    interval_ms = bounded(meta.get("interval", 0), "meta.interval")
     return builder.build(unit=unit, period_ns=interval_ms * NS_PER_MS if unit is Unit.SAMPLES else 0.0)
 
 
@@ -151,6 +151,8 @@ def _whole_weights(thread: _Recorded) -> list[int]:
     if weights and min(weights) < 0:
         raise ValueError(f"{thread.where}.samples.weight has a negative one, as comparisons have")
     scale = NS_PER_MS if _weight_type(thread) == "tracing-ms" else 1
+    if weights:
+        scaled(max(weights), f"the largest of {thread.where}.samples.weight", scale)
     return list(whole_steps(weight * scale for weight in weights))
 
 
@@ -165,7 +167,7 @@ def _weights(thread: _Recorded) -> list[float]:
 
 
 def _as_written(
-    meta: Mapping[str, object], threads: Sequence[_Recorded], shared: Mapping[str, object]
+    meta: Mapping[str, object], threads: Sequence[_Recorded], shared: Mapping[str, object], budget: Budget
 ) -> Profile:
     """The profile that `encode` was given."""
     about = exact.read_description(meta, "meta")
@@ -177,6 +179,6 @@ def _as_written(
         ]
         for thread in threads
     ]
-    listed, _ = _tables(shared, "shared", shared)
+    listed, _ = _tables(shared, "shared", shared, budget)
     frames = [Frame(unspell(name), unspell(file), line) for name, file, line in listed]
-    return exact.rebuild(about, frames, by_thread, "the file")
+    return exact.rebuild(about, frames, by_thread, "the file", budget)

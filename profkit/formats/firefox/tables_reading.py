@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from profkit.formats.json_members import column, member, whole
+from profkit.formats.limits import Budget
 from profkit.model.frame import Frame
 
 _HAS_SOURCE = 8
@@ -19,7 +20,7 @@ _HAS_SOURCE = 8
 class StackTable:
     """Stacks by the number of their innermost node, each walked once."""
 
-    def __init__(self, holder: object, where: str, frame_count: int) -> None:
+    def __init__(self, holder: object, where: str, frame_count: int, budget: Budget) -> None:
         table = member(holder, where, "stackTable", dict)
         length = member(table, "stackTable", "length", int)
         self._frames = [whole(n, "stackTable.frame") for n in column(table, "stackTable", "frame", length)]
@@ -27,6 +28,7 @@ class StackTable:
             raise ValueError("stackTable.frame has a frame that frameTable lacks")
         self._prefixes = _prefixes(table, length)
         self._known: dict[int, tuple[int, ...]] = {}
+        self._budget = budget
 
     def stack(self, node: object, where: str) -> tuple[int, ...]:
         """Frame numbers, root first; none for null. Raises ValueError, naming `where`, for other values."""
@@ -41,6 +43,7 @@ class StackTable:
             while at >= 0:
                 path.append(self._frames[at])
                 at = self._prefixes[at]
+            self._budget.check_depth(len(path))
             found = self._known[node] = tuple(reversed(path))
         return found
 

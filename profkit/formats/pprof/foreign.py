@@ -14,12 +14,14 @@ from typing import NamedTuple
 
 from profkit.errors import DamagedFile
 from profkit.formats import wire
+from profkit.formats.gunzipped import gunzipped
+from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.pprof import reading
 from profkit.formats.pprof.messages import Messages, RawSample, ValueType, fields_of, read_messages
 from profkit.formats.pprof.schema import FORMAT, GZIP
 from profkit.formats.registry import Origin
 from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, ProfileBuilder
+from profkit.model.profile import Profile
 from profkit.units import Unit
 
 _TIMES = {"nanoseconds": 1, "microseconds": 10**3, "milliseconds": 10**6, "seconds": 10**9}
@@ -41,14 +43,15 @@ class _Choice(NamedTuple):
     period_ns: float = 0.0
 
 
-def decode(data: bytes, source: Path) -> Profile:
+def decode(data: bytes, source: Path, budget: Budget | None = None) -> Profile:
     """The profile in a file, gzipped or not; raises DamagedFile, naming `source`."""
     try:
-        plain = zlib.decompress(data, wbits=GZIP) if data.startswith(b"\x1f\x8b") else data
+        budget = budget or unlimited()
+        plain = gunzipped(data, budget)
         if _is_own(plain):
-            profile = reading.decode(zlib.compress(plain, 0, GZIP), source)
+            profile = reading.decode(zlib.compress(plain, 0, GZIP), source, budget)
             return replace(profile, ordered=profile.ordered and not _is_rewritten(plain))
-        return _profile(read_messages(plain))
+        return _profile(read_messages(plain, budget), budget)
     except (zlib.error, ValueError) as error:
         raise DamagedFile(source, f"it is no pprof profile: {error}") from error
 
@@ -97,16 +100,18 @@ def _notes(messages: Messages) -> Iterator[str]:
         yield f"labels of samples are left out: {', '.join(sorted(labels))}"
 
 
-def _profile(messages: Messages) -> Profile:
+def _profile(messages: Messages, budget: Budget) -> Profile:
     choice = _choice(messages)
     locations = messages.locations()
-    builder = ProfileBuilder()
+    builder = BoundedBuilder(budget)
+    numbers: dict[int, tuple[int, ...]] = {}
     for sample in messages.samples():
         weight = _value(sample, choice.column) * choice.factor
         if weight < 0:
             raise ValueError("it has negative values, as differences of profiles have")
         if weight:
-            builder.add(_stack(sample.locations, locations), _thread(sample.labels), weight)
+            thread = builder.thread(_thread(sample.labels))
+            builder.add_indexed(_stack(sample.locations, locations, numbers, builder), thread, weight)
     return builder.build(unit=choice.unit, period_ns=choice.period_ns, ordered=False)
 
 
@@ -147,12 +152,23 @@ def _value(sample: RawSample, column: int) -> int:
     return sample.values[column]
 
 
-def _stack(ids: tuple[int, ...], locations: Mapping[int, tuple[Frame, ...]]) -> tuple[Frame, ...]:
-    try:
-        leaf_first = [frame for number in ids for frame in locations[number]]
-    except KeyError as error:
-        raise ValueError(f"there is no location {error}") from error
-    return tuple(reversed(leaf_first))
+def _stack(
+    ids: tuple[int, ...],
+    locations: Mapping[int, tuple[Frame, ...]],
+    numbers: dict[int, tuple[int, ...]],
+    builder: BoundedBuilder,
+) -> tuple[int, ...]:
+    """The frames of a stack, root first; `numbers` keeps those of locations that were used before."""
+    stack: list[int] = []
+    for location in reversed(ids):
+        known = numbers.get(location)
+        if known is None:
+            if location not in locations:
+                raise ValueError(f"there is no location {location}")
+            known = tuple([builder.frame(frame) for frame in reversed(locations[location])])
+            numbers[location] = known
+        stack += known
+    return tuple(stack)
 
 
 def _thread(labels: Mapping[str, int | str]) -> Thread:

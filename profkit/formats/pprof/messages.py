@@ -10,11 +10,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from profkit.formats import wire
+from profkit.formats.limits import Budget, unlimited
 from profkit.formats.pprof.spelling import unspell
 from profkit.model.frame import Frame
 
 _SAMPLE_TYPE, _SAMPLE, _MAPPING, _LOCATION, _FUNCTION, _STRING = range(1, 7)
 _TIME_NS, _DURATION_NS, _PERIOD_TYPE, _PERIOD, _COMMENT, _DEFAULT_TYPE = range(9, 15)
+
+_LARGE = 1 << 20
+"""Bytes of a message from which its fields are counted; a location or a sample has hundreds."""
 
 Fields = Mapping[int, Sequence[int | bytes]]
 
@@ -40,6 +44,7 @@ class Messages:
 
     fields: Fields
     strings: tuple[str, ...]
+    budget: Budget
 
     def types(self) -> tuple[ValueType, ...]:
         """Those of each sample's values, in their order."""
@@ -63,9 +68,9 @@ class Messages:
     def samples(self) -> Iterable[RawSample]:
         """All samples, as they stand there."""
         for message in self.fields.get(_SAMPLE, ()):
-            fields = fields_of(message)
+            fields = self._fields_of(message)
             labels = dict(map(self._label, fields.get(3, ())))
-            yield RawSample(_numbers(fields.get(1, ())), _numbers(fields.get(2, ())), labels)
+            yield RawSample(self._ids(fields.get(1, ())), _numbers(fields.get(2, ())), labels)
 
     def locations(self) -> Mapping[int, tuple[Frame, ...]]:
         """Frames by location id, from the leaf on: inlined functions come before what they stand in."""
@@ -83,7 +88,19 @@ class Messages:
         return self.strings[index]
 
     def _all(self, field: int) -> list[Fields]:
-        return [fields_of(message) for message in self.fields.get(field, ())]
+        return [self._fields_of(message) for message in self.fields.get(field, ())]
+
+    def _fields_of(self, message: int | bytes) -> Fields:
+        """Read a message, if it is not larger by itself than a file may be."""
+        if isinstance(message, bytes) and len(message) > _LARGE:
+            return fields_of(message, Budget(self.budget.limits, self.budget.source))
+        return fields_of(message)
+
+    def _ids(self, values: Sequence[int | bytes]) -> tuple[int, ...]:
+        """Read the locations of a sample, if they are not more than a stack may have."""
+        size = sum(len(value) // wire.LONGEST_VARINT if isinstance(value, bytes) else 1 for value in values)
+        self.budget.check_depth(size)
+        return _numbers(values)
 
     def _value_type(self, message: int | bytes) -> ValueType:
         fields = fields_of(message)
@@ -96,7 +113,9 @@ class Messages:
 
     def _frames(self, location: Fields, functions: Mapping[int, Fields], mapped: str) -> tuple[Frame, ...]:
         """Code without symbols bears its address; code without a source file lies in what was mapped."""
-        lines = [fields_of(line) for line in location.get(4, ())]
+        messages = location.get(4, ())
+        self.budget.check_depth(len(messages))
+        lines = [self._fields_of(line) for line in messages]
         if not lines:
             return (Frame(f"{number(location, 3) & (2**64 - 1):#x}", mapped),)
         frames = []
@@ -110,22 +129,24 @@ class Messages:
         return tuple(frames)
 
 
-def read_messages(data: bytes) -> Messages:
+def read_messages(data: bytes, budget: Budget | None = None) -> Messages:
     """The fields of a file that is not compressed; raises ValueError where it is cut short."""
-    fields = fields_of(data)
+    budget = budget or unlimited()
+    fields = fields_of(data, budget)
     texts = fields.get(_STRING, ())
     if any(isinstance(text, int) for text in texts):
         raise ValueError("a string is a number")
     strings = (bytes(text).decode("utf-8", "surrogateescape") for text in texts)
-    return Messages(fields, tuple(map(unspell, strings)) or ("",))
+    return Messages(fields, tuple(map(unspell, strings)) or ("",), budget)
 
 
-def fields_of(message: int | bytes) -> Fields:
-    """A message's values by field number."""
+def fields_of(message: int | bytes, budget: Budget | None = None) -> Fields:
+    """A message's values by field number, counted if there is a budget."""
     if isinstance(message, int):
         raise ValueError("a field holds a number where a message belongs")
     fields: dict[int, list[int | bytes]] = {}
-    for field, value in wire.fields(message):
+    found = wire.fields(message) if budget is None else wire.counted_fields(message, budget)
+    for field, value in found:
         fields.setdefault(field, []).append(value)
     return fields
 

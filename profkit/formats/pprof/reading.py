@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from profkit.errors import DamagedFile
 from profkit.formats import wire
+from profkit.formats.limits import Budget, unlimited
 from profkit.formats.packed import PackedLookup
 from profkit.formats.pprof.schema import (
     FORMAT,
@@ -44,13 +45,15 @@ class _About(NamedTuple):
     """Whether samples are summed up, and their order stands in columns."""
 
 
-def decode(data: bytes, source: Path = Path("pprof data"), *, in_order: bool = True) -> Profile:
+def decode(
+    data: bytes, source: Path = Path("pprof data"), budget: Budget | None = None, *, in_order: bool = True
+) -> Profile:
     """The profile that `encode` was given; raises DamagedFile, naming `source`, for any other bytes.
 
     Who needs no order has equal samples summed sooner than `sum_samples` does it.
     """
     try:
-        return _profile(_inflated(data), in_order)
+        return _profile(_inflated(data), in_order, budget or unlimited())
     except (zlib.error, ValueError) as error:
         raise DamagedFile(source, f"it is no profile that profkit wrote: {error}") from error
 
@@ -64,14 +67,14 @@ def _inflated(data: bytes) -> Iterator[bytes]:
         raise ValueError("its end is missing")
 
 
-def _profile(chunks: Iterable[bytes], in_order: bool) -> Profile:
+def _profile(chunks: Iterable[bytes], in_order: bool, budget: Budget) -> Profile:
     # Samples are told apart by their bytes: of a million, few are distinct.
-    found = wire.repeated(chunks, int(InProfile.SAMPLE))
+    found = wire.repeated(chunks, int(InProfile.SAMPLE), budget)
     if InProfile.SAMPLE in found.others:
         raise ValueError("a sample is no message")
     strings = [unspell(_bytes(text).decode()) for text in found.others.get(InProfile.STRING, ())]
     frames, places = _frames(found.others, strings)
-    tables = _Tables(places, strings)
+    tables = _Tables(places, strings, budget)
     samples = list(tables.samples(found.distinct))
     about = _about(found.others, strings)
     taken = _taken(samples, found, about.turns) if in_order else None
@@ -116,12 +119,14 @@ class _Rest(NamedTuple):
 class _Tables:
     """Stacks and threads by their numbers, filled as samples are read; equal bytes are read once."""
 
-    def __init__(self, places: Mapping[int, int], strings: Sequence[str]) -> None:
+    def __init__(self, places: Mapping[int, int], strings: Sequence[str], budget: Budget) -> None:
         self.stacks: dict[tuple[int, ...], int] = {}
         self.threads: dict[Thread, int] = {}
         self._lookup, self._strings = PackedLookup(places), strings
         self._stack_numbers: dict[bytes, int] = {}
+        self._counted = 0
         self._rests: dict[bytes, _Rest] = {}
+        self._budget = budget
 
     def samples(self, messages: Iterable[bytes]) -> Iterator[Sample]:
         """The sample of each message; new stacks and threads take the next numbers."""
@@ -135,8 +140,12 @@ class _Tables:
 
     def _stack(self, packed: bytes) -> int:
         """The number of a stack whose bytes are new; written another way it may be known."""
+        self._budget.check_depth(len(packed) // wire.LONGEST_VARINT)
         root_first = self._lookup.all(packed)[::-1]
         number = self.stacks.setdefault(root_first, len(self.stacks))
+        if number == self._counted:
+            self._counted += 1
+            self._budget.count_stack(len(root_first))
         self._stack_numbers[packed] = number
         return number
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 
-_TO_SPELL = re.compile(r"(\\*)([\ud800-\udfff])|(\\+)(?=ud[89a-f][0-9a-f]{2})")
-_SPELLED = re.compile(r"(\\+)u(d[89a-f][0-9a-f]{2})")
+# A run of backslashes is matched from its beginning alone: from each of its places would be quadratic.
+_TO_SPELL = re.compile(r"(?<!\\)(\\*)([\ud800-\udfff])|(?<!\\)(\\+)(?=ud[89a-f][0-9a-f]{2})")
+_SPELLED = re.compile(r"(?<!\\)(\\+)u(d[89a-f][0-9a-f]{2})")
 
 
 def spell(text: str) -> str:

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import struct
 
+from profkit.formats.limits import Budget, unlimited
+
 _FLAG_REF = 0x80
 _DEEPEST = 8
+_COUNTED_AT_ONCE = 1024
 _LONGEST = 64
 """Digits of 15 bits that a number may have."""
 _DOUBLE = struct.Struct("<d")
@@ -21,9 +24,9 @@ _SHORT_TEXTS = b"zZ"
 _TEXTS = b"aAustu"
 
 
-def read_marshalled(data: bytes) -> object:
+def read_marshalled(data: bytes, budget: Budget | None = None) -> object:
     """The first object in the bytes; raises ValueError for what is not there or of another type."""
-    found = _Reader(data).value(0)
+    found = _Reader(data, budget or unlimited()).value(0)
     if found is _NULL:
         raise ValueError("it holds nothing")
     return found
@@ -32,13 +35,18 @@ def read_marshalled(data: bytes) -> object:
 class _Reader:
     """A position in the bytes, and the objects that later ones refer to."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, budget: Budget) -> None:
         self._data, self._at = data, 0
+        self._budget, self._uncounted = budget, 0
         self._known: list[object] = []
 
     def value(self, depth: int) -> object:
         if depth > _DEEPEST:
             raise ValueError("it is nested too deeply")
+        self._uncounted += 1
+        if self._uncounted == _COUNTED_AT_ONCE:
+            self._budget.count_records(self._uncounted)
+            self._uncounted = 0
         code = self._byte()
         kind = code & ~_FLAG_REF
         if kind == ord("r"):

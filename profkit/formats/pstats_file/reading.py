@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import cast
 
 from profkit.errors import DamagedFile
+from profkit.formats.json_members import written
+from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.pstats_file.marshal_reader import read_marshalled
 from profkit.formats.registry import Origin
 from profkit.model.frame import Frame
@@ -21,14 +23,18 @@ _NOTES = (
     "functions begin",
 )
 
+_LONGEST_S = 2**63 / 1e9
+"""What has room in 64 bits of nanoseconds."""
 
-def decode(data: bytes, source: Path = Path("statistics")) -> Profile:
+
+def decode(data: bytes, source: Path = Path("statistics"), budget: Budget | None = None) -> Profile:
     """The calls as stacks, unordered and of one thread; raises DamagedFile, naming `source`.
 
     Own times are those of the file, each to the nanosecond.
     """
+    builder = BoundedBuilder(budget or unlimited())
     try:
-        return _profile(dict(_entries(read_marshalled(data))))
+        return _profile(dict(_entries(read_marshalled(data, builder.budget))), builder)
     except (ValueError, OverflowError) as error:
         raise DamagedFile(source, f"it has no statistics of cProfile: {error}") from error
 
@@ -52,7 +58,7 @@ class _Entry:
     """(calls, time with callees) under each; the time is 0 where only calls were counted."""
 
 
-def _profile(entries: Mapping[Frame, _Entry]) -> Profile:
+def _profile(entries: Mapping[Frame, _Entry], builder: BoundedBuilder) -> Profile:
     own = {function: round(entry.own_s * 1e9) for function, entry in entries.items()}
     calls: defaultdict[tuple[Frame, Frame], float] = defaultdict(float)
     for function, entry in entries.items():
@@ -62,7 +68,7 @@ def _profile(entries: Mapping[Frame, _Entry]) -> Profile:
             # The module `profile` counts calls under each caller, but times none.
             share = total_s if total_s else entry.total_s * number / counted if counted else 0.0
             calls[caller, function] += share * 1e9
-    return unfold(own, calls, Unit.NANOSECONDS)
+    return unfold(own, calls, Unit.NANOSECONDS, builder, builder.budget.check_path)
 
 
 def _entries(document: object) -> Iterator[tuple[Frame, _Entry]]:
@@ -73,7 +79,7 @@ def _entries(document: object) -> Iterator[tuple[Frame, _Entry]]:
         if not isinstance(value, tuple) or len(value) != 5 or not isinstance(value[4], dict):
             raise ValueError(f"the entry of {key} is not one of five parts")
         callers = {_function(caller): _caller(under) for caller, under in value[4].items()}
-        yield _function(key), _Entry(_number(value[2]), _number(value[3]), callers)
+        yield _function(key), _Entry(_time_s(value[2], key), _time_s(value[3], key), callers)
 
 
 def _function(key: object) -> Frame:
@@ -87,8 +93,15 @@ def _function(key: object) -> Frame:
 
 def _caller(value: object) -> tuple[float, float]:
     if isinstance(value, tuple) and len(value) == 4:
-        return _number(value[0]), _number(value[3])
+        return _number(value[0]), _time_s(value[3], "a caller")
     return _number(value), 0.0
+
+
+def _time_s(value: object, function: object) -> float:
+    time_s = _number(value)
+    if not -_LONGEST_S <= time_s <= _LONGEST_S:
+        raise ValueError(f"the entry of {function} has the time {written(time_s)} s, more than centuries")
+    return time_s
 
 
 def _number(value: object) -> float:

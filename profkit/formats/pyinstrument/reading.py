@@ -7,6 +7,7 @@ from pathlib import Path
 
 from profkit.errors import DamagedFile
 from profkit.formats.json_members import member, read_json
+from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.pyinstrument.records import profile_of_records
 from profkit.formats.pyinstrument.tree import profile_of_tree
 from profkit.formats.registry import Origin
@@ -21,14 +22,15 @@ _TREE_NOTE = (
 )
 
 
-def decode(data: bytes, source: Path = Path("pyinstrument JSON")) -> Profile:
+def decode(data: bytes, source: Path = Path("pyinstrument JSON"), budget: Budget | None = None) -> Profile:
     """The profile in nanoseconds; raises DamagedFile, naming `source`."""
     try:
-        document = read_json(data)
+        builder = BoundedBuilder(budget or unlimited())
+        document = read_json(data, budget)
         if isinstance(document, dict) and "root_frame" in document:
-            return profile_of_tree(document)
+            return profile_of_tree(document, builder)
         start = member(document, "the file", "start_call_stack", list)
-        return profile_of_records(member(document, "the file", "frame_records", list), start)
+        return profile_of_records(member(document, "the file", "frame_records", list), start, builder)
     except (ValueError, OverflowError) as error:
         raise DamagedFile(source, str(error)) from error
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from profkit.formats.json_members import number
+from profkit.formats.json_members import scaled
 from profkit.model.frame import Frame, Thread
 from profkit.model.profile import Profile, ProfileBuilder
 from profkit.units import Unit
@@ -19,18 +19,19 @@ _BUILT_IN = "<built-in>"
 _THREAD = "<thread>"
 
 
-def profile_of_records(records: Sequence[object], start: Sequence[object]) -> Profile:
+def profile_of_records(
+    records: Sequence[object], start: Sequence[object], builder: ProfileBuilder
+) -> Profile:
     """All records in order, without the frames below the profiler's start; raises ValueError."""
-    builder = ProfileBuilder()
     below = [_identity(text) for text in start if isinstance(text, str) and _thread(text) is None]
     read = cache(lambda text: builder.frame(read_frame(text)))
     for position, record in enumerate(records):
         where = f"frame_records[{position}]"
-        texts, time_s = _record(record, where)
+        texts, time_ns = _record(record, where)
         thread = _thread(texts[0]) if texts else None
         texts = texts if thread is None else texts[1:]
         stack = tuple(map(read, texts[_alike(texts, below) :]))
-        builder.add_indexed(stack, builder.thread(thread or Thread(0, 0, "")), round(time_s * 1e9))
+        builder.add_indexed(stack, builder.thread(thread or Thread(0, 0, "")), time_ns)
     return builder.build(unit=Unit.NANOSECONDS)
 
 
@@ -46,16 +47,16 @@ def read_frame(text: str) -> Frame:
     return Frame(name, "" if file == _BUILT_IN else file, int(line) if line.isdecimal() else 0)
 
 
-def _record(record: object, where: str) -> tuple[list[str], float]:
+def _record(record: object, where: str) -> tuple[list[str], int]:
     if not isinstance(record, list) or len(record) != 2 or not isinstance(record[0], list):
         raise ValueError(f"{where} is no pair of a stack and a time")
     texts = record[0]
     if not all(isinstance(text, str) for text in texts):
         raise ValueError(f"{where} has a frame that is no text")
-    time_s = number(record[1], where)
-    if time_s < 0:
+    time_ns = scaled(record[1], where, 1e9)
+    if time_ns < 0:
         raise ValueError(f"{where} has a negative time")
-    return texts, time_s
+    return texts, time_ns
 
 
 def _identity(text: str) -> str:

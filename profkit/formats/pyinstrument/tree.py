@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from profkit.formats.json_members import member, number, optional
+from profkit.formats.json_members import member, optional, scaled
+from profkit.formats.limits import BoundedBuilder
 from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, ProfileBuilder
+from profkit.model.profile import Profile
 from profkit.units import Unit
 
 _SELF = "[self]"
 """A child that stands for time in its parent itself."""
 
 
-def profile_of_tree(document: Mapping[str, object]) -> Profile:
+def profile_of_tree(document: Mapping[str, object], builder: BoundedBuilder) -> Profile:
     """A stack for each frame with time of its own, unordered; raises ValueError.
 
     A frame's own time is what its children do not have. Times are rounded to microseconds each, so where
     children have more than their parent the children count.
     """
-    builder = ProfileBuilder()
     thread = builder.thread(Thread(0, 0, ""))
     root = document["root_frame"]
     pending: list[tuple[object, tuple[int, ...]]] = [] if root is None else [(root, ())]
@@ -28,6 +28,7 @@ def profile_of_tree(document: Mapping[str, object]) -> Profile:
         children = member(node, "a frame", "children", list)
         own_ns = _time_ns(node) - sum(map(_time_ns, children))
         name = member(node, "a frame", "function", str)
+        builder.budget.check_depth(len(callers))
         stack = callers if name == _SELF else (*callers, builder.frame(_frame(name, node)))
         if own_ns > 0:
             builder.add_indexed(stack, thread, own_ns)
@@ -45,4 +46,4 @@ def _frame(name: str, node: object) -> Frame:
 def _time_ns(node: object) -> int:
     if not isinstance(node, dict):
         raise ValueError("a frame is no JSON object")
-    return round(number(node.get("time"), "a frame's time") * 1e9)
+    return scaled(node.get("time"), "a frame's time", 1e9)

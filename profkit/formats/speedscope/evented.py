@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from profkit.formats.json_members import member, number
+from profkit.formats.json_members import bounded, member, scaled
 from profkit.model.profile import ProfileBuilder
+
+_INT64_MAX = 2**63 - 1
 
 
 class _Event(NamedTuple):
@@ -32,12 +34,14 @@ def add_events(
     if not events:
         return
     start = events[0].at
+    end = bounded(member(recorded, where, "endValue", object), f"{where}.endValue")
     stack: list[int] = []
     done = 0
     for place, event in enumerate(events):
         now = round((event.at - start) * scale)
-        if now < done:
-            raise ValueError(f"{where}.events[{place}] is earlier than the event before it")
+        if not done <= now <= _INT64_MAX:
+            problem = "earlier than the event before it" if now < done else "beyond 64 bits"
+            raise ValueError(f"{where}.events[{place}] is {problem}")
         _spend(builder, stack, thread, now - done)
         done = now
         if event.opens:
@@ -46,8 +50,7 @@ def add_events(
             stack.pop()
         else:
             raise ValueError(f"{where}.events[{place}] closes a frame that is not the innermost open one")
-    end = number(member(recorded, where, "endValue", object), f"{where}.endValue")
-    _spend(builder, stack, thread, max(0, round((end - start) * scale) - done))
+    _spend(builder, stack, thread, max(0, scaled(end - start, f"{where}.endValue", scale) - done))
 
 
 def _events(listed: list[object], frames: Mapping[int, int], where: str) -> Iterator[_Event]:
@@ -59,7 +62,8 @@ def _events(listed: list[object], frames: Mapping[int, int], where: str) -> Iter
         frame = frames.get(member(entry, at_entry, "frame", int))
         if frame is None:
             raise ValueError(f"{at_entry} has a frame that shared.frames lacks")
-        yield _Event(kind == "O", number(member(entry, at_entry, "at", object), f"{at_entry}.at"), frame)
+        at = bounded(member(entry, at_entry, "at", object), f"{at_entry}.at")
+        yield _Event(kind == "O", at, frame)
 
 
 def _spend(builder: ProfileBuilder, stack: list[int], thread: int, weight: int) -> None:

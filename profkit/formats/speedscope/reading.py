@@ -15,7 +15,9 @@ from typing import NamedTuple
 
 from profkit.errors import DamagedFile
 from profkit.formats import exact
-from profkit.formats.json_members import member, optional, read_json, whole
+from profkit.formats.distinct_threads import distinct_threads
+from profkit.formats.json_members import member, optional, read_json, scaled, whole
+from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.pprof.spelling import unspell
 from profkit.formats.registry import Origin
 from profkit.formats.scaling import weight_of, whole_steps
@@ -24,21 +26,22 @@ from profkit.formats.speedscope.sampled import ListedStacks, add_samples, listed
 from profkit.formats.speedscope.thread_names import parse_thread_name
 from profkit.formats.speedscope.units import NANOSECONDS, unit_named
 from profkit.model.frame import Thread
-from profkit.model.profile import Profile, ProfileBuilder
+from profkit.model.profile import Profile
 from profkit.units import Unit
 
 # Some JSON encoders write a slash with a backslash.
 _SCHEMA = re.compile(rb"speedscope\.app\\?/file-format-schema\.json")
-_EXPORTER = re.compile(rb'"exporter"\s*:\s*("(?:[^"\\]|\\.)*")')
+_EXPORTER = re.compile(rb'"exporter"\s*:\s*("(?:[^"\\]|\\.){0,1000}")')
 
 
-def decode(data: bytes, source: Path = Path("speedscope data")) -> Profile:
+def decode(data: bytes, source: Path = Path("speedscope data"), budget: Budget | None = None) -> Profile:
     """The profile in the file; raises DamagedFile, naming `source` and the first part that is wrong."""
+    budget = budget or unlimited()
     try:
-        document = read_json(data)
+        document = read_json(data, budget)
         if isinstance(document, dict) and exact.MEMBER in document:
-            return _as_written(document)
-        return _of_any_tool(document)
+            return _as_written(document, budget)
+        return _of_any_tool(document, BoundedBuilder(budget))
     except (ValueError, ArithmeticError) as error:
         raise DamagedFile(source, str(error)) from error
 
@@ -69,8 +72,7 @@ class _Recorded(NamedTuple):
     weights: list[float]
 
 
-def _of_any_tool(document: object) -> Profile:
-    builder = ProfileBuilder()
+def _of_any_tool(document: object, builder: BoundedBuilder) -> Profile:
     frames = {n: builder.frame(frame) for n, frame in enumerate(listed_frames(document))}
     listed = member(document, "the file", "profiles", list)
     profiles = [_recorded(entry, f"profiles[{n}]") for n, entry in enumerate(listed)]
@@ -117,13 +119,7 @@ def _period_ns(profiles: Sequence[_Recorded]) -> float:
 
 def _threads(profiles: Sequence[_Recorded]) -> list[Thread]:
     """A thread a profile; those of equal names that tell no id are numbered, to stay apart."""
-    threads: dict[Thread, None] = {}
-    for recorded in profiles:
-        thread = parse_thread_name(recorded.name)
-        while thread in threads:
-            thread = thread._replace(tid=thread.tid + 1)
-        threads[thread] = None
-    return list(threads)
+    return list(distinct_threads(parse_thread_name(recorded.name) for recorded in profiles))
 
 
 def _whole_weights(recorded: _Recorded) -> Iterator[int]:
@@ -131,10 +127,12 @@ def _whole_weights(recorded: _Recorded) -> Iterator[int]:
         raise ValueError(f"{recorded.where}.weights has a negative one")
     if recorded.scale == 1:
         return whole_steps(recorded.weights)
+    if recorded.weights:
+        scaled(max(recorded.weights), f"the largest of {recorded.where}.weights", recorded.scale)
     return whole_steps(weight * recorded.scale for weight in recorded.weights)
 
 
-def _as_written(document: object) -> Profile:
+def _as_written(document: object, budget: Budget) -> Profile:
     """The profile that `encode` was given."""
     about = exact.read_description(document, "the file")
     frames = [
@@ -144,7 +142,7 @@ def _as_written(document: object) -> Profile:
     stacks = ListedStacks({number: number for number in range(len(frames))})
     profiles = member(document, "the file", "profiles", list)
     by_thread = [_exact_samples(entry, f"profiles[{n}]", about, stacks) for n, entry in enumerate(profiles)]
-    return exact.rebuild(about, frames, by_thread, "the file")
+    return exact.rebuild(about, frames, by_thread, "the file", budget)
 
 
 def _exact_samples(
