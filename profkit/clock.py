@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from typing import Protocol
+
+from profkit.originals import REAL
 
 
 class Clock(Protocol):
@@ -23,19 +24,19 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The clock of the machine."""
+    """The clock of the machine, also in a program that patched `time` (gevent, freezegun)."""
 
     def unix_ns(self) -> int:
         """See `Clock.unix_ns`."""
-        return time.time_ns()
+        return REAL.time_ns()
 
     def monotonic_s(self) -> float:
         """See `Clock.monotonic_s`."""
-        return time.monotonic()
+        return REAL.monotonic()
 
     def sleep(self, duration_s: float) -> None:
         """See `Clock.sleep`."""
-        time.sleep(duration_s)
+        REAL.sleep(duration_s)
 
 
 class ManualClock:

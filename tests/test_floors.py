@@ -11,7 +11,8 @@ import pytest
 ROOT = Path(__file__).parent.parent / "profkit"
 
 FLOORS = {
-    "version": 0, "errors": 0, "units": 0, "clock": 0, "config": 0, "tracing": 0, "originals": 0,
+    "originals": -1,
+    "version": 0, "errors": 0, "units": 0, "clock": 0, "config": 0, "tracing": 0,
     "model": 1,
     "transforms": 2, "stats": 2,
     "process": 3, "formats": 3, "comparing": 3,

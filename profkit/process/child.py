@@ -2,26 +2,31 @@
 
 Such a child has its own process group (Ctrl-C does not reach it), none of the program's open
 files, no blocked or ignored signals, and its SIGCHLD is taken away before the program's handler
-sees it. That last promise holds where the calling thread is the only one that lets SIGCHLD through:
-elsewhere a handler may run and find no child to wait for, as every handler of SIGCHLD must expect.
+sees it. That last promise holds if the calling thread is the only one that lets SIGCHLD through:
+otherwise a handler may run and find no child to wait for, as every handler of SIGCHLD must expect.
+
+No descriptor is held while the child runs: the program may close any number it likes (`os.closerange`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import select
+import posix
 import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from profkit.originals import REAL
+
 _CATCHABLE = tuple(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
+_FIRST_PAUSE_S, _PAUSE_GROWTH, _LONGEST_PAUSE_S = 0.0002, 1.1, 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class EndedChild:
-    """A child that ran; `code` is negative for a signal, None where the program waited for it first."""
+    """A child that ran; `code` is negative for a signal, None if the program waited for it first."""
 
     pid: int
     code: int | None
@@ -31,7 +36,7 @@ def run_child(argv: Sequence[str], output: Path, timeout_s: float, stdin: int | 
     """Run `argv` (an absolute path first) and append its stdout and stderr to `output`.
 
     It reads from `stdin`, a descriptor of ours, else from nothing. Raises TimeoutError after ending its
-    process tree, OSError where it cannot be started.
+    process tree, OSError if it cannot be started.
     """
     with _unheard() as children:
         pid = _spawn(argv, output, stdin)
@@ -48,18 +53,21 @@ def run_child(argv: Sequence[str], output: Path, timeout_s: float, stdin: int | 
 
 
 def _spawn(argv: Sequence[str], output: Path, stdin: int | None) -> int:
-    nothing = (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
+    nothing = (posix.POSIX_SPAWN_OPEN, 0, os.devnull, posix.O_RDONLY, 0)
     # Not subprocess: its children keep the calling thread's signal mask, and a sampler that was
     # started by a thread which blocks SIGINT could never be stopped.
-    return os.posix_spawn(
+    return posix.posix_spawn(
         argv[0],
         list(argv),
         os.environ,
         file_actions=[
-            nothing if stdin is None else (os.POSIX_SPAWN_DUP2, stdin, 0),
-            (os.POSIX_SPAWN_OPEN, 1, str(output), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
-            (os.POSIX_SPAWN_DUP2, 1, 2),
-            *((os.POSIX_SPAWN_CLOSE, number) for number in _inherited_files()),
+            nothing if stdin is None else (posix.POSIX_SPAWN_DUP2, stdin, 0),
+            (
+                *(posix.POSIX_SPAWN_OPEN, 1, str(output)),
+                *(posix.O_WRONLY | posix.O_CREAT | posix.O_APPEND | posix.O_NOFOLLOW, 0o600),
+            ),
+            (posix.POSIX_SPAWN_DUP2, 1, 2),
+            *((posix.POSIX_SPAWN_CLOSE, number) for number in _inherited_files()),
         ],
         setpgroup=0,
         setsigmask=(),
@@ -68,42 +76,56 @@ def _spawn(argv: Sequence[str], output: Path, stdin: int | None) -> int:
 
 
 def _inherited_files() -> list[int]:
-    """Open files beyond the standard ones that a child would get: those of C libraries, mostly."""
-    numbers = (int(name) for name in os.listdir("/proc/self/fd"))
-    return [number for number in numbers if number > 2 and _is_inherited(number)]
+    """Return the open files beyond the standard ones that a child would get: those of C libraries, mostly.
+
+    Numbers above the limit of open files, which a program may have lowered, are left out: the C
+    library refuses to start a child that is to close one. The watchdog closes them.
+    """
+    numbers = (int(name) for name in posix.listdir("/proc/self/fd"))
+    limit = posix.sysconf("SC_OPEN_MAX")
+    return [number for number in numbers if 2 < number < limit and _is_inherited(number)]
 
 
 def _is_inherited(number: int) -> bool:
     try:
-        return os.get_inheritable(number)
+        return posix.get_inheritable(number)
     except OSError:  # closed since it was listed
         return False
 
 
 def _await_end(pid: int, timeout_s: float) -> bool:
+    """Wait until a child has ended, and leave it to be reaped."""
+    deadline_s, pause_s = REAL.monotonic() + timeout_s, _FIRST_PAUSE_S
+    while not _has_ended(pid):
+        left_s = deadline_s - REAL.monotonic()
+        if left_s <= 0:
+            return False
+        REAL.sleep(min(pause_s, left_s))
+        pause_s = min(pause_s * _PAUSE_GROWTH, _LONGEST_PAUSE_S)
+    return True
+
+
+def _has_ended(pid: int) -> bool:
     try:
-        pidfd = os.pidfd_open(pid)
-    except ProcessLookupError:  # the program's own waitpid(-1) was faster
+        return posix.waitid(posix.P_PID, pid, posix.WEXITED | posix.WNOHANG | posix.WNOWAIT) is not None
+    except ChildProcessError:  # the program's own waitpid(-1) was faster, or SIGCHLD is ignored
         return True
-    try:
-        poller = select.poll()
-        poller.register(pidfd, select.POLLIN)
-        return bool(poller.poll(timeout_s * 1000))
-    finally:
-        os.close(pidfd)
 
 
 def _reap(pid: int) -> int | None:
     try:
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        return posix.waitstatus_to_exitcode(posix.waitpid(pid, 0)[1])
     except ChildProcessError:  # waited for by the program, or SIGCHLD is ignored
         return None
 
 
 def _end(pid: int) -> None:
-    from profkit.process.tree import end_tree  # psutil takes a while to import, and is seldom needed
+    with contextlib.suppress(ImportError):  # psutil cannot be found any more, as after chroot
+        from profkit.process.tree import end_tree  # takes a while to import, and is seldom needed
 
-    end_tree(pid)
+        end_tree(pid)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        posix.killpg(pid, signal.SIGKILL)
     _reap(pid)
 
 
@@ -124,12 +146,12 @@ def _forget_signal(children: Sequence[int]) -> None:
     pending = signal.sigtimedwait((signal.SIGCHLD,), 0)
     # One pending SIGCHLD stands for any number of children: another's may hide behind ours.
     if pending is not None and (pending.si_pid not in children or _another_child_waits()):
-        os.kill(os.getpid(), signal.SIGCHLD)
+        posix.kill(posix.getpid(), signal.SIGCHLD)
 
 
 def _another_child_waits() -> bool:
-    changes = os.WEXITED | os.WSTOPPED | os.WCONTINUED | os.WNOHANG | os.WNOWAIT
+    changes = posix.WEXITED | posix.WSTOPPED | posix.WCONTINUED | posix.WNOHANG | posix.WNOWAIT
     try:
-        return os.waitid(os.P_ALL, 0, changes) is not None
+        return posix.waitid(posix.P_ALL, 0, changes) is not None
     except ChildProcessError:
         return False

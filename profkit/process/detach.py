@@ -1,112 +1,173 @@
 """Start a program that is no child of ours, and find its pid.
 
-`os.wait()`, `waitpid(-1)` and the process tree look as if it had never been started. (Where our
-process is init of a container, or a subreaper, the kernel makes every orphan its child: nothing can
-be done about that but to reap it, see `watch`.)
+`os.wait()`, `waitpid(-1)` and the process tree look as if it had never been started. (If our process is
+init of a container, or a subreaper, the kernel makes every orphan its child: nothing can be done about
+that but to reap it, see `watch`.) The program's parent is `watchdog.py`, which reports its pid and its end;
+if there is no Python to run that, `setsid --fork` starts the program, and its pid is looked up in /proc.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import posix
+import re
 import shutil
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from profkit.clock import Clock
-from profkit.process import procfs
+from profkit.process import procfs, watchdog
 from profkit.process.child import run_child
 
 _NEARBY = 64
 _RESERVED_PIDS = 300
 """Where the kernel goes on after the largest pid (RESERVED_PIDS in kernel/pid.c)."""
 _PAUSE_S = 0.0002
-_FULL_SCANS = 5
-"""A process in the middle of exec has no arguments for a moment."""
+_SEARCH_S = 1.0
+"""Time in which a process may have no arguments: in the middle of exec, on a machine under load."""
 _LAST_SCANS, _LAST_PAUSE_S = 10, 0.002
 """Longer than a launcher takes from its start to the program's."""
+_PYTHON = re.compile(r"python[\d.]*[a-z]*$", re.IGNORECASE)
+_STARTED = re.compile(re.escape(watchdog.PREFIX) + watchdog.STARTED.format(r"(\d+)", r"(\d+)"))
+_CANNOT_START = re.compile(re.escape(watchdog.PREFIX) + watchdog.CANNOT_START.format(r"(\d+)"))
 
 
-def start_detached(argv: Sequence[str], mark: str, log: Path, clock: Clock, timeout_s: float) -> int | None:
-    """Start `argv` (an absolute path first) in its own session and return its pid.
+@dataclass(frozen=True, slots=True)
+class Detached:
+    """A program that was started, and its watchdog if it has one."""
+
+    pid: int
+    watchdog_pid: int | None
+
+
+def start_detached(
+    argv: Sequence[str], mark: str, log: Path, clock: Clock, timeout_s: float
+) -> Detached | None:
+    """Start `argv` (an absolute path first) in its own session.
 
     `mark` is one of the arguments that no other process has, such as an output path. stdout and
-    stderr are appended to `log`. The pid is that of the program itself, past its exec. None: it has
-    ended already. Raises OSError where it cannot be started, TimeoutError at the deadline; nothing
-    is left running then.
+    stderr are appended to `log`, and what the watchdog reports. The pid is that of the program itself,
+    past its exec. None: it has ended already. Raises OSError if it cannot be started, TimeoutError at
+    the deadline; nothing is left running then.
     """
     deadline_s = clock.monotonic_s() + timeout_s
     try:
-        for launcher in _launchers():
-            launched = run_child([*launcher, *argv], log, timeout_s)
-            if launched.code in (0, None):
-                return _await_program(launched.pid, launcher, os.fsencode(mark), clock, deadline_s)
+        return _start(argv, os.fsencode(mark), log, clock, deadline_s)
     except BaseException:
         kill_marked(mark, clock)
         raise
-    raise FileNotFoundError(f"neither `setsid --fork` nor {sys.executable!r} could start {argv[0]}")
 
 
 def kill_marked(mark: str, clock: Clock) -> None:
     """Kill what `start_detached` started, or is still starting, for somebody who did not get its pid."""
     for _ in range(_LAST_SCANS):
         for pid in _marked(os.fsencode(mark)):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                posix.kill(pid, signal.SIGKILL)
         clock.sleep(_LAST_PAUSE_S)
+
+
+def _start(argv: Sequence[str], mark: bytes, log: Path, clock: Clock, deadline_s: float) -> Detached | None:
+    refusals: list[OSError] = []
+    for launcher in _launchers():
+        before = _size(log)
+        try:
+            launched = run_child([*launcher, *argv], log, deadline_s - clock.monotonic_s())
+        except (FileNotFoundError, PermissionError) as error:  # after chroot, or a change of user
+            refusals.append(error)
+            continue
+        if launched.code in (0, None):
+            return _reported(log, before, argv[0]) or _search(
+                launched.pid, launcher, mark, clock, partial(_has_grown, log, before)
+            )
+    if refusals:
+        raise refusals[-1]
+    raise FileNotFoundError(f"neither {sys.executable!r} nor `setsid --fork` could start {argv[0]}")
 
 
 def _launchers() -> Iterator[tuple[str, ...]]:
     """Commands that start what follows them; busybox has a setsid that knows no --fork."""
+    # A frozen or embedding program names itself as its interpreter, and would start once more.
+    if _PYTHON.search(sys.executable or "") and not hasattr(sys, "frozen"):
+        yield sys.executable, "-I", "-S", str(Path(__file__).with_name("watchdog.py"))
     setsid = shutil.which("setsid")
     if setsid is not None:
         yield setsid, "--fork"
-    if sys.executable:
-        yield sys.executable, "-I", "-S", str(Path(__file__).with_name("forker.py"))
 
 
-def _await_program(
-    launcher_pid: int, launcher: Sequence[str], mark: bytes, clock: Clock, deadline_s: float
-) -> int | None:
+def _reported(log: Path, before: int, program: str) -> Detached | None:
+    """What the watchdog reported, None if there is none, or if the disk is full."""
+    with log.open("rb") as file:
+        file.seek(before)
+        text = os.fsdecode(file.read())
+    failed = _CANNOT_START.search(text)
+    if failed is not None:
+        code = int(failed.group(1))
+        raise OSError(code, posix.strerror(code), program)
+    started = _STARTED.search(text)
+    return None if started is None else Detached(int(started.group(1)), int(started.group(2)))
+
+
+def _has_grown(log: Path, before: int) -> bool:
+    return _size(log) > before
+
+
+def _size(log: Path) -> int:
+    try:
+        return log.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _search(
+    launcher_pid: int, launcher: Sequence[str], mark: bytes, clock: Clock, has_spoken: Callable[[], bool]
+) -> Detached | None:
+    """Find a program by its mark: pids are given out in sequence, so look nearby first.
+
+    In the middle of exec it has no arguments: it may still come until it has printed something.
+    """
     prefix = tuple(os.fsencode(word) for word in launcher)
-    pid = _find(launcher_pid, mark, clock)
-    while pid is not None:
-        words = procfs.command_line(pid)
-        if words and words[: len(prefix)] != prefix:
-            return pid
-        if not procfs.is_running(pid):
-            return None
-        if clock.monotonic_s() >= deadline_s:
-            raise TimeoutError(f"process {pid} did not become its program in time")
+    last_s = clock.monotonic_s() + _SEARCH_S
+    found, over = _program_among(_pids_after(launcher_pid), mark, prefix), False
+    while found is None and not over:
         clock.sleep(_PAUSE_S)
-    return None
+        over = has_spoken() or clock.monotonic_s() >= last_s
+        found = _program_among(_all_pids(), mark, prefix)
+    return None if found is None else Detached(found, None)
 
 
-def _find(launcher_pid: int, mark: bytes, clock: Clock) -> int | None:
-    """The process that bears the mark: pids are given out in sequence, so look nearby first."""
-    nearby = next((pid for pid in _pids_after(launcher_pid) if _bears(pid, mark)), None)
-    if nearby is not None:
-        return nearby
-    for _ in range(_FULL_SCANS):
-        found = next(_marked(mark), None)
-        if found is not None:
-            return found
-        clock.sleep(_PAUSE_S)
+def _program_among(pids: Iterable[int], mark: bytes, launcher: tuple[bytes, ...]) -> int | None:
+    for pid in pids:
+        if _bears(pid, mark):
+            words = procfs.command_line(pid)
+            if words and words[: len(launcher)] != launcher:
+                return pid
     return None
 
 
 def _pids_after(pid: int) -> Iterator[int]:
-    largest = int(Path("/proc/sys/kernel/pid_max").read_text())
+    largest = int(Path("/proc/sys/kernel/pid_max").read_text("ascii"))
     for number in range(pid + 1, pid + 1 + _NEARBY):
         yield number if number < largest else number - largest + _RESERVED_PIDS
 
 
+def _all_pids() -> list[int]:
+    return [int(name) for name in posix.listdir(procfs.PROC) if name.isdecimal()]
+
+
 def _marked(mark: bytes) -> Iterator[int]:
-    pids = (int(name) for name in os.listdir(procfs.PROC) if name.isdecimal())
-    return (pid for pid in pids if _bears(pid, mark))
+    return (pid for pid in _all_pids() if _bears(pid, mark))
 
 
 def _bears(pid: int, mark: bytes) -> bool:
-    return mark in procfs.command_line(pid) and pid != os.getpid()
+    """Whether a process has the mark among its arguments; threads have pids too, and the same arguments."""
+    return (
+        mark in procfs.command_line(pid)
+        and pid != posix.getpid()
+        and procfs.status(pid).get("Tgid") == str(pid)
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import posix
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +10,8 @@ from pathlib import Path
 from profkit.process.prctl import is_self_dumpable
 
 PROC = "/proc"
+ENDED = "ZX"
+"""States of a process that has ended: a zombie, or one about to vanish."""
 
 
 def start_ticks(pid: int) -> int | None:
@@ -24,13 +26,30 @@ def start_ticks(pid: int) -> int | None:
 
 def is_same_process(pid: int, ticks: int) -> bool:
     """Whether `pid` still runs the process that started at `ticks`; zombies count as gone."""
-    return is_running(pid) and start_ticks(pid) == ticks
+    return running_since_ticks(pid) == ticks
 
 
 def is_running(pid: int) -> bool:
     """Whether there is such a process; zombies count as gone."""
+    return running_since_ticks(pid) is not None
+
+
+def running_since_ticks(pid: int) -> int | None:
+    """As `start_ticks`, but None for a zombie."""
+    seen = state_and_start(pid)
+    return seen[1] if seen is not None and seen[0] not in ENDED else None
+
+
+def state_and_start(pid: int) -> tuple[str, int] | None:
+    """The letter of a process's state and its start in ticks, None if /proc shows no such process."""
     fields = _stat_fields(pid)
-    return bool(fields) and fields[0] not in "ZX"
+    return (fields[0], int(fields[19])) if fields else None
+
+
+def parent(pid: int) -> int | None:
+    """The parent's pid, None if the process is gone."""
+    fields = _stat_fields(pid)
+    return int(fields[1]) if fields else None
 
 
 def command_line(pid: int) -> tuple[bytes, ...]:
@@ -55,12 +74,12 @@ def catches_signal(pid: int, signum: int) -> bool:
 def resident_bytes(pid: int) -> int:
     """Memory that a process holds, 0 where it is gone."""
     fields = _read(f"{PROC}/{pid}/statm").split()
-    return int(fields[1]) * os.sysconf("SC_PAGE_SIZE") if fields else 0
+    return int(fields[1]) * posix.sysconf("SC_PAGE_SIZE") if fields else 0
 
 
 def pid_namespace_inode(pid: int) -> int:
     """The inode that names the pid namespace of a process; raises OSError where it is gone."""
-    return os.stat(f"{PROC}/{pid}/ns/pid").st_ino
+    return posix.stat(f"{PROC}/{pid}/ns/pid").st_ino
 
 
 def is_dumpable(pid: int) -> bool:
@@ -69,11 +88,11 @@ def is_dumpable(pid: int) -> bool:
     Of another process it shows by /proc/PID/maps belonging to root; of root's it cannot be told,
     and is True.
     """
-    if pid == os.getpid():
+    if pid == posix.getpid():
         return is_self_dumpable()
     user = status(pid).get("Uid", "").split()
     try:
-        return not user or os.stat(f"{PROC}/{pid}/maps").st_uid == int(user[1])
+        return not user or posix.stat(f"{PROC}/{pid}/maps").st_uid == int(user[1])
     except FileNotFoundError:
         return True
 
@@ -81,7 +100,7 @@ def is_dumpable(pid: int) -> bool:
 def crowding(loadavg: Path = Path("/proc/loadavg"), processors: int | None = None) -> float:
     """Runnable tasks per processor at this moment, at least 1; see proc_loadavg(5)."""
     running = re.search(rb" (\d+)/\d+ ", _read(str(loadavg)))
-    return max(1.0, int(running.group(1)) / (processors or os.cpu_count() or 1)) if running else 1.0
+    return max(1.0, int(running.group(1)) / (processors or posix.cpu_count() or 1)) if running else 1.0
 
 
 def cpu_frequency_hz(cpuinfo: Path = Path("/proc/cpuinfo")) -> float | None:

@@ -1,65 +1,84 @@
-"""Watch and signal a process that is not our child, by pidfd: never a later one with its pid."""
+"""Watch and signal a process that is not our child, identified by its pid and its start."""
 
 from __future__ import annotations
 
 import contextlib
-import os
-import select
+import posix
 import signal
 
+from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.process import procfs
+
+_PAUSE_S = 0.002
 
 
 class Watched:
-    """A process that we hold on to; close it, or its end leaves a file descriptor open.
+    """A process that somebody else started, and its exit code with it.
 
-    The exit code of a process that is no child cannot be had.
+    Holds no descriptor: a program that closes numbers it did not open (`os.closerange`), and opens
+    its own files in their place, would have those polled and closed.
     """
 
-    def __init__(self, pid: int, start_ticks: int, pidfd: int) -> None:
+    def __init__(self, pid: int, start_ticks: int) -> None:
         self.pid, self.start_ticks = pid, start_ticks
-        self._pidfd: int | None = pidfd
+        self._closed = False
 
     def alive(self) -> bool:
-        """Whether it runs; False once closed."""
-        return not self.wait(0.0)
-
-    def wait(self, timeout_s: float) -> bool:
-        """Wait until it has ended, and say whether it has; True once closed."""
-        if self._pidfd is None:
-            return True
-        poller = select.poll()
-        poller.register(self._pidfd, select.POLLIN)
-        return bool(poller.poll(timeout_s * 1000))
-
-    def signal(self, signum: signal.Signals) -> bool:
-        """Send a signal; False where the process has ended."""
-        if self._pidfd is None:
+        """Return whether it runs; zombies count as ended, and False is returned after `close`."""
+        if self._closed:
             return False
         try:
-            signal.pidfd_send_signal(self._pidfd, signum)
+            seen = procfs.state_and_start(self.pid)
+        except OSError:  # no descriptor is free for a look into /proc
+            seen = None
+        if seen is None:  # also after chroot, or for another user's process
+            return _exists(self.pid)
+        state, ticks = seen
+        return ticks == self.start_ticks and state not in procfs.ENDED
+
+    def wait(self, timeout_s: float, clock: Clock = SYSTEM_CLOCK) -> bool:
+        """Wait until it has ended, and return whether it has; True after `close`."""
+        deadline_s = clock.monotonic_s() + timeout_s
+        while self.alive():
+            left_s = deadline_s - clock.monotonic_s()
+            if left_s <= 0:
+                return False
+            clock.sleep(min(_PAUSE_S, left_s))
+        return True
+
+    def signal(self, signum: signal.Signals) -> bool:
+        """Send a signal; False if the process has ended. Raises PermissionError if we may not."""
+        # Between the check and the signal the pid could go to another process only if all
+        # pids of the machine were given out in that microsecond.
+        if not self.alive():
+            return False
+        try:
+            posix.kill(self.pid, signum)
         except ProcessLookupError:
             return False
         return True
 
     def close(self) -> None:
-        """Let go, and reap it if it ended as our child after all (we are init, or a subreaper)."""
-        pidfd, self._pidfd = self._pidfd, None  # first: an interrupted close must not be done again
-        if pidfd is None:
+        """Stop watching it, and reap it if it ended as our child after all (we are init, or a subreaper)."""
+        if self._closed:
             return
-        with contextlib.suppress(ChildProcessError):
-            os.waitid(os.P_PIDFD, pidfd, os.WEXITED | os.WNOHANG)
-        os.close(pidfd)
+        self._closed = True
+        with contextlib.suppress(OSError):
+            if procfs.start_ticks(self.pid) == self.start_ticks:
+                posix.waitid(posix.P_PID, self.pid, posix.WEXITED | posix.WNOHANG)
 
 
 def watch(pid: int) -> Watched | None:
-    """Hold on to a process; None where it has ended. Needs Linux 5.3, else raises OSError."""
+    """Return a process to watch, None if it has ended."""
+    ticks = procfs.running_since_ticks(pid)
+    return None if ticks is None else Watched(pid, ticks)
+
+
+def _exists(pid: int) -> bool:
     try:
-        pidfd = os.pidfd_open(pid)
+        posix.kill(pid, 0)
     except ProcessLookupError:
-        return None
-    ticks = procfs.start_ticks(pid)
-    if ticks is None:
-        os.close(pidfd)
-        return None
-    return Watched(pid, ticks, pidfd)
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -16,7 +16,7 @@ _RESTRICTED = 1
 def ptrace_scope(path: Path = SCOPE_FILE) -> int:
     """0 to 3 as Yama counts; 0 where the kernel has no Yama."""
     try:
-        return int(path.read_text())
+        return int(path.read_text("ascii"))
     except FileNotFoundError:
         return 0
 

@@ -17,6 +17,8 @@ from profkit.process import detach, procfs
 from profkit.process.detach import start_detached
 from profkit.process.watch import Watched, watch
 
+PYTHON = sys.executable
+THREADED = "import threading, time; threading.Thread(target=time.sleep, args=(600,)).start(); "
 SLEEPER = "import sys, time; print('started', flush=True); time.sleep(600)"
 
 
@@ -28,11 +30,11 @@ def start(tmp_path: Path) -> Iterator[Callable[[str], Watched]]:
 
     def start_text(text: str) -> Watched:
         mark = str(tmp_path / f"mark{next(numbers)}")
-        argv = (sys.executable, "-I", "-S", "-c", text, mark)
-        pid = start_detached(argv, mark, tmp_path / "log", SYSTEM_CLOCK, 30)
-        assert pid is not None
-        assert procfs.command_line(pid) == tuple(os.fsencode(word) for word in argv)
-        process = watch(pid)
+        argv = (PYTHON, "-I", "-S", "-c", text, mark)
+        begun = start_detached(argv, mark, tmp_path / "log", SYSTEM_CLOCK, 30)
+        assert begun is not None
+        assert procfs.command_line(begun.pid) == tuple(os.fsencode(word) for word in argv)
+        process = watch(begun.pid)
         assert process is not None
         started.append(process)
         return process
@@ -67,12 +69,12 @@ from pathlib import Path
 from profkit.clock import SYSTEM_CLOCK
 from profkit.process.detach import start_detached
 mark = {str(tmp_path / "mark")!r}
-pid = start_detached((sys.executable, "-c", {SLEEPER!r}, mark), mark, Path(mark + ".log"), SYSTEM_CLOCK, 30)
+begun = start_detached((sys.executable, "-c", {SLEEPER!r}, mark), mark, Path(mark + ".log"), SYSTEM_CLOCK, 30)
 try:
     os.wait()
 except ChildProcessError:
     print("no child")
-os.kill(pid, signal.SIGKILL)
+os.kill(begun.pid, signal.SIGKILL)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert done.stdout == "no child\n", done.stderr
@@ -82,19 +84,78 @@ def test_many_at_once_are_told_apart(start: Callable[[str], Watched]):
     assert len({start(SLEEPER).pid for _ in range(8)}) == 8
 
 
-@pytest.mark.parametrize("setsid", [None, "#!/bin/sh\necho 'unrecognized option: fork'; exit 1\n"])
-def test_without_a_setsid_that_forks(
-    start: Callable[[str], Watched], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setsid: str | None
+def test_without_a_python_of_its_own(
+    start: Callable[[str], Watched], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    if setsid is not None:
-        (folder / "setsid").write_text(setsid)
-        (folder / "setsid").chmod(0o755)
-    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    process = start(SLEEPER)
+    assert os.getsid(process.pid) == process.pid
+    wait_for(lambda: (tmp_path / "log").read_text() == "started\n")
+
+
+def test_where_the_interpreter_is_gone(
+    start: Callable[[str], Watched], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python3"))
     process = start(SLEEPER)
     assert os.getsid(process.pid) == process.pid
     wait_for(lambda: "started" in (tmp_path / "log").read_text())
+
+
+def test_a_program_that_names_itself_as_interpreter_is_not_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sys, "executable", "/usr/bin/server")
+    assert [launcher[1] for launcher in detach._launchers()] == ["--fork"]
+
+
+SLOW_TO_BECOME = """#!{python}
+import os, sys
+reading, writing = os.pipe()
+if os.fork():
+    os.close(writing)
+    os.read(reading, 1)
+    os._exit(0)
+os.setsid()
+os.environ["ARGV"] = chr(31).join(sys.argv[2:])
+text = "import os, time; time.sleep(0.1); argv = os.environ['ARGV'].split(chr(31)); os.execv(argv[0], argv)"
+os.execv(sys.executable, [sys.executable, "-c", text])
+"""
+"""A setsid whose child shows no arguments of the program for a while, as one in the middle of exec."""
+
+
+def test_a_program_in_the_middle_of_exec_is_waited_for(
+    start: Callable[[str], Watched], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "setsid").write_text(SLOW_TO_BECOME.format(python=sys.executable))
+    (tmp_path / "setsid").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    start(SLEEPER)
+
+
+def test_a_thread_is_not_taken_for_its_program(start: Callable[[str], Watched], tmp_path: Path):
+    process = start(
+        f"import threading, time; threading.Thread(target=time.sleep, args=(600,)).start(); {SLEEPER}"
+    )
+    wait_for(lambda: len(os.listdir(f"/proc/{process.pid}/task")) > 1)
+    mark = os.fsencode(tmp_path / "mark0")
+    threads = sorted(int(name) for name in os.listdir(f"/proc/{process.pid}/task"))
+    assert detach._program_among(threads[1:], mark, (b"setsid",)) is None
+    assert detach._program_among(threads, mark, (b"setsid",)) == process.pid
+
+
+def test_the_watchdog_is_named_and_ends_with_its_program(tmp_path: Path):
+    log, mark = tmp_path / "log", str(tmp_path / "mark")
+    argv = (sys.executable, "-I", "-S", "-c", SLEEPER, mark)
+    begun = start_detached(argv, mark, log, SYSTEM_CLOCK, 30)
+    assert begun is not None
+    assert begun.watchdog_pid is not None
+    assert procfs.parent(begun.pid) == begun.watchdog_pid
+    assert os.listdir(f"/proc/{begun.watchdog_pid}/fd") == ["0", "1", "2"]
+    os.kill(begun.pid, signal.SIGKILL)
+    wait_for(lambda: not procfs.is_running(begun.watchdog_pid))
+    assert "profkit-watchdog: ended by signal 9\n" in log.read_text()
 
 
 def test_no_launcher_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -109,13 +170,24 @@ def test_a_script_runs_under_its_interpreter(tmp_path: Path):
     script.write_text(f"#!{sys.executable}\n{SLEEPER}\n")
     script.chmod(0o755)
     mark = str(tmp_path / "mark")
-    pid = start_detached((str(script), mark), mark, tmp_path / "log", SYSTEM_CLOCK, 30)
-    assert pid is not None
-    assert procfs.command_line(pid)[-2:] == (os.fsencode(script), os.fsencode(mark))
-    os.kill(pid, signal.SIGKILL)
+    begun = start_detached((str(script), mark), mark, tmp_path / "log", SYSTEM_CLOCK, 30)
+    assert begun is not None
+    assert procfs.command_line(begun.pid)[-2:] == (os.fsencode(script), os.fsencode(mark))
+    os.kill(begun.pid, signal.SIGKILL)
 
 
-def test_a_program_that_cannot_run_leaves_its_reason(tmp_path: Path):
+def test_a_program_that_cannot_run_is_the_systems_error(tmp_path: Path):
+    mark = str(tmp_path / "mark")
+    with pytest.raises(FileNotFoundError, match=r"No such file.*/no'"):
+        start_detached((str(tmp_path / "no"), mark), mark, tmp_path / "log", SYSTEM_CLOCK, 30)
+    (tmp_path / "text").write_text("no program")
+    (tmp_path / "text").chmod(0o755)
+    with pytest.raises(OSError, match="Exec format error"):
+        start_detached((str(tmp_path / "text"), mark), mark, tmp_path / "log", SYSTEM_CLOCK, 30)
+
+
+def test_without_a_watchdog_it_leaves_its_reason_in_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
     mark = str(tmp_path / "mark")
     assert start_detached((str(tmp_path / "no"), mark), mark, tmp_path / "log", SYSTEM_CLOCK, 30) is None
     assert "No such file" in (tmp_path / "log").read_text()
@@ -125,7 +197,7 @@ def test_an_interrupt_leaves_nothing_running(tmp_path: Path, monkeypatch: pytest
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(detach, "_find", interrupted)
+    monkeypatch.setattr(detach, "_reported", interrupted)
     mark = str(tmp_path / "mark")
     argv = (sys.executable, "-I", "-S", "-c", SLEEPER, mark)
     with pytest.raises(KeyboardInterrupt):
@@ -139,7 +211,22 @@ def test_pids_wrap_around():
     assert after == [largest - 2, largest - 1, 300, 301, 302]
 
 
-def test_a_process_far_from_its_launcher_is_found(start: Callable[[str], Watched], tmp_path: Path):
+def test_a_process_far_from_its_launcher_is_found(
+    start: Callable[[str], Watched], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
     process = start(SLEEPER)
     far = (process.pid + 10_000) % 30_000 + 300
-    assert detach._find(far, os.fsencode(tmp_path / "mark0"), SYSTEM_CLOCK) == process.pid
+    found = detach._search(far, ("setsid",), os.fsencode(tmp_path / "mark0"), SYSTEM_CLOCK, lambda: True)
+    assert found == detach.Detached(process.pid, None)
+
+
+def test_it_ignores_and_catches_no_signal(tmp_path: Path):
+    mark = "600.25"
+    begun = start_detached(("/bin/sleep", mark), mark, tmp_path / "log", SYSTEM_CLOCK, 30)
+    assert begun is not None
+    status = procfs.status(begun.pid)
+    os.kill(begun.pid, signal.SIGKILL)
+    of_the_c_library = 0b11 << 31
+    for field in ("SigIgn", "SigCgt", "SigBlk"):
+        assert int(status[field], 16) & ~of_the_c_library == 0, field

@@ -9,7 +9,7 @@ import pytest
 
 from profkit.errors import AttachDenied, SamplerFailed
 from profkit.samplers.pyspy_attachment import is_whole
-from profkit.samplers.pyspy_log import LogFacts, failure, log_facts, read_log
+from profkit.samplers.pyspy_log import Attempt, LogFacts, failure, log_facts, read_log, stopped
 
 DENIED = (
     "Permission Denied: Try running again with elevated permissions by going 'sudo env \"PATH=$PATH\" !!'\n"
@@ -22,6 +22,8 @@ DENIED_CHILDREN = "Error: No python processes found in process 12 or any of its 
 GONE = "Error: Failed to get process executable name. Check that the process is running.\n"
 NOT_PYTHON = "Error: Failed to find python version from target process\n"
 FULL = "Error: No space left on device (os error 28)\n"
+EXITED = "profkit-watchdog: ended with exit status"
+WATCHED = "profkit-watchdog: ended by signal"
 DONE = """py-spy> Sampling process 500 times a second for 605 seconds. Press Control-C to exit.
 
 py-spy> 1.00s behind in sampling, results may be inaccurate. Try reducing the sampling rate
@@ -31,20 +33,27 @@ py-spy> Wrote speedscope file to 'a.json'. Samples: 198 Errors: 7
 """
 
 
+def attempt(folder: Path, text: str, pid: int = 4711, start: int = 0) -> Attempt:
+    """One that left this log."""
+    log = folder / "segment-000.log"
+    log.write_text(text)
+    return Attempt(pid, ("/bin/py-spy", "record", "-p", str(pid)), log, start)
+
+
 def test_counts_and_lateness():
     assert log_facts(DONE) == LogFacts(errors=7, behind_s=12.99)
     assert log_facts("") == LogFacts(errors=0, behind_s=0.0)
 
 
 @pytest.mark.parametrize("text", [DENIED, DENIED_SUSPEND, DENIED_NAME, DENIED_CHILDREN])
-def test_four_ways_to_be_denied(text: str):
-    error = failure(text, os.getpid(), "start")
+def test_four_ways_to_be_denied(text: str, tmp_path: Path):
+    error = failure(attempt(tmp_path, text, os.getpid()), "start")
     assert isinstance(error, AttachDenied)
     assert error.pid == os.getpid()
 
 
-def test_a_denial_while_it_writes_is_another_matter():
-    error = failure("Error: Permission denied (os error 13)\n", 1, "stop")
+def test_a_denial_while_it_writes_is_another_matter(tmp_path: Path):
+    error = failure(attempt(tmp_path, "Error: Permission denied (os error 13)\n"), "stop")
     assert isinstance(error, SamplerFailed)
     assert "failed at stop: Permission denied" in str(error)
 
@@ -60,11 +69,48 @@ def test_a_denial_while_it_writes_is_another_matter():
         ("", "it ended without its output"),
     ],
 )
-def test_failures(text: str, said: str):
-    error = failure(text, 4711, "sampling")
+def test_failures(text: str, said: str, tmp_path: Path):
+    error = failure(attempt(tmp_path, text), "sampling")
     assert isinstance(error, SamplerFailed)
     assert said in str(error)
     assert "; " in str(error), "names a remedy"
+    assert not error.passing, "no start"
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "passing"),
+    [
+        ("", "it ended without its output, and printed nothing", True),
+        (f"{WATCHED} 9\n", "output, by signal 9 (SIGKILL), and printed nothing", True),
+        (f"thread 'main' panicked\n{EXITED} 101\n",
+         "output, with exit status 101, after printing \"thread 'main' panicked\"", True),
+        (f"Error: Strange\n{EXITED} 1\n", "Strange (with exit status 1)", True),
+        (f"error: wrong rate\n{EXITED} 2\n", "wrong rate (with exit status 2)", False),
+        (FULL, "the disk is full", False),
+        (NOT_PYTHON, "no Python program", False),
+    ],
+)  # fmt: skip
+def test_a_start_that_fails_is_explained(text: str, said: str, passing: bool, tmp_path: Path):
+    error = failure(attempt(tmp_path, text), "start")
+    assert isinstance(error, SamplerFailed)
+    assert said in str(error)
+    assert error.passing is passing
+    if passing:
+        assert "the command was `/bin/py-spy record -p 4711`" in str(error)
+
+
+def test_only_the_part_of_the_attempt_counts(tmp_path: Path):
+    text = f"{FULL}{WATCHED} 9\n"
+    error = failure(attempt(tmp_path, f"{text}{WATCHED} 15\n", start=len(text)), "start")
+    assert "by signal 15 (SIGTERM)" in str(error)
+
+
+def test_a_sampler_that_somebody_stopped(tmp_path: Path):
+    text = "profkit-watchdog: told to finish, since it was stopped by signal 19\n"
+    tried = attempt(tmp_path, f"{text}{WATCHED} 9\n")
+    assert stopped(tried) is not None
+    assert "py-spy was stopped by signal 19 (SIGSTOP)" in str(failure(tried, "sampling"))
+    assert stopped(attempt(tmp_path, DONE)) is None
 
 
 def test_a_missing_log_is_empty(tmp_path: Path):

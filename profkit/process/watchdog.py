@@ -1,0 +1,131 @@
+"""`python -I -S watchdog.py PROGRAM …`: start PROGRAM as nobody's child, and stay until it ends.
+
+The first process prints the pids of PROGRAM and of the watchdog, and ends. The watchdog, PROGRAM's parent,
+prints how PROGRAM ends. If somebody stops PROGRAM (SIGSTOP), the watchdog has it finish: a sampler that is
+stopped while it holds another program would hold it for ever.
+
+Only modules that are built into Python are imported, since they delay each start. No clock is read: a
+library that fakes the time (libfaketime) may be preloaded.
+"""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]  # `signal` imports enum, which takes milliseconds
+import posix
+import sys
+
+PREFIX = "profkit-watchdog: "
+"""How each line begins that is printed here."""
+STARTED = "started {} under {}"
+CANNOT_START = "cannot start: errno {}"
+STATUS = "ended with exit status {}"
+SIGNAL = "ended by signal {}"
+STOPPED = "told to finish, since it was stopped by signal {}"
+
+_LOOKS, _PAUSE_S = 10, 0.05
+"""PROGRAM may be stopped for half a second: some tools stop programs for moments to slow them down."""
+_SET_BY_PYTHON = (_signal.SIGINT, _signal.SIGPIPE, _signal.SIGXFSZ)
+"""Signals with other than their defaults: in PROGRAM a handler of SIGINT has to be its own."""
+_IGNORED = (_signal.SIGINT, _signal.SIGHUP, _signal.SIGTERM, _signal.SIGQUIT)
+
+
+def _main(argv: list[str]) -> int:
+    for number in _SET_BY_PYTHON:
+        _signal.signal(number, _signal.SIG_DFL)
+    reading, writing = posix.pipe2(posix.O_CLOEXEC)
+    if posix.fork() == 0:
+        posix.close(reading)
+        _watch(argv, writing)
+    posix.close(writing)
+    lines = _read_all(reading).decode().splitlines()  # ends when PROGRAM runs, or could not be started
+    failed = [line for line in lines if not line.startswith(STARTED.split()[0])]
+    for line in failed or lines:
+        _print(line)
+    return 0
+
+
+def _watch(argv: list[str], report: int) -> None:
+    """Be the watchdog; does not return."""
+    try:
+        posix.setsid()
+        pid = posix.fork() or _become(argv, report)
+        posix.write(report, f"{STARTED.format(pid, posix.getpid())}\n".encode())
+    except OSError as error:
+        _fail(report, error)
+    _close_all_but(0, 1, 2)
+    for number in _IGNORED:
+        _signal.signal(number, _signal.SIG_IGN)
+    _signal.pthread_sigmask(_signal.SIG_BLOCK, {_signal.SIGCHLD})
+    _await_end(pid)
+    posix._exit(0)
+
+
+def _become(argv: list[str], report: int) -> int:
+    """Become PROGRAM, in a session of its own; does not return."""
+    try:
+        posix.setsid()
+        _close_all_but(0, 1, 2, report)
+        posix.execv(argv[0], argv)
+    except OSError as error:
+        _fail(report, error)
+    return 0
+
+
+def _fail(report: int, error: OSError) -> None:
+    posix.write(report, f"{CANNOT_START.format(error.errno)}\n".encode())
+    posix._exit(1)
+
+
+def _await_end(pid: int) -> None:
+    """Wait for PROGRAM; if it is stopped for long it is told to finish, and if stopped again, killed."""
+    told = False
+    while True:
+        status = posix.waitpid(pid, posix.WUNTRACED)[1]
+        if posix.WIFEXITED(status):
+            return _print(STATUS.format(posix.WEXITSTATUS(status)))
+        if posix.WIFSIGNALED(status):
+            return _print(SIGNAL.format(posix.WTERMSIG(status)))
+        if told:
+            posix.kill(pid, _signal.SIGKILL)
+        elif not _goes_on(pid):
+            told = True
+            _print(STOPPED.format(posix.WSTOPSIG(status)))
+            posix.kill(pid, _signal.SIGINT)
+            posix.kill(pid, _signal.SIGCONT)
+
+
+def _goes_on(pid: int) -> bool:
+    """Wait for a stopped child to be continued or to end; False if neither happens for a while."""
+    changes = posix.WEXITED | posix.WCONTINUED | posix.WNOHANG | posix.WNOWAIT
+    for _ in range(_LOOKS):
+        if posix.waitid(posix.P_PID, pid, changes) is not None:
+            return True
+        _signal.sigtimedwait((_signal.SIGCHLD,), _PAUSE_S)
+    return False
+
+
+def _close_all_but(*kept: int) -> None:
+    for number in map(int, posix.listdir("/proc/self/fd")):
+        if number not in kept:
+            try:
+                posix.close(number)
+            except OSError:  # of the listing itself
+                continue
+
+
+def _read_all(descriptor: int) -> bytes:
+    parts = []
+    while part := posix.read(descriptor, 4096):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _print(line: str) -> None:
+    try:
+        posix.write(1, f"{PREFIX}{line}\n".encode())
+    except OSError:  # the disk is full: whoever started us finds PROGRAM in /proc
+        return
+
+
+if __name__ == "__main__":
+    posix._exit(_main(sys.argv[1:]))
