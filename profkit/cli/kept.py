@@ -106,7 +106,11 @@ def open_kept(config: Config) -> Iterator[Kept]:
     from profkit.store.runs import open_store
 
     with open_store(config.store_url) as store:
-        report = ingest(config.spool, store)
+        report = ingest(config.spool, store, owner=config.owner)
+        if report.dropped:
+            from profkit.store.room import dropped_message
+
+            tell("warning", dropped_message(config.spool, report.dropped))
         recording = tuple(run for folder in report.recording for run in folder.runs)
         untold = list(report.damaged)
         try:
@@ -130,7 +134,8 @@ def nothing_recorded(config: Config) -> bool:
 
     database = config.store_url.removeprefix(_SQLITE)
     file_missing = database != config.store_url and not Path(database).exists()
-    return file_missing and not session_folders(config.spool) and not measured_files(config.spool)
+    sessions = session_folders(config.spool, config.owner)
+    return file_missing and not sessions and not measured_files(config.spool)
 
 
 def _rank(info: AnyInfo, wanted: str | None) -> int | None:

@@ -7,6 +7,7 @@ run, so that `profkit --help` needs no database and no tables.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import click
 from click.exceptions import NoArgsIsHelpError
@@ -23,7 +24,7 @@ from profkit.cli.output import ReaderGone, tell
 from profkit.cli.report import report_command
 from profkit.cli.rm_runs import rm_command
 from profkit.config import CONFIG, Config
-from profkit.errors import ProfkitError
+from profkit.errors import ProfkitError, UsageError
 from profkit.version import VERSION
 
 COMMANDS: tuple[click.Command, ...] = (
@@ -55,12 +56,18 @@ class _InOrder(click.Group):
 
 @click.group(cls=_InOrder, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(VERSION, message="profkit %(version)s")
-def cli() -> None:
+@click.option(
+    "--owner", metavar="USER", help="Collect the spool of this user, for collectors that run as root."
+)
+@click.pass_context
+def cli(context: click.Context, owner: str | None) -> None:
     """Show, compare and keep what `@profkit.profile()` and `profkit measure` recorded.
 
     Runs are read from where the program left them: the folder .profkit of the current folder, or
     PROFKIT_SPOOL and PROFKIT_STORE.
     """
+    if owner is not None:
+        context.obj = replace(context.obj, owner=_user_id(owner))
 
 
 for _command in COMMANDS:
@@ -89,6 +96,16 @@ def main(arguments: Sequence[str] | None = None, config: Config = CONFIG) -> int
     except ReaderGone:
         return EXIT_READER_GONE
     return status or 0
+
+
+def _user_id(user: str) -> int:
+    """The id of a user who is given by name or id."""
+    import pwd
+
+    try:
+        return int(user) if user.isdecimal() else pwd.getpwnam(user).pw_uid
+    except (KeyError, ValueError) as error:
+        raise UsageError(f"there is no user {user!r}", "give a login name or a numeric id") from error
 
 
 def _sentence(error: click.ClickException) -> str:
