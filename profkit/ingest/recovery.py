@@ -35,6 +35,8 @@ _MARKER = re.compile(r"profkit:(.*)#([0-9a-f]{4,40})", re.DOTALL)
 _MARKERS_FILE = "/profkit/session/markers.py"
 _SESSION = re.compile(r"\d{8}T\d{6}-(\d{1,9})-[0-9a-f]+")
 
+_UNKNOWN = "unknown"
+
 _Function = tuple[str, str]
 
 
@@ -107,12 +109,12 @@ def stand_in_manifest(folder: OwnedFolder) -> Manifest:
         process=ProcessInfo(
             pid=int(match[1]) if match is not None else 0,
             start_ticks=0,
-            host="",
+            host=_UNKNOWN,
             cwd="",
             argv=(),
-            python="",
+            python=_UNKNOWN,
             torch=None,
-            profkit="",
+            profkit=_UNKNOWN,
             git_commit=None,
         ),
         plan=SamplerPlan(

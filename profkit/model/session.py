@@ -115,21 +115,6 @@ class Manifest:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """What is left to say of a session whose folder cannot be written any more."""
-
-    at_ns: int
-    """When writing failed first."""
-    state: SessionState
-    error: str
-    ended_ns: int | None = None
-    truncated: bool = False
-    segments: tuple[Segment, ...] = ()
-    """The last ones, as many as fit."""
-    lines: Lines | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Dropped:
     """A session that was deleted unread, since the spool was larger than its limit."""
 
@@ -154,6 +139,23 @@ class CallDelta:
     first_call_ns: int | None = None
     nested: int = field(default=0, metadata={"later": True})
     """Finished calls inside another call of the region on the same thread; the outer one has their time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What is left to say of a session whose folder cannot be written any more."""
+
+    at_ns: int
+    """When writing failed first."""
+    state: SessionState
+    error: str
+    ended_ns: int | None = None
+    truncated: bool = False
+    segments: tuple[Segment, ...] = ()
+    """The last ones, as many as fit."""
+    lines: Lines | None = None
+    calls: tuple[CallDelta, ...] = ()
+    """What was counted and could not be written, as far as it fits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -326,6 +326,7 @@ class Session:
             truncated=self._manifest.truncated,
             segments=self._manifest.segments,
             lines=self._lines,
+            calls=tuple(self._undelivered),
         )
         with suppress(OSError):  # the folder is gone, or on a disk that is read-only now
             note_ending(self.folder, ending)

@@ -64,11 +64,21 @@ def note_ending(folder: Path, ending: Ending) -> None:
         os.close(descriptor)
 
 
-def with_ending(folder: OwnedFolder, manifest: Manifest) -> Manifest:
-    """Return a manifest with what the reserve says; raises DamagedFile if that cannot be read."""
-    ending = _read(folder)
-    if ending is None:
-        return manifest
+def read_ending(folder: OwnedFolder) -> Ending | None:
+    """Return what the reserve says, None while it is unused; raises DamagedFile if it cannot be read.
+
+    It is unused while it is empty, as after a start without space, or zeros.
+    """
+    if folder.status(NAME) is None:
+        return None
+    with suppress(ValueError, RecursionError):
+        data = folder.read(NAME, SIZE_BYTES).rstrip(b"\0")
+        return parse_document(data, _SCHEMA, Ending) if data else None
+    raise DamagedFile(folder.path / NAME, "it is no note of how the session ended")
+
+
+def with_ending(manifest: Manifest, ending: Ending) -> Manifest:
+    """Return a manifest as it would be if the disk had not been full."""
     segments = {segment.index: segment for segment in (*manifest.segments, *ending.segments)}
     return replace(
         manifest,
@@ -82,18 +92,12 @@ def with_ending(folder: OwnedFolder, manifest: Manifest) -> Manifest:
 
 
 def _fitting(ending: Ending) -> bytes:
-    """As a document that is no larger than the reserve, with as many segments as fit."""
+    """As a document that is no larger than the reserve: the oldest segments and calls go, then the reason."""
     while len(data := document_bytes(_SCHEMA, ending)) > SIZE_BYTES:
-        shorter = ending.error[: len(ending.error) if ending.segments else len(ending.error) // 2]
-        ending = replace(ending, segments=ending.segments[1:], error=shorter)
+        if len(ending.segments) > 1:
+            ending = replace(ending, segments=ending.segments[1:])
+        elif ending.calls or ending.segments:
+            ending = replace(ending, calls=ending.calls[1:], segments=ending.segments if ending.calls else ())
+        else:
+            ending = replace(ending, error=ending.error[: len(ending.error) // 2])
     return data
-
-
-def _read(folder: OwnedFolder) -> Ending | None:
-    """What the reserve says; None while it is unused: empty, as when there was no space, or zeros."""
-    if folder.status(NAME) is None:
-        return None
-    with suppress(ValueError, RecursionError):
-        data = folder.read(NAME, SIZE_BYTES).rstrip(b"\0")
-        return parse_document(data, _SCHEMA, Ending) if data else None
-    raise DamagedFile(folder.path / NAME, "it is no note of how the session ended")

@@ -22,6 +22,7 @@ import stat
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
@@ -145,12 +146,13 @@ def read_session(folder: Path) -> SpoolSession:
 def read_session_in(folder: OwnedFolder) -> SpoolSession:
     """Return what is in an open folder, as `read_session`; OSError is for another try later."""
     manifest = read_manifest_in(folder)
-    damaged: list[DamagedFile] = []
     try:
-        manifest = reserve.with_ending(folder, manifest)
+        ending = reserve.read_ending(folder)
     except DamagedFile as damage:
-        damaged.append(damage)
-    return read_journals(folder, manifest, damaged)
+        return read_journals(folder, manifest, [damage])
+    if ending is None:
+        return read_journals(folder, manifest)
+    return read_journals(folder, reserve.with_ending(manifest, ending), unwritten=ending.calls)
 
 
 def read_manifest_in(folder: OwnedFolder) -> Manifest:
@@ -158,8 +160,14 @@ def read_manifest_in(folder: OwnedFolder) -> Manifest:
     return read_document_in(folder, MANIFEST, SCHEMA, Manifest, LARGEST_MANIFEST_BYTES)
 
 
-def read_journals(folder: OwnedFolder, manifest: Manifest, damaged: Iterable[DamagedFile]) -> SpoolSession:
-    """Return what is in the journals of an open folder; `damaged` is what is known to be."""
+def read_journals(
+    folder: OwnedFolder, manifest: Manifest, damaged: Iterable[DamagedFile] = (),
+    unwritten: Iterable[CallDelta] = (),
+) -> SpoolSession:  # fmt: skip
+    """Return what is in the journals of an open folder; `damaged` is what is known to be.
+
+    `unwritten` is what should be in the journal of calls.
+    """
     counted = manifest.lines or Lines()
     regions = JournalLines(folder, REGIONS, Region)
     calls = JournalLines(folder, CALLS, CallDelta)
@@ -167,7 +175,7 @@ def read_journals(folder: OwnedFolder, manifest: Manifest, damaged: Iterable[Dam
     session = SpoolSession(
         manifest=manifest,
         regions=tuple({region.id: region for region in regions}.values()),
-        calls=_summed(calls),
+        calls=_summed(chain(calls, unwritten)),
         resources=tuple(resources),
         damaged=(),
     )

@@ -158,6 +158,17 @@ def test_damage_of_the_very_run_is_an_error_after_its_report(profkit: Profkit, c
 def test_damage_that_may_be_what_was_asked_for(profkit: Profkit, config: Config) -> None:
     (finished_session(config, "s-1") / "manifest.json").write_text("{")
     said = profkit("report", "f")
+    assert said.code == 7
+    assert said.err.count("manifest.json cannot be read") == 1
+    assert "samples  5" in said.out
+    assert profkit("report", "f").code == 0
+
+
+def test_damage_that_leaves_nothing_of_what_was_asked_for(profkit: Profkit, config: Config) -> None:
+    folder = finished_session(config, "s-1")
+    (folder / "manifest.json").write_text("{")
+    (folder / "segment-000.speedscope.json").unlink()
+    said = profkit("report", "f")
     assert (said.code, said.out) == (7, "")
     assert said.err.count("manifest.json cannot be read") == 1
     assert profkit("report", "f").code == 6
