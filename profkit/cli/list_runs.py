@@ -7,8 +7,11 @@ import click
 from profkit.cli.completion import complete_label
 from profkit.cli.kept import open_kept
 from profkit.cli.output import page, tell, write
+from profkit.cli.versions import several_versions
 from profkit.config import Config
-from profkit.errors import RunNotFound, StoreEmpty
+from profkit.errors import RunNotFound, SpoolUnavailable, StoreEmpty
+from profkit.model.unprofiled import UnprofiledGroup, grouped
+from profkit.render.unprofiled import unprofiled_notes
 
 _LIMIT = 20
 
@@ -22,9 +25,24 @@ def list_command(config: Config, label: str | None, limit: int | None, as_json: 
     """List runs, newest first.
 
     Sessions that are still being recorded come first; what they hold so far can be seen with
-    `profkit report`.
+    `profkit report`. Notes below the list say which processes of the last seven days were not
+    profiled, and how to change that.
     """
-    shown = limit if limit is not None or as_json else _LIMIT
+    unprofiled = _unprofiled(config)
+    try:
+        _list(config, label, limit if limit is not None or as_json else _LIMIT, as_json, unprofiled)
+    finally:
+        for note in unprofiled_notes(unprofiled):
+            tell("note", note)
+
+
+def _list(
+    config: Config,
+    label: str | None,
+    shown: int | None,
+    as_json: bool,
+    unprofiled: tuple[UnprofiledGroup, ...],
+) -> None:
     with open_kept(config) as kept:
         infos = kept.runs(label, None if shown is None else shown + 1)
         if not infos and label is not None:
@@ -34,10 +52,22 @@ def list_command(config: Config, label: str | None, limit: int | None, as_json: 
         if as_json:
             from profkit.render.as_json import runs_json
 
-            write(runs_json(infos[:shown]))
+            write(runs_json(infos[:shown], unprofiled))
         else:
             from profkit.render.text.runs import runs_text
 
             write(runs_text(infos[:shown], page()))
     if shown is not None and len(infos) > shown:
         tell("note", "there are older runs: see --limit")
+    for name, versions in several_versions(infos[:shown]).items():
+        tell("note", f"the runs of {name!r} are of {versions} versions of its code: see the column `version`")
+
+
+def _unprofiled(config: Config) -> tuple[UnprofiledGroup, ...]:
+    """What was not profiled in the last days."""
+    from profkit.store.unprofiled import read_unprofiled
+
+    try:
+        return grouped(read_unprofiled(config.spool))
+    except OSError as error:
+        raise SpoolUnavailable(config.spool, str(error)) from error

@@ -5,19 +5,21 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypedDict, Unpack, cast
+from typing import TypedDict, cast
 
 import click
 
 from profkit.cli.completion import complete_run
 from profkit.cli.kept import Kept, open_kept
+from profkit.cli.merging import Wanted, loaded_runs, parse_moment, runs_to_merge
 from profkit.cli.showing import Showing, showing_options
-from profkit.cli.target import name_of
+from profkit.cli.target import merged_name, name_of
+from profkit.cli.versions import with_version_notes
 from profkit.config import Config
 from profkit.errors import UsageError
 from profkit.model.kept import AnyInfo, AnyRun
 from profkit.model.measurement import MeasuredInfo, MeasuredRun
-from profkit.model.run import Run
+from profkit.model.run import Run, RunInfo
 from profkit.render.options import ReportOptions, Sort
 from profkit.render.page import Page
 from profkit.render.registry import IN_ORDER, RENDERERS, SESSION_RENDERERS
@@ -41,6 +43,13 @@ from profkit.render.registry import IN_ORDER, RENDERERS, SESSION_RENDERERS
 )
 @click.option("--thread", metavar="NAME|TID", help="Only the samples of this thread.")
 @click.option("--show-all", is_flag=True, help="Do not fold library frames.")
+@click.option(
+    "--all", "all_runs", is_flag=True, help="Merge all runs of the label: every worker and session."
+)
+@click.option("--since", metavar="WHEN", help="Merge its runs since WHEN: 10m, 2h or 1d ago, or an ISO time.")
+@click.option(
+    "--session", "sessions", multiple=True, metavar="ID", help="Merge its runs of this session; repeatable."
+)
 @showing_options(list(RENDERERS))
 @click.pass_obj
 def report_command(config: Config, /, run: str | None, **given: object) -> None:
@@ -51,15 +60,29 @@ def report_command(config: Config, /, run: str | None, **given: object) -> None:
 
     Orders that were measured together are shown together: those with the label, or without RUN all.
 
+    With --all, --since or --session, the runs of a label are merged over all worker processes and sessions,
+    those still being recorded too, if they ran the same version of the code. The report then has each
+    process's share, and the functions whose shares differ between processes.
+
     Without -o, an HTML file is profkit-LABEL-ID.html in the current folder.
     """
     showing = Showing.of(given, RENDERERS)
-    options = _options(**cast(_Given, given))
+    asked = cast(_Given, given)
+    wanted = _wanted(asked)
     with open_kept(config) as kept:
+        if wanted is not None:
+            parts = runs_to_merge(kept, run, wanted)
+            with _uncollected():
+                text = _merged(parts, showing, asked, kept)
+            showing.show(text, merged_name(parts))
+            for part in parts:
+                _check(part, kept)
+            return
         infos = kept.find_all(run)
         with _uncollected():
-            runs = [kept.load(info, in_order=showing.format in IN_ORDER) for info in infos]
-            text = _rendered(runs, showing.format, options, showing.page(), kept)
+            loaded = [kept.load(info, in_order=showing.format in IN_ORDER) for info in infos]
+            runs = tuple(with_version_notes(loaded, kept))
+            text = _rendered(runs, showing.format, _options(asked), showing.page(), kept)
         showing.show(text, name_of(infos))
         _check(infos[0], kept)
 
@@ -72,9 +95,28 @@ class _Given(TypedDict):
     min_share: float | None
     thread: str | None
     show_all: bool
+    all_runs: bool
+    since: str | None
+    sessions: tuple[str, ...]
 
 
-def _options(**given: Unpack[_Given]) -> ReportOptions:
+def _wanted(given: _Given) -> Wanted | None:
+    """The runs to merge; None if nobody asked for that."""
+    if not (given["all_runs"] or given["since"] is not None or given["sessions"]):
+        return None
+    since_ns = parse_moment(given["since"]) if given["since"] is not None else None
+    return Wanted(since_ns, given["sessions"])
+
+
+def _merged(infos: Sequence[RunInfo], showing: Showing, given: _Given, kept: Kept) -> str:
+    """The report of several sampled runs as one."""
+    from profkit.comparing.merged_runs import merge_runs
+
+    run = merge_runs(loaded_runs(kept, infos))
+    return RENDERERS[showing.format](run, _options(given), showing.page())
+
+
+def _options(given: _Given) -> ReportOptions:
     return ReportOptions(
         sort=Sort(given["sort"]),
         limit=given["limit"],

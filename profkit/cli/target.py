@@ -9,6 +9,7 @@ from pathlib import Path
 from profkit.cli.output import save, tell, write
 from profkit.model.kept import AnyInfo
 from profkit.model.measurement import MeasuredInfo
+from profkit.model.run import RunInfo
 
 STDOUT = "-"
 _LONGEST = 60
@@ -41,6 +42,11 @@ def name_of(infos: Sequence[AnyInfo]) -> str:
     label = first.label if len(labels) == 1 else f"{len(infos)} orders"
     identity = first.batch if isinstance(first, MeasuredInfo) and len(infos) > 1 else first.id
     return "-".join(filter(None, (_slug(label), _slug(identity))))
+
+
+def merged_name(infos: Sequence[RunInfo]) -> str:
+    """The label of runs that are shown as one, in the same characters."""
+    return "-".join(filter(None, (_slug(infos[0].label), "merged")))
 
 
 def _slug(text: str) -> str:

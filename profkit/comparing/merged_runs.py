@@ -162,6 +162,7 @@ def _merged_info(infos: Sequence[RunInfo]) -> RunInfo:
         error=infos[0].error if all(info.error is not None for info in infos) else None,
         truncated=any(info.truncated for info in infos),
         nested=sum(info.nested for info in infos),
+        last_ns=max(info.last_ns for info in infos),
     )
 
 

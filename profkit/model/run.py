@@ -68,6 +68,8 @@ class RunInfo:
     nested: int = field(default=0, metadata={"later": True})
     """Finished calls inside another call of the region on the same thread: recursion. Their time is part of
     the outermost call's, which alone is in `durations`."""
+    last_ns: int = field(default=0, metadata={"later": True})
+    """Unix time of the last news about its calls; 0 if it is not known."""
 
     @property
     def label(self) -> str:

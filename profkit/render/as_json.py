@@ -13,12 +13,14 @@ from itertools import repeat
 from profkit.model.calltree import Node
 from profkit.model.kept import AnyInfo
 from profkit.model.run import Run
+from profkit.model.unprofiled import UnprofiledGroup
 from profkit.render.facts import run_notes
 from profkit.render.merged_json import merged_object
 from profkit.render.options import ReportOptions
 from profkit.render.report import Report, build_report
 from profkit.render.rows import CostRow
 from profkit.render.run_json import listed_object, run_object
+from profkit.render.unprofiled import unprofiled_objects
 from profkit.render.usage import usage
 
 REPORT_SCHEMA = "profkit.report/1"
@@ -48,9 +50,10 @@ def report_json(run: Run, *, options: ReportOptions | None = None) -> str:
     )
 
 
-def runs_json(infos: Iterable[AnyInfo]) -> str:
-    """A list of runs, without their samples and numbers."""
-    return dumps(RUNS_SCHEMA, {"runs": [listed_object(info) for info in infos]})
+def runs_json(infos: Iterable[AnyInfo], unprofiled: Iterable[UnprofiledGroup] = ()) -> str:
+    """A list of runs, without their samples and numbers, and what was not profiled."""
+    runs = [listed_object(info) for info in infos]
+    return dumps(RUNS_SCHEMA, {"runs": runs, "unprofiled": unprofiled_objects(unprofiled)})
 
 
 def removed_json(infos: Iterable[AnyInfo], *, dry_run: bool) -> str:

@@ -106,6 +106,7 @@ def _imported(source: Imported | None) -> dict[str, object] | None:
 def _region(info: RunInfo) -> dict[str, object]:
     region, key = info.region, info.region.key
     return {
+        "version": region.id,
         "kind": region.kind.value,
         "module": key.module,
         "function": key.qualname,

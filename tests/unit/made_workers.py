@@ -38,7 +38,7 @@ def worker_run(
         stack = (Frame("handler", FILE, 12), frame)
         builder.add(
             (*stack, JSON) if frame is RENDER else stack,
-            Thread(process.pid, process.pid, "MainThread"),
+            thread,
             weight,
         )
     started_ns = STARTED_NS + number * 60 * 1000 * MS

@@ -27,7 +27,7 @@ def test_a_run_of_schema_1_is_read() -> None:
     document = (GOLDEN / "run-1.json").read_text("utf-8")
     info = info_of("3f2a91c0de", "profkit.run/1", document)
     assert (info.id, info.label, info.calls) == ("3f2a91c0de", "train_step", 40)
-    assert to_json(info) == json.loads(document) | {"imported": None, "nested": 0}
+    assert to_json(info) == json.loads(document) | {"imported": None, "nested": 0, "last_ns": 0}
 
 
 def test_a_run_of_schema_2_is_read() -> None:
@@ -35,7 +35,7 @@ def test_a_run_of_schema_2_is_read() -> None:
     info = info_of("7d10b3a9f2", "profkit.run/2", document)
     assert isinstance(info, RunInfo)
     assert info.imported == Imported("collapsed", "py-spy 0.4.1", "/tmp/profile.txt", Unit.SAMPLES, 1200)
-    assert to_json(info) == json.loads(document) | {"nested": 0}
+    assert to_json(info) == json.loads(document) | {"nested": 0, "last_ns": 0}
 
 
 @pytest.mark.parametrize("schema", ["profkit.run/0", "profkit.run/1", "profkit.run/3"])

@@ -75,6 +75,7 @@ def _figures(infos: Sequence[AnyInfo], page: Page) -> list[Column]:
         columns += _of_sampled(sampled)
     if any(measured):
         columns += _of_measured(measured)
+    columns += _versions(infos)
     columns.append(Column("state", [_state(info) for info in infos], "left"))
     room = _ROOM_BESIDE_MEASURED if any(measured) else _ROOM
     return [column for column in columns if page.width is None or page.width >= room.get(column.head, 0)]
@@ -89,6 +90,19 @@ def _of_sampled(infos: Sequence[RunInfo | None]) -> list[Column]:
     head = "samples" if all(info is None or _counts_samples(info) for info in infos) else "total"
     samples = Column(head, [Text(_samples(info) if info else "") for info in infos])
     return [*columns, samples] if any(recorded) else [samples]
+
+
+def _versions(infos: Sequence[AnyInfo]) -> list[Column]:
+    """Which version of its code each run is of, if some label has several; else nothing."""
+    regions: dict[str, set[str]] = {}
+    for info in infos:
+        if isinstance(info, RunInfo) and info.imported is None:
+            regions.setdefault(info.label, set()).add(info.region.id)
+    cells = [
+        info.region.id if isinstance(info, RunInfo) and len(regions.get(info.label, ())) > 1 else ""
+        for info in infos
+    ]
+    return [Column("version", [Text(cell, style=FAINT) for cell in cells], "left")] if any(cells) else []
 
 
 def _counts_samples(info: RunInfo) -> bool:
