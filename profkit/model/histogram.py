@@ -42,3 +42,7 @@ def _lower_ns(bucket: int) -> int:
         return bucket
     extra = (bucket >> _SUB_BITS) - 1
     return (bucket - (extra << _SUB_BITS)) << extra
+
+
+LARGEST_BUCKET = bucket_of(2**63 - 1)
+"""The bucket of a duration of 292 years: a file that names a larger one is damaged."""

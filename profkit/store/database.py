@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,8 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, func, make
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from profkit.errors import StoreUnavailable
+from profkit.process.secret_values import HIDDEN, without_secrets
+from profkit.store.file_modes import make_file
 from profkit.store.home import make_folder
 from profkit.store.migrations import migrate, missing, unknown
 
@@ -19,13 +22,18 @@ _CONNECT_TIMEOUT_S = 10
 _WRITE_LOCK = 0x70726F66
 """The key of PostgreSQL's advisory lock: "prof"."""
 
+_SQLITE = "sqlite:///"
+_QUERY = re.compile(r"\?\w+=[^/&?]*(&\w+=[^/&?]*)*")
+_PASSWORD = re.compile(r"(//[^:/@]*:).*@")
+_POSTGRES = re.compile(r"postgres(?=(\+\w+)?://)")
+
 
 class Database:
     """A database with the tables of `schema`; `name` is its URL without the password."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.name = engine.url.render_as_string(hide_password=True)
+        self.name = _shown_url(engine.url)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -71,11 +79,8 @@ def _bring_up_to_date(database: Database) -> None:
 
 
 def _engine(text: str) -> Engine:
-    try:
-        url = make_url(text)
-    except ArgumentError as error:
-        raise StoreUnavailable(text, "it is no database URL such as sqlite:////home/me/runs.db") from error
-    name = url.render_as_string(hide_password=True)
+    url = _parse_url(text)
+    name = _shown_url(url)
     with _clear_errors(name):
         match url.get_backend_name():
             case "sqlite":
@@ -86,12 +91,46 @@ def _engine(text: str) -> Engine:
                 raise StoreUnavailable(name, f"runs are kept in sqlite or postgresql, not in {other!r}")
 
 
-def _sqlite(url: URL, name: str) -> Engine:
+def _parse_url(text: str) -> URL:
+    """Parse a store's URL; `postgres://`, as hosting services write it, is `postgresql://`.
+
+    The path of a SQLite database may hold any character, `?` included. Raises StoreUnavailable.
+    """
+    text = _POSTGRES.sub("postgresql", text, count=1)
+    path, mark, query = text.removeprefix(_SQLITE).partition("?")
+    if text.startswith(_SQLITE) and mark and not _QUERY.fullmatch(mark + query):
+        return URL.create("sqlite", database=path + mark + query)
     try:
-        if url.database and not url.database.startswith((":memory:", "file:")):
+        return make_url(text)
+    except ArgumentError as error:
+        detail = "it is no database URL such as sqlite:////home/me/runs.db"
+        raise StoreUnavailable(_hide_password(text), detail) from error
+    except ValueError as error:
+        raise StoreUnavailable(_hide_password(text), "its port is no number") from error
+
+
+def _shown_url(url: URL) -> str:
+    """Write a URL for people: without its password, and with a path as it is on disk."""
+    if url.get_backend_name() == "sqlite":
+        query = "&".join(f"{name}={value}" for name, value in url.query.items())
+        return f"{url.drivername}:///{url.database or ''}" + (f"?{query}" if query else "")
+    return _hide_password(url.render_as_string(hide_password=True))
+
+
+def _hide_password(text: str) -> str:
+    """Hide the password of a URL, also in one that cannot be parsed."""
+    return without_secrets(_PASSWORD.sub(rf"\1{HIDDEN}@", text))
+
+
+def _sqlite(url: URL, name: str) -> Engine:
+    if url.drivername not in ("sqlite", "sqlite+pysqlite"):
+        raise StoreUnavailable(name, "SQLite is read by Python's own driver; write sqlite:///PATH")
+    if url.database and not url.database.startswith((":memory:", "file:")):
+        try:
             make_folder(Path(url.database).parent)
-    except OSError as error:
-        raise StoreUnavailable(name, str(error)) from error
+            make_file(Path(url.database))
+        except (OSError, ValueError) as error:
+            raise StoreUnavailable(name, str(error)) from error
     engine = create_engine(url, connect_args={"timeout": _BUSY_TIMEOUT_S})
     event.listen(engine, "connect", _set_up_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
@@ -101,10 +140,16 @@ def _sqlite(url: URL, name: str) -> Engine:
 def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     # sqlite3 would begin transactions by itself, but too late for DDL and for the write lock.
     connection.isolation_level = None
+    # A damaged byte in a text makes one run unreadable, not all of them.
+    connection.text_factory = _text
     connection.execute("PRAGMA foreign_keys = ON")
     # What is removed gives its space back. Only an empty file can be told so, and telling takes a lock.
     if connection.execute("PRAGMA page_count").fetchone() == (0,):
         connection.execute("PRAGMA auto_vacuum = FULL")
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
 
 
 def _begin_sqlite(connection: Connection) -> None:
@@ -114,6 +159,8 @@ def _begin_sqlite(connection: Connection) -> None:
 def _postgresql(url: URL, name: str) -> Engine:
     if url.drivername == "postgresql":
         url = url.set(drivername="postgresql+psycopg")
+    if "@" in (url.host or ""):
+        raise StoreUnavailable(name, "its password has an @, which is written %40 in a URL")
     try:
         return create_engine(url, connect_args={"connect_timeout": _CONNECT_TIMEOUT_S})
     except ImportError as error:
@@ -125,6 +172,6 @@ def _postgresql(url: URL, name: str) -> Engine:
 def _clear_errors(name: str) -> Iterator[None]:
     try:
         yield
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, sqlite3.Error, UnicodeError, OverflowError) as error:
         cause = error.orig if isinstance(error, DBAPIError) else error
         raise StoreUnavailable(name, " ".join(str(cause).split())) from error

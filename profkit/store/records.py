@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import math
 from collections.abc import Callable, Hashable
 from functools import cache
 from types import NoneType, UnionType
 from typing import TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from profkit.model.histogram import LARGEST_BUCKET, Histogram
 
 _T = TypeVar("_T")
 _Reader = Callable[[object, str], object]
@@ -30,6 +33,40 @@ def to_json(value: object) -> object:
 def from_json(kind: type[_T], value: object) -> _T:
     """The dataclass `kind` that `to_json` gave `value`; raises ValueError naming what does not fit."""
     return cast(_T, _reader(cast(Hashable, kind))(value, ""))
+
+
+def from_file(kind: type[_T], value: object) -> _T:
+    """Read a dataclass from a file's JSON value; raises ValueError also for numbers nobody can have written.
+
+    Such numbers come from damage, and would only fail later, in the middle of a report.
+    """
+    found = from_json(kind, value)
+    _check_numbers(found, "")
+    return found
+
+
+def _check_numbers(value: object, where: str) -> None:
+    if isinstance(value, int):
+        if not -(2**63) <= value < 2**63:
+            raise ValueError(f"{where} has more than 64 bits")
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"{where} is {value}")
+    elif isinstance(value, tuple):
+        for item in value:
+            _check_numbers(item, where)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        inside = f"{where}." if where else ""
+        for name in _readers(type(value)):
+            _check_numbers(getattr(value, name), f"{inside}{name}")
+        if isinstance(value, Histogram):
+            _check_buckets(value, where)
+
+
+def _check_buckets(histogram: Histogram, where: str) -> None:
+    for bucket, count in histogram.buckets:
+        if not 0 <= bucket <= LARGEST_BUCKET or count < 0:
+            raise ValueError(f"{where} has {count} durations in bucket {bucket}")
 
 
 @cache

@@ -14,7 +14,7 @@ from profkit.model.profile import Profile
 from profkit.model.run import Run, RunInfo
 from profkit.model.session import ResourcePoint
 from profkit.store.measured import SCHEMA as MEASURED_SCHEMA
-from profkit.store.records import from_json, to_json
+from profkit.store.records import from_file, to_json
 from profkit.store.schema import MEASUREMENTS, PROFILES, RESOURCES, RUN_SCHEMA, RUNS
 
 Values = dict[str, object]
@@ -45,14 +45,16 @@ def searchable(text: str) -> str:
 def info_of(run_id: str, schema: str, document: str) -> AnyInfo:
     """The run that a row's document describes; raises DamagedFile."""
     try:
+        if not isinstance(document, str) or not document.isascii():  # SQLite keeps anything in any column
+            raise ValueError("it is not ASCII text")
         if schema == MEASURED_SCHEMA:
-            return from_json(MeasuredInfo, json.loads(document))
+            return from_file(MeasuredInfo, json.loads(document))
         if schema == RUN_SCHEMA:
-            return from_json(RunInfo, json.loads(document))
+            return from_file(RunInfo, json.loads(document))
         if schema == _RUN_SCHEMA_1:
             return _info_of_schema_1(json.loads(document))
-    except ValueError as error:
-        remedy = "put its row in profkit_runs back from a copy of the store"
+    except (ValueError, RecursionError) as error:
+        remedy = f"all other runs are whole; `profkit rm {run_id}` removes this one"
         raise DamagedFile(_part(run_id, "document"), str(error), remedy=remedy) from error
     known = f"{_RUN_SCHEMA_1!r}, {RUN_SCHEMA!r} and {MEASURED_SCHEMA!r}"
     detail = f"its schema is {schema!r}, and this profkit reads {known}"
@@ -81,7 +83,7 @@ def _info_of_schema_1(document: object) -> RunInfo:
     """From before runs could be imported."""
     if not isinstance(document, dict) or "imported" in document:
         raise ValueError(f"it is no document of {_RUN_SCHEMA_1!r}")
-    return from_json(RunInfo, {**document, "imported": None})
+    return from_file(RunInfo, {**document, "imported": None})
 
 
 def _run_row(info: AnyInfo, session: str, schema: str) -> Values:
@@ -96,6 +98,8 @@ def _run_row(info: AnyInfo, session: str, schema: str) -> Values:
 
 
 def _profile(run_id: str, data: bytes | None, in_order: bool) -> Profile | None:
+    if data is not None and not isinstance(data, bytes):
+        raise DamagedFile(_part(run_id, "profile"), f"it is no blob but {type(data).__name__}")
     return None if data is None else pprof.decode(data, _part(run_id, "profile"), in_order=in_order)
 
 
@@ -103,8 +107,8 @@ def _resources(run_id: str, data: bytes | None) -> tuple[ResourcePoint, ...]:
     if data is None:
         return ()
     try:
-        return tuple(from_json(ResourcePoint, point) for point in json.loads(zlib.decompress(data)))
-    except (zlib.error, ValueError, TypeError) as error:
+        return tuple(from_file(ResourcePoint, point) for point in json.loads(zlib.decompress(data)))
+    except (zlib.error, ValueError, TypeError, RecursionError) as error:
         raise DamagedFile(_part(run_id, "resources"), str(error)) from error
 
 
@@ -112,8 +116,8 @@ def _measurement(run_id: str, data: bytes | None) -> Measurement | None:
     if data is None:
         return None
     try:
-        return from_json(Measurement, json.loads(zlib.decompress(data)))
-    except (zlib.error, ValueError) as error:
+        return from_file(Measurement, json.loads(zlib.decompress(data)))
+    except (zlib.error, ValueError, TypeError, RecursionError) as error:
         raise DamagedFile(_part(run_id, "measurement"), str(error)) from error
 
 

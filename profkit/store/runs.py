@@ -7,10 +7,10 @@ from itertools import islice
 from types import TracebackType
 from typing import Self
 
-from sqlalchemy import Column, ColumnElement, Connection, delete, func, insert, select
+from sqlalchemy import Column, ColumnElement, Connection, CursorResult, delete, func, insert, select
 
 from profkit.config import CONFIG
-from profkit.errors import RunNotFound, StoreEmpty, UsageError
+from profkit.errors import DamagedFile, RunNotFound, StoreEmpty, UsageError
 from profkit.model.kept import AnyInfo, AnyRun
 from profkit.model.measurement import MeasuredInfo
 from profkit.model.run import RunInfo
@@ -32,12 +32,18 @@ def open_store(url: str) -> Store:
 class Store:
     """Runs in a database; as a context manager it is closed at the end.
 
-    Every method raises StoreUnavailable where the database refuses, and DamagedFile where what it holds
-    cannot be read.
+    Every method raises StoreUnavailable if the database refuses. `find` and `load` raise DamagedFile for a
+    run that cannot be read. Methods that return several runs leave such runs out and add them to `damaged`.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._damaged: dict[str, DamagedFile] = {}
+
+    @property
+    def damaged(self) -> tuple[DamagedFile, ...]:
+        """Runs that were left out so far because their rows cannot be read."""
+        return tuple(self._damaged.values())
 
     def __enter__(self) -> Self:
         return self
@@ -80,7 +86,7 @@ class Store:
         """Newest first, the runs of a label or all, at most `limit`."""
         conditions = () if label is None else (RUNS.c.label == searchable(label),)
         with self._database.reading() as connection:
-            return _newest(connection, *conditions, limit=limit)
+            return self._readable(connection, *conditions, limit=limit)
 
     def find(self, wanted: str | None) -> AnyInfo:
         """The run of an id, else the newest of a label, else the run whose id begins so; None: the newest.
@@ -117,14 +123,14 @@ class Store:
     def batch(self, batch: str) -> tuple[MeasuredInfo, ...]:
         """The runs that were measured together, in the order in which they started."""
         with self._database.reading() as connection:
-            found = _newest(connection, RUNS.c.session == searchable(batch))
+            found = self._readable(connection, RUNS.c.session == searchable(batch))
         measured = [info for info in found if isinstance(info, MeasuredInfo)]
         return tuple(sorted(measured, key=lambda info: (info.started_ns, info.id)))
 
     def session(self, session: str) -> tuple[RunInfo, ...]:
         """The sampled runs of a session, in the order in which their regions started."""
         with self._database.reading() as connection:
-            found = _newest(connection, RUNS.c.session == searchable(session))
+            found = self._readable(connection, RUNS.c.session == searchable(session))
         sampled = [info for info in found if isinstance(info, RunInfo)]
         return tuple(sorted(sampled, key=lambda info: (info.started_ns, info.id)))
 
@@ -144,6 +150,22 @@ class Store:
                     connection.execute(delete(column.table).where(column.in_(batch)))
                 connection.execute(insert(REMOVED), [{"run": run_id} for run_id in batch])
         return len(there)
+
+    def has(self, run_id: str) -> bool:
+        """Whether there is a run of exactly this id, readable or not."""
+        with self._database.reading() as connection:
+            return bool(_present(connection, RUNS.c.id, [searchable(run_id)]))
+
+    def _readable(
+        self, connection: Connection, *conditions: ColumnElement[bool], limit: int | None = None
+    ) -> tuple[AnyInfo, ...]:
+        infos = []
+        for row in _rows(connection, *conditions, limit=limit):
+            try:
+                infos.append(info_of(row.id, row.schema, row.document))
+            except DamagedFile as damage:
+                self._damaged[row.id] = damage
+        return tuple(infos)
 
 
 def _unknown(connection: Connection, run_ids: Collection[str], again: bool) -> list[str]:
@@ -171,9 +193,15 @@ def _batches(values: Iterable[str]) -> Iterator[list[str]]:
 def _newest(
     connection: Connection, *conditions: ColumnElement[bool], limit: int | None = None
 ) -> tuple[AnyInfo, ...]:
-    query = select(RUNS.c.id, RUNS.c.schema, RUNS.c.document).where(*conditions)
-    rows = connection.execute(query.order_by(RUNS.c.started_ns.desc(), RUNS.c.id).limit(limit))
+    rows = _rows(connection, *conditions, limit=limit)
     return tuple(info_of(row.id, row.schema, row.document) for row in rows)
+
+
+def _rows(
+    connection: Connection, *conditions: ColumnElement[bool], limit: int | None
+) -> CursorResult[tuple[str, str, str]]:
+    query = select(RUNS.c.id, RUNS.c.schema, RUNS.c.document).where(*conditions)
+    return connection.execute(query.order_by(RUNS.c.started_ns.desc(), RUNS.c.id).limit(limit))
 
 
 def _meant(connection: Connection, wanted: str) -> tuple[AnyInfo, ...]:
