@@ -1,10 +1,15 @@
-"""Sessions for every supported Python: `nox` runs tests, types and docs; `nox -s benchmarks` measures."""
+"""Sessions for every supported Python: `nox` runs tests, types and docs.
+
+`nox -s neighbours` runs the tests beside other libraries, `nox -s benchmarks` measures.
+"""
 
 from __future__ import annotations
 
 import nox
 
-PYTHONS = ["3.11", "3.12", "3.13"]
+FIRST_PYTHON = "3.11"
+LATER_PYTHONS = ["3.12", "3.13"]
+PYTHONS = [FIRST_PYTHON, *LATER_PYTHONS]
 CONSTRAINTS = ("-c", "constraints.txt")
 
 nox.options.sessions = ["tests", "types", "docs"]
@@ -19,22 +24,29 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session(python=PYTHONS)
+def neighbours(session: nox.Session) -> None:
+    """Tests beside gevent, web servers, numba and others; arguments go to pytest."""
+    session.install(*CONSTRAINTS, "-e", ".[test,neighbours]")
+    session.run("python", "-m", "pytest", "-m", "neighbours", *session.posargs)
+
+
+@nox.session(python=PYTHONS)
 def types(session: nox.Session) -> None:
     """Ruff, its formatter and mypy --strict."""
-    session.install(*CONSTRAINTS, "-e", ".[test,dev]")
+    session.install(*CONSTRAINTS, "-e", ".[test,neighbours,dev,benchmark]")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("mypy")
 
 
-@nox.session(python=PYTHONS[0])
+@nox.session(python=FIRST_PYTHON)
 def docs(session: nox.Session) -> None:
     """Every example and every code block of the docs."""
     session.install(*CONSTRAINTS, "-e", ".[test]")
     session.run("python", "-m", "pytest", "tests/docs", *session.posargs)
 
 
-@nox.session(python=PYTHONS[0])
+@nox.session(python=FIRST_PYTHON)
 def benchmarks(session: nox.Session) -> None:
     """The tables of benchmarks/sampling.py, measuring.py and reporting.py."""
     session.install(*CONSTRAINTS, "-e", ".[benchmark]")

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import sys
 
-from colours import green, red
+from colours import blue
 from joblib import Memory, Parallel, delayed
+from joblib_work import first, second
 
 from profkit import profile
 
-EXACT = {"rate": 100.0, "blocking": True}
 
-
-@profile(label="red", **EXACT)
-def first(number: int) -> int:
-    red(0.05)
-    return number * number
-
-
-@profile(label="green", **EXACT)
-def second(number: int, *, by: int = 2) -> int:
-    green(0.05)
-    return number * by
+@profile(label="by value")
+def of_main(number: int) -> int:
+    """Travel to workers by value, as cloudpickle sends what is defined in the main module."""
+    blue(0.01)
+    return -number
 
 
 def main(backend: str) -> None:
@@ -30,6 +24,7 @@ def main(backend: str) -> None:
     return_as = "list" if backend == "multiprocessing" else "generator"
     with Parallel(n_jobs=2, backend=backend, return_as=return_as) as parallel:
         print(list(parallel(delayed(second)(n, by=5) for n in range(4))))
+    print(Parallel(n_jobs=2, backend=backend)(delayed(of_main)(n) for n in range(4)))
     remembered = Memory("cache", verbose=0).cache(first)
     print(remembered(3), remembered(3))
 
