@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from profkit.errors import DamagedFile
 from profkit.store.owned import OwnedFolder, open_spool
-from profkit.store.records import from_json, to_json
+from profkit.store.records import from_file, to_json
 
 UNFINISHED = ".new"
 """What the name of a document ends in while it is being written."""
@@ -78,7 +78,7 @@ def parse_document(data: bytes, schema: str, kind: type[_T]) -> _T:
         raise ValueError("no JSON object")
     if (found := document.pop("schema", None)) != schema:
         raise ValueError(f"its schema is {found!r}, and this profkit reads {schema!r}")
-    return from_json(kind, document)
+    return from_file(kind, document)
 
 
 def load_json(data: bytes) -> object:

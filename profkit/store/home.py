@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from profkit.config import HOME, NO_FOLDER, is_nowhere
+from profkit.store.file_modes import folder_mode
 
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
@@ -29,7 +30,7 @@ def _make(folder: Path) -> None:
     if folder.is_dir():
         return
     _make(folder.parent)
-    folder.mkdir(mode=0o700, exist_ok=True)
+    folder.mkdir(mode=folder_mode(), exist_ok=True)
 
 
 def _ignore(path: Path) -> None:

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 from profkit.errors import DamagedFile
 from profkit.store.documents import load_json
 from profkit.store.owned import OwnedFolder, open_spool
-from profkit.store.records import from_json, to_json
+from profkit.store.records import from_file, to_json
 
 LARGEST_BYTES = 2**30
 """Size of the largest journal that is read."""
@@ -66,7 +66,7 @@ class Lines(Generic[_T]):
                 self.torn = True
                 return
             try:
-                record = from_json(self._kind, load_json(line))
+                record = from_file(self._kind, load_json(line))
             except (ValueError, RecursionError) as error:
                 self._problem = self._problem or f"line {number}: {error}"
                 self.unreadable += 1
