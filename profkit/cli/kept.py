@@ -123,7 +123,7 @@ def open_kept(config: Config) -> Iterator[Kept]:
             untold = [damage for damage in untold if damage is not told]
             raise
         finally:
-            for damage in untold:
+            for damage in (*untold, *store.damaged):
                 tell("warning", str(damage))
 
 
