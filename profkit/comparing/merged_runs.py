@@ -15,6 +15,7 @@ from profkit.model.session import SessionState
 from profkit.stats import merge_histograms
 from profkit.transforms.folding import leave_out_libraries
 from profkit.transforms.merge import merge_profiles
+from profkit.transforms.native_names import fold_addresses
 from profkit.transforms.origin import is_library_file
 from profkit.transforms.stacks import stack_weights, sum_samples
 from profkit.units import Unit
@@ -81,7 +82,7 @@ class _OfProcess:
 
 
 def _summed(run: Run) -> Run:
-    return run if run.profile is None else replace(run, profile=sum_samples(run.profile))
+    return run if run.profile is None else replace(run, profile=sum_samples(fold_addresses(run.profile)))
 
 
 def _rates_differ(runs: Sequence[Run]) -> bool:

@@ -16,6 +16,7 @@ from profkit.render.threads import wanted_threads
 from profkit.render.user_code import IsLibrary, library_test
 from profkit.transforms import tables
 from profkit.transforms.folding import fold_libraries, leave_out_libraries
+from profkit.transforms.native_names import fold_addresses
 from profkit.transforms.stacks import sum_samples
 from profkit.transforms.tree import call_tree
 
@@ -45,6 +46,8 @@ class Report:
 
 def build_report(run: Run, options: ReportOptions) -> Report:
     """The rows of a run's report; raises `UsageError` for a thread that the run does not have."""
+    if run.profile is not None:
+        run = replace(run, profile=fold_addresses(run.profile))
     everything = sum_samples(run.profile or Profile())
     profile = _only_thread(everything, options.thread)
     scale = scale_of(profile)

@@ -18,6 +18,7 @@ from profkit.samplers import pyspy_attachment, pyspy_plan
 from profkit.samplers.base import Attachment, LiveStacks, Recording, SamplerOptions, SegmentFiles
 from profkit.samplers.pyspy_log import log_facts
 from profkit.samplers.segment_files import LARGEST_LOG_BYTES, LARGEST_OUTPUT_BYTES, log_name, output_name
+from profkit.transforms.native_names import fold_addresses
 from profkit.transforms.trim import keep_threads
 
 TICKER_THREAD = "profkit-ticker"
@@ -62,7 +63,7 @@ class PySpySampler:
         profile = _read_profile(files, output_name(segment.index))
         facts = log_facts(_read_log(files, log_name(segment.index)))
         return Recording(
-            profile=_without_ticker(profile),
+            profile=fold_addresses(_without_ticker(profile)),
             rounds=_rounds(profile) if plan.idle else None,
             errors=facts.errors,
             notes=_late_notes(facts.behind_s),

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from profkit.model.frame import Thread
 from profkit.model.profile import Profile, ProfileBuilder
+from profkit.transforms.native_names import fold_addresses
 from profkit.transforms.origin import from_import_root
 from profkit.transforms.stacks import stack_weights
 
@@ -29,7 +30,7 @@ def aligned(profiles: Sequence[Profile], homes: Sequence[Home]) -> tuple[Profile
     """The profiles with the paths of the first one's program, and of each library's file its first path."""
     first_paths: dict[str, str] = {}
     return tuple(
-        _renamed(profile, _path_in(home, homes[0], first_paths))
+        _renamed(fold_addresses(profile), _path_in(home, homes[0], first_paths))
         for profile, home in zip(profiles, homes, strict=True)
     )
 

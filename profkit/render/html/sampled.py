@@ -18,6 +18,7 @@ from profkit.render.options import ReportOptions
 from profkit.render.source import SourceLines
 from profkit.render.threads import wanted_threads
 from profkit.render.user_code import library_test
+from profkit.transforms.native_names import fold_addresses
 
 SOURCE_BYTES = 400_000
 """Source text in a page; the run that is asked for comes first."""
@@ -45,7 +46,7 @@ def sampled_html(
 
 
 def _page_run(run: Run, notes: Sequence[str]) -> PageRun:
-    profile = run.profile or Profile()
+    profile = fold_addresses(run.profile or Profile())
     return PageRun(
         id=run.info.id,
         label=run.info.label,
