@@ -6,8 +6,11 @@ run, so that `profkit --help` needs no database and no tables.
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import click
 from click.exceptions import NoArgsIsHelpError
@@ -41,6 +44,10 @@ COMMANDS: tuple[click.Command, ...] = (
 )
 
 EXIT_USAGE = 2
+EXIT_UNEXPECTED = 70
+TRACEBACK = "PROFKIT_TRACEBACK"
+"""The environment variable that shows where an unexpected error comes from."""
+REPORT_AT = "the project's issue tracker"
 EXIT_INTERRUPTED = 130
 """128 + SIGINT, as shells report it."""
 EXIT_READER_GONE = 141
@@ -70,6 +77,21 @@ def cli(context: click.Context, owner: str | None) -> None:
         context.obj = replace(context.obj, owner=_user_id(owner))
 
 
+@cli.result_callback()
+@click.pass_obj
+def _say_if_exposed(config: Config, /, status: int | None, **_options: object) -> int | None:
+    """Say at the end of a command that others may read the store, which people rarely want."""
+    from profkit.store.file_modes import VARIABLE, follows_umask, is_exposed
+
+    database = Path(config.store_url.removeprefix("sqlite:///"))
+    if config.store_url.startswith("sqlite:///") and not follows_umask() and is_exposed(database):
+        tell(
+            "warning",
+            f"other users can read the store {database}; `chmod 600` it, or set {VARIABLE}=umask to share it",
+        )
+    return status
+
+
 for _command in COMMANDS:
     cli.add_command(_command)
 
@@ -91,11 +113,32 @@ def main(arguments: Sequence[str] | None = None, config: Config = CONFIG) -> int
     except click.ClickException as error:
         tell("error", _sentence(error))
         return EXIT_USAGE
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         return EXIT_INTERRUPTED
     except ReaderGone:
         return EXIT_READER_GONE
+    except MemoryError:
+        tell("error", "memory ran out; free some, raise the limit (`ulimit -v`), or ask about fewer runs")
+        return EXIT_UNEXPECTED
+    except Exception as error:  # noqa: BLE001 - an error that nobody thought of is one line, too
+        _say_unexpected(error)
+        return EXIT_UNEXPECTED
     return status or 0
+
+
+def _say_unexpected(error: Exception) -> None:
+    import traceback  # seldom needed
+
+    if os.environ.get(TRACEBACK, "") not in ("", "0"):
+        sys.stderr.write("".join(traceback.format_exception(error)))
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    words = " ".join(str(error).split())
+    what = f"{type(error).__name__}{f': {words}' if words else ''}"
+    tell(
+        "error",
+        f"{what} (at {Path(last.filename).name}:{last.lineno}) is a defect of profkit; set {TRACEBACK}=1 to "
+        f"see the traceback, and report it at {REPORT_AT}",
+    )
 
 
 def _user_id(user: str) -> int:

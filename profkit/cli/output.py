@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
 from profkit.errors import UsageError
 from profkit.render.escape import visible
 from profkit.render.page import Page, page_of
+from profkit.store.file_modes import file_mode
 
 # For terminals without Unicode: what reports draw with in ASCII, one character for each.
 _PLAIN = str.maketrans(
@@ -39,7 +40,7 @@ class ReaderGone(Exception):
 
 def page() -> Page:
     """The page that stdout is."""
-    return page_of(sys.stdout, os.environ)
+    return Page() if sys.stdout is None else page_of(sys.stdout, os.environ)
 
 
 def write(text: str) -> None:
@@ -59,6 +60,8 @@ def write_bytes(data: bytes) -> None:
 
 @contextmanager
 def _to_stdout() -> Iterator[None]:
+    if sys.stdout is None:  # as `>&-` leaves it
+        raise UsageError("stdout is closed", "send it to a file or a pipe")
     try:
         yield
     except OSError as error:
@@ -72,7 +75,8 @@ def _to_stdout() -> Iterator[None]:
 def save(path: Path, content: str | bytes) -> None:
     """Write a file that appears whole or not at all, in place of one that is there; raises UsageError.
 
-    What is no regular file, such as a pipe, is written to as it is.
+    Only its owner can read it, unless PROFKIT_FILES says otherwise. What is no regular file, such as a
+    pipe, is written to as it is.
     """
     data = content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
     try:
@@ -89,7 +93,8 @@ def save(path: Path, content: str | bytes) -> None:
 
 def _replace(target: Path, data: bytes) -> None:
     unfinished = target.with_name(f".profkit-{os.getpid()}.unfinished")
-    with unfinished.open("xb") as file:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    with open(os.open(unfinished, flags, file_mode()), "wb") as file:
         try:
             file.write(data)
             file.flush()
@@ -101,7 +106,10 @@ def _replace(target: Path, data: bytes) -> None:
 
 def tell(kind: str, message: str) -> None:
     """Say something that is no data, on stderr: one line, with control characters escaped."""
-    sys.stderr.write(_encodable(f"profkit: {kind}: {visible(message)}\n", sys.stderr))
+    if sys.stderr is None:  # as `2>&-` leaves it
+        return
+    with suppress(OSError):  # nobody is left to be told
+        sys.stderr.write(_encodable(f"profkit: {kind}: {visible(message)}\n", sys.stderr))
 
 
 def _encodable(text: str, stream: TextIO) -> str:
