@@ -93,6 +93,9 @@ def _ingest_folder(spool: OwnedFolder, name: str, store: Store, clock: Clock) ->
         damage = DamagedFile(spool.path / name, str(error.strerror))
         return IngestReport(damaged=(_aside(spool, damage, name),))
     with folder:
+        refusals = [folder.refusal(entry) for entry in folder.names()]
+        if refusals and None not in refusals:  # all else was taken before
+            return IngestReport(damaged=tuple(one for one in refusals if one is not None))
         try:
             found = read_runs_in(folder)
         except DamagedFile as damage:
