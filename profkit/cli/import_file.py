@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import click
 
 from profkit.cli.imported import import_formats, runs_of_file
+from profkit.cli.limit_options import limit_options, limits_of
 from profkit.cli.output import page, tell, write
 from profkit.config import Config
 from profkit.model.kept import AnyInfo
@@ -23,18 +24,29 @@ from profkit.model.run import RunInfo
 )
 @click.option("--label", metavar="LABEL", help="What to call it.  [default: the file's name]")
 @click.option("--json", "as_json", is_flag=True, help="Say as JSON what the files hold.")
+@limit_options
 @click.pass_obj
 def import_command(
-    config: Config, files: tuple[str, ...], name: str | None, label: str | None, as_json: bool
+    config: Config,
+    files: tuple[str, ...],
+    name: str | None,
+    label: str | None,
+    as_json: bool,
+    max_bytes: int,
+    max_depth: int,
+    max_records: int,
+    max_frames: int,
+    max_seconds: float,
 ) -> None:
     """Keep profiles that other tools took, as runs.
 
     FILE may be compressed by gzip; - is stdin. A file whose content is kept already is not kept again.
-    Nothing is kept unless every FILE can be read.
+    Nothing is kept unless every FILE can be read within the limits.
     """
     from profkit.store.runs import open_store
 
-    runs = [run for file in files for run in runs_of_file(file, name, label)]
+    limits = limits_of(max_bytes, max_depth, max_records, max_frames, max_seconds)
+    runs = [run for file in files for run in runs_of_file(file, name, label, limits)]
     with open_store(config.store_url) as store:
         new = {info.id for info in store.add(runs, again=True)}
         infos = [store.find(run_id) for run_id in dict.fromkeys(run.info.id for run in runs)]
