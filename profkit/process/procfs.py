@@ -52,9 +52,9 @@ def parent(pid: int) -> int | None:
     return int(fields[1]) if fields else None
 
 
-def command_line(pid: int) -> tuple[bytes, ...]:
+def command_line(pid: int, proc: str | None = None) -> tuple[bytes, ...]:
     """The arguments of a process, empty where it is gone, a zombie, or about to exec."""
-    text = _read(f"{PROC}/{pid}/cmdline")
+    text = _read(f"{proc or PROC}/{pid}/cmdline")
     return tuple(text.removesuffix(b"\0").split(b"\0")) if text else ()
 
 

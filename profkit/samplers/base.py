@@ -38,7 +38,14 @@ class LiveStacks:
     threads: int
     frames: int
     crowding: float = 1.0
-    """Processes of the machine that want to run, per processor; 1 where there are enough processors."""
+    """Processes of the machine that want to run, per processor; 1 if there are enough processors."""
+    processors: int = 1
+    other_samplers: int = 0
+    """Samplers that run on this host already."""
+    other_rates_hz: float = 0.0
+    """Their rates together."""
+    timed_sockets: bool = False
+    """Whether the program has sockets with SO_RCVTIMEO or SO_SNDTIMEO, which stopping it starts again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +98,10 @@ class Attachment(Protocol):
 
     def resident_bytes(self) -> int:
         """Memory that the sampler holds, 0 where it runs elsewhere."""
+        ...
+
+    def warning(self) -> str | None:
+        """What somebody did to the sampler though its samples are whole; None for nothing."""
         ...
 
     def kill(self) -> None:

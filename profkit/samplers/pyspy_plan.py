@@ -2,7 +2,11 @@
 
 A blocking round stops the program for about 0.1 ms and 16 µs for each frame of each thread, idle
 ones too (measured, py-spy 0.4.3). Blocking tells the truth about callers; nonblocking reads stacks
-while they change. So `auto` blocks as long as that costs at most 5 % of the program's time.
+while they change. So `auto` blocks as long as that costs at most 5 % of the program's time, unless
+stopping the program would change what it does or what is measured.
+
+The samplers of one host share a part of its processors. Each divides that by the number of samplers that
+it finds, and takes no more than the others have left. A rate that somebody asked for is kept.
 """
 
 from __future__ import annotations
@@ -21,10 +25,24 @@ BUDGET = 0.05
 """Share of the program's time for which blocking may stop it."""
 SAMPLER_CPU = 0.25
 """Share of a core that a nonblocking py-spy may take where nobody asked for a rate."""
+HOST_CPU = 0.25
+"""Share of the host's processors that its samplers may take together where nobody asked for a rate."""
 # Measured at 100 Hz: 1 % of a waiting thread's samples on a quiet machine, 15 % on a busy one.
 _WAKING = (
     "Some samples of waiting threads are counted as working, since being stopped wakes them; "
-    "blocking=False tells them apart."
+    "leave blocking at 'auto' to avoid that."
+)
+_NOT_WOKEN = (
+    "Sampled without stopping the program, since idle=False leaves out waiting threads and a stop wakes "
+    "them. Callers of short functions may be wrong; blocking=True gives exact stacks."
+)
+_TIMED_SOCKETS = (
+    "Sampled without stopping the program, since it has sockets with a timeout (SO_RCVTIMEO or SO_SNDTIMEO), "
+    "which starts again after each stop. Callers of short functions may be wrong."
+)
+_TIMEOUTS_RESTART = (
+    "The program has sockets with a timeout (SO_RCVTIMEO or SO_SNDTIMEO), which starts again after each stop "
+    "for a sample and may never fire; leave blocking at 'auto', or pass blocking=False."
 )
 _SLOWEST_HZ = 10
 # Where processes wait for a processor, a sampler goes on by the clock: beside eight programs on two
@@ -52,11 +70,13 @@ def check(options: SamplerOptions) -> None:
 def plan(options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
     """Resolve `auto` and defaults of options that passed `check`."""
     rate_hz, blocking, notes = _choose(options, live)
-    if _asked_rate(options) is None and live.crowding >= _CROWDED:
-        rate_hz = min(rate_hz, max(_SLOWEST_CROWDED_HZ, round(rate_hz / live.crowding)))
-        notes = (*notes, _crowding_note(rate_hz, live))
+    if _asked_rate(options) is None:
+        rate_hz, why = _shared(rate_hz, live)
+        notes = (*notes, *why)
     if blocking and not options.idle:
         notes = (*notes, _WAKING)
+    if blocking and live.timed_sockets:
+        notes = (*notes, _TIMEOUTS_RESTART)
     return SamplerPlan(
         sampler="pyspy",
         rate_hz=float(rate_hz),
@@ -82,6 +102,9 @@ def _choose(options: SamplerOptions, live: LiveStacks) -> tuple[int, bool, tuple
     asked_hz = _asked_rate(options)
     affordable_hz = int(BUDGET / round_cost_s(live))
     if options.blocking == "auto" and not options.native:
+        if live.timed_sockets or not options.idle:
+            reason = _TIMED_SOCKETS if live.timed_sockets else _NOT_WOKEN
+            return asked_hz or _unasked_nonblocking(live), False, (reason,)
         return _choose_auto(asked_hz, affordable_hz, live)
     if options.blocking is False:
         return asked_hz or _unasked_nonblocking(live), False, ()
@@ -113,6 +136,34 @@ def _unasked_nonblocking(live: LiveStacks) -> int:
 def _cost_note(rate_hz: int, live: LiveStacks) -> tuple[str, ...]:
     share = min(1.0, rate_hz * round_cost_s(live))
     return (f"Sampling stopped the program for about {share:.0%} of its time; a lower rate costs less.",)
+
+
+def _shared(rate_hz: int, live: LiveStacks) -> tuple[int, tuple[str, ...]]:
+    """Lower a rate that nobody asked for to what a crowded machine, or its other samplers, leave."""
+    if live.crowding >= _CROWDED:
+        crowded_hz = min(rate_hz, max(_SLOWEST_CROWDED_HZ, round(rate_hz / live.crowding)))
+    else:
+        crowded_hz = rate_hz
+    left_hz = min(rate_hz, max(_SLOWEST_HZ, _left_by_others(live)))
+    if left_hz < crowded_hz:
+        return left_hz, (_sharing_note(left_hz, live),)
+    return crowded_hz, (_crowding_note(crowded_hz, live),) if live.crowding >= _CROWDED else ()
+
+
+def _left_by_others(live: LiveStacks) -> int:
+    """The rate that this sampler's part of the host's budget affords, if the others' rounds cost as much."""
+    if not live.other_samplers:
+        return FASTEST_HZ
+    rounds_hz = HOST_CPU * live.processors / round_cost_s(live)
+    return int(min(rounds_hz / (live.other_samplers + 1), rounds_hz - live.other_rates_hz))
+
+
+def _sharing_note(rate_hz: int, live: LiveStacks) -> str:
+    samplers = "1 other sampler" if live.other_samplers == 1 else f"{live.other_samplers} other samplers"
+    return (
+        f"Sampled {rate_hz} times a second, since {samplers} ran on this host when it began, and all of "
+        f"them may take {HOST_CPU:.0%} of its processors; rate= sets another rate."
+    )
 
 
 def _crowding_note(rate_hz: int, live: LiveStacks) -> str:

@@ -112,6 +112,9 @@ class StrobeclientRun:
         """See `Attachment.resident_bytes`: it runs elsewhere."""
         return 0
 
+    def warning(self) -> None:
+        """See `Attachment.warning`: nothing is known of what happens elsewhere."""
+
     def kill(self) -> None:
         """See `Attachment.kill`: a run that cannot be stopped ends by its duration."""
         try:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import posix
 from collections.abc import Callable
 from pathlib import Path
 
 from profkit.clock import Clock
 from profkit.config import CONFIG
 from profkit.process.procfs import crowding
+from profkit.process.sampler_load import sampler_load
+from profkit.process.sockets import SocketWatch
 from profkit.process.surroundings import process_info
 from profkit.samplers.base import LiveStacks, Sampler, SamplerOptions
 from profkit.session.activity import live_stacks
@@ -29,11 +32,25 @@ def open_session(
     sampler = resolve(options.sampler)
     sampler.check(options)
     sampler.find()
-    live = LiveStacks(*live_stacks(), crowding())
-    session = Session(spool, sampler, options, process_info(), clock, live, say)
+    sockets = SocketWatch(clock=clock)
+    session = Session(spool, sampler, options, process_info(), clock, _live(sockets), say, sockets)
     try:
         session.save()
     except OSError:
         remove_folder(session.folder)
         raise
     return session
+
+
+def _live(sockets: SocketWatch) -> LiveStacks:
+    threads, frames = live_stacks()
+    others = sampler_load()
+    return LiveStacks(
+        threads=threads,
+        frames=frames,
+        crowding=crowding(),
+        processors=posix.cpu_count() or 1,
+        other_samplers=others.count,
+        other_rates_hz=others.rate_hz,
+        timed_sockets=sockets.timed(),
+    )

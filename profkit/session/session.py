@@ -5,8 +5,7 @@ Not thread-safe: the host calls it under its lock. Nothing here parses samples.
 
 from __future__ import annotations
 
-import os
-import secrets
+import posix
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -28,10 +27,13 @@ from profkit.model.session import (
     Segment,
     SessionState,
 )
+from profkit.originals import REAL
 from profkit.process.handlers import let_through
+from profkit.process.sockets import SocketWatch
 from profkit.samplers.base import Attachment, LiveStacks, Sampler, SamplerOptions
 from profkit.samplers.polling import await_state
 from profkit.session.account import Account, Policy
+from profkit.session.starting import Start, start_sampler
 from profkit.store import spool as files
 from profkit.store.reserve import make_reserve, note_ending
 
@@ -46,9 +48,9 @@ class Session:
 
     def __init__(
         self, spool: Path, sampler: Sampler, options: SamplerOptions, process: ProcessInfo, clock: Clock,
-        live: LiveStacks, say: Callable[[str], None],
+        live: LiveStacks, say: Callable[[str], None], sockets: SocketWatch,
     ) -> None:  # fmt: skip
-        self._say = say
+        self._say, self._live, self._sockets = say, live, sockets
         self.sampler, self.options, self._clock = sampler, options, clock
         self.id = new_session_id(process.pid)
         self.folder = files.create_folder(spool, self.id)
@@ -60,6 +62,8 @@ class Session:
         self.last_used_s = self.started_s = clock.monotonic_s()
         self.segment_started_s = self.started_s
         self._asleep_since_ns: int | None = None
+        self._why_ended: str | None = None
+        """What somebody did to the sampler."""
         self._written: set[str] = set()
         self._lines = Lines()
         self._undelivered: list[CallDelta] = []
@@ -131,21 +135,36 @@ class Session:
         self._asleep_since_ns = None
         self.covers, self.calls_in_segment = covers, bool(covers)
         self._write(segments=(*self._manifest.segments, segment))
+        start = Start(
+            self.sampler, self.plan, self.folder, segment.index, policy.running_timeout_s, self._clock
+        )
         try:
-            self.attachment = self.sampler.attach(
-                os.getpid(), self.plan, self.folder, segment.index, self._clock
-            )
-            _import_what_results_need()
-            await_state(
-                self.attachment, SessionState.RUNNING, policy.running_timeout_s, self._clock,
-                "timeout_wait_for_running_sec", self.sampler.name,
-            )  # fmt: skip
+            self.attachment, note = start_sampler(start)
         except BaseException as error:
             self._abandon(str(error) or type(error).__name__)
             raise
         self.segment_started_s = self._clock.monotonic_s()
         self._note_segment(running_ns=self._clock.unix_ns())
-        self._write(state=SessionState.RUNNING)
+        notes = self._manifest.notes if note is None else (*self._manifest.notes, note)
+        self._write(state=SessionState.RUNNING, notes=notes)
+
+    def mind_sockets(self) -> bool:
+        """Look for sockets whose timeouts blocking samples restart; True if a new segment is needed.
+
+        The next segment samples without blocking then, at the same rate. If blocking was asked for, that
+        is kept, and a warning is given once. To be called each second.
+        """
+        if not self.plan.blocking or self._live.timed_sockets or not self._sockets.timed():
+            return False
+        self._live = replace(self._live, timed_sockets=True)
+        plan = self.sampler.plan(self.options, self._live)
+        new = [note for note in plan.notes if note not in self.plan.notes]
+        if plan.blocking:
+            for note in new:
+                self._say(note)
+        notes = (*self.plan.notes, *new)
+        self._write(plan=replace(self.plan, blocking=plan.blocking, notes=notes))
+        return not plan.blocking
 
     def end_segment(self, policy: Policy) -> None:
         """Stop the sampler and wait until its output is whole; a stuck one is killed and named.
@@ -178,6 +197,7 @@ class Session:
             self.attachment = None
         self._note_segment(attachment, error=str(lost) if lost else None)
         self._write()
+        self._note_warning(attachment)
         if isinstance(lost, SamplerFailed) and lost.stage != "stop":
             raise lost
         if lost is not None:
@@ -271,13 +291,19 @@ class Session:
         finally:
             if self._failure is not None:  # the reason may come from the host, which knows no time
                 error = f"{error} {self._failure[self._failure.rindex('(') :]}" if error else self._failure
+            if error is not None and self._why_ended is not None:
+                error = f"{error}: {self._why_ended}"
             state = SessionState.SUCCESS if error is None else SessionState.FAILED
             self._write(state=state, error=error, ended_ns=self._clock.unix_ns())
 
+    def _note_warning(self, attachment: Attachment) -> None:
+        warning = attachment.warning()
+        if warning is not None:
+            self._why_ended = warning
+            self.add_note(f"{warning}.")
+            self._say(f"sampling was interrupted: {warning}")
+
     def _abandon(self, error: str) -> None:
-        if self.attachment is not None:
-            self.attachment.kill()
-            self.attachment = None
         self._note_segment(stopped_ns=self._clock.unix_ns(), error=error)
         self._write()
 
@@ -336,15 +362,11 @@ class Session:
         self.save()
 
 
-def _import_what_results_need() -> None:
-    """Use the time that a sampler takes to start: asking for a result needs these imports."""
-    from profkit.ingest import read  # noqa: F401
-
-
 def _utc(time_ns: int) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(time_ns / 1e9))
 
 
 def new_session_id(pid: int) -> str:
     """An id that sorts by time and names the process: `20261121T113217-4711-9f3a07c2`."""
-    return f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{pid}-{secrets.token_hex(4)}"
+    now = time.gmtime(REAL.time_ns() // 10**9)
+    return f"{time.strftime('%Y%m%dT%H%M%S', now)}-{pid}-{posix.urandom(4).hex()}"

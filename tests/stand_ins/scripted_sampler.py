@@ -21,6 +21,11 @@ class Script:
     fail_start: str | None = None
     never_running: bool = False
     never_done: bool = False
+    fail_starts: int = 0
+    """How many starts fail with an error that may pass."""
+    warning: str | None = None
+    lives: list[LiveStacks] = field(default_factory=list)
+    """What each plan was made for."""
     resident: int = 0
     attached: int = 0
     stopped: int = 0
@@ -38,6 +43,9 @@ class ScriptedAttachment:
         return Segment(index=0, started_ns=0, pid=1)
 
     def poll(self) -> SessionState:
+        if self.script.fail_starts > 0:
+            self.script.fail_starts -= 1
+            raise SamplerFailed("scripted", "start", "bad luck", "try again", passing=True)
         if self.script.died:
             raise SamplerFailed("scripted", "sampling", "it died", "start it again")
         if self.state is SessionState.PREPARING and not self.script.never_running:
@@ -58,6 +66,9 @@ class ScriptedAttachment:
 
     def resident_bytes(self) -> int:
         return self.script.resident
+
+    def warning(self) -> str | None:
+        return self.script.warning
 
     def kill(self) -> None:
         if self.state is not SessionState.SUCCESS:
@@ -82,9 +93,12 @@ class ScriptedSampler:
         return None
 
     def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
+        self.script.lives.append(live)
+        blocking = options.blocking is True or not live.timed_sockets
+        notes = ("timeouts restart" if blocking else "nonblocking",) if live.timed_sockets else ()
         return SamplerPlan(
-            "scripted", options.rate_hz or 100.0, True, options.idle, options.native,
-            options.subprocesses, options.scope, options.max_duration_s,
+            "scripted", options.rate_hz or 100.0, blocking, options.idle, options.native,
+            options.subprocesses, options.scope, options.max_duration_s, notes=notes,
         )  # fmt: skip
 
     def attach(

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from profkit.errors import InvalidOption, UsageError
 from profkit.process import procfs
 from profkit.samplers.base import LiveStacks, SamplerOptions
-from profkit.samplers.pyspy_plan import BUDGET, FASTEST_HZ, check, plan, round_cost_s
+from profkit.samplers.pyspy_plan import (
+    BUDGET,
+    FASTEST_HZ,
+    HOST_CPU,
+    SAMPLER_CPU,
+    check,
+    plan,
+    round_cost_s,
+)
 
 
 def frames(count: int) -> LiveStacks:
@@ -82,10 +90,63 @@ def test_notes_tell_the_cost():
     assert "100%" in note
 
 
-def test_cpu_time_by_stopping_is_said_to_be_rough():
-    (note,) = plan(SamplerOptions(idle=False), frames(5)).notes
-    assert "blocking=False" in note
+def test_time_on_the_processor_is_measured_without_stopping_the_program():
+    made = plan(SamplerOptions(idle=False), frames(5))
+    assert not made.blocking
+    assert made.rate_hz == 100
+    (note,) = made.notes
+    assert "idle=False" in note
     assert plan(SamplerOptions(idle=False, blocking=False), frames(5)).notes == ()
+
+
+@pytest.mark.parametrize("options", [{"blocking": True}, {"native": True}], ids=str)
+def test_time_on_the_processor_by_stopping_is_said_to_be_rough(options: dict[str, Any]):
+    made = plan(SamplerOptions(idle=False, **options), frames(5))
+    assert made.blocking
+    (note,) = made.notes
+    assert "waiting threads are counted as working" in note
+
+
+def test_sockets_with_a_timeout_are_not_disturbed():
+    live = replace(frames(5), timed_sockets=True)
+    made = plan(SamplerOptions(), live)
+    assert not made.blocking
+    assert "SO_RCVTIMEO" in made.notes[0]
+    asked = plan(SamplerOptions(blocking=True), live)
+    assert asked.blocking
+    assert "blocking=False" in asked.notes[0]
+    assert plan(SamplerOptions(blocking=False), live).notes == ()
+
+
+def test_one_sampler_alone_has_the_rate_it_had():
+    alone = LiveStacks(1, 5, processors=2)
+    assert plan(SamplerOptions(), alone) == plan(SamplerOptions(), LiveStacks(1, 5))
+
+
+@pytest.mark.parametrize(
+    ("count", "rates_hz", "expected"),
+    [(1, 100, 100), (26, 2600, 100), (30, 2000, 89), (26, 2700, 77), (100, 10_000, 10)],
+)
+def test_samplers_of_a_host_share_a_budget(count: int, rates_hz: float, expected: float):
+    live = LiveStacks(1, 5, processors=2, other_samplers=count, other_rates_hz=rates_hz)
+    made = plan(SamplerOptions(), live)
+    assert made.rate_hz == expected
+    assert made.blocking
+    assert len(made.notes) == (0 if expected == 100 else 1)
+    assert all(f"{count} other samplers" in note and "rate=" in note for note in made.notes)
+    assert plan(SamplerOptions(rate_hz=77), live).rate_hz == 77
+
+
+@given(processors=st.integers(1, 256), count=st.integers(0, 2000), stacks=st.integers(1, 10_000))
+def test_together_they_keep_within_it(processors: int, count: int, stacks: int):
+    """Beyond the budget each takes the slowest rate."""
+    live = LiveStacks(1, stacks, processors=processors)
+    total_hz = 0.0
+    for others in range(min(count, 50)):
+        live = replace(live, other_samplers=others, other_rates_hz=total_hz)
+        total_hz += plan(SamplerOptions(), live).rate_hz
+    slowest_hz = 10 * min(count, 50)
+    assert (total_hz - slowest_hz) * round_cost_s(live) <= max(HOST_CPU * processors, SAMPLER_CPU) + BUDGET
 
 
 def test_the_rest_is_passed_on():

@@ -1,0 +1,66 @@
+"""Starting a sampler on this process; a failure that may pass is met with a second try."""
+
+from __future__ import annotations
+
+import posix
+from dataclasses import dataclass
+from pathlib import Path
+
+from profkit.clock import Clock
+from profkit.errors import SamplerFailed
+from profkit.model.session import SamplerPlan, SessionState
+from profkit.process.handlers import let_through
+from profkit.samplers.base import Attachment, Sampler
+from profkit.samplers.polling import await_state
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What is to be started, and how long that may take."""
+
+    sampler: Sampler
+    plan: SamplerPlan
+    folder: Path
+    index: int
+    timeout_s: float
+    clock: Clock
+
+
+def start_sampler(start: Start) -> tuple[Attachment, str | None]:
+    """Return a sampler that is RUNNING, and a note if it took two tries.
+
+    Raises SamplerError if it cannot be started; nothing stays attached then.
+    """
+    try:
+        return _try(start), None
+    except SamplerFailed as failure:
+        let_through(failure)
+        if not failure.passing:
+            raise
+        first = failure
+    try:
+        attachment = _try(start)
+    except SamplerFailed as second:
+        let_through(second)
+        detail = f"{second.detail} (the second of two tries; the first: {first.detail})"
+        raise SamplerFailed(second.sampler, second.stage, detail, second.remedy) from second
+    return attachment, f"{first.sampler} was started twice for segment {start.index}: {first.detail}."
+
+
+def _try(start: Start) -> Attachment:
+    attachment = start.sampler.attach(posix.getpid(), start.plan, start.folder, start.index, start.clock)
+    try:
+        _import_what_results_need()
+        await_state(
+            attachment, SessionState.RUNNING, start.timeout_s, start.clock,
+            "timeout_wait_for_running_sec", start.sampler.name,
+        )  # fmt: skip
+    except BaseException:
+        attachment.kill()
+        raise
+    return attachment
+
+
+def _import_what_results_need() -> None:
+    """Use the time that a sampler takes to start: asking for a result needs these imports."""
+    from profkit.ingest import read  # noqa: F401
