@@ -83,9 +83,9 @@ def program(name: str, *arguments: str) -> list[str]:
 
 
 def shown(done: CompletedProcess[str]) -> str:
-    """All that a program left to be seen, without the frames of profkit's wrappers and the folder's name."""
+    """All that a program left to be seen, without addresses, profkit's own frames and the folder's name."""
     text = f"{done.stdout}--- stderr\n{OWN_FRAME.sub('', done.stderr)}--- exit code {done.returncode}"
-    return re.sub(r"/(bare|profiled)\b", "/FOLDER", text)
+    return re.sub(r"0x[0-9a-f]+", "0x…", re.sub(r"/(bare|profiled)\b", "/FOLDER", text))
 
 
 def assert_same(pair: Pair, code: int = 0) -> None:
