@@ -12,10 +12,7 @@ HOME = ".profkit"
 
 NOWHERE = Path("/dev/null/no-current-folder")
 """Stands for a current folder that is gone; nothing can be made in it, by anybody."""
-NO_FOLDER = (
-    "the current folder was gone when profkit was imported, and neither PROFKIT_SPOOL nor PROFKIT_STORE "
-    "names another"
-)
+NO_FOLDER = "the current folder was gone when profkit was imported"
 
 SPOOL_LIMIT = "1GB"
 """Size of a spool above which the oldest sessions are dropped, unless PROFKIT_SPOOL_LIMIT is set."""

@@ -327,6 +327,7 @@ _SPOOL_REMEDIES = {
     os.strerror(errno.ENOSPC): _SPACE,
     os.strerror(errno.EDQUOT): _SPACE,
     os.strerror(errno.EROFS): "set PROFKIT_SPOOL to a folder that can be written",
+    "the current folder was gone": "set PROFKIT_SPOOL to the absolute path of a folder, or start from one",
 }
 
 

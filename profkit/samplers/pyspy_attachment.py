@@ -204,6 +204,10 @@ def _start(attempt: Attempt, output: Path, clock: Clock) -> Detached | None:
 
 def _folder_problem(folder: Path) -> str | None:
     try:
+        str(folder.absolute()).encode("utf-8")
+    except UnicodeEncodeError:
+        return "has a name that is not UTF-8, which py-spy does not take"
+    try:
         space = posix.statvfs(folder)
     except OSError as error:
         return f"cannot be used ({error.strerror})"

@@ -45,7 +45,7 @@ def keep_within(spool: Path, limit: str, say: Callable[[str], None], clock: Cloc
             with alone_in(opened, wait=False) as alone:
                 if alone:  # else the spool is being emptied
                     _make_room(opened, limit_bytes, say, clock)
-    except FileNotFoundError:  # there is no spool yet
+    except (FileNotFoundError, NotADirectoryError):  # there is no spool yet
         return
     except (OSError, ProfkitError) as error:
         say(f"the size of the spool {spool} could not be checked: {error}")
