@@ -160,3 +160,47 @@ except KeyboardInterrupt:
         print("nothing left", signal.pthread_sigmask(0, ()))
 """
     assert run_program(program, tmp_path / "log") == "nothing left set()"
+
+
+PATCHES = {
+    "gevent": "from gevent import monkey; monkey.patch_all()",
+    "eventlet": "import eventlet; eventlet.monkey_patch()",
+}
+
+
+@pytest.mark.parametrize("patch", PATCHES)
+def test_a_program_whose_system_calls_were_replaced(tmp_path: Path, patch: str):
+    program = f"{PATCHES[patch]}{COUNTING}\nprint(run_child(('/bin/true',), log, 10).code)"
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program, str(tmp_path / "log")],
+        capture_output=True,
+        text=True,
+        timeout=20,
+    )
+    assert done.stdout == "0\n", done.stderr
+
+
+def test_descriptors_above_a_limit_that_was_lowered(tmp_path: Path):
+    program = """
+import resource
+os.dup2(0, 900, inheritable=True)
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 4096))
+print(run_child(("/bin/true",), log, 30).code)
+"""
+    assert run_program(program, tmp_path / "log") == "0"
+
+
+def test_a_program_that_closes_and_reuses_every_descriptor(tmp_path: Path):
+    program = """
+codes = []
+def run():
+    codes.append(run_child(("/bin/sleep", "0.5"), log, 30).code)
+thread = threading.Thread(target=run)
+thread.start()
+threading.Event().wait(0.2)
+os.closerange(3, 64)
+mine = [os.open("/dev/null", os.O_RDONLY) for _ in range(20)]
+thread.join()
+print(codes, len([os.fstat(number) for number in mine]))
+"""
+    assert run_program(program, tmp_path / "log") == "[0] 20"
