@@ -51,7 +51,7 @@ class FunctionProfiler:
         if not self.active:
             return function(*args, **kwargs)
         try:
-            return cast(_R, self._marker(function)(function, None, args, kwargs))
+            return cast(_R, self._marker(function)(function, *args, **kwargs))
         except BaseException:
             self._release_compile_hook()
             raise

@@ -1,7 +1,7 @@
 """Accounts: what each region did since the last tick, written by the hot path without a lock.
 
-Every hot-path write is one call of a C method that the interpreter does not split, so threads need no
-lock; the ticker takes from the other end.
+Every write of the hot path is one operation on a deque or dictionary that the interpreter does not split, so
+threads need no lock; the ticker takes from the other end.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Literal, TypeVar
 from profkit.model.region import Region
 from profkit.model.session import CallDelta
 from profkit.samplers.base import SamplerOptions
+from profkit.session.activity import Caller, remember_account
 
 OnBusy = Literal["share", "skip", "wait", "raise"]
 ON_BUSY: tuple[OnBusy, ...] = ("share", "skip", "wait", "raise")
@@ -41,8 +42,12 @@ class Account:
     """
 
     __slots__ = (
+        "__weakref__",
+        "callers",
         "durations",
         "live",
+        "nested",
+        "open_runs",
         "options",
         "policy",
         "raised",
@@ -57,13 +62,21 @@ class Account:
     def __init__(self, region: Region, options: SamplerOptions, policy: Policy) -> None:
         self.region, self.options, self.policy = region, options, policy
         self.live = self.refused = False
+        self.callers: dict[Caller, None] = {}
+        """The threads (or greenlets) that are inside a call of this function, however often."""
+        self.open_runs: list[None] = []
+        """One entry for each run of this coroutine, generator or block that has begun and not ended."""
         self.durations: deque[int] = deque()
+        """Of outermost calls, in nanoseconds."""
+        self.nested: deque[None] = deque()
+        """Calls inside another call of this region: their time is part of that call's."""
         self.suspended: deque[int] = deque()
         self.raised: deque[None] = deque()
         self.skipped: deque[None] = deque()
         self.traced: deque[None] = deque()
         self.sessions: list[str] = []
         """Ids of the sessions that this region took part in, oldest first."""
+        remember_account(self)
 
     @property
     def covers(self) -> bool:
@@ -74,13 +87,13 @@ class Account:
     def forget(self) -> None:
         """Drop what was counted: in a forked child it is the parent's."""
         self.live = False
-        for counter in (self.durations, self.suspended, self.raised, self.skipped, self.traced):
+        for counter in self._counters():
             counter.clear()
         self.sessions.clear()
 
     def drain(self, at_ns: int) -> CallDelta | None:
         """What happened since the last drain, None if nothing did."""
-        if not (self.durations or self.skipped or self.raised or self.traced):
+        if not any(self._counters()):
             return None
         from profkit.stats import histogram_of
 
@@ -88,11 +101,15 @@ class Account:
             region=self.region.id,
             at_ns=at_ns,
             durations=histogram_of(_taken(self.durations)),
+            nested=_count(self.nested),
             skipped=_count(self.skipped),
             raised=_count(self.raised),
             suspended_ns=sum(_taken(self.suspended)),
             traced_away=_count(self.traced),
         )
+
+    def _counters(self) -> tuple[deque[int] | deque[None], ...]:
+        return self.durations, self.nested, self.suspended, self.raised, self.skipped, self.traced
 
 
 def _taken(counter: deque[_T]) -> Iterator[_T]:

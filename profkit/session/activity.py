@@ -1,58 +1,110 @@
-"""Which region calls are under way in this process, and which of them lead to the caller."""
+"""Which calls of regions are under way in this process, and which of them lead to the caller.
+
+Calls of functions are known by their thread: `Account.callers` has the thread of each outermost call. Runs
+that can be suspended – coroutines, generators, blocks – are counted in `Account.open_runs`.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
 from types import CodeType, FrameType
+from typing import TYPE_CHECKING
+from weakref import ref
 
-ACTIVE: list[None] = []
-"""One entry for each region call between its start and its end, suspended ones included."""
+from profkit.originals import REAL
 
-_MARKERS: dict[int, CodeType] = {}
-"""Code objects of all markers by identity; kept here, so that no identity is used twice."""
+if TYPE_CHECKING:
+    from profkit.session.account import Account
 
-OPEN_BLOCKS: dict[int, int] = {}
-"""How many blocks are open in a frame, by the frame's identity."""
+Caller = object
+"""What identifies a thread, or a greenlet in programs that have them."""
+
+OPEN_BLOCKS: dict[int, list[Account]] = {}
+"""The accounts of the blocks that are open in a frame, by the frame's identity."""
+
+_ACCOUNTS: dict[int, ref[Account]] = {}
+"""All accounts by identity, as long as somebody else holds them."""
+
+_MARKERS: dict[int, tuple[CodeType, ref[Account]]] = {}
+"""Code objects of all markers by identity, with their accounts; kept as long as these, so that no identity is
+used twice."""
+
+_FIRST_PID = os.getpid()
+
+current_caller: Callable[[], Caller] = REAL.get_ident
+"""Identifies the caller; `greenlet.getcurrent` once that is imported."""
 
 
-def remember_marker(code: CodeType) -> None:
-    """Make a code object known as a region's marker."""
-    _MARKERS[id(code)] = code
+def remember_account(account: Account) -> None:
+    """Have the calls of an account counted."""
+    key = id(account)
+    # Callbacks of C: in one of Python a signal handler can run, and what it raises there is lost.
+    _ACCOUNTS[key] = ref(account, partial(_ACCOUNTS.pop, key))
+
+
+def remember_marker(code: CodeType, account: Account) -> None:
+    """Make a code object known as an account's marker."""
+    key = id(code)
+    _MARKERS[key] = code, ref(account, partial(_MARKERS.pop, key))
+
+
+def calls_under_way() -> int:
+    """Return how many calls and runs have begun and not ended, those of this thread included."""
+    return sum(len(account.callers) + len(account.open_runs) for account in _accounts())
 
 
 def own_calls(frame: FrameType | None) -> int:
-    """How many active region calls stand on the stack that ends with `frame`."""
-    count = 0
+    """Return how many of `calls_under_way` are on the stack that ends with `frame`."""
+    return sum(_own_calls(frame).values())
+
+
+def _own_calls(frame: FrameType | None) -> Counter[Account]:
+    """Return the calls on a stack by account; a function's nested calls are not counted."""
+    counts: Counter[Account] = Counter()
     while frame is not None:
-        if id(frame.f_code) in _MARKERS:
-            count += 1
-        count += OPEN_BLOCKS.get(id(frame), 0)
+        known = _MARKERS.get(id(frame.f_code))
+        account = known[1]() if known is not None else None
+        if account is not None:
+            counts[account] = 1 if account.callers else counts[account] + 1
+        counts.update(OPEN_BLOCKS.get(id(frame), ()))
         frame = frame.f_back
-    return count
+    return counts
 
 
-def open_block(frame: FrameType) -> None:
-    """Note that a block was entered in `frame`."""
-    key = id(frame)
-    OPEN_BLOCKS[key] = OPEN_BLOCKS.get(key, 0) + 1
+def is_within(code: CodeType, frame: FrameType | None) -> bool:
+    """Return whether the stack that ends with `frame` runs this code."""
+    while frame is not None:
+        if frame.f_code is code:
+            return True
+        frame = frame.f_back
+    return False
 
 
-def close_block(key: int) -> None:
-    """Note that a block was left in the frame with identity `key`."""
-    left = OPEN_BLOCKS.get(key, 0) - 1
-    if left > 0:
-        OPEN_BLOCKS[key] = left
-    else:
-        OPEN_BLOCKS.pop(key, None)
+def is_open_in(account: Account, frame: FrameType | None) -> bool:
+    """Return whether a block of this account is open on the stack that ends with `frame`."""
+    while frame is not None:
+        if account in OPEN_BLOCKS.get(id(frame), ()):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def keep_own(frame: FrameType | None) -> None:
     """Forget the calls of threads that a fork did not take along."""
-    del ACTIVE[own_calls(frame) :]
+    own, caller = _own_calls(frame), current_caller()
+    for account in _accounts():
+        del account.open_runs[own[account] :]
+        for other in list(account.callers):
+            if isinstance(other, int) and other != caller:  # greenlets of this thread live on
+                account.callers.pop(other, None)
 
 
 def live_stacks() -> tuple[int, int]:
-    """(threads, frames of all threads) at this moment."""
+    """Return the number of threads, and of the frames of all threads, at this moment."""
     frames = sys._current_frames()
     depth = 0
     for top in frames.values():
@@ -63,11 +115,23 @@ def live_stacks() -> tuple[int, int]:
     return len(frames), depth
 
 
+def is_child() -> bool:
+    """Return whether this process was forked since profkit was imported, or started by multiprocessing."""
+    return os.getpid() != _FIRST_PID or is_spawned()
+
+
 def is_spawned() -> bool:
-    """Whether multiprocessing started this process; of a fork alone `become_child` is told."""
+    """Return whether multiprocessing started this process."""
     process = sys.modules.get("multiprocessing.process")
     if process is None:
         return False
     # A parent is known when the child's work begins; while it imports the main module it is "inheriting".
     inheriting = getattr(process.current_process(), "_inheriting", False)
     return inheriting or process.parent_process() is not None
+
+
+def _accounts() -> Iterator[Account]:
+    for known in list(_ACCOUNTS.values()):
+        account = known()
+        if account is not None:
+            yield account

@@ -1,36 +1,72 @@
-"""Threads of profkit's own in the profiled program, which no signal of the program's is delivered to."""
+"""Threads of profkit's own in the profiled program.
+
+They are started below `threading`: gevent and eventlet would turn them into greenlets, debuggers would stop
+in them, coverage would trace them, and `threading.enumerate()` would show them to the program.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
-import threading
+import sys
 from collections.abc import Callable
-from time import sleep
+
+from profkit.originals import REAL
 
 
-def background(name: str, work: Callable[[], object]) -> threading.Thread:
-    """A daemon thread that is yet to be started; see `start`."""
-    return threading.Thread(target=work, name=name, daemon=True)
-
-
-def start(thread: threading.Thread) -> None:
-    """Start a thread that blocks all signals.
+class BackgroundThread:
+    """A thread that runs `work` once and that blocks all signals.
 
     The kernel gives a process's signal to any thread that does not block it: one that the program
-    blocks, in order to wait for it, would otherwise end the program here. Raises RuntimeError where
-    there can be no threads any more: at interpreter shutdown.
+    blocks, in order to wait for it, would otherwise end the program here.
     """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    try:
-        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-        thread.start()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        self._work = work
+        self._ended = REAL.allocate_lock()
+        self._native_id: int | None = None
+        self._ident: int | None = None
+
+    def start(self) -> None:
+        """Start the thread; raises RuntimeError if there can be no more, as at interpreter shutdown."""
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        self._ended.acquire()
+        try:
+            signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+            self._ident = REAL.start_new_thread(self._run, ())
+        except BaseException:
+            self._ended.release()
+            raise
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def is_alive(self) -> bool:
+        """Return whether it was started and has not ended."""
+        return self._ended.locked()
+
+    def is_current(self) -> bool:
+        """Return whether the caller runs in it."""
+        return self._ident == REAL.get_ident()
+
+    def await_end(self) -> None:
+        """Wait until it has ended for the kernel too, which may be a little later than for Python."""
+        with self._ended:
+            pass
+        while self._native_id is not None and os.path.exists(f"/proc/self/task/{self._native_id}"):
+            REAL.sleep(0)
+
+    def _run(self) -> None:
+        self._ident, self._native_id = REAL.get_ident(), REAL.get_native_id()
+        try:
+            self._work()
+        finally:
+            _forget_dummy(self._ident)
+            self._ended.release()
 
 
-def await_end(thread: threading.Thread) -> None:
-    """Wait until a started thread is gone for the system too, which may be a little after `join`."""
-    thread.join()
-    while os.path.exists(f"/proc/self/task/{thread.native_id}"):
-        sleep(0)
+def _forget_dummy(ident: int | None) -> None:
+    """Remove the entry that logging makes for this thread in `threading`, which Python 3.13 does itself."""
+    threading = sys.modules.get("threading")
+    known = getattr(threading, "_active", None)
+    if isinstance(known, dict) and type(known.get(ident)).__name__ == "_DummyThread":
+        known.pop(ident, None)

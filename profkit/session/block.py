@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import itertools
 import sys
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from time import perf_counter_ns
 from types import CodeType, FrameType, TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
 from profkit import tracing
 from profkit.errors import UsageError
+from profkit.originals import REAL
 from profkit.session.account import Account
-from profkit.session.activity import ACTIVE, close_block, open_block, own_calls
+from profkit.session.activity import OPEN_BLOCKS, is_open_in
 from profkit.session.entry import enter, leave
+from profkit.session.guard import ignore
 from profkit.session.withbody import CONTEXTLIB, GENERATORS, body_lines, line_at, statement_frame
 
 if TYPE_CHECKING:
@@ -55,7 +55,9 @@ _STATEMENTS: dict[tuple[int, int, int], _Statement] = {}
 class Block:
     """One `with` statement at work; its `run` is there once it was entered."""
 
-    __slots__ = ("_account", "_frame", "_joined", "_open", "_source", "_start", "_tid")
+    __slots__ = ("_account", "_frame", "_joined", "_nested", "_open", "_source", "_start", "_tid")
+
+    _now = staticmethod(REAL.perf_counter_ns)
 
     def __init__(self, source: BlockSource) -> None:
         self._source = source
@@ -72,23 +74,33 @@ class Block:
         if frame.f_code.co_flags & GENERATORS or frame.f_code.co_filename == CONTEXTLIB:
             frame = statement_frame(frame)
         key = id(frame.f_code), frame.f_lasti, id(source)
-        statement = _STATEMENTS.get(key) or tracing.unseen(self._learn, frame)
+        statement = _STATEMENTS.get(key) or _learned(source, frame)
+        if statement is None:
+            return self
         account = self._account = statement.account
         if source.every > 1 and next(statement.turn) % source.every:
             account.skipped.append(None)
             return self
-        self._frame, self._tid, self._open = id(frame), None, True
-        try:
-            ACTIVE.append(None)
-            open_block(frame)
-            if account.region.detached and not account.region.all_threads:
-                self._tid = threading.get_native_id()
-            self._joined = account.live or enter(account, own_calls(frame), self._tid)
-            self._start = perf_counter_ns()
-        except BaseException:
-            self._close()
-            raise
+        self._enter(account, frame)
         return self
+
+    def _enter(self, account: Account, frame: FrameType) -> None:
+        """Count the block as open and have a session; leaves nothing behind if it is interrupted.
+
+        `__exit__` needs no deeper stack than this: at the recursion limit a block that was entered can end.
+        """
+        self._frame, self._tid, self._open = id(frame), None, True
+        self._nested = bool(account.open_runs) and is_open_in(account, frame)
+        try:
+            account.open_runs.append(None)
+            OPEN_BLOCKS.setdefault(self._frame, []).append(account)
+            if account.region.detached and not account.region.all_threads:
+                self._tid = REAL.get_native_id()
+            self._joined = account.live or enter(account, frame, self._tid)
+            self._start = self._now()
+        except BaseException:
+            self._close(account)
+            raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -97,12 +109,15 @@ class Block:
         if not self._open or account is None:
             return
         try:
-            wall_ns = perf_counter_ns() - self._start
+            wall_ns = self._now() - self._start
         finally:  # a handler of a signal may raise after any call
-            self._close()
+            self._close(account)
         if not self._joined:
             return
-        account.durations.append(wall_ns)
+        if self._nested:
+            account.nested.append(None)
+        else:
+            account.durations.append(wall_ns)
         if kind is not None:
             account.raised.append(None)
         if account.covers:
@@ -140,13 +155,29 @@ class Block:
         run = self.run
         return None if run is None else run._repr_html_()
 
-    def _learn(self, frame: FrameType) -> _Statement:
-        code, offset = frame.f_code, frame.f_lasti
-        account = self._source.block_account(frame, line_at(code, offset), body_lines(code, offset))
-        statement = _Statement(account, itertools.count(), code, self._source)
-        return _STATEMENTS.setdefault((id(code), offset, id(self._source)), statement)
-
-    def _close(self) -> None:
+    def _close(self, account: Account) -> None:
         self._open = False
-        ACTIVE.pop()
-        close_block(self._frame)
+        if account.open_runs:
+            account.open_runs.pop()
+        opened = OPEN_BLOCKS.get(self._frame)
+        if opened is not None:
+            if account in opened:
+                opened.remove(account)
+            if not opened:
+                OPEN_BLOCKS.pop(self._frame, None)
+
+
+def _learned(source: BlockSource, frame: FrameType) -> _Statement | None:
+    """Return the statement that `frame` is entering; None if profkit failed to make it out."""
+    try:
+        return tracing.unseen(_learn, source, frame)
+    except BaseException as error:  # noqa: BLE001 - raised where the program is to see it
+        ignore(error, "looking at a `with` statement")
+        return None
+
+
+def _learn(source: BlockSource, frame: FrameType) -> _Statement:
+    code, offset = frame.f_code, frame.f_lasti
+    account = source.block_account(frame, line_at(code, offset), body_lines(code, offset))
+    statement = _Statement(account, itertools.count(), code, source)
+    return _STATEMENTS.setdefault((id(code), offset, id(source)), statement)

@@ -1,16 +1,24 @@
-"""The slow path of a profiled call: the host is imported, asked, and kept off event loops."""
+"""The slow path of a profiled call: the host is imported, asked, and kept off event loops.
+
+Nothing here raises but what `guard.pass_on` passes on, and under `stop_at_error=True` why a call cannot be
+profiled.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import sys
-import threading
 from functools import partial
+from types import FrameType
 from typing import TYPE_CHECKING
 
 from profkit import tracing
+from profkit.errors import InternalError
+from profkit.originals import REAL
 from profkit.session.account import Account
-from profkit.session.background import background, start
+from profkit.session.activity import own_calls
+from profkit.session.background import BackgroundThread
+from profkit.session.guard import ignore, pass_on, refuse
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
@@ -18,30 +26,40 @@ if TYPE_CHECKING:
     from profkit.session.host import SessionHost
 
 
-_IMPORTING = threading.RLock()
+_IMPORTING = REAL.rlock()
 _known_host: SessionHost | None = None
+_import_failure: InternalError | None = None
 
 
-def enter(account: Account, own: int, tid: int | None = None) -> bool:
-    """See `SessionHost.enter`."""
-    return tracing.unseen(_enter, account, own, tid)
+def enter(account: Account, frame: FrameType, tid: int | None = None) -> bool:
+    """See `SessionHost.enter`; the caller's stack ends with `frame`."""
+    try:
+        return tracing.unseen(_enter, account, frame, tid)
+    except BaseException as error:  # noqa: BLE001 - raised where the program is to see it
+        return refuse(account, error)
 
 
 def leave(account: Account, tid: int | None = None) -> None:
     """See `SessionHost.leave`."""
-    tracing.unseen(_leave, account, tid)
+    try:
+        tracing.unseen(_leave, account, tid)
+    except BaseException as error:  # noqa: BLE001 - raised where the program is to see it
+        ignore(error, "ending the segment of a region")
 
 
 def note_traced(account: Account) -> None:
-    """A compiler took the user's function in place of its wrapper: calls of that code are not seen."""
+    """Note that a compiler took the function in place of its wrapper: calls of that code are not seen."""
     account.traced.append(None)
     if _known_host is not None:
-        _known_host.mention(account)
+        try:
+            _known_host.mention(account)
+        except BaseException as error:  # noqa: BLE001 - raised where the program is to see it
+            ignore(error, "noting a compiled function")
 
 
-def _enter(account: Account, own: int, tid: int | None) -> bool:
+def _enter(account: Account, frame: FrameType, tid: int | None) -> bool:
     host = _host()
-    return host is not None and host.enter(account, own, tid)
+    return host is not None and host.enter(account, own_calls(frame), tid)
 
 
 def _leave(account: Account, tid: int | None) -> None:
@@ -50,40 +68,62 @@ def _leave(account: Account, tid: int | None) -> None:
         host.leave(account, tid)
 
 
-async def enter_off_loop(account: Account, own: int) -> bool:
-    """`enter`, in a thread of its own where an asyncio loop runs and a sampler has to be started."""
-    loop, host = _running_loop(), tracing.unseen(_host)
-    if loop is None or host is None or not host.must_wait(account):
-        return enter(account, own)
+async def enter_off_loop(account: Account, frame: FrameType) -> bool:
+    """`enter`, in a thread of its own if an asyncio loop runs and a sampler has to be started."""
+    loop = _running_loop()
+    try:
+        host = tracing.unseen(_host)
+        if loop is None or host is None or not host.must_wait(account):
+            return enter(account, frame)
+        answer = _answer_of_thread(loop, host, account, own_calls(frame))
+    except BaseException as error:  # noqa: BLE001 - raised where the program is to see it
+        return refuse(account, error)
+    return await answer
+
+
+def leave_off_loop(account: Account) -> None:
+    """`leave`, without waiting if an asyncio loop runs: a `finally` must not await."""
+    if _running_loop() is None:
+        leave(account)
+        return
+    try:
+        tracing.unseen(BackgroundThread(partial(leave, account)).start)
+    except BaseException as error:  # noqa: BLE001 - raised where the program is to see it
+        ignore(error, "ending the segment of a region")
+
+
+def _answer_of_thread(loop: AbstractEventLoop, host: SessionHost, account: Account, own: int) -> Future[bool]:
     answer: Future[bool] = loop.create_future()
 
     def work() -> None:
         outcome: bool | Exception
         try:
             outcome = host.enter(account, own)
-        except Exception as error:  # noqa: BLE001 - handed on to the task
+        except Exception as error:  # noqa: BLE001 - passed on to the task
             outcome = error
         with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
             loop.call_soon_threadsafe(_settle, answer, outcome, account)
 
-    tracing.unseen(start, background("profkit-start", work))
-    return await answer
-
-
-def leave_off_loop(account: Account) -> None:
-    """`leave`, without waiting where an asyncio loop runs: a `finally` must not await."""
-    if _running_loop() is None:
-        leave(account)
-    else:
-        tracing.unseen(start, background("profkit-stop", partial(leave, account)))
+    tracing.unseen(BackgroundThread(work).start)
+    return answer
 
 
 def _host() -> SessionHost | None:
-    """The process's host; None to a signal handler or a finalizer that interrupts its import."""
-    global _known_host
+    """Return the process's host; None to a signal handler or a finalizer that interrupts its import.
+
+    An import that failed, as in a folder whose files hide standard modules, is not tried again.
+    """
+    global _known_host, _import_failure
+    if _import_failure is not None:
+        raise _import_failure.with_traceback(None)
     if _known_host is None and not _IMPORTING._is_owned():  # type: ignore[attr-defined]
-        with _IMPORTING:
-            from profkit.session.process_host import HOST
+        try:
+            with _IMPORTING:
+                from profkit.session.process_host import HOST
+        except Exception as error:
+            pass_on(error)
+            _import_failure = InternalError("importing what a session needs", error)
+            raise _import_failure from error
         _known_host = HOST
     return _known_host
 

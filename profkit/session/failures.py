@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import logging
+import os
 from pathlib import Path
 
 from profkit.clock import Clock
 from profkit.errors import ProfilerBusy, ProfkitError, SpoolUnavailable
+from profkit.model.unprofiled import Unprofiled
 from profkit.samplers.base import SamplerOptions
 from profkit.session.account import Account
+from profkit.session.guard import explained
+from profkit.store.unprofiled import append_unprofiled
 
 LOG = logging.getLogger("profkit")
 
@@ -23,6 +27,7 @@ class Failures:
         self._clock, self._spool = clock, spool
         self._seen: dict[SamplerOptions, tuple[float, Exception]] = {}
         self._said: set[str] = set()
+        self._noted_pid: int | None = None
 
     def note(self, options: SamplerOptions, error: Exception) -> None:
         """Remember a failure; a start that is refused because of it does not renew it."""
@@ -60,11 +65,32 @@ class Failures:
         return str(reason)
 
     def explained(self, error: Exception) -> ProfkitError:
-        """What the system refuses to a session is to use its spool, but for rare cases."""
-        if isinstance(error, ProfkitError):
-            return error
-        detail = error.strerror if isinstance(error, OSError) else None
-        return SpoolUnavailable(self._spool, detail or str(error))
+        """Return the error that says why; what the system refuses to a session is to use its spool."""
+        if isinstance(error, OSError):
+            return SpoolUnavailable(self._spool, error.strerror or str(error))
+        if not isinstance(error, ProfkitError):
+            LOG.debug("profkit failed", exc_info=error)
+        return explained(error, "profiling")
+
+    def note_switched_off(self, account: Account) -> None:
+        """Note in the spool, once for each process, that this one is not profiled, and by which switch."""
+        if os.getpid() == self._noted_pid:
+            return
+        self._noted_pid = os.getpid()
+        label, reason = account.region.key.label, "PROFKIT_CHILDREN=0 is set"
+        LOG.info("%r runs unprofiled: %s, and this process was forked or spawned", label, reason)
+        entry = Unprofiled(
+            at_ns=self._clock.unix_ns(),
+            pid=os.getpid(),
+            host=os.uname().nodename,
+            reason=reason,
+            switch="unset it to profile forked and spawned workers",
+            label=label,
+        )
+        try:
+            append_unprofiled(self._spool, entry)
+        except OSError as error:
+            LOG.info("the spool cannot be written: %s", error)
 
     def forget(self) -> None:
         """Try everything again."""

@@ -7,21 +7,21 @@ between acquiring and entering: a KeyboardInterrupt cannot leak it. The hot path
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.config import CONFIG, Config
-from profkit.errors import ProfilerBusy, ProfkitError
+from profkit.errors import ProfilerBusy
 from profkit.model.session import Cover
-from profkit.process.handlers import let_through
+from profkit.originals import REAL
 from profkit.samplers.base import Sampler
 from profkit.samplers.registry import resolve
 from profkit.session import activity
 from profkit.session.account import Account, Policy
 from profkit.session.failures import Failures
+from profkit.session.guard import pass_on
 from profkit.session.joining import Decision, decide, sharing_messages
 from profkit.session.opening import open_session
 from profkit.session.session import Session
@@ -37,13 +37,13 @@ class SessionHost:
         resolve: Callable[[str], Sampler] = resolve,
     ) -> None:  # fmt: skip
         self._config, self._clock, self._resolve = config, clock, resolve
-        self.lock = threading.RLock()
+        self.lock = REAL.rlock()
         self.session: Session | None = None
         self.policy = Policy()
         """The policy of the call that started the session."""
         self.on_start: Callable[[], None] = lambda: None
         """Called once a session runs; the ticker hooks in here."""
-        self._busy_starting = self._child = self._closed = False
+        self._busy_starting = self._closed = False
         self._failures = Failures(clock, config.spool)
         self._ended: Session | None = None
         """The last session: calls that outlive it are still counted there."""
@@ -63,12 +63,15 @@ class SessionHost:
         about, None for every thread. Raises only for a strict policy.
         """
         account.refused = True
-        if self._off() or self.lock_is_mine():
+        if self._closed or self.lock_is_mine():
+            return False
+        if self._off():
+            self._failures.note_switched_off(account)
             return False
         try:
             joined = self._enter(account, own, tid)
-        except (ProfkitError, OSError) as error:
-            let_through(error)
+        except Exception as error:  # noqa: BLE001 - logged, or raised for a strict policy
+            pass_on(error)
             self._failures.of_call(account, error)
             return False
         account.refused = not joined
@@ -139,12 +142,12 @@ class SessionHost:
 
     def become_child(self) -> None:
         """After a fork: the session is the parent's, and so is whoever held the lock."""
-        self.lock = threading.RLock()
+        self.lock = REAL.rlock()
         for session in (self.session, self._ended):
             if session is not None:
                 session.forget()
         self.session = self._ended = None
-        self._child, self._busy_starting = True, False
+        self._busy_starting = False
         self._covering.clear()
         self._failures.forget()
         activity.keep_own(sys._getframe(1))
@@ -152,7 +155,7 @@ class SessionHost:
     def _off(self) -> bool:
         if self._closed:
             return True
-        return not self._config.children and (self._child or activity.is_spawned())
+        return not self._config.children and activity.is_child()
 
     def _enter(self, account: Account, own: int, tid: int | None) -> bool:
         deadline_s = self._clock.monotonic_s() + account.policy.running_timeout_s
@@ -172,7 +175,7 @@ class SessionHost:
     def _try_enter(self, account: Account, own: int) -> bool | None:
         """True: joined. False: run unprofiled. None: wait and try again."""
         session = self.session if self.session is not None and self.session.open else None
-        busy, nested = len(activity.ACTIVE) > own, own > 1
+        busy, nested = activity.calls_under_way() > own, own > 1
         if not busy and not nested:
             self._covering.clear()  # what is there was left by an exception of a signal handler
         held = session.options if session is not None else None
@@ -198,8 +201,8 @@ class SessionHost:
             if session.attachment is None and not session.truncated:
                 self._begin_segment(session, account.policy)
             session.join(account)
-        except (ProfkitError, OSError) as error:
-            self._end_session(str(error))
+        except Exception as error:
+            self._end_session(str(error) or type(error).__name__)
             raise
         return True
 
@@ -254,15 +257,15 @@ class SessionHost:
 
     def _settle(self, account: Account) -> None:
         self._count_late_calls()
-        if not activity.ACTIVE:
+        if not activity.calls_under_way():
             self._covering.clear()
         session = self.session
         if session is None or session.id not in account.sessions:
             return
         session.drain()
-        if session.attachment is None or (not session.calls_in_segment and not activity.ACTIVE):
+        if session.attachment is None or (not session.calls_in_segment and not activity.calls_under_way()):
             return
-        if activity.ACTIVE or self._covering:
+        if activity.calls_under_way() or self._covering:
             self._rotate(session, account.policy)
         else:
             session.sleep(account.policy)
@@ -285,8 +288,8 @@ class SessionHost:
         """Run a step; what fails ends the session, and is raised only where that was asked for."""
         try:
             step()
-        except (ProfkitError, OSError) as error:
-            let_through(error)
+        except Exception as error:
+            pass_on(error)
             self.fail(error)
             if account is not None and account.policy.strict:
                 raise self._failures.explained(error) from error
@@ -296,5 +299,6 @@ class SessionHost:
         reason = self._failures.of_session(self.session.options if self.session else None, error)
         try:
             self._end_session(reason)
-        except (ProfkitError, OSError) as later:
+        except Exception as later:  # noqa: BLE001 - logged
+            pass_on(later)
             self._failures.of_session(None, later)

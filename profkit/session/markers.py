@@ -1,7 +1,7 @@
-"""Markers: the wrappers whose code objects bear a region's name, so that stacks say where they belong.
+"""Markers: the wrappers whose code objects have a region's name, so that stacks say where they belong.
 
-What stands directly above a marker is the user's function. Frames of this package are profkit's own,
-and reports leave them out. Every line here runs in every profiled call: measure before adding one.
+The frame directly above a marker is the user's function. Frames of this package are profkit's own, and
+reports leave them out. Every line here runs in every profiled call: measure before adding one.
 """
 
 from __future__ import annotations
@@ -9,35 +9,37 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
-from time import perf_counter_ns
-from types import FunctionType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any, Protocol, TypeVar, cast
 
 from profkit.model.region import RegionKind
+from profkit.originals import REAL
+from profkit.session import activity
 from profkit.session.account import Account
-from profkit.session.activity import ACTIVE, own_calls, remember_marker
+from profkit.session.activity import is_within, remember_marker
 from profkit.session.entry import enter, enter_off_loop, leave, leave_off_loop
 from profkit.session.steps import Steps, awaited, first_step
 
 Call = Callable[..., Any]
 """A user's callable: profkit passes its arguments and its value on untouched."""
 
+current_caller = activity.current_caller
+"""As in `activity`; a global of this module because each call needs it."""
+
 _F = TypeVar("_F", bound=Call)
 
 
 class Marker(Protocol):
-    """What wrapt calls in place of the user's function."""
+    """Calls a function as a region: `marker(function, *args, **kwargs)`."""
 
-    def __call__(
-        self, wrapped: Call, instance: object, args: tuple[Any, ...], kwargs: dict[str, Any], /
-    ) -> Any:
-        """Call `wrapped`, bound to `instance`, with its arguments."""
+    def __call__(self, called: Call, /, *args: Any, **kwargs: Any) -> Any:
+        """Call `called` with its arguments."""
 
 
 def make_marker(account: Account, function: Call, every: int = 1) -> Marker:
-    """The wrapper of `function` for a region, of the region's kind.
+    """Return a marker of the region's kind for `function` or others with its code.
 
-    Of `every` calls the first is profiled; the others run bare and are counted as skipped.
+    It profiles the first of `every` calls; the others run bare and are counted as skipped.
     """
     makers: dict[RegionKind, Callable[[Account, Call], Marker]] = {
         RegionKind.COROUTINE: _coroutine,
@@ -48,15 +50,21 @@ def make_marker(account: Account, function: Call, every: int = 1) -> Marker:
     return marker if every == 1 else _some(account, marker, every)
 
 
+def tell_greenlets_apart(greenlets: ModuleType) -> None:
+    """Identify callers by their greenlet from now on; `greenlets` is the package greenlet."""
+    global current_caller
+    current_caller = activity.current_caller = greenlets.getcurrent
+
+
 def _named(function: _F, account: Account, public: Call | None = None) -> _F:
-    """The same function under a code object that bears the region's marker.
+    """Return the same function under a code object that has the region's marker as its name.
 
     Generators and coroutines take their `__name__` from the function: that of `public`.
     """
     marker = account.region.marker
     source = cast(FunctionType, function)
     code = source.__code__.replace(co_name=marker, co_qualname=marker)
-    remember_marker(code)
+    remember_marker(code, account)
     named = FunctionType(code, source.__globals__, marker, source.__defaults__, source.__closure__)
     named.__name__ = getattr(public, "__name__", marker)
     named.__qualname__ = getattr(public, "__qualname__", marker)
@@ -64,18 +72,24 @@ def _named(function: _F, account: Account, public: Call | None = None) -> _F:
 
 
 def _function(account: Account, function: Call) -> Marker:
-    begin, end, now = ACTIVE.append, ACTIVE.pop, perf_counter_ns
-    record, raised, covers = account.durations.append, account.raised.append, account.covers
+    now, callers, covers = REAL.perf_counter_ns, account.callers, account.covers
+    record, nested, raised = account.durations.append, account.nested.append, account.raised.append
 
-    def marker(wrapped: Call, instance: object, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Any:
-        # `begin` stands inside: an interrupt that comes with its return still meets `end`.
+    def marker(called: Call, /, *args: Any, **kwargs: Any) -> Any:
+        caller = current_caller()
+        if caller in callers:
+            if account.live:
+                nested(None)
+            return called(*args, **kwargs)
+        callers[caller] = None  # no interrupt can come between this and `try`: neither is a call
         try:
-            begin(None)
-            if not account.live and not enter(account, own_calls(sys._getframe())):
-                return wrapped(*args, **kwargs)
+            if not account.live and not enter(account, sys._getframe()):
+                return called(*args, **kwargs)
             start = now()
             try:
-                return wrapped(*args, **kwargs)
+                if kwargs:
+                    return called(*args, **kwargs)
+                return called(*args)
             except BaseException:
                 raised(None)
                 raise
@@ -84,7 +98,7 @@ def _function(account: Account, function: Call) -> Marker:
                 if covers:
                     leave(account)
         finally:
-            end()
+            del callers[caller]
 
     return _named(marker, account)
 
@@ -92,17 +106,17 @@ def _function(account: Account, function: Call) -> Marker:
 def _some(account: Account, marker: Marker, every: int) -> Marker:
     turn, skipped = itertools.count(), account.skipped.append
 
-    def choose(wrapped: Call, instance: object, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Any:
+    def choose(called: Call, /, *args: Any, **kwargs: Any) -> Any:
         if next(turn) % every:
             skipped(None)
-            return wrapped(*args, **kwargs)
-        return marker(wrapped, instance, args, kwargs)
+            return called(*args, **kwargs)
+        return marker(called, *args, **kwargs)
 
     return choose
 
 
 class _Unstarted:
-    """Holds a user's coroutine until its wrapper starts; closes it where that never happens.
+    """Holds a user's coroutine until its wrapper starts; closes it if that never happens.
 
     A coroutine that nobody awaits is then warned about once, under the user's name, and not twice.
     """
@@ -123,110 +137,131 @@ class _Unstarted:
 
 
 def _coroutine(account: Account, function: Call) -> Marker:
-    begin, end, now = ACTIVE.append, ACTIVE.pop, perf_counter_ns
+    now, runs = REAL.perf_counter_ns, account.open_runs
 
     async def run(unstarted: _Unstarted) -> Any:
+        start = now()  # at the recursion limit this raises, before anything is counted
+        nested = bool(runs) and _is_nested(sys._getframe())
         try:
-            begin(None)
-            if not account.live and not await enter_off_loop(account, own_calls(sys._getframe())):
+            runs.append(None)
+            if not account.live and not await enter_off_loop(account, sys._getframe()):
                 return await unstarted.take()
-            steps, start = Steps(unstarted.take()), now()
+            steps = Steps(unstarted.take())
             try:
                 return await awaited(steps)
             except BaseException as error:
                 _count_raised(account, error)
                 raise
             finally:
-                _record(account, now() - start, steps.active_ns)
+                _record(account, nested, now() - start, steps.active_ns)
         finally:
-            end()
+            if runs:
+                runs.pop()
 
     run = _named(run, account, function)
 
-    def call(wrapped: Call, instance: object, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Any:
-        return run(_Unstarted(wrapped(*args, **kwargs)))
+    def call(called: Call, /, *args: Any, **kwargs: Any) -> Any:
+        return run(_Unstarted(called(*args, **kwargs)))
 
     return call
 
 
 def _generator(account: Account, function: Call) -> Marker:
-    begin, end, now = ACTIVE.append, ACTIVE.pop, perf_counter_ns
+    now, runs = REAL.perf_counter_ns, account.open_runs
 
     # Not `yield from`, which answers GeneratorExit itself: the user's generator is to answer it.
     def run(generator: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+        start = now()
+        nested = bool(runs) and _is_nested(sys._getframe())
         try:
-            begin(None)
-            joined = account.live or enter(account, own_calls(sys._getframe()))
-            steps, start = Steps(generator), now()
+            runs.append(None)
+            joined = account.live or enter(account, sys._getframe())
+            steps = Steps(generator)
             try:
-                while steps.next():
+                while True:
                     try:
-                        steps.send((yield steps.item))
-                    except BaseException as thrown:  # noqa: BLE001 - forwarded
-                        steps.throw(thrown)
-                return steps.item
+                        steps.send((yield steps.step()))
+                    except BaseException as error:
+                        if steps.waiting:
+                            steps.throw(error)
+                        elif isinstance(error, StopIteration):
+                            return error.value
+                        else:
+                            raise
             except BaseException as error:
                 _count_raised(account, error)
                 raise
             finally:
                 if joined:
-                    _record(account, now() - start, steps.active_ns)
+                    _record(account, nested, now() - start, steps.active_ns)
         finally:
-            end()
+            if runs:
+                runs.pop()
 
     run = _named(run, account, function)
 
-    def call(wrapped: Call, instance: object, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Any:
-        return run(wrapped(*args, **kwargs))
+    def call(called: Call, /, *args: Any, **kwargs: Any) -> Any:
+        return run(called(*args, **kwargs))
 
     return call
 
 
 def _async_generator(account: Account, function: Call) -> Marker:
-    begin, end, now = ACTIVE.append, ACTIVE.pop, perf_counter_ns
+    now, runs = REAL.perf_counter_ns, account.open_runs
 
     async def run(generator: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, Any]:
+        start, active_ns = now(), 0
+        nested = bool(runs) and _is_nested(sys._getframe())
         try:
-            begin(None)
-            joined = account.live or await enter_off_loop(account, own_calls(sys._getframe()))
-            steps, start, active_ns = Steps(first_step(generator)), now(), 0
+            runs.append(None)
+            joined = account.live or await enter_off_loop(account, sys._getframe())
+            steps = Steps(first_step(generator))
             try:
                 while True:
                     try:
-                        await awaited(steps)
-                    except StopAsyncIteration:
-                        return
-                    finally:
-                        active_ns += steps.active_ns
-                    try:
-                        steps = Steps(generator.asend((yield steps.item)))
-                    except BaseException as thrown:  # noqa: BLE001 - forwarded
-                        steps = Steps(generator.athrow(thrown))
+                        following = generator.asend((yield await awaited(steps)))
+                    except BaseException as error:
+                        if steps.returned:
+                            following = generator.athrow(error)
+                        elif isinstance(error, StopAsyncIteration):
+                            return
+                        else:
+                            raise
+                    active_ns, steps = active_ns + steps.active_ns, Steps(following)
             except BaseException as error:
                 _count_raised(account, error)
                 raise
             finally:
                 if joined:
-                    _record(account, now() - start, active_ns)
+                    _record(account, nested, now() - start, active_ns + steps.active_ns)
         finally:
-            end()
+            if runs:
+                runs.pop()
 
     run = _named(run, account, function)
 
-    def call(wrapped: Call, instance: object, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Any:
-        return run(wrapped(*args, **kwargs))
+    def call(called: Call, /, *args: Any, **kwargs: Any) -> Any:
+        return run(called(*args, **kwargs))
 
     return call
 
 
+def _is_nested(frame: FrameType) -> bool:
+    """Return whether the run in `frame` was reached from another run of its region."""
+    return is_within(frame.f_code, frame.f_back)
+
+
 def _count_raised(account: Account, error: BaseException) -> None:
-    """Closing a generator early is no failure of it."""
+    """Count a run that failed; closing a generator early is no failure of it."""
     if not isinstance(error, GeneratorExit):
         account.raised.append(None)
 
 
-def _record(account: Account, wall_ns: int, active_ns: int) -> None:
-    account.durations.append(wall_ns)
-    account.suspended.append(wall_ns - active_ns)
+def _record(account: Account, nested: bool, wall_ns: int, active_ns: int) -> None:
+    if nested:
+        account.nested.append(None)
+    else:
+        account.durations.append(wall_ns)
+        account.suspended.append(wall_ns - active_ns)
     if account.covers:
         leave_off_loop(account)

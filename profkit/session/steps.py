@@ -1,12 +1,13 @@
-"""Steps of coroutines and generators: driven one by one, so that running and waiting can be told apart."""
+"""Steps of coroutines and generators, driven one by one to separate time at work from time suspended."""
 
 from __future__ import annotations
 
 import sys
 import types
 from collections.abc import AsyncGenerator, Callable, Generator
-from time import perf_counter_ns
 from typing import Any, Protocol, cast
+
+from profkit.originals import REAL
 
 
 class Steppable(Protocol):
@@ -23,32 +24,33 @@ class Steps:
     """A generator or coroutine, run step by step; `active_ns` is the time that its steps took.
 
     Everything thrown in goes to the target by `throw`, GeneratorExit too: whether it answers, returns
-    or ignores it is then seen outside just as without the wrapper.
+    or ignores it is then seen outside just as without the wrapper. No item and no exception is kept.
     """
 
-    __slots__ = ("_argument", "_method", "_target", "active_ns", "item")
+    __slots__ = ("_argument", "_method", "_now", "_target", "active_ns", "returned", "waiting")
 
     def __init__(self, target: Steppable) -> None:
-        self._target = target
+        self._target, self._now = target, REAL.perf_counter_ns
         self._method: Callable[[Any], Any] = target.send
         self._argument: Any = None
         self.active_ns = 0
-        self.item: Any = None
-        """What the last step yielded, or what the target returned."""
+        self.waiting = False
+        """Whether the target waits for its next step: what is raised then was thrown in from outside."""
+        self.returned = False
+        """Whether the target has returned."""
 
-    def next(self) -> bool:
-        """Run one step; False when the target has returned. Raises what the target raises."""
-        method, argument = self._method, self._argument
-        self._argument = None  # an exception kept here would hold its own traceback alive
-        start = perf_counter_ns()
+    def step(self) -> Any:
+        """Run one step and return what it yields; raises what the target raises, StopIteration included."""
+        method, argument, now = self._method, self._argument, self._now
+        self._argument, self.waiting = None, False
+        start = now()
         try:
-            self.item = method(argument)
-        except StopIteration as stop:
-            self.item = stop.value
-            return False
+            item = method(argument)
         finally:
-            self.active_ns += perf_counter_ns() - start
-        return True
+            self.active_ns += now() - start
+            del argument  # an exception that was thrown in would hold its own traceback alive
+        self.waiting = True
+        return item
 
     def send(self, value: Any) -> None:
         """Have the next step send a value."""
@@ -61,17 +63,22 @@ class Steps:
 
 @types.coroutine
 def awaited(steps: Steps) -> Generator[Any, Any, Any]:
-    """Await a target by way of its steps; gives what it returns."""
-    while steps.next():
+    """Await a target by way of its steps; returns what it returns."""
+    while True:
         try:
-            steps.send((yield steps.item))
-        except BaseException as thrown:  # noqa: BLE001 - forwarded
-            steps.throw(thrown)
-    return steps.item
+            steps.send((yield steps.step()))
+        except BaseException as error:
+            if steps.waiting:
+                steps.throw(error)
+            elif isinstance(error, StopIteration):
+                steps.returned = True
+                return error.value
+            else:
+                raise
 
 
 def first_step(generator: AsyncGenerator[Any, Any]) -> Steppable:
-    """The first `asend` of a user's async generator, which no event loop registers.
+    """Return the first `asend` of a user's async generator, which no event loop registers.
 
     The loop knows the wrapper's generator and closes it; were it to know both, it would close the inner
     one while the outer one is doing so. Hooks are read at the first step (PEP 525).

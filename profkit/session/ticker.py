@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import os
-import threading
 from functools import partial
 from typing import TYPE_CHECKING
 
 from profkit.clock import SYSTEM_CLOCK, Clock
-from profkit.errors import ProfkitError
 from profkit.model.session import ResourcePoint, SessionState
+from profkit.originals import REAL
 from profkit.session import activity
-from profkit.session.background import await_end, background, start
+from profkit.session.background import BackgroundThread
+from profkit.session.guard import ignore, pass_on
 from profkit.session.host import SessionHost
 from profkit.session.session import Session
 
 if TYPE_CHECKING:
+    from threading import Lock
+
     import psutil
 
-NAME = "profkit-ticker"
 TICK_S = 1.0
 IDLE_END_S = 10.0
 SEGMENT_S = 60.0
@@ -30,27 +31,30 @@ class Ticker:
 
     def __init__(self, host: SessionHost, clock: Clock = SYSTEM_CLOCK) -> None:
         self._host, self._clock = host, clock
-        self._thread: threading.Thread | None = None
-        self._stop = threading.Event()
+        self._thread: BackgroundThread | None = None
+        self._stop = REAL.allocate_lock()
+        """Held while the thread is to go on."""
         self._process: psutil.Process | None = None
 
     def start(self) -> None:
         """Have a thread that ticks; at interpreter shutdown, when there can be none, do without."""
         if self._thread is not None and self._thread.is_alive():
             return
-        self._stop = threading.Event()
-        self._thread = background(NAME, partial(self._run, self._stop))
+        self._stop = REAL.allocate_lock()
+        self._stop.acquire()
+        self._thread = BackgroundThread(partial(self._run, self._stop))
         try:
-            start(self._thread)
+            self._thread.start()
         except RuntimeError:
             self._thread = None
 
     def stop(self) -> None:
         """End the thread and wait for it."""
         thread, self._thread = self._thread, None
-        self._stop.set()
-        if thread is not None and thread is not threading.current_thread():
-            await_end(thread)
+        if thread is not None:
+            self._stop.release()
+            if not thread.is_current():
+                thread.await_end()
 
     def restart(self) -> None:
         """Start again after a fork, if there is still a session to mind."""
@@ -67,21 +71,27 @@ class Ticker:
                 return False
             try:
                 self._mind(session)
-            except (ProfkitError, OSError, ImportError) as error:
+            except Exception as error:  # noqa: BLE001 - logged, and kept with the session
+                pass_on(error)
                 self._host.fail(error)
             return self._host.session is not None
         finally:
             self._host.lock.release()
 
-    def _run(self, stop: threading.Event) -> None:
-        while not stop.wait(TICK_S):
-            if not self.tick():
-                return
+    def _run(self, stop: Lock) -> None:
+        try:
+            import psutil  # noqa: F401 - not later: the program may change its root, user or folder
+
+            while not stop.acquire(timeout=TICK_S):
+                if not self.tick():
+                    return
+        except Exception as error:  # noqa: BLE001 - logged
+            ignore(error, "counting calls in the background")
 
     def _mind(self, session: Session) -> None:
         session.drain()
         now_s = self._clock.monotonic_s()
-        if activity.ACTIVE:
+        if activity.calls_under_way():
             session.last_used_s = now_s
         elif now_s - session.last_used_s >= IDLE_END_S:
             self._host.end_session()
@@ -111,5 +121,5 @@ class Ticker:
         with self._process.oneshot():
             times, threads = self._process.cpu_times(), self._process.num_threads()
             resident = self._process.memory_info().rss
-        own = 1 if self._thread is threading.current_thread() else 0
+        own = 1 if self._thread is not None and self._thread.is_current() else 0
         return ResourcePoint(self._clock.unix_ns(), times.user + times.system, resident, threads - own)

@@ -1,4 +1,4 @@
-"""Children have sessions of their own where that was asked for, and only there."""
+"""Children have sessions of their own, unless that is switched off."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ pytestmark = pytest.mark.sampler
 METHODS = ["os.fork", "fork", "spawn", "forkserver"]
 
 
-def runs(folder: Path, method: str, children: str) -> list[dict[str, Any]]:
+def runs(folder: Path, method: str, children: str = "") -> list[dict[str, Any]]:
     """The runs of parent and child, that with fewest calls first."""
     environ = environment(PROFKIT_CHILDREN=children)
     done = run_program(folder, [*FORKING, str(PROGRAMS / "family.py"), method], environ=environ)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     await_samplers_end(folder)
     listed = run_program(folder, ["-m", "profkit", "list", "--json"])
-    assert (listed.returncode, listed.stderr) == (0, "")
+    assert listed.returncode == 0
+    assert ("process was not profiled" in listed.stderr) is (children == "0"), listed.stderr
     return sorted(json.loads(listed.stdout)["runs"], key=lambda run: run["calls"])
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_children_on_request(tmp_path: Path, method: str) -> None:
-    parent, child = runs(tmp_path, method, "1")
+def test_children_have_sessions_of_their_own(tmp_path: Path, method: str) -> None:
+    parent, child = runs(tmp_path, method)
     assert (parent["calls"], child["calls"]) == (1, 5)
     assert parent["process"]["pid"] != child["process"]["pid"]
     assert child["samples"] > parent["samples"] > 0
@@ -38,13 +39,13 @@ def test_children_on_request(tmp_path: Path, method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_no_children_by_default(tmp_path: Path, method: str) -> None:
+def test_no_children_where_that_is_switched_off(tmp_path: Path, method: str) -> None:
     (parent,) = runs(tmp_path, method, "0")
     assert parent["calls"] == 1
 
 
 def test_a_worker_that_is_terminated_leaves_its_samples(tmp_path: Path) -> None:
-    child, parent = runs(tmp_path, "terminated pool", "1")
+    child, parent = runs(tmp_path, "terminated pool")
     assert (parent["calls"], child["calls"]) == (1, 0)
     assert child["samples"] > 10
     assert [note for note in child["notes"] if "ended before the session" in note]

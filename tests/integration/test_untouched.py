@@ -60,7 +60,7 @@ def test_same_output_and_exit_code(tmp_path: Path, program: str, scenario: str) 
     sessions = session_folders(tmp_path / "profiled" / ".profkit" / "spool")
     assert sessions
     if program == "workers.py":
-        assert len(sessions) == 1  # the workers have none
+        assert len(sessions) > 1  # the workers have their own
     assert any(
         segment.running_ns for folder in sessions for segment in read_session(folder).manifest.segments
     )

@@ -58,7 +58,7 @@ def region_of(block: Block) -> Region:
 @pytest.fixture(autouse=True)
 def nothing_stays_open() -> Iterator[None]:
     yield
-    assert activity.ACTIVE == []
+    assert activity.calls_under_way() == 0
     assert activity.OPEN_BLOCKS == {}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,11 @@ from profkit.errors import ProfilerBusy, SamplerFailed
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.session import SessionState
 from profkit.samplers.base import SamplerOptions
-from profkit.session import activity
 from profkit.session.account import Account, OnBusy, Policy
 from profkit.session.host import SessionHost
 from profkit.session.ticker import IDLE_END_S, SAMPLER_BYTES, SEGMENT_S, Ticker
 from profkit.store.spool import read_session, session_folders
+from profkit.store.unprofiled import read_unprofiled
 from tests.stand_ins.scripted_sampler import Script, ScriptedSampler
 
 Make = Callable[..., Account]
@@ -40,14 +41,24 @@ class Stage:
         return Account(region, options, Policy(**policy))  # type: ignore[arg-type]
 
     def call(self, account: Account, duration_ns: int = 1000, own: int = 1) -> bool:
-        activity.ACTIVE.append(None)
+        account.open_runs.append(None)
         try:
             if account.live or self.host.enter(account, own):
                 account.durations.append(duration_ns)
                 return True
             return False
         finally:
-            activity.ACTIVE.pop()
+            account.open_runs.pop()
+
+    @contextmanager
+    def call_elsewhere(self) -> Iterator[None]:
+        """A call of another thread is under way."""
+        other = self.account("elsewhere")
+        other.callers["another thread"] = None
+        try:
+            yield
+        finally:
+            other.callers.clear()
 
     @property
     def folder(self) -> Path:
@@ -100,11 +111,8 @@ def test_asking_twice_costs_one_stop_and_the_next_call_goes_on_in_the_same_sessi
 def test_asking_while_a_region_is_active_rotates(stage: Stage) -> None:
     account = stage.account()
     stage.call(account)
-    activity.ACTIVE.append(None)
-    try:
+    with stage.call_elsewhere():
         stage.host.settle(account)
-    finally:
-        activity.ACTIVE.pop()
     assert (stage.script.stopped, stage.script.attached) == (1, 2)
     assert account.live
 
@@ -112,25 +120,22 @@ def test_asking_while_a_region_is_active_rotates(stage: Stage) -> None:
 @pytest.mark.parametrize(("on_busy", "joins"), [("share", True), ("skip", False), ("wait", False)], ids=str)
 def test_other_options_while_busy(stage: Stage, on_busy: OnBusy, joins: bool) -> None:
     stage.call(stage.account("holder"))
-    activity.ACTIVE.append(None)  # the holder, in another thread
-    try:
+    with stage.call_elsewhere():
         other = stage.account("other", rate=7.0, on_busy=on_busy, running_timeout_s=0.5)
         assert stage.call(other) is joins
-    finally:
-        activity.ACTIVE.pop()
     assert len(other.skipped) == (0 if joins else 1)
     assert stage.script.attached == 1
 
 
 def test_waiting_ends_when_the_holder_does(stage: Stage) -> None:
-    stage.call(stage.account("holder"))
-    activity.ACTIVE.append(None)
+    holder = stage.account("holder")
+    stage.call(holder)
+    holder.open_runs.append(None)
 
     class Leaving(ManualClock):
         def sleep(self, duration_s: float) -> None:
             super().sleep(duration_s)
-            if len(activity.ACTIVE) > 1:
-                activity.ACTIVE.pop()
+            holder.open_runs.clear()
 
     stage.host._clock = Leaving()
     assert stage.call(stage.account("other", rate=7.0, on_busy="wait"))
@@ -139,12 +144,9 @@ def test_waiting_ends_when_the_holder_does(stage: Stage) -> None:
 
 def test_busy_is_raised_only_where_asked(stage: Stage) -> None:
     stage.call(stage.account("holder"))
-    activity.ACTIVE.append(None)
-    try:
-        with pytest.raises(ProfilerBusy, match=r"'other' was not started.*'holder'"):
-            stage.call(stage.account("other", rate=7.0, on_busy="raise", strict=True))
-    finally:
-        activity.ACTIVE.pop()
+    busy = pytest.raises(ProfilerBusy, match=r"'other' was not started.*'holder'")
+    with stage.call_elsewhere(), busy:
+        stage.call(stage.account("other", rate=7.0, on_busy="raise", strict=True))
 
 
 def test_an_idle_session_is_never_busy(stage: Stage) -> None:
@@ -158,20 +160,14 @@ def test_an_idle_session_is_never_busy(stage: Stage) -> None:
 def test_nested_calls_join_whatever_their_options(stage: Stage) -> None:
     stage.call(stage.account("outer"))
     inner = stage.account("inner", rate=7.0, on_busy="skip")
-    activity.ACTIVE.append(None)
-    try:
+    with stage.call_elsewhere():
         assert stage.call(inner, own=2)
-    finally:
-        activity.ACTIVE.pop()
 
 
 def test_the_whole_process_is_shared_with_nobody(stage: Stage) -> None:
     stage.call(stage.account("holder"))
-    activity.ACTIVE.append(None)
-    try:
+    with stage.call_elsewhere():
         assert not stage.call(stage.account("whole", scope="process", all_threads=True))
-    finally:
-        activity.ACTIVE.pop()
 
 
 def test_a_failed_start_is_kept_said_and_not_tried_at_every_call(
@@ -226,40 +222,31 @@ def test_idle_sessions_end(stage: Stage) -> None:
 
 def test_an_active_region_keeps_its_session(stage: Stage) -> None:
     stage.call(stage.account())
-    activity.ACTIVE.append(None)
-    try:
+    with stage.call_elsewhere():
         stage.clock.advance(IDLE_END_S)
         assert stage.ticker.tick()
         stage.clock.advance(IDLE_END_S - 1)
-    finally:
-        activity.ACTIVE.pop()
     assert stage.ticker.tick()
 
 
 @pytest.mark.parametrize("why", ["age", "memory"])
 def test_segments_rotate(stage: Stage, why: str) -> None:
     stage.call(stage.account())
-    activity.ACTIVE.append(None)
-    try:
+    with stage.call_elsewhere():
         if why == "age":
             stage.clock.advance(SEGMENT_S)
         else:
             stage.script.resident = SAMPLER_BYTES
         assert stage.ticker.tick()
-    finally:
-        activity.ACTIVE.pop()
     assert stage.script.attached == 2
 
 
 def test_the_longest_duration_truncates_but_goes_on_counting(stage: Stage) -> None:
     account = stage.account()
     stage.call(account)
-    activity.ACTIVE.append(None)
-    try:
+    with stage.call_elsewhere():
         stage.clock.advance(600)
         assert stage.ticker.tick()
-    finally:
-        activity.ACTIVE.pop()
     stage.call(account)
     stage.host.settle(account)
     session = read_session(stage.folder)
@@ -288,15 +275,32 @@ def test_a_region_of_all_threads_has_segments_of_its_own(stage: Stage) -> None:
     assert covers == [False, True, False, True, False]
 
 
-def test_a_forked_child_runs_unprofiled(stage: Stage) -> None:
+def test_a_forked_child_has_a_session_of_its_own(stage: Stage) -> None:
     account = stage.account()
     stage.call(account)
-    session = stage.host.session
+    parents = stage.host.session
     stage.host.become_child()
-    assert not stage.call(account)
-    assert stage.host.session is None
-    assert session is not None
-    session.attachment = None
+    assert not account.durations
+    assert stage.call(account)
+    assert parents is not None
+    assert stage.host.session is not None
+    assert stage.host.session.id != parents.id
+    assert stage.script.attached == 2
+
+
+def test_children_run_unprofiled_where_that_is_asked_for_and_it_is_noted(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = SessionHost(
+        read_config({"PROFKIT_CHILDREN": "0"}, stage.config.spool.parent.parent),
+        stage.clock, lambda _: ScriptedSampler(stage.script),
+    )  # fmt: skip
+    account = stage.account()
+    monkeypatch.setattr("profkit.session.activity._FIRST_PID", -1)
+    for _ in range(2):
+        assert not host.enter(account, 1)
+    (entry,) = read_unprofiled(stage.config.spool, stage.clock)
+    assert (entry.label, entry.reason) == ("f", "PROFKIT_CHILDREN=0 is set")
 
 
 def test_after_the_exit_nothing_starts(stage: Stage) -> None:

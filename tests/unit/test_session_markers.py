@@ -64,10 +64,10 @@ async def async_echo(count: int) -> AsyncGenerator[Any, Any]:
 
 @pytest.fixture(autouse=True)
 def nothing_stays_active() -> Generator[None, None, None]:
-    before = len(activity.ACTIVE)
+    before = activity.calls_under_way()
     yield
     gc.collect()
-    assert len(activity.ACTIVE) == before
+    assert activity.calls_under_way() == before
 
 
 STEPS = st.lists(
@@ -182,13 +182,14 @@ def test_an_exception_passes_with_the_wrappers_own_frames_alone() -> None:
     assert len(fail._self_account.raised) == 1
 
 
-def test_recursion_counts_every_call() -> None:
+def test_recursion_counts_every_call_and_the_time_of_the_outermost() -> None:
     @live
     def down(depth: int) -> int:
         return depth if depth == 0 else down(depth - 1)
 
     assert down(50) == 0
-    assert len(down._self_account.durations) == 51
+    account = down._self_account
+    assert (len(account.durations), len(account.nested)) == (1, 50)
 
 
 def test_every_third_call() -> None:

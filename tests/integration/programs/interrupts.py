@@ -82,8 +82,8 @@ def leftovers() -> list[str]:
     thread = threading.Thread(target=lambda: found.append("the lock is held") if not take_lock() else None)
     thread.start()
     thread.join()
-    if activity.ACTIVE or activity.OPEN_BLOCKS:
-        found.append(f"active: {activity.ACTIVE} {activity.OPEN_BLOCKS}")
+    if activity.calls_under_way() or activity.OPEN_BLOCKS:
+        found.append(f"active: {activity.calls_under_way()} {activity.OPEN_BLOCKS}")
     strays = left_behind()
     for _ in range(100):  # one that is killed takes a moment to end
         strays = strays and left_behind(0.01)
@@ -96,7 +96,16 @@ def left_behind(after_s: float = 0.0) -> set[int]:
     time.sleep(after_s)
     attachment = HOST.session.attachment if HOST.session is not None else None
     known = STRAYS | {attachment.segment().pid if attachment is not None else None}
-    return {process.pid for process in psutil.process_iter() if is_sampler(process)} - known
+    samplers = {process.pid: process for process in psutil.process_iter() if is_sampler(process)}
+    return {pid for pid, process in samplers.items() if not ({pid} | children(process)) & known}
+
+
+def children(process: psutil.Process) -> set[int]:
+    """Children of a process: a sampler's watchdog is its parent."""
+    try:
+        return {child.pid for child in process.children()}
+    except psutil.NoSuchProcess:
+        return set()
 
 
 def take_lock() -> bool:
