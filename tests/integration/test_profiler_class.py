@@ -171,7 +171,7 @@ def test_the_spool_and_the_store_can_be_elsewhere(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("children", "sessions"), [("0", 1), ("1", 2)], ids=["unprofiled by default", "profiled on request"]
+    ("children", "sessions"), [("", 2), ("0", 1)], ids=["profiled by default", "unprofiled on request"]
 )
 def test_children(tmp_path: Path, children: str, sessions: int) -> None:
     program = """
