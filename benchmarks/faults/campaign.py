@@ -8,14 +8,11 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
+from benchmarks.faults.errors import NotPermitted
 from benchmarks.faults.moments import chosen_numbers
 from benchmarks.faults.registry import FAULTS, Fault
 from benchmarks.faults.results import Results
 from benchmarks.faults.rows import HELD, FaultRow, Injection, Outcome, row_of
-
-
-class NotPermitted(RuntimeError):
-    """This machine does not let the campaign inject a fault; the message says what is missing."""
 
 
 def planned(
@@ -68,7 +65,7 @@ def _injected(fault: Fault, injection: Injection) -> Outcome:
 
 
 def _why(outcome: Outcome) -> str:
-    return outcome.not_run or "; ".join(outcome.problems)[:600] or str(outcome)
+    return " ".join((outcome.not_run or "; ".join(outcome.problems) or str(outcome)).split())[:600]
 
 
 def _say(line: str) -> None:

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import cast
 
 from benchmarks.faults.rows import Injection, Outcome
+from benchmarks.faults.same_programs import CASES
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,14 @@ FAULTS: Mapping[str, Fault] = {
     "sampler-kills": Fault("sampler_kills", "the sampler is killed or stopped", 50, 5),
     "measuring-kills": Fault(
         "measuring_kills", "a measuring program, zygote or supervisor is killed or stopped", 50, 4
+    ),
+    "disks": Fault("disks", "the disk fills up, becomes read-only, vanishes, has no inodes", 360, 12),
+    "clock": Fault("clock", "the target's clock is set back or ahead", 24, 3),
+    "stores": Fault("stores", "the store is locked, damaged, newer, or not ours", 60, 6),
+    "spool-damage": Fault("spool_damage", "spool files are cut or flipped at 10 places each time", 50, 2),
+    "postgres": Fault("postgres", "PostgreSQL is killed while a command keeps runs", 12, 1),
+    "programs": Fault(
+        "same_programs", "small programs in each mode, beside themselves unprofiled", len(CASES), 20
     ),
 }
 """By name, in the order of the table."""

@@ -102,7 +102,7 @@ def failures_of(fault: str, seed: int, outcomes: Mapping[int, Outcome]) -> Itera
     for number in sorted(outcomes):
         outcome = outcomes[number]
         if outcome.verdict != HELD:
-            why = outcome.not_run or "; ".join(outcome.problems) or _figures(outcome)
+            why = " ".join((outcome.not_run or "; ".join(outcome.problems) or _figures(outcome)).split())
             again = f"python -m benchmarks.faults --only {fault} --seed {seed} --iterations {number}"
             yield os.linesep.join((f"{fault} {number}: {outcome.verdict}: {why}", f"    {again}"))
 

@@ -29,6 +29,8 @@ _ENDS_WITHIN_S = 20.0
 _COMMAND_TIMEOUT_S = 120.0
 _KILLED_WITHIN_S = 2.0
 _POLL_S = 0.02
+_NAMED = 4
+"""Files that a problem names."""
 _HOUSEKEEPING = frozenset({".lock", ".gitignore"})
 """Files that profkit keeps in a spool on purpose."""
 
@@ -130,14 +132,19 @@ class Sandbox:
                     os.kill(process.pid, signal.SIGKILL)
             time.sleep(_POLL_S)
 
-    def counted(self, outcome: Outcome) -> Outcome:
-        """The outcome with the processes, files and locks that are left now; the processes are killed."""
-        processes, files, locks = self.await_end(), self.left_files(), self.held_locks()
+    def counted(self, outcome: Outcome, *, damaged: bool = False) -> Outcome:
+        """The outcome with the processes, files and locks that are left now; the processes are killed.
+
+        With `damaged`, what profkit set aside because it could not be read is not counted.
+        """
+        processes, locks = self.await_end(), self.held_locks()
+        files = [path for path in self.left_files() if not (damaged and self.is_set_aside(path))]
         for process in processes:
             words = " ".join(process.words)[:120]
             outcome = outcome.with_problem(f"left process {process.pid} ({process.state}): {words}")
-        for path in files:
-            outcome = outcome.with_problem(f"left file {path.relative_to(self.root)}")
+        if files:
+            named = ", ".join(str(path.relative_to(self.root)) for path in files[:_NAMED])
+            outcome = outcome.with_problem(f"left {len(files)} files: {named}")
         self.end_all()
         return replace(outcome, processes_left=len(processes), files_left=len(files), locks_left=len(locks))
 
@@ -145,6 +152,10 @@ class Sandbox:
         """Files and folders in the spool and in the folder for temporary files."""
         spool = [path for path in _below(self.spool) if path.name not in _HOUSEKEEPING]
         return [*spool, *_below(self.tmp)]
+
+    def is_set_aside(self, path: Path) -> bool:
+        """Whether a path is in the spool's folder for what cannot be read."""
+        return path.is_relative_to(self.spool / "damaged")
 
     def held_locks(self) -> list[str]:
         """Lines of /proc/locks that are about files in this sandbox."""
@@ -163,7 +174,7 @@ class CommandResult:
     stderr: str
 
     def problem(self, codes: Sequence[int] = (0,)) -> str | None:
-        """What is wrong with the way it ended: a traceback, no end, or an exit code that is not in `codes`."""
+        """What is wrong with its end: a traceback, no end at all, or an exit code that is not in `codes`."""
         name = f"profkit {' '.join(self.arguments)}"
         if self.code is None:
             return f"{name} {self.stderr}"

@@ -24,14 +24,19 @@ def running_server() -> Iterator[str]:
     data = home / "data"
     try:
         _run(home, "initdb", "-D", data, "-U", _USER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
-        options = f"-c listen_addresses='' -c fsync=off -k {home}"
-        _run(home, "pg_ctl", "-D", data, "-o", options, "-l", home / "log", "-w", "start")
+        start_server(home)
         try:
             yield f"postgresql://{_USER}@/postgres?host={home}"
         finally:
             _run(home, "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
     finally:
         shutil.rmtree(home)
+
+
+def start_server(home: Path) -> None:
+    """Start the server whose folder is in `home`, for the first time or after it was killed."""
+    options = f"-c listen_addresses='' -c fsync=off -k {home}"
+    _run(home, "pg_ctl", "-D", home / "data", "-o", options, "-l", home / "log", "-w", "start")
 
 
 def _run(home: Path, program: str, *arguments: str | Path) -> None:

@@ -8,11 +8,8 @@ from __future__ import annotations
 import json
 import sys
 import time
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-from owned import OwnLog, spin
-
+from benchmarks.faults.programs.owned import OwnLog, spin
 from profkit import profile
 
 LOG = OwnLog(sys.argv[1])
@@ -29,6 +26,7 @@ def descend(depth: int) -> None:
 
 @profile(label="beats", **json.loads(sys.argv[2]))
 def beat() -> None:
+    """One call."""
     descend(DEPTH)
     LOG.write("beat", time.monotonic_ns())
 

@@ -16,9 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-from owned import OwnLog, spin
-
+from benchmarks.faults.programs.owned import OwnLog, spin
 from profkit import profile, profiled
 
 LOG = OwnLog(sys.argv[1])
@@ -37,6 +35,7 @@ def work(duration_s: float, label: str) -> None:
 
 
 def running() -> bool:
+    """Whether the time that it was given is not over."""
     return time.monotonic() < END_S
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from typing import Literal, cast
 
-sys.path.insert(0, str(Path(__file__).parent))
-from owned import OwnLog
-
+from benchmarks.faults.programs.owned import OwnLog
 from profkit import measure_all, profile, work_order
 from profkit.errors import ProfkitError
 
@@ -15,7 +13,10 @@ LOG = OwnLog(sys.argv[1])
 STATEMENTS = ("sum(range(100))", "sorted(range(50))", "' '.join(['word'] * 20)")
 
 
-def measured(mode: str) -> None:
+Mode = Literal["timer", "callgrind"]
+
+
+def measured(mode: Mode) -> None:
     """Each statement by itself."""
     for statement in STATEMENTS:
         order = work_order(statement, mode=mode, quick=True, timeout_s=5.0, retries=0)
@@ -28,7 +29,7 @@ def measured(mode: str) -> None:
             LOG.write("failed" if run.info.error else "kept", run.info.id)
 
 
-def decorated(mode: str) -> None:
+def decorated(mode: Mode) -> None:
     """A function that is measured in the background, and at exit."""
 
     @profile(mode=mode, quick=True, timeout_s=5.0, retries=0)
@@ -43,5 +44,5 @@ def decorated(mode: str) -> None:
 
 if __name__ == "__main__":
     LOG.write("begun")
-    {"measured": measured, "decorated": decorated}[sys.argv[2]](sys.argv[3])
+    {"measured": measured, "decorated": decorated}[sys.argv[2]](cast(Mode, sys.argv[3]))
     print("done")

@@ -1,0 +1,107 @@
+"""A target whose clock is set back or ahead, by libfaketime inside it: never the machine's own clock."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks.faults.checks import odd_lines
+from benchmarks.faults.errors import NotPermitted
+from benchmarks.faults.moments import generator, manner_of
+from benchmarks.faults.rows import Injection, Outcome
+from benchmarks.faults.sandbox import PROGRAMS, Sandbox, await_line, sandbox
+from benchmarks.faults.targetlog import LabelLog, read_log, taken
+
+_STEPS_S = (-3600, -86400, +3600, -30, -1_500_000_000, +86400)
+"""How far the clock is set, each time in the midst of the run; the fifth leads to the year 1979."""
+_WAYS = ("steady", "restless")
+_DURATION_S = 3.0
+_ENDS_WITHIN_S = 60.0
+_LIBRARIES = ("/usr/lib/*/faketime/libfaketimeMT.so.1", "/usr/lib64/faketime/libfaketimeMT.so.1")
+
+
+def inject(injection: Injection) -> Outcome:
+    """Set the clock of a target that is being sampled."""
+    step_s, rng = manner_of(injection, _STEPS_S), generator(injection)
+    way = rng.choice(_WAYS)
+    where = f"{way}, clock set by {step_s} s"
+    with sandbox() as box:
+        status = _with_clock_set(box, injection, way, step_s, rng.uniform(0.1, _DURATION_S - 0.5))
+        log = read_log(box.log)
+        outcome = Outcome(taken=len(taken(log)))
+        if status != 0 or box.output("stdout") != "done\n":
+            outcome = outcome.with_problem(f"{where}: exit status {status}", changed=1)
+        for line in odd_lines(box.output()):
+            outcome = outcome.with_problem(f"{where}: stderr: {line}", changed=1)
+        box.await_end()
+        listed = box.command("list", "--json")
+        if (problem := listed.problem()) is not None:
+            outcome = outcome.with_problem(problem)
+        outcome = _compared(outcome, log, listed.runs(), where)
+        return box.counted(outcome)
+
+
+def _with_clock_set(box: Sandbox, injection: Injection, way: str, step_s: int, after_s: float) -> int:
+    offset = box.own / "offset"
+    _set(offset, 0)
+    changes = {
+        "LD_PRELOAD": _library(), "FAKETIME_TIMESTAMP_FILE": str(offset), "FAKETIME_NO_CACHE": "1",
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+    }  # fmt: skip
+    seed = f"{injection.seed}.{injection.number}"
+    argv = [str(PROGRAMS / "caller.py"), str(box.log), way, seed, str(_DURATION_S)]
+    with box.started(argv, changes) as target:
+        await_line(box.log, "begun")
+        time.sleep(after_s)
+        _set(offset, step_s)
+        return target.wait(_ENDS_WITHIN_S)
+
+
+def _set(offset: Path, step_s: int) -> None:
+    """Put a whole file in the place of the one before: the target reads it at any moment."""
+    new = offset.with_suffix(".new")
+    new.write_text(f"{step_s:+d}\n", "ascii")
+    os.replace(new, offset)
+
+
+def _library() -> str:
+    found = [str(path) for pattern in _LIBRARIES for path in Path("/").glob(pattern.lstrip("/"))]
+    if not found:
+        raise NotPermitted("libfaketime is missing: install the package libfaketime")
+    return found[0]
+
+
+def _compared(
+    outcome: Outcome, log: dict[str, LabelLog], runs: list[dict[str, object]], where: str
+) -> Outcome:
+    """Samples, calls and times of each label beside the log's, which a clock that is set cannot change."""
+    recovered = 0
+    for label in sorted(taken(log)):
+        of_label = [run for run in runs if run["label"] == label]
+        samples, wall_s, gap_s, recorded_s = (_sum(of_label, name) for name in _FIGURES)
+        recovered += samples > 0
+        # A generator's call has the time of all its steps, and a few microseconds around each.
+        if not 0.8 * log[label].finished_s <= wall_s <= 1.3 * log[label].finished_s + 0.5:
+            outcome = outcome.with_problem(
+                f"{where}: {label} took {log[label].finished_s:.2f} s, not {wall_s}"
+            )
+        if gap_s < 0 or recorded_s < 0 or gap_s > _ENDS_WITHIN_S or recorded_s > _ENDS_WITHIN_S:
+            outcome = outcome.with_problem(
+                f"{where}: {label}: recorded {recorded_s} s with gaps of {gap_s} s"
+            )
+    return replace(outcome, recovered=recovered)
+
+
+_FIGURES = ("samples", "wall_s", "session.gap_s", "session.recorded_s")
+
+
+def _sum(runs: list[dict[str, object]], name: str) -> float:
+    total = 0.0
+    for run in runs:
+        value: object = run
+        for part in name.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+        total += float(str(value or 0))
+    return total

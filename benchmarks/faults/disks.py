@@ -1,0 +1,47 @@
+"""Disks that fill up, become read-only, vanish or run out of inodes at each write of each file.
+
+The disk is a tmpfs in a mount namespace of its own; the fault strikes just before the N-th write of a
+profiled program, of a measuring program, or of the command that keeps what they left.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.children import ROOT, environment
+from benchmarks.faults.errors import NotPermitted
+from benchmarks.faults.rows import Injection, Outcome, outcome_from
+
+WRITES = 30
+"""More writes than any of the programs makes: the last ones strike nothing, and are not counted."""
+_WRITERS = ("program", "command", "measuring")
+_MANNERS = ("full", "read-only", "removed", "inodes")
+COUNT = WRITES * len(_MANNERS) * len(_WRITERS)
+_TIMEOUT_S = 300.0
+
+
+def inject(injection: Injection) -> Outcome:
+    """Break the disk at one write of one writer, in a mount namespace."""
+    rest, writer = divmod(injection.number, len(_WRITERS))
+    write, manner = divmod(rest, len(_MANNERS))
+    _check_namespaces()
+    spec = json.dumps(
+        {"writer": _WRITERS[writer], "manner": _MANNERS[manner], "write": write + 1, "pages": write % 3}
+    )
+    driver = str(Path(__file__).with_name("disk_driver.py"))
+    done = subprocess.run(
+        ["unshare", "--mount", "--propagation", "private", sys.executable, driver, spec], cwd=ROOT,
+        env=environment(), capture_output=True, text=True, check=False, timeout=_TIMEOUT_S,
+    )  # fmt: skip
+    if done.returncode:
+        raise RuntimeError(f"{spec}: {done.stderr[-800:]}")
+    return outcome_from(json.loads(done.stdout))
+
+
+def _check_namespaces() -> None:
+    done = subprocess.run(["unshare", "--mount", "true"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise NotPermitted(f"mount namespaces need CAP_SYS_ADMIN ({done.stderr.strip()}); run it as root")

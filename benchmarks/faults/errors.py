@@ -1,0 +1,7 @@
+"""Errors of the campaign itself."""
+
+from __future__ import annotations
+
+
+class NotPermitted(RuntimeError):
+    """This machine does not let the campaign inject a fault; the message says what is missing."""

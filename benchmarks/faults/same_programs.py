@@ -1,0 +1,148 @@
+"""Small programs with and without profkit, compared in what they print, how they end and what they leave.
+
+Both times the same text runs; without profkit, PROFKIT_DISABLE is set.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.faults.rows import Injection, Outcome
+from benchmarks.faults.sandbox import Sandbox, sandbox
+from benchmarks.faults.snippets.all import SNIPPETS
+from benchmarks.faults.snippets.base import Snippet
+
+CASES = tuple((name, mode) for name, snippet in SNIPPETS.items() for mode in snippet.modes)
+"""Every program in every mode that it can have."""
+OPTIONS = {
+    "blocking": {"rate": 200, "blocking": True},
+    "nonblocking": {"rate": 200, "blocking": False},
+    "timer": {"mode": "timer", "quick": True, "min_run_time_s": 0.01, "timeout_s": 10.0, "retries": 0},
+    "callgrind": {"mode": "callgrind", "quick": True, "timeout_s": 30.0, "retries": 0},
+    "timer+callgrind": {
+        "mode": "timer+callgrind", "quick": True, "min_run_time_s": 0.01, "timeout_s": 30.0, "retries": 0,
+    },
+}  # fmt: skip
+"""The decorator's options in each mode; a new mode is one line."""
+_PROLOGUE = """\
+import atexit as _atexit, os, sys, time
+def _report(path={report!r}, os=os):
+    links = []
+    for number in os.listdir('/proc/self/fd'):
+        try: links.append(number + ' ' + os.readlink('/proc/self/fd/' + number))
+        except OSError: pass
+    task = '/proc/self/task/' + str(os.getpid()) + '/children'
+    with open(task, encoding='ascii') as file: children = file.read().split()
+    with open(path, 'a', encoding='utf-8', errors='replace') as file:
+        file.write(repr((sorted(links), len(children))))
+_atexit.register(_report)
+from profkit import profile, profiled
+P = profile(**{options!r})
+"""
+_OWN_FRAME = re.compile(r'^ +File "[^"]*/profkit/.*\n(^    .*\n)*', re.MULTILINE)
+_REPEATED = re.compile(r"  \[Previous line repeated \d+ more times\]\n")
+_ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
+_SOCKET = re.compile(r"(pipe|socket):\[\d+\]")
+_TIMEOUT_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a program showed: `left` is its descriptors and children at the end, if it got there."""
+
+    stdout: str
+    stderr: str
+    code: int | None
+    left: str
+
+
+def inject(injection: Injection) -> Outcome:
+    """Run one program in one mode, and without profkit."""
+    name, mode = CASES[injection.number]
+    snippet = SNIPPETS[name]
+    with sandbox() as plain_box:
+        plain = _run(plain_box, snippet, mode, disabled=True)
+    with sandbox() as box:
+        seen = _run(box, snippet, mode, disabled=False)
+        outcome = Outcome()
+        for field, wanted, found in _differences(plain, seen, snippet):
+            problem = f"{name}, {mode}: {field} {found!r} instead of {wanted!r}"
+            outcome = outcome.with_problem(problem, changed=int(not outcome.changed))
+        box.await_end()
+        listed = box.command("list", "--json")
+        if (problem_of_list := listed.problem((0, 6, 7))) is not None:
+            outcome = outcome.with_problem(f"{name}, {mode}: {problem_of_list}")
+        return box.counted(outcome, damaged=bool(snippet.warnings))
+
+
+def _differences(plain: Seen, seen: Seen, snippet: Snippet) -> list[tuple[str, object, object]]:
+    pairs = [
+        ("exit code", plain.code, seen.code),
+        ("stdout", plain.stdout, seen.stdout),
+        ("stderr", plain.stderr, _without_warnings(seen.stderr, snippet.warnings)),
+        ("descriptors and children", plain.left, seen.left),
+    ]
+    return [(field, wanted, found) for field, wanted, found in pairs if wanted != found]
+
+
+def _without_warnings(stderr: str, allowed: int) -> str:
+    """Stderr without so many lines of profkit's log."""
+    kept = []
+    for line in stderr.splitlines(keepends=True):
+        if allowed and "runs unprofiled" in line:
+            allowed -= 1
+        else:
+            kept.append(line)
+    return "".join(kept)
+
+
+def _run(box: Sandbox, snippet: Snippet, mode: str, *, disabled: bool) -> Seen:
+    report = box.own / "report"
+    text = _PROLOGUE.format(report=str(report), options=OPTIONS[mode]) + snippet.text + "\n"
+    folder = box.work if snippet.launch != "bytes" else Path(os.fsdecode(bytes(box.work) + b"/\xff\xfe"))
+    folder.mkdir(exist_ok=True)
+    for file, content in snippet.files.items():
+        (folder / file).write_text(content, "utf-8")
+    argv, stdin = _launched(snippet, text, folder)
+    changes = {**snippet.environ, "PROFKIT_DISABLE": "1" if disabled else "0"}
+    with (box.own / "stdin").open("w+") as given:
+        given.write(stdin)
+        given.seek(0)
+        try:
+            done = subprocess.run(
+                [sys.executable, *snippet.flags, *argv], cwd=folder, env=box.environ(changes), stdin=given,
+                capture_output=True, check=False, timeout=_TIMEOUT_S, start_new_session=True,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired as expired:
+            return Seen(_clean(expired.stdout, box), _clean(expired.stderr, box), None, "it did not end")
+    left = report.read_text("utf-8") if report.exists() else ""
+    return Seen(
+        _clean(done.stdout, box), _clean(done.stderr, box), done.returncode, _clean(left.encode(), box)
+    )
+
+
+def _launched(snippet: Snippet, text: str, folder: Path) -> tuple[list[str], str]:
+    """The arguments after the interpreter's flags, and what is on stdin."""
+    if snippet.launch == "stdin":
+        return ["-"], text
+    if snippet.launch == "-c":
+        return ["-c", text], ""
+    if snippet.launch == "zip":
+        with zipfile.ZipFile(folder / "program.pyz", "w") as file:
+            file.writestr("__main__.py", text)
+        return ["program.pyz"], ""
+    (folder / "program.py").write_text(text, "utf-8")
+    return (["-m", "program"] if snippet.launch == "module" else ["program.py"]), snippet.stdin
+
+
+def _clean(output: bytes | None, box: Sandbox) -> str:
+    """Output without what differs from run to run, and without profkit's frames in tracebacks."""
+    text = (output or b"").decode("utf-8", "replace").replace(str(box.root), "ROOT")
+    text = _REPEATED.sub("", _OWN_FRAME.sub("", text))
+    return _SOCKET.sub(r"\1", _ADDRESS.sub("0x", text))

@@ -1,0 +1,1 @@
+"""Small programs that are run with and without profkit; `P` in them is the decorator to compare."""
