@@ -71,9 +71,10 @@ def dropped_message(spool: Path, dropped: Iterable[Dropped]) -> str:
     """Return one sentence that says what was dropped and how to keep it next time."""
     each = tuple(dropped)
     size, limit = sum(one.size_bytes for one in each), max(one.limit_bytes for one in each)
-    sessions = "the oldest session" if len(each) == 1 else f"the {len(each)} oldest sessions"
+    one = len(each) == 1
+    sessions, were = ("the oldest session", "was") if one else (f"the {len(each)} oldest sessions", "were")
     return (
-        f"{sessions} ({format_bytes(size)}) in {spool} were dropped unread, since it was larger than "
+        f"{sessions} in the spool {spool} ({format_bytes(size)}) {were} dropped unread: it was larger than "
         f"PROFKIT_SPOOL_LIMIT ({format_bytes(limit)}); run `profkit list` more often, or raise the limit"
     )
 

@@ -43,7 +43,8 @@ def test_the_oldest_sessions_make_room(tmp_path: Path) -> None:
     names, said = kept(tmp_path)
     assert names == ["03", "04"]
     (message,) = said
-    assert message.startswith("the 2 oldest sessions (2.0")
+    assert message.startswith("the 2 oldest sessions in the spool ")
+    assert "(2.0" in message
     assert "PROFKIT_SPOOL_LIMIT (2.50 MiB)" in message
 
 
