@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from profkit.transforms.child_processes import is_child_file
 from profkit.transforms.origin import from_import_root
 
 
@@ -16,14 +17,18 @@ def short_path(file: str, cwd: str) -> str:
 
 def place(file: str, line: int, cwd: str) -> str:
     """`short_path` with the line, where it is known."""
+    if is_child_file(file):  # its command is for those who look for details
+        return ""
     path = short_path(file, cwd)
     return f"{path}:{line}" if line and path else path
 
 
 def package_of(file: str) -> str:
-    """`torch`, `threading`, `libc.so.6`, `importlib._bootstrap`, `<string>`; `?` without a file."""
+    """`torch`, `libc.so.6`, `importlib._bootstrap`, `<string>`, `process`; `?` without a file."""
     if file.startswith("<frozen "):
         return file[len("<frozen ") : -1]
+    if is_child_file(file):
+        return "process"
     path = short_path(file, "")
     part = path.rsplit("/", 1)[-1] if path.startswith("/") else path.split("/", 1)[0]
     return part.removesuffix(".py") or "?"

@@ -17,6 +17,7 @@ from profkit.model.session import SamplerPlan, Segment
 from profkit.samplers import pyspy_attachment, pyspy_plan
 from profkit.samplers.base import Attachment, LiveStacks, Recording, SamplerOptions, SegmentFiles
 from profkit.samplers.pyspy_log import log_facts
+from profkit.samplers.pyspy_processes import with_child_processes
 from profkit.samplers.segment_files import LARGEST_LOG_BYTES, LARGEST_OUTPUT_BYTES, log_name, output_name
 from profkit.transforms.native_names import fold_addresses
 from profkit.transforms.trim import keep_threads
@@ -63,7 +64,7 @@ class PySpySampler:
         profile = _read_profile(files, output_name(segment.index))
         facts = log_facts(_read_log(files, log_name(segment.index)))
         return Recording(
-            profile=fold_addresses(_without_ticker(profile)),
+            profile=_shown(profile, plan),
             rounds=_rounds(profile) if plan.idle else None,
             errors=facts.errors,
             notes=_late_notes(facts.behind_s),
@@ -114,6 +115,12 @@ def _rounds(profile: Profile) -> int:
 
 def _without_ticker(profile: Profile) -> Profile:
     return keep_threads(profile, {thread.tid for thread in profile.threads if thread.name != TICKER_THREAD})
+
+
+def _shown(profile: Profile, plan: SamplerPlan) -> Profile:
+    """The profile of the program, without names that say nothing to a reader."""
+    program = fold_addresses(_without_ticker(profile))
+    return with_child_processes(program) if plan.subprocesses else program
 
 
 def _late_notes(behind_s: float) -> tuple[str, ...]:

@@ -8,9 +8,11 @@ made for it. Three kinds of samples are counted instead:
 - *overhead*: profkit itself at work, where nothing of the program is left to show;
 - *outside*: everything else that was recorded.
 
-A sample in nested regions belongs to each of them. Where a cover says that a region was active
-through the whole recording, what the covered threads did belongs to it too: trimmed where it is in
-the region, whole elsewhere.
+A sample in nested regions belongs to each of them. If a cover says that a region was active through the
+whole recording, what the covered threads did belongs to it too: trimmed if it is in the region, else whole.
+
+Stacks of child processes keep the frames that stand for the processes. They have no marker, unless the child
+was forked in a call: without covers they belong to every region that was active in the recording.
 """
 
 from __future__ import annotations
@@ -18,12 +20,14 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import NamedTuple
 
 from profkit.model.frame import Frame
-from profkit.model.profile import Profile, ProfileBuilder
+from profkit.model.profile import Profile, ProfileBuilder, Sample
 from profkit.model.region import Region, RegionKind
 from profkit.model.session import Cover
+from profkit.transforms.child_processes import child_frames
 from profkit.transforms.marks import Marks, Stack, find_marks
 from profkit.transforms.origin import OWN_CODE, OwnCode
 from profkit.transforms.reindex import Reindexer, build_like
@@ -68,13 +72,27 @@ def _cut(
     own_here = own.also_of(profile.frames, (region.marker for region in known))
     marks = find_marks(profile.frames, known, own_here)
     source, stand_ins = _with_stand_ins(profile, wanted)
-    sorter = _Sorter(source, {region.id: region for region in wanted}, tuple(covers), marks, stand_ins)
+    regions = {region.id: region for region in wanted}
+    sorter = _Sorter(source, regions, tuple(covers), marks, stand_ins)
     parts = {region.id: _Part(source) for region in wanted}
-    for stack, thread, weight in profile.samples:
-        for piece in sorter.pieces(stack, thread):
-            parts[piece.region].add(piece, thread, weight)
+    orphans: list[Sample] = []
+    for sample in profile.samples:
+        pieces = sorter.pieces(sample.stack, sample.thread)
+        for piece in pieces:
+            parts[piece.region].add(piece, sample.thread, sample.weight)
+        if not pieces and sorter.is_of_child(sample.stack):
+            orphans.append(sample)
+    _add_orphans(orphans, sorter, parts)
     total = profile.total_weight
     return {region: part.finish(total) for region, part in parts.items()}
+
+
+def _add_orphans(orphans: Sequence[Sample], sorter: _Sorter, parts: Mapping[str, _Part]) -> None:
+    """Add samples of child processes that no region claims to each region that was active at all."""
+    active = tuple(region for region, part in parts.items() if part.seen)
+    for stack, thread, weight in orphans:
+        for piece in sorter.pieces_of_child(stack, active):
+            parts[piece.region].add(piece, thread, weight)
 
 
 def _with_stand_ins(profile: Profile, regions: Iterable[Region]) -> tuple[Profile, Mapping[str, int]]:
@@ -115,12 +133,17 @@ class _Part:
         if piece.fate is _Fate.KEPT:
             self._reindexer.add(piece.stack, thread, weight)
 
+    @property
+    def seen(self) -> int:
+        """The weight of its samples so far, torn ones and profkit's own work included."""
+        return sum(self._weights.values())
+
     def finish(self, total: int) -> RegionCut:
         return RegionCut(
             profile=build_like(self._source, self._builder),
             torn=self._weights[_Fate.TORN],
             overhead=self._weights[_Fate.OVERHEAD],
-            outside=total - sum(self._weights.values()),
+            outside=total - self.seen,
         )
 
 
@@ -137,6 +160,7 @@ class _Sorter:
     ) -> None:
         self._profile, self._wanted, self._covers, self._marks = profile, wanted, covers, marks
         self._stand_ins = stand_ins
+        self._children = child_frames(profile.frames)
         self._within: dict[int, tuple[_Piece, ...]] = {}
         self._known: dict[tuple[int, int], tuple[_Piece, ...]] = {}
 
@@ -151,18 +175,33 @@ class _Sorter:
             self._known[stack, thread] = found
         return found
 
+    def is_of_child(self, stack: int) -> bool:
+        """Whether a stack, given by its number, is of a child process."""
+        return not self._children.isdisjoint(self._profile.stacks[stack][:1])
+
+    def pieces_of_child(self, stack: int, regions: Iterable[str]) -> tuple[_Piece, ...]:
+        """The pieces of a child's stack for regions that do not begin in it."""
+        return self._whole(self._profile.stacks[stack], regions)
+
     def _pieces_within(self, stack: Stack) -> tuple[_Piece, ...]:
         begins = self._marks.begins(stack)
         wanted = [(region, position) for region, position in begins.items() if region in self._wanted]
         torn = bool(wanted) and self._marks.is_torn(stack)
-        return tuple(self._judge(region, self._shown(region, stack[at:]), torn) for region, at in wanted)
+        processes = tuple(takewhile(self._children.__contains__, stack))
+        return tuple(
+            self._judge(region, self._in_process(processes, self._shown(region, stack[at:])), torn)
+            for region, at in wanted
+        )
 
     def _whole_pieces(self, stack: int, thread: int, done: set[str]) -> tuple[_Piece, ...]:
-        tid, frames = self._profile.threads[thread].tid, self._profile.stacks[stack]
-        covered = dict.fromkeys(cover.region for cover in self._covers if cover.tid in (None, tid))
+        tids = (None, self._profile.threads[thread].tid)
+        everyone = self.is_of_child(stack)
+        covered = dict.fromkeys(cover.region for cover in self._covers if everyone or cover.tid in tids)
         regions = [region for region in covered if region in self._wanted and region not in done]
-        if not regions:
-            return ()
+        return self._whole(self._profile.stacks[stack], regions) if regions else ()
+
+    def _whole(self, frames: Stack, regions: Iterable[str]) -> tuple[_Piece, ...]:
+        """The pieces of a whole stack for regions that do not begin in it."""
         shown = () if self._marks.is_own_work(frames) else tuple(self._marks.program_frames(frames))
         torn = self._marks.is_torn(frames)
         return tuple(self._judge(region, shown, torn) for region in regions)
@@ -175,6 +214,11 @@ class _Sorter:
         is_block = self._wanted[region].kind is RegionKind.BLOCK
         entering_or_leaving = is_block and len(shown) == 1 and len(stack) > 1 and stack[1] in self._marks.own
         return () if entering_or_leaving else shown
+
+    @staticmethod
+    def _in_process(processes: Stack, shown: Stack) -> Stack:
+        """What is shown, below the child process that it ran in."""
+        return (*processes, *shown) if shown else ()
 
     def _judge(self, region: str, shown: Stack, torn: bool) -> _Piece:
         fate = _Fate.OVERHEAD if not shown else _Fate.TORN if torn else _Fate.KEPT

@@ -9,6 +9,7 @@ from profkit.model.frame import Frame, Thread
 from profkit.model.profile import Profile, ProfileBuilder
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.session import Cover
+from profkit.transforms.child_processes import child_frame
 from profkit.transforms.cut import RegionCut, cut_region, cut_regions
 from profkit.transforms.origin import OWN_CODE, OwnCode
 from profkit.transforms.tree import call_tree
@@ -283,3 +284,38 @@ def test_a_cut_accounts_for_every_sample_and_shows_nothing_of_profkit(
 def test_what_is_kept_begins_with_the_regions_function(profile: Profile) -> None:
     cut = cut_region(profile, F, own=OWN)
     assert all(cut.profile.frames[stack[0]].name == "f" for stack in cut.profile.stacks)
+
+
+CHILD = child_frame(8, "python worker.py 1")
+
+
+def child_recording(*stacks: tuple[Frame, ...]) -> Profile:
+    builder = ProfileBuilder()
+    for stack in stacks:
+        builder.add((CHILD, *stack), Thread(8, 8, "MainThread"), 2)
+    return builder.build(period_ns=1e6)
+
+
+def test_children_belong_to_the_regions_that_were_active() -> None:
+    profile = join(
+        recording("main !F f wait=3", "main=4"), child_recording((frame("<module>"), frame("work")))
+    )
+    cuts = cut_regions(profile, [F, G], own=OWN)
+    assert shown(cuts[F.id]) == {"f wait": 3, "python worker.py [pid 8] <module> work": 2}
+    assert counts(cuts[F.id]) == (5, 0, 0, 4)
+    # It ran, but not while this was recorded.
+    assert counts(cuts[G.id]) == (0, 0, 0, 9)
+
+
+def test_with_covers_children_belong_to_the_regions_that_cover() -> None:
+    profile = join(recording("main !F f=3", "main !G g=1"), child_recording((frame("work"),)))
+    cuts = cut_regions(profile, [F, G], covers=[Cover(G.id, tid=99)], own=OWN)
+    assert shown(cuts[F.id]) == {"f": 3}
+    assert shown(cuts[G.id]) == {"g": 1, "python worker.py [pid 8] work": 2}
+
+
+def test_a_child_that_was_forked_in_a_call_is_shown_from_the_region_on() -> None:
+    forked = child_recording((frame("main"), frame("!F"), frame("f"), frame("work")))
+    cuts = cut_regions(join(recording("main !F f wait=3", "main !G g=1"), forked), [F, G], own=OWN)
+    assert shown(cuts[F.id]) == {"f wait": 3, "python worker.py [pid 8] f work": 2}
+    assert shown(cuts[G.id]) == {"g": 1}

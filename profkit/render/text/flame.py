@@ -106,8 +106,8 @@ def _label(cell: Cell, share: float) -> Text:
     if room < _NAMED - 1:
         return Text(_EDGE)
     name = Text(visible(cell.node.frame.name))
-    if name.cell_len > room:
-        # The last part of a qualified name tells most.
+    if name.cell_len > room and "[" not in name.plain:
+        # The last part of a qualified name says most; libraries and processes have no qualified names.
         name = Text(name.plain.rpartition(".")[2])
     percentage = f" {share * 100:.0f} %"
     if name.cell_len + len(percentage) <= room:
