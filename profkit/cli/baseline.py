@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from profkit.cli.here import current_folder
 from profkit.cli.sides import Side, Sides
 from profkit.comparing.matching import match_orders
 from profkit.errors import NoBaseline, RunNotFound, UsageError
@@ -42,7 +41,7 @@ def baseline_of(found: Sides, text: str, current: Side) -> Side:
 
 def _at_commit(found: Sides, revision: str, current: Side, own: set[str]) -> Side:
     try:
-        commit = commit_of(revision, Path.cwd())
+        commit = commit_of(revision, current_folder())
     except UsageError as error:
         raise _missing(revision, f"it is no run and no file, and {error}", current) from None
     labels = dict.fromkeys(run.info.label for run in current.runs)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from profkit.cli.here import current_folder
 from profkit.comparing.measured import compare_measured
 from profkit.errors import UsageError
 from profkit.measuring.front import measure_all, measure_in_turns
@@ -41,7 +42,6 @@ class Measuring:
 
 def compare_statements(a: str, b: str, how: Measuring) -> MeasuredComparison:
     """Both statements measured block by block in the same processes, then compared; raises UsageError."""
-    sys.path.insert(0, str(Path.cwd()))  # as `python -m` does
     labels = _labels(a, b)
     orders = [
         order
@@ -60,8 +60,7 @@ def compare_commits(revisions: tuple[str, str], stmt: str, how: Measuring) -> Me
     Each commit is checked out in a work tree of its own, which is gone afterwards; the user's checkout
     stays as it is. Raises UsageError and GitFailed.
     """
-    here = Path.cwd()
-    sys.path.insert(0, str(here))
+    here = current_folder()
     checkout = checkout_of(here)
     commits = [commit_of(revision, here) for revision in revisions]
     longer = replace(how, options={**_longer(how.options), **how.options})
@@ -88,7 +87,7 @@ def _order(stmt: str, label: str, threads: int, how: Measuring) -> WorkOrder:
         options["setup"] = "\n".join(filter(None, (options.get("setup", ""), setup)))
     if options.get("quick") and "processes" not in options:
         options["processes"] = _QUICK_PROCESSES
-    return work_order(stmt, **options)
+    return replace(work_order(stmt, **options), path=(str(current_folder()),))
 
 
 def _longer(options: MeasureOptions) -> MeasureOptions:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from profkit.cli.completion import complete_label
+from profkit.cli.here import current_folder
 from profkit.cli.kept import open_kept
 from profkit.cli.showing import Showing, showing_options
 from profkit.config import Config
@@ -40,7 +39,7 @@ def history_command(config: Config, /, label: str, limit: int | None, **given: o
         # The samples of sampled runs tell nothing here, and take long to load.
         runs = [kept.load(info) if isinstance(info, MeasuredInfo) else Run(info) for info in infos]
     commits = {info.process.git_commit for info in infos if info.process.git_commit}
-    history = history_of(label, runs, commit_times_s(sorted(commits), Path.cwd()))
+    history = history_of(label, runs, commit_times_s(sorted(commits), current_folder()))
     if not history.series:
         raise UsageError(f"the runs of {label!r} have no numbers", "`profkit list` shows what they are")
     options = ReportOptions(limit=limit)

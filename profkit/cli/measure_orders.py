@@ -1,82 +1,90 @@
-"""What `profkit measure` is told to measure: a statement, a function by its name, or a file of orders."""
+"""What `profkit measure` is asked to measure: a statement, a function by its name, or a file of orders.
+
+Statements are text. Functions and files are code of the user, which runs in processes of its own: one that
+finds the orders, and the workers that measure them.
+"""
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import os
 import re
-import runpy
+import socket
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from profkit.cli.here import current_folder
 from profkit.errors import UsageError
 
 if TYPE_CHECKING:
+    from profkit.cli.packed_orders import Reply
+    from profkit.measuring.front import PackedOrder
     from profkit.measuring.orders import MeasureOptions
-    from profkit.model.workorder import WorkOrder
 
 _FUNCTION = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*(\.\w+)*")
+_PROGRAM = Path(__file__).with_name("orders_process.py")
+_LONGEST_S = 86400.0
 
 
-def orders_of(what: str, threads: Sequence[int] | None, options: MeasureOptions) -> tuple[WorkOrder, ...]:
-    """The orders that `what` means; raises `UsageError` where it means none."""
+def orders_of(what: str, threads: Sequence[int] | None, options: MeasureOptions) -> tuple[PackedOrder, ...]:
+    """Return the orders that `what` means; raises `UsageError` if it means none."""
+    folder = str(current_folder())
+    is_file = what.endswith(".py") and os.path.isfile(what)
+    if is_file and threads is not None:
+        raise UsageError(f"{what} says itself how many threads", "leave out --threads")
+    if is_file or _FUNCTION.fullmatch(what):
+        request = {"what": what, "is_file": is_file, "threads": threads or (1,), "folder": folder}
+        found = _found({**request, "options": options})
+    else:
+        found = _statements(what, threads or (1,), options)
+    return tuple(replace(one, order=replace(one.order, path=(folder,))) for one in found)
+
+
+def _statements(what: str, threads: Sequence[int], options: MeasureOptions) -> tuple[PackedOrder, ...]:
+    from profkit.measuring.front import PackedOrder
     from profkit.measuring.orders import work_order
 
-    sys.path.insert(0, os.getcwd())  # as `python -m` does
-    if what.endswith(".py") and os.path.isfile(what):
-        if threads is not None:
-            raise UsageError(f"{what} says itself how many threads", "leave out --threads")
-        return _from_file(what, options)
-    target = _function(what) if _FUNCTION.fullmatch(what) else what
-    named: MeasureOptions = {"label": what, **options} if callable(target) else options
-    variants: list[MeasureOptions] = [{**named, "num_threads": count} for count in threads or (1,)]
-    return tuple(work_order(target, **variant) for variant in variants)
+    variants: list[MeasureOptions] = [{**options, "num_threads": count} for count in threads]
+    return tuple(PackedOrder(work_order(what, **variant)) for variant in variants)
 
 
-def _from_file(path: str, options: MeasureOptions) -> tuple[WorkOrder, ...]:
-    from profkit.measuring.definitions import expand
-    from profkit.model.workorder import WorkOrder
+def _found(request: dict[str, object]) -> tuple[PackedOrder, ...]:
+    """Have the user's code say its orders, in a process of its own."""
+    from profkit.cli.packed_orders import unpacked
 
-    try:
-        found = runpy.run_path(path).get("ORDERS")
-    except Exception as error:
-        raise UsageError(f"{path} raised {type(error).__name__}: {error}", "mend it") from error
-    if isinstance(found, Mapping):
-        return expand(cast("Mapping[str, str]", found), **options)
-    if isinstance(found, Iterable) and not isinstance(found, str):
-        orders = tuple(found)
-        if orders and all(isinstance(order, WorkOrder) for order in orders):
-            if options:
-                raise UsageError(f"{path} says all about its orders", f"leave out {', '.join(options)}")
-            return orders
-    raise UsageError(
-        f"{path} has no ORDERS", "let it define ORDERS, a dictionary of statements or a list of work_order(…)"
-    )
+    reply, descriptors = _asked(request)
+    if "problem" in reply:
+        raise UsageError(reply["problem"], reply["remedy"])
+    return unpacked(reply["orders"], iter(descriptors))
 
 
-def _function(name: str) -> Callable[..., object]:
-    module_name, _, path = name.partition(":")
-    try:
-        found: object = importlib.import_module(module_name)
-        for part in path.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        remedy = "give MODULE:FUNCTION as Python imports it"
-        raise UsageError(f"there is no {name}: {error}", remedy) from error
-    if not callable(found):
-        raise UsageError(f"{name} is {found!r}, which cannot be called", "name a function")
-    _check_arguments(name, found)
-    return found
+def _asked(request: dict[str, object]) -> tuple[Reply, list[int]]:
+    from profkit.measuring.worker.messages import from_file, hand, handed, in_file
+    from profkit.process.child import run_child
+
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours, theirs, tempfile.NamedTemporaryFile(prefix="profkit-") as output:
+        message = in_file(request)
+        hand(ours, [message])
+        os.close(message)
+        # -P: no folder of the command's or of the program's file comes first on sys.path.
+        argv = [sys.executable, "-P", str(_PROGRAM)]
+        ended = run_child(argv, Path(output.name), _LONGEST_S, stdin=theirs.fileno())
+        theirs.close()
+        sys.stderr.write(said := output.read().decode("utf-8", "replace"))
+        descriptors = list(_received(ours, handed))
+    if ended.code != 0 or not descriptors:
+        last = (said.strip().splitlines() or [""])[-1]
+        how = f"ended with status {ended.code}" if ended.code else "ended before its orders were known"
+        raise UsageError(
+            f"{request['what']} {how}{f': {last}' if last else ''}", "import it in a Python to see why"
+        )
+    return cast("Reply", from_file(descriptors[0])), descriptors[1:]
 
 
-def _check_arguments(name: str, function: Callable[..., object]) -> None:
-    try:
-        inspect.signature(function).bind()
-    except TypeError as error:
-        module_name, _, path = name.partition(":")
-        remedy = f'measure a statement: --setup "from {module_name} import {path}" "{path}(…)"'
-        raise UsageError(f"{name} cannot be called without arguments: {error}", remedy) from error
-    except ValueError:  # written in C, without a signature
-        return
+def _received(channel: socket.socket, handed: Callable[[socket.socket], list[int]]) -> Iterator[int]:
+    while group := handed(channel):
+        yield from group

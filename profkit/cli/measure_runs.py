@@ -32,12 +32,12 @@ def measure_command(config: Config, /, what: str, **given: object) -> int:
     WHAT is a statement such as "x + y", or MODULE:FUNCTION, or the path of a Python file that defines
     ORDERS. It is measured in processes of its own. The numbers are shown, and kept as runs.
     """
-    from profkit.measuring.front import measure_all
+    from profkit.measuring.front import measure_packed
     from profkit.measuring.runner.progress import ProgressLine
     from profkit.render.measured.registry import MEASURED_RENDERERS
 
     threads = cast("tuple[int, ...] | None", given["threads"])
-    runs = measure_all(
+    runs = measure_packed(
         orders_of(what, threads, asked_for(given)),
         workers=cast(int, given["workers"]),
         interleaved=bool(given["interleaved"]),

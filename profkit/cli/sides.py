@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from profkit.cli.here import current_folder
 from profkit.cli.imported import runs_of_file
 from profkit.cli.kept import Kept, nothing_recorded, open_kept
 from profkit.config import Config
@@ -137,7 +138,7 @@ class Sides:
         if (named := self._at_revision(part)) is None:
             raise RunNotFound(part, self._known_labels())
         label, revision = named
-        commit = commit_of(revision, Path.cwd())
+        commit = commit_of(revision, current_folder())
         if runs := self.at_commit(label, commit, without):
             return runs
         raise RunNotFound(f"{label}@{commit[:10]}")
@@ -183,7 +184,7 @@ def _of_one_commit(infos: tuple[AnyInfo, ...], which: str) -> tuple[AnyInfo, ...
     commits = tuple(dict.fromkeys(info.process.git_commit for info in infos))
     if len(commits) == 1:
         return infos
-    here = git_commit(Path.cwd())
+    here = git_commit(current_folder())
     if here not in commits:
         told = " and ".join((commit or "none")[:_COMMIT] for commit in commits)
         raise UsageError(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO, Unpack
 
@@ -81,6 +82,37 @@ def measure_all(
     return tuple(outcome.run for outcome in outcomes)
 
 
+@dataclass(frozen=True, slots=True)
+class PackedOrder:
+    """An order whose function, if it has one, was packed elsewhere, or refused there."""
+
+    order: WorkOrder
+    parcel: Parcel | None = None
+    refusal: CannotTravel | None = None
+
+
+def measure_packed(
+    packed: Sequence[PackedOrder],
+    *,
+    workers: int = 1,
+    interleaved: bool = False,
+    progress: TextIO | Progress | None = None,
+    keep: bool = True,
+    spool: Path = CONFIG.spool,
+) -> tuple[MeasuredRun, ...]:
+    """Measure orders as `measure_all` does; parcels are closed when all is done."""
+    outcomes = _measured(
+        [one.order for one in packed],
+        workers=workers,
+        manner=Manner.INTERLEAVED if interleaved else Manner.APART,
+        progress=_progress(progress),
+        spool=spool if keep else None,
+        parcels={n: one.parcel for n, one in enumerate(packed) if one.parcel is not None},
+        refused={n: one.refusal for n, one in enumerate(packed) if one.refusal is not None},
+    )
+    return tuple(outcome.run for outcome in outcomes)
+
+
 def measure_in_turns(
     orders: Iterable[WorkOrder],
     *,
@@ -133,11 +165,12 @@ def _measured(
     progress: Progress | None = None,
     spool: Path | None = None,
     parcels: dict[int, Parcel] | None = None,
+    refused: Mapping[int, MeasuringError] | None = None,
 ) -> tuple[Outcome, ...]:
     if workers < 1:
         raise UsageError(f"{workers} workers measure nothing", "give 1 or more")
     with ExitStack() as stack:
-        broken: dict[int, MeasuringError] = {}
+        broken: dict[int, MeasuringError] = dict(refused or {})
         given = parcels or {}
         tasks = [_task(order, n, stack, broken, given.get(n)) for n, order in enumerate(orders)]
         if twice := duplicates(tasks):

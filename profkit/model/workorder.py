@@ -109,3 +109,5 @@ class WorkOrder:
     """Where it runs: the current folder and what lies on `sys.path` are those of the copy."""
     memory_limit_bytes: int | None = None
     """Address space of the measured process; beyond it allocations fail."""
+    path: tuple[str, ...] = ()
+    """Folders that come first on the worker's `sys.path`, before those of the caller's."""

@@ -29,7 +29,7 @@ def worker_path(order: WorkOrder) -> list[str]:
     """`sys.path` of a worker: the caller's. Empty in another environment, which has one of its own."""
     if order.source_cmd or order.python:
         return []
-    entries = [os.path.abspath(entry) for entry in sys.path]
+    entries = [os.path.abspath(entry) for entry in (*order.path, *sys.path)]
     return entries if order.tree is None else list(_entries_of(order.tree, entries))
 
 

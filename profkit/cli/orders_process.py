@@ -1,0 +1,130 @@
+"""The process that finds orders: it runs the user's file, or imports the user's module.
+
+Started by its path, by `measure_orders`. The user's folder comes first on its `sys.path`, never on that
+of the command itself: a `rich.py` there belongs to the user's program.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+STARTED_WITH = frozenset(sys.modules)
+"""What Python itself needs, which no folder on `sys.path` can replace."""
+
+if __name__ == "__main__":
+    sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+
+import importlib  # noqa: E402
+import inspect  # noqa: E402
+import runpy  # noqa: E402
+import socket  # noqa: E402
+from collections.abc import Callable, Iterable, Mapping, Sequence  # noqa: E402
+from typing import cast  # noqa: E402
+
+from profkit.cli.packed_orders import Reply, packed_object  # noqa: E402
+from profkit.errors import UsageError  # noqa: E402
+from profkit.measuring.definitions import Definition, expand  # noqa: E402
+from profkit.measuring.orders import MeasureOptions, work_order  # noqa: E402
+from profkit.measuring.travel.parcel import Parcel  # noqa: E402
+from profkit.measuring.worker.messages import from_file, hand, handed, in_file  # noqa: E402
+from profkit.model.workorder import WorkOrder  # noqa: E402
+
+AT_ONCE = 8
+"""Descriptors in one message."""
+
+
+def main() -> None:
+    """Answer the one request that comes through stdin."""
+    channel = socket.socket(fileno=os.dup(0))
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    request = from_file(handed(channel)[0])
+    _put_first(str(request["folder"]))
+    reply, parcels = _answered(request)
+    hand(channel, [in_file(cast("dict[str, object]", reply))])
+    for start in range(0, len(parcels), AT_ONCE):
+        hand(channel, [parcel.fd for parcel in parcels[start : start + AT_ONCE]])
+
+
+def _put_first(folder: str) -> None:
+    """Import from a folder first from now on, also what was imported from elsewhere under the same name."""
+    sys.path.insert(0, folder)
+    for name in list(sys.modules):
+        top = name.partition(".")[0]
+        if name not in STARTED_WITH and top != "profkit" and _holds(folder, top):
+            del sys.modules[name]
+
+
+def _holds(folder: str, module: str) -> bool:
+    path = os.path.join(folder, module)
+    return os.path.isfile(f"{path}.py") or os.path.isfile(os.path.join(path, "__init__.py"))
+
+
+def _answered(request: Mapping[str, object]) -> tuple[Reply, list[Parcel]]:
+    what, options = str(request["what"]), cast("MeasureOptions", request["options"])
+    parcels: list[Parcel] = []
+    try:
+        orders = (
+            _of_file(what, options)
+            if request["is_file"]
+            else _of_function(what, cast("Sequence[int]", request["threads"]), options)
+        )
+        return {"orders": [packed_object(order, parcels) for order in orders]}, parcels
+    except UsageError as error:
+        return {"problem": error.problem, "remedy": error.remedy}, []
+
+
+def _of_file(path: str, options: MeasureOptions) -> tuple[WorkOrder, ...]:
+    try:
+        found = runpy.run_path(path).get("ORDERS")
+    except Exception as error:
+        raise UsageError(f"{path} raised {type(error).__name__}: {error}", "fix it") from error
+    if isinstance(found, Mapping):
+        return expand(cast("Mapping[str, Definition]", found), **options)
+    if isinstance(found, Iterable) and not isinstance(found, str):
+        orders = tuple(found)
+        if orders and all(isinstance(order, WorkOrder) for order in orders):
+            if options:
+                raise UsageError(f"{path} says all about its orders", f"leave out {', '.join(options)}")
+            return orders
+    raise UsageError(
+        f"{path} has no ORDERS", "let it define ORDERS, a dictionary of statements or a list of work_order(…)"
+    )
+
+
+def _of_function(name: str, threads: Sequence[int], options: MeasureOptions) -> tuple[WorkOrder, ...]:
+    function = _function(name)
+    variants: list[MeasureOptions] = [{"label": name, **options, "num_threads": count} for count in threads]
+    return tuple(work_order(function, **variant) for variant in variants)
+
+
+def _function(name: str) -> Callable[..., object]:
+    module_name, _, path = name.partition(":")
+    try:
+        found: object = importlib.import_module(module_name)
+        for part in path.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        remedy = "give MODULE:FUNCTION as Python imports it"
+        raise UsageError(f"there is no {name}: {error}", remedy) from error
+    except Exception as error:
+        raise UsageError(f"{module_name} raised {type(error).__name__}: {error}", "fix it") from error
+    if not callable(found):
+        raise UsageError(f"{name} is {found!r}, which cannot be called", "name a function")
+    _check_arguments(name, found)
+    return found
+
+
+def _check_arguments(name: str, function: Callable[..., object]) -> None:
+    try:
+        inspect.signature(function).bind()
+    except TypeError as error:
+        module_name, _, path = name.partition(":")
+        remedy = f'measure a statement: --setup "from {module_name} import {path}" "{path}(…)"'
+        raise UsageError(f"{name} cannot be called without arguments: {error}", remedy) from error
+    except ValueError:  # written in C, without a signature
+        return
+
+
+if __name__ == "__main__":
+    main()
