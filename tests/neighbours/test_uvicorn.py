@@ -52,8 +52,8 @@ def check(found: dict[str, Seen]) -> None:
     assert (found["user"].calls, found["connection"].calls) == (20, 10)
     assert (found["items"].calls, found["Item.total"].calls, found["later"].calls) == (1, 1, 1)
     assert found["broken"].raised == found["missing"].raised == 10
-    assert_only(found["red"], "red", ["green", "blue"])
-    assert_only(found["green"], "green", ["red", "blue"])
+    assert_only(found["red"], "red", ["green", "blue"], share=0.5)
+    assert_only(found["green"], "green", ["red", "blue"], share=0.5)
     assert found["thread"].frames["green"] == found["thread"].frames["blue"] == 0
     assert found["block"].frames["red"] == found["block"].frames["blue"] == 0
 
@@ -98,7 +98,8 @@ def test_reload_after_an_edit(tmp_path: Path) -> None:
         files=["reloaded_app.py"],
     )  # fmt: skip
     found = seen(served.folder)["colour"]
-    assert found.calls == served.profiled.asked["/colour"]
+    # A request that the first process answered in its last second is not counted.
+    assert 10 <= found.calls <= served.profiled.asked["/colour"]
     assert len(found.pids) == 2
     assert len(found.regions) == 2, "an edited function is another region"
     assert found.frames["red"]

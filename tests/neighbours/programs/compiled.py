@@ -113,7 +113,7 @@ def cython_functions() -> None:
         module = build(binding)
         decorated = profile(label=f"total binding={binding}", rate=100.0)(module.total)
         for _ in range(20):
-            value = decorated(COUNT)
+            value = decorated(COUNT * 10)
         print(value, decorated.__name__, decorated.__module__)
         print(list(profile(label="items")(module.items)(3)))
         print(asyncio.run(profile(label="answer")(module.answer)(4)))
