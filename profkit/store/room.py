@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Iterable
+import stat
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from profkit.clock import SYSTEM_CLOCK, Clock
@@ -11,6 +13,7 @@ from profkit.config import SPOOL_LIMIT
 from profkit.errors import DamagedFile, ProfkitError
 from profkit.model.session import Dropped
 from profkit.store.clearing import alone_in, remove_folder_in
+from profkit.store.documents import load_json
 from profkit.store.journal import Lines, append_records
 from profkit.store.owned import OwnedFolder, open_spool
 from profkit.store.spool import DAMAGED, is_live, read_manifest_in
@@ -20,9 +23,15 @@ FILE = "dropped.jsonl"
 EACH_S = 10.0
 """The sizes are added up once in so long, by whichever process starts a session then."""
 
-_MARK = ".checked"
+_MARK, _SIZES = ".checked", ".sizes"
+_LARGEST_SIZES_BYTES = 64 * 2**20
+_SETTLED_NS = 120 * 10**9
+"""Age from which a folder that has not changed is taken to be finished."""
 _BLOCK_BYTES = 512
 """Unit of `st_blocks`."""
+
+_Size = tuple[int, int]
+"""When a folder last changed, and its size then."""
 
 
 def keep_within(spool: Path, limit: str, say: Callable[[str], None], clock: Clock = SYSTEM_CLOCK) -> None:
@@ -94,7 +103,7 @@ def _is_due(spool: OwnedFolder, clock: Clock) -> bool:
 
 
 def _make_room(spool: OwnedFolder, limit_bytes: int, say: Callable[[str], None], clock: Clock) -> None:
-    sizes, files_bytes = _sizes(spool)
+    sizes, files_bytes = _sizes(spool, clock)
     total = sum(sizes.values()) + files_bytes
     dropped = []
     newest = {_process(name): name for name in sorted(sizes)}
@@ -115,26 +124,57 @@ def _make_room(spool: OwnedFolder, limit_bytes: int, say: Callable[[str], None],
         )
 
 
-def _sizes(spool: OwnedFolder) -> tuple[dict[str, int], int]:
-    """The sizes of the sessions' folders, and that of all files beside them; `damaged/` does not count."""
-    sizes: dict[str, int] = {}
+def _sizes(spool: OwnedFolder, clock: Clock) -> tuple[dict[str, int], int]:
+    """The sizes of the sessions' folders, and that of all files beside them; `damaged/` does not count.
+
+    Sizes of folders that have not changed are those of the last time: there may be thousands.
+    """
+    known, current = _known_sizes(spool), {}
     files_bytes = 0
+    settled_ns = clock.unix_ns() - _SETTLED_NS
     with os.scandir(spool.descriptor) as entries:
         for entry in entries:
-            if not entry.is_dir(follow_symlinks=False):
-                files_bytes += entry.stat(follow_symlinks=False).st_blocks * _BLOCK_BYTES
-            elif entry.name != DAMAGED and entry.name[0] != ".":
-                try:
-                    with spool.folder(entry.name) as folder:
-                        sizes[entry.name] = _size(folder)
-                except (FileNotFoundError, PermissionError, DamagedFile):
-                    continue  # gone, or of another user, whose limit it is
-    return sizes, files_bytes
+            status = entry.stat(follow_symlinks=False)
+            if not stat.S_ISDIR(status.st_mode):
+                files_bytes += status.st_blocks * _BLOCK_BYTES
+            elif entry.name != DAMAGED and entry.name[0] != "." and status.st_uid == spool.owner:
+                changed_ns = status.st_mtime_ns
+                found = known.get(entry.name)
+                same = found is not None and found[0] == changed_ns and changed_ns < settled_ns
+                current[entry.name] = found if same and found else (changed_ns, _size(spool, entry.name))
+    if current != known:
+        _keep_sizes(spool, current)
+    return {name: size for name, (_, size) in current.items()}, files_bytes
 
 
-def _size(folder: OwnedFolder) -> int:
-    with os.scandir(folder.descriptor) as entries:
-        return sum(entry.stat(follow_symlinks=False).st_blocks for entry in entries) * _BLOCK_BYTES
+def _size(spool: OwnedFolder, name: str) -> int:
+    try:
+        with spool.folder(name) as folder, os.scandir(folder.descriptor) as entries:
+            return sum(entry.stat(follow_symlinks=False).st_blocks for entry in entries) * _BLOCK_BYTES
+    except (FileNotFoundError, PermissionError, DamagedFile):  # gone, or not a session's
+        return 0
+
+
+def _known_sizes(spool: OwnedFolder) -> dict[str, _Size]:
+    """What the last check found; nothing if that cannot be read."""
+    try:
+        document = load_json(spool.read(_SIZES, _LARGEST_SIZES_BYTES))
+    except (DamagedFile, ValueError, RecursionError):
+        return {}
+    if not isinstance(document, dict):
+        return {}
+    return {
+        name: (pair[0], pair[1])
+        for name, pair in document.items()
+        if isinstance(pair, list) and len(pair) == 2 and all(type(number) is int for number in pair)
+    }
+
+
+def _keep_sizes(spool: OwnedFolder, sizes: Mapping[str, _Size]) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    descriptor = os.open(_SIZES, flags, 0o600, dir_fd=spool.descriptor)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(json.dumps(sizes).encode("ascii"))
 
 
 def _is_finished(spool: OwnedFolder, name: str, is_newest: bool) -> bool:

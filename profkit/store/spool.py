@@ -9,6 +9,7 @@
     SPOOL/ID.measured.json          a measured run, see `measured`
     SPOOL/unprofiled.jsonl          processes that were not profiled, see `unprofiled`
     SPOOL/dropped.jsonl             sessions that were dropped for the sake of its size, see `room`
+    SPOOL/.lock, .checked, .sizes   who works on the spool, and when its size was last added up
     SPOOL/damaged/SESSION/          what could not be read, never deleted
 
 SESSION is the session's id, ID that of a run. Everything is written by the owner of the spool; what is no

@@ -17,7 +17,7 @@ from profkit.store.clearing import alone_in
 from profkit.store.owned import open_folder
 from profkit.store.room import EACH_S, keep_within, parse_limit
 from profkit.store.runs import open_store
-from tests.unit.made_sessions import GONE, F, manifest, session_folder
+from tests.unit.made_sessions import GONE, START_NS, F, manifest, session_folder
 
 MIB = 2**20
 THIS = replace(GONE, pid=os.getpid(), start_ticks=start_ticks(os.getpid()) or 0)
@@ -126,3 +126,18 @@ def test_a_command_names_once_what_was_dropped(tmp_path: Path) -> None:
         assert dropped.session.startswith("20261121T114901")
         assert dropped.limit_bytes == 1024
         assert ingest(spool, store).dropped == ()
+
+
+def test_sizes_of_folders_that_do_not_change_are_looked_up_once(tmp_path: Path) -> None:
+    clock = ManualClock(start_unix_ns=2 * START_NS)
+    folder = session(tmp_path, 1)
+    kept(tmp_path, "2MB", clock)
+    changed_ns = folder.stat().st_mtime_ns
+    with (folder / "segment-000.speedscope.json").open("ab") as file:
+        file.write(b"x" * 4 * MIB)
+    assert folder.stat().st_mtime_ns == changed_ns
+    clock.advance(EACH_S + 1)
+    assert kept(tmp_path, "2MB", clock)[0] == ["01"], "as the folder is as it was"
+    (tmp_path / ".sizes").write_text("not what was written")
+    clock.advance(EACH_S + 1)
+    assert kept(tmp_path, "2MB", clock)[0] == []
