@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -47,8 +49,8 @@ def _with_clock_set(box: Sandbox, injection: Injection, way: str, step_s: int, a
     offset = box.own / "offset"
     _set(offset, 0)
     changes = {
-        "LD_PRELOAD": _library(), "FAKETIME_TIMESTAMP_FILE": str(offset), "FAKETIME_NO_CACHE": "1",
-        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        "LD_PRELOAD": f"{_sleeping(box)}:{_library()}", "FAKETIME_TIMESTAMP_FILE": str(offset),
+        "FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1",
     }  # fmt: skip
     seed = f"{injection.seed}.{injection.number}"
     argv = [str(PROGRAMS / "caller.py"), str(box.log), way, seed, str(_DURATION_S)]
@@ -64,6 +66,17 @@ def _set(offset: Path, step_s: int) -> None:
     new = offset.with_suffix(".new")
     new.write_text(f"{step_s:+d}\n", "ascii")
     os.replace(new, offset)
+
+
+def _sleeping(box: Sandbox) -> Path:
+    """The shared object of `programs/sleeping.c`."""
+    library = box.own / "sleeping.so"
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        raise NotPermitted("a C compiler is missing: install the package gcc")
+    source = str(PROGRAMS / "sleeping.c")
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", str(library), source], check=True)
+    return library
 
 
 def _library() -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -29,7 +28,7 @@ def main(text: str) -> Outcome:
             outcome = _broken(box, **spec)
             box.await_end()
             repair_disk(box.work)
-            _age(box)
+            box.age()
             outcome = _recovered(box, outcome, spec)
             return box.counted(outcome, damaged=True)
         finally:
@@ -70,12 +69,6 @@ def _with_command(box: Sandbox, outcome: Outcome, hook: dict[str, object], where
     ended = CommandResult(("list", "--json"), done.returncode, done.stdout, done.stderr)
     problem = ended.problem(_CODES)
     return outcome if problem is None else outcome.with_problem(f"{where}: {problem}")
-
-
-def _age(box: Sandbox) -> None:
-    """Make files old: unfinished ones are left alone while their program may still be writing them."""
-    for path in box.spool.rglob("*"):
-        os.utime(path, (0, 0), follow_symlinks=False)
 
 
 def _recovered(box: Sandbox, outcome: Outcome, spec: dict[str, object]) -> Outcome:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import cast
 
+from benchmarks.faults.fuzz_worker import IMPORTERS
 from benchmarks.faults.rows import Injection, Outcome
 from benchmarks.faults.same_programs import CASES
 
@@ -48,5 +49,9 @@ FAULTS: Mapping[str, Fault] = {
     "programs": Fault(
         "same_programs", "small programs in each mode, beside themselves unprofiled", len(CASES), 20
     ),
+    "planted-modules": Fault("planted", "files named like modules lie in the folder of a command", 10, 3),
+    "secrets": Fault("secrets_kept", "secrets are on the command line and in the environment", 8, 2),
+    "importers": Fault("fuzzing", "importers are fuzzed", len(IMPORTERS), len(IMPORTERS)),
+    "soak": Fault("soak", "everything, for a long time", 1, 1, alone=True),
 }
 """By name, in the order of the table."""

@@ -24,6 +24,7 @@ PROGRAMS = Path(__file__).with_name("programs")
 MARK = "FAULTS_MARK"
 """Environment variable that all processes of an injection inherit."""
 
+_COMMAND = str(Path(sys.executable).with_name("profkit"))
 _ENDS_WITHIN_S = 20.0
 """How long samplers and supervisors may outlive their program: a supervisor's own sweep takes that long."""
 _COMMAND_TIMEOUT_S = 120.0
@@ -104,7 +105,7 @@ class Sandbox:
         """Run `profkit ARGUMENTS`."""
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "profkit", *arguments], cwd=self.work, env=self.environ(changes),
+                [_COMMAND, *arguments], cwd=self.work, env=self.environ(changes),
                 stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_COMMAND_TIMEOUT_S,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
@@ -152,6 +153,11 @@ class Sandbox:
         """Files and folders in the spool and in the folder for temporary files."""
         spool = [path for path in _below(self.spool) if path.name not in _HOUSEKEEPING]
         return [*spool, *_below(self.tmp)]
+
+    def age(self) -> None:
+        """Make the spool old: what is young and unfinished is left alone, its program may write it."""
+        for path in _below(self.spool):
+            os.utime(path, (0, 0), follow_symlinks=False)
 
     def is_set_aside(self, path: Path) -> bool:
         """Whether a path is in the spool's folder for what cannot be read."""

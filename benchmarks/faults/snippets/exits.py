@@ -42,7 +42,7 @@ _TEXTS = {
     "    except ZeroDivisionError as error: print(error, error.__context__, error.__cause__)",
     "deep-recursion": "@P\ndef f(n): return f(n - 1) if n else 0\nprint(f(150))",
     "recursion-limit": "@P\ndef f(n): return f(n - 1) if n else 0\ntry: f(100_000)\n"
-    "except RecursionError as error: print(type(error).__name__, error)",
+    "except RecursionError as error: print(type(error).__name__)",
     "finalizer-at-exit": "class C:\n    def __init__(self): self.me = self\n"
     "    def __del__(self, print=print): print('gone')\n@P\ndef f(): return C()\nkept = f()",
 }

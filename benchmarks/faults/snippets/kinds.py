@@ -62,8 +62,9 @@ _SAMPLED = {
     "async def m(): return await asyncio.gather(*map(f, range(5)))\nprint(asyncio.run(m()))",
     "async-generator": "import asyncio\n@P\nasync def g():\n    for i in range(3): yield i; await asyncio.sleep(0)\n"
     "async def m(): return [i async for i in g()]\nprint(asyncio.run(m()))",
-    "async-cancel": "import asyncio\n@P\nasync def f():\n    try: await asyncio.sleep(9)\n    except asyncio.CancelledError: print('cancelled'); raise\n"
-    "async def m():\n    t = asyncio.create_task(f()); await asyncio.sleep(0.02); t.cancel()\n    try: await t\n    except asyncio.CancelledError: print('seen')\nasyncio.run(m())",
+    "async-cancel": "import asyncio\n@P\nasync def f(begun):\n    try: begun.set(); await asyncio.sleep(9)\n    except asyncio.CancelledError: print('cancelled'); raise\n"
+    "async def m():\n    begun = asyncio.Event(); t = asyncio.create_task(f(begun)); await begun.wait(); t.cancel()\n    try: await t\n"
+    "    except asyncio.CancelledError: print('seen')\nasyncio.run(m())",
     "async-timeout": "import asyncio\n@P\nasync def f(): await asyncio.sleep(9)\nasync def m():\n    try: await asyncio.wait_for(f(), 0.05)\n"
     "    except TimeoutError: print('timeout')\nasyncio.run(m())",
     "never-awaited": "import warnings\nwarnings.simplefilter('ignore')\n@P\nasync def f(): pass\nc = f(); print(type(c).__name__); c.close()",

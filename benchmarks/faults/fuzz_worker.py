@@ -1,0 +1,57 @@
+"""One importer under atheris: `python -m benchmarks.faults.fuzz_worker IMPORTER CORPUS [OPTION…]`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from profkit.formats.registry import FORMATS
+
+IMPORTERS = ("profkit", *(name for name, known in FORMATS.items() if known.decode is not None), "any")
+"""Formats that are imported; `any` is told by the content. A new format is fuzzed as soon as it is known."""
+
+
+def write_seeds(name: str, corpus: Path) -> None:
+    """Whole files of a format, for the fuzzer to begin with."""
+    from profkit.store.run_files import encode_runs
+    from tests.unit.made_measured_runs import measured_run
+    from tests.unit.made_runs import made_run
+    from tests.unit.test_formats_damaged import NAMES, content
+
+    contents = {format_name: [content(format_name)] for format_name in NAMES}
+    contents["profkit"] = [encode_runs([made_run()]), encode_runs([measured_run()])]
+    chosen = [data for each in contents.values() for data in each] if name == "any" else contents[name]
+    for number, data in enumerate(chosen):
+        (corpus / f"seed-{number}").write_bytes(data)
+
+
+def main(name: str, *options: str) -> None:
+    """Fuzz until the time is over, or an input breaks a rule."""
+    import atheris
+
+    with atheris.instrument_imports(include=["profkit"]):
+        from profkit.cli.imported import runs_of_file
+        from profkit.errors import DamagedFile, UsageError
+        from profkit.store.rows import rows_of
+    path = f"/dev/shm/profkit-fuzz-{os.getpid()}"
+
+    def one(data: bytes) -> None:
+        """Import an input: it is read, and then has rows for the store, or it is refused by name."""
+        Path(path).write_bytes(data)
+        try:
+            runs = runs_of_file(path, None if name == "any" else name)
+        except (DamagedFile, UsageError):
+            return
+        for run in runs:
+            rows_of(run)
+
+    atheris.Setup([sys.argv[0], *options], one)
+    try:
+        atheris.Fuzz()
+    finally:
+        Path(path).unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,69 @@
+"""Importers that atheris feeds with what it finds to take new paths through them."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.children import ROOT
+from benchmarks.faults.errors import NotPermitted
+from benchmarks.faults.fuzz_worker import IMPORTERS, write_seeds
+from benchmarks.faults.rows import Injection, Outcome
+from benchmarks.faults.sandbox import sandbox
+
+KEPT = ROOT / "tests" / "regressions"
+"""What broke an importer once: each file is imported again by `tests/unit/test_formats_regressions.py`."""
+_FULL_S, _SHORT_S = 600, 3
+_SLOWEST_S = 20
+_MOST_MIB = 2048
+_STARTS_WITHIN_S = 120
+_EXECUTED = re.compile(r"stat::number_of_executed_units:\s*(\d+)")
+
+
+def inject(injection: Injection) -> Outcome:
+    """Fuzz one importer; an input that breaks it is kept."""
+    if importlib.util.find_spec("atheris") is None:
+        raise NotPermitted("atheris is missing: pip install 'profkit[benchmark]'")
+    name = IMPORTERS[injection.number]
+    seconds = _SHORT_S if injection.short else _FULL_S
+    with sandbox() as box:
+        corpus, found = box.work / "corpus", box.own / "found"
+        corpus.mkdir()
+        found.mkdir()
+        write_seeds(name, corpus)
+        argv = [
+            sys.executable, "-m", "benchmarks.faults.fuzz_worker", name, str(corpus),
+            f"-max_total_time={seconds}", f"-seed={injection.seed + 1}", f"-timeout={_SLOWEST_S}",
+            f"-rss_limit_mb={_MOST_MIB}", f"-artifact_prefix={found}/", "-print_final_stats=1",
+            "-max_len=65536",
+        ]  # fmt: skip
+        done = subprocess.run(
+            argv, cwd=box.work, env=box.environ(), capture_output=True, check=False,
+            timeout=seconds + _STARTS_WITHIN_S,
+        )  # fmt: skip
+        said = done.stderr.decode("utf-8", "replace")
+        executed = sum(map(int, _EXECUTED.findall(said)))
+        outcome = Outcome(injected=executed)
+        for path in sorted(found.iterdir()):
+            kept = _keep(name, path)
+            outcome = outcome.with_problem(f"{name}: {kept}: {_exception(said)}", changed=1)
+        if done.returncode and not outcome.changed:
+            raise RuntimeError(f"{name}: the fuzzer ended with {done.returncode}: {said[-600:]}")
+        return box.counted(outcome)
+
+
+def _keep(name: str, path: Path) -> Path:
+    folder = KEPT / name
+    folder.mkdir(parents=True, exist_ok=True)
+    return Path(shutil.copy(path, folder / path.name)).relative_to(ROOT)
+
+
+def _exception(said: str) -> str:
+    """The line of the fuzzer's report that names what happened."""
+    lines = [line.strip() for line in said.splitlines()]
+    telling = [line for line in lines if re.match(r"(\w+Error\b|\w+Exception\b|.*ERROR: libFuzzer)", line)]
+    return telling[0][:200] if telling else "see the file"

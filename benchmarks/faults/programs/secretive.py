@@ -1,0 +1,16 @@
+"""Records what it was given on its command line and in its environment."""
+
+from __future__ import annotations
+
+from benchmarks.faults.programs.owned import spin
+from profkit import profile
+
+
+@profile(label="secretive", recorded_env_variables=["API_KEY", "DB_PASSWORD", "AWS_SECRET_ACCESS_KEY"])
+def work() -> None:
+    """One call."""
+    spin(0.3)
+
+
+if __name__ == "__main__":
+    work()

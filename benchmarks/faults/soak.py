@@ -1,0 +1,89 @@
+"""A long run of everything: memory, descriptors and threads of the target and its sampler stay flat."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+
+from benchmarks.faults.checks import odd_lines, sampled_labels
+from benchmarks.faults.rows import Injection, Outcome
+from benchmarks.faults.sandbox import PROGRAMS, await_line, sandbox
+
+_FULL_S, _SHORT_S = 600.0, 15.0
+_EVERY_S = 0.5
+_GROWTH = 1.05
+_SLACK_BYTES = 4 << 20
+_LABELS = frozenset({"function", "generator", "coroutine", "block"})
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a process has at one moment."""
+
+    resident_bytes: int
+    descriptors: int
+    threads: int
+
+
+def inject(injection: Injection) -> Outcome:
+    """Let a target run, and look at it twice a second."""
+    duration_s = _SHORT_S if injection.short else _FULL_S
+    with sandbox() as box:
+        usages: list[Usage] = []
+        with box.started([str(PROGRAMS / "soaking.py"), str(box.log), str(duration_s)]) as target:
+            await_line(box.log, "begun")
+            while (status := _ended(target, _EVERY_S)) is None and len(usages) < 4 * duration_s:
+                usages.extend(_usage(target.pid))
+        outcome = Outcome(taken=len(_LABELS))
+        if status != 0 or box.output("stdout") != "done\n":
+            outcome = outcome.with_problem(f"exit status {status}", changed=1)
+        for line in odd_lines(box.output()):
+            outcome = outcome.with_problem(f"stderr: {line}", changed=1)
+        for problem in growth_of(usages):
+            outcome = outcome.with_problem(problem)
+        box.await_end()
+        listed = box.command("list", "--json")
+        if (problem_of_list := listed.problem()) is not None:
+            outcome = outcome.with_problem(problem_of_list)
+        return box.counted(replace(outcome, recovered=len(_LABELS & sampled_labels(listed))))
+
+
+def growth_of(usages: Sequence[Usage]) -> list[str]:
+    """What is more in the last quarter than in the second; the first quarter is for warming up.
+
+    Descriptors and threads come and go with samplers, so that their largest number counts.
+    """
+    quarter = len(usages) // 4
+    if not quarter:
+        return ["too little was seen of the program"]
+    early, late = usages[quarter : 2 * quarter], usages[-quarter:]
+    early_bytes, late_bytes = (median(each.resident_bytes for each in part) for part in (early, late))
+    problems = []
+    if late_bytes > early_bytes * _GROWTH + _SLACK_BYTES:
+        problems.append(f"memory grew from {early_bytes / 1e6:.1f} to {late_bytes / 1e6:.1f} MB")
+    for name in ("descriptors", "threads"):
+        before, after = (max(getattr(each, name) for each in part) for part in (early, late))
+        if after > before + 1:
+            problems.append(f"{name} grew from {before} to {after}")
+    return problems
+
+
+def _ended(target: subprocess.Popen[str], timeout_s: float) -> int | None:
+    try:
+        return target.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def _usage(pid: int) -> list[Usage]:
+    folder = Path(f"/proc/{pid}")
+    try:
+        pages = int((folder / "statm").read_text("ascii").split()[1])
+        counts = [len(os.listdir(folder / name)) for name in ("fd", "task")]
+    except OSError:  # it has just ended
+        return []
+    return [Usage(pages * os.sysconf("SC_PAGE_SIZE"), *counts)]
