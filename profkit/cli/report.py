@@ -14,7 +14,7 @@ from profkit.cli.kept import Kept, open_kept
 from profkit.cli.merging import Wanted, loaded_runs, parse_moment, runs_to_merge
 from profkit.cli.showing import Showing, showing_options
 from profkit.cli.target import merged_name, name_of
-from profkit.cli.versions import with_version_notes
+from profkit.cli.versions import with_notes_of_label
 from profkit.config import Config
 from profkit.errors import UsageError
 from profkit.model.kept import AnyInfo, AnyRun
@@ -81,7 +81,7 @@ def report_command(config: Config, /, run: str | None, **given: object) -> None:
         infos = kept.find_all(run)
         with _uncollected():
             loaded = [kept.load(info, in_order=showing.format in IN_ORDER) for info in infos]
-            runs = tuple(with_version_notes(loaded, kept))
+            runs = tuple(with_notes_of_label(loaded, kept))
             text = _rendered(runs, showing.format, _options(asked), showing.page(), kept)
         showing.show(text, name_of(infos))
         _check(infos[0], kept)

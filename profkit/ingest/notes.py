@@ -38,10 +38,18 @@ def run_notes(info: RunInfo) -> Iterator[str]:
     """The notes of one region's run, from its numbers."""
     sampled = info.samples + info.torn
     if info.torn > TORN_SHARE * sampled:
-        # Measured with two alternating regions: as many torn stacks fit their markers by chance.
-        remedy = "" if info.plan.blocking else "; pass blocking=True, for about as many go unrecognised"
         share = f"{info.torn / sampled:.1%} of the samples"
-        yield f"{share} were torn, stacks that never were, and are left out{remedy}."
+        if info.plan.blocking:
+            yield (
+                f'{share} were discarded as inconsistent ("torn"), though the program was stopped for each: '
+                "they have no frame of the function itself, as when its code is compiled."
+            )
+        else:
+            # Measured with two alternating regions: as many torn stacks fit their markers by chance.
+            yield (
+                f'{share} were inconsistent ("torn") and were discarded; about as many go unnoticed. Pass '
+                "blocking=True to stop the program for each sample."
+            )
     if info.traced_away:
         yield (
             f"Calls of {info.label!r} that torch compiled are not seen: decorate the function that is "

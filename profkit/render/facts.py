@@ -85,7 +85,24 @@ def run_notes(run: Run) -> tuple[str, ...]:
     # What the plan has to say is among a run's notes, unless the run was made without its session's.
     plan = () if run.merged else run.info.plan.notes
     merged = merged_notes(run.merged) if run.merged else ()
-    return tuple(dict.fromkeys((*run.info.notes, *plan, *merged)))
+    return tuple(dict.fromkeys((*run.info.notes, *plan, *merged, *_without_frames(run))))
+
+
+def _without_frames(run: Run) -> Iterator[str]:
+    """Say what can be seen of a function without Python code, if none of what it calls has Python frames."""
+    info, profile = run.info, run.profile
+    no_frames = info.region.expected is None and info.region.kind is not RegionKind.BLOCK
+    if info.imported is not None or not no_frames or profile is None or not profile.samples:
+        return
+    above = {number for stack in profile.stacks for number in stack[1:]}
+    if any(_is_python(profile.frames[number].file) for number in above):
+        return
+    more = "" if info.plan.native else "; native=True shows the machine code that runs"
+    yield f"{info.region.key.qualname!r} has no Python frames: its calls and times are exact{more}."
+
+
+def _is_python(file: str) -> bool:
+    return file.endswith(".py") or file.startswith("<")
 
 
 def _of_imported(run: Run, source: Imported) -> Iterator[tuple[str, list[Part]]]:

@@ -199,3 +199,10 @@ def test_the_file_of_a_merged_page_has_its_label(
 
 def test_made_runs_are_older_than_ten_minutes() -> None:
     assert SYSTEM_CLOCK.unix_ns() - made_run().info.started_ns > 600 * 10**9
+
+
+def test_a_run_of_few_samples_names_the_report_of_all(profkit: Profkit, config: Config) -> None:
+    keep(config, *(worker_run(number, {READ: 4}) for number in range(3)))
+    note = "This run has 4 samples: `profkit report handler --all` merges 3 runs with 12 samples."
+    document: Any = profkit("report", "handler", "--json").json()
+    assert document["run"]["notes"] == [note]

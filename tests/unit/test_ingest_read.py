@@ -118,7 +118,7 @@ def test_many_torn_samples_are_told_with_the_cure(tmp_path: Path) -> None:
     many = only(read(folder, recording(("!f f", 97), ("!f g", 3)))).info
     assert (many.samples, many.torn) == (97, 3)
     (note,) = many.notes
-    assert note.startswith("3.0% of the samples were torn")
+    assert note.startswith('3.0% of the samples were inconsistent ("torn")')
     assert "blocking=True" in note
     assert only(read(folder, recording(("!f f", 98), ("!f g", 2)))).info.notes == ()
 

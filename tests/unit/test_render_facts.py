@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from profkit.model.frame import Frame
 from profkit.model.histogram import NO_DURATIONS
+from profkit.model.profile import ProfileBuilder
 from profkit.model.region import RegionKind
 from profkit.model.run import Run
 from profkit.model.session import ResourcePoint, SessionState
@@ -14,7 +16,8 @@ from profkit.render.facts import facts
 from profkit.render.no_samples import why_no_samples
 from profkit.render.usage import Usage, usage
 from profkit.render.words import Tone
-from tests.unit.made_runs import INFO, PLAN, PROCESS, REGION, RESOURCES, made_run
+from profkit.stats import histogram_of
+from tests.unit.made_runs import APP, INFO, MAIN, PLAN, PROCESS, REGION, RESOURCES, made_run
 
 
 def said(run: Run) -> dict[str, str]:
@@ -116,9 +119,35 @@ def test_usage_needs_two_points_for_the_processor() -> None:
         ({"error": "boom", "state": SessionState.FAILED}, "the sampler failed"),
         ({"state": SessionState.RUNNING}, "no samples yet"),
         ({"traced_away": 2, "durations": NO_DURATIONS}, "compiled away"),
-        ({"torn": 7}, "all 7 are torn"),
+        ({"torn": 7}, "all 7 have no frame of the function itself, as when its code is compiled"),
+        ({"torn": 7, "plan": replace(PLAN, blocking=False)}, "Pass blocking=True"),
+        ({"torn": 0, "notes": ("The disk was full.",)}, "289.6 samples on average. The notes above say"),
+        (
+            {"torn": 0, "plan": replace(PLAN, idle=False)},
+            "The calls waited, and idle=False leaves out waiting",
+        ),
+        ({"torn": 0, "durations": histogram_of([1000])}, "Call it longer or more often"),
         ({"torn": 0}, "2.97 s of calls at 100 Hz give 289.6 samples"),
     ],
 )
 def test_why_there_are_no_samples(changes: dict[str, object], words: str) -> None:
     assert words in why_no_samples(Run(made_run(samples=0, **changes).info))
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_a_blocking_run_is_not_told_to_block(native: bool) -> None:
+    run = Run(made_run(samples=0, torn=7, plan=replace(PLAN, native=native)).info)
+    assert "blocking=True" not in why_no_samples(run)
+    assert ("native=True" in why_no_samples(run)) is not native
+
+
+def test_a_function_without_python_frames_says_what_can_be_seen() -> None:
+    region = replace(REGION, expected=None)
+    builder = ProfileBuilder()
+    builder.add((Frame("train_step", APP, 42),), MAIN, 5)
+    builder.add((Frame("train_step", APP, 42), Frame("dgemm", "/usr/lib/libblas.so.3", 0)), MAIN, 5)
+    run = replace(made_run(region=region), profile=builder.build(period_ns=1e7))
+    note = "'train_step' has no Python frames: its calls and times are exact; native=True shows the machine"
+    assert note in next(fact.text for fact in facts(run) if fact.name == "note")
+    # A partial or an object that can be called may well call Python code.
+    assert not [fact for fact in facts(made_run(region=region)) if fact.name == "note"]

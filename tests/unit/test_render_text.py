@@ -21,6 +21,7 @@ from profkit.render.page import Page
 from profkit.render.text.layout import left_cut, middle_cut
 from profkit.render.text.report import report_text
 from profkit.render.text.runs import runs_text
+from profkit.stats import histogram_of
 from profkit.units import Unit
 from tests.unit.golden import check_golden
 from tests.unit.made_runs import HOSTILE, hostile_run, labelled, made_profile, made_run, with_sources
@@ -68,7 +69,7 @@ def test_list() -> None:
 
 
 def test_a_run_without_samples_says_why() -> None:
-    text = report_text(Run(made_run(samples=0, torn=0).info))
+    text = report_text(Run(made_run(samples=0, torn=0, durations=histogram_of([1000])).info))
     assert text.endswith("Call it longer or more often, or raise `rate`.")
     assert "Hottest" not in text
 
