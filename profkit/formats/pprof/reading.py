@@ -77,7 +77,7 @@ def _profile(chunks: Iterable[bytes], in_order: bool, budget: Budget) -> Profile
     tables = _Tables(places, strings, budget)
     samples = list(tables.samples(found.distinct))
     about = _about(found.others, strings)
-    taken = _taken(samples, found, about.turns) if in_order else None
+    taken = _taken(samples, found, about.turns, budget) if in_order else None
     return Profile(
         unit=about.unit,
         period_ns=about.period_ns,
@@ -89,12 +89,16 @@ def _profile(chunks: Iterable[bytes], in_order: bool, budget: Budget) -> Profile
     )
 
 
-def _taken(samples: Sequence[Sample], found: wire.Repeated, turns: bool) -> tuple[Sample, ...] | None:
+def _taken(
+    samples: Sequence[Sample], found: wire.Repeated, turns: bool, budget: Budget
+) -> tuple[Sample, ...] | None:
     """The samples as they were taken; None where another tool changed them, or left out their turns."""
     if not turns:
         return tuple(map(samples.__getitem__, found.order))
     columns = (found.others.get(field, [b""])[-1] for field in (InProfile.TURNS, InProfile.TURN_WEIGHTS))
-    return samples_in_turns(samples, Turns(*map(_bytes, columns)))
+    taken = Turns(*map(_bytes, columns))
+    budget.count_records(taken.length)
+    return samples_in_turns(samples, taken)
 
 
 def _summed(samples: Sequence[Sample], order: Iterable[int]) -> Iterator[Sample]:

@@ -25,6 +25,11 @@ class Turns(NamedTuple):
     samples: bytes
     weights: bytes
 
+    @property
+    def length(self) -> int:
+        """How many turns there are."""
+        return len(self.samples) // 4
+
 
 def take_turns(samples: Sequence[Sample]) -> tuple[Sequence[Sample], Turns | None]:
     """The samples summed up by stack and thread, in the order of their first use, and their turns.

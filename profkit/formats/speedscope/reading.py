@@ -96,6 +96,8 @@ def _recorded(entry: object, where: str) -> _Recorded:
     samples = member(entry, where, "samples", list) if kind == "sampled" else None
     weights = [] if samples is None else listed_weights(entry, where, len(samples))
     scale = NANOSECONDS.get(word, 1.0)
+    if weights:
+        scaled(max(weights), f"the largest of {where}.weights", scale)
     return _Recorded(where, entry, name, unit_named(word, where), scale, samples, weights)
 
 
@@ -127,8 +129,6 @@ def _whole_weights(recorded: _Recorded) -> Iterator[int]:
         raise ValueError(f"{recorded.where}.weights has a negative one")
     if recorded.scale == 1:
         return whole_steps(recorded.weights)
-    if recorded.weights:
-        scaled(max(recorded.weights), f"the largest of {recorded.where}.weights", recorded.scale)
     return whole_steps(weight * recorded.scale for weight in recorded.weights)
 
 
