@@ -33,8 +33,9 @@ class Results:
         self._outcomes = {} if path is None else read_outcomes(path, identity)
 
     def known(self, injection: Injection) -> bool:
-        """Whether an injection has an outcome already."""
-        return injection.number in self.of(injection.fault)
+        """Whether an injection was made; one that could not be made is tried again."""
+        outcome = self.of(injection.fault).get(injection.number)
+        return outcome is not None and not outcome.not_run
 
     def add(self, injection: Injection, outcome: Outcome) -> None:
         """Add an outcome, and write it to the file at once."""

@@ -1,0 +1,207 @@
+"""The fault campaign's own rules: what a seed decides, what breaks a promise, how it goes on after an end."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.faults.checks import odd_lines
+from benchmarks.faults.faults_table import table_json, table_text
+from benchmarks.faults.moments import chosen_numbers, generator, manner_of, moment_s
+from benchmarks.faults.registry import FAULTS
+from benchmarks.faults.results import Identity, Results, read_outcomes
+from benchmarks.faults.rows import (
+    BROKEN,
+    HELD,
+    NOT_RUN,
+    Injection,
+    Outcome,
+    failures_of,
+    outcome_from,
+    row_of,
+)
+from benchmarks.faults.same_programs import CASES
+from benchmarks.faults.snippets.all import SNIPPETS
+from benchmarks.faults.soak import Usage, growth_of
+from benchmarks.faults.spool_damage import Damage, planned_damage
+from benchmarks.faults.targetlog import ENOUGH_S, read_log, taken
+
+SEEDS = st.integers(0, 10**6)
+IDENTITY = Identity("0123456789", 4)
+COUNTS = ("processes_left", "files_left", "locks_left", "changed")
+
+
+@given(st.integers(1, 400), st.integers(1, 400), SEEDS)
+def test_chosen_numbers_are_distinct_and_below_the_full_count(full: int, count: int, seed: int) -> None:
+    numbers = chosen_numbers(full, count, seed)
+    assert len(set(numbers)) == min(full, count)
+    assert all(0 <= number < full for number in numbers)
+    assert numbers == chosen_numbers(full, count, seed)
+
+
+@given(st.integers(1, 12), st.integers(1, 60), SEEDS)
+def test_few_numbers_have_every_manner(manners: int, times: int, seed: int) -> None:
+    """As many numbers as there are manners have each of them once, if that divides the full count."""
+    numbers = chosen_numbers(manners * times, manners, seed)
+    assert {number % manners for number in numbers} == set(range(manners))
+
+
+@given(SEEDS, st.integers(0, 500))
+def test_a_moment_is_decided_by_seed_fault_and_number(seed: int, number: int) -> None:
+    injection = Injection("target-kills", seed, number)
+    assert moment_s(injection, 2.5) == moment_s(replace(injection, short=True), 2.5)
+    assert 0 <= moment_s(injection, 2.5) <= 2.5
+    assert generator(injection).random() != generator(injection, "another purpose").random()
+    assert generator(injection).random() != generator(replace(injection, seed=seed + 1)).random()
+
+
+def test_moments_fall_into_the_start_and_into_the_whole() -> None:
+    moments = [moment_s(Injection("x", 4, number), 2.5) for number in range(300)]
+    early = sum(moment <= 0.06 for moment in moments)
+    assert 70 <= early <= 140
+    assert max(moments) > 2.3
+
+
+def test_manners_take_turns() -> None:
+    assert [manner_of(Injection("x", 4, number), "abc") for number in range(4)] == ["a", "b", "c", "a"]
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_any_count_that_should_be_zero_breaks_the_promise(count: str) -> None:
+    assert Outcome(**{count: 0}).verdict == HELD
+    assert Outcome(**{count: 1}).verdict == BROKEN
+
+
+def test_lost_profiles_and_problems_break_the_promise() -> None:
+    assert Outcome(taken=3, recovered=3).verdict == HELD
+    assert Outcome(taken=3, recovered=2).verdict == BROKEN
+    assert Outcome().with_problem("a traceback").verdict == BROKEN
+    assert Outcome().with_problem("another output", changed=1).changed == 1
+
+
+def test_a_row_sums_its_outcomes_and_names_what_broke() -> None:
+    outcomes = {
+        0: Outcome(taken=2, recovered=2),
+        7: Outcome(taken=2, recovered=1, locks_left=1),
+        9: Outcome(injected=0, not_run="no permission"),
+    }
+    row = row_of("disks", outcomes)
+    assert (row.injected, row.taken, row.recovered, row.locks_left) == (2, 4, 3, 1)
+    assert (row.verdict, row.note) == (BROKEN, "broken: 7; 1 not run: no permission")
+    failures = list(failures_of("disks", 4, outcomes))
+    assert [failure.split(":")[0] for failure in failures] == ["disks 7", "disks 9"]
+    assert failures[0].endswith("python -m benchmarks.faults --only disks --seed 4 --iterations 7")
+
+
+def test_what_was_not_run_is_no_success() -> None:
+    assert row_of("disks", {}).verdict == NOT_RUN
+    assert row_of("disks", {0: Outcome(), 1: Outcome(injected=0, not_run="why")}).verdict == NOT_RUN
+    assert row_of("disks", {0: Outcome()}).verdict == HELD
+
+
+def test_a_campaign_goes_on_from_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "outcomes.jsonl"
+    first, second, third = (Injection("stores", 4, number) for number in range(3))
+    results = Results(IDENTITY, path)
+    results.add(first, Outcome(taken=1, recovered=1))
+    results.add(second, Outcome(injected=0, not_run="no permission"))
+    with path.open("a") as file:
+        file.write('{"schema": "profkit.faults/1", "camp')  # interrupted in the midst of a line
+    resumed = Results(IDENTITY, path)
+    assert [resumed.known(each) for each in (first, second, third)] == [True, False, False]
+    resumed.add(third, Outcome().with_problem("broken"))
+    assert set(read_outcomes(path, IDENTITY)["stores"]) == {0, 1, 2}
+    assert read_outcomes(path, IDENTITY)["stores"][2].problems == ("broken",)
+
+
+@pytest.mark.parametrize(
+    "other", [Identity("other", 4), Identity("0123456789", 5), replace(IDENTITY, short=True)]
+)
+def test_outcomes_of_another_campaign_do_not_count(tmp_path: Path, other: Identity) -> None:
+    path = tmp_path / "outcomes.jsonl"
+    Results(other, path).add(Injection("stores", 4, 0), Outcome())
+    assert not Results(IDENTITY, path).known(Injection("stores", 4, 0))
+
+
+@given(
+    st.builds(Outcome, st.integers(0, 9), *[st.integers(0, 9)] * 6, st.lists(st.text()).map(tuple), st.text())
+)
+def test_outcomes_survive_json(outcome: Outcome) -> None:
+    assert outcome_from(json.loads(json.dumps(outcome.to_object()))) == outcome
+
+
+def test_the_target_log_knows_finished_calls(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(
+        "begun 5\nbegin a 0 100\nbegin b 1 150\nend a 0 300000100\nbegin a 2 300000200\nend b 1 200\nbeg"
+    )
+    log = read_log(tmp_path / "log")
+    assert (log["a"].begun, log["a"].finished, log["b"].finished) == (2, 1, 1)
+    assert log["a"].finished_s == pytest.approx(0.3)
+    assert ENOUGH_S < 0.3
+    assert taken(log) == {"a"}
+    assert read_log(tmp_path / "missing") == {}
+
+
+def test_lines_of_profkit_on_stderr_are_odd_but_its_frames_are_not() -> None:
+    frame = '  File "/x/profkit/session/markers.py", line 78, in profkit:f\n    return wrapped()\n'
+    assert list(odd_lines(f"Traceback\n{frame}ValueError: mine\n")) == []
+    warning = "'f' runs unprofiled: py-spy failed at start\n"
+    assert list(odd_lines(warning)) == [warning.strip()]
+    assert list(odd_lines(warning, warnings=1)) == []
+    assert list(odd_lines(warning * 2, warnings=2)) == [f"twice: {warning.strip()}"]
+    assert list(odd_lines("Exception in thread profkit-ticker:")) == ["Exception in thread profkit-ticker:"]
+
+
+def test_growth_is_seen_and_noise_is_not() -> None:
+    flat = [Usage(100_000_000 + (number % 3) * 1_000_000, 8 + number % 2, 5) for number in range(40)]
+    assert growth_of(flat) == []
+    assert growth_of([]) == ["too little was seen of the program"]
+    leaking = [Usage(each.resident_bytes + number * 2_000_000, 8, 5) for number, each in enumerate(flat)]
+    assert "memory grew" in growth_of(leaking)[0]
+    assert growth_of([Usage(1, 8 + number // 4, 5) for number in range(40)]) == [
+        "descriptors grew from 12 to 17"
+    ]
+
+
+@pytest.mark.parametrize("manner", ["cut", "flipped"])
+def test_damage_changes_one_file(tmp_path: Path, manner: str) -> None:
+    (tmp_path / "session").mkdir()
+    for name in ("a", "b", "empty"):
+        (tmp_path / "session" / name).write_bytes(b"" if name == "empty" else b"0123456789")
+    damage = planned_damage(tmp_path, random.Random(1))
+    damage = Damage(manner, damage.file, damage.offset, damage.bit)
+    damage.apply(tmp_path)
+    contents = [(tmp_path / "session" / name).read_bytes() for name in ("a", "b")]
+    assert sorted(content == b"0123456789" for content in contents) == [False, True]
+
+
+def test_there_are_at_least_as_many_injections_as_promised() -> None:
+    least = {
+        "target-kills": 200, "sampler-kills": 50, "measuring-kills": 50, "spool-damage": 500 // 10,
+        "programs": 5 * 100, "importers": 10, "soak": 1,
+    }  # fmt: skip
+    assert all(FAULTS[name].full >= count for name, count in least.items())
+    assert all(0 < fault.short <= fault.full for fault in FAULTS.values())
+
+
+def test_small_programs_compile_and_are_many() -> None:
+    assert len(SNIPPETS) >= 100
+    assert FAULTS["programs"].full == len(CASES)
+    for name, snippet in SNIPPETS.items():
+        compile(snippet.text, name, "exec")
+
+
+def test_the_table_has_a_line_for_each_fault() -> None:
+    row = row_of("stores", {0: Outcome(taken=1200, recovered=1200)})
+    text = table_text([row], {"seed": "4"})
+    assert text.splitlines()[0] == "seed: 4"
+    assert "1,200" in text.splitlines()[-1]
+    assert text.splitlines()[-1].endswith(HELD)
+    assert math.isclose(json.loads(table_json([row], {}))["faults"][0]["taken"], 1200)
