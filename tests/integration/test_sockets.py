@@ -1,0 +1,84 @@
+"""Timeouts of the kernel's on sockets (SO_RCVTIMEO) in programs that are sampled."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from profkit.store.spool import read_session, session_folders
+from tests.integration.harness import await_samplers_end, run_program
+
+pytestmark = [pytest.mark.sampler, pytest.mark.timeout(120)]
+
+HEAD = """
+import json, socket, struct, sys, threading, time
+from profkit import profile
+
+ours, theirs = socket.socketpair()
+
+def set_timeout():
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 0, 300_000))
+
+def receive():
+    "Wait for what never comes; the seconds until the kernel's timeout of 0.3 s fired, 6 if it did not."
+    began = time.monotonic()
+    too_late = threading.Timer(6.0, theirs.send, (b"x",))
+    too_late.start()
+    try:
+        ours.recv(1)
+    except BlockingIOError:
+        too_late.cancel()
+    return time.monotonic() - began
+"""
+AT_THE_START = """
+set_timeout()
+print(json.dumps(profile(receive)()), flush=True)
+"""
+LATER = """
+@profile({options})
+def work():
+    time.sleep(0.2)
+    set_timeout()
+    return receive()
+print(json.dumps(work()), flush=True)
+"""
+
+
+def received_after_s(folder: Path, program: str) -> tuple[float, str]:
+    (folder / "program.py").write_text(HEAD + program)
+    done = run_program(folder, ["program.py"])
+    assert done.returncode == 0, done.stderr
+    await_samplers_end(folder)
+    return json.loads(done.stdout), done.stderr
+
+
+def test_a_timeout_that_is_there_at_the_start_is_kept(tmp_path: Path) -> None:
+    took_s, told = received_after_s(tmp_path, AT_THE_START)
+    assert 0.25 < took_s < 0.8
+    assert told == ""
+    (folder,) = session_folders(tmp_path / ".profkit" / "spool")
+    manifest = read_session(folder).manifest
+    assert not manifest.plan.blocking
+    assert "SO_RCVTIMEO" in " ".join(manifest.plan.notes)
+
+
+def test_a_timeout_that_comes_later_fires_after_the_next_look(tmp_path: Path) -> None:
+    took_s, told = received_after_s(tmp_path, LATER.format(options=""))
+    assert took_s < 3.0
+    assert told == ""
+    (folder,) = session_folders(tmp_path / ".profkit" / "spool")
+    manifest = read_session(folder).manifest
+    assert not manifest.plan.blocking
+    assert len(manifest.segments) == 2
+    runs = json.loads(run_program(tmp_path, ["-m", "profkit", "list", "--json"]).stdout)["runs"]
+    assert any("SO_RCVTIMEO" in note for note in runs[0]["notes"])
+
+
+def test_blocking_that_was_asked_for_is_warned_about(tmp_path: Path) -> None:
+    took_s, told = received_after_s(tmp_path, LATER.format(options="blocking=True"))
+    assert took_s > 3.0, "the limit in the nature of stopping a program is gone: do without the warning"
+    (line,) = told.splitlines()
+    assert "SO_RCVTIMEO" in line
+    assert "blocking=False" in line

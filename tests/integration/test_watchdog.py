@@ -1,0 +1,241 @@
+"""py-spy's watchdog: whoever stops or kills whichever of them, the program goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from profkit.clock import SYSTEM_CLOCK
+from profkit.errors import SamplerFailed
+from profkit.model.session import SamplerPlan, SessionState
+from profkit.process import procfs
+from profkit.process.detach import Detached, kill_marked, start_detached
+from profkit.samplers.base import Attachment, LiveStacks, SamplerOptions
+from profkit.samplers.polling import await_state
+from profkit.samplers.pyspy import PySpySampler
+from profkit.samplers.pyspy_attachment import is_whole
+from profkit.samplers.segment_files import output_path
+from profkit.store.spool import read_session, session_folders
+from tests.integration.harness import await_samplers_end, environment, run_program
+
+pytestmark = [pytest.mark.sampler, pytest.mark.timeout(180)]
+
+SAMPLER = PySpySampler()
+PLAN = SAMPLER.plan(SamplerOptions(rate_hz=1000, blocking=True), LiveStacks(1, 1))
+COUNTING = """
+import mmap, os, sys
+descriptor = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+os.ftruncate(descriptor, 8)
+shared = memoryview(mmap.mmap(descriptor, 8)).cast("Q")
+def deep(level):
+    if level:
+        return deep(level - 1)
+    while True:
+        shared[0] += 1
+        if shared[0] == 1:
+            print("ready", flush=True)
+deep(100)
+"""
+"""Counts in a file that it shares, on a deep stack: to read it takes a millisecond."""
+
+
+@contextmanager
+def counting(folder: Path) -> Iterator[tuple[int, Callable[[], int]]]:
+    """A program, and what shows how far it is."""
+    file = folder / "count"
+    argv = [sys.executable, "-c", COUNTING, str(file)]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == "ready\n"
+        try:
+            yield program.pid, lambda: int.from_bytes(file.read_bytes(), sys.byteorder)
+        finally:
+            program.kill()
+
+
+def attach(pid: int, folder: Path, plan: SamplerPlan = PLAN) -> tuple[Attachment, int, int]:
+    """A sampler that is RUNNING, its pid and its watchdog's."""
+    attachment = SAMPLER.attach(pid, plan, folder, 0, SYSTEM_CLOCK)
+    await_state(attachment, SessionState.RUNNING, 30, SYSTEM_CLOCK, "-")
+    sampler = attachment.segment().pid
+    assert sampler is not None
+    watchdog = procfs.parent(sampler)
+    assert watchdog is not None
+    assert b"watchdog.py" in b"".join(procfs.command_line(watchdog))
+    return attachment, sampler, watchdog
+
+
+def wait_for(condition: Callable[[], bool], timeout_s: float = 30.0) -> float:
+    """Wait until it holds; how long that took."""
+    began_s = SYSTEM_CLOCK.monotonic_s()
+    while not condition():
+        assert SYSTEM_CLOCK.monotonic_s() < began_s + timeout_s
+        SYSTEM_CLOCK.sleep(0.002)
+    return SYSTEM_CLOCK.monotonic_s() - began_s
+
+
+def is_held(pid: int) -> bool:
+    """Whether a process is stopped by one that traces it."""
+    return procfs.status(pid)["State"].startswith("t")
+
+
+def test_a_program_that_a_stopped_sampler_holds_goes_on(tmp_path: Path) -> None:
+    moments, held = random.Random(9), 0
+    with counting(tmp_path) as (pid, count):
+        for number in range(12):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            attachment, sampler, watchdog = attach(pid, folder)
+            SYSTEM_CLOCK.sleep(moments.uniform(0.02, 0.1))
+            os.kill(sampler, signal.SIGSTOP)
+            wait_for(lambda sampler=sampler: procfs.status(sampler)["State"].startswith("T"))
+            held += is_held(pid)
+            at_stop = count()
+            wait_for(lambda at_stop=at_stop: count() > at_stop, timeout_s=2.0)
+            wait_for(lambda sampler=sampler: not procfs.is_running(sampler))
+            wait_for(lambda watchdog=watchdog: not procfs.is_running(watchdog))
+            assert attachment.poll() is SessionState.SUCCESS
+            assert is_whole(output_path(folder, 0)), "what was sampled until then is kept"
+            assert "stopped by signal 19 (SIGSTOP)" in (attachment.warning() or "")
+    assert held >= 2, "most moments were no danger: raise the rate"
+
+
+def test_a_sampler_that_is_stopped_for_a_moment_goes_on(tmp_path: Path) -> None:
+    with counting(tmp_path) as (pid, _):
+        attachment, sampler, _ = attach(pid, tmp_path)
+        for _ in range(5):
+            os.kill(sampler, signal.SIGSTOP)
+            SYSTEM_CLOCK.sleep(0.1)
+            os.kill(sampler, signal.SIGCONT)
+            SYSTEM_CLOCK.sleep(0.2)
+        assert attachment.poll() is SessionState.RUNNING
+        attachment.request_stop()
+        await_state(attachment, SessionState.SUCCESS, 30, SYSTEM_CLOCK, "-")
+        assert attachment.warning() is None
+
+
+def test_without_its_watchdog_a_sampler_goes_on(tmp_path: Path) -> None:
+    with counting(tmp_path) as (pid, _):
+        attachment, sampler, watchdog = attach(pid, tmp_path)
+        os.kill(watchdog, signal.SIGKILL)
+        wait_for(lambda: not procfs.is_running(watchdog))
+        assert attachment.poll() is SessionState.RUNNING
+        attachment.request_stop()
+        await_state(attachment, SessionState.SUCCESS, 30, SYSTEM_CLOCK, "-")
+        assert not procfs.is_running(sampler)
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT])
+def test_the_watchdog_outlives_what_ends_programs(tmp_path: Path, signum: signal.Signals) -> None:
+    with counting(tmp_path) as (pid, _):
+        attachment, _, watchdog = attach(pid, tmp_path)
+        os.kill(watchdog, signum)
+        SYSTEM_CLOCK.sleep(0.1)
+        assert procfs.is_running(watchdog)
+        attachment.kill()
+        wait_for(lambda: not procfs.is_running(watchdog))
+
+
+def test_how_a_sampler_was_killed_is_said(tmp_path: Path) -> None:
+    with counting(tmp_path) as (pid, _):
+        attachment, sampler, _ = attach(pid, tmp_path)
+        os.kill(sampler, signal.SIGTERM)
+        wait_for(lambda: not procfs.is_running(sampler))
+        with pytest.raises(
+            SamplerFailed, match=r"without its output, by signal 15 \(SIGTERM\), after printing"
+        ):
+            attachment.poll()
+
+
+STUBBORN = (
+    "import signal, time; signal.signal(2, lambda *_: None); print(1, flush=True)\nwhile True: time.sleep(9)"
+)
+
+
+def test_a_program_that_is_stopped_again_is_killed(tmp_path: Path) -> None:
+    begun = start(STUBBORN, tmp_path)
+    os.kill(begun.pid, signal.SIGSTOP)
+    wait_for(lambda: "told to finish" in (tmp_path / "log").read_text())
+    wait_for(lambda: procfs.status(begun.pid)["State"].startswith("S"))
+    os.kill(begun.pid, signal.SIGSTOP)
+    assert wait_for(lambda: not procfs.is_running(begun.pid)) < 0.4
+    wait_for(lambda: "ended by signal 9\n" in (tmp_path / "log").read_text())
+
+
+def test_killing_by_mark_reaches_the_watchdog(tmp_path: Path) -> None:
+    begun = start(STUBBORN, tmp_path)
+    kill_marked(str(tmp_path / "mark"), SYSTEM_CLOCK)
+    for pid in (begun.pid, begun.watchdog_pid):
+        assert pid is not None
+        assert not procfs.is_running(pid)
+
+
+def start(text: str, folder: Path) -> Detached:
+    mark, log = str(folder / "mark"), folder / "log"
+    begun = start_detached((sys.executable, "-c", text, mark), mark, log, SYSTEM_CLOCK, 30)
+    assert begun is not None
+    wait_for(lambda: "\n1\n" in log.read_text())
+    return begun
+
+
+CALLING = """
+import sys, time
+from profkit import profile
+@profile(rate=1000, blocking=True)
+def work():
+    end = time.monotonic() + 0.01
+    while time.monotonic() < end:
+        sum(range(100))
+for line in sys.stdin:
+    end = time.monotonic() + float(line)
+    calls = 0
+    while time.monotonic() < end:
+        work()
+        calls += 1
+    print(calls, flush=True)
+"""
+
+
+def test_a_session_whose_sampler_is_stopped_fails_with_the_reason_and_keeps_its_samples(
+    tmp_path: Path,
+) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", CALLING], cwd=tmp_path, env=environment(), text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as program:  # fmt: skip
+        assert program.stdin is not None
+        assert program.stdout is not None
+        call(program, 0.5)
+        (folder,) = session_folders(tmp_path / ".profkit" / "spool")
+        (segment,) = read_session(folder).manifest.segments
+        assert segment.pid is not None
+        os.kill(segment.pid, signal.SIGSTOP)
+        assert call(program, 3.0) > 50
+        told = program.communicate()[1]
+    assert "py-spy was stopped by signal 19 (SIGSTOP)" in told
+    assert len(told.splitlines()) <= 2, told
+    await_samplers_end(tmp_path)
+    manifest = read_session(folder).manifest
+    assert manifest.state is SessionState.FAILED
+    assert "was stopped by signal 19 (SIGSTOP)" in (manifest.error or "")
+    listed = run_program(tmp_path, ["-m", "profkit", "list", "--json"])
+    samples = {run["session"]["id"]: run["samples"] for run in json.loads(listed.stdout)["runs"]}
+    assert samples[folder.name] > 50
+    assert len(samples) == 2, "the next call started another session"
+
+
+def call(program: subprocess.Popen[str], duration_s: float) -> int:
+    assert program.stdin is not None
+    assert program.stdout is not None
+    program.stdin.write(f"{duration_s}\n")
+    program.stdin.flush()
+    return int(program.stdout.readline())
