@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import Locator, Page
 
+from profkit.comparing.merged_runs import merge_runs
 from profkit.model.measurement import MeasuredRun
 from profkit.model.run import Run
 from profkit.render.html.measured import measured_html
@@ -16,6 +17,7 @@ from tests.integration import page_heads
 from tests.integration.browser import DESKTOP, PHONE, PageOf, chromium, page_of
 from tests.unit import made_measured
 from tests.unit.made_runs import made_run
+from tests.unit.made_workers import READ, RENDER, worker_run
 
 __all__ = ["chromium", "page_of"]
 
@@ -293,3 +295,22 @@ def test_history_is_walked_by_keys_beside_its_table(show: Open) -> None:
 def test_a_phone_needs_no_scrolling_sideways(show: Open, kind: str) -> None:
     page = show(getattr(page_heads, f"{kind}_page")(), "selected=7&tab=sandwich", PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE[0]
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_processes_of_a_merged_run(show: Open, size: tuple[int, int]) -> None:
+    odd = worker_run(1, {READ: 10, RENDER: 90}, host="<b>web-2")
+    page = show(sampled_html([merge_runs([odd, worker_run(0, {READ: 95, RENDER: 10})])]), size=size)
+    page.click("#tab-processes")
+    tables = page.locator("#panel-processes table")
+    assert tables.first.locator("tbody th").all_inner_texts() == ["100", "101"]
+    assert "<b>web-2" in tables.first.inner_text()
+    row = tables.nth(1).locator("tbody tr").filter(has_text="render")
+    assert "90 % in 101" in row.inner_text()
+    page.click("#panel-processes th[data-column=pid] button")
+    page.click("#panel-processes th[data-column=pid] button")
+    assert tables.first.locator("tbody th").all_inner_texts() == ["101", "100"]
+
+
+def test_a_single_run_has_no_panel_of_processes(show: Open) -> None:
+    assert show(sampled_html([made_run()])).locator("#tab-processes").count() == 0

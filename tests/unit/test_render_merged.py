@@ -12,10 +12,12 @@ from profkit.model.run import Run
 from profkit.model.session import SessionState
 from profkit.render.as_json import report_json
 from profkit.render.facts import facts
+from profkit.render.html.sampled import sampled_html
 from profkit.render.markdown import report_markdown
 from profkit.render.options import ReportOptions
 from profkit.render.text.report import report_text
 from tests.unit.golden import check_golden
+from tests.unit.html_pages import read_page
 from tests.unit.made_runs import made_run
 from tests.unit.made_workers import READ, RENDER, worker_run
 
@@ -105,3 +107,13 @@ def test_recursion_is_counted_once_and_said() -> None:
     assert json.loads(report_json(run))["run"]["nested"] == 17_239
     assert json.loads(report_json(run))["run"]["calls"] == 17_279
     assert "nested" not in fact(made_run(), "calls")
+
+
+def test_a_page_has_the_processes() -> None:
+    odd = worker_run(1, {READ: 10, RENDER: 90}, host="web-\x1b[31m")
+    page = sampled_html([merge_runs([odd, worker_run(0, {READ: 95, RENDER: 10})])])
+    run = read_page(page).head["runs"][0]
+    assert [process["pid"] for process in run["merged"]["processes"]] == [100, 101]
+    assert {row["name"] for row in run["merged"]["differing"]} == {"read", "render"}
+    assert "\x1b" not in json.dumps(run, ensure_ascii=False)
+    assert read_page(sampled_html([made_run()])).head["runs"][0]["merged"] is None

@@ -71,6 +71,7 @@ SCRIPTS: tuple[str, ...] = (
     "table.js",
     "sandwich.js",
     "source.js",
+    "processes.js",
     "facts.js",
     "last.js",
 )

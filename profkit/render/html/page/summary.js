@@ -5,8 +5,8 @@
   const KINDS = ["function", "coroutine", "generator", "async generator", "block"];
   /** Facts by name: how many of their parts are told, and the noun of those that are a bare number. */
   const TOLD = new Map([
-    ...KINDS.map((kind) => [kind, [1]]), ["imported", [2]], ["tool", [1]], ["started", [1]], ["calls", [2, "call"]],
-    ["active", [2]], ["total", [2]], ["samples", [2, "sample"]], ["sampler", [1]],
+    ...KINDS.map((kind) => [kind, [1]]), ["imported", [2]], ["tool", [1]], ["started", [1]],
+    ["runs", [2]], ["calls", [2, "call"]], ["active", [2]], ["total", [2]], ["samples", [2, "sample"]], ["sampler", [1]],
   ]);
 
   /** The title without the name of this program, which stands at the page's foot. */
