@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,9 @@ from hypothesis import strategies as st
 from profkit.cli.gc_runs import expired
 from profkit.clock import SYSTEM_CLOCK
 from profkit.config import Config
+from profkit.model.unprofiled import Unprofiled
 from profkit.store.runs import open_store
+from profkit.store.unprofiled import append_unprofiled
 from tests.unit.cli_runs import Profkit, Said, keep, live_session
 from tests.unit.made_runs import STARTED_NS, labelled
 
@@ -173,3 +176,44 @@ def test_expiry_keeps_the_newest_of_each_label(
     assert all(before_ns is None or info.started_ns < before_ns for info in gone)
     if before_ns is None:
         assert all(left[label] == min(keep_n, count) for label, count in there.items())
+
+
+UNPROFILED = Unprofiled(
+    SYSTEM_CLOCK.unix_ns(),
+    4242,
+    "web-1",
+    "PROFKIT_CHILDREN=0 is set",
+    "unset it to profile workers",
+    "handler",
+)
+
+
+@pytest.mark.usefixtures("five")
+def test_list_says_what_was_not_profiled(profkit: Profkit, config: Config) -> None:
+    for pid in (4242, 4243, 4243):
+        append_unprofiled(config.spool, replace(UNPROFILED, pid=pid))
+    append_unprofiled(config.spool, replace(UNPROFILED, reason="the spool was full", partly=True))
+    said = profkit("list")
+    assert said.code == 0
+    first, second = sorted(said.err.splitlines())
+    assert first.startswith("profkit: note: 1 process was profiled only in part (handler), last at ")
+    assert second.startswith("profkit: note: 2 processes were not profiled (handler), last at ")
+    assert second.endswith(": PROFKIT_CHILDREN=0 is set; unset it to profile workers")
+    listed = profkit("list", "--json").json()["unprofiled"]
+    assert isinstance(listed, list)
+    assert {(one["reason"], one["processes"], one["partly"]) for one in listed} == {
+        ("PROFKIT_CHILDREN=0 is set", 2, False),
+        ("the spool was full", 1, True),
+    }
+
+
+def test_what_was_not_profiled_is_said_if_there_is_nothing_else(profkit: Profkit, config: Config) -> None:
+    append_unprofiled(config.spool, UNPROFILED)
+    said = profkit("list")
+    assert said.code == 6
+    assert "1 process was not profiled (handler), last at " in said.err
+
+
+def test_old_notes_are_not_shown(profkit: Profkit, config: Config) -> None:
+    append_unprofiled(config.spool, replace(UNPROFILED, at_ns=SYSTEM_CLOCK.unix_ns() - 8 * 86400 * 10**9))
+    assert "not profiled" not in profkit("list").err
