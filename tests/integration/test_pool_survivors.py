@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.harness import PROGRAMS, environment
+from tests.integration.harness import PROGRAMS, environment, run_program
 from tests.integration.pool_jobs import FAMILY_SIZE, MARK, await_true, marked
 
 SURVIVES_S = 1.0
@@ -101,3 +101,17 @@ def test_nothing_survives_the_end_of_the_program(tmp_path: Path, end: bytes) -> 
         client.await_processes(CLIENT + LAUNCHER + AT_WORK)
         client.process.communicate(end, 30)
         client.assert_gone(time.monotonic())
+
+
+def test_valgrind_leaves_no_pipes_for_debuggers(tmp_path: Path) -> None:
+    program = (
+        'from profkit import measure; print(measure("1", mode="callgrind", keep=False).instructions.net > 0)'
+    )
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    done = run_program(tmp_path, ["-c", program], environ=environment(TMPDIR=str(temporary)))
+    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
+    deadline_s = time.monotonic() + 10
+    while list(temporary.iterdir()):  # the supervisor outlives the program for a moment
+        assert time.monotonic() < deadline_s, list(temporary.iterdir())
+        time.sleep(0.02)

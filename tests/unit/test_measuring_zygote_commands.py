@@ -47,7 +47,7 @@ def test_valgrind_stands_between_words_and_interpreter(monkeypatch, tmp_path):
     assert argv[argv.index("python3") + 1] == str(PROGRAM)
     options = argv[3 : argv.index("python3")]
     assert f"--callgrind-out-file={dump_prefix(folder)}.%p" in options
-    assert {"--cache-sim=yes", "--branch-sim=yes", "--instr-atstart=no"} <= set(options)
+    assert {"--cache-sim=yes", "--branch-sim=yes", "--instr-atstart=no", "--vgdb=no"} <= set(options)
 
 
 def test_names_that_differ_stay_out_of_the_zygotes_memory(monkeypatch, tmp_path):

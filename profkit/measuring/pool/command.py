@@ -83,6 +83,8 @@ def _tool(kind: ZygoteKind, folder: Path | None) -> list[str]:
         "--tool=callgrind",
         "--instr-atstart=no",
         "--collect-atstart=no",
+        # Else it leaves pipes for debuggers in the folder for temporary files when it is killed.
+        "--vgdb=no",
         f"--callgrind-out-file={dump_prefix(folder)}.%p",
         # Else it reports crashes of jobs on their stderr.
         f"--log-file={folder / 'valgrind'}",
