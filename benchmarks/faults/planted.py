@@ -13,7 +13,7 @@ from benchmarks.faults.rows import Injection, Outcome
 from benchmarks.faults.sandbox import Sandbox, sandbox
 
 _COMMANDS = (
-    ("list",), ("report",), ("report", "--html", "page.html"),
+    ("list",), ("report",), ("report", "--html", "-o", "page.html"),
     ("export", "--format", "pprof", "-o", "x.pb.gz"),
     ("import", "planted.collapsed"), ("gc", "--keep", "9"), ("history", "first"),
     ("measure", "--quick", "sum(range(9))"), ("compare", "first", "second"), ("gate", "first"),

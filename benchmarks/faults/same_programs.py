@@ -45,13 +45,15 @@ _atexit.register(_report)
 from profkit import profile, profiled
 P = profile(**{options!r})
 """
-_OWN_FRAME = re.compile(r'^[ |]+File "[^"]*/profkit/.*\n(^[ |]+    .*\n)*', re.MULTILINE)
+_OWN_FRAME = re.compile(r'^[ |]+File "[^"]*/profkit/.*\n(^[ |]*    .*\n)*', re.MULTILINE)
 _SAME_FRAMES = re.compile(r'((?:^  File ".*\n(?:^    .*\n)*))\1+', re.MULTILINE)
 """A recursion ends at the depth that the frames in between leave it."""
 _REPEATED = re.compile(r"  \[Previous line repeated \d+ more times\]\n")
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 _SOCKET = re.compile(r"(pipe|socket):\[\d+\]")
 _LOGGED = ("runs unprofiled", "profiling stopped")
+_PROGRESS = ("profkit: measuring ", "profkit: not measured, since the program has ended")
+"""Why a program's exit takes a while, if its functions are measured."""
 _TIMEOUT_S = 60.0
 
 
@@ -99,6 +101,8 @@ def _without_warnings(stderr: str, allowed: int) -> str:
     """Stderr without so many lines of profkit's log."""
     kept = []
     for line in stderr.splitlines(keepends=True):
+        if line.startswith(_PROGRESS):
+            continue
         if allowed and any(word in line for word in _LOGGED):
             allowed -= 1
         else:

@@ -19,7 +19,7 @@ _ARGUMENTS = (
 COUNT = len(_ARGUMENTS)
 _VARIABLES = ("API_KEY", "DB_PASSWORD", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN")
 _OUTPUTS = (
-    ("report", "--html", "page.html"), ("export", "--format", "profkit", "-o", "run.json"),
+    ("report", "--html", "-o", "page.html"), ("export", "--format", "profkit", "-o", "run.json"),
     ("export", "--format", "speedscope", "-o", "run.speedscope.json"), ("list", "--json"),
 )  # fmt: skip
 _TIMEOUT_S = 60.0

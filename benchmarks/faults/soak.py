@@ -13,7 +13,7 @@ from benchmarks.faults.checks import odd_lines, sampled_labels
 from benchmarks.faults.rows import Injection, Outcome
 from benchmarks.faults.sandbox import PROGRAMS, await_line, sandbox
 
-_FULL_S, _SHORT_S = 600.0, 15.0
+_FULL_S, _SHORT_S = 600.0, 10.0
 _EVERY_S = 0.5
 _GROWTH = 1.05
 _SLACK_BYTES = 4 << 20
