@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import cast
 
 import click
 
 from profkit.cli.completion import complete_run
 from profkit.cli.measure_options import asked_for, measuring_options
-from profkit.cli.showing import Showing, showing_options
+from profkit.cli.showing import Showing, showing_options, source_root_option
 from profkit.config import Config
 from profkit.errors import MeasuringError, UsageError
 from profkit.model.kept import AnyRun
@@ -24,6 +25,7 @@ _FORMATS = ("text", "json", "markdown", "html")
 @click.option("--ab", nargs=2, metavar="STMT STMT", help="Measure both interleaved, and compare them.")
 @click.option("--git", nargs=2, metavar="REV REV", help="Measure STMT at both commits, in turns.")
 @showing_options(_FORMATS)
+@source_root_option()
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Rows of each table.")
 @measuring_options(without=("label", "simulate"))
 @click.option("--no-keep", is_flag=True, help="Keep no run.")
@@ -35,6 +37,7 @@ def compare_command(
     ab: tuple[str, str] | None,
     git: tuple[str, str] | None,
     limit: int | None,
+    source_root: Path | None,
     **given: object,
 ) -> int:
     """Tell what differs between two sides from noise.
@@ -47,7 +50,11 @@ def compare_command(
     options from --setup on are about that. --git measures each commit in a work tree of its own; your
     checkout stays as it is.
     """
-    showing, shown = Showing.of(given, _FORMATS), ReportOptions(limit=limit)
+    showing, shown = Showing.of(given, _FORMATS), ReportOptions(limit=limit, source_root=source_root)
+    if source_root is not None and (showing.format != "html" or ab is not None or git is not None):
+        raise UsageError(
+            "only the page of two sampled runs shows source", "leave out --source-root, or add --html"
+        )
     if ab is not None or git is not None:
         return _measured(config, sides, ab, git, given, showing, shown)
     if asked_for(given) or given["threads"] is not None or given["no_keep"]:

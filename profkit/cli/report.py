@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TypedDict, cast
 
 import click
@@ -12,7 +13,7 @@ import click
 from profkit.cli.completion import complete_run
 from profkit.cli.kept import Kept, open_kept
 from profkit.cli.merging import Wanted, loaded_runs, parse_moment, runs_to_merge
-from profkit.cli.showing import Showing, showing_options
+from profkit.cli.showing import Showing, showing_options, source_root_option
 from profkit.cli.target import merged_name, name_of
 from profkit.cli.versions import with_notes_of_label
 from profkit.config import Config
@@ -50,6 +51,7 @@ from profkit.render.registry import IN_ORDER, RENDERERS, SESSION_RENDERERS
 @click.option(
     "--session", "sessions", multiple=True, metavar="ID", help="Merge its runs of this session; repeatable."
 )
+@source_root_option()
 @showing_options(list(RENDERERS))
 @click.pass_obj
 def report_command(config: Config, /, run: str | None, **given: object) -> None:
@@ -95,6 +97,7 @@ class _Given(TypedDict):
     min_share: float | None
     thread: str | None
     show_all: bool
+    source_root: Path | None
     all_runs: bool
     since: str | None
     sessions: tuple[str, ...]
@@ -123,6 +126,7 @@ def _options(given: _Given) -> ReportOptions:
         min_share=None if given["min_share"] is None else given["min_share"] / 100,
         thread=given["thread"],
         show_all=given["show_all"],
+        source_root=given["source_root"],
     )
 
 
@@ -145,6 +149,7 @@ def _refuse_options_of_samples(options: ReportOptions, info: MeasuredInfo) -> No
         "--min-share": options.min_share is not None,
         "--thread": options.thread is not None,
         "--show-all": options.show_all,
+        "--source-root": options.source_root is not None,
     }
     if wrong := ", ".join(option for option, is_given in given.items() if is_given):
         raise UsageError(

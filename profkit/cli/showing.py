@@ -62,6 +62,16 @@ class Showing:
         deliver(text, self.target(name), named=self.output is not None, opens=self.opens)
 
 
+def source_root_option() -> Callable[[_Command], _Command]:
+    """Give a command --source-root, for reports that show source lines."""
+    return click.option(
+        "--source-root",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        metavar="DIR",
+        help="Also show source lines of files below DIR, for runs that were not recorded here.",
+    )
+
+
 def showing_options(formats: Sequence[str] = ()) -> Callable[[_Command], _Command]:
     """Give a command the options of a `Showing`; --format only where formats are named."""
     options = [

@@ -32,6 +32,8 @@ class ProcessInfo:
     torch: str | None
     profkit: str
     git_commit: str | None
+    seal: str = field(default="", metadata={"later": True})
+    """Shows that this user recorded it on this machine, see `process.seal`; empty if that is not known."""
 
 
 @dataclass(frozen=True, slots=True)

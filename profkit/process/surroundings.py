@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from profkit.model.session import ProcessInfo
 from profkit.process.procfs import start_ticks
+from profkit.process.seal import key_file, sealed
+from profkit.process.secret_values import secret_rule
 from profkit.version import VERSION
 
 
 def process_info() -> ProcessInfo:
-    """This process, its versions and the commit of the checkout that it runs in."""
+    """Describe this process: its command without secrets, its versions, the commit that is checked out."""
     pid, torch = os.getpid(), sys.modules.get("torch")
     cwd = _cwd()
-    return ProcessInfo(
+    process = ProcessInfo(
         pid=pid,
         start_ticks=start_ticks(pid) or 0,
         host=os.uname().nodename,
         cwd=str(cwd),
-        argv=tuple(sys.orig_argv),
+        argv=secret_rule().argv(sys.orig_argv),
         python=sys.version.split()[0],
         torch=str(getattr(torch, "__version__", "")) or None,
         profkit=VERSION,
         git_commit=git_commit(cwd),
     )
+    return sealed(process, key_file())
+
+
+def recorded_variables(names: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Return the variables of these names that are set, with the values of secrets hidden."""
+    return secret_rule().variables((name, os.environ[name]) for name in names if name in os.environ)
 
 
 def git_commit(folder: Path) -> str | None:

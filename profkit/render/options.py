@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from pathlib import Path
 
 
 class Sort(enum.Enum):
@@ -27,3 +28,5 @@ class ReportOptions:
     """Only this thread: its name or its system id."""
     show_all: bool = False
     """Library frames stay in the tree, and long straight chains stay whole."""
+    source_root: Path | None = None
+    """Source files below this folder are shown, also for runs that were not recorded here."""

@@ -11,7 +11,7 @@ from profkit.model.profile import Profile
 from profkit.model.run import Run
 from profkit.render.options import ReportOptions, Sort
 from profkit.render.rows import CostRow, LineRow, Scale, ThreadRow, scale_of
-from profkit.render.source import SourceLines
+from profkit.render.source import SourceLines, infos_of, source_of
 from profkit.render.threads import wanted_threads
 from profkit.render.user_code import IsLibrary, library_test
 from profkit.transforms import tables
@@ -58,7 +58,7 @@ def build_report(run: Run, options: ReportOptions) -> Report:
     hottest = options.limit if options.sort is Sort.SELF else None
     functions, lines = tables.function_table(profile, hottest), tables.line_table(charged, hottest)
     order = _order(options.sort)
-    source = SourceLines(run.info.started_ns, run.info.process.cwd, trusted=run.info.imported is None)
+    source = source_of(infos_of([run]), options.source_root)
     return Report(
         run=run,
         options=options,

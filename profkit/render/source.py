@@ -1,33 +1,59 @@
-"""Source lines beside the figures, only where the file can still be the one that ran."""
+"""Source lines beside the figures: of files that can still be those that ran, and that may be shown.
+
+Anyone can write a profile that names any file of this machine, and reports are sent around. So files are
+opened for runs that this user recorded here, and else only below a folder that the user names.
+"""
 
 from __future__ import annotations
 
+import io
+import os
 import re
 import stat
 import tokenize
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from profkit.model.run import Run, RunInfo
+from profkit.process.seal import is_sealed_here, key_file
+from profkit.transforms.origin import from_import_root
+
 _LARGEST_BYTES = 8 * 2**20
-_SOURCE = re.compile(r"\.(py|go|rs|c|cc|cpp|cxx|cu|h|hpp|js|ts|java|rb)$")
+_MOST_FOLDERS = 20
+"""Of a path, those that are looked for below a source root."""
+_SOURCE = re.compile(r"\.(py|pyx|go|rs|c|cc|cpp|cxx|cu|h|hpp|js|ts|java|rb)$")
+_OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class SourceLines:
     """Reads files once; lines of files that changed after `started_ns` are not given out.
 
-    `changed` names those files, so that a report can say why it shows no source.
+    `changed` names those files, and `refused` is set if files were not opened although the run says that it
+    was recorded here, so that a report can say why it shows no source.
     """
 
-    def __init__(self, started_ns: int, cwd: str, *, trusted: bool = True) -> None:
-        """Of a run that is not `trusted`, only files that are called source are opened.
+    def __init__(
+        self,
+        started_ns: int,
+        cwd: str,
+        *,
+        trusted: bool = True,
+        root: Path | None = None,
+        local: bool = False,
+    ) -> None:
+        """Open a file if the run is `trusted`, this user's own, or if the file lies below `root`.
 
-        Anyone can write a profile that names any file of this machine, and reports are sent around.
+        `local` runs say that they were recorded on this machine.
         """
+        self._says_so = local and root is None
         self._started_ns, self._cwd, self._trusted = started_ns, Path(cwd), trusted
+        self._root = None if root is None else os.path.realpath(root)
         self._files: dict[str, tuple[str, ...]] = {}
         self.changed: set[str] = set()
+        self.refused = False
 
     def line(self, file: str, number: int) -> str | None:
-        """Line `number` (from 1) without its indentation; None where it cannot be known."""
+        """Line `number` (from 1) without its indentation; None if it cannot be known."""
         if number < 1:
             return None
         lines = self.lines(file)
@@ -35,24 +61,82 @@ class SourceLines:
         return text or None
 
     def lines(self, file: str) -> tuple[str, ...]:
-        """All lines as they stand in the file; none where they cannot be known."""
-        if file.startswith("<") or not (self._trusted or _SOURCE.search(file)):
+        """All lines of a file; none if they cannot be known, or may not be shown."""
+        if not file or file.startswith("<"):
             return ()
         if file not in self._files:
-            self._files[file] = self._read(file)
+            self._files[file] = self._own(file) or self._below_root(file)
         return self._files[file]
 
-    def _read(self, file: str) -> tuple[str, ...]:
-        path = self._cwd / file
+    def _own(self, file: str) -> tuple[str, ...]:
+        if not self._trusted:
+            self.refused = self.refused or (self._says_so and _SOURCE.search(file) is not None)
+            return ()
+        return self._read(self._cwd / file, file)
+
+    def _below_root(self, file: str) -> tuple[str, ...]:
+        """Lines of the file below the root that has most of the path; links out of it are refused."""
+        if self._root is None or not _SOURCE.search(file):
+            return ()
+        for path in self._candidates(file):
+            if lines := self._read(path, None):
+                self.changed.discard(file)
+                return lines
+        return ()
+
+    def _candidates(self, file: str) -> Iterator[Path]:
+        root = Path(self._root or "")
+        if os.path.isabs(file):
+            yield Path(file)
+        cwd = str(self._cwd)
+        inside = os.path.relpath(file, cwd) if os.path.isabs(file) and os.path.isabs(cwd) else file
+        parts = [part for part in Path(inside).parts if part not in ("/", "..", ".")]
+        yield root / from_import_root(file).lstrip("/")
+        for start in range(min(len(parts), _MOST_FOLDERS)):
+            yield root.joinpath(*parts[start:])
+
+    def _read(self, path: Path, file: str | None) -> tuple[str, ...]:
+        """Lines of a regular file; with `file`, the name in the profile, only of one unchanged since."""
         try:
-            found = path.stat()
+            descriptor = os.open(path, _OPEN)
+        except (OSError, ValueError):  # gone, unreadable, or no path at all
+            return ()
+        with open(descriptor, "rb") as opened:
+            found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST_BYTES:
                 return ()
-            if found.st_mtime_ns > self._started_ns:
+            if file is None and not self._is_below(descriptor):
+                return ()
+            if file is not None and found.st_mtime_ns > self._started_ns:
                 self.changed.add(file)
                 return ()
-            with tokenize.open(path) as source:
-                return tuple(source.read().split("\n"))
-        except (OSError, SyntaxError, ValueError):
-            # Gone, unreadable, or not Python: SyntaxError and ValueError tell of its encoding.
-            return ()
+            return _decoded(opened.read(_LARGEST_BYTES))
+
+    def _is_below(self, descriptor: int) -> bool:
+        """Whether an open file lies below the root, whatever links led to it."""
+        try:
+            real = os.readlink(f"/proc/self/fd/{descriptor}")
+        except OSError:
+            return False
+        return os.path.commonpath([real, self._root or "/"]) == self._root
+
+
+def source_of(infos: Sequence[RunInfo], root: Path | None = None) -> SourceLines:
+    """Return the source of runs that are shown together; all must be this user's own, recorded here."""
+    file, started_ns = key_file(), min(info.started_ns for info in infos)
+    local = all(info.imported is None and info.process.host == os.uname().nodename for info in infos)
+    own = local and all(is_sealed_here(info.process, file) for info in infos)
+    return SourceLines(started_ns, infos[0].process.cwd, trusted=own, root=root, local=local)
+
+
+def infos_of(runs: Iterable[Run]) -> list[RunInfo]:
+    """Return the infos of runs, for a merged one those of its parts."""
+    return [info for run in runs for info in (run.merged.infos if run.merged is not None else (run.info,))]
+
+
+def _decoded(data: bytes) -> tuple[str, ...]:
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        return tuple(io.TextIOWrapper(io.BytesIO(data), encoding).read().split("\n"))
+    except (SyntaxError, ValueError, LookupError):  # not Python, or not in its own encoding
+        return ()

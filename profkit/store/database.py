@@ -35,6 +35,11 @@ class Database:
         self._engine = engine
         self.name = _shown_url(engine.url)
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether other people may write it: a server's, not a file of this user."""
+        return self._engine.dialect.name != "sqlite"
+
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A transaction that changes nothing; raises StoreUnavailable for whatever the database refuses."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from profkit.errors import DamagedFile
 from profkit.formats import pprof
 from profkit.formats.json_members import read_json
-from profkit.model.kept import AnyRun
+from profkit.model.kept import AnyInfo, AnyRun, unsealed
 from profkit.model.measurement import MeasuredRun
 from profkit.store.measured import SCHEMA as MEASURED_SCHEMA
 from profkit.store.records import to_json
@@ -59,14 +59,19 @@ def decode_runs(data: bytes, source: Path) -> tuple[AnyRun, ...]:
 def _object(run: AnyRun) -> dict[str, object]:
     if isinstance(run, MeasuredRun):
         measurement = None if run.measurement is None else to_json(run.measurement)
-        return {"schema": MEASURED_SCHEMA, "info": to_json(run.info), "measurement": measurement}
+        return {"schema": MEASURED_SCHEMA, "info": _unsealed(run.info), "measurement": measurement}
     profile = None if run.profile is None else base64.b64encode(pprof.encode(run.profile)).decode("ascii")
     return {
         "schema": RUN_SCHEMA,
-        "info": to_json(run.info),
+        "info": _unsealed(run.info),
         "profile": profile,
         "resources": to_json(run.resources),
     }
+
+
+def _unsealed(info: AnyInfo) -> object:
+    """What leaves this user's store must not prove anything to it when it comes back."""
+    return to_json(unsealed(info))
 
 
 def _run(entry: object) -> AnyRun:
@@ -74,7 +79,7 @@ def _run(entry: object) -> AnyRun:
         raise ValueError("one of its runs is no JSON object with an info")
     run_id, schema = str(info.get("id")), str(entry.get("schema"))
     return run_of(
-        info_of(run_id, schema, json.dumps(info)),
+        unsealed(info_of(run_id, schema, json.dumps(info))),
         _bytes(entry.get("profile")),
         _compressed(entry.get("resources") or None),
         _compressed(entry.get("measurement")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 from types import TracebackType
 from typing import Self
@@ -11,8 +12,8 @@ from sqlalchemy import Column, ColumnElement, Connection, CursorResult, delete, 
 
 from profkit.config import CONFIG
 from profkit.errors import DamagedFile, RunNotFound, StoreEmpty, UsageError
-from profkit.model.kept import AnyInfo, AnyRun
-from profkit.model.measurement import MeasuredInfo
+from profkit.model.kept import AnyInfo, AnyRun, unsealed
+from profkit.model.measurement import MeasuredInfo, MeasuredRun
 from profkit.model.run import RunInfo
 from profkit.store.database import Database, open_database
 from profkit.store.rows import info_of, rows_of, run_of, searchable
@@ -67,7 +68,7 @@ class Store:
 
         Those known are passed over, and those removed before too unless `again`.
         """
-        given = {run.info.id: run for run in runs}
+        given = {run.info.id: self._keepable(run) for run in runs}
         with self._database.reading() as connection:
             new = _unknown(connection, given, again)
         # Encoding takes its time, during which others may write.
@@ -155,6 +156,14 @@ class Store:
         """Whether there is a run of exactly this id, readable or not."""
         with self._database.reading() as connection:
             return bool(_present(connection, RUNS.c.id, [searchable(run_id)]))
+
+    def _keepable(self, run: AnyRun) -> AnyRun:
+        """The run without its seal if others could copy that to a run of theirs."""
+        if not self._database.is_shared:
+            return run
+        if isinstance(run, MeasuredRun):
+            return replace(run, info=unsealed(run.info))
+        return replace(run, info=unsealed(run.info))
 
     def _readable(
         self, connection: Connection, *conditions: ColumnElement[bool], limit: int | None = None

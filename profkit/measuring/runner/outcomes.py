@@ -21,6 +21,7 @@ from profkit.model.measurement import (
 )
 from profkit.model.region import code_of
 from profkit.model.session import ProcessInfo
+from profkit.process.secret_values import secret_rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,7 @@ def order_info(task: Task) -> OrderInfo:
     """What is kept of an order: everything but what cannot be written down."""
     order = task.order
     what, file, line = _what_and_where(task)
+    rule = secret_rule()
     return OrderInfo(
         label=order.label,
         what=what,
@@ -95,8 +97,8 @@ def order_info(task: Task) -> OrderInfo:
         num_threads=order.num_threads,
         quick=order.quick,
         labels=order.labels,
-        source_cmd=order.source_cmd,
-        env=order.env,
+        source_cmd=rule.argv(order.source_cmd),
+        env=rule.variables(order.env),
         file=file,
         line=line,
         python=order.python or "",

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from profkit.model.profile import Profile
+from profkit.model.run import Merged
 from profkit.model.session import ResourcePoint
 from profkit.render.escape import short, visible
 from profkit.render.facts import Fact
@@ -15,6 +16,7 @@ from profkit.render.html.lines import LineWeights, heaviest_lines, line_weights
 from profkit.render.html.resources import resource_curves
 from profkit.render.html.samples import add_lines, add_order, add_stacks
 from profkit.render.html.sources import Seen, SourceBudget
+from profkit.render.merged_json import merged_object
 from profkit.render.rows import Scale, scale_of
 from profkit.render.user_code import IsLibrary
 from profkit.transforms.stacks import sum_samples
@@ -37,6 +39,7 @@ class PageRun:
     resources: Sequence[ResourcePoint] = ()
     notes: Sequence[str] = ()
     """Sentences that a reader should see first."""
+    merged: Merged | None = None
 
 
 @dataclass(slots=True)
@@ -78,6 +81,9 @@ class PageRuns:
             "runs": self._objects,
         }
 
+    def _source_notes(self) -> list[str]:
+        return [*changed_note(self.sources.changed()), *refused_note(self.sources.refused())]
+
     def _object(
         self, run: PageRun, scale: Scale, lines: Mapping[int, Sequence[LineWeights]]
     ) -> dict[str, object]:
@@ -99,9 +105,20 @@ class PageRuns:
                 for thread in run.profile.threads
             ],
             "resources": resource_curves(run.resources),
+            "merged": None if run.merged is None else merged_object(run.merged, visible),
             "source": self.sources.excerpts(seen),
-            "notes": [visible(note) for note in (*run.notes, *changed_note(self.sources.changed()))],
+            "notes": [visible(note) for note in (*run.notes, *self._source_notes())],
         }
+
+
+def refused_note(refused: bool) -> list[str]:
+    """One sentence if source is withheld; none if it is not."""
+    if not refused:
+        return []
+    return [
+        "Source is not shown: it cannot be verified that you recorded this run on this machine. "
+        "`--source-root DIR` shows files below a folder."
+    ]
 
 
 def fact_lists(facts: Sequence[Fact]) -> list[list[object]]:

@@ -15,7 +15,7 @@ from profkit.render.html.runs import PageRun, PageRuns
 from profkit.render.html.sources import SourceBudget
 from profkit.render.no_samples import why_no_samples
 from profkit.render.options import ReportOptions
-from profkit.render.source import SourceLines
+from profkit.render.source import infos_of, source_of
 from profkit.render.threads import wanted_threads
 from profkit.render.user_code import library_test
 from profkit.transforms.native_names import fold_addresses
@@ -36,7 +36,7 @@ def sampled_html(
     """
     asked, info = options or ReportOptions(), runs[0].info
     refuse_limits(asked)
-    source = SourceLines(info.started_ns, info.process.cwd, trusted=info.imported is None)
+    source = source_of(infos_of(runs), asked.source_root)
     is_library = library_test(info.region.file, (runs[0].profile or Profile()).frames)
     page = PageRuns(info.process.cwd, is_library, SourceBudget(source, source_bytes))
     for run in runs:
@@ -54,6 +54,7 @@ def _page_run(run: Run, notes: Sequence[str]) -> PageRun:
         facts=facts(run),
         resources=run.resources,
         notes=(*notes, *_notes(run)),
+        merged=run.merged,
     )
 
 

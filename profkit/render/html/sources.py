@@ -52,6 +52,10 @@ class SourceBudget:
         """Files that changed after the run, so that their source is not given out."""
         return sorted(self._source.changed)
 
+    def refused(self) -> bool:
+        """Whether files were not opened because the run may not be this user's own."""
+        return self._source.refused
+
 
 def _excerpt(seen: Seen, text: Sequence[str]) -> tuple[int, list[str]]:
     """The number of the first line, and the lines; no lines where the file is not the one that ran."""

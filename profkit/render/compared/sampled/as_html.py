@@ -13,7 +13,7 @@ from profkit.render.html.refusals import refuse_limits
 from profkit.render.html.runs import PageRun, PageRuns
 from profkit.render.html.sources import SourceBudget
 from profkit.render.options import ReportOptions
-from profkit.render.source import SourceLines
+from profkit.render.source import source_of
 from profkit.render.user_code import library_test
 from profkit.render.words import Part
 
@@ -24,8 +24,7 @@ def compared_html(comparison: SampledComparison, options: ReportOptions) -> str:
     """The page; raises `UsageError` for options that a page has no use for."""
     refuse_limits(options)
     first = comparison.a.runs[0]
-    trusted = all(run.imported is None for run in (*comparison.a.runs, *comparison.b.runs))
-    source = SourceLines(first.started_ns, first.process.cwd, trusted=trusted)
+    source = source_of((*comparison.a.runs, *comparison.b.runs), options.source_root)
     is_library = library_test(first.region.file, comparison.both.frames)
     page = PageRuns(comparison.cwd, is_library, SourceBudget(source, _SOURCE_BYTES))
     names = {"a": visible(comparison.a.name), "b": visible(comparison.b.name)}

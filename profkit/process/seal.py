@@ -1,0 +1,89 @@
+"""The seal of a process's description: it shows that this user recorded it on this machine.
+
+Anyone can write a spool folder or a profile that names any file and any host. The seal is a keyed digest; the
+key lies in the user's own state folder, is made at first use, and never leaves it. Runs without a valid seal
+are shown without source lines. Imported in profiled programs when a session starts.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import replace
+from hashlib import blake2b
+from pathlib import Path
+
+from profkit.model.session import ProcessInfo
+
+_KEY_BYTES = 32
+_SEAL_BYTES = 16
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def key_file(environ: Mapping[str, str] = os.environ) -> Path | None:
+    """Return the path of the user's key: $XDG_STATE_HOME/profkit/key; None if the user has no home."""
+    state = environ.get("XDG_STATE_HOME", "")
+    home = environ.get("HOME", "")
+    if os.path.isabs(state):
+        return Path(state, "profkit", "key")
+    return Path(home, ".local", "state", "profkit", "key") if os.path.isabs(home) else None
+
+
+def sealed(process: ProcessInfo, file: Path | None) -> ProcessInfo:
+    """Seal a description, with a new key if there is none; without a key it stays as it is."""
+    key = None if file is None else _read_key(file) or _new_key(file)
+    return process if key is None else replace(process, seal=_seal(process, key))
+
+
+def is_sealed_here(process: ProcessInfo, file: Path | None) -> bool:
+    """Whether this user recorded the process on this machine."""
+    if not process.seal or file is None or process.host != os.uname().nodename:
+        return False
+    from hmac import compare_digest  # needed by reports alone
+
+    key = _read_key(file)
+    return key is not None and compare_digest(
+        _seal(process, key).encode(), process.seal.encode("utf-8", "replace")
+    )
+
+
+def _seal(process: ProcessInfo, key: bytes) -> str:
+    facts = (process.host, str(process.pid), str(process.start_ticks), process.cwd, *process.argv)
+    text = "".join(f"{len(fact)}:{fact}" for fact in facts)
+    return blake2b(text.encode("utf-8", "surrogatepass"), key=key, digest_size=_SEAL_BYTES).hexdigest()
+
+
+def _read_key(file: Path) -> bytes | None:
+    """The key, if the file is the user's own and nobody else's to read."""
+    try:
+        descriptor = os.open(file, _READ)
+    except OSError:
+        return None
+    try:
+        found = os.fstat(descriptor)
+        private = stat.S_ISREG(found.st_mode) and not found.st_mode & 0o077 and found.st_uid == os.geteuid()
+        key = os.read(descriptor, _KEY_BYTES + 1) if private else b""
+    finally:
+        os.close(descriptor)
+    return key if len(key) == _KEY_BYTES else None
+
+
+def _new_key(file: Path) -> bytes | None:
+    """Make a key that appears whole; None if there can be none, as in a home that is read-only."""
+    unfinished = file.with_name(f".key-{os.getpid()}-{os.urandom(4).hex()}")
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(unfinished, _WRITE, 0o600)
+        try:
+            os.write(descriptor, os.urandom(_KEY_BYTES))
+            os.link(unfinished, file)
+        finally:
+            os.close(descriptor)
+            os.unlink(unfinished)
+    except FileExistsError:  # another process was faster, or what is there is no key
+        return _read_key(file)
+    except OSError:
+        return None
+    return _read_key(file)
