@@ -233,10 +233,21 @@ class Session:
             self.last_used_s, self.calls_in_segment = self._clock.monotonic_s(), True
         self._undelivered += deltas
         if self._undelivered:
-            self._append("calls", files.append_calls, tuple(self._undelivered))
-            self._undelivered.clear()
+            self._deliver()
         if self._unsaved and not self.open:
             self.save()
+
+    def _deliver(self) -> None:
+        """Write what was counted; it is kept for another try only if the disk refused it."""
+        refused = False
+        try:
+            self._append("calls", files.append_calls, tuple(self._undelivered))
+        except OSError:
+            refused = True
+            raise
+        finally:
+            if not refused:  # an interrupt may come after the lines are written
+                self._undelivered.clear()
 
     def write_resources(self, points: Iterable[ResourcePoint]) -> None:
         """Keep what the process used."""
