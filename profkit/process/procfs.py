@@ -52,6 +52,14 @@ def parent(pid: int) -> int | None:
     return int(fields[1]) if fields else None
 
 
+def program(pid: int, proc: str | None = None) -> str | None:
+    """The file that a process executes; None if it is gone, a kernel thread, or not ours to look at."""
+    try:
+        return posix.readlink(f"{proc or PROC}/{pid}/exe")
+    except OSError:
+        return None
+
+
 def command_line(pid: int, proc: str | None = None) -> tuple[bytes, ...]:
     """The arguments of a process, empty where it is gone, a zombie, or about to exec."""
     text = _read(f"{proc or PROC}/{pid}/cmdline")

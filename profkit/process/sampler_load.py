@@ -29,14 +29,7 @@ def sampler_load(proc: str = procfs.PROC) -> SamplerLoad:
     arguments = [
         b"\0".join(procfs.command_line(int(pid), proc)) + b"\0"
         for pid in posix.listdir(proc)
-        if pid.isdecimal() and _program(f"{proc}/{pid}/exe").endswith(_PROGRAM)
+        if pid.isdecimal() and (procfs.program(int(pid), proc) or "").endswith(_PROGRAM)
     ]
     rates = [float(found.group(1)) for text in arguments if (found := _RATE.search(text))]
     return SamplerLoad(len(rates), sum(rates))
-
-
-def _program(link: str) -> str:
-    try:
-        return posix.readlink(link)
-    except OSError:  # of another user, a kernel thread, or ended
-        return ""

@@ -30,6 +30,7 @@ _BACKSTOP_S = 5
 _REPORT_TIMEOUT_S, _REPORT_PAUSE_S = 0.25, 0.002
 """Time between py-spy's end and its watchdog's report of it; a machine under load needs some."""
 _TAIL = 512
+_PROGRAM = "py-spy"
 
 
 def command(program: str, pid: int, plan: SamplerPlan, output: Path) -> tuple[str, ...]:
@@ -141,7 +142,7 @@ class PySpyAttachment:
 
     def _poll_living(self) -> SessionState:
         if not self._stoppable:
-            self._stoppable = procfs.catches_signal(self._process.pid, signal.SIGINT)
+            self._stoppable = procfs.catches_signal(self._process.pid, signal.SIGINT) and self._is_pyspy()
         if not self._stoppable:
             return SessionState.PREPARING
         if not self._stop_wanted:
@@ -149,6 +150,13 @@ class PySpyAttachment:
         if not self._stop_sent:
             self._stop_sent = self._interrupt()
         return SessionState.PROCESSING
+
+    def _is_pyspy(self) -> bool:
+        """Whether this is py-spy and not yet the shell of a script that starts it, as pyenv has them."""
+        program = procfs.program(self._process.pid)
+        if program is None or program.rpartition("/")[2].startswith(_PROGRAM):
+            return True
+        return pyspy_log.is_sampling(self._attempt)
 
     def _interrupt(self) -> bool:
         try:

@@ -81,6 +81,11 @@ def log_facts(text: str) -> LogFacts:
     )
 
 
+def is_sampling(attempt: Attempt) -> bool:
+    """Return whether py-spy has said that it samples."""
+    return "Sampling process" in read_log(attempt.log, attempt.log_start)
+
+
 def failure(attempt: Attempt, stage: str) -> SamplerError:
     """Return the error that explains an attempt's log; another try helps if it is `passing`."""
     text = read_log(attempt.log, attempt.log_start)
