@@ -140,7 +140,10 @@ def _scalar(kind: type, value: object, where: str) -> object:
     if type(value) is kind:
         return value
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError as error:
+            raise ValueError(f"{where} is an integer of {value.bit_length()} bits") from error
     raise ValueError(f"{where} is {value!r}, not of type {kind.__name__}")
 
 
