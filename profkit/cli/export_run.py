@@ -35,14 +35,22 @@ _NAMES = (WHOLE, *(known.name for known in FORMATS.values() if known.encode is n
     help="Told from FILE's ending if left out.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Where to write it.  [default: stdout]")
+@click.option(
+    "--scrub", is_flag=True, help="Leave out paths, host, user, arguments and environment, to share it."
+)
 @click.pass_obj
-def export_command(config: Config, run: str | None, name: str | None, output: str | None) -> None:
+def export_command(
+    config: Config, run: str | None, name: str | None, output: str | None, scrub: bool
+) -> None:
     """Write a run in a format that other tools read.
 
     RUN is the beginning of a run's id, or a label, whose newest run is meant. Without it, the newest run
     of all is written. A FILE that ends in .gz is compressed.
 
     The format profkit keeps all that there is about a run, in JSON: `profkit import` takes it back.
+
+    With --scrub, files are named from where imports start or from the program's folder. Labels and the
+    names of functions stay: look at them before you publish a profile.
     """
     file = None if output in (None, _STDOUT) else Path(str(output))
     chosen = name or _format_of(file)
@@ -53,7 +61,12 @@ def export_command(config: Config, run: str | None, name: str | None, output: st
             raise UsageError(
                 f"{len(infos)} runs were measured together, and {chosen} holds one", "give the id of one"
             )
-        data = _encoded([kept.load(info) for info in infos], chosen)
+        runs: tuple[AnyRun, ...] = tuple(kept.load(info) for info in infos)
+    if scrub:
+        from profkit.cli.scrubbing import scrubbed
+
+        runs = scrubbed(runs)
+    data = _encoded(runs, chosen)
     if file is None:
         write_bytes(data)
     else:
