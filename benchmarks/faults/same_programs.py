@@ -153,4 +153,5 @@ def _clean(output: bytes | None, box: Sandbox) -> str:
     """Output without what differs from run to run, and without profkit's frames in tracebacks."""
     text = (output or b"").decode("utf-8", "replace").replace(str(box.root), "ROOT")
     text = _SAME_FRAMES.sub(r"\1", _REPEATED.sub("", _OWN_FRAME.sub("", text)))
+    text = text.replace("recursion depth exceeded while calling a Python object", "recursion depth exceeded")
     return _SOCKET.sub(r"\1", _ADDRESS.sub("0x", text))
