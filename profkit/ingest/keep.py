@@ -132,7 +132,7 @@ def _clear(spool: OwnedFolder, folder: OwnedFolder, found: FolderRuns) -> tuple[
         elif refusal is not None and not any(one.path == refusal.path for one in damaged):
             damaged.append(refusal)
     known = {damage.path for damage in damaged}
-    return (*damaged, *(one for one in remove_folder_in(spool, name) if one.path not in known))
+    return (*damaged, *(one for one in remove_folder_in(spool, name, folder) if one.path not in known))
 
 
 def _was_read(folder: OwnedFolder, entry: str) -> bool:

@@ -101,8 +101,13 @@ def remove_folder(folder: Path) -> None:
         raise refused[0]
 
 
-def remove_folder_in(spool: OwnedFolder, name: str) -> tuple[RefusedFile, ...]:
-    """Delete a session's folder in an open spool, but for what is refused, which is returned."""
+def remove_folder_in(
+    spool: OwnedFolder, name: str, read: OwnedFolder | None = None
+) -> tuple[RefusedFile, ...]:
+    """Delete a session's folder in an open spool, but for what is refused, which is returned.
+
+    `read` is the folder that was read: another one that has its name by now is refused.
+    """
     doomed = f".{name}{_REMOVED}"
     try:
         if (refusal := spool.refusal(name)) is not None:
@@ -110,7 +115,7 @@ def remove_folder_in(spool: OwnedFolder, name: str) -> tuple[RefusedFile, ...]:
         os.rename(name, doomed, src_dir_fd=spool.descriptor, dst_dir_fd=spool.descriptor)
     except FileNotFoundError:
         return ()
-    return _delete_removed(spool, doomed)
+    return _delete_removed(spool, doomed, read)
 
 
 def finish_removing(spool: OwnedFolder) -> tuple[RefusedFile, ...]:
@@ -119,21 +124,26 @@ def finish_removing(spool: OwnedFolder) -> tuple[RefusedFile, ...]:
     return tuple(refused for name in doomed for refused in _delete_removed(spool, name))
 
 
-def _delete_removed(spool: OwnedFolder, doomed: str) -> tuple[RefusedFile, ...]:
+def _delete_removed(
+    spool: OwnedFolder, doomed: str, read: OwnedFolder | None = None
+) -> tuple[RefusedFile, ...]:
     """Delete a renamed folder; it gets its name back if something in it is refused."""
     try:
         with spool.folder(doomed) as held:
+            if read is not None and not os.path.samestat(held.identity(), read.identity()):
+                raise RefusedFile(held.path, "it took the place of the folder that was read")
             refused = held.empty()
         if not refused:
             os.rmdir(doomed, dir_fd=spool.descriptor)
             return ()
     except RefusedFile as refusal:
-        refused = (refusal,)
+        refused = (refusal,)  # the folder itself
     except FileNotFoundError:
         return ()
     name = doomed.removeprefix(".").removesuffix(_REMOVED)
     os.rename(doomed, name, src_dir_fd=spool.descriptor, dst_dir_fd=spool.descriptor)
-    return tuple(RefusedFile(spool.path / name / file.path.name, file.detail) for file in refused)
+    here, there = spool.path / doomed, spool.path / name
+    return tuple(RefusedFile(there / file.path.relative_to(here), file.detail) for file in refused)
 
 
 def _new_folder(parent: OwnedFolder, name: str) -> str:

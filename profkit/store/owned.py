@@ -41,6 +41,10 @@ class OwnedFolder:
     ) -> None:
         os.close(self.descriptor)
 
+    def identity(self) -> os.stat_result:
+        """Return the status of the folder itself, by which it can be told from another of its name."""
+        return os.fstat(self.descriptor)
+
     def names(self) -> tuple[str, ...]:
         """Return the names of all entries, sorted."""
         with os.scandir(self.descriptor) as entries:

@@ -135,3 +135,23 @@ def test_commands_neither_wait_for_a_pipe_nor_read_an_endless_device(tmp_path: P
     assert done.returncode == 0, done.stderr
     assert "it is a named pipe" in done.stderr
     assert "it is a symbolic link" in done.stderr
+
+
+@pytest.mark.sampler
+def test_a_folder_whose_name_is_not_utf_8(tmp_path: Path) -> None:
+    """py-spy takes no such path: the program runs, says so once, and no command fails."""
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
+    odd.mkdir()
+    done = run_program(odd, ["-c", CALLS.format(label="f") + "print(work())"])
+    assert (done.returncode, done.stdout) == (0, "None\n")
+    (line,) = done.stderr.splitlines()
+    assert "not UTF-8, which py-spy does not take; set PROFKIT_SPOOL" in line
+    for command in (["list"], ["report"], ["report", "--html", "-o", "page.html"], ["list", "--json"]):
+        shown = run_program(odd, ["-m", "profkit", *command])
+        assert shown.returncode == 0, shown.stderr
+        assert "Traceback" not in shown.stderr
+    elsewhere = environment(PROFKIT_SPOOL=str(tmp_path / "spool"))
+    done = run_program(odd, ["-c", CALLS.format(label="f")], environ=elsewhere)
+    assert done.stderr == ""
+    taken = runs(listed(odd, PROFKIT_SPOOL=str(tmp_path / "spool")))
+    assert max(run["samples"] for run in taken) > 0

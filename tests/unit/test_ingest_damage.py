@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from profkit.errors import ProfkitError, RefusedFile
 from profkit.ingest.keep import IngestReport, ingest
 from profkit.ingest.read import FolderRuns, read_runs
 from profkit.ingest.recovery import WITHOUT_REGIONS
+from profkit.model.kept import AnyInfo, AnyRun
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import RunInfo
 from profkit.model.session import Lines, SessionState
@@ -248,6 +249,30 @@ def test_a_lock_that_is_no_file_is_named(spool: Path, store: Store) -> None:
     with pytest.raises(ProfkitError, match="cannot be used"):
         ingest(spool, store)
     assert folder.exists()
+
+
+class _SwappingStore:
+    """A store that is slow enough for the session's folder to be replaced meanwhile."""
+
+    def __init__(self, store: Store, folder: Path) -> None:
+        self._store, self._folder = store, folder
+
+    def add(self, runs: Iterable[AnyRun]) -> tuple[AnyInfo, ...]:
+        added = self._store.add(runs)
+        if self._folder.exists():
+            self._folder.rename(self._folder.with_name("moved"))
+            self._folder.mkdir()
+            (self._folder / "calls.jsonl").write_text("unread")
+        return added
+
+
+def test_a_folder_that_was_replaced_after_it_was_read_stays(spool: Path, store: Store) -> None:
+    folder = recorded(spool)
+    report = ingest(spool, _SwappingStore(store, folder))  # type: ignore[arg-type]
+    (damage,) = report.damaged
+    assert isinstance(damage, RefusedFile)
+    assert "took the place of the folder that was read" in damage.detail
+    assert (folder / "calls.jsonl").read_text() == "unread"
 
 
 NAMES = [
