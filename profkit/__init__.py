@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from profkit.version import VERSION as __version__
@@ -60,14 +61,36 @@ _HOMES = {
     "work_order": "profkit.measuring.orders",
 }
 
+_DECORATORS = ("profile", "profiled")
+
 
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'profkit' has no attribute {name!r}")
+    value = globals()[name] = _decorator(name) if name in _DECORATORS else _import(name)
+    return value
+
+
+def _import(name: str) -> object:
     from importlib import import_module
 
-    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
-    return value
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def _decorator(name: str) -> object:
+    """Import what programs are written with; if nothing can be profiled, they run as if undecorated."""
+    if sys.platform != "linux":
+        why = f"profkit profiles on Linux, and this is {sys.platform}"
+    else:
+        try:
+            return _import(name)
+        except Exception as error:  # noqa: BLE001 - said, and nothing is profiled
+            from profkit.inert import reason_of
+
+            why = reason_of(error)
+    from profkit.inert import stand_in
+
+    return stand_in(name, why)
 
 
 def __dir__() -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import FunctionType
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -150,6 +151,7 @@ def _measured(mode: str, options: Mapping[str, Any]) -> Callable[[Callable[..., 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         _refuse_class(function)
         check_callable(function)
+        function = _as_in_class(function)
         plan = plan_of(function, mode, options)
         if not options.get("enabled", True) or CONFIG.disabled or is_spawned():
             return function
@@ -168,16 +170,27 @@ def _refuse_class(function: object) -> None:
         raise UsageError(f"{function!r} is a class", "decorate its methods, such as __init__")
 
 
+def _as_in_class(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the class or static method that Python makes of a plain function of this name in a class.
+
+    It would not do so with a wrapper.
+    """
+    name, owner = getattr(function, "__name__", ""), getattr(function, "__qualname__", "").rpartition(".")[0]
+    if type(function) is not FunctionType or not owner or owner.endswith("<locals>"):
+        return function
+    if name in ("__init_subclass__", "__class_getitem__"):
+        return classmethod(function)  # type: ignore[return-value]
+    return staticmethod(function) if name == "__new__" else function
+
+
 def _decorator(profiler: FunctionProfiler) -> Callable[[Callable[_P, _R]], ProfiledFunction[_P, _R]]:
     def decorate(function: Callable[_P, _R]) -> ProfiledFunction[_P, _R]:
         _refuse_class(function)
         account = profiler.account(function)
         if not profiler.active:
             return cast(ProfiledFunction[_P, _R], function)
-        return cast(
-            ProfiledFunction[_P, _R],
-            wrapper_of(function, profiler.marker(function, account), account),
-        )
+        wrapper = wrapper_of(_as_in_class(function), profiler.marker(function, account), account)
+        return cast(ProfiledFunction[_P, _R], wrapper)
 
     return decorate
 

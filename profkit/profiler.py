@@ -32,14 +32,14 @@ class FunctionProfiler:
 
     def __init__(self, **options: Unpack[ProfilerOptions]) -> None:
         self.settings = settings(options)
-        self._accounts: dict[RegionKey, Account] = {}
+        self._accounts: dict[tuple[RegionKey, str], Account] = {}
         self._markers: dict[CodeType, tuple[Account, Marker]] = {}
         self._last: Account | None = None
 
     @property
     def active(self) -> bool:
-        """Whether anything is profiled: not with `enabled=False` or PROFKIT_DISABLE=1."""
-        return self.settings.enabled and not CONFIG.disabled
+        """Whether anything is profiled: not with `enabled=False` or PROFKIT_DISABLE=1, and only on Linux."""
+        return self.settings.enabled and not CONFIG.disabled and sys.platform == "linux"
 
     @property
     def every(self) -> int:
@@ -65,7 +65,7 @@ class FunctionProfiler:
     def block_account(self, frame: FrameType, line: int, body: frozenset[int] | None) -> Account:
         """The account of a `with` statement; `body` None: enter and exit lie in different frames."""
         chosen = self.settings
-        return self._account(block_region(frame, line, chosen.label, body, chosen.extras))
+        return self._account(block_region(frame, line, chosen.label, body, chosen.extras), frame.f_code)
 
     def marker(self, function: Callable[..., object], account: Account) -> Marker:
         """A wrapper that runs `function` as that account's region."""
@@ -114,11 +114,12 @@ class FunctionProfiler:
         if hook is not None and hook.profiler is self:
             hook.inside_profile_compile_time = False
 
-    def _account(self, region: Region) -> Account:
-        account = self._accounts.get(region.key)
+    def _account(self, region: Region, code: CodeType | None = None) -> Account:
+        version = region.key, f"{region.code} {region.file}"
+        account = self._accounts.get(version)
         if account is None:
-            account = Account(region, self.settings.sampler, self.settings.policy)
-            self._accounts[region.key] = account
+            account = Account(region, self.settings.sampler, self.settings.policy, code)
+            self._accounts[version] = account
         return account
 
     def _marker(self, function: Callable[..., object]) -> Marker:

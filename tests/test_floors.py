@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent / "profkit"
 
 FLOORS = {
     "originals": -1,
-    "version": 0, "errors": 0, "units": 0, "clock": 0, "config": 0, "tracing": 0,
+    "version": 0, "errors": 0, "units": 0, "clock": 0, "config": 0, "tracing": 0, "inert": 0,
     "model": 1,
     "transforms": 2, "stats": 2,
     "process": 3, "formats": 3, "comparing": 3,

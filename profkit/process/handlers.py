@@ -22,7 +22,9 @@ def let_through(error: BaseException) -> None:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """An exception, what caused it, and so on."""
-    while error is not None:
+    """Yield an exception, what caused it, and so on; raising one of them again can have made a circle."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
         yield error
         error = error.__cause__ or error.__context__

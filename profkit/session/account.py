@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from types import CodeType
 from typing import Literal, TypeVar
 
 from profkit.model.region import Region
@@ -44,6 +45,7 @@ class Account:
     __slots__ = (
         "__weakref__",
         "callers",
+        "code",
         "durations",
         "live",
         "nested",
@@ -59,8 +61,12 @@ class Account:
         "traced",
     )
 
-    def __init__(self, region: Region, options: SamplerOptions, policy: Policy) -> None:
+    def __init__(
+        self, region: Region, options: SamplerOptions, policy: Policy, code: CodeType | None = None
+    ) -> None:
         self.region, self.options, self.policy = region, options, policy
+        self.code = code
+        """The code around a block."""
         self.live = self.refused = False
         self.callers: dict[Caller, None] = {}
         """The threads (or greenlets) that are inside a call of this function, however often."""

@@ -22,11 +22,13 @@ from profkit.session import activity
 from profkit.session.account import Account, Policy
 from profkit.session.failures import Failures
 from profkit.session.guard import pass_on
-from profkit.session.joining import Decision, decide, sharing_messages
+from profkit.session.joining import Decision, decide, rival_of, rivals_note, sharing_messages
 from profkit.session.opening import open_session
 from profkit.session.session import Session
 
 _POLL_S = 0.001
+_SEPARATE_S = 1.0
+"""How long a session lasts before another begins only to separate two versions of a block."""
 
 
 class SessionHost:
@@ -194,6 +196,13 @@ class SessionHost:
             said, kept = sharing_messages(account.region.key.label, session.holder)
             self._failures.say_once(said)
             session.add_note(kept)
+        rival = rival_of(account, session.accounts)
+        if rival is not None:
+            young = self._clock.monotonic_s() - session.started_s < _SEPARATE_S
+            if not busy and not nested and not young:
+                self._end_session()
+                return self._start(account)
+            session.add_note(rivals_note(account, rival))
         return self._join(session, account)
 
     def _join(self, session: Session, account: Account) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 
 from profkit.samplers.base import SamplerOptions
-from profkit.session.account import Policy
+from profkit.session.account import Account, Policy
 
 
 class Decision(enum.Enum):
@@ -40,6 +41,34 @@ def decide(
     if policy.on_busy == "raise" and policy.strict:
         return Decision.RAISE
     return Decision.SHARE if policy.on_busy == "share" and not exclusive else Decision.SKIP
+
+
+def rival_of(account: Account, others: Iterable[Account]) -> Account | None:
+    """Return a block among the others whose samples cannot be told from those of this one.
+
+    They show the function, the file and the line. So it is another version of the block, or another label
+    for the same `with` statement.
+    """
+    return next((other for other in others if _are_rivals(account, other)), None)
+
+
+def _are_rivals(one: Account, other: Account) -> bool:
+    if one is other or one.code is None or other.code is None or one.region.id == other.region.id:
+        return False
+    mine, its = one.region, other.region
+    in_one_place = (mine.file, mine.key.qualname) == (its.file, its.key.qualname)
+    if not in_one_place or set(mine.body).isdisjoint(its.body):
+        return False
+    return mine.key.line == its.key.line or one.code != other.code
+
+
+def rivals_note(account: Account, rival: Account) -> str:
+    """Return what to keep with a session in which two blocks' samples cannot be told apart."""
+    one, other = account.region.key, rival.region.key
+    return (
+        f"Samples of {one.label!r} and {other.label!r} show the same lines of {one.qualname}: each has those "
+        "of both. Give the statement one label, or blocks of more than a second."
+    )
 
 
 def sharing_messages(label: str, holder: str) -> tuple[str, str]:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import FrameType
 
 from profkit.errors import UsageError
-from profkit.model.region import Region, RegionKey, RegionKind, code_of, kind_of, readable
+from profkit.model.region import (
+    Region,
+    RegionKey,
+    RegionKind,
+    code_of,
+    digest_of,
+    digest_of_lines,
+    frame_code_of,
+    kind_of,
+    readable,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +42,9 @@ def check_callable(function: object) -> None:
 
 
 def function_region(function: Callable[..., object], label: str | None, extras: RegionExtras) -> Region:
-    """The region of a decorated function, method or other callable."""
+    """Return the region of a decorated function, method or other callable."""
     target = getattr(function, "__func__", function)  # of static, class and bound methods
-    code = code_of(target)
+    code, frame_code = code_of(target), frame_code_of(target)
     named = target if hasattr(target, "__qualname__") else type(target)
     qualname = str(named.__qualname__)
     key = RegionKey(
@@ -47,14 +56,15 @@ def function_region(function: Callable[..., object], label: str | None, extras: 
     return _region(
         key, kind_of(target), extras,
         file=code.co_filename if code else "",
-        expected=(code.co_qualname, code.co_filename) if code else None,
+        expected=(frame_code.co_qualname, frame_code.co_filename) if frame_code else None,
+        digest=digest_of(code) if code else "",
     )  # fmt: skip
 
 
 def block_region(
     frame: FrameType, line: int, label: str | None, body: Iterable[int] | None, extras: RegionExtras
 ) -> Region:
-    """The region of a `with` statement at `line` of a frame; `body` None: it is detached."""
+    """Return the region of a `with` statement at `line` of a frame; it is detached if `body` is None."""
     code = frame.f_code
     key = RegionKey(
         module=str(frame.f_globals.get("__name__", "")),
@@ -65,12 +75,14 @@ def block_region(
     return _region(
         key, RegionKind.BLOCK, extras,
         file=code.co_filename, body=tuple(sorted(body or ())), detached=body is None,
+        digest=digest_of(code) if body is None else digest_of_lines(code, frozenset(body)),
     )  # fmt: skip
 
 
 def _region(
     key: RegionKey, kind: RegionKind, extras: RegionExtras, *, file: str,
     expected: tuple[str, str] | None = None, body: tuple[int, ...] = (), detached: bool = False,
+    digest: str = "",
 ) -> Region:  # fmt: skip
     suspends = kind in (RegionKind.COROUTINE, RegionKind.ASYNC_GENERATOR)
     return Region(
@@ -84,5 +96,15 @@ def _region(
         stack_max_len=extras.async_stack_max_len if suspends else extras.stack_max_len,
         tags=extras.tags,
         user=extras.user,
-        env=tuple((name, os.environ[name]) for name in extras.env_names if name in os.environ),
+        code=digest,
+        env=_recorded(extras.env_names),
     )
+
+
+def _recorded(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Variables with the values of secrets hidden."""
+    if not names:
+        return ()
+    from profkit.process.surroundings import recorded_variables  # seldom asked for
+
+    return recorded_variables(names)

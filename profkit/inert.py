@@ -1,0 +1,88 @@
+"""What `profile` and `profiled` are in a program that cannot be profiled: nothing, said once.
+
+That is so outside Linux, and in a folder whose files hide standard modules that profkit or wrapt needs, such
+as a `random.py`. Nothing of either is imported here.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TypeVar
+
+_F = TypeVar("_F")
+_SAID: list[str] = []
+
+
+def stand_in(name: str, why: str) -> Callable[..., object]:
+    """Return what takes the place of `profile` or `profiled`, and log why."""
+    _say_once(f"nothing is profiled: {why}")
+    return profile if name == "profile" else profiled
+
+
+def reason_of(error: Exception) -> str:
+    """Return why profkit could not be imported, and what to do about it."""
+    hidden = _hiding_module(error)
+    if hidden is None:
+        return f"profkit cannot be imported here ({type(error).__name__}: {error}); install it anew"
+    module, file = hidden
+    return f"{file} hides the standard module {module!r}, which profkit needs; rename that file"
+
+
+def profile(function: _F | None = None, /, **options: object) -> _F | Callable[[_F], _F]:
+    """Return the function itself."""
+    return _as_it_is if function is None else function
+
+
+class profiled:
+    """A block that is not profiled; has the attributes of one that is."""
+
+    region = None
+    run = None
+    runs: tuple[object, ...] = ()
+
+    def __init__(self, label: str | None = None, /, **options: object) -> None: ...
+
+    def __enter__(self) -> profiled:
+        return self
+
+    def __exit__(self, *error: object) -> None: ...
+
+    def __call__(self, function: _F) -> _F:
+        """Return the function itself."""
+        return function
+
+    def report(self) -> str:
+        """Return nothing: there is no run."""
+        return ""
+
+
+def _as_it_is(function: _F) -> _F:
+    return function
+
+
+def _hiding_module(error: BaseException | None) -> tuple[str, str] | None:
+    """Return a standard module that a file outside the standard library took the place of, and that file.
+
+    Those that the failed import ran come last in `sys.modules`.
+    """
+    library = sys.modules["os"].__file__ or ""
+    folder = library.rpartition("os.py")[0]
+    for name, module in reversed(list(sys.modules.items())):
+        file = getattr(module, "__file__", None)
+        if name in sys.stdlib_module_names and file and not file.startswith(folder):
+            return name, str(file)
+    return None
+
+
+def _say_once(message: str) -> None:
+    if message in _SAID:
+        return
+    _SAID.append(message)
+    try:
+        import logging
+
+        logging.getLogger("profkit").warning(message)
+    except (ImportError, AttributeError):  # logging, or what it needs, is what is hidden
+        if sys.stderr is not None:
+            sys.stderr.write(f"profkit: {message}\n")

@@ -1,0 +1,145 @@
+"""Failures of profkit's own are logged and go no further; what the program throws passes."""
+
+from __future__ import annotations
+
+import logging
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from profkit.clock import ManualClock
+from profkit.config import read_config
+from profkit.errors import InternalError, ProfkitError, SamplerFailed
+from profkit.model.region import Region, RegionKey, RegionKind
+from profkit.samplers.base import Sampler, SamplerOptions
+from profkit.session import guard
+from profkit.session.account import Account, Policy
+from profkit.session.host import SessionHost
+from profkit.session.ticker import Ticker
+from tests.stand_ins.scripted_sampler import Script, ScriptedSampler
+
+
+class OfTheProgram(Exception):
+    """An exception that only the program can throw."""
+
+
+OWN = [
+    TypeError("unexpected"),
+    MemoryError(),
+    ImportError("gone"),
+    PermissionError(13, "no"),
+    AssertionError(),
+]
+OF_THE_PROGRAM = [OfTheProgram("time is up"), KeyboardInterrupt(), SystemExit(3), GeneratorExit()]
+
+
+@pytest.fixture(autouse=True)
+def nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "_SAID", set())
+
+
+Make = Callable[[BaseException], SessionHost]
+
+
+@pytest.fixture
+def host_that_meets(tmp_path: Path) -> Iterator[Make]:
+    made: list[SessionHost] = []
+
+    def make(error: BaseException) -> SessionHost:
+        def resolve(_name: str) -> Sampler:
+            raise error
+
+        made.append(SessionHost(read_config({}, tmp_path), ManualClock(), resolve))
+        return made[-1]
+
+    yield make
+    for host in made:
+        assert not host.lock_is_mine()
+        host.close()
+
+
+def account_of(**policy: bool) -> Account:
+    region = Region(RegionKey("m", "f", 1, "f"), RegionKind.FUNCTION, "m.py")
+    return Account(region, SamplerOptions(), Policy(**policy))
+
+
+@pytest.mark.parametrize("error", OWN, ids=lambda error: type(error).__name__)
+def test_an_own_failure_is_logged_once_and_the_call_runs(
+    error: Exception,
+    host_that_meets: Make,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    host, account = host_that_meets(error), account_of()
+    assert [host.enter(account, 1) for _ in range(3)] == [False, False, False]
+    (record,) = [record for record in caplog.records if record.levelno == logging.WARNING]
+    assert "'f' runs unprofiled" in record.getMessage()
+
+
+@pytest.mark.parametrize("error", OWN, ids=lambda error: type(error).__name__)
+def test_a_strict_policy_raises_it_before_the_call(error: Exception, host_that_meets: Make) -> None:
+    with pytest.raises(ProfkitError):
+        host_that_meets(error).enter(account_of(strict=True), 1)
+
+
+@pytest.mark.parametrize("error", OF_THE_PROGRAM, ids=lambda error: type(error).__name__)
+def test_what_the_program_throws_passes_as_it_was(error: BaseException, host_that_meets: Make) -> None:
+    with pytest.raises(type(error)) as caught:
+        host_that_meets(error).enter(account_of(), 1)
+    assert caught.value is error
+    assert caught.value.__context__ is None
+
+
+def test_what_a_signal_handler_raises_passes_whatever_its_class() -> None:
+    def time_is_up(*_: object) -> None:
+        raise TimeoutError("time is up")
+
+    before = signal.signal(signal.SIGUSR1, time_is_up)
+    try:
+        with pytest.raises(TimeoutError, match="time is up") as caught:
+            signal.raise_signal(signal.SIGUSR1)
+        failed = SamplerFailed("scripted", "start", "it did not start", "try again")
+        failed.__cause__ = caught.value
+        with pytest.raises(TimeoutError, match="time is up"):
+            guard.ignore(failed, "testing")
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_a_circle_of_causes_ends() -> None:
+    first, second = OSError("first"), OSError("second")
+    first.__cause__, second.__cause__ = second, first
+    guard.pass_on(first)
+
+
+def test_the_recursion_limit_is_the_programs_business(caplog: pytest.LogCaptureFixture) -> None:
+    assert not guard.refuse(account_of(strict=True), RecursionError())
+    assert not caplog.records
+
+
+def test_a_hook_that_fails_says_so_and_returns(caplog: pytest.LogCaptureFixture) -> None:
+    def hook() -> None:
+        raise ValueError("odd")
+
+    guard.guarded("testing", hook)()
+    assert "profkit failed while testing: ValueError: odd" in caplog.text
+
+
+def test_a_tick_that_fails_ends_the_session(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    clock, script = ManualClock(), Script()
+    host = SessionHost(read_config({}, tmp_path), clock, lambda _: ScriptedSampler(script))
+    account = account_of()
+    assert host.enter(account, 1)
+    session = host.session
+    assert session is not None
+    account.durations.append("no number")  # type: ignore[arg-type]
+    assert not Ticker(host, clock).tick()
+    assert session.manifest.error is not None
+    assert "profkit failed while profiling" in session.manifest.error
+    assert not account.live
+
+
+def test_internal_errors_say_what_to_do() -> None:
+    message = str(InternalError("counting calls", KeyError("x")))
+    assert "while counting calls: KeyError: 'x'; please report" in message
