@@ -194,4 +194,4 @@ def _aside(
     except RefusedFile as refused:
         return refused
     except FileNotFoundError:
-        return DamagedFile(damage.path, damage.detail)
+        return DamagedFile(damage.path, damage.detail, remedy="everything else was read")

@@ -14,7 +14,7 @@ from profkit.errors import DamagedFile, SpoolUnavailable, UsageError
 from profkit.ingest.notes import run_notes, session_notes
 from profkit.ingest.recovery import (
     NO_REGION,
-    WITHOUT_REGIONS,
+    REST,
     Recovered,
     cut_rest,
     recover_regions,
@@ -196,9 +196,12 @@ def _joined(cuts: Sequence[RegionCut]) -> RegionCut:
 
 def _run(region: Region, cut: RegionCut | None, whole: _Whole, notes: tuple[str, ...]) -> Run:
     info = _info(region, cut, whole)
-    own = whole.recovered.notes.get(region.id, NO_REGION if region.key.label == WITHOUT_REGIONS else "")
+    if region == REST:
+        own = (NO_REGION, *notes)
+    else:
+        own = (*whole.recovered.notes.get(region.id, ()), *notes, *run_notes(info))
     return Run(
-        info=replace(info, notes=(*filter(None, (own,)), *notes, *run_notes(info))),
+        info=replace(info, notes=own),
         profile=_shown(cut.profile, region, whole) if cut is not None else None,
         resources=whole.session.resources,
     )

@@ -19,8 +19,13 @@ from profkit.transforms.marks import find_marks
 from profkit.transforms.merge import merge_profiles
 from profkit.transforms.origin import OWN_CODE, OwnCode
 
+_UNKNOWN = "unknown"
+
 WITHOUT_REGIONS = "samples without regions"
-"""The label of the run of all samples that belong to no known region."""
+REST = Region(
+    RegionKey(_UNKNOWN, _UNKNOWN, 0, WITHOUT_REGIONS), RegionKind.BLOCK, "", detached=True, all_threads=True
+)
+"""Stands for all regions that are not known; its run has the samples that belong to no known one."""
 FROM_SAMPLES = (
     "The record of this region is lost. Its label and function are known from its samples; its kind, "
     "its definition's line and its tags are not."
@@ -35,7 +40,6 @@ _MARKER = re.compile(r"profkit:(.*)#([0-9a-f]{4,40})", re.DOTALL)
 _MARKERS_FILE = "/profkit/session/markers.py"
 _SESSION = re.compile(r"\d{8}T\d{6}-(\d{1,9})-[0-9a-f]+")
 
-_UNKNOWN = "unknown"
 
 _Function = tuple[str, str]
 
@@ -48,7 +52,7 @@ class Recovered:
     segments: tuple[ReadSegment, ...]
     ids: Mapping[str, str]
     """The ids that the session knows the regions by, by those that they have now."""
-    notes: Mapping[str, str]
+    notes: Mapping[str, tuple[str, ...]]
     """What the reader of each region's run should know, by the id that it has now."""
     incomplete: bool
     """Whether there may be regions that are still not known."""
@@ -71,8 +75,8 @@ def recover_regions(session: SpoolSession, segments: Sequence[ReadSegment]) -> R
     ids = {region.id: _id_in(marker) for marker, region in found.items()}
     from_calls = {one: _counted_region(one) for one in counted if one not in ids.values()}
     ids |= {region.id: one for one, region in from_calls.items()}
-    notes = {region.id: FROM_SAMPLES for region in found.values()}
-    notes |= {region.id: FROM_CALLS for region in from_calls.values()}
+    notes = {region.id: (FROM_SAMPLES,) for region in found.values()}
+    notes |= {region.id: (FROM_CALLS,) for region in from_calls.values()}
     markers = {old: region.marker for old, region in found.items()}
     return Recovered(
         regions=(*found.values(), *from_calls.values()),
@@ -85,17 +89,15 @@ def recover_regions(session: SpoolSession, segments: Sequence[ReadSegment]) -> R
 
 def cut_rest(segments: Iterable[ReadSegment], regions: Sequence[Region]) -> tuple[Region, RegionCut] | None:
     """Return the samples that belong to none of the regions, as a region of their own; None without any."""
-    key = RegionKey(module="", qualname="", line=0, label=WITHOUT_REGIONS)
-    rest = Region(key, RegionKind.BLOCK, "", detached=True, all_threads=True)
     parts = [
-        cut_regions(_outside(read, regions), (rest, *regions), (Cover(rest.id, None),))[rest.id]
+        cut_regions(_outside(read, regions), (REST, *regions), (Cover(REST.id, None),))[REST.id]
         for read in segments
         if read.recording is not None
     ]
     profile = merge_profiles(part.profile for part in parts)
     if not profile.samples:
         return None
-    return rest, RegionCut(profile, torn=sum(part.torn for part in parts))
+    return REST, RegionCut(profile, torn=sum(part.torn for part in parts))
 
 
 def stand_in_manifest(folder: OwnedFolder) -> Manifest:
@@ -195,7 +197,7 @@ def _region_of(marker: str, above: Counter[Frame]) -> Region:
 
 
 def _counted_region(known_by: str) -> Region:
-    key = RegionKey(module=f"#{known_by}", qualname="", line=0, label=f"region {known_by}")
+    key = RegionKey(module=f"#{known_by}", qualname=_UNKNOWN, line=0, label=f"region {known_by}")
     return Region(key, RegionKind.FUNCTION, "")
 
 
