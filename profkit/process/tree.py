@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
+import posix
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -36,7 +36,7 @@ def end_tree(pid: int, timeout_s: float = 10.0, clock: Clock = SYSTEM_CLOCK) -> 
     deadline_s = clock.monotonic_s() + timeout_s
     with contextlib.suppress(psutil.NoSuchProcess):
         root = psutil.Process(pid)
-        if pid == os.getpid():
+        if pid == posix.getpid():
             _end_descendants(root, ended, deadline_s, clock)
         else:
             root.suspend()  # a supervisor would start others in their place

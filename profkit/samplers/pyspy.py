@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import re
 import shutil
 import sys
@@ -99,9 +98,8 @@ def _version_of(program: str) -> str | None:
     Not by `importlib.metadata`, whose import takes longer than py-spy's start, and which sees this
     environment's packages alone.
     """
-    prefix = Path(program).resolve().parents[1]
-    pattern = f"{glob.escape(str(prefix))}/lib/python*/*-packages/py_spy-*.dist-info"
-    found = (re.search(r"py_spy-([^/]+)\.dist-info$", path) for path in glob.iglob(pattern))
+    installed = (Path(program).resolve().parents[1] / "lib").glob("python*/*-packages/py_spy-*.dist-info")
+    found = (re.search(r"py_spy-([^/]+)\.dist-info$", str(path)) for path in installed)
     return next((match.group(1) for match in found if match), None)
 
 

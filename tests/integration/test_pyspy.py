@@ -19,9 +19,10 @@ from profkit.errors import AttachDenied, DamagedFile, SamplerFailed, SamplerMiss
 from profkit.model.profile import Profile
 from profkit.model.session import SamplerPlan, Segment, SessionState
 from profkit.process import procfs
-from profkit.samplers.base import Attachment, LiveStacks, SamplerOptions
+from profkit.samplers.base import Attachment, LiveStacks, Recording, SamplerOptions
 from profkit.samplers.polling import await_state
 from profkit.samplers.pyspy import PySpySampler
+from profkit.store.owned import open_folder
 from tests.integration.targets import run_attaching, running_target
 
 pytestmark = [pytest.mark.sampler, pytest.mark.timeout(180)]
@@ -58,6 +59,11 @@ def wait_for(attachment: Attachment, wanted: SessionState, timeout_s: float = 60
     return await_state(attachment, wanted, timeout_s, SYSTEM_CLOCK, "the test's patience", "pyspy")
 
 
+def read(folder: Path, segment: Segment, plan: SamplerPlan) -> Recording:
+    with open_folder(folder) as opened:
+        return SAMPLER.read(opened, segment, plan)
+
+
 def stop(attachment: Attachment) -> None:
     attachment.request_stop()
     assert wait_for(attachment, SessionState.SUCCESS) is SessionState.SUCCESS
@@ -86,7 +92,7 @@ def test_samples_of_every_thread_but_profkits(target: int, tmp_path: Path):
     attachment = attach(target, tmp_path)
     SYSTEM_CLOCK.sleep(0.5)
     stop(attachment)
-    recording = SAMPLER.read(tmp_path, Segment(0, 0), PLAN)
+    recording = read(tmp_path, Segment(0, 0), PLAN)
     profile = recording.profile
     assert {thread.name for thread in profile.threads} == {"MainThread", "waiter"}
     assert {thread.tid for thread in profile.threads} >= {target}
@@ -103,7 +109,7 @@ def test_rounds_are_unknown_without_idle_threads(target: int, tmp_path: Path):
     attachment = attach(target, tmp_path, plan)
     SYSTEM_CLOCK.sleep(0.2)
     stop(attachment)
-    recording = SAMPLER.read(tmp_path, Segment(0, 0), plan)
+    recording = read(tmp_path, Segment(0, 0), plan)
     assert recording.rounds is None
     weights = weight_by_thread(recording.profile)
     assert weights.get("waiter", 0) < weights["MainThread"] / 10
@@ -112,13 +118,13 @@ def test_rounds_are_unknown_without_idle_threads(target: int, tmp_path: Path):
 def test_stopped_the_moment_it_runs_it_always_writes(target: int, tmp_path: Path):
     for index in range(20):
         stop(attach(target, tmp_path, index=index))
-        SAMPLER.read(tmp_path, Segment(index, 0), PLAN)
+        read(tmp_path, Segment(index, 0), PLAN)
 
 
 def test_a_stop_before_it_runs_loses_nothing(target: int, tmp_path: Path):
     for index in range(5):
         stop(SAMPLER.attach(target, PLAN, tmp_path, index, SYSTEM_CLOCK))
-        SAMPLER.read(tmp_path, Segment(index, 0), PLAN)
+        read(tmp_path, Segment(index, 0), PLAN)
 
 
 def test_stopping_and_killing_again_is_harmless(target: int, tmp_path: Path):
@@ -138,7 +144,7 @@ def test_a_target_that_is_killed_leaves_its_samples(tmp_path: Path):
         SYSTEM_CLOCK.sleep(0.2)
         process.kill()
         wait_for(attachment, SessionState.SUCCESS)
-    assert SAMPLER.read(tmp_path, Segment(0, 0), PLAN).profile.total_weight > 10
+    assert read(tmp_path, Segment(0, 0), PLAN).profile.total_weight > 10
 
 
 def test_it_ends_by_itself_at_the_longest_duration(target: int, tmp_path: Path):
@@ -152,12 +158,13 @@ def test_it_ends_by_itself_at_the_longest_duration(target: int, tmp_path: Path):
     ("options", "flags"),
     [
         (SamplerOptions(), {"--idle"}),
-        (SamplerOptions(idle=False), set()),
+        (SamplerOptions(idle=False), {"--nonblocking"}),
+        (SamplerOptions(idle=False, blocking=True), set()),
         (SamplerOptions(blocking=False), {"--idle", "--nonblocking"}),
         (SamplerOptions(native=True), {"--idle", "--native"}),
         (SamplerOptions(subprocesses=True, blocking=False), {"--idle", "--nonblocking", "--subprocesses"}),
     ],
-    ids=["default", "cpu", "nonblocking", "native", "subprocesses"],
+    ids=["default", "cpu", "cpu-blocking", "nonblocking", "native", "subprocesses"],
 )
 def test_choices_reach_it(target: int, tmp_path: Path, options: SamplerOptions, flags: set[str]):
     plan = SAMPLER.plan(options, SMALL)
@@ -167,7 +174,7 @@ def test_choices_reach_it(target: int, tmp_path: Path, options: SamplerOptions, 
     stop(attachment)
     assert words & {"--idle", "--nonblocking", "--native", "--subprocesses"} == flags
     assert {"--full-filenames", "speedscope", "100", str(target)} <= words
-    assert SAMPLER.read(tmp_path, Segment(0, 0), plan).profile.samples
+    assert read(tmp_path, Segment(0, 0), plan).profile.samples
 
 
 def test_subprocesses_are_told_apart(tmp_path: Path):
@@ -176,7 +183,7 @@ def test_subprocesses_are_told_apart(tmp_path: Path):
         attachment = attach(process.pid, tmp_path, plan)
         SYSTEM_CLOCK.sleep(1.5)
         stop(attachment)
-    recording = SAMPLER.read(tmp_path, Segment(0, 0), plan)
+    recording = read(tmp_path, Segment(0, 0), plan)
     assert len({thread.pid for thread in recording.profile.threads}) == 2
     assert process.pid in {thread.pid for thread in recording.profile.threads}
 
@@ -190,7 +197,7 @@ def test_killed_it_leaves_the_target_running(target: int, tmp_path: Path):
     assert not procfs.is_running(pid)
     assert procfs.status(target)["State"][0] in "RS"
     with pytest.raises(DamagedFile):
-        SAMPLER.read(tmp_path, Segment(0, 0), PLAN)
+        read(tmp_path, Segment(0, 0), PLAN)
 
 
 def test_a_stuck_one_is_killed(target: int, tmp_path: Path):
