@@ -340,3 +340,15 @@ def test_no_damage_loses_a_sample_that_is_whole(
     for name in after.keys() & {one.path.name for one in report.damaged}:
         assert kept[name] == after[name], "what is damaged is kept as it was"
     assert before.keys() >= after.keys()
+
+
+def test_a_session_that_is_a_link_is_not_followed(spool: Path, store: Store, tmp_path: Path) -> None:
+    elsewhere = recorded(tmp_path / "elsewhere")
+    before = sorted(path.name for path in elsewhere.iterdir())
+    spool.mkdir()
+    (spool / elsewhere.name).symlink_to(elsewhere)
+    report = ingest(spool, store)
+    assert report.added == ()
+    assert [type(damage) for damage in report.damaged] == [RefusedFile]
+    assert (spool / elsewhere.name).is_symlink()
+    assert sorted(path.name for path in elsewhere.iterdir()) == before

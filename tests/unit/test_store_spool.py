@@ -18,6 +18,8 @@ from profkit.errors import DamagedFile
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.session import (
     CallDelta,
+    Ending,
+    Lines,
     Manifest,
     ProcessInfo,
     ResourcePoint,
@@ -27,8 +29,9 @@ from profkit.model.session import (
 )
 from profkit.process.procfs import start_ticks
 from profkit.stats import histogram_of
-from profkit.store import clearing, spool
+from profkit.store import clearing, reserve, spool
 from profkit.store.journal import append_records
+from profkit.store.owned import open_folder
 
 HOST = os.uname().nodename
 GONE = 2**22 + 1
@@ -351,3 +354,86 @@ def test_the_spool_loads_nothing_heavy() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
     assert not {"sqlalchemy", "rich", "click", "torch", "numpy", "shutil", "zlib"} & set(loaded)
+
+
+REFUSES_SYNC = """
+import ctypes, os, struct, sys
+from pathlib import Path
+from profkit.store import reserve, spool
+from tests.unit.test_store_spool import manifest_of
+
+folder = Path(sys.argv[1])
+spool.write_manifest(folder, manifest_of())
+spool.append_resources(folder, [])
+# Berkeley packet filter of seccomp(2): fsync fails with EIO, everything else is allowed.
+number = {"x86_64": 74, "aarch64": 82}[os.uname().machine]
+code = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050005), (0x06, 0, 0, 0x7FFF0000)]
+program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in code))
+class Filter(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_void_p)]
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, ctypes.byref(Filter(len(code), ctypes.addressof(program))), 0, 0) == 0
+for step in (spool.write_manifest, spool.close_folder):
+    try:
+        step(folder, manifest_of())
+    except OSError as error:
+        print(step.__name__, error.strerror)
+"""
+
+
+def test_only_the_end_of_a_session_is_synced(tmp_path: Path) -> None:
+    """A kernel that refuses to sync shows who asks."""
+    done = subprocess.run(
+        [sys.executable, "-c", REFUSES_SYNC, tmp_path], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("close_folder Input/output error\n", "")
+
+
+def test_a_session_that_counted_its_lines_notices_that_one_is_lost(tmp_path: Path) -> None:
+    folder = spool.create_folder(tmp_path, "s1")
+    spool.write_manifest(folder, replace(manifest_of(), lines=Lines(regions=3, calls=1, resources=2)))
+    spool.append_regions(folder, [region_of("a")])
+    spool.append_calls(folder, [CallDelta("a", 5), CallDelta("a", 6)])  # one after the manifest
+    spool.append_resources(folder, [point(1), point(2)])
+    session = spool.read_session(folder)
+    assert session.lost == Lines(regions=2)
+    assert [damage.detail for damage in session.damaged] == ["it ends early; 2 lines are lost"]
+
+
+def test_how_a_session_ended_is_kept_without_any_space(tmp_path: Path) -> None:
+    folder = spool.create_folder(tmp_path, "s1")
+    reserve.make_reserve(folder)
+    manifest = replace(manifest_of(), segments=(Segment(0, 1),))
+    spool.write_manifest(folder, manifest)
+    assert spool.read_session(folder).manifest == manifest, "the reserve is not used yet"
+    segments = tuple(Segment(number, 1, error="x" * 50) for number in range(40))
+    deltas = tuple(CallDelta("a", number, histogram_of([number])) for number in range(3))
+    ending = Ending(7, SessionState.FAILED, "no space \U0001f4a5", 9, segments=segments, calls=deltas)
+    reserve.note_ending(folder, ending)
+    assert (folder / reserve.NAME).stat().st_size == reserve.SIZE_BYTES
+    session = spool.read_session(folder)
+    found = session.manifest
+    assert (found.state, found.error, found.ended_ns) == (SessionState.FAILED, "no space \U0001f4a5", 9)
+    assert {found.segments[0].index, found.segments[-1].index} == {0, 39}
+    assert session.calls["a"].durations.count == 3
+    assert session.damaged == ()
+
+
+@given(st.text(max_size=5000), st.integers(0, 60), st.integers(0, 60))
+def test_any_ending_fits(
+    tmp_path_factory: pytest.TempPathFactory, error: str, segments: int, calls: int
+) -> None:
+    folder = tmp_path_factory.mktemp("ending")
+    reserve.make_reserve(folder)
+    ending = Ending(
+        7, SessionState.FAILED, error,
+        segments=tuple(Segment(number, 1) for number in range(segments)),
+        calls=tuple(CallDelta("a", number) for number in range(calls)),
+    )  # fmt: skip
+    reserve.note_ending(folder, ending)
+    with open_folder(folder) as opened:
+        found = reserve.read_ending(opened)
+    assert found is not None
+    assert error.startswith(found.error)
+    assert found.segments == ending.segments[len(ending.segments) - len(found.segments) :]
