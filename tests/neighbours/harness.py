@@ -123,9 +123,7 @@ def seen(folder: Path) -> dict[str, Seen]:
     return found
 
 
-def assert_only(
-    entry: Seen, own: str, others: Sequence[str], *, least: int = 10, share: float = 0.85
-) -> None:
+def assert_only(entry: Seen, own: str, others: Sequence[str], *, least: int = 10, share: float = 0.6) -> None:
     """The region's samples are of its own work, and none of them of anybody else's."""
     assert entry.samples >= least, entry
     assert entry.share(own) > share, entry

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.neighbours.harness import assert_same, both, program, runs_in
+from tests.neighbours.harness import both, program, runs_in
 
 LABELS = ["work", "block", "items", "awaited", "lambda", "reloaded", "autoreloaded"]
 
@@ -16,7 +16,9 @@ LABELS = ["work", "block", "items", "awaited", "lambda", "reloaded", "autoreload
 def test_each_version_of_a_function_has_its_own_samples(tmp_path: Path) -> None:
     runtime = tmp_path / "jupyter"
     pair = both(tmp_path, program("notebook.py"), IPYTHONDIR=str(runtime), JUPYTER_RUNTIME_DIR=str(runtime))
-    assert_same(pair)
+    # Not stderr: a kernel may complain there while it is shut down, with profkit or without.
+    assert pair.profiled.stdout == pair.bare.stdout
+    assert pair.profiled.returncode == pair.bare.returncode == 0
     versions = versions_in(pair.folder)
     for label in LABELS:
         colours = sorted(sorted(frames & {"red", "green"}) for frames in versions[label].values())
