@@ -70,7 +70,7 @@ def scaled(value: object, where: str, factor: float) -> int:
     told = bounded(value, where)
     found = round(told * factor)
     if not -_INT64_MAX - 1 <= found <= _INT64_MAX:
-        raise ValueError(f"{where} is {written(told)}: times {factor:g} it has more than 64 bits")
+        raise ValueError(f"{where} is {written(told)}; multiplied by {factor:g} it needs more than 64 bits")
     return found
 
 
