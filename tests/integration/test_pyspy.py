@@ -23,6 +23,7 @@ from profkit.samplers.base import Attachment, LiveStacks, Recording, SamplerOpti
 from profkit.samplers.polling import await_state
 from profkit.samplers.pyspy import PySpySampler
 from profkit.store.owned import open_folder
+from tests.integration.harness import await_samplers_end
 from tests.integration.targets import run_attaching, running_target
 
 pytestmark = [pytest.mark.sampler, pytest.mark.timeout(180)]
@@ -354,6 +355,22 @@ from profkit.process import procfs
 print(procfs.is_running(attachment.segment().pid))
 """
     assert run_attaching(program, tmp_path) == "False"
+
+
+def test_a_program_that_changes_its_user_says_so_and_leaves_the_samples(tmp_path: Path):
+    program = """
+attachment = start()
+spin(0.3)
+os.setresuid(65534, 65534, 65534)
+try:
+    attachment.request_stop()
+except ProfkitError as error:
+    print(error)
+attachment.kill()
+"""
+    assert "the program changed its user, and may not stop process" in run_attaching(program, tmp_path)
+    await_samplers_end(tmp_path)
+    assert read(tmp_path, Segment(0, 0), PLAN).profile.total_weight > 30
 
 
 def without_ptrace() -> tuple[str, ...]:
