@@ -77,6 +77,13 @@ def both(
     return Pair(bare.result(), profiled.result(), tmp_path / "profiled")
 
 
+def profkit(folder: Path, *arguments: str) -> CompletedProcess[str]:
+    """Run a command of profkit in a folder; it must end well."""
+    done = run_program(folder, ["-m", "profkit", *arguments], environ=environ())
+    assert done.returncode == 0, done.stderr
+    return done
+
+
 def program(name: str, *arguments: str) -> list[str]:
     """The arguments for Python to run one of these tests' programs."""
     return [str(PROGRAMS / name), *arguments]

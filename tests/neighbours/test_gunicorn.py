@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from tests.neighbours.harness import Seen, assert_only, seen
+from tests.neighbours.harness import Seen, assert_only, profkit, seen
 from tests.neighbours.servers import Answer, Served, Server, serve_both
 
 PATHS = [
@@ -41,6 +42,8 @@ def check(served: Served, found: dict[str, Seen], workers: int) -> None:
     assert found["reach"].calls == served.profiled.asked["/reach"]
     assert found["reach"].pids == served.profiled.pids
     assert len(found["reach"].pids) == workers
+    merged = profkit(served.folder, "report", "reach", "--all", "--json")
+    assert json.loads(merged.stdout)["run"]["calls"] == found["reach"].calls, merged.stderr
 
 
 WORKERS = {
@@ -72,8 +75,11 @@ def test_workers_of_a_master_that_called_what_is_profiled(tmp_path: Path) -> Non
 
 @pytest.mark.full
 def test_no_worker_is_profiled_if_children_are_turned_off(tmp_path: Path) -> None:
-    _, found = serve(tmp_path, 2, "--preload", MASTER_CALLS="1", PROFKIT_CHILDREN="0")
+    served, found = serve(tmp_path, 2, "--preload", MASTER_CALLS="1", PROFKIT_CHILDREN="0")
     assert set(found) == {"warm-up"}
+    listed = profkit(served.folder, "list")
+    assert "not profiled" in listed.stderr
+    assert "PROFKIT_CHILDREN" in listed.stderr
 
 
 @pytest.mark.full
