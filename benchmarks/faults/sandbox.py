@@ -32,7 +32,7 @@ _KILLED_WITHIN_S = 2.0
 _POLL_S = 0.02
 _NAMED = 4
 """Files that a problem names."""
-_HOUSEKEEPING = frozenset({".lock", ".gitignore"})
+_HOUSEKEEPING = frozenset({".lock", ".gitignore", ".checked", ".sizes"})
 """Files that profkit keeps in a spool on purpose."""
 
 

@@ -38,7 +38,9 @@ def inject(injection: Injection) -> Outcome:
         log = read_log(box.log)
         outcome = Outcome(taken=len(taken(log)))
         if status != _MANNERS[manner]:
-            outcome = outcome.with_problem(f"{way}, {manner}: exit status {status}", changed=1)
+            outcome = outcome.with_problem(
+                f"{way}, {manner}: exit status {status}: {box.output()[-600:]}", changed=1
+            )
         short_of_memory = manner == "memory"
         for line in odd_lines(box.output(), warnings=2 if short_of_memory else 0):
             if short_of_memory and line.startswith(_OWN_THREADS):
