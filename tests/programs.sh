@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the programs that the tests meet for real, where they are missing: Debian and its kin.
+# Installs the programs and libraries that tests and the fault campaign use, if they are missing: Debian and its kin.
 set -euo pipefail
 
 missing=()
@@ -8,6 +8,8 @@ command -v valgrind >/dev/null && command -v callgrind_annotate >/dev/null || mi
 command -v g++ >/dev/null || missing+=(g++)
 command -v gcc >/dev/null || missing+=(gcc libc6-dev)
 compgen -G '/usr/lib/*/faketime/libfaketimeMT.so.1' >/dev/null || missing+=(libfaketime)
+python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null || missing+=(python3-dev)
+compgen -G '/usr/lib*/*/faketime/libfaketimeMT.so.1' >/dev/null || missing+=(libfaketime)
 command -v perl >/dev/null || missing+=(perl)
 command -v chromium >/dev/null || missing+=(chromium)
 command -v go >/dev/null || missing+=(golang-go)
