@@ -17,7 +17,7 @@ from profkit.render.user_code import IsLibrary, library_test
 from profkit.transforms import tables
 from profkit.transforms.folding import fold_libraries, leave_out_libraries
 from profkit.transforms.native_names import fold_addresses
-from profkit.transforms.stacks import sum_samples
+from profkit.transforms.stacks import number_functions, sum_samples
 from profkit.transforms.tree import call_tree
 
 
@@ -56,7 +56,8 @@ def build_report(run: Run, options: ReportOptions) -> Report:
     charged = profile if options.show_all else leave_out_libraries(profile, is_library, folded)
     # Tables come by own weight; in another order any row can be the first.
     hottest = options.limit if options.sort is Sort.SELF else None
-    functions, lines = tables.function_table(profile, hottest), tables.line_table(charged, hottest)
+    named = number_functions(profile.frames)
+    functions, lines = tables.function_table(profile, hottest, named), tables.line_table(charged, hottest)
     order = _order(options.sort)
     source = source_of(infos_of([run]), options.source_root)
     return Report(
@@ -69,7 +70,7 @@ def build_report(run: Run, options: ReportOptions) -> Report:
         lines_found=lines.found,
         changed_files=tuple(sorted(source.changed)),
         threads=_threads(everything),
-        tree=call_tree(folded),
+        tree=call_tree(folded, named),
         is_library=is_library,
     )
 

@@ -20,7 +20,9 @@ _NO_LIBRARY = "[native code]"
 
 def fold_addresses(profile: Profile) -> Profile:
     """Return the profile in which no function is named by an address; the same one if there is none."""
-    named = {number: _library(frame) for number, frame in enumerate(profile.frames) if _is_address(frame)}
+    # Profiles can have millions of frames, and few have addresses.
+    suspects = [number for number, (name, _, _) in enumerate(profile.frames) if name[:2] == "0x"]
+    named = {n: _library(profile.frames[n]) for n in suspects if _is_address(profile.frames[n])}
     if not named:
         return profile
     builder = ProfileBuilder()
@@ -34,8 +36,7 @@ def fold_addresses(profile: Profile) -> Profile:
 
 
 def _is_address(frame: Frame) -> bool:
-    name = frame.name
-    return name[:2] == "0x" and not frame.line and _ADDRESS.fullmatch(name) is not None
+    return not frame.line and _ADDRESS.fullmatch(frame.name) is not None
 
 
 def _library(frame: Frame) -> Frame:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import compress, count
 from operator import itemgetter, ne
+from typing import NamedTuple
 
 from profkit.model.frame import Frame
 from profkit.model.profile import Profile, Sample
@@ -55,14 +56,20 @@ def stack_weights(profile: Profile) -> dict[int, int]:
     return weights
 
 
-def with_distinct_frames(profile: Profile) -> Profile:
-    """The profile in which equal frames have one number; as a rule that is the case, and it is returned."""
-    numbers: dict[Frame, int] = {}
-    number_of = [numbers.setdefault(frame, len(numbers)) for frame in profile.frames]
-    if len(numbers) == len(profile.frames):
-        return profile
-    stacks = tuple([picked(stack, number_of) for stack in profile.stacks])
-    return replace(profile, frames=tuple(numbers), stacks=stacks)
+class Functions(NamedTuple):
+    """The functions (name and file) of a profile's frames, numbered once for all that asks for them."""
+
+    of: list[int]
+    """By frame: the number of its function."""
+    keys: list[tuple[str, str]]
+    """By number: name and file."""
+
+
+def number_functions(frames: Sequence[Frame]) -> Functions:
+    """Number the functions of frames in the order in which they come up."""
+    numbers: dict[tuple[str, str], int] = {}
+    of = [numbers.setdefault((name, file), len(numbers)) for name, file, _ in frames]
+    return Functions(of, list(numbers))
 
 
 def picked(stack: Stack, keys: Sequence[int]) -> Stack:

@@ -7,16 +7,15 @@ on their stack; recursion counts once per sample.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from typing import Generic, TypeVar
 
-from profkit.model.frame import Thread
+from profkit.model.frame import Frame, Thread
 from profkit.model.profile import Profile
-from profkit.transforms.stacks import Stack, stack_weights, with_distinct_frames
+from profkit.transforms.stacks import Functions, Stack, number_functions, stack_weights
 
-_Key = TypeVar("_Key", bound=Hashable)
 _Row = TypeVar("_Row")
 
 
@@ -63,19 +62,25 @@ def function_rows(profile: Profile) -> tuple[FunctionRow, ...]:
     return function_table(profile).rows
 
 
-def function_table(profile: Profile, hottest: int | None = None) -> Table[FunctionRow]:
+def function_table(
+    profile: Profile, hottest: int | None = None, functions: Functions | None = None
+) -> Table[FunctionRow]:
     """These rows; where only so many of the hottest are asked for, those with less weight are left out.
 
-    Fewer rows take less time. Of equals all are there.
+    Fewer rows take less time. Of equals all are there. `functions` are those of the profile's frames, if they
+    are known already.
     """
-    profile = with_distinct_frames(profile)
-    found = _weigh(profile, [(frame.name, frame.file) for frame in profile.frames], hottest)
-    lines: dict[tuple[str, str], int] = {}
+    named = functions or number_functions(profile.frames)
+    found = _weigh(profile, named.of, len(named.keys), hottest)
+    lines: dict[int, int] = {}
     # The heaviest comes last and so stays, of equals the first line.
-    for number in sorted(found.frames, key=lambda n: (found.frames[n], -profile.frames[n].line)):
-        frame = profile.frames[number]
-        lines[frame.name, frame.file] = frame.line
-    rows = [FunctionRow(*key, lines[key], found.own[key], total) for key, total in found.total.items()]
+    for frame in sorted(found.frames, key=lambda n: (found.frames[n], -profile.frames[n].line)):
+        lines[named.of[frame]] = profile.frames[frame].line
+    rows = [
+        FunctionRow(*named.keys[number], lines[number], found.own[number], total)
+        for number, total in enumerate(found.total)
+        if total
+    ]
     rows.sort(key=lambda row: (-row.self_weight, -row.total_weight, row.name, row.file))
     return Table(tuple(rows), found.keys)
 
@@ -87,16 +92,32 @@ def line_rows(profile: Profile) -> tuple[LineRow, ...]:
 
 def line_table(profile: Profile, hottest: int | None = None) -> Table[LineRow]:
     """These rows; `hottest` as in `function_table`."""
-    profile = with_distinct_frames(profile)
-    places = [(frame.file, frame.line) if frame.line else None for frame in profile.frames]
-    found = _weigh(profile, places, hottest)
-    names: dict[tuple[str, int], str] = {}
-    for number in sorted(found.frames, key=lambda n: (-found.frames[n], profile.frames[n].name)):
-        frame = profile.frames[number]
-        names.setdefault((frame.file, frame.line), frame.name)
-    rows = [LineRow(*key, names[key], found.own[key], total) for key, total in found.total.items()]
+    frames = profile.frames
+    numbers = _line_numbers(frames)
+    found = _weigh(profile, numbers, max(numbers, default=-1) + 1, hottest)
+    heaviest: dict[int, int] = {}
+    for frame in sorted(found.frames, key=lambda n: (-found.frames[n], frames[n].name)):
+        heaviest.setdefault(numbers[frame], frame)
+    rows = [
+        LineRow(frames[frame].file, frames[frame].line, frames[frame].name, found.own[number], total)
+        for number, frame in heaviest.items()
+        if (total := found.total[number])
+    ]
     rows.sort(key=lambda row: (-row.self_weight, -row.total_weight, row.file, row.line))
     return Table(tuple(rows), found.keys)
+
+
+def _line_numbers(frames: Sequence[Frame]) -> list[int]:
+    """A number for each frame's line of a file, -1 if it is not known.
+
+    Millions of lines are told apart by integers, which take less room than tuples.
+    """
+    files: dict[str, int] = {}
+    numbers: dict[int, int] = {}
+    return [
+        numbers.setdefault((files.setdefault(file, len(files)) << 64) + line, len(numbers)) if line else -1
+        for _, file, line in frames
+    ]
 
 
 def thread_rows(profile: Profile) -> tuple[ThreadRow, ...]:
@@ -109,54 +130,66 @@ def thread_rows(profile: Profile) -> tuple[ThreadRow, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Weights(Generic[_Key]):
+class _Weights:
     keys: int
-    """How many keys there are on any stack."""
-    own: Mapping[_Key, int]
-    total: Mapping[_Key, int]
-    """Of the keys that can be among the hottest."""
+    """How many numbers there are on any stack."""
+    own: Sequence[int]
+    total: Sequence[int]
+    """By number; 0 for those that cannot be among the hottest."""
     frames: Mapping[int, int]
-    """Total weight of each of their frames, 0 for those on no stack."""
+    """Total weight of each of the frames of those that can, of equal frames of the first."""
 
 
-def _weigh(profile: Profile, keys: Sequence[_Key | None], hottest: int | None) -> _Weights[_Key]:
-    """Weights by key, where frame number n counts for `keys[n]`, and for nothing where that is None."""
-    # Numbers instead of keys: they are hashed once per frame of each stack.
-    numbers: dict[_Key, int] = {}
-    number_of = [-1 if key is None else numbers.setdefault(key, len(numbers)) for key in keys]
+def _weigh(profile: Profile, number_of: Sequence[int], count: int, hottest: int | None) -> _Weights:
+    """Weights by number, where frame n counts for `number_of[n]`, and for nothing where that is -1."""
     weights = stack_weights(profile)
     stacks = [(profile.stacks[stack], weight) for stack, weight in weights.items() if weight]
-    own = [0] * (len(numbers) + 1)  # The last is that of no key.
+    own = [0] * (count + 1)  # The last is that of no number.
     for stack, weight in stacks:
         if stack:
             own[number_of[stack[-1]]] += weight
-    leading = _leading(own[:-1], hottest)
-    total, frames = _totals(stacks, number_of, leading)
+    among = _frames_of(_leading(own[:-1], hottest), number_of, count)
+    total, frames = _totals(stacks, number_of, among, _doubles(profile.frames, among), count)
     seen: set[int] = set().union(*(stack for stack, _ in stacks))
-    return _Weights(
-        keys=len({number_of[frame] for frame in seen} - {-1}),
-        own={key: own[number] for key, number in numbers.items()},
-        total={key: total[number] for key, number in numbers.items() if total[number]},
-        frames=frames,
-    )
+    keys = len({number_of[frame] for frame in seen} - {-1})
+    return _Weights(keys=keys, own=own, total=total, frames=frames)
 
 
-def _leading(weights: Sequence[int], hottest: int | None) -> frozenset[int]:
-    """The places of so many of the largest weights, and of all that are equal to the last of them."""
-    if hottest is None:
-        return frozenset(range(len(weights)))
+def _leading(weights: Sequence[int], hottest: int | None) -> frozenset[int] | None:
+    """The places of so many of the largest weights, and of all that are equal to the last; None for all."""
+    if hottest is None or hottest >= len(weights):
+        return None
     least = min(nlargest(hottest, weights), default=0)
     return frozenset(place for place, weight in enumerate(weights) if weight >= least)
 
 
+def _frames_of(wanted: frozenset[int] | None, number_of: Sequence[int], count: int) -> frozenset[int]:
+    """The frames of numbers that are wanted."""
+    if wanted is None or len(wanted) == count:
+        return frozenset(frame for frame, number in enumerate(number_of) if number >= 0)
+    return frozenset(frame for frame, number in enumerate(number_of) if number in wanted)
+
+
+def _doubles(frames: Sequence[Frame], among: Iterable[int]) -> Mapping[int, int]:
+    """The first of equal frames for each other one; as a rule there are none."""
+    first: dict[Frame, int] = {}
+    found = ((frame, first.setdefault(frames[frame], frame)) for frame in sorted(among))
+    return {frame: number for frame, number in found if number != frame}
+
+
 def _totals(
-    stacks: Sequence[tuple[Stack, int]], number_of: Sequence[int], wanted: Collection[int]
+    stacks: Sequence[tuple[Stack, int]],
+    number_of: Sequence[int],
+    among: frozenset[int],
+    doubles: Mapping[int, int],
+    count: int,
 ) -> tuple[Sequence[int], Mapping[int, int]]:
-    """The total weight of each number that is wanted, and of each of its frames."""
-    among = frozenset(frame for frame, number in enumerate(number_of) if number in wanted)
-    total, frames = [0] * len(number_of), dict.fromkeys(among, 0)
+    """The total weight of each number that has frames among these, and of each of the frames."""
+    total, frames = [0] * count, dict.fromkeys(among.difference(doubles), 0)
     for stack, weight in stacks:
-        found = among.intersection(stack)
+        found: Collection[int] = among.intersection(stack)
+        if doubles and not doubles.keys().isdisjoint(found):
+            found = {doubles.get(frame, frame) for frame in found}
         for frame in found:
             frames[frame] += weight
         for number in {number_of[frame] for frame in found}:

@@ -15,33 +15,31 @@ from typing import overload
 from profkit.model.calltree import Node
 from profkit.model.frame import Frame
 from profkit.model.profile import Profile
-from profkit.transforms.stacks import picked, stack_weights
+from profkit.transforms.stacks import Functions, number_functions, picked, stack_weights
 
 
-def call_tree(profile: Profile) -> Node:
+def call_tree(profile: Profile, functions: Functions | None = None) -> Node:
     """The profile's call tree: one node per function (name and file) under each distinct caller.
 
     A node's line is the one with the most total weight there. Samples with an empty stack are the
-    root's own weight.
+    root's own weight. `functions` are those of the profile's frames, if they are known already.
     """
-    return _Calls(profile).root()
+    return _Calls(profile, functions or number_functions(profile.frames)).root()
 
 
 class _Calls:
     """Stacks in the order of their functions' numbers; all with the same function at each depth of a
     range are one call."""
 
-    def __init__(self, profile: Profile) -> None:
-        numbers: dict[tuple[str, str], int] = {}
-        keys = [numbers.setdefault((frame.name, frame.file), len(numbers)) for frame in profile.frames]
+    def __init__(self, profile: Profile, functions: Functions) -> None:
         weights = stack_weights(profile)
-        by_function = {number: picked(profile.stacks[number], keys) for number in weights}
+        by_function = {number: picked(profile.stacks[number], functions.of) for number in weights}
         order = sorted(by_function, key=by_function.__getitem__)
         self._stacks = [by_function[number] for number in order]
         self._frames = [profile.stacks[number] for number in order]
         self._sums = [0, *accumulate(map(weights.__getitem__, order))]
-        self._functions = list(numbers)
-        self._lines = [frame.line for frame in profile.frames]
+        self._functions = functions.keys
+        self._all_frames = profile.frames
 
     def root(self) -> Node:
         """The node that all stacks are in."""
@@ -84,10 +82,10 @@ class _Calls:
         """The line with the most weight, the first of several."""
         frames = [stack[depth] for stack in self._frames[low:high]]
         if len(set(frames)) == 1:
-            return self._lines[frames[0]]
+            return self._all_frames[frames[0]].line
         weights: dict[int, int] = {}
         for place, frame in enumerate(frames, low):
-            line = self._lines[frame]
+            line = self._all_frames[frame].line
             weights[line] = weights.get(line, 0) + self._sums[place + 1] - self._sums[place]
         return min(weights, key=lambda line: (-weights[line], line))
 
