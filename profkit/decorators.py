@@ -17,11 +17,13 @@ from typing import (
     overload,
 )  # fmt: skip
 
+from profkit import inert
 from profkit.config import CONFIG
-from profkit.errors import UsageError
+from profkit.errors import ProfkitError, UsageError
 from profkit.profiler import FunctionProfiler
 from profkit.session.activity import is_spawned
 from profkit.session.block import Block
+from profkit.session.guard import ignore
 from profkit.session.options import ProfilerOptions
 from profkit.session.regions import check_callable
 from profkit.session.wrapper import decorated, wrapper_of
@@ -131,8 +133,30 @@ def profile(
     `FunctionProfiler`, or of `MeasuredOptions`. Raises `UsageError` for options that make no sense, when
     decorating.
     """
-    decorator = _sampled(options) if mode == "samples" else _measured(mode, options)
-    return decorator if function is None else decorator(function)
+    try:
+        decorator = _sampled(options) if mode == "samples" else _measured(mode, options)
+    except BaseException as error:  # noqa: BLE001 - raised if it is wrong use, or the program's
+        _check_use(error)
+        return inert.profile(function)
+    return _guarded(decorator) if function is None else _guarded(decorator)(function)
+
+
+def _guarded(decorate: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Callable[..., Any]:
+    def decorated_or_plain(function: Callable[..., Any]) -> Callable[..., Any]:
+        try:
+            return decorate(function)
+        except BaseException as error:  # noqa: BLE001 - raised if it is wrong use, or the program's
+            _check_use(error)
+            return function
+
+    return decorated_or_plain
+
+
+def _check_use(error: BaseException) -> None:
+    """Raise what a user did wrong; log what profkit did."""
+    if isinstance(error, ProfkitError):
+        raise error
+    ignore(error, "decorating a function")
 
 
 def _sampled(options: Mapping[str, Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -22,7 +22,7 @@ def stand_in(name: str, why: str) -> Callable[..., object]:
 
 def reason_of(error: Exception) -> str:
     """Return why profkit could not be imported, and what to do about it."""
-    hidden = _hiding_module(error)
+    hidden = hiding_module()
     if hidden is None:
         return f"profkit cannot be imported here ({type(error).__name__}: {error}); install it anew"
     module, file = hidden
@@ -61,10 +61,10 @@ def _as_it_is(function: _F) -> _F:
     return function
 
 
-def _hiding_module(error: BaseException | None) -> tuple[str, str] | None:
-    """Return a standard module that a file outside the standard library took the place of, and that file.
+def hiding_module() -> tuple[str, str] | None:
+    """Return the standard module that a file outside the standard library hides, and that file.
 
-    Those that the failed import ran come last in `sys.modules`.
+    Of several, it is the one imported last.
     """
     library = sys.modules["os"].__file__ or ""
     folder = library.rpartition("os.py")[0]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar, Unpack, cast
 from profkit.config import CONFIG
 from profkit.model.region import Region, RegionKey, code_of
 from profkit.session.account import Account
+from profkit.session.entry import results_of
 from profkit.session.markers import Marker, make_marker
 from profkit.session.options import ProfilerOptions, settings
 from profkit.session.regions import block_region, check_callable, function_region
@@ -74,9 +75,7 @@ class FunctionProfiler:
     @property
     def last_run(self) -> Run | None:
         """The run of the function that was profiled last, None before the first."""
-        from profkit.session.results import runs_of
-
-        runs = runs_of(self._last) if self._last is not None else ()
+        runs = results_of(self._last) if self._last is not None else ()
         return runs[-1] if runs else None
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import signal
+import _signal  # a file called signal.py may hide the module above it
 from collections.abc import Iterator
 from traceback import walk_tb
 
@@ -15,7 +15,7 @@ def let_through(error: BaseException) -> None:
     A time limit is often a handler of SIGALRM that raises TimeoutError: an OSError, as profkit's own
     failures are.
     """
-    handlers = {code_of(signal.getsignal(signum)) for signum in signal.valid_signals()} - {None}
+    handlers = {code_of(_signal.getsignal(number)) for number in range(1, _signal.NSIG)} - {None}
     for raised in _chain(error):
         if any(frame.f_code in handlers for frame, _ in walk_tb(raised.__traceback__)):
             raise raised

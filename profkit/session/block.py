@@ -14,7 +14,7 @@ from profkit.errors import UsageError
 from profkit.originals import REAL
 from profkit.session.account import Account
 from profkit.session.activity import OPEN_BLOCKS, is_open_in
-from profkit.session.entry import enter, leave
+from profkit.session.entry import enter, leave, results_of
 from profkit.session.guard import ignore
 from profkit.session.withbody import CONTEXTLIB, GENERATORS, body_lines, line_at, statement_frame
 
@@ -131,9 +131,7 @@ class Block:
     @property
     def runs(self) -> tuple[Run, ...]:
         """This process's runs of the block, oldest first; asking may end a sampler's segment."""
-        from profkit.session.results import runs_of
-
-        return runs_of(self._account) if self._account is not None else ()
+        return results_of(self._account) if self._account is not None else ()
 
     @property
     def run(self) -> Run | None:

@@ -13,22 +13,23 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from profkit import tracing
-from profkit.errors import InternalError
+from profkit.errors import ProfkitError
 from profkit.originals import REAL
 from profkit.session.account import Account
 from profkit.session.activity import own_calls
 from profkit.session.background import BackgroundThread
-from profkit.session.guard import ignore, pass_on, refuse
+from profkit.session.guard import explained, ignore, pass_on, refuse
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
 
+    from profkit.model.run import Run
     from profkit.session.host import SessionHost
 
 
 _IMPORTING = REAL.rlock()
 _known_host: SessionHost | None = None
-_import_failure: InternalError | None = None
+_import_failure: ProfkitError | None = None
 
 
 def enter(account: Account, frame: FrameType, tid: int | None = None) -> bool:
@@ -55,6 +56,19 @@ def note_traced(account: Account) -> None:
             _known_host.mention(account)
         except BaseException as error:  # noqa: BLE001 - raised where the program is to see it
             ignore(error, "noting a compiled function")
+
+
+def results_of(account: Account) -> tuple[Run, ...]:
+    """See `results.runs_of`; raises `ProfkitError` if what was recorded cannot be read."""
+    if not account.sessions:
+        return ()
+    try:
+        from profkit.session.results import runs_of
+
+        return runs_of(account)
+    except Exception as error:
+        pass_on(error)
+        raise explained(error, "reading a result") from error
 
 
 def _enter(account: Account, frame: FrameType, tid: int | None) -> bool:
@@ -122,7 +136,7 @@ def _host() -> SessionHost | None:
                 from profkit.session.process_host import HOST
         except Exception as error:
             pass_on(error)
-            _import_failure = InternalError("importing what a session needs", error)
+            _import_failure = explained(error, "importing what a session needs")
             raise _import_failure from error
         _known_host = HOST
     return _known_host

@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import NoReturn, ParamSpec
 
-from profkit.errors import InternalError, ProfkitError
+from profkit.errors import InternalError, ProfkitError, UsageError
+from profkit.inert import hiding_module
+from profkit.process.handlers import let_through
 from profkit.session.account import Account
 
 LOG = logging.getLogger("profkit")
@@ -34,14 +36,17 @@ def pass_on(error: BaseException) -> None:
     for raised in _chain(error):
         if not isinstance(raised, Exception) or _is_foreign(raised):
             _raise_as_it_was(raised)
-    from profkit.process.handlers import let_through
-
     let_through(error)
 
 
 def explained(error: BaseException, doing: str) -> ProfkitError:
     """Return the error that says what went wrong; `InternalError` for what profkit did not foresee."""
-    return error if isinstance(error, ProfkitError) else InternalError(doing, error)
+    if isinstance(error, ProfkitError):
+        return error
+    hidden = hiding_module() if isinstance(error, ImportError | AttributeError) else None
+    if hidden is not None:
+        return UsageError(f"{hidden[1]} hides the standard module {hidden[0]!r}", "rename that file")
+    return InternalError(doing, error)
 
 
 def say_once(message: str) -> None:

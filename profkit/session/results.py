@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from profkit.errors import DamagedFile
+from profkit.errors import DamagedFile, SpoolUnavailable
 from profkit.process.handlers import let_through
 from profkit.session.account import Account
 
@@ -19,14 +19,19 @@ _READ: dict[tuple[Path, str], tuple[_Stamp, Run | None]] = {}
 
 
 def runs_of(account: Account) -> tuple[Run, ...]:
-    """This process's runs of a region, oldest first; asking ends the segment at work, if it has to.
+    """Return this process's runs of a region, oldest first; ends the segment at work, if it has to.
 
-    A session that was never started, or whose folder is gone, has no run.
+    A session that was never started, or whose folder is gone, has no run. Raises SpoolUnavailable if what
+    was recorded cannot be read any more, as after a change of user.
     """
     from profkit.session.process_host import HOST
 
     folders = HOST.settle(account)
-    runs = (_run_in(folder, account.region.id) for folder in folders)
+    try:
+        runs = [_run_in(folder, account.region.id) for folder in folders]
+    except OSError as error:
+        let_through(error)
+        raise SpoolUnavailable(HOST.spool, error.strerror or str(error)) from error
     return tuple(run for run in runs if run is not None)
 
 

@@ -63,4 +63,7 @@ def _try(start: Start) -> Attachment:
 
 def _import_what_results_need() -> None:
     """Use the time that a sampler takes to start: asking for a result needs these imports."""
+    import psutil  # noqa: F401 - the ticker needs it
+
     from profkit.ingest import read  # noqa: F401
+    from profkit.session import results  # noqa: F401

@@ -80,8 +80,6 @@ class Ticker:
 
     def _run(self, stop: Lock) -> None:
         try:
-            import psutil  # noqa: F401 - not later: the program may change its root, user or folder
-
             while not stop.acquire(timeout=TICK_S):
                 if not self.tick():
                     return

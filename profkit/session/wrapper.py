@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import wrapt
 
 from profkit.session.account import Account
-from profkit.session.entry import note_traced
+from profkit.session.entry import note_traced, results_of
 from profkit.session.markers import tell_greenlets_apart
 from profkit.tracing import Note, Sightings, StandIn, seen_function, seen_through, skip_frames_of
 
@@ -98,7 +98,7 @@ class StaticMethodWrapper(_Region, staticmethod):  # type: ignore[type-arg]
 
 def wrapper_of(function: Callable[..., Any], marker: Marker, account: Account) -> Callable[..., Any]:
     """Return a wrapper of `function` as a sampled region; a static or class method stays one."""
-    runs, note = partial(_runs_of, account), partial(note_traced, account)
+    runs, note = partial(results_of, account), partial(note_traced, account)
     wrapper: RegionWrapper | ClassMethodWrapper | StaticMethodWrapper
     if isinstance(function, staticmethod | classmethod) and type(function.__func__) is FunctionType:
         method = ClassMethodWrapper if isinstance(function, classmethod) else StaticMethodWrapper
@@ -128,12 +128,6 @@ def _by_wrapt(marker: Marker) -> WraptMarker:
         return marker(wrapped, *args, **kwargs)
 
     return call
-
-
-def _runs_of(account: Account) -> tuple[Run, ...]:
-    from profkit.session.results import runs_of
-
-    return runs_of(account)
 
 
 def _wrapper_type(function: object, sightings: Sightings, own: dict[str, object]) -> type[RegionWrapper]:
