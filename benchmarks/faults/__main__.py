@@ -68,7 +68,10 @@ def _parser() -> argparse.ArgumentParser:
 def _commit() -> str:
     """The checkout's commit, with a plus sign if profkit differs from it."""
     words = ("git", "-C", str(ROOT), "describe", "--always", "--abbrev=10", "--exclude=*", "--dirty=+")
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return "unknown"
     return done.stdout.strip() or "unknown"
 
 

@@ -1,0 +1,44 @@
+"""The fault campaign as a program: it injects, counts, and fails if a fault could not be injected."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.integration.harness import environment, run_program
+
+pytestmark = pytest.mark.sampler
+
+COUNTS = ("processes_left", "files_left", "locks_left", "changed")
+
+
+def test_a_fault_is_injected_and_counted(tmp_path: Path) -> None:
+    table, outcomes = tmp_path / "table.json", tmp_path / "outcomes.jsonl"
+    arguments = ["-m", "benchmarks.faults", "--only", "target-kills", "--seed", "1", "--iterations", "0"]
+    arguments += ["--json", str(table), "--resume", str(outcomes)]
+    done = run_program(tmp_path, arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (row,) = json.loads(table.read_text("utf-8"))["faults"]
+    assert (row["injected"], row["verdict"], row["recovered"]) == (1, "held", row["taken"])
+    assert [row[name] for name in COUNTS] == [0, 0, 0, 0]
+    assert "target-kills" in done.stdout
+    again = run_program(tmp_path, arguments)
+    assert (again.returncode, again.stderr) == (0, ""), "what is in the file is not injected again"
+    assert len(outcomes.read_text("utf-8").splitlines()) == 1
+
+
+def test_a_fault_that_cannot_be_injected_is_a_failure(tmp_path: Path) -> None:
+    environ = environment(PATH=str(tmp_path))  # without unshare
+    arguments = ["-m", "benchmarks.faults", "--only", "disks", "--iterations", "0"]
+    done = run_program(tmp_path, arguments, environ=environ)
+    assert done.returncode == 1
+    assert "not run" in done.stdout
+    assert "--only disks --seed 4 --iterations 0" in done.stdout
+
+
+def test_an_unknown_fault_is_refused(tmp_path: Path) -> None:
+    done = run_program(tmp_path, ["-m", "benchmarks.faults", "--only", "earthquakes"])
+    assert done.returncode == 2
+    assert "sampler-kills" in done.stderr
