@@ -9,7 +9,7 @@ from profkit.model.histogram import Histogram, bucket_bounds_ns
 from profkit.model.kept import AnyInfo
 from profkit.model.measurement import Doubt, MeasuredInfo, OrderInfo
 from profkit.model.run import Imported, RunInfo
-from profkit.model.session import SessionState
+from profkit.model.session import ProcessInfo, SessionState
 from profkit.render.words import iso_moment
 from profkit.stats import quantile_ns
 
@@ -43,7 +43,7 @@ def measured_object(info: MeasuredInfo) -> dict[str, object]:
         "instructions": info.instructions,
         "quality": quality_object(info.doubts, trusted=info.error is None and not info.doubts),
         **order_object(info.order),
-        "process": dataclasses.asdict(info.process),
+        "process": process_object(info.process),
         "notes": list(info.notes),
         "error": info.error,
     }
@@ -68,6 +68,13 @@ def order_object(order: OrderInfo) -> dict[str, object]:
     }
 
 
+def process_object(process: ProcessInfo) -> dict[str, object]:
+    """The process, without the seal: that is for this user's own store alone."""
+    fields = dataclasses.asdict(process)
+    del fields["seal"]
+    return fields
+
+
 def quality_object(doubts: Iterable[Doubt], *, trusted: bool) -> dict[str, object]:
     """Whether numbers are to be trusted, and if not, why."""
     return {"trusted": trusted, "doubts": [{"flag": doubt.flag.value, "why": doubt.why} for doubt in doubts]}
@@ -89,7 +96,7 @@ def run_object(info: RunInfo) -> dict[str, object]:
         "session": {"id": info.session, "recorded_s": info.session_s, "gap_s": info.gap_s},
         "truncated": info.truncated,
         "imported": _imported(info.imported),
-        "process": dataclasses.asdict(info.process),
+        "process": process_object(info.process),
         "tags": list(info.region.tags),
         "user": info.region.user,
         "env": dict(info.region.env),

@@ -101,7 +101,7 @@ class SourceLines:
             descriptor = os.open(path, _OPEN)
         except (OSError, ValueError):  # gone, unreadable, or no path at all
             return ()
-        with open(descriptor, "rb") as opened:
+        try:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST_BYTES:
                 return ()
@@ -110,7 +110,12 @@ class SourceLines:
             if file is not None and found.st_mtime_ns > self._started_ns:
                 self.changed.add(file)
                 return ()
-            return _decoded(opened.read(_LARGEST_BYTES))
+            with open(descriptor, "rb", closefd=False) as opened:
+                return _decoded(opened.read(_LARGEST_BYTES))
+        except OSError:  # it cannot be read after all
+            return ()
+        finally:
+            os.close(descriptor)
 
     def _is_below(self, descriptor: int) -> bool:
         """Whether an open file lies below the root, whatever links led to it."""

@@ -20,6 +20,12 @@ def config(tmp_path: Path) -> Config:
 
 
 @pytest.fixture
+def own_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key of seals is the test's own."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture
 def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Local time is UTC."""
     with monkeypatch.context() as changed:

@@ -11,6 +11,7 @@ from profkit.model.profile import Profile, ProfileBuilder
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Run, RunInfo
 from profkit.model.session import ProcessInfo, ResourcePoint, SamplerPlan, SessionState
+from profkit.process.seal import key_file, sealed
 from profkit.stats import histogram_of
 
 CWD = "/home/ada/vision"
@@ -146,6 +147,12 @@ def with_sources(run: Run, folder: Path) -> Run:
         region=replace(run.info.region, file=str(folder / "train.py")),
     )
     return replace(run, info=info, profile=replace(run.profile, frames=frames))
+
+
+def own(run: Run) -> Run:
+    """The run as if this user had recorded it on this machine; set XDG_STATE_HOME before."""
+    here = replace(run.info.process, host=os.uname().nodename)
+    return replace(run, info=replace(run.info, process=sealed(here, key_file())))
 
 
 HOSTILE = (

@@ -89,7 +89,8 @@ def test_help_stands_in_the_page_as_it_is() -> None:
 def test_the_report_in_the_page_is_a_real_one(tmp_path: Path) -> None:
     shown = re.search(r"^```text\n(.*?)^```$", READING, re.MULTILINE | re.DOTALL)
     assert shown is not None
-    assert shown.group(1) == report_text(with_sources(made_run(), tmp_path / "vision"), width=110) + "\n"
+    run, options = with_sources(made_run(), tmp_path / "vision"), ReportOptions(source_root=tmp_path)
+    assert shown.group(1) == report_text(run, width=110, options=options) + "\n"
 
 
 def test_the_measured_report_in_the_page_is_a_real_one() -> None:

@@ -96,7 +96,7 @@ def test_the_ending_tells_the_format(
     assert Path(name).read_text("utf-8").startswith(begins)
 
 
-def test_a_file_is_replaced_whole_and_with_the_usual_rights(profkit: Profkit, config: Config) -> None:
+def test_a_file_is_replaced_whole_and_for_its_owner_alone(profkit: Profkit, config: Config) -> None:
     keep(config, made_run())
     Path("old").write_text("old")
     os.link("old", "other name of it")
@@ -105,9 +105,22 @@ def test_a_file_is_replaced_whole_and_with_the_usual_rights(profkit: Profkit, co
     assert Path("link").is_symlink()
     assert "train_step" in Path("old").read_text("utf-8")
     assert Path("other name of it").read_text() == "old"
-    Path("touched").touch()
-    assert Path("old").stat().st_mode == Path("touched").stat().st_mode
-    assert sorted(os.listdir()) == ["link", "old", "other name of it", "touched"]
+    assert Path("old").stat().st_mode & 0o777 == 0o600
+    assert sorted(os.listdir()) == ["link", "old", "other name of it"]
+
+
+def test_files_follow_the_umask_where_that_is_asked_for(
+    profkit: Profkit, config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROFKIT_FILES", "umask")
+    keep(config, made_run())
+    before = os.umask(0o027)
+    try:
+        assert profkit("report", "-o", "x.txt").code == 0
+        assert profkit("export", "-o", "x.profkit.json").code == 0
+    finally:
+        os.umask(before)
+    assert [Path(name).stat().st_mode & 0o777 for name in ("x.txt", "x.profkit.json")] == [0o640, 0o640]
 
 
 @pytest.mark.parametrize(

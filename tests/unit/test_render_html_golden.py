@@ -43,7 +43,7 @@ def test_a_sampled_page(tmp_path: Path) -> None:
     assert run.profile is not None
     unordered = replace(run.profile, ordered=False)
     other = replace(run, info=replace(run.info, id="aa"), profile=unordered, resources=())
-    html = sampled_html([run, other], ReportOptions(thread="loader-0", sort=Sort.TOTAL))
+    html = sampled_html([run, other], ReportOptions(thread="loader-0", sort=Sort.TOTAL, source_root=tmp_path))
     check_golden("page-two-regions-thread-loader-0-sort-total.txt", written(html))
 
 

@@ -19,7 +19,7 @@ from profkit.render.html.sources import Seen, SourceBudget
 from profkit.render.options import ReportOptions, Sort
 from profkit.render.source import SourceLines
 from tests.unit.html_pages import read_page
-from tests.unit.made_runs import LOADER, STARTED_NS, hostile_run, labelled, made_run, with_sources
+from tests.unit.made_runs import LOADER, STARTED_NS, hostile_run, labelled, made_run, own, with_sources
 
 PROGRAM = '''import os
 
@@ -76,8 +76,9 @@ def test_lines_that_the_file_does_not_have_are_not_shown(tmp_path: Path) -> None
     assert excerpt(tmp_path, "first", 100) is None
 
 
+@pytest.mark.usefixtures("own_key")
 def test_there_is_a_bound_for_all_source(tmp_path: Path) -> None:
-    run = with_sources(made_run(), tmp_path)
+    run = own(with_sources(made_run(), tmp_path))
 
     def size(most: int) -> int:
         head = read_page(sampled_html([run], source_bytes=most)).head
@@ -87,8 +88,9 @@ def test_there_is_a_bound_for_all_source(tmp_path: Path) -> None:
     assert 0 < size(300) <= 300 < size(10_000)
 
 
-def test_an_imported_profile_shows_no_file_but_source(tmp_path: Path) -> None:
-    run = with_sources(made_run(), tmp_path)
+@pytest.mark.usefixtures("own_key")
+def test_an_imported_profile_shows_no_file(tmp_path: Path) -> None:
+    run = own(with_sources(made_run(), tmp_path))
     (tmp_path / "secret").write_text("password\n")
     os.utime(tmp_path / "secret", ns=(1, 1))
     assert run.profile is not None
@@ -96,12 +98,26 @@ def test_an_imported_profile_shows_no_file_but_source(tmp_path: Path) -> None:
     profile = Profile(frames=frames, stacks=((0, 1),), threads=(LOADER,), samples=(Sample(0, 0),))
     imported = Imported("collapsed", "py-spy", "x", profile.unit, 1)
 
-    def shown(origin: Imported | None) -> list[str]:
-        info = replace(run.info, imported=origin)
-        return list(read_page(sampled_html([Run(info, profile)])).head["runs"][0]["source"])
+    def shown(root: Path | None = None, **changes: object) -> list[str]:
+        info = replace(run.info, **changes)
+        page = sampled_html([Run(info, profile)], ReportOptions(source_root=root))
+        return list(read_page(page).head["runs"][0]["source"])
 
-    assert shown(None) == ["0", "1"]
-    assert shown(imported) == ["1"]
+    assert shown() == ["0", "1"]
+    assert shown(imported=imported) == []
+    assert shown(tmp_path, imported=imported) == ["1"]
+    assert shown(process=replace(run.info.process, seal="")) == []
+    assert shown(process=replace(run.info.process, cwd="/")) == []
+    assert shown(process=replace(run.info.process, host="elsewhere")) == []
+
+
+@pytest.mark.usefixtures("own_key")
+def test_a_page_says_why_a_run_of_this_machine_has_no_source(tmp_path: Path) -> None:
+    run = own(with_sources(made_run(), tmp_path))
+    foreign = replace(run, info=replace(run.info, process=replace(run.info.process, seal="")))
+    (note,) = read_page(sampled_html([foreign])).head["runs"][0]["notes"]
+    assert note.startswith("Source is not shown: it cannot be verified that you recorded this run")
+    assert read_page(sampled_html([foreign, run])).head["runs"][1]["source"] == {}
 
 
 def test_a_long_function_is_shown_around_its_hottest_line(tmp_path: Path) -> None:
@@ -117,8 +133,9 @@ def test_a_long_function_is_shown_around_its_hottest_line(tmp_path: Path) -> Non
     assert len(lines) == 400
 
 
+@pytest.mark.usefixtures("own_key")
 def test_source_stands_at_its_function(tmp_path: Path) -> None:
-    head = read_page(sampled_html([with_sources(made_run(), tmp_path)])).head
+    head = read_page(sampled_html([own(with_sources(made_run(), tmp_path))])).head
     source = head["runs"][0]["source"]
     names = {head["functions"]["name"][int(number)] for number in source}
     assert {"train_step", "jitter.<locals>.pixel", "Net.forward"} <= names
@@ -127,8 +144,9 @@ def test_source_stands_at_its_function(tmp_path: Path) -> None:
     assert head["runs"][0]["notes"] == []
 
 
+@pytest.mark.usefixtures("own_key")
 def test_source_that_changed_since_is_not_shown_and_the_page_says_so(tmp_path: Path) -> None:
-    run = with_sources(made_run(), tmp_path)
+    run = own(with_sources(made_run(), tmp_path))
     os.utime(tmp_path / "train.py", ns=(STARTED_NS + 1, STARTED_NS + 1))
     head = read_page(sampled_html([run])).head
     assert head["functions"]["name"].index("train_step") not in map(int, head["runs"][0]["source"])

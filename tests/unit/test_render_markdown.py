@@ -46,7 +46,7 @@ READER = MarkdownIt("commonmark").enable("table")
 )
 def test_report(name: str, options: ReportOptions, tmp_path: Path) -> None:
     run = with_sources(made_run(notes=("The program was *killed*.",)), tmp_path / "vision")
-    check_golden(f"report-{name}.md", report_markdown(run, options) + "\n")
+    check_golden(f"report-{name}.md", report_markdown(run, replace(options, source_root=tmp_path)) + "\n")
 
 
 @pytest.mark.parametrize(("name", "runs"), [("one", (both(),)), ("batch", batch()), ("failed", (failed(),))])

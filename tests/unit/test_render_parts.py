@@ -170,11 +170,43 @@ def test_no_source_of_a_file_that_changed_since(tmp_path: Path) -> None:
     assert source.changed == {path}
 
 
-@pytest.mark.parametrize(("name", "shown"), [("a.py", "x = 1"), ("main.go", "x = 1"), ("id_rsa", None)])
-def test_a_run_that_is_not_trusted_names_source_alone(tmp_path: Path, name: str, shown: str | None) -> None:
+@pytest.mark.parametrize("name", ["a.py", "main.go", "id_rsa"])
+def test_a_run_that_is_not_trusted_names_nothing(tmp_path: Path, name: str) -> None:
     path = str(written(tmp_path / name, "x = 1\n"))
-    assert SourceLines(10, "/", trusted=False).line(path, 1) == shown
+    assert SourceLines(10, "/", trusted=False).line(path, 1) is None
     assert SourceLines(10, "/").line(path, 1) == "x = 1"
+
+
+@pytest.mark.parametrize(
+    ("file", "cwd", "shown"),
+    [
+        ("{root}/pkg/a.py", "/", "x = 1"),
+        ("/home/bob/proj/pkg/a.py", "/home/bob/proj", "x = 1"),
+        ("/home/bob/proj/pkg/a.py", "/home/bob", "x = 1"),
+        ("/elsewhere/pkg/a.py", "/home/bob", "x = 1"),
+        ("pkg/a.py", "", "x = 1"),
+        ("/x/site-packages/pkg/a.py", "/", "x = 1"),
+        ("../../pkg/a.py", "", "x = 1"),
+        ("/home/bob/id_rsa", "/home/bob", None),
+        ("/home/bob/secret.py", "/home/bob", None),
+        ("{root}/../secret.py", "/", None),
+        ("../secret.py", "", None),
+        ("/home/bob/link.py", "/home/bob", None),
+        ("/home/bob/folder/secret.py", "/home/bob", None),
+        ("/home/bob/pipe.py", "/home/bob", None),
+    ],
+)
+def test_source_below_a_root(tmp_path: Path, file: str, cwd: str, shown: str | None) -> None:
+    root = tmp_path / "root"
+    (root / "pkg").mkdir(parents=True)
+    written(root / "pkg" / "a.py", "x = 1\n", mtime_ns=2**62)
+    written(root / "id_rsa", "key\n")
+    secret = written(tmp_path / "secret.py", "password\n")
+    (root / "link.py").symlink_to(secret)
+    (root / "folder").symlink_to(tmp_path)
+    os.mkfifo(root / "pipe.py")
+    source = SourceLines(10, cwd, trusted=False, root=root)
+    assert source.line(file.format(root=root), 1) == shown
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"# coding: no-such\nx = 1\n"])

@@ -24,7 +24,7 @@ from profkit.render.text.runs import runs_text
 from profkit.stats import histogram_of
 from profkit.units import Unit
 from tests.unit.golden import check_golden
-from tests.unit.made_runs import HOSTILE, hostile_run, labelled, made_profile, made_run, with_sources
+from tests.unit.made_runs import HOSTILE, hostile_run, labelled, made_profile, made_run, own, with_sources
 from tests.unit.profile_strategies import profiles
 
 STYLES = re.compile(r"\x1b\[[0-9;]*m")
@@ -47,14 +47,16 @@ pytestmark = pytest.mark.usefixtures("utc")
 )
 def test_report(name: str, width: int | None, options: ReportOptions, tmp_path: Path) -> None:
     run = with_sources(made_run(notes=("The program was killed.",)), tmp_path / "vision")
-    check_golden(f"report-{name}.txt", report_text(run, width=width, options=options) + "\n")
+    rooted = replace(options, source_root=tmp_path)
+    check_golden(f"report-{name}.txt", report_text(run, width=width, options=rooted) + "\n")
 
 
 def test_colours(tmp_path: Path) -> None:
     run = with_sources(made_run(torn=30, state=SessionState.RUNNING), tmp_path / "vision")
-    colored = report_text(run, width=100, color=True)
+    options = ReportOptions(source_root=tmp_path)
+    colored = report_text(run, width=100, color=True, options=options)
     check_golden("report-color.txt", colored.replace("\x1b", "␛") + "\n")
-    assert STYLES.sub("", colored) == report_text(run, width=100)
+    assert STYLES.sub("", colored) == report_text(run, width=100, options=options)
 
 
 def test_list() -> None:
@@ -111,8 +113,11 @@ def test_of_hundreds_of_threads_the_first_are_listed() -> None:
     assert text.endswith("… and 285 more threads")
 
 
-def test_a_changed_file_is_told_instead_of_its_source(tmp_path: Path) -> None:
-    run = with_sources(made_run(), tmp_path)
+def test_a_changed_file_is_told_instead_of_its_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    run = own(with_sources(made_run(), tmp_path))
     (tmp_path / "train.py").write_text("changed\n" * 90)
     text = report_text(run)
     assert "1 file changed after the run began" in text

@@ -6,7 +6,6 @@ what failed, is null. Everything but ASCII is written as an escape.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
@@ -15,7 +14,7 @@ from profkit.model.measurement import InstructionCounts, MeasuredIn, MeasuredRun
 from profkit.render.as_json import dumps
 from profkit.render.measured.rows import OrderRow, TimeRow, order_rows
 from profkit.render.options import ReportOptions
-from profkit.render.run_json import order_object, quality_object
+from profkit.render.run_json import order_object, process_object, quality_object
 from profkit.render.words import iso_moment
 
 MEASURED_SCHEMA = "profkit.measured-report/1"
@@ -54,7 +53,7 @@ def _order_object(row: OrderRow) -> dict[str, object]:
         "instructions": _instructions(row, row.counts) if row.counts else None,
         "notes": list(info.notes),
         "error": info.error,
-        "process": dataclasses.asdict(info.process),
+        "process": process_object(info.process),
     }
 
 
