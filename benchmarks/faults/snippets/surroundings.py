@@ -98,9 +98,10 @@ _ENVIRONS = {
 
 SNIPPETS: dict[str, Snippet] = {
     **each(_INTERPRETER),
+    **each({name: _INTERPRETER[name] for name in ("patched-open", "patched-json", "patched-os")}, warnings=1),
     "reads-stdin": Snippet(_INTERPRETER["reads-stdin"], stdin="first\nand the rest"),
     **each(_PLACES, SAMPLING, warnings=2),
-    **{f"own-{name}": Snippet(_CALL, files={f"{name}.py": "mine = 1\n"}) for name in _SHADOWING},
+    **{f"own-{name}": Snippet(_CALL, files={f"{name}.py": "mine = 1\n"}, warnings=1) for name in _SHADOWING},
     **{f"flags-{name}": Snippet(_CALL, flags) for name, flags in _FLAGS.items()},
     **{f"environ-{name}": Snippet(_CALL, environ=changes) for name, changes in _ENVIRONS.items()},
     **{f"as-{launch}": Snippet(_CALL, launch=launch) for launch in ("module", "zip", "stdin", "-c", "bytes")},
