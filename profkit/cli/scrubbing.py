@@ -12,12 +12,14 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
+from profkit.model.frame import Frame
 from profkit.model.kept import AnyRun
 from profkit.model.measurement import MeasuredInfo, MeasuredRun, Measurement, OrderInfo
 from profkit.model.profile import Profile
 from profkit.model.region import Region
 from profkit.model.run import Imported, Run, RunInfo
 from profkit.model.session import ProcessInfo
+from profkit.transforms.child_processes import is_child_file
 from profkit.transforms.origin import from_import_root
 
 _HIDDEN = "…"
@@ -77,10 +79,7 @@ class _Scrubber:
         """Return a profile with scrubbed files, names of functions and names of threads."""
         return replace(
             profile,
-            frames=tuple(
-                frame._replace(name=self.text(frame.name), file=self.file(frame.file))
-                for frame in profile.frames
-            ),
+            frames=tuple(map(self._frame, profile.frames)),
             threads=tuple(thread._replace(name=self.text(thread.name)) for thread in profile.threads),
         )
 
@@ -125,6 +124,12 @@ class _Scrubber:
                 ),
             )
         return replace(measurement, order=self._order(measurement.order), instructions=counts)
+
+    def _frame(self, frame: Frame) -> Frame:
+        file = self.file(frame.file)
+        # What stands for a child process is named by its command.
+        name = file.strip("<>") if is_child_file(frame.file) else self.text(frame.name)
+        return frame._replace(name=name, file=file)
 
     def _short(self, file: str) -> str:
         if child := _CHILD.fullmatch(file):
