@@ -90,9 +90,10 @@ def program(name: str, *arguments: str) -> list[str]:
 
 
 def shown(done: CompletedProcess[str]) -> str:
-    """All that a program left to be seen, without addresses, profkit's own frames and the folder's name."""
+    """All that a program left to be seen, without times, addresses, own frames and the folder."""
     text = f"{done.stdout}--- stderr\n{OWN_FRAME.sub('', done.stderr)}--- exit code {done.returncode}"
-    return re.sub(r"0x[0-9a-f]+", "0x…", re.sub(r"/(bare|profiled)\b", "/FOLDER", text))
+    text = re.sub(r"\d{4}-\d\d-\d\dT[\d:]+Z|0x[0-9a-f]+", "…", text)
+    return re.sub(r"/(bare|profiled)\b", "/FOLDER", text)
 
 
 def assert_same(pair: Pair, code: int = 0) -> None:

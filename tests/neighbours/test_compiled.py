@@ -6,11 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.neighbours.harness import Seen, assert_same, both, program, runs_in, seen
+from tests.integration.harness import run_program
+from tests.neighbours.harness import Seen, assert_same, both, environ, program, runs_in, seen
 
 
-def ran(tmp_path: Path, scene: str) -> tuple[Path, dict[str, Seen]]:
-    pair = both(tmp_path, program("compiled.py", scene))
+@pytest.fixture(scope="module")
+def modules(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A folder with the Cython modules, compiled."""
+    folder = tmp_path_factory.mktemp("compiled")
+    built = run_program(folder, program("compiled.py", "build"), environ=environ(PROFKIT_DISABLE="1"))
+    assert built.returncode == 0, built.stdout + built.stderr
+    return str(folder)
+
+
+def ran(tmp_path: Path, scene: str, modules: str = "") -> tuple[Path, dict[str, Seen]]:
+    pair = both(tmp_path, program("compiled.py", scene), COMPILED=modules)
     assert_same(pair)
     return pair.folder, seen(pair.folder)
 
@@ -39,8 +49,8 @@ def test_numba_compiles_what_is_decorated(tmp_path: Path) -> None:
     ran(tmp_path, "numba_of_decorated")
 
 
-def test_cython(tmp_path: Path) -> None:
-    _, found = ran(tmp_path, "cython_functions")
+def test_cython(tmp_path: Path, modules: str) -> None:
+    _, found = ran(tmp_path, "cython_functions", modules)
     check_busy(found["total binding=True"], 20)
     check_busy(found["total binding=False"], 20)
     for label in ("items", "answer", "up", "Counter.up", "called back"):
@@ -55,8 +65,8 @@ def test_callables_of_c(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-def test_native_frames_of_cython(tmp_path: Path) -> None:
-    folder, found = ran(tmp_path, "native")
+def test_native_frames_of_cython(tmp_path: Path, modules: str) -> None:
+    folder, found = ran(tmp_path, "native", modules)
     check_busy(found["native"], 30)
     (run,) = runs_in(folder)
     assert run.profile is not None

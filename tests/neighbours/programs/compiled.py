@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import operator
+import os
 import sys
 from pathlib import Path
+from types import ModuleType
 
 from profkit import profile
 
@@ -90,19 +92,22 @@ def calls(function, *arguments):
 """
 
 
-def build(binding: bool) -> object:
-    """Compile a Cython module in the current folder, and import it."""
-    import importlib
-    import subprocess
+def build() -> None:
+    """Compile Cython modules in the current folder."""
+    from Cython.Build.Cythonize import main as cythonize
 
-    name = f"compiled_{'binding' if binding else 'plain'}"
-    source = Path(f"{name}.pyx")
-    source.write_text(f"# cython: language_level=3, binding={binding}\n{CYTHON}")
-    cythonize = [sys.executable, "-m", "Cython.Build.Cythonize", "-i", "-q", str(source)]
-    subprocess.run(cythonize, check=True, capture_output=True)
-    sys.path.insert(0, "")
-    importlib.invalidate_caches()
-    return importlib.import_module(name)
+    for binding in (True, False):
+        source = f"# cython: language_level=3, binding={binding}\n{CYTHON}"
+        Path(f"compiled_{binding}.pyx").write_text(source)
+    cythonize(["-i", "-q", "-j", "2", "compiled_True.pyx", "compiled_False.pyx"])
+
+
+def compiled(binding: bool) -> ModuleType:
+    """Import a module that `build` made."""
+    import importlib
+
+    sys.path.insert(0, os.environ["COMPILED"])
+    return importlib.import_module(f"compiled_{binding}")
 
 
 def cython_functions() -> None:
@@ -110,7 +115,7 @@ def cython_functions() -> None:
     import asyncio
 
     for binding in (True, False):
-        module = build(binding)
+        module = compiled(binding)
         decorated = profile(label=f"total binding={binding}", rate=100.0)(module.total)
         for _ in range(20):
             value = decorated(COUNT * 10)
@@ -142,7 +147,7 @@ def c_callables() -> None:
 
 def native() -> None:
     """Frames of compiled code where they are asked for."""
-    module = build(True)
+    module = compiled(True)
     total = profile(label="native", native=True, rate=100.0)(module.total)
     for _ in range(30):
         total(COUNT * 3)
