@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import _signal  # a file called signal.py may hide the module above it
+import _signal  # type: ignore[import-not-found] # a file called signal.py may hide the module above it
 from collections.abc import Iterator
 from traceback import walk_tb
 

@@ -21,8 +21,8 @@ from profkit.samplers.segment_files import LARGEST_LOG_BYTES, LARGEST_OUTPUT_BYT
 from profkit.transforms.native_names import fold_addresses
 from profkit.transforms.trim import keep_threads
 
-TICKER_THREAD = "profkit-ticker"
-"""The thread of profkit's own in the profiled process: no part of the program."""
+_OWN_THREADS = "profkit/session/background.py"
+"""The file of the outermost frame of profkit's own threads in the profiled process."""
 _NOTABLY_LATE_S = 1.0
 
 
@@ -111,13 +111,21 @@ def _rounds(profile: Profile) -> int:
     return max(seen, default=0)
 
 
-def _without_ticker(profile: Profile) -> Profile:
-    return keep_threads(profile, {thread.tid for thread in profile.threads if thread.name != TICKER_THREAD})
+def _without_own_threads(profile: Profile) -> Profile:
+    roots = {frame for frame, known in enumerate(profile.frames) if known.file.endswith(_OWN_THREADS)}
+    own = {
+        profile.threads[sample.thread].tid
+        for sample in profile.samples
+        if profile.stacks[sample.stack][:1] and profile.stacks[sample.stack][0] in roots
+    }
+    if not own:
+        return profile
+    return keep_threads(profile, {thread.tid for thread in profile.threads} - own)
 
 
 def _shown(profile: Profile, plan: SamplerPlan) -> Profile:
     """The profile of the program, without names that say nothing to a reader."""
-    program = fold_addresses(_without_ticker(profile))
+    program = fold_addresses(_without_own_threads(profile))
     return with_child_processes(program) if plan.subprocesses else program
 
 

@@ -11,17 +11,18 @@ from pathlib import Path
 
 BUSY = """
 import os, sys, threading, time
+from profkit.session.background import BackgroundThread
 def spin():
     while True:
         sum(range(100))
 def wait():
     time.sleep(600)
 threading.Thread(target=wait, name="waiter", daemon=True).start()
-threading.Thread(target=wait, name="profkit-ticker", daemon=True).start()
+BackgroundThread(wait).start()
 print("ready", flush=True)
 spin()
 """
-"""One busy thread, one that waits, and one that is profkit's by its name."""
+"""One busy thread, one that waits, and one that is profkit's own."""
 
 ATTACHING = """
 import os, signal, sys, threading, time

@@ -10,11 +10,13 @@ import pytest
 from profkit.errors import DamagedFile
 from profkit.model.session import SamplerPlan, Segment
 from profkit.samplers.base import LiveStacks, Recording, SamplerOptions
-from profkit.samplers.pyspy import TICKER_THREAD, PySpySampler
-from profkit.session import ticker
+from profkit.samplers.pyspy import PySpySampler
+from profkit.session import background
 from profkit.store.owned import open_folder
 
 SAMPLER = PySpySampler()
+OWN = 'Thread 8 ""'
+"""A thread of profkit's own, which has no name."""
 PLAN = SAMPLER.plan(SamplerOptions(), LiveStacks(1, 1))
 DONE = "\npy-spy> Wrote speedscope file to 'a'. Samples: 12 Errors: {errors}\n"
 
@@ -25,12 +27,15 @@ def write(folder: Path, counts: dict[str, int], log: str = DONE.format(errors=0)
             "type": "sampled",
             "name": name,
             "unit": "seconds",
-            "samples": [[0]] * count,
+            "samples": [[1] if name == OWN else [0]] * count,
             "weights": [0.01] * count,
         }
         for name, count in counts.items()
     ]
-    frames = [{"name": "f", "file": "/a.py", "line": 1, "col": None}]
+    frames = [
+        {"name": "f", "file": "/a.py", "line": 1, "col": None},
+        {"name": "_run", "file": background.__file__, "line": 1, "col": None},
+    ]
     document = {"profiles": profiles, "shared": {"frames": frames}, "exporter": "py-spy@0.4.3"}
     (folder / "segment-002.speedscope.json").write_text(json.dumps(document))
     (folder / "segment-002.log").write_text(log)
@@ -42,8 +47,7 @@ def read(folder: Path, plan: SamplerPlan = PLAN) -> Recording:
 
 
 def test_profkits_own_thread_is_left_out(tmp_path: Path):
-    assert ticker.NAME == TICKER_THREAD
-    write(tmp_path, {'Thread 7 "MainThread"': 5, f'Thread 8 "{TICKER_THREAD}"': 7})
+    write(tmp_path, {'Thread 7 "MainThread"': 5, OWN: 7})
     recording = read(tmp_path)
     assert [thread.name for thread in recording.profile.threads] == ["MainThread"]
     assert recording.profile.total_weight == 5
@@ -51,7 +55,7 @@ def test_profkits_own_thread_is_left_out(tmp_path: Path):
 
 
 def test_rounds_are_those_of_the_thread_that_was_seen_most(tmp_path: Path):
-    write(tmp_path, {'Thread 7 "MainThread"': 5, f'Thread 8 "{TICKER_THREAD}"': 7, 'Thread 9 "late"': 2})
+    write(tmp_path, {'Thread 7 "MainThread"': 5, OWN: 7, 'Thread 9 "late"': 2})
     assert read(tmp_path).rounds == 7
     cpu_time = SAMPLER.plan(SamplerOptions(idle=False), LiveStacks(1, 1))
     assert read(tmp_path, cpu_time).rounds is None

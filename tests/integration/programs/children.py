@@ -87,7 +87,7 @@ def forks() -> None:
             sys.exit(number)
         os.waitpid(pid, 0)
     print("threads at each fork:", sorted(set(OS_THREADS)))
-    others = {thread.name for thread in threading.enumerate()} - {"profkit-ticker"}
+    others = {thread.name for thread in threading.enumerate()}
     print("threads now:", others)
 
 
