@@ -30,8 +30,11 @@ _RESERVED_PIDS = 300
 _PAUSE_S = 0.0002
 _SEARCH_S = 1.0
 """Time in which a process may have no arguments: in the middle of exec, on a machine under load."""
+_REPORT_PAUSE_S, _QUIET_S = 0.0005, 0.1
+"""Without a report for so long, /proc shows whether there is still a watchdog."""
 _LAST_SCANS, _LAST_PAUSE_S = 10, 0.002
 """Longer than a launcher takes from its start to the program's."""
+_WATCHDOG = str(Path(__file__).with_name("watchdog.py"))
 _PYTHON = re.compile(r"python[\d.]*[a-z]*$", re.IGNORECASE)
 _STARTED = re.compile(re.escape(watchdog.PREFIX) + watchdog.STARTED.format(r"(\d+)", r"(\d+)"))
 _CANNOT_START = re.compile(re.escape(watchdog.PREFIX) + watchdog.CANNOT_START.format(r"(\d+)"))
@@ -81,23 +84,56 @@ def _start(argv: Sequence[str], mark: bytes, log: Path, clock: Clock, deadline_s
         except (FileNotFoundError, PermissionError) as error:  # after chroot, or a change of user
             refusals.append(error)
             continue
-        if launched.code in (0, None):
-            return _reported(log, before, argv[0]) or _search(
-                launched.pid, launcher, mark, clock, partial(_has_grown, log, before)
-            )
+        if launched.code not in (0, None):
+            continue
+        if _WATCHDOG not in launcher:
+            return _search(launched.pid, mark, clock, partial(_has_grown, log, before))
+        begun = _await_report(partial(_reported, log, before, argv[0]), mark, clock, deadline_s)
+        if begun is not None:
+            return begun
     if refusals:
         raise refusals[-1]
     raise FileNotFoundError(f"neither {sys.executable!r} nor `setsid --fork` could start {argv[0]}")
 
 
 def _launchers() -> Iterator[tuple[str, ...]]:
-    """Commands that start what follows them; busybox has a setsid that knows no --fork."""
+    """Commands that start what follows them; busybox has a setsid that knows no --fork.
+
+    setsid goes first, though the watchdog can do without: the child that the program has for a moment ends
+    ten times sooner than a Python would, and a kernel that shares its time among sessions (sched_autogroup)
+    does not have the start of Python wait for the threads of a busy program.
+    """
+    setsid = shutil.which("setsid")
     # A frozen or embedding program names itself as its interpreter, and would start once more.
     if _PYTHON.search(sys.executable or "") and not hasattr(sys, "frozen"):
-        yield sys.executable, "-I", "-S", str(Path(__file__).with_name("watchdog.py"))
-    setsid = shutil.which("setsid")
+        command = (sys.executable, "-I", "-S", _WATCHDOG)
+        if setsid is not None:
+            yield setsid, "--fork", *command
+        yield *command, watchdog.FORK
     if setsid is not None:
         yield setsid, "--fork"
+
+
+def _await_report(
+    report: Callable[[], Detached | None], mark: bytes, clock: Clock, deadline_s: float
+) -> Detached | None:
+    """Wait for the watchdog's report; None if it ended without, which is no failure of the program's."""
+    look_s = clock.monotonic_s() + _QUIET_S
+    while True:
+        begun = report()
+        if begun is not None:
+            return begun
+        now_s = clock.monotonic_s()
+        if now_s >= deadline_s:
+            raise TimeoutError("the watchdog did not start the program in time")
+        if now_s >= look_s:
+            look_s = now_s + _QUIET_S
+            pid = _program_among(_all_pids(), mark)
+            if pid is not None:  # the disk is full: there is no report
+                return report() or Detached(pid, procfs.parent(pid))
+            if not any(_marked(mark)):
+                return report()
+        clock.sleep(_REPORT_PAUSE_S)
 
 
 def _reported(log: Path, before: int, program: str) -> Detached | None:
@@ -124,30 +160,33 @@ def _size(log: Path) -> int:
         return 0
 
 
-def _search(
-    launcher_pid: int, launcher: Sequence[str], mark: bytes, clock: Clock, has_spoken: Callable[[], bool]
-) -> Detached | None:
+def _search(launcher_pid: int, mark: bytes, clock: Clock, has_spoken: Callable[[], bool]) -> Detached | None:
     """Find a program by its mark: pids are given out in sequence, so look nearby first.
 
     In the middle of exec it has no arguments: it may still come until it has printed something.
     """
-    prefix = tuple(os.fsencode(word) for word in launcher)
     last_s = clock.monotonic_s() + _SEARCH_S
-    found, over = _program_among(_pids_after(launcher_pid), mark, prefix), False
+    found, over = _program_among(_pids_after(launcher_pid), mark), False
     while found is None and not over:
         clock.sleep(_PAUSE_S)
         over = has_spoken() or clock.monotonic_s() >= last_s
-        found = _program_among(_all_pids(), mark, prefix)
+        found = _program_among(_all_pids(), mark)
     return None if found is None else Detached(found, None)
 
 
-def _program_among(pids: Iterable[int], mark: bytes, launcher: tuple[bytes, ...]) -> int | None:
+def _program_among(pids: Iterable[int], mark: bytes) -> int | None:
     for pid in pids:
         if _bears(pid, mark):
             words = procfs.command_line(pid)
-            if words and words[: len(launcher)] != launcher:
+            if words and not _is_launcher(words):
                 return pid
     return None
+
+
+def _is_launcher(words: Sequence[bytes]) -> bool:
+    """Whether these are arguments of `setsid --fork` or of the watchdog, and those of the program follow."""
+    by_setsid = words[0].endswith(b"/setsid") and words[1:2] == (b"--fork",)
+    return by_setsid or os.fsencode(_WATCHDOG) in words[:4]
 
 
 def _pids_after(pid: int) -> Iterator[int]:

@@ -1,8 +1,8 @@
-"""`python -I -S watchdog.py PROGRAM …`: start PROGRAM as nobody's child, and stay until it ends.
+"""`python -I -S watchdog.py [--fork] PROGRAM …`: start PROGRAM in its own session, and wait for its end.
 
-The first process prints the pids of PROGRAM and of the watchdog, and ends. The watchdog, PROGRAM's parent,
-prints how PROGRAM ends. If somebody stops PROGRAM (SIGSTOP), the watchdog has it finish: a sampler that is
-stopped while it holds another program would hold it for ever.
+Prints the pids of PROGRAM and of itself when PROGRAM runs, and how it ends. With --fork it first becomes
+nobody's child, as `setsid --fork` makes what it starts. If somebody stops PROGRAM (SIGSTOP), it is told to
+finish: a sampler that is stopped while it holds another program would hold it for ever.
 
 Only modules that are built into Python are imported, since they delay each start. No clock is read: a
 library that fakes the time (libfaketime) may be preloaded.
@@ -16,6 +16,7 @@ import sys
 
 PREFIX = "profkit-watchdog: "
 """How each line begins that is printed here."""
+FORK = "--fork"
 STARTED = "started {} under {}"
 CANNOT_START = "cannot start: errno {}"
 STATUS = "ended with exit status {}"
@@ -30,49 +31,48 @@ _IGNORED = (_signal.SIGINT, _signal.SIGHUP, _signal.SIGTERM, _signal.SIGQUIT)
 
 
 def _main(argv: list[str]) -> int:
+    if argv[0] == FORK:
+        argv = argv[1:]
+        if posix.fork():
+            return 0
+        posix.setsid()
+    _close_all_but(0, 1, 2)
     for number in _SET_BY_PYTHON:
         _signal.signal(number, _signal.SIG_DFL)
-    reading, writing = posix.pipe2(posix.O_CLOEXEC)
-    if posix.fork() == 0:
-        posix.close(reading)
-        _watch(argv, writing)
-    posix.close(writing)
-    lines = _read_all(reading).decode().splitlines()  # ends when PROGRAM runs, or could not be started
-    failed = [line for line in lines if not line.startswith(STARTED.split()[0])]
-    for line in failed or lines:
-        _print(line)
-    return 0
-
-
-def _watch(argv: list[str], report: int) -> None:
-    """Be the watchdog; does not return."""
-    try:
-        posix.setsid()
-        pid = posix.fork() or _become(argv, report)
-        posix.write(report, f"{STARTED.format(pid, posix.getpid())}\n".encode())
-    except OSError as error:
-        _fail(report, error)
-    _close_all_but(0, 1, 2)
+    pid, errno = _start(argv)
+    if errno:
+        _print(CANNOT_START.format(errno))
+        return 1
     for number in _IGNORED:
         _signal.signal(number, _signal.SIG_IGN)
     _signal.pthread_sigmask(_signal.SIG_BLOCK, {_signal.SIGCHLD})
+    _print(STARTED.format(pid, posix.getpid()))
     _await_end(pid)
-    posix._exit(0)
-
-
-def _become(argv: list[str], report: int) -> int:
-    """Become PROGRAM, in a session of its own; does not return."""
-    try:
-        posix.setsid()
-        _close_all_but(0, 1, 2, report)
-        posix.execv(argv[0], argv)
-    except OSError as error:
-        _fail(report, error)
     return 0
 
 
-def _fail(report: int, error: OSError) -> None:
-    posix.write(report, f"{CANNOT_START.format(error.errno)}\n".encode())
+def _start(argv: list[str]) -> tuple[int, int]:
+    """Start PROGRAM, and wait until it runs; its pid, and the error number if it could not be started."""
+    reading, writing = posix.pipe2(posix.O_CLOEXEC)
+    try:
+        pid = posix.fork()
+    except OSError as error:
+        return 0, error.errno or -1
+    if pid == 0:
+        _become(argv, writing)
+    posix.close(writing)
+    failure = posix.read(reading, 16)  # ends with exec
+    posix.close(reading)
+    return pid, int(failure or 0)
+
+
+def _become(argv: list[str], report: int) -> None:
+    """Become PROGRAM; does not return."""
+    try:
+        posix.setsid()
+        posix.execv(argv[0], argv)
+    except OSError as error:
+        posix.write(report, str(error.errno).encode())
     posix._exit(1)
 
 
@@ -111,13 +111,6 @@ def _close_all_but(*kept: int) -> None:
                 posix.close(number)
             except OSError:  # of the listing itself
                 continue
-
-
-def _read_all(descriptor: int) -> bytes:
-    parts = []
-    while part := posix.read(descriptor, 4096):
-        parts.append(part)
-    return b"".join(parts)
 
 
 def _print(line: str) -> None:

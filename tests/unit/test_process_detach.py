@@ -102,11 +102,42 @@ def test_where_the_interpreter_is_gone(
     wait_for(lambda: "started" in (tmp_path / "log").read_text())
 
 
+def test_with_an_interpreter_that_does_not_work(
+    start: Callable[[str], Watched], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "python3").symlink_to("/bin/false")
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python3"))
+    process = start(SLEEPER)
+    assert b"setsid" not in b"".join(procfs.command_line(procfs.parent(process.pid) or 0))
+
+
+def test_without_a_setsid_the_watchdog_does_its_work(
+    start: Callable[[str], Watched], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "setsid").write_text("#!/bin/sh\necho 'unrecognized option: fork'; exit 1\n")
+    (tmp_path / "setsid").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    process = start(SLEEPER)
+    assert procfs.status(process.pid)["PPid"] != str(os.getpid())
+    assert "profkit-watchdog: started" in (tmp_path / "log").read_text()
+
+
+def test_where_the_log_takes_no_report(tmp_path: Path):
+    log, mark = tmp_path / "log", str(tmp_path / "mark")
+    log.symlink_to("/dev/null")
+    argv = (PYTHON, "-I", "-S", "-c", SLEEPER, mark)
+    begun = start_detached(argv, mark, log.resolve(), SYSTEM_CLOCK, 30)
+    assert begun is not None
+    assert procfs.command_line(begun.pid) == tuple(os.fsencode(word) for word in argv)
+    assert begun.watchdog_pid == procfs.parent(begun.pid)
+    os.kill(begun.pid, signal.SIGKILL)
+
+
 def test_a_program_that_names_itself_as_interpreter_is_not_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(sys, "executable", "/usr/bin/server")
-    assert [launcher[1] for launcher in detach._launchers()] == ["--fork"]
+    assert [launcher[1:] for launcher in detach._launchers()] == [("--fork",)]
 
 
 SLOW_TO_BECOME = """#!{python}
@@ -141,8 +172,8 @@ def test_a_thread_is_not_taken_for_its_program(start: Callable[[str], Watched], 
     wait_for(lambda: len(os.listdir(f"/proc/{process.pid}/task")) > 1)
     mark = os.fsencode(tmp_path / "mark0")
     threads = sorted(int(name) for name in os.listdir(f"/proc/{process.pid}/task"))
-    assert detach._program_among(threads[1:], mark, (b"setsid",)) is None
-    assert detach._program_among(threads, mark, (b"setsid",)) == process.pid
+    assert detach._program_among(threads[1:], mark) is None
+    assert detach._program_among(threads, mark) == process.pid
 
 
 def test_the_watchdog_is_named_and_ends_with_its_program(tmp_path: Path):
@@ -217,7 +248,7 @@ def test_a_process_far_from_its_launcher_is_found(
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     process = start(SLEEPER)
     far = (process.pid + 10_000) % 30_000 + 300
-    found = detach._search(far, ("setsid",), os.fsencode(tmp_path / "mark0"), SYSTEM_CLOCK, lambda: True)
+    found = detach._search(far, os.fsencode(tmp_path / "mark0"), SYSTEM_CLOCK, lambda: True)
     assert found == detach.Detached(process.pid, None)
 
 
