@@ -6,9 +6,10 @@ import click
 
 from profkit.cli.completion import complete_run
 from profkit.cli.kept import Kept, open_kept
+from profkit.cli.output import tell
 from profkit.cli.removed import write_removed
 from profkit.config import Config
-from profkit.errors import UsageError
+from profkit.errors import DamagedFile, UsageError
 from profkit.model.kept import AnyInfo
 
 
@@ -23,13 +24,24 @@ def rm_command(config: Config, runs: tuple[str, ...], as_json: bool) -> None:
     every RUN is found.
     """
     with open_kept(config) as kept:
-        infos = tuple(dict.fromkeys(_removable(wanted, kept) for wanted in runs))
-        kept.store.remove(info.id for info in infos)
-        write_removed(infos, as_json=as_json, dry_run=False)
+        found = tuple(dict.fromkeys(_removable(wanted, kept) for wanted in runs))
+        infos = tuple(one for one in found if not isinstance(one, str))
+        unreadable = [one for one in found if isinstance(one, str)]
+        kept.store.remove([*(info.id for info in infos), *unreadable])
+        if infos or not unreadable:
+            write_removed(infos, as_json=as_json, dry_run=False)
+    for run_id in unreadable:
+        tell("note", f"run {run_id}, which could not be read, is removed")
 
 
-def _removable(wanted: str, kept: Kept) -> AnyInfo:
-    info = kept.find(wanted)
+def _removable(wanted: str, kept: Kept) -> AnyInfo | str:
+    """What is known of a run that may be removed; of one that cannot be read, its id."""
+    try:
+        info = kept.find(wanted)
+    except DamagedFile:
+        if kept.store.has(wanted):
+            return wanted
+        raise
     if any(run.info.id == info.id for run in kept.recording):
         raise UsageError(
             f"run {info.id} ({info.label}) is still being recorded by process {info.process.pid}",

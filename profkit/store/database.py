@@ -24,7 +24,7 @@ _WRITE_LOCK = 0x70726F66
 
 _SQLITE = "sqlite:///"
 _QUERY = re.compile(r"\?\w+=[^/&?]*(&\w+=[^/&?]*)*")
-_PASSWORD = re.compile(r"(//[^:/@]*:).*@")
+_PASSWORD = re.compile(r"((?://|^(?!.*://))[^:/@]*:).*@")
 _POSTGRES = re.compile(r"postgres(?=(\+\w+)?://)")
 
 
@@ -99,11 +99,12 @@ def _engine(text: str) -> Engine:
 def _parse_url(text: str) -> URL:
     """Parse a store's URL; `postgres://`, as hosting services write it, is `postgresql://`.
 
-    The path of a SQLite database may hold any character, `?` included. Raises StoreUnavailable.
+    The path of a SQLite database is taken as it is on disk: `?` and `%20` may be part of it. Raises
+    StoreUnavailable.
     """
     text = _POSTGRES.sub("postgresql", text, count=1)
     path, mark, query = text.removeprefix(_SQLITE).partition("?")
-    if text.startswith(_SQLITE) and mark and not _QUERY.fullmatch(mark + query):
+    if text.startswith(_SQLITE) and not _QUERY.fullmatch(mark + query):
         return URL.create("sqlite", database=path + mark + query)
     try:
         return make_url(text)
