@@ -210,11 +210,10 @@ def _as_in_class(function: Callable[..., Any]) -> Callable[..., Any]:
 def _decorator(profiler: FunctionProfiler) -> Callable[[Callable[_P, _R]], ProfiledFunction[_P, _R]]:
     def decorate(function: Callable[_P, _R]) -> ProfiledFunction[_P, _R]:
         _refuse_class(function)
-        account = profiler.account(function)
         if not profiler.active:
+            profiler.account(function)  # raises for what cannot be decorated
             return cast(ProfiledFunction[_P, _R], function)
-        wrapper = wrapper_of(_as_in_class(function), profiler.marker(function, account), account)
-        return cast(ProfiledFunction[_P, _R], wrapper)
+        return cast(ProfiledFunction[_P, _R], wrapper_of(_as_in_class(function), profiler))
 
     return decorate
 

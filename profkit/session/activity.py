@@ -106,13 +106,13 @@ def keep_own(frame: FrameType | None) -> None:
 def live_stacks() -> tuple[int, int]:
     """Return the number of threads, and of the frames of all threads, at this moment."""
     frames = sys._current_frames()
-    depth = 0
-    for top in frames.values():
-        walker: FrameType | None = top
+    threads, depth = len(frames), 0
+    while frames:  # none is kept: a frame that holds itself would keep all callers' arguments
+        walker: FrameType | None = frames.popitem()[1]
         while walker is not None:
             depth += 1
             walker = walker.f_back
-    return len(frames), depth
+    return threads, depth
 
 
 def is_child() -> bool:

@@ -106,7 +106,9 @@ class Ticker:
         elif now_s - session.started_s >= session.options.max_duration_s:
             session.truncate(self._host.policy)
         elif here and (
-            now_s - session.segment_started_s >= SEGMENT_S or attachment.resident_bytes() >= SAMPLER_BYTES
+            session.mind_sockets()
+            or now_s - session.segment_started_s >= SEGMENT_S
+            or attachment.resident_bytes() >= SAMPLER_BYTES
         ):
             self._host.rotate()
 

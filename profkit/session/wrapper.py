@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from types import CodeType, FunctionType, MethodType
+from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex
 
 import wrapt
 
@@ -80,9 +80,13 @@ class RegionWrapper(_Region, wrapt.FunctionWrapper):  # type: ignore[type-arg]
         self._self_runs = runs
 
     @property
-    def __dict__(self) -> dict[str, object]:  # type: ignore[override]
+    def __dict__(self) -> dict[str, object]:
         """The function's own attributes, which functools.wraps copies."""
         return self.__wrapped__.__dict__
+
+    @__dict__.setter
+    def __dict__(self, attributes: dict[str, object]) -> None:
+        self.__wrapped__.__dict__ = attributes
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str:
         return str(self.__wrapped__.__qualname__)
@@ -96,21 +100,53 @@ class StaticMethodWrapper(_Region, staticmethod):  # type: ignore[type-arg]
     """A static method of a decorated function."""
 
 
-def wrapper_of(function: Callable[..., Any], marker: Marker, account: Account) -> Callable[..., Any]:
+class RegionSource(Protocol):
+    """A profiler, which makes regions of functions."""
+
+    def account(self, function: Callable[..., object]) -> Account:
+        """Return the account of a function."""
+
+    def marker(self, function: Callable[..., object], account: Account) -> Marker:
+        """Return a marker that runs the function as that account's region."""
+
+
+def wrapper_of(function: Callable[..., Any], source: RegionSource) -> Callable[..., Any]:
     """Return a wrapper of `function` as a sampled region; a static or class method stays one."""
-    runs, note = partial(results_of, account), partial(note_traced, account)
-    wrapper: RegionWrapper | ClassMethodWrapper | StaticMethodWrapper
     if isinstance(function, staticmethod | classmethod) and type(function.__func__) is FunctionType:
         method = ClassMethodWrapper if isinstance(function, classmethod) else StaticMethodWrapper
-        wrapper = method(wrapper_of(function.__func__, marker, account))
-        wrapper._self_runs = runs  # type: ignore[attr-defined]
-    elif type(function) is FunctionType:
-        call = {"__call__": MethodType(marker, function), "__get__": _bind}
-        wrapper = _wrapper_type(function, Sightings(note), call)(function, _by_wrapt(marker), runs)
+        inner: Any = wrapper_of(function.__func__, source)
+        outer: Any = method(inner)
+        outer._self_runs, outer._self_account = inner._self_runs, inner._self_account
+        return outer  # type: ignore[no-any-return]
+    account = source.account(function)
+    marker, note = source.marker(function, account), partial(note_traced, account)
+    runs = partial(results_of, account)
+    if type(function) is FunctionType:
+        own = {"__call__": MethodType(marker, function), "__get__": _bind, "__code__": _CODE}
+        wrapper: Any = _wrapper_type(function, Sightings(note), own)(function, _by_wrapt(marker), runs)
+        wrapper._self_source = source
     else:
         wrapper = decorated(function, _by_wrapt(marker), runs, note)
-    wrapper._self_account = account  # type: ignore[union-attr]
-    return wrapper
+    wrapper._self_account = account
+    return wrapper  # type: ignore[no-any-return]
+
+
+def _code_of(wrapper: RegionWrapper) -> CodeType:
+    return wrapper.__wrapped__.__code__
+
+
+def _change_code(wrapper: RegionWrapper, code: CodeType) -> None:
+    """Give the function other code, as IPython's autoreload does: it is another version of its region."""
+    function, source = wrapper.__wrapped__, wrapper._self_source
+    function.__code__ = code
+    account = source.account(function)
+    type(wrapper).__call__ = MethodType(source.marker(function, account), function)  # type: ignore[method-assign]
+    earlier = wrapper._self_runs
+    wrapper._self_runs = lambda: (*earlier(), *results_of(account))
+    wrapper._self_account = account  # type: ignore[attr-defined]
+
+
+_CODE = property(_code_of, _change_code)
 
 
 def decorated(function: Callable[..., Any], marker: WraptMarker, runs: Runs, note: Note) -> RegionWrapper:

@@ -320,6 +320,40 @@ def test_a_generator_that_is_closed_early_leaves_no_cycle() -> None:
         gc.enable()
 
 
+def test_an_argument_of_a_function_lives_until_the_call_ends() -> None:
+    """As under any wrapper: CPython keeps the arguments of what is called by way of an object."""
+
+    def drop(item: Item) -> object:
+        known = weakref.ref(item)
+        del item
+        return known()
+
+    bare = drop(Item())
+    wrapped, decorated = plain_wrapper(drop)(Item()), live(drop)(Item())
+    assert bare is None
+    assert wrapped is not None
+    assert decorated is not None
+
+
+def test_new_code_of_a_function_is_another_version_of_its_region() -> None:
+    @live
+    def work() -> str:
+        return "old"
+
+    def edited() -> str:
+        return "new"
+
+    before = work._self_account
+    assert work() == "old"
+    work.__code__ = edited.__code__
+    after = work._self_account
+    after.live = True
+    assert work() == "new"
+    assert (len(before.durations), len(after.durations)) == (1, 1)
+    assert (before.region.key, before.region.id) != (after.region.key, after.region.id)
+    assert before.region.code != after.region.code
+
+
 def test_an_argument_of_a_generator_ends_when_the_generator_drops_it() -> None:
     seen = []
 

@@ -381,12 +381,12 @@ def lifetimes() -> None:
     print("closed", second())
 
     @profile
-    def drop(data: Weak) -> object:
+    def drop(data: Weak) -> Iterator[object]:
         seen = weakref.ref(data)
         del data
-        return seen()
+        yield seen()
 
-    print("dropped", drop(Weak()))
+    print("dropped", next(drop(Weak())))
     early = items()
     last = weakref.ref(next(early))
     del early
