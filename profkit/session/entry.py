@@ -118,6 +118,11 @@ def _answer_of_thread(loop: AbstractEventLoop, host: SessionHost, account: Accou
         with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
             loop.call_soon_threadsafe(_settle, answer, outcome, account)
 
+    from profkit.session.starting import import_what_results_need
+
+    # Not in the thread: after Ctrl-C it may outlive the main thread, and whoever runs a class statement of
+    # dataclasses then makes CPython forget that an interrupt ended the program (pythonrun.c).
+    import_what_results_need()
     tracing.unseen(BackgroundThread(work).start)
     return answer
 

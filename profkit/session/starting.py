@@ -50,7 +50,7 @@ def start_sampler(start: Start) -> tuple[Attachment, str | None]:
 def _try(start: Start) -> Attachment:
     attachment = start.sampler.attach(posix.getpid(), start.plan, start.folder, start.index, start.clock)
     try:
-        _import_what_results_need()
+        import_what_results_need()
         await_state(
             attachment, SessionState.RUNNING, start.timeout_s, start.clock,
             "timeout_wait_for_running_sec", start.sampler.name,
@@ -61,8 +61,8 @@ def _try(start: Start) -> Attachment:
     return attachment
 
 
-def _import_what_results_need() -> None:
-    """Use the time that a sampler takes to start: asking for a result needs these imports."""
+def import_what_results_need() -> None:
+    """Import what results and the ticker need; a session does so while its sampler starts."""
     import psutil  # noqa: F401 - the ticker needs it
 
     from profkit.ingest import read  # noqa: F401

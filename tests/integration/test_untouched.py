@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -76,3 +77,31 @@ def test_a_signal_handler_raises_at_any_moment(tmp_path: Path, kind: str) -> Non
     assert len(swallowed) <= (3 if kind == "TimeoutError" else 0), "\n".join(found["problems"])
     assert len(found["problems"]) == len(swallowed), "\n".join(found["problems"])
     assert found["samples at last"] > 0
+
+
+INTERRUPTED = """
+import asyncio, os, signal, sys
+from profkit import profile
+
+@profile()
+async def work():
+    while True:
+        await asyncio.sleep(0.001)
+
+async def main():
+    asyncio.get_running_loop().call_later(float(sys.argv[1]), os.kill, os.getpid(), signal.SIGINT)
+    await work()
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("after_s", [0.002, 0.006, 0.012, 0.02, 0.04, 0.08])
+def test_an_interrupted_event_loop_dies_of_the_interrupt(tmp_path: Path, after_s: float) -> None:
+    """While a sampler starts in a thread, which may go on when the main thread has ended."""
+    for attempt in range(3):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        done = run_program(folder, ["-c", INTERRUPTED, str(after_s)])
+        assert done.returncode == -signal.SIGINT, done.stderr
+    await_samplers_end(tmp_path)
