@@ -5,14 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from types import CodeType
 
 import pytest
 
 from profkit.clock import ManualClock
 from profkit.config import read_config
 from profkit.errors import ProfilerBusy, SamplerFailed
-from profkit.model.region import Region, RegionKey, RegionKind
+from profkit.model.region import Region, RegionKey, RegionKind, digest_of
 from profkit.model.session import SessionState
 from profkit.samplers.base import SamplerOptions
 from profkit.session.account import Account, OnBusy, Policy
@@ -106,6 +108,25 @@ def test_asking_twice_costs_one_stop_and_the_next_call_goes_on_in_the_same_sessi
     assert read_session(stage.folder).manifest.segments[1].asleep_ns == 3_000_000_000
     assert stage.script.attached == 2
     assert len(account.sessions) == 1
+
+
+@pytest.mark.parametrize("set_s", [-3600, 3600])
+def test_a_clock_that_is_set_changes_no_duration(stage: Stage, set_s: float) -> None:
+    account = stage.account()
+    stage.clock.advance(4)
+    stage.call(account)
+    stage.clock.advance(2)
+    stage.clock.set_ahead(set_s)
+    stage.host.settle(account)
+    stage.clock.set_ahead(set_s)
+    stage.clock.advance(3)
+    stage.call(account)
+    stage.clock.set_ahead(-set_s)
+    stage.clock.advance(1)
+    stage.host.end_session()
+    first, second = read_session(stage.folder).manifest.segments
+    assert (first.offset_ns, first.sampled_ns, first.asleep_ns) == (0, 2 * 10**9, 0)
+    assert (second.offset_ns, second.sampled_ns, second.asleep_ns) == (5 * 10**9, 10**9, 3 * 10**9)
 
 
 def test_asking_while_a_region_is_active_rotates(stage: Stage) -> None:
@@ -364,3 +385,41 @@ def test_a_region_in_a_second_session_is_counted_there(stage: Stage) -> None:
         1,
         1,
     ]
+
+
+def block(stage: Stage, code: CodeType, label: str = "cell") -> Account:
+    region = Region(
+        RegionKey("m", "<module>", 1, label), RegionKind.BLOCK, "cell.py", body=(2,), code=digest_of(code)
+    )
+    return Account(region, SamplerOptions(), Policy(), code)
+
+
+VERSIONS = [compile(text, "cell.py", "exec") for text in ("a = 1", "a = 2")]
+
+
+def test_another_version_of_a_block_has_a_session_of_its_own(stage: Stage) -> None:
+    first, second = (block(stage, code) for code in VERSIONS)
+    stage.call(first)
+    stage.clock.advance(2)
+    stage.call(second)
+    assert stage.script.attached == 2
+    assert first.sessions != second.sessions
+
+
+def test_versions_that_alternate_quickly_are_mixed_and_that_is_noted(stage: Stage) -> None:
+    first, second = block(stage, VERSIONS[0]), block(stage, VERSIONS[0], "another label")
+    for _ in range(3):
+        assert stage.call(first)
+        assert stage.call(second)
+    assert stage.script.attached == 1
+    (note,) = read_session(stage.folder).manifest.notes
+    assert "'another label' and 'cell' show the same lines" in note
+
+
+def test_blocks_in_blocks_are_no_versions_of_each_other(stage: Stage) -> None:
+    outer, inner = block(stage, VERSIONS[0]), block(stage, VERSIONS[0], "inner")
+    inner.region = replace(inner.region, key=replace(inner.region.key, line=2))
+    stage.call(outer)
+    stage.call(inner)
+    assert stage.script.attached == 1
+    assert not read_session(stage.folder).manifest.notes
