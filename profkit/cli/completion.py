@@ -30,7 +30,7 @@ def _infos(context: click.Context) -> tuple[AnyInfo, ...]:
     from profkit.store.runs import open_store
 
     try:
-        with open_store(config.store_url) as store:
+        with open_store(config.store_url, skip_damaged=True) as store:
             return store.runs()
     except ProfkitError:
         return ()

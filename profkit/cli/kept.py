@@ -105,7 +105,7 @@ def open_kept(config: Config) -> Iterator[Kept]:
     from profkit.ingest.keep import ingest
     from profkit.store.runs import open_store
 
-    with open_store(config.store_url) as store:
+    with open_store(config.store_url, skip_damaged=True) as store:
         report = ingest(config.spool, store, owner=config.owner)
         if report.dropped:
             from profkit.store.room import dropped_message

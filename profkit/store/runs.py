@@ -25,20 +25,20 @@ _BATCH = 500
 """Ids in one statement: databases limit its parameters."""
 
 
-def open_store(url: str) -> Store:
+def open_store(url: str, *, skip_damaged: bool = False) -> Store:
     """The store behind an SQLAlchemy URL, made or migrated if need be; raises StoreUnavailable."""
-    return Store(open_database(url))
+    return Store(open_database(url), skip_damaged=skip_damaged)
 
 
 class Store:
     """Runs in a database; as a context manager it is closed at the end.
 
-    Every method raises StoreUnavailable if the database refuses. `find` and `load` raise DamagedFile for a
-    run that cannot be read. Methods that return several runs leave such runs out and add them to `damaged`.
+    Every method raises StoreUnavailable if the database refuses, and DamagedFile for a run that cannot be
+    read. With `skip_damaged`, methods that return several runs leave such runs out and note them in `damaged`.
     """
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, *, skip_damaged: bool = False) -> None:
+        self._database, self._skip_damaged = database, skip_damaged
         self._damaged: dict[str, DamagedFile] = {}
 
     @property
@@ -173,6 +173,8 @@ class Store:
             try:
                 infos.append(info_of(row.id, row.schema, row.document))
             except DamagedFile as damage:
+                if not self._skip_damaged:
+                    raise
                 self._damaged[row.id] = damage
         return tuple(infos)
 

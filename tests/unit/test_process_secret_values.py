@@ -17,7 +17,7 @@ from profkit.process.secret_values import HIDDEN, SecretRule, secret_rule
 from profkit.process.surroundings import recorded_variables
 
 RULE = SecretRule()
-VALUES = st.text(st.sampled_from("abcXYZ0189_.+/=%@!~-"), min_size=4, max_size=30).map(lambda text: f"q{text}")
+VALUES = st.from_regex(r"q[a-cX-Z0189_.+/=%@!~-]{4,30}", fullmatch=True)
 """Begin with a letter: what begins with a dash is another option."""
 SECRET_NAMES = st.sampled_from(
     [
@@ -29,8 +29,8 @@ SECRET_NAMES = st.sampled_from(
 )  # fmt: skip
 HARMLESS_NAMES = st.sampled_from(
     [
-        "max-tokens", "tokenizer", "num_tokens", "TOKENIZERS_PARALLELISM", "sort-key", "key", "keyboard", "PWD",
-        "OLDPWD", "author", "lr", "batch-size", "data", "PATH", "pin-memory", "OMP_NUM_THREADS", "monkey",
+        "max-tokens", "tokenizer", "num_tokens", "TOKENIZERS_PARALLELISM", "sort-key", "key", "keyboard",
+        "PWD", "OLDPWD", "author", "lr", "batch-size", "data", "PATH", "pin-memory", "OMP_NUM_THREADS", "monkey",
     ]
 )  # fmt: skip
 PLAIN = st.text(st.sampled_from("abcXYZ0189_./"), min_size=1, max_size=12)
@@ -94,7 +94,7 @@ def test_secrets_inside_a_text(text: str, secret: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["ssh://git@host/x", "a=1", "http://host:8000/x", "C:\\x", "lambda key=x: y", "x: y", "", "key: v"]
+    "text", ["ssh://git@host/x", "a=1", "http://host:8000/x", "C:\\x", "lambda key=x: y", "x: y", ""]
 )
 def test_texts_without_secrets_stay(text: str) -> None:
     assert RULE.argv([text]) == (text,)
