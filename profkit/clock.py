@@ -64,5 +64,9 @@ class ManualClock:
             raise ValueError(f"a clock cannot go back by {duration_s} s")
         self._elapsed_s += duration_s
 
+    def set_ahead(self, by_s: float) -> None:
+        """Set the time of day ahead, or back by a negative number; durations stay as they are."""
+        self._start_unix_ns += round(by_s * 1e9)
+
 
 SYSTEM_CLOCK = SystemClock()

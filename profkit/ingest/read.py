@@ -102,7 +102,7 @@ def _runs_of(folder: OwnedFolder, session: SpoolSession, sampler: Sampler, live:
         state=_state(manifest, live),
         crashed=not live and manifest.state not in _ENDED,
         segments=found.segments,
-        coverage=coverage_of(segments),
+        coverage=coverage_of(segments, manifest.created_ns),
         recovered=found,
     )
     notes = session_notes(manifest, segments, damaged, whole.crashed)

@@ -12,6 +12,9 @@ from profkit.samplers.base import Recording, Sampler
 from profkit.store.owned import OwnedFolder
 from profkit.store.spool import segment_stem
 
+_FASTEST, _SLOWEST, _MARGIN_NS = 2, 20, 10 * 10**9
+"""Bounds of the time that a number of samples can have taken: py-spy catches up, and falls behind."""
+
 _OUTPUT = re.compile(r"segment-(\d{3,9})\.speedscope\.json")
 
 
@@ -26,8 +29,25 @@ class ReadSegment:
 
     @property
     def covered_ns(self) -> int:
-        """How long the sampler was at work; 0 where that is not known."""
-        return max(0, (self.ended_ns or 0) - self.started_ns) if self.ended_ns else 0
+        """How long the sampler was at work; 0 if that is not known.
+
+        If the process died before it could measure that, it is the difference of two times of day, unless
+        the clock was set in between: then it is the time for which so many samples were planned.
+        """
+        if self.segment.sampled_ns is not None:
+            return max(0, self.segment.sampled_ns)
+        between_ns = self.ended_ns - self.started_ns if self.ended_ns else 0
+        if self.recording is None or self.recording.rounds is None:
+            return max(0, between_ns)
+        planned_ns = round(self.recording.rounds * self.recording.profile.period_ns)
+        least_ns, most_ns = planned_ns // _FASTEST, planned_ns * _SLOWEST + _MARGIN_NS
+        return max(0, between_ns if least_ns <= between_ns <= most_ns else planned_ns)
+
+    def offset_ns(self, created_ns: int) -> int:
+        """Return when the sampler was at work, from the start of its session."""
+        if self.segment.offset_ns is not None:
+            return self.segment.offset_ns
+        return max(0, self.started_ns - created_ns)
 
     @property
     def started_ns(self) -> int:
@@ -89,12 +109,12 @@ def _unnamed(folder: OwnedFolder, index: int, sampler: Sampler, plan: SamplerPla
     return ReadSegment(Segment(index, max(0, ended_ns - length_ns)), recording, ended_ns)
 
 
-def coverage_of(segments: Sequence[ReadSegment]) -> Coverage:
-    """The times of a session's segments; a gap is also where a segment is missing between others."""
+def coverage_of(segments: Sequence[ReadSegment], created_ns: int) -> Coverage:
+    """Return the times of the segments of a session; a segment missing between others leaves a gap."""
     timed = [segment for segment in segments if segment.ended_ns is not None]
     covered_ns = sum(segment.covered_ns for segment in timed)
     asleep_ns = sum(segment.segment.asleep_ns for segment in timed)
-    span_ns = _span_ns(timed) - asleep_ns
+    span_ns = _span_ns(timed, created_ns) - asleep_ns
     return Coverage(
         session_s=covered_ns / 1e9,
         gap_s=max(0, span_ns - covered_ns) / 1e9,
@@ -102,9 +122,9 @@ def coverage_of(segments: Sequence[ReadSegment]) -> Coverage:
     )
 
 
-def _span_ns(segments: Sequence[ReadSegment]) -> int:
-    starts = [segment.started_ns for segment in segments]
-    ends = [segment.started_ns + segment.covered_ns for segment in segments]
+def _span_ns(segments: Sequence[ReadSegment], created_ns: int) -> int:
+    starts = [segment.offset_ns(created_ns) for segment in segments]
+    ends = [start + segment.covered_ns for start, segment in zip(starts, segments, strict=True)]
     return max(ends) - min(starts) if segments else 0
 
 

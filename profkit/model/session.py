@@ -69,7 +69,10 @@ class Cover:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One sampler output of a session, from start to stop."""
+    """One sampler output of a session, from start to stop.
+
+    Moments are Unix times, for people. Durations are of the monotonic clock, which nobody can set.
+    """
 
     index: int
     started_ns: int
@@ -86,6 +89,10 @@ class Segment:
     asleep_ns: int = 0
     """Time before this segment in which the session slept: no gap, since there was nothing to sample."""
     error: str | None = None
+    offset_ns: int | None = field(default=None, metadata={"later": True})
+    """Time from the start of the session until the sampler was RUNNING."""
+    sampled_ns: int | None = field(default=None, metadata={"later": True})
+    """Time from RUNNING until the sampler was asked to stop; None if the process ended before that."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,7 @@ class Session:
         self.last_used_s = self.started_s = clock.monotonic_s()
         self.segment_started_s = self.started_s
         self._asleep_since_ns: int | None = None
+        """See `_elapsed_ns`."""
         self._why_ended: str | None = None
         """What somebody did to the sampler."""
         self._written: set[str] = set()
@@ -125,12 +126,12 @@ class Session:
 
     def begin_segment(self, policy: Policy, covers: tuple[Cover, ...] = ()) -> None:
         """Attach the sampler and wait until it is RUNNING; on any failure nothing stays attached."""
-        now_ns = self._clock.unix_ns()
+        now_ns = self._elapsed_ns()
         segment = Segment(
             index=len(self._manifest.segments),
-            started_ns=now_ns,
+            started_ns=self._clock.unix_ns(),
             covers=covers,
-            asleep_ns=now_ns - (self._asleep_since_ns or now_ns),
+            asleep_ns=now_ns - (now_ns if self._asleep_since_ns is None else self._asleep_since_ns),
         )
         self._asleep_since_ns = None
         self.covers, self.calls_in_segment = covers, bool(covers)
@@ -144,7 +145,7 @@ class Session:
             self._abandon(str(error) or type(error).__name__)
             raise
         self.segment_started_s = self._clock.monotonic_s()
-        self._note_segment(running_ns=self._clock.unix_ns())
+        self._note_segment(running_ns=self._clock.unix_ns(), offset_ns=self._elapsed_ns())
         notes = self._manifest.notes if note is None else (*self._manifest.notes, note)
         self._write(state=SessionState.RUNNING, notes=notes)
 
@@ -180,7 +181,7 @@ class Session:
         lost: SamplerError | None = None
         try:
             attachment.request_stop()
-            self._note_segment(attachment, stopped_ns=self._clock.unix_ns())
+            self._note_stop(attachment)
             await_state(
                 attachment, SessionState.SUCCESS, timeout_s, self._clock,
                 "timeout_wait_for_finished_sec", self.sampler.name,
@@ -262,7 +263,7 @@ class Session:
         """Stop sampling until the next call."""
         self.pause()
         self.end_segment(policy)
-        self._asleep_since_ns = self._clock.unix_ns()
+        self._asleep_since_ns = self._elapsed_ns()
 
     def pause(self) -> None:
         """Have the next call of every region ask the host."""
@@ -318,10 +319,18 @@ class Session:
         self._note_segment(stopped_ns=self._clock.unix_ns(), error=error)
         self._write()
 
+    def _elapsed_ns(self) -> int:
+        """The session's age by the monotonic clock: the time of day may be set at any moment."""
+        return round((self._clock.monotonic_s() - self.started_s) * 1e9)
+
+    def _note_stop(self, attachment: Attachment) -> None:
+        offset_ns = self._manifest.segments[-1].offset_ns
+        sampled_ns = None if offset_ns is None else self._elapsed_ns() - offset_ns
+        self._note_segment(attachment, stopped_ns=self._clock.unix_ns(), sampled_ns=sampled_ns)
+
     def _note_segment(
-        self, attachment: Attachment | None = None, *,
-        running_ns: int | None = None, stopped_ns: int | None = None, error: str | None = None,
-    ) -> None:  # fmt: skip
+        self, attachment: Attachment | None = None, *, error: str | None = None, **times_ns: int | None
+    ) -> None:
         """Change the last segment in the manifest, which the next write puts on disk."""
         *before, last = self._manifest.segments
         source = attachment or self.attachment
@@ -330,12 +339,8 @@ class Session:
             last = replace(
                 last, pid=seen.pid, start_ticks=seen.start_ticks, remote_id=seen.remote_id, links=seen.links
             )
-        last = replace(
-            last,
-            running_ns=running_ns or last.running_ns,
-            stopped_ns=stopped_ns or last.stopped_ns,
-            error=error or last.error,
-        )
+        known_ns = {name: time_ns for name, time_ns in times_ns.items() if time_ns is not None}
+        last = replace(last, error=error or last.error, **known_ns)  # type: ignore[arg-type]
         self._manifest = replace(self._manifest, segments=(*before, last))
 
     def _append(

@@ -78,6 +78,30 @@ def test_the_rate_achieved_is_that_of_the_whole_session(tmp_path: Path) -> None:
     assert profile.total_weight == info.samples == 3
 
 
+@pytest.mark.parametrize("set_s", [-3600, 3600])
+def test_a_clock_that_is_set_changes_no_duration(tmp_path: Path, set_s: int) -> None:
+    times = {"offset_ns": SECOND_NS, "sampled_ns": 2 * SECOND_NS}
+    first = segment(0, stopped_ns=START_NS + (set_s + 2) * SECOND_NS, **times)
+    times["offset_ns"] = 9 * SECOND_NS
+    second = segment(
+        1, running_ns=START_NS + set_s * SECOND_NS, stopped_ns=START_NS, asleep_ns=5 * SECOND_NS, **times
+    )
+    folder = session_folder(tmp_path, manifest(first, second), deltas=(calls(F, 5),))
+    info = only(read(folder, recording(("!f f", 1)), recording(("!f f", 1)))).info
+    assert (info.session_s, info.gap_s, info.achieved_hz) == (4.0, 1.0, pytest.approx(50))
+
+
+@pytest.mark.parametrize("set_s", [-3600, -1, 3600])
+def test_a_clock_that_is_set_in_a_process_that_is_killed(tmp_path: Path, set_s: int) -> None:
+    running = manifest(segment(0, stopped_ns=None), state=SessionState.RUNNING, ended_ns=None)
+    folder = session_folder(tmp_path, running)
+    output = folder / "segment-000.json"
+    output.write_text("{}")
+    os.utime(output, ns=(0, START_NS + set_s * SECOND_NS))
+    info = only(read(folder, recording(("!f f", 100)))).info
+    assert (info.session_s, info.gap_s, info.achieved_hz) == (0.8, 0.0, pytest.approx(125))
+
+
 def test_rounds_that_nobody_counted_leave_the_rate_that_was_asked_for(tmp_path: Path) -> None:
     folder = session_folder(tmp_path, manifest(segment(0)), deltas=(calls(F, 5),))
     run = only(read(folder, recording(("!f f", 1), rounds=None)))
