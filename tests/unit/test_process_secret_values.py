@@ -30,7 +30,7 @@ SECRET_NAMES = st.sampled_from(
 HARMLESS_NAMES = st.sampled_from(
     [
         "max-tokens", "tokenizer", "num_tokens", "TOKENIZERS_PARALLELISM", "sort-key", "key", "keyboard",
-        "PWD", "OLDPWD", "author", "lr", "batch-size", "data", "PATH", "pin-memory", "OMP_NUM_THREADS", "monkey",
+        "PWD", "OLDPWD", "author", "lr", "batch-size", "data", "PATH", "pin-memory", "OMP_NUM_THREADS",
     ]
 )  # fmt: skip
 PLAIN = st.text(st.sampled_from("abcXYZ0189_./"), min_size=1, max_size=12)
