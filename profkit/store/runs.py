@@ -34,7 +34,7 @@ class Store:
     """Runs in a database; as a context manager it is closed at the end.
 
     Every method raises StoreUnavailable if the database refuses, and DamagedFile for a run that cannot be
-    read. With `skip_damaged`, methods that return several runs leave such runs out and note them in `damaged`.
+    read. With `skip_damaged`, methods that return several runs leave it out and note it in `damaged`.
     """
 
     def __init__(self, database: Database, *, skip_damaged: bool = False) -> None:
