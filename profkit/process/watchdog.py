@@ -2,7 +2,8 @@
 
 Prints the pids of PROGRAM and of itself when PROGRAM runs, and how it ends. With --fork it first becomes
 nobody's child, as `setsid --fork` makes what it starts. If somebody stops PROGRAM (SIGSTOP), it is told to
-finish: a sampler that is stopped while it holds another program would hold it for ever.
+finish: a sampler that is stopped while it holds another program would hold it for ever. Files that PROGRAM
+creates are for its user alone.
 
 Only modules that are built into Python are imported, since they delay each start. No clock is read: a
 library that fakes the time (libfaketime) may be preloaded.
@@ -22,6 +23,8 @@ CANNOT_START = "cannot start: errno {}"
 STATUS = "ended with exit status {}"
 SIGNAL = "ended by signal {}"
 STOPPED = "told to finish, since it was stopped by signal {}"
+
+UMASK = 0o077
 
 _LOOKS, _PAUSE_S = 10, 0.05
 """PROGRAM may be stopped for half a second: some tools stop programs for moments to slow them down."""
@@ -70,6 +73,7 @@ def _become(argv: list[str], report: int) -> None:
     """Become PROGRAM; does not return."""
     try:
         posix.setsid()
+        posix.umask(UMASK)
         posix.execv(argv[0], argv)
     except OSError as error:
         posix.write(report, str(error.errno).encode())
