@@ -67,5 +67,5 @@ def _is_ours(spool: Path) -> bool:
     """Whether the spool is this user's: a collector makes no files in that of another."""
     try:
         return spool.stat().st_uid == os.geteuid()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
