@@ -19,8 +19,9 @@ from profkit.process.procfs import is_running
 from profkit.store.clearing import alone_in, finish_removing, remove_folder_in, set_aside_in
 from profkit.store.measured import measured_names, read_measured_in, unfinished_names
 from profkit.store.owned import OwnedFolder, open_spool
+from profkit.store.reserve import NAME, read_ending
 from profkit.store.room import take_dropped
-from profkit.store.spool import MANIFEST, OWN_FILES, is_sampler_file, session_names
+from profkit.store.spool import MANIFEST, OWN_FILES, early_names, is_sampler_file, session_names
 
 if TYPE_CHECKING:
     from profkit.store.runs import Store
@@ -65,6 +66,25 @@ def ingest(spool: Path, store: Store, clock: Clock = SYSTEM_CLOCK, owner: int | 
         raise SpoolUnavailable(spool, error.strerror or str(error)) from error
 
 
+def remove_early(
+    spool: Path, clock: Clock = SYSTEM_CLOCK, owner: int | None = None
+) -> tuple[DamagedFile, ...]:
+    """Delete folders of sessions that were killed before they wrote anything, as `ingest` does.
+
+    Returns what is set aside. Raises SpoolUnavailable.
+    """
+    try:
+        with open_spool(spool, os.geteuid() if owner is None else owner) as opened:
+            if not early_names(opened):
+                return ()
+            with alone_in(opened):
+                return _joined(list(_remove_early(opened, clock))).damaged
+    except (FileNotFoundError, NotADirectoryError):
+        return ()
+    except OSError as error:
+        raise SpoolUnavailable(spool, error.strerror or str(error)) from error
+
+
 def _reports(spool: OwnedFolder, store: Store, clock: Clock) -> Iterator[IngestReport]:
     yield IngestReport(dropped=take_dropped(spool))
     yield IngestReport(damaged=finish_removing(spool))
@@ -73,6 +93,7 @@ def _reports(spool: OwnedFolder, store: Store, clock: Clock) -> Iterator[IngestR
             yield _ingest_folder(spool, name, store, clock)
     yield from _ingest_measured(spool, store)
     yield from _ingest_unfinished(spool, clock)
+    yield from _remove_early(spool, clock)
 
 
 def _joined(reports: Sequence[IngestReport]) -> IngestReport:
@@ -169,16 +190,46 @@ def _ingest_unfinished(spool: OwnedFolder, clock: Clock) -> Iterator[IngestRepor
             yield IngestReport(damaged=(_aside(spool, damage, name),))
 
 
+def _remove_early(spool: OwnedFolder, clock: Clock) -> Iterator[IngestReport]:
+    """Delete the folders of sessions whose processes were killed before there was anything to keep.
+
+    One that could say why it failed is set aside.
+    """
+    for name in early_names(spool):
+        with suppress(FileNotFoundError), spool.folder(name) as folder:
+            if _is_young(folder, clock) or _runs(name):
+                continue
+            damage = _early_end(folder)
+            if damage is not None:
+                yield IngestReport(damaged=(_aside(spool, damage, name),))
+            else:
+                yield IngestReport(damaged=remove_folder_in(spool, name, folder))
+
+
+def _early_end(folder: OwnedFolder) -> DamagedFile | None:
+    """What is in the reserve of a session without a manifest: mostly nothing."""
+    try:
+        ending = read_ending(folder)
+    except DamagedFile as damage:
+        return damage
+    return DamagedFile(folder.path / NAME, ending.error) if ending is not None else None
+
+
 def _may_be_written(folder: OwnedFolder, clock: Clock) -> bool:
     """Whether a folder without a readable manifest is about to have one, or its process still writes."""
+    return _is_young(folder, clock) and (folder.status(MANIFEST) is None or _runs(folder.path.name))
+
+
+def _is_young(folder: OwnedFolder, clock: Clock) -> bool:
     statuses = [folder.status(name) for name in folder.names()]
     times = [status.st_mtime_ns for status in statuses if status is not None]
-    if _age_s(max(times, default=os.fstat(folder.descriptor).st_mtime_ns), clock) >= _YOUNG_S:
-        return False
-    parts = folder.path.name.split("-")
-    return folder.status(MANIFEST) is None or (
-        len(parts) == 3 and parts[1].isdecimal() and is_running(int(parts[1]))
-    )
+    return _age_s(max(times, default=os.fstat(folder.descriptor).st_mtime_ns), clock) < _YOUNG_S
+
+
+def _runs(session: str) -> bool:
+    """Whether this host has a process with the pid in a session's id."""
+    parts = session.split("-")
+    return len(parts) == 3 and parts[1].isdecimal() and is_running(int(parts[1]))
 
 
 def _age_s(time_ns: int, clock: Clock) -> float:

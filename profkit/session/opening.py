@@ -25,8 +25,8 @@ def open_session(
 ) -> Session:  # fmt: skip
     """A session of this process that has a folder and no segment yet; it will `say` what went wrong.
 
-    Raises SamplerMissing, UsageError for what the sampler cannot honour, and OSError where there can be
-    no folder with a manifest; none is left behind then.
+    Raises SamplerMissing, UsageError for what the sampler cannot honour, and OSError if there can be no
+    folder with a manifest. No folder is left behind then, nor if a signal handler of the program raises.
     """
     keep_within(spool, CONFIG.spool_limit, say, clock)
     sampler = resolve(options.sampler)
@@ -36,7 +36,7 @@ def open_session(
     session = Session(spool, sampler, options, process_info(), clock, _live(sockets), say, sockets)
     try:
         session.save()
-    except OSError:
+    except BaseException:  # also if the program has replaced what profkit needs
         remove_folder(session.folder)
         raise
     return session

@@ -19,6 +19,7 @@ regular file or real folder of that user is refused when reading, see `owned`.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -49,6 +50,7 @@ _EARLY = frozenset({MANIFEST + UNFINISHED, reserve.NAME})
 """Written before a session has anything to say."""
 LARGEST_MANIFEST_BYTES = 64 * 2**20
 
+_ID = re.compile(r"\d{8}T\d{6}-\d{1,9}-[0-9a-f]+")
 _SEGMENT = "segment-"
 _CLOCKS_APART_S = 600.0
 """How far the clocks of two hosts may differ before a session of one seems over to the other."""
@@ -235,6 +237,19 @@ def session_names(spool: OwnedFolder) -> tuple[str, ...]:
         if name[0] != "." and name != DAMAGED and (created_ns := _created_ns(spool, name)) is not None
     }
     return tuple(sorted(begun, key=lambda name: (begun[name], name)))
+
+
+def early_names(spool: OwnedFolder) -> tuple[str, ...]:
+    """Return the names of folders of sessions that have written nothing yet, and perhaps never will."""
+    return tuple(name for name in spool.names() if _ID.fullmatch(name) and _is_early(spool, name))
+
+
+def _is_early(spool: OwnedFolder, name: str) -> bool:
+    try:
+        with spool.folder(name) as folder:
+            return _EARLY.issuperset(folder.names())
+    except (FileNotFoundError, PermissionError, RefusedFile):  # removed meanwhile, or not ours to touch
+        return False
 
 
 def is_live(manifest: Manifest, clock: Clock = SYSTEM_CLOCK) -> bool:

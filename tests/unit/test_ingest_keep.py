@@ -13,13 +13,14 @@ import pytest
 
 from profkit.clock import ManualClock
 from profkit.errors import SpoolUnavailable, StoreUnavailable
-from profkit.ingest.keep import IngestReport, ingest
+from profkit.ingest.keep import IngestReport, ingest, remove_early
 from profkit.model.kept import AnyInfo, AnyRun
 from profkit.model.run import Run, RunInfo
-from profkit.model.session import Manifest, SessionState
+from profkit.model.session import Ending, Manifest, SessionState
 from profkit.process.procfs import start_ticks
 from profkit.store import spool as files
 from profkit.store.measured import keep_measured, measured_files
+from profkit.store.reserve import make_reserve, note_ending
 from profkit.store.runs import Store, open_store
 from tests.unit.made_measured_runs import failed_run, measured_run
 from tests.unit.made_sessions import (
@@ -170,6 +171,45 @@ def test_a_folder_that_has_no_manifest_yet_is_left_alone_at_first(spool: Path, s
     (damage,) = ingest(spool, store, OLD).damaged
     assert damage.kept is not None
     assert (damage.kept / "regions.jsonl").exists()
+
+
+@pytest.mark.parametrize("written", [(), ("reserve.json",), ("reserve.json", "manifest.json.new")], ids=str)
+def test_a_session_that_was_killed_before_it_wrote_anything_is_removed(
+    spool: Path, store: Store, written: tuple[str, ...]
+) -> None:
+    folder = files.create_folder(spool, "20261121T114903-4194305-9c1f")
+    for name in written:
+        (folder / name).write_bytes(bytes(4096))
+    assert ingest(spool, store) == IngestReport()
+    assert folder.exists()
+    assert ingest(spool, store, OLD) == IngestReport()
+    assert not folder.exists()
+
+
+def test_without_a_store_such_a_session_is_removed_too(spool: Path) -> None:
+    folder = files.create_folder(spool, "20261121T114903-4194305-9c1f")
+    assert remove_early(spool) == ()
+    assert folder.exists()
+    assert remove_early(spool, OLD) == ()
+    assert not folder.exists()
+    assert remove_early(spool / "none", OLD) == ()
+
+
+def test_what_may_still_be_a_session_or_is_none_is_not_removed(spool: Path, store: Store) -> None:
+    of_living = files.create_folder(spool, f"20261121T114903-{os.getpid()}-9c1f")
+    other = files.create_folder(spool, "my-notes")
+    ended = files.create_folder(spool, "20261121T114904-4194305-9c1f")
+    make_reserve(ended)
+    note_ending(ended, Ending(START_NS, SessionState.FAILED, "the disk is full"))
+    sampled = files.create_folder(spool, "20261121T114905-4194305-9c1f")
+    (sampled / "reserve.json").write_bytes(bytes(4096))
+    (sampled / "segment-000.speedscope.json").write_text("{")
+    named = {damage.path: damage for damage in ingest(spool, store, OLD).damaged}
+    assert of_living.exists()
+    assert other.exists()
+    assert named[ended / "reserve.json"].detail == "the disk is full"
+    assert (spool / "damaged" / ended.name / "reserve.json").exists()
+    assert (spool / "damaged" / sampled.name / "segment-000.speedscope.json").exists()
 
 
 def test_a_damaged_segment_is_set_aside_and_the_rest_kept(spool: Path, store: Store) -> None:
