@@ -106,7 +106,7 @@ os.kill(spared, 9)
 
 def test_who_cannot_be_ended_is_told_at_the_deadline() -> None:
     run("""
-orphans._kill, kill = lambda pid: None, orphans._kill
+orphans.kill, kill = lambda pid: None, orphans.kill
 pid = start()
 await_told(1)
 assert not end_descendants((), reap, 0.05)

@@ -14,12 +14,10 @@ from profkit.measuring.pool.dumps import Dump, parse_ahead, read_dumps, remove_d
 from profkit.measuring.pool.endings import how_ended, is_own_end
 from profkit.measuring.pool.jobs import Job, Reply
 from profkit.measuring.pool.output import Output
-from profkit.measuring.pool.zygote import Stopped, Zygote, ZygoteGone
+from profkit.measuring.pool.zygote import STOPPED, Stopped, Zygote, ZygoteGone
 from profkit.measuring.worker.messages import Inbox, Message, in_file
 
 _STATUS = struct.Struct(">i")
-_LOOK_S = 1.0
-"""How often a job's output is looked at, lest it fill the memory."""
 _LAST_WORD_S = 60.0
 """Longer than a zygote takes to wait for a child that is dead."""
 
@@ -68,6 +66,8 @@ class _Conversation:
             self._await_end(self._clock.monotonic_s() + self._job.timeout_s, stop)
         except TimeoutError:
             self._end_early()
+            if self._zygote.was_stopped:  # the time was not the job's
+                raise ZygoteGone(STOPPED) from None
             raise WorkerTimeout(self._job.label, self._job.timeout_s, 1, self._output.text()) from None
         except Stopped:
             self._end_early()
@@ -82,14 +82,9 @@ class _Conversation:
             listened = [self._zygote.control]
             if not self._inbox.ended:
                 listened.append(self._channel.fileno())
-            try:
-                look_s = min(deadline_s, self._clock.monotonic_s() + _LOOK_S)
-                ready = self._zygote.wait(listened, look_s, stop)
-            except TimeoutError:
-                if self._clock.monotonic_s() >= deadline_s:
-                    raise
-                self._output.shrink()
-                continue
+            ready = self._zygote.wait(listened, deadline_s, stop)  # returns once a second at least
+            if not ready:
+                self._output.shrink()  # lest it fill the memory
             if self._channel.fileno() in ready:
                 self._read_answer()
                 self._read_dumps()  # while the child's memory is given back
@@ -113,7 +108,8 @@ class _Conversation:
         assert status is not None
         output = self._output.text()
         if answer is None:
-            raise WorkerDied(job.label, how_ended(status), output)
+            how = STOPPED if self._zygote.child_was_stopped else how_ended(status)
+            raise WorkerDied(job.label, how, output)
         if not answer["ok"]:
             raise WorkerFailed(job.label, answer["trace"], output)
         if not is_own_end(status):

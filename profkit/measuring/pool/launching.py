@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import select
 import shutil
 import socket
 import sys
@@ -12,7 +14,9 @@ from pathlib import Path
 
 from profkit.errors import ToolMissing, ZygoteFailed
 from profkit.measuring.pool.command import PROGRAM
+from profkit.measuring.pool.stopped import LOOK_S, holders, socket_number
 from profkit.measuring.worker.messages import hand
+from profkit.measuring.worker.orphans import kill
 from profkit.process import child
 
 _FORKER = Path(child.__file__).with_name("forker.py")
@@ -25,28 +29,39 @@ class Launcher:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._channel: socket.socket | None = None
+        self._far_end = 0
 
     def launch(self, descriptors: Sequence[int]) -> None:
         """Start a supervisor with copies of these; raises ZygoteFailed, or ToolMissing."""
         with self._lock:
-            if self._channel is None:
-                self._channel = _start()
+            channel = self._channel or self._started()
             try:
-                hand(self._channel, descriptors)
+                hand(channel, descriptors)
             except OSError:  # somebody ended it
-                self._channel.close()
-                self._channel = _start()
-                hand(self._channel, descriptors)
+                channel.close()
+                hand(self._started(), descriptors)
 
     def start(self) -> None:
         """Start it now, in the calling thread: SIGCHLD of a thread that is ours would reach the program."""
         with self._lock:
             if self._channel is None:
-                self._channel = _start()
+                self._started()
+
+    def processes(self) -> set[int]:
+        """Return the processes that are the launcher: one, and none if there is none."""
+        return holders(self._far_end) if self._channel is not None else set()
+
+    def end(self) -> None:
+        """Kill it, as it is stopped; supervisors stay, and the next launch starts another."""
+        with self._lock:
+            self._kill()
+            self.forget()
 
     def close(self) -> None:
-        """Let it end; supervisors stay."""
+        """Let it end, and kill it if it does not; supervisors stay."""
         with self._lock:
+            if self._channel is not None and not _has_ended(self._channel):
+                self._kill()
             self.forget()
 
     def forget(self) -> None:
@@ -55,9 +70,29 @@ class Launcher:
             self._channel.close()
             self._channel = None
 
+    def _kill(self) -> None:
+        for pid in self.processes():
+            kill(pid)
 
-def _start() -> socket.socket:
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    def _started(self) -> socket.socket:
+        self._channel = None
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._far_end = socket_number(theirs.fileno())
+        _start(ours, theirs)
+        self._channel = ours
+        return ours
+
+
+def _has_ended(channel: socket.socket) -> bool:
+    """Ask the launcher to end, and wait for a moment until it has."""
+    with contextlib.suppress(OSError):  # it was ended before
+        channel.shutdown(socket.SHUT_WR)
+    poller = select.poll()
+    poller.register(channel, select.POLLIN)
+    return bool(poller.poll(LOOK_S * 1000))
+
+
+def _start(ours: socket.socket, theirs: socket.socket) -> None:
     with theirs:
         driver = os.pidfd_open(os.getpid())
         try:
@@ -69,7 +104,6 @@ def _start() -> socket.socket:
     if ended.code not in (0, None):
         ours.close()
         raise ZygoteFailed("launcher", f"exited with status {ended.code}", "", f"try {' '.join(argv)!r}")
-    return ours
 
 
 def _free_words() -> list[str]:

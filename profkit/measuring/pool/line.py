@@ -159,7 +159,7 @@ class Line:
         if self.zygote is None:
             return self._wakeup.wait(self._means.idle_s)
         try:
-            self.zygote.wait((), self._means.clock.monotonic_s() + self._means.idle_s)
+            self.zygote.await_news((), self._means.clock.monotonic_s() + self._means.idle_s)
         except TimeoutError:
             return False
         except ZygoteGone as gone:
@@ -217,11 +217,19 @@ class Line:
             raise
 
     def _started(self, stop: Callable[[], bool]) -> Zygote:
-        if self.zygote is None:
-            means = self._means
-            self.zygote = Zygote(self.kind, means.next_serial(), means.launcher, self._wakeup, means.clock)
+        means, tries = self._means, 0
+        while self.zygote is None:
+            tries += 1
+            zygote = Zygote(self.kind, means.next_serial(), means.launcher, self._wakeup, means.clock)
+            self.zygote = zygote
             try:
-                self.zygote.await_ready(stop)
+                zygote.await_ready(stop)
+            except ZygoteGone as gone:
+                output = zygote.output.text()
+                self._discard()
+                if tries == _TRIES:
+                    how = f"did not start: its process {gone}, {_TRIES} times in a row"
+                    raise zygote.failed(how, output) from None
             except BaseException:
                 self._discard()
                 raise

@@ -20,14 +20,18 @@ from profkit.measuring.pool.jobs import ZygoteFacts
 from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.measuring.pool.launching import Launcher
 from profkit.measuring.pool.output import Output
+from profkit.measuring.pool.stopped import LOOK_S, Lookout, holders, socket_number
 from profkit.measuring.pool.wakeup import LONGEST_POLL_S, Wakeup
 from profkit.measuring.worker.messages import FORK, Inbox, hand, in_file, send
+from profkit.measuring.worker.orphans import children, descendants, end_stopped, kill
 
 _START_S = 600.0
 """Importing torch under Valgrind takes 14 s on an idle machine."""
 _OBEY_S = 60.0
 """Longer than a supervisor takes to end a tree."""
 _MOST_PACKET_BYTES = 1 << 17
+_KILL_S = 20.0
+STOPPED = "was stopped by a signal (SIGSTOP), and then ended"
 
 
 class ZygoteGone(Exception):
@@ -62,7 +66,10 @@ class Zygote:
         self._channel, channel = socket.socketpair()
         self._control, control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._inbox = Inbox(self._channel)
-        self._how, self._obeyed = "ended with its supervisor", False
+        self._launcher, self._far_end = launcher, socket_number(channel.fileno())
+        self._how, self._explained, self._obeyed = "ended with its supervisor", False, False
+        self._lookout, self._supervisors = Lookout(clock), frozenset[int]()
+        self.was_stopped = self.child_was_stopped = False
         config = in_file(message)
         try:
             with channel, control:
@@ -74,7 +81,7 @@ class Zygote:
             os.close(config)
 
     def await_ready(self, stop: Callable[[], bool]) -> None:
-        """Wait until it serves; raises ZygoteFailed, Stopped."""
+        """Wait until it serves; raises ZygoteFailed, Stopped, and ZygoteGone if another may start."""
         deadline_s = self._clock.monotonic_s() + _START_S
         try:
             while not self.wait([self._control.fileno()], deadline_s, stop):
@@ -86,6 +93,8 @@ class Zygote:
         except TimeoutError:
             raise self.failed(f"was not ready within {_START_S:g} s", self.output.text()) from None
         except ZygoteGone as gone:
+            if self.was_stopped or not self._explained:
+                raise
             raise self.failed(f"did not start: its process {gone}", self.output.text()) from None
         packages = tuple((str(name), str(version)) for name, version in told["packages"])
         self.pid = told["pid"]
@@ -99,6 +108,7 @@ class Zygote:
 
     def begin(self, descriptors: Sequence[int]) -> None:
         """Have a child forked, and hand it these."""
+        self.child_was_stopped = False
         try:
             self._control.send(FORK, socket.MSG_NOSIGNAL)
             hand(self._control, descriptors)
@@ -123,10 +133,23 @@ class Zygote:
     def wait(
         self, others: Iterable[int], deadline_s: float, stop: Callable[[], bool] = _never
     ) -> frozenset[int]:
-        """Wait for something to happen; which of `others` are readable, perhaps none.
+        """Wait for an answer; which of `others` are readable, perhaps none.
 
-        Raises TimeoutError at the deadline, Stopped where `stop` says so, and ZygoteGone.
+        Raises TimeoutError at the deadline, Stopped where `stop` says so, and ZygoteGone. Helpers that stay
+        stopped are ended: what they owe comes as from killed ones.
         """
+        look_s = self._clock.monotonic_s() + LOOK_S
+        if look_s >= deadline_s:
+            return self.await_news(others, deadline_s, stop)
+        with contextlib.suppress(TimeoutError):
+            return self.await_news(others, look_s, stop)
+        self._end_stopped(self._lookout.stays_stopped(self._owing))
+        return frozenset()
+
+    def await_news(
+        self, others: Iterable[int], deadline_s: float, stop: Callable[[], bool] = _never
+    ) -> frozenset[int]:
+        """Wait in the same way for what may never come; helpers that are stopped do not matter."""
         poller = select.poll()
         for descriptor in (self._wakeup.descriptor, self._channel.fileno(), *others):
             poller.register(descriptor, select.POLLIN)
@@ -142,9 +165,47 @@ class Zygote:
             raise TimeoutError
         return frozenset(ready.intersection(others))
 
+    def _owing(self) -> set[int]:
+        """Whose answers are awaited: of all while it starts, then of supervisor, zygote and its child.
+
+        What jobs start is theirs to stop.
+        """
+        if not self.pid:
+            supervisors = holders(self._far_end)
+            return self._launcher.processes().union(supervisors, *map(descendants, supervisors))
+        if not self._supervisors:
+            self._supervisors = frozenset(holders(self._far_end))
+        return {self.pid, *self._supervisors, *children(self.pid)}
+
+    def _end_stopped(self, stopped: frozenset[int]) -> None:
+        """End processes, as far as they are still ours: numbers are used again."""
+        if not stopped:
+            return
+        launchers = self._launcher.processes()
+        supervisors = holders(self._far_end) - launchers
+        below = set[int]().union(*map(descendants, supervisors))
+        for pid in stopped & below:
+            if self.pid and pid != self.pid:
+                self.child_was_stopped = True
+            else:
+                self._note_stopped()
+            kill(pid)
+        for pid in stopped & supervisors:
+            self._note_stopped()
+            end_stopped(pid, _KILL_S)
+        if stopped & launchers:
+            self._note_stopped()
+            self._launcher.end()
+
+    def _note_stopped(self) -> None:
+        self.was_stopped, self._how = True, STOPPED
+        _LOG.debug("the zygote %s %s", self.kind, STOPPED)
+
     def _hear(self) -> None:
         for message in self._inbox.read():
-            if message.get("ended") is not None:
+            if "ended" in message:
+                self._explained = True
+            if message.get("ended") is not None and not self.was_stopped:
                 self._how = how_ended(message["ended"])
             if "done" in message:
                 self._obeyed = True

@@ -1,4 +1,4 @@
-"""Find and end every descendant of this process, daemons included; it must adopt orphans.
+"""Find and end every descendant of a process, daemons included; it must adopt orphans.
 
 Reads /proc alone. A parent's list of children (`/proc/PID/task/TID/children`) is exact while it alone
 waits for them, which holds for this process and its own children: nobody else can take one off.
@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable
 _PAUSE_S = 0.001
 _GONE = "ZX"
 """States of processes that run no more (proc(5))."""
+_STOPPED = "T"
+"""By a signal; 't' is a process that a debugger holds."""
 
 
 def descendants(root: int) -> set[int]:
@@ -39,7 +41,7 @@ def end_descendants(spared: Iterable[int], reap: Callable[[], None], timeout_s: 
     deadline_s = time.monotonic() + timeout_s
     while living := descendants(os.getpid()) - let_be - gone:
         for pid in living:
-            _kill(pid)
+            kill(pid)
         reap()
         gone = {pid for pid in living | gone if _is_gone(pid)}
         if time.monotonic() >= deadline_s:
@@ -49,7 +51,33 @@ def end_descendants(spared: Iterable[int], reap: Callable[[], None], timeout_s: 
     return True
 
 
-def _kill(pid: int) -> None:
+def end_stopped(root: int, timeout_s: float) -> None:
+    """Kill another process, which is stopped, and every descendant of it; returns when those are gone, too.
+
+    Descendants go first: while `root` exists it adopts their orphans, which can be found no more after it.
+    """
+    deadline_s = time.monotonic() + timeout_s
+    while living := {pid for pid in descendants(root) if not _is_gone(pid)}:
+        for pid in living:
+            kill(pid)
+        if time.monotonic() >= deadline_s:
+            break
+        time.sleep(_PAUSE_S)
+    kill(root)
+
+
+def children(pid: int) -> set[int]:
+    """The children of a process, zombies included; empty if there is no such process."""
+    return set((_listed_children if _has_lists() else _scanned_children())(pid))
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a signal, such as SIGSTOP, has stopped a process; False if there is no such process."""
+    return _stat(str(pid))[:1] == [_STOPPED]
+
+
+def kill(pid: int) -> None:
+    """Send SIGKILL to a process, if it exists and this user may."""
     try:
         os.kill(pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):  # gone, or of another user: the deadline tells
