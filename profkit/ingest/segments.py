@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from profkit.errors import DamagedFile
 from profkit.model.session import Manifest, SamplerPlan, Segment
+from profkit.process.handlers import let_through
 from profkit.samplers.base import Recording, Sampler
 from profkit.store.owned import OwnedFolder
 from profkit.store.spool import segment_stem
@@ -77,6 +78,7 @@ def read_segments(
         try:
             recording = sampler.read(folder, segment, manifest.plan)
         except DamagedFile as damage:
+            let_through(damage)
             if not _is_expected(folder, damage, segment, manifest, live):
                 damaged.append(damage)
         else:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profkit.originals import REAL
+from profkit.process.handlers import let_through
 
 _CATCHABLE = tuple(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
 _FIRST_PAUSE_S, _PAUSE_GROWTH, _LONGEST_PAUSE_S = 0.0002, 1.1, 0.01
@@ -89,7 +90,8 @@ def _inherited_files() -> list[int]:
 def _is_inherited(number: int) -> bool:
     try:
         return posix.get_inheritable(number)
-    except OSError:  # closed since it was listed
+    except OSError as error:  # closed since it was listed
+        let_through(error)
         return False
 
 

@@ -13,8 +13,11 @@ def let_through(error: BaseException) -> None:
     """Raise what a signal handler of the program raised, if that is what ended profkit's work.
 
     A time limit is often a handler of SIGALRM that raises TimeoutError: an OSError, as profkit's own
-    failures are.
+    failures are. Nearly nothing is done about an exception of the caller's own.
     """
+    trace = error.__traceback__
+    if (trace is None or trace.tb_next is None) and error.__cause__ is None and error.__context__ is None:
+        return
     handlers = {code_of(_signal.getsignal(number)) for number in range(1, _signal.NSIG)} - {None}
     for raised in _chain(error):
         if any(frame.f_code in handlers for frame, _ in walk_tb(raised.__traceback__)):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from profkit.process.handlers import let_through
 from profkit.process.prctl import is_self_dumpable
 
 PROC = "/proc"
@@ -56,7 +57,8 @@ def program(pid: int, proc: str | None = None) -> str | None:
     """The file that a process executes; None if it is gone, a kernel thread, or not ours to look at."""
     try:
         return posix.readlink(f"{proc or PROC}/{pid}/exe")
-    except OSError:
+    except OSError as error:
+        let_through(error)
         return None
 
 

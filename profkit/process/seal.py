@@ -15,6 +15,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from profkit.model.session import ProcessInfo
+from profkit.process.handlers import let_through
 
 _KEY_BYTES = 32
 _SEAL_BYTES = 16
@@ -59,7 +60,8 @@ def _read_key(file: Path) -> bytes | None:
     """The key, if the file is the user's own and nobody else's to read."""
     try:
         descriptor = os.open(file, _READ)
-    except OSError:
+    except OSError as error:
+        let_through(error)
         return None
     try:
         found = os.fstat(descriptor)
@@ -84,6 +86,7 @@ def _new_key(file: Path) -> bytes | None:
             os.unlink(unfinished)
     except FileExistsError:  # another process was faster, or what is there is no key
         return _read_key(file)
-    except OSError:
+    except OSError as error:
+        let_through(error)
         return None
     return _read_key(file)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import posix
 
 from profkit.clock import SYSTEM_CLOCK, Clock
+from profkit.process.handlers import let_through
 
 _MOST = 250
 """Descriptors that one look examines, in about two milliseconds; of more, the next look takes the next."""
@@ -49,7 +50,8 @@ class SocketWatch:
 def _is_socket(number: int) -> bool:
     try:
         return posix.readlink(f"/proc/self/fd/{number}").startswith("socket:")
-    except OSError:  # closed since it was listed
+    except OSError as error:  # closed since it was listed
+        let_through(error)
         return False
 
 
@@ -67,7 +69,8 @@ def _is_timed(number: int) -> bool:
             any(borrowed.getsockopt(_socket.SOL_SOCKET, option, _TIMEVAL_BYTES))
             for option in (_socket.SO_RCVTIMEO, _socket.SO_SNDTIMEO)
         )
-    except OSError:  # closed since it was listed, or another kind of file by now
+    except OSError as error:  # closed since it was listed, or another kind of file by now
+        let_through(error)
         return False
     finally:
         borrowed.detach()

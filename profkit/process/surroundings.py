@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from profkit.model.session import ProcessInfo
+from profkit.process.handlers import let_through
 from profkit.process.procfs import start_ticks
 from profkit.process.seal import key_file, sealed
 from profkit.process.secret_values import secret_rule
@@ -49,7 +50,8 @@ def git_commit(folder: Path) -> str | None:
                 git = candidate / git.read_text("utf-8").removeprefix("gitdir:").strip()
             if git.is_dir():
                 return _head(git)
-        except (OSError, UnicodeDecodeError):
+        except (OSError, UnicodeDecodeError) as error:
+            let_through(error)
             return None
     return None
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import posix
 import signal
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.process import procfs
+from profkit.process.handlers import let_through
 
 _PAUSE_S = 0.002
 
@@ -29,7 +29,8 @@ class Watched:
             return False
         try:
             seen = procfs.state_and_start(self.pid)
-        except OSError:  # no descriptor is free for a look into /proc
+        except OSError as error:  # no descriptor is free for a look into /proc
+            let_through(error)
             seen = None
         if seen is None:  # also after chroot, or for another user's process
             return _exists(self.pid)
@@ -63,9 +64,11 @@ class Watched:
         if self._closed:
             return
         self._closed = True
-        with contextlib.suppress(OSError):
+        try:
             if procfs.start_ticks(self.pid) == self.start_ticks:
                 posix.waitid(posix.P_PID, self.pid, posix.WEXITED | posix.WNOHANG)
+        except OSError as error:  # it is no child
+            let_through(error)
 
 
 def watch(pid: int) -> Watched | None:

@@ -13,6 +13,7 @@ from profkit.errors import DamagedFile, SamplerMissing
 from profkit.formats.speedscope import read_speedscope
 from profkit.model.profile import Profile
 from profkit.model.session import SamplerPlan, Segment
+from profkit.process.handlers import let_through
 from profkit.samplers import pyspy_attachment, pyspy_plan
 from profkit.samplers.base import Attachment, LiveStacks, Recording, SamplerOptions, SegmentFiles
 from profkit.samplers.pyspy_log import log_facts
@@ -87,7 +88,8 @@ def _read_log(files: SegmentFiles, name: str) -> str:
     """The text of a log, empty if it cannot be read: the samples count without it."""
     try:
         return files.read(name, LARGEST_LOG_BYTES).decode("utf-8", "replace")
-    except DamagedFile:
+    except DamagedFile as damage:
+        let_through(damage)
         return ""
 
 

@@ -17,6 +17,7 @@ from profkit.errors import SamplerFailed
 from profkit.model.session import SamplerPlan, Segment, SessionState
 from profkit.process import procfs
 from profkit.process.detach import Detached, kill_marked, start_detached
+from profkit.process.handlers import let_through
 from profkit.process.watch import Watched, watch
 from profkit.process.yama import allow_tracer
 from profkit.samplers import pyspy_log
@@ -218,6 +219,7 @@ def _folder_problem(folder: Path) -> str | None:
     try:
         space = posix.statvfs(folder)
     except OSError as error:
+        let_through(error)
         return f"cannot be used ({error.strerror})"
     # Some file systems count no inodes at all.
     if not space.f_bavail or (space.f_files and not space.f_favail):

@@ -11,6 +11,7 @@ from pathlib import Path
 from profkit.errors import SamplerError, SamplerFailed
 from profkit.model.session import SamplerPlan, Segment, SessionState
 from profkit.process.child import run_child
+from profkit.process.handlers import let_through
 from profkit.process.procfs import pid_namespace_inode
 from profkit.samplers.polling import backed_off_s
 from profkit.samplers.strobeclient_replies import is_stopped, parse_run_id, parse_status
@@ -120,4 +121,5 @@ class StrobeclientRun:
         try:
             self.request_stop()
         except SamplerError as error:
+            let_through(error)
             _logger.debug("a strobeclient run was left to end by itself: %s", error)

@@ -9,6 +9,7 @@ from pathlib import Path
 from profkit.clock import Clock
 from profkit.errors import ProfilerBusy, ProfkitError, SpoolUnavailable
 from profkit.model.unprofiled import Unprofiled
+from profkit.process.handlers import let_through
 from profkit.samplers.base import SamplerOptions
 from profkit.session.account import Account
 from profkit.session.guard import explained
@@ -90,6 +91,7 @@ class Failures:
         try:
             append_unprofiled(self._spool, entry)
         except OSError as error:
+            let_through(error)
             LOG.info("the spool cannot be written: %s", error)
 
     def forget(self) -> None:

@@ -120,6 +120,7 @@ class Session:
                 files.close_folder(self.folder, self._manifest)
         except OSError as error:
             self._unsaved = True
+            let_through(error)
             self._note_failure(error)
             raise
         self._unsaved = False
@@ -189,8 +190,9 @@ class Session:
         except SamplerError as failure:
             let_through(failure)
             lost = failure
-        except KeyboardInterrupt:
+        except BaseException:  # of a signal handler
             with suppress(SamplerError):
+                attachment.request_stop()
                 await_state(attachment, SessionState.SUCCESS, _GRACE_S, self._clock, "")
             raise
         finally:
@@ -243,7 +245,8 @@ class Session:
         refused = False
         try:
             self._append("calls", files.append_calls, tuple(self._undelivered))
-        except OSError:
+        except OSError as error:
+            let_through(error)
             refused = True
             raise
         finally:
@@ -290,6 +293,7 @@ class Session:
         try:
             self.end_segment(policy)
         except SamplerError as failure:
+            let_through(failure)
             if error is None:
                 self._say(f"profiling stopped: {failure}")
             error = error or str(failure)
@@ -350,6 +354,7 @@ class Session:
         try:
             number = append(self.folder, records)
         except OSError as error:
+            let_through(error)
             self._note_failure(error)
             raise
         self._lines = replace(self._lines, **{journal: getattr(self._lines, journal) + number})
@@ -370,8 +375,10 @@ class Session:
             lines=self._lines,
             calls=tuple(self._undelivered),
         )
-        with suppress(OSError):  # the folder is gone, or on a disk that is read-only now
+        try:
             note_ending(self.folder, ending)
+        except OSError as later:  # the folder is gone, or on a disk that is read-only now
+            let_through(later)
 
     def _write(self, **changes: object) -> None:
         self._manifest = replace(self._manifest, **changes)  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from profkit.errors import DamagedFile
+from profkit.process.handlers import let_through
 from profkit.store.documents import load_json
 from profkit.store.owned import OwnedFolder, open_spool
 from profkit.store.records import from_file, to_json
@@ -54,6 +55,7 @@ class Lines(Generic[_T]):
         try:
             yield from self._records()
         except DamagedFile as damage:
+            let_through(damage)
             self.damage = damage
         else:
             if self.unreadable:

@@ -12,6 +12,7 @@ from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.config import SPOOL_LIMIT
 from profkit.errors import DamagedFile, ProfkitError
 from profkit.model.session import Dropped
+from profkit.process.handlers import let_through
 from profkit.store.clearing import alone_in, remove_folder_in
 from profkit.store.documents import load_json
 from profkit.store.journal import Lines, append_records
@@ -37,8 +38,8 @@ _Size = tuple[int, int]
 def keep_within(spool: Path, limit: str, say: Callable[[str], None], clock: Clock = SYSTEM_CLOCK) -> None:
     """Drop the oldest finished sessions of a spool that is larger than its limit, and say so.
 
-    `limit` is a size such as 500MB, or 0 or off for none. Never raises: a spool that cannot be used is
-    reported by whoever writes to it.
+    `limit` is a size such as 500MB, or 0 or off for none. Raises only what a signal handler of the program
+    raises: a spool that cannot be used is reported by whoever writes to it.
     """
     try:
         limit_bytes = parse_limit(limit)
@@ -57,6 +58,7 @@ def keep_within(spool: Path, limit: str, say: Callable[[str], None], clock: Cloc
     except (FileNotFoundError, NotADirectoryError):  # there is no spool yet
         return
     except (OSError, ProfkitError) as error:
+        let_through(error)
         say(f"the size of the spool {spool} could not be checked: {error}")
 
 
@@ -151,7 +153,8 @@ def _size(spool: OwnedFolder, name: str) -> int:
     try:
         with spool.folder(name) as folder, os.scandir(folder.descriptor) as entries:
             return sum(entry.stat(follow_symlinks=False).st_blocks for entry in entries) * _BLOCK_BYTES
-    except (FileNotFoundError, PermissionError, DamagedFile):  # gone, or not a session's
+    except (FileNotFoundError, PermissionError, DamagedFile) as error:  # gone, or not a session's
+        let_through(error)
         return 0
 
 
@@ -159,7 +162,8 @@ def _known_sizes(spool: OwnedFolder) -> dict[str, _Size]:
     """What the last check found; nothing if that cannot be read."""
     try:
         document = load_json(spool.read(_SIZES, _LARGEST_SIZES_BYTES))
-    except (DamagedFile, ValueError, RecursionError):
+    except (DamagedFile, ValueError, RecursionError) as error:
+        let_through(error)
         return {}
     if not isinstance(document, dict):
         return {}
@@ -182,7 +186,8 @@ def _is_finished(spool: OwnedFolder, name: str, is_newest: bool) -> bool:
     try:
         with spool.folder(name) as folder:
             manifest = read_manifest_in(folder)
-    except (FileNotFoundError, DamagedFile):  # what is damaged is for a command to set aside
+    except (FileNotFoundError, DamagedFile) as error:  # what is damaged is for a command to set aside
+        let_through(error)
         return False
     return not is_live(manifest) or (manifest.ended_ns is not None and not is_newest)
 

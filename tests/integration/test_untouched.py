@@ -79,6 +79,14 @@ def test_a_signal_handler_raises_at_any_moment(tmp_path: Path, kind: str) -> Non
     assert found["samples at last"] > 0
 
 
+def test_a_signal_handler_raises_in_each_call_of_a_start_and_a_stop(tmp_path: Path) -> None:
+    done = run(tmp_path / "profiled", "interrupted_calls.py", "1", "0")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["problems"], found["said"]) == ([], [])
+    assert found["calls"] > 40
+
+
 INTERRUPTED = """
 import asyncio, os, signal, sys
 from profkit import profile
