@@ -1,59 +1,11 @@
-"""The guard between profkit and the program: profkit's own failures are logged and go no further.
-
-Each entry from user code – a call, a block, a step of a generator, a fork, the exit, a finalizer, the
-ticker's tick – catches what profkit raises, passes on what the program itself raised meanwhile, and goes on
-unprofiled.
-"""
+"""What a failure of profkit's own means to a sampled call; the guard itself is `profkit.process.guard`."""
 
 from __future__ import annotations
 
-import logging
-import sys
-from collections.abc import Callable, Iterator
-from functools import wraps
-from typing import NoReturn, ParamSpec
-
-from profkit.errors import InternalError, ProfkitError, UsageError
-from profkit.inert import hiding_module
-from profkit.process.handlers import let_through
+from profkit.process.guard import LOG, explained, guarded, ignore, pass_on, say_once
 from profkit.session.account import Account
 
-LOG = logging.getLogger("profkit")
-
-_P = ParamSpec("_P")
-_USED = frozenset({"profkit", "psutil", "wrapt", "torch"})
-"""Packages whose exceptions profkit's own calls can raise, beside the standard library."""
-
-_SAID: set[str] = set()
-
-
-def pass_on(error: BaseException) -> None:
-    """Raise what the program is to see of an exception that ended profkit's work; return if that is nothing.
-
-    It sees what is no `Exception`, such as KeyboardInterrupt and gevent's Timeout; what its signal handlers
-    raise; and exceptions of its own classes, which only it can have thrown into the thread.
-    """
-    for raised in _chain(error):
-        if not isinstance(raised, Exception) or _is_foreign(raised):
-            _raise_as_it_was(raised)
-    let_through(error)
-
-
-def explained(error: BaseException, doing: str) -> ProfkitError:
-    """Return the error that says what went wrong; `InternalError` for what profkit did not foresee."""
-    if isinstance(error, ProfkitError):
-        return error
-    hidden = hiding_module() if isinstance(error, ImportError | AttributeError) else None
-    if hidden is not None:
-        return UsageError(f"{hidden[1]} hides the standard module {hidden[0]!r}", "rename that file")
-    return InternalError(doing, error)
-
-
-def say_once(message: str) -> None:
-    """Log a warning, the same one only once in this process."""
-    if message not in _SAID:
-        _SAID.add(message)
-        LOG.warning(message)
+__all__ = ["LOG", "explained", "guarded", "ignore", "pass_on", "refuse", "say_once"]
 
 
 def refuse(account: Account, error: BaseException) -> bool:
@@ -71,47 +23,3 @@ def refuse(account: Account, error: BaseException) -> bool:
         raise reason
     say_once(f"{account.region.key.label!r} runs unprofiled: {reason}")
     return False
-
-
-def ignore(error: BaseException, doing: str) -> None:
-    """Log a failure once; raises what the program is to see."""
-    pass_on(error)
-    if not isinstance(error, RecursionError):
-        LOG.debug("profkit failed", exc_info=error)
-        say_once(str(explained(error, doing)))
-
-
-def guarded(doing: str, work: Callable[_P, object]) -> Callable[_P, None]:
-    """Wrap a hook that the interpreter calls, so that its failures are logged and go no further."""
-
-    @wraps(work)
-    def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
-        try:
-            work(*args, **kwargs)
-        except Exception as error:  # noqa: BLE001 - logged
-            ignore(error, doing)
-
-    return run
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an exception, what caused it, and so on; raising one of them again can have made a circle."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        yield error
-        error = error.__cause__ or error.__context__
-
-
-def _raise_as_it_was(error: BaseException) -> NoReturn:
-    """Raise an exception without the context of profkit's own, which is none of the program's business."""
-    context = error.__context__
-    try:
-        raise error
-    finally:
-        error.__context__ = context
-
-
-def _is_foreign(error: BaseException) -> bool:
-    package = type(error).__module__.partition(".")[0]
-    return package not in _USED and package not in sys.stdlib_module_names

@@ -13,6 +13,7 @@ from profkit.clock import ManualClock
 from profkit.config import read_config
 from profkit.errors import InternalError, ProfkitError, SamplerFailed
 from profkit.model.region import Region, RegionKey, RegionKind
+from profkit.process import guard as shared_guard
 from profkit.samplers.base import Sampler, SamplerOptions
 from profkit.session import guard
 from profkit.session.account import Account, Policy
@@ -37,7 +38,7 @@ OF_THE_PROGRAM = [OfTheProgram("time is up"), KeyboardInterrupt(), SystemExit(3)
 
 @pytest.fixture(autouse=True)
 def nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "_SAID", set())
+    monkeypatch.setattr(shared_guard, "_SAID", set())
 
 
 Make = Callable[[BaseException], SessionHost]

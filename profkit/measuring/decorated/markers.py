@@ -10,11 +10,12 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from contextvars import Token
 from types import TracebackType
-from typing import Any, cast
+from typing import Any
 
 from profkit import tracing
 from profkit.measuring.decorated.inprocess import Moment, now
 from profkit.measuring.decorated.watch import UNDER_WAY, Chosen, Watch
+from profkit.process.guard import ignore
 
 Marker = Callable[[Callable[..., Any], object, tuple[Any, ...], dict[str, Any]], Any]
 
@@ -27,33 +28,59 @@ def marker_of(watch: Watch, function: Callable[..., Any]) -> Marker:
 class _Call:
     """A call from its start to its end; what it raises passes through."""
 
-    __slots__ = ("_chosen", "_coroutine", "_start", "_token", "_watch")
+    __slots__ = ("_begun", "_chosen", "_coroutine", "_start", "_token", "_watch")
 
     def __init__(self, watch: Watch, chosen: Chosen | None) -> None:
         self._watch, self._chosen = watch, chosen
+        self._begun = False
         self._start: Moment | None = None
         self._token: Token[tuple[object, ...]] | None = None
         self._coroutine: Coroutine[Any, Any, Any] | None = None
 
     def __enter__(self) -> None:
-        self._watch.begin()
-        self._token = UNDER_WAY.set((*UNDER_WAY.get(), self._watch))
-        if self._chosen is not None and self._chosen.parcel is None:
-            self._start = now()
+        try:
+            self._watch.begin()
+            self._begun = True
+            self._token = UNDER_WAY.set((*UNDER_WAY.get(), self._watch))
+            if self._chosen is not None and self._chosen.parcel is None:
+                self._start = now()
+        except BaseException as error:  # noqa: BLE001 - passed on if it is the program's
+            self.__exit__(type(error), error, None)
+            ignore(error, "beginning a measured call")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        chosen = self._chosen
-        with suppress(ValueError):  # of a coroutine that is closed from elsewhere than where it began
-            UNDER_WAY.reset(cast("Token[tuple[object, ...]]", self._token))
-        if self._watch.backlog.open:  # else this may be a child that was forked within the call
+        try:
+            self._leave(error)
+        except BaseException as failure:  # noqa: BLE001 - as above
+            self._let_go()
+            ignore(failure, "ending a measured call")
+
+    def _leave(self, error: BaseException | None) -> None:
+        token, self._token = self._token, None
+        if token is not None:
+            with suppress(ValueError):  # of a coroutine that is closed from elsewhere than where it began
+                UNDER_WAY.reset(token)
+        if (
+            self._begun and self._watch.backlog.open
+        ):  # else this may be a child that was forked within the call
+            self._begun = False
             self._watch.end()
-            if chosen is not None and error is None:
-                tracing.unseen(self._watch.settle, chosen, self._start)
-                return
-        if chosen is not None:
+            if self._chosen is not None and error is None:
+                tracing.unseen(self._watch.settle, self._chosen, self._start)
+                self._chosen = None
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Close what was packed of a call that is not to be measured."""
+        chosen, self._chosen = self._chosen, None
+        if chosen is None:
+            return
+        try:
             self._watch.abandon(chosen)
+        except BaseException as error:  # noqa: BLE001 - passed on if it is the program's
+            ignore(error, "forgetting a call")
 
     def hold(self, coroutine: Coroutine[Any, Any, Any]) -> None:
         """Keep the user's coroutine until it is awaited; it is closed where that never happens.
@@ -71,17 +98,26 @@ class _Call:
     def __del__(self) -> None:
         if self._coroutine is not None:
             self._coroutine.close()
-        if self._token is None and self._chosen is not None:  # it never began
-            self._watch.abandon(self._chosen)
+        self._let_go()  # of a call that never began
+
+
+def _looked_at(watch: Watch, wrapped: Callable[..., Any], instance: object, args: tuple[Any, ...],
+               kwargs: dict[str, Any]) -> _Call | None:  # fmt: skip
+    """The call to be followed, None if it is not looked at, or cannot be."""
+    try:
+        return _Call(watch, watch.choose(wrapped, instance, args, kwargs)) if watch.looks() else None
+    except BaseException as error:  # noqa: BLE001 - as above
+        ignore(error, "choosing a call to measure")
+        return None
 
 
 def _function(watch: Watch) -> Marker:
     def marker(
         wrapped: Callable[..., Any], instance: object, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        if not watch.looks():
+        call = _looked_at(watch, wrapped, instance, args, kwargs)
+        if call is None:
             return wrapped(*args, **kwargs)
-        call = _Call(watch, watch.choose(wrapped, instance, args, kwargs))
         with call:
             return wrapped(*args, **kwargs)
 
@@ -99,9 +135,9 @@ def _coroutine(watch: Watch, function: Callable[..., Any]) -> Marker:
     def marker(
         wrapped: Callable[..., Any], instance: object, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        if not watch.looks():
+        call = _looked_at(watch, wrapped, instance, args, kwargs)
+        if call is None:
             return wrapped(*args, **kwargs)
-        call = _Call(watch, watch.choose(wrapped, instance, args, kwargs))
         call.hold(wrapped(*args, **kwargs))
         return run(call)
 

@@ -17,6 +17,7 @@ from profkit.measuring.decorated.watch import Watch
 from profkit.measuring.travel.parcel import Parcel
 from profkit.model.measurement import MeasuredRun
 from profkit.model.workorder import WorkOrder
+from profkit.process.guard import guarded
 
 LAST_S = 60.0
 """So long the end of the program waits for what is still to be measured."""
@@ -75,13 +76,14 @@ def _register() -> None:
     From Python 3.12 on those can start no threads any more, and the pool may have to. What comes from
     threads that outlive the main thread is dropped by name.
     """
+    finish = guarded("measuring what waits as the program ends", _finish)
     early = getattr(threading, "_register_atexit", None)
     if early is None:
-        atexit.register(_finish)
+        atexit.register(finish)
         return
     with contextlib.suppress(RuntimeError):  # the program is ending already
-        early(_finish)
-    atexit.register(_last)
+        early(finish)
+    atexit.register(guarded("ending with the program", _last))
 
 
 def _last() -> None:
@@ -89,5 +91,5 @@ def _last() -> None:
         _tell(f"not measured, since the program has ended: {', '.join(left)}")
 
 
-os.register_at_fork(after_in_child=BACKLOG.forget)
+os.register_at_fork(after_in_child=guarded("forgetting what a forked child does not measure", BACKLOG.forget))
 _register()

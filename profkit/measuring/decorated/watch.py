@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextvars import ContextVar
@@ -23,7 +22,8 @@ from profkit.measuring.travel.parcel import Parcel, pack
 from profkit.measuring.travel.signature import signature_of
 from profkit.model.measurement import MeasuredRun
 from profkit.model.workorder import WorkOrder
-from profkit.process.handlers import let_through
+from profkit.originals import REAL
+from profkit.process.guard import pass_on
 
 MOST_SIGNATURES = 32
 IDLE_S = 1.0
@@ -66,7 +66,7 @@ class Watch:
     def __init__(self, plan: Plan, backlog: Backlog, means: Means) -> None:
         self.plan, self.backlog, self._means = plan, backlog, means
         self._turn = itertools.count()
-        self._lock = threading.Lock()
+        self._lock = REAL.allocate_lock()
         self._signatures: set[str] = set()
         self._runs: list[MeasuredRun] = []
         self._said: set[str] = set()
@@ -136,7 +136,7 @@ class Watch:
         try:
             self.backlog.add(self._pending(chosen, start))
         except Exception as error:  # noqa: BLE001 - the user's call is not to fail
-            let_through(error)
+            pass_on(error)
             self.abandon(chosen)
             self.say_once(f"{chosen.order.label} is not measured: {error}")
 
@@ -177,11 +177,11 @@ class Watch:
                 self.backlog.check_room()
                 return Chosen(signature, order, pack(function, args, kwargs))
             except CannotTravel as error:
-                let_through(error)
+                pass_on(error)
                 self.say_once(f"{self.plan.order.label} is timed in this process, not isolated: {error}")
                 return Chosen(signature, order, None, what_and_where(function, args, kwargs), str(error))
         except Exception as error:  # noqa: BLE001 - the user's call is not to fail
-            let_through(error)
+            pass_on(error)
             self.say_once(f"{self.plan.order.label} is not measured: {type(error).__name__}: {error}")
             return None
 
