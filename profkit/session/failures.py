@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from profkit.clock import Clock
-from profkit.errors import ProfilerBusy, ProfkitError, SpoolUnavailable
+from profkit.errors import ProfilerBusy, ProfkitError, SamplerFailed, SpoolUnavailable
 from profkit.model.unprofiled import Unprofiled
 from profkit.process.handlers import let_through
 from profkit.samplers.base import SamplerOptions
@@ -19,6 +19,10 @@ LOG = logging.getLogger("profkit")
 
 RETRY_AFTER_S = 60.0
 """After a failed start, calls with the same options run unprofiled for this long."""
+
+
+EARLY_S = 5.0
+"""A sampler that ends by itself within this time of its start counts as a failed start."""
 
 
 class Failures:
@@ -64,6 +68,13 @@ class Failures:
             self.note(options, reason)
         self.say_once(f"profiling stopped: {reason}")
         return str(reason)
+
+    def of_sampler(self, options: SamplerOptions, sampler: str, age_s: float) -> None:
+        """Note that a sampler ended by itself; if it was young, another would hardly live longer."""
+        if age_s < EARLY_S:
+            detail = f"it ended by itself within {EARLY_S:g} s of its start"
+            remedy = f"see that nobody ends it; it is tried again after {RETRY_AFTER_S:g} s"
+            self.of_session(options, SamplerFailed(sampler, "sampling", detail, remedy))
 
     def explained(self, error: Exception) -> ProfkitError:
         """Return the error that says why; what the system refuses to a session is to use its spool."""

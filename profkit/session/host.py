@@ -135,6 +135,16 @@ class SessionHost:
         with self.lock:
             self._end_session(error)
 
+    def end_without_sampler(self) -> None:
+        """End the session, since its sampler ended by itself; the next call may start another."""
+        with self.lock:
+            session = self.session
+            if session is None:
+                return
+            age_s = self._clock.monotonic_s() - session.segment_started_s
+            self._failures.of_sampler(session.options, session.sampler.name, age_s)
+            self._end_session("the sampler ended by itself")
+
     def close(self) -> None:
         """End the session for good: after this nothing is profiled."""
         self._closed = True

@@ -102,7 +102,7 @@ class Ticker:
         here = attachment.segment().pid is not None
         if here and attachment.poll() is not SessionState.RUNNING:
             session.end_segment(self._host.policy)
-            self._host.end_session("the sampler ended by itself")
+            self._host.end_without_sampler()
         elif now_s - session.started_s >= session.options.max_duration_s:
             session.truncate(self._host.policy)
         elif here and (

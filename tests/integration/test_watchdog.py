@@ -24,6 +24,7 @@ from profkit.samplers.polling import await_state
 from profkit.samplers.pyspy import PySpySampler
 from profkit.samplers.pyspy_attachment import is_whole
 from profkit.samplers.segment_files import output_path
+from profkit.session.failures import EARLY_S
 from profkit.store.spool import read_session, session_folders
 from tests.integration.harness import await_samplers_end, environment, run_program
 
@@ -214,7 +215,7 @@ def test_a_session_whose_sampler_is_stopped_fails_with_the_reason_and_keeps_its_
     ) as program:  # fmt: skip
         assert program.stdin is not None
         assert program.stdout is not None
-        call(program, 0.5)
+        call(program, EARLY_S + 0.2)
         (folder,) = session_folders(tmp_path / ".profkit" / "spool")
         (segment,) = read_session(folder).manifest.segments
         assert segment.pid is not None

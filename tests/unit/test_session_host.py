@@ -18,6 +18,7 @@ from profkit.model.region import Region, RegionKey, RegionKind, digest_of
 from profkit.model.session import SessionState
 from profkit.samplers.base import SamplerOptions
 from profkit.session.account import Account, OnBusy, Policy
+from profkit.session.failures import EARLY_S, RETRY_AFTER_S
 from profkit.session.host import SessionHost
 from profkit.session.ticker import IDLE_END_S, SAMPLER_BYTES, SEGMENT_S, Ticker
 from profkit.store.spool import read_session, session_folders
@@ -127,6 +128,37 @@ def test_a_clock_that_is_set_changes_no_duration(stage: Stage, set_s: float) -> 
     first, second = read_session(stage.folder).manifest.segments
     assert (first.offset_ns, first.sampled_ns, first.asleep_ns) == (0, 2 * 10**9, 0)
     assert (second.offset_ns, second.sampled_ns, second.asleep_ns) == (5 * 10**9, 10**9, 3 * 10**9)
+
+
+def ended_by_itself(stage: Stage, account: Account, after_s: float) -> None:
+    """Have the sampler end by itself so long after a call has started it."""
+    assert stage.call(account)
+    stage.clock.advance(after_s)
+    stage.script.attachments[-1].state = SessionState.SUCCESS
+    assert not stage.ticker.tick()
+    assert read_session(stage.folder).manifest.error == "the sampler ended by itself"
+
+
+def test_a_sampler_that_ends_by_itself_at_once_is_a_failed_start(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    account, other = stage.account(), stage.account("other", rate=7.0)
+    ended_by_itself(stage, account, EARLY_S - 1)
+    assert "ended by itself within 5 s" in caplog.text
+    assert not stage.call(account)
+    stage.clock.advance(RETRY_AFTER_S - 1)
+    assert not stage.call(account)
+    ended_by_itself(stage, other, EARLY_S)
+    assert len(caplog.records) == 1
+    assert stage.call(account)
+
+
+def test_after_a_sampler_that_ended_by_itself_later_the_next_call_starts_another(stage: Stage) -> None:
+    account = stage.account()
+    for _ in range(3):
+        ended_by_itself(stage, account, EARLY_S)
+    assert stage.call(account)
+    assert stage.script.attached == 4
 
 
 def test_asking_while_a_region_is_active_rotates(stage: Stage) -> None:

@@ -1,6 +1,6 @@
-"""A signal handler raises TimeoutError in each call of a session's start and stop: `interrupted_calls.py STRIDE`.
+"""A signal handler raises TimeoutError in each call of a session's start and stop: `interrupted_calls.py N`.
 
-Prints as JSON the calls in which nothing, or something else, was raised. Audit hooks see each call.
+Prints as JSON in which of every N calls nothing, or something else, was raised. Audit hooks see each.
 """
 
 from __future__ import annotations
