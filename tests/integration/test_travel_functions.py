@@ -206,3 +206,17 @@ def test_other_pickles_are_as_before() -> None:
     pack(travelling.decorated, (1,))
     assert cloudpickle.list_registry_pickle_by_value() == set()
     assert cloudpickle.loads(cloudpickle.dumps(travelling.decorated)) is travelling.decorated
+
+
+CLOSED_AT_EXIT = """
+import atexit, os
+kept = []
+atexit.register(lambda: (kept[0].close(), kept[0].close(), print(os.path.exists(f"/proc/self/fd/{kept[0].fd}"))))
+from profkit.measuring.travel.parcel import pack
+kept.append(pack(int, (1,)))
+"""
+
+
+def test_a_parcel_is_closed_as_the_program_ends_too() -> None:
+    done = subprocess.run([sys.executable, "-c", CLOSED_AT_EXIT], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("False\n", "")

@@ -65,7 +65,8 @@ class Parcel:
 
     def close(self) -> None:
         """Give the file up, once; workers that have it open go on."""
-        self._closing()
+        if self._closing.detach() is not None:  # calling it does nothing once exit handlers run
+            os.close(self.fd)
 
 
 def pack(
