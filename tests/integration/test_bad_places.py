@@ -28,6 +28,18 @@ def run(folder: Path, scenario: str, *, launcher: tuple[str, ...] = ()) -> Compl
     return done
 
 
+def test_a_program_that_replaces_what_profkit_needs_leaves_no_folder(tmp_path: Path) -> None:
+    text = (
+        "import json; json.dumps = None\n"
+        "from profkit import profile\n"
+        "print(profile()(lambda: 'called')())"
+    )  # fmt: skip
+    done = run_program(tmp_path, ["-c", text])
+    assert done.stdout == "called\n"
+    assert len(done.stderr.splitlines()) == 1
+    assert list((tmp_path / ".profkit" / "spool").glob("[!.]*")) == []
+
+
 def said(done: CompletedProcess[str]) -> list[str]:
     lines = done.stderr.splitlines()
     assert len(lines) == len(set(lines)), done.stderr

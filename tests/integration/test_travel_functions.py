@@ -211,7 +211,11 @@ def test_other_pickles_are_as_before() -> None:
 CLOSED_AT_EXIT = """
 import atexit, os
 kept = []
-atexit.register(lambda: (kept[0].close(), kept[0].close(), print(os.path.exists(f"/proc/self/fd/{kept[0].fd}"))))
+def close():
+    kept[0].close()
+    kept[0].close()
+    print(os.path.exists(f"/proc/self/fd/{kept[0].fd}"))
+atexit.register(close)
 from profkit.measuring.travel.parcel import pack
 kept.append(pack(int, (1,)))
 """
