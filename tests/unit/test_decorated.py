@@ -601,3 +601,17 @@ def test_no_descriptor_is_left(bench: Bench) -> None:
     assert count() == before + 10
     assert len(function.runs) == 10
     assert count() == before
+
+
+def test_calls_made_while_the_program_ends_hold_no_file_and_are_named(bench: Bench) -> None:
+    @bench.measured
+    def late(n: int) -> int:
+        return n
+
+    assert late(1) == 1
+    bench.backlog.finish(lambda _: None, 60)
+    gc.collect()
+    before = sorted(os.listdir("/proc/self/fd"))
+    assert late([2]) == [2]
+    assert sorted(os.listdir("/proc/self/fd")) == before
+    assert [label.rpartition(".")[2] for label in bench.backlog.drop()] == ["late(list[1])"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import signal
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -12,8 +11,10 @@ from typing import Protocol
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import CannotTravel
+from profkit.measuring.green import leave_signals
 from profkit.measuring.travel.parcel import Parcel
 from profkit.model.measurement import MeasuredRun
+from profkit.originals import REAL
 
 MOST_WAITING_BYTES = 2 << 30
 
@@ -54,6 +55,9 @@ class Backlog:
     def _begin(self) -> None:
         self.open = True
         """Whether anything is measured in this process, as yet."""
+        self.ending = False
+        """Whether the program is about to end: what is called from now on cannot be measured in time."""
+        self._missed: list[str] = []
         self._changed = threading.Condition()
         self._waiting: deque[Pending] = deque()
         self._current: Pending | None = None
@@ -71,7 +75,9 @@ class Backlog:
         """Have it measured when its owner is idle; raises RuntimeError where there can be no thread."""
         with self._changed:
             if self._thread is None:
-                thread = threading.Thread(target=self._serve, name="profkit-decorated", daemon=True)
+                thread = threading.Thread(
+                    target=self._serve, args=(REAL.get_ident(),), name="profkit-decorated", daemon=True
+                )
                 thread.start()
                 self._thread = thread
             self._waiting.append(pending)
@@ -99,8 +105,13 @@ class Backlog:
             why = f"since {limit_s:g} s were over"
         except KeyboardInterrupt:
             left, why = self.drop(), "interrupted"
+        self.ending = True
         if left:
             told(f"not measured, {why}: {', '.join(left)}")
+
+    def miss(self, label: str) -> None:
+        """Note a call that is made while the program is ending."""
+        self._missed.append(label)
 
     def drop(self) -> list[str]:
         """Measure nothing more in this process; returns the labels of what waits, and is at work."""
@@ -111,7 +122,8 @@ class Backlog:
                 _discard(pending)
             self._waiting.clear()
             self._changed.notify_all()
-            return [pending.label for pending in dropped]
+            missed, self._missed = self._missed, []
+            return [*(pending.label for pending in dropped), *missed]
 
     def forget(self) -> None:
         """In a process that was forked off nothing is measured."""
@@ -151,8 +163,8 @@ class Backlog:
         current = self._current is not None and self._current.owner is owner
         return current or any(pending.owner is owner for pending in self._waiting)
 
-    def _serve(self) -> None:
-        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are the program's
+    def _serve(self, starter: int) -> None:
+        leave_signals(starter)
         while True:
             pending = self._next()
             self._measure(pending)

@@ -14,6 +14,7 @@ from profkit.measuring.worker.unpack import plain
 from profkit.model.measurement import MeasuredIn, MeasuredRun, Preload, ProcessTimes, Timing, Tool
 from profkit.model.region import code_of
 from profkit.model.workorder import WorkOrder
+from profkit.originals import REAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,8 @@ class Moment:
 
 def now() -> Moment:
     """Where the clocks of this thread stand."""
-    return Moment(time.perf_counter(), time.thread_time(), getrusage(RUSAGE_THREAD).ru_nivcsw, time.time_ns())
+    switches = getrusage(RUSAGE_THREAD).ru_nivcsw
+    return Moment(REAL.perf_counter_ns() / 1e9, time.thread_time(), switches, REAL.time_ns())
 
 
 def what_and_where(

@@ -122,6 +122,9 @@ class Watch:
         if type(wrapped) is wrapt.PartialCallableObjectProxy:  # Class.method(instance, …)
             wrapped, args = wrapped.__wrapped__, (instance, *args)
         label = f"{self.plan.order.label}({signature_of(args, kwargs)})"
+        if self.backlog.ending:
+            self.backlog.miss(label)
+            return None
         order, token = replace(self.plan.order, label=label), UNDER_WAY.set((PACKING,))
         try:
             return tracing.unseen(self._packed, signature, order, wrapped, args, kwargs)

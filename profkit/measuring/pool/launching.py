@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import shutil
 import socket
 import sys
@@ -13,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from profkit.errors import ToolMissing, ZygoteFailed
+from profkit.measuring.green import readable
 from profkit.measuring.pool.command import PROGRAM
 from profkit.measuring.pool.stopped import LOOK_S, holders, socket_number
 from profkit.measuring.worker.messages import hand
@@ -87,9 +87,7 @@ def _has_ended(channel: socket.socket) -> bool:
     """Ask the launcher to end, and wait for a moment until it has."""
     with contextlib.suppress(OSError):  # it was ended before
         channel.shutdown(socket.SHUT_WR)
-    poller = select.poll()
-    poller.register(channel, select.POLLIN)
-    return bool(poller.poll(LOOK_S * 1000))
+    return bool(readable([channel.fileno()], LOOK_S))
 
 
 def _start(ours: socket.socket, theirs: socket.socket) -> None:

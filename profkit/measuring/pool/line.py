@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import signal
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -12,12 +11,14 @@ from dataclasses import dataclass, field
 
 from profkit.clock import Clock
 from profkit.errors import MeasuringError, WorkerError
+from profkit.measuring.green import leave_signals
 from profkit.measuring.pool.conversation import converse
 from profkit.measuring.pool.jobs import Job, Reply
 from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.measuring.pool.launching import Launcher
 from profkit.measuring.pool.wakeup import Wakeup
 from profkit.measuring.pool.zygote import Stopped, Zygote, ZygoteGone
+from profkit.originals import REAL
 
 _TRIES = 3
 _LOG = logging.getLogger("profkit")
@@ -105,7 +106,9 @@ class Line:
 
     def _begun(self) -> threading.Thread | None:
         """The thread that works, None where none can be started: CPython 3.12 starts none at its end."""
-        thread = threading.Thread(target=self._run, name=f"profkit {self.kind}", daemon=True)
+        thread = threading.Thread(
+            target=self._run, args=(REAL.get_ident(),), name=f"profkit {self.kind}", daemon=True
+        )
         try:
             thread.start()
         except RuntimeError:
@@ -117,8 +120,8 @@ class Line:
         self._discard()
         self._wakeup.close()
 
-    def _run(self) -> None:
-        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are the program's
+    def _run(self, starter: int) -> None:
+        leave_signals(starter)
         try:
             while (task := self._next()) is not None:
                 self._do(task)

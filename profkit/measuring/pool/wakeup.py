@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
+
+from profkit.measuring.green import readable
 
 LONGEST_POLL_S = 3600.0
 """poll(2) takes its milliseconds as an int."""
@@ -27,9 +28,7 @@ class Wakeup:
 
     def wait(self, timeout_s: float) -> bool:
         """Wait for the next `wake`, and clear it; whether it came. Gives up early after an hour."""
-        poller = select.poll()
-        poller.register(self.descriptor, select.POLLIN)
-        woken = bool(poller.poll(min(timeout_s, LONGEST_POLL_S) * 1000))
+        woken = bool(readable([self.descriptor], min(timeout_s, LONGEST_POLL_S)))
         self.clear()
         return woken
 

@@ -6,13 +6,13 @@ import contextlib
 import json
 import logging
 import os
-import select
 import shutil
 import socket
 from collections.abc import Callable, Iterable, Sequence
 
 from profkit.clock import Clock
 from profkit.errors import MeasuringError, ZygoteFailed
+from profkit.measuring.green import readable
 from profkit.measuring.pool.command import new_folder, supervisor_message
 from profkit.measuring.pool.dumps import remove_dumps
 from profkit.measuring.pool.endings import how_ended
@@ -150,11 +150,8 @@ class Zygote:
         self, others: Iterable[int], deadline_s: float, stop: Callable[[], bool] = _never
     ) -> frozenset[int]:
         """Wait in the same way for what may never come; helpers that are stopped do not matter."""
-        poller = select.poll()
-        for descriptor in (self._wakeup.descriptor, self._channel.fileno(), *others):
-            poller.register(descriptor, select.POLLIN)
         left_s = min(max(0.0, deadline_s - self._clock.monotonic_s()), LONGEST_POLL_S)
-        ready = {descriptor for descriptor, _ in poller.poll(left_s * 1000)}
+        ready = readable((self._wakeup.descriptor, self._channel.fileno(), *others), left_s)
         if self._wakeup.descriptor in ready:
             self._wakeup.clear()
         if stop():

@@ -1,0 +1,19 @@
+"""Measured calls in programs of gevent and eventlet: these end as before, and keep their signals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.neighbours.harness import both, program
+
+
+@pytest.mark.parametrize("library", ["gevent", "eventlet"])
+def test_calls_in_green_threads(tmp_path: Path, library: str) -> None:
+    pair = both(tmp_path, program("green_measured.py", library), timeout_s=60)
+    assert "blocked []" in pair.bare.stdout
+    assert "signal SIGUSR1" in pair.bare.stdout
+    assert pair.profiled.stdout == pair.bare.stdout
+    assert pair.profiled.returncode == pair.bare.returncode == 0
+    assert "Traceback" not in pair.profiled.stderr
