@@ -13,7 +13,6 @@ import select
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
@@ -21,20 +20,25 @@ if TYPE_CHECKING:
     import threading
 
 
-@dataclass(frozen=True, slots=True)
 class Originals:
-    """Unpatched functions and types."""
+    """Unpatched functions and types; a plain class, because making a dataclass takes a millisecond."""
 
-    sleep: Callable[[float], None]
-    monotonic: Callable[[], float]
-    time_ns: Callable[[], int]
-    perf_counter_ns: Callable[[], int]
-    start_new_thread: Callable[..., int]
-    allocate_lock: Callable[[], threading.Lock]
-    rlock: Callable[[], threading._RLock]
-    get_ident: Callable[[], int]
-    get_native_id: Callable[[], int]
-    poll: Callable[[], select.poll]
+    __slots__ = (
+        "allocate_lock", "get_ident", "get_native_id", "monotonic", "perf_counter_ns", "poll", "rlock",
+        "sleep", "start_new_thread", "time_ns",
+    )  # fmt: skip
+
+    def __init__(self, clocks: ModuleType, threads: ModuleType, polls: ModuleType) -> None:
+        self.sleep: Callable[[float], None] = clocks.sleep
+        self.monotonic: Callable[[], float] = clocks.monotonic
+        self.time_ns: Callable[[], int] = clocks.time_ns
+        self.perf_counter_ns: Callable[[], int] = clocks.perf_counter_ns
+        self.start_new_thread: Callable[..., int] = threads.start_new_thread
+        self.allocate_lock: Callable[[], threading.Lock] = threads.allocate_lock
+        self.rlock: Callable[[], threading._RLock] = threads.RLock
+        self.get_ident: Callable[[], int] = threads.get_ident
+        self.get_native_id: Callable[[], int] = threads.get_native_id
+        self.poll: Callable[[], select.poll] = polls.poll
 
 
 def unpatched(module: ModuleType, names: tuple[str, ...]) -> ModuleType:
@@ -61,20 +65,8 @@ def _is_from_c(value: object) -> bool:
 
 def _find() -> Originals:
     clocks = unpatched(time, ("sleep", "monotonic", "time_ns", "perf_counter_ns"))
-    threads = unpatched(_thread, ("start_new_thread", "allocate_lock", "RLock", "get_ident", "get_native_id"))
-    polls = unpatched(select, ("poll",))
-    return Originals(
-        sleep=clocks.sleep,
-        monotonic=clocks.monotonic,
-        time_ns=clocks.time_ns,
-        perf_counter_ns=clocks.perf_counter_ns,
-        start_new_thread=threads.start_new_thread,
-        allocate_lock=threads.allocate_lock,
-        rlock=threads.RLock,
-        get_ident=threads.get_ident,
-        get_native_id=threads.get_native_id,
-        poll=polls.poll,
-    )
+    names = ("start_new_thread", "allocate_lock", "RLock", "get_ident", "get_native_id")
+    return Originals(clocks, unpatched(_thread, names), unpatched(select, ("poll",)))
 
 
 REAL = _find()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from profkit.clock import Clock
-from profkit.model.profile import Profile
-from profkit.model.session import SamplerPlan, Segment, SessionState
+if TYPE_CHECKING:  # decorating a function needs the options alone
+    from profkit.clock import Clock
+    from profkit.model.profile import Profile
+    from profkit.model.session import SamplerPlan, Segment, SessionState
 
 Blocking = bool | Literal["auto"]
 Scope = Literal["call", "process"]

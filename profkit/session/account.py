@@ -10,12 +10,14 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from profkit.model.region import Region
-from profkit.model.session import CallDelta
 from profkit.samplers.base import SamplerOptions
 from profkit.session.activity import Caller, remember_account
+
+if TYPE_CHECKING:
+    from profkit.model.session import CallDelta
 
 OnBusy = Literal["share", "skip", "wait", "raise"]
 ON_BUSY: tuple[OnBusy, ...] = ("share", "skip", "wait", "raise")
@@ -71,7 +73,7 @@ class Account:
         self.callers: dict[Caller, None] = {}
         """The threads (or greenlets) that are inside a call of this function, however often."""
         self.open_runs: list[None] = []
-        """One entry for each run of this coroutine, generator or block that has begun and not ended."""
+        """One entry for each run of this coroutine or generator that has begun and not ended."""
         self.durations: deque[int] = deque()
         """Of outermost calls, in nanoseconds."""
         self.nested: deque[None] = deque()
@@ -101,6 +103,8 @@ class Account:
         """What happened since the last drain, None if nothing did."""
         if not any(self._counters()):
             return None
+        # Decorating a function needs neither.
+        from profkit.model.session import CallDelta
         from profkit.stats import histogram_of
 
         return CallDelta(

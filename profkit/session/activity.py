@@ -1,7 +1,7 @@
 """Which calls of regions are under way in this process, and which of them lead to the caller.
 
 Calls of functions are known by their thread: `Account.callers` has the thread of each outermost call. Runs
-that can be suspended – coroutines, generators, blocks – are counted in `Account.open_runs`.
+of coroutines and generators are counted in `Account.open_runs`, blocks are in `OPEN_BLOCKS`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from weakref import ref
 
 from profkit.originals import REAL
@@ -23,8 +23,17 @@ if TYPE_CHECKING:
 Caller = object
 """What identifies a thread, or a greenlet in programs that have them."""
 
-OPEN_BLOCKS: dict[int, list[Account]] = {}
-"""The accounts of the blocks that are open in a frame, by the frame's identity."""
+
+class OpenBlock(Protocol):
+    """A block between its start and its end."""
+
+    account: Account | None
+    frame_id: int
+    """The identity of the frame whose block it is."""
+
+
+OPEN_BLOCKS: dict[OpenBlock, None] = {}
+"""All blocks that are open in this process."""
 
 _ACCOUNTS: dict[int, ref[Account]] = {}
 """All accounts by identity, as long as somebody else holds them."""
@@ -54,25 +63,36 @@ def remember_marker(code: CodeType, account: Account) -> None:
 
 def calls_under_way() -> int:
     """Return how many calls and runs have begun and not ended, those of this thread included."""
-    return sum(len(account.callers) + len(account.open_runs) for account in _accounts())
+    return len(OPEN_BLOCKS) + sum(len(account.callers) + len(account.open_runs) for account in _accounts())
 
 
 def own_calls(frame: FrameType | None) -> int:
     """Return how many of `calls_under_way` are on the stack that ends with `frame`."""
-    return sum(_own_calls(frame).values())
+    return sum(_own_calls(frame).values()) + len(_own_blocks(frame))
 
 
 def _own_calls(frame: FrameType | None) -> Counter[Account]:
-    """Return the calls on a stack by account; a function's nested calls are not counted."""
+    """Return the calls on a stack by account, without blocks; a function's nested calls are not counted."""
     counts: Counter[Account] = Counter()
     while frame is not None:
         known = _MARKERS.get(id(frame.f_code))
         account = known[1]() if known is not None else None
         if account is not None:
             counts[account] = 1 if account.callers else counts[account] + 1
-        counts.update(OPEN_BLOCKS.get(id(frame), ()))
         frame = frame.f_back
     return counts
+
+
+def _own_blocks(frame: FrameType | None) -> list[OpenBlock]:
+    """Return the blocks that are open on a stack."""
+    opened = list(OPEN_BLOCKS)
+    if not opened:
+        return []
+    frames: set[int] = set()
+    while frame is not None:
+        frames.add(id(frame))
+        frame = frame.f_back
+    return [block for block in opened if block.frame_id in frames]
 
 
 def is_within(code: CodeType, frame: FrameType | None) -> bool:
@@ -86,16 +106,16 @@ def is_within(code: CodeType, frame: FrameType | None) -> bool:
 
 def is_open_in(account: Account, frame: FrameType | None) -> bool:
     """Return whether a block of this account is open on the stack that ends with `frame`."""
-    while frame is not None:
-        if account in OPEN_BLOCKS.get(id(frame), ()):
-            return True
-        frame = frame.f_back
-    return False
+    return any(block.account is account for block in _own_blocks(frame))
 
 
 def keep_own(frame: FrameType | None) -> None:
     """Forget the calls of threads that a fork did not take along."""
     own, caller = _own_calls(frame), current_caller()
+    own_blocks = _own_blocks(frame)
+    for block in list(OPEN_BLOCKS):
+        if block not in own_blocks:
+            OPEN_BLOCKS.pop(block, None)
     for account in _accounts():
         del account.open_runs[own[account] :]
         for other in list(account.callers):

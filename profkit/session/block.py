@@ -55,14 +55,15 @@ _STATEMENTS: dict[tuple[int, int, int], _Statement] = {}
 class Block:
     """One `with` statement at work; its `run` is there once it was entered."""
 
-    __slots__ = ("_account", "_frame", "_joined", "_nested", "_open", "_source", "_start", "_tid")
+    __slots__ = ("_joined", "_nested", "_open", "_source", "_start", "_tid", "account", "frame_id")
 
     _now = staticmethod(REAL.perf_counter_ns)
 
     def __init__(self, source: BlockSource) -> None:
         self._source = source
-        self._account: Account | None = None
+        self.account: Account | None = None
         self._open = self._joined = False
+        self._tid: int | None = None
 
     def __enter__(self) -> Self:
         source = self._source
@@ -77,41 +78,43 @@ class Block:
         statement = _STATEMENTS.get(key) or _learned(source, frame)
         if statement is None:
             return self
-        account = self._account = statement.account
+        account = self.account = statement.account
         if source.every > 1 and next(statement.turn) % source.every:
             account.skipped.append(None)
             return self
-        self._enter(account, frame)
-        return self
-
-    def _enter(self, account: Account, frame: FrameType) -> None:
-        """Count the block as open and have a session; leaves nothing behind if it is interrupted.
-
-        `__exit__` needs no deeper stack than this: at the recursion limit a block that was entered can end.
-        """
-        self._frame, self._tid, self._open = id(frame), None, True
-        self._nested = bool(account.open_runs) and is_open_in(account, frame)
+        self.frame_id = id(frame)
+        self._nested = bool(OPEN_BLOCKS) and is_open_in(account, frame)
+        self._start = self._now()  # at the recursion limit this raises, before anything is counted
+        OPEN_BLOCKS[self] = None
+        self._open = True  # no interrupt can come between this and `try`: none of it is a call
         try:
-            account.open_runs.append(None)
-            OPEN_BLOCKS.setdefault(self._frame, []).append(account)
-            if account.region.detached and not account.region.all_threads:
-                self._tid = REAL.get_native_id()
-            self._joined = account.live or enter(account, frame, self._tid)
+            if not account.live:
+                self._join(account, frame)
+            else:
+                self._joined = True
             self._start = self._now()
         except BaseException:
-            self._close(account)
+            self._open = False
+            OPEN_BLOCKS.pop(self, None)
             raise
+        return self
+
+    def _join(self, account: Account, frame: FrameType) -> None:
+        apart = account.region.detached and not account.region.all_threads
+        self._tid = REAL.get_native_id() if apart else None
+        self._joined = enter(account, frame, self._tid)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        account = self._account
+        account = self.account
         if not self._open or account is None:
             return
         try:
             wall_ns = self._now() - self._start
         finally:  # a handler of a signal may raise after any call
-            self._close(account)
+            self._open = False
+            OPEN_BLOCKS.pop(self, None)
         if not self._joined:
             return
         if self._nested:
@@ -126,12 +129,12 @@ class Block:
     @property
     def region(self) -> Region | None:
         """The block's region, None before it was entered."""
-        return self._account.region if self._account is not None else None
+        return self.account.region if self.account is not None else None
 
     @property
     def runs(self) -> tuple[Run, ...]:
         """This process's runs of the block, oldest first; asking may end a sampler's segment."""
-        return results_of(self._account) if self._account is not None else ()
+        return results_of(self.account) if self.account is not None else ()
 
     @property
     def run(self) -> Run | None:
@@ -152,17 +155,6 @@ class Block:
         """The newest run as notebooks show it; None where there is none."""
         run = self.run
         return None if run is None else run._repr_html_()
-
-    def _close(self, account: Account) -> None:
-        self._open = False
-        if account.open_runs:
-            account.open_runs.pop()
-        opened = OPEN_BLOCKS.get(self._frame)
-        if opened is not None:
-            if account in opened:
-                opened.remove(account)
-            if not opened:
-                OPEN_BLOCKS.pop(self._frame, None)
 
 
 def _learned(source: BlockSource, frame: FrameType) -> _Statement | None:

@@ -13,9 +13,8 @@ import pytest
 from profkit.originals import REAL, unpatched
 
 PRINT_REAL = """
-from dataclasses import fields
 from profkit.originals import REAL
-print(*sorted({type(getattr(REAL, field.name)).__name__ for field in fields(REAL)}), REAL.time_ns() > 1.7e18)
+print(*sorted({type(getattr(REAL, name)).__name__ for name in REAL.__slots__}), REAL.time_ns() > 1.7e18)
 """
 PATCHES = {
     "nothing": "",
