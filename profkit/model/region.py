@@ -41,9 +41,9 @@ class Region:
 
     Two regions with one key and different `code` are versions of it: an edited and reloaded module, a cell
     of a notebook that was run again. `expected` is the frame (qualified name, file) that must be directly
-    above the region's marker, None if the wrapped object runs no Python frame of its own. A block has no marker: its samples
-    are those of frame (`qualname`, `file`) at one of the `body` lines. A detached block (its enter
-    and exit lie in different frames) has neither: whole segments are its own.
+    above the region's marker, None if the wrapped object runs no Python frame of its own. A block has no
+    marker: its samples are those of frame (`qualname`, `file`) at one of the `body` lines. A detached block
+    (its enter and exit lie in different frames) has neither: whole segments are its own.
     """
 
     key: RegionKey
@@ -111,7 +111,7 @@ def frame_code_of(function: object) -> CodeType | None:
 
 
 def digest_of(code: CodeType) -> str:
-    """Return eight hexadecimal digits for what code does, wherever it is: equal in every process of one Python.
+    """Return eight hexadecimal digits for what code does, equal in every process of one Python.
 
     Names, constants and instructions count; files and lines do not.
     """

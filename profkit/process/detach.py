@@ -34,9 +34,6 @@ _REPORT_PAUSE_S, _QUIET_S = 0.0005, 0.1
 """Without a report for so long, /proc shows whether there is still a watchdog."""
 _LAST_SCANS, _LAST_PAUSE_S = 10, 0.002
 """Longer than a launcher takes from its start to the program's."""
-_SHELL = "/bin/sh"
-_PRIVATELY = f'umask {watchdog.UMASK:03o}; exec "$@"'
-"""Has a shell become its arguments, which create files for their user alone."""
 _WATCHDOG = str(Path(__file__).with_name("watchdog.py"))
 _PYTHON = re.compile(r"python[\d.]*[a-z]*$", re.IGNORECASE)
 _STARTED = re.compile(re.escape(watchdog.PREFIX) + watchdog.STARTED.format(r"(\d+)", r"(\d+)"))
@@ -56,10 +53,11 @@ def start_detached(
 ) -> Detached | None:
     """Start `argv` (an absolute path first) in its own session.
 
-    Files that it creates are for its user alone. `mark` is one of the arguments that no other process
-    has, such as an output path. stdout and stderr are appended to `log`, and what the watchdog reports.
-    The pid is that of the program itself, past its exec. None: it has ended already. Raises OSError if it
-    cannot be started, TimeoutError at the deadline; nothing is left running then.
+    If it has a watchdog, the files that it creates are for its user alone. `mark` is one of the
+    arguments that no other process has, such as an output path. stdout and stderr are appended to `log`,
+    and what the watchdog reports. The pid is that of the program itself, past its exec. None: it has ended
+    already. Raises OSError if it cannot be started, TimeoutError at the deadline; nothing is left running
+    then.
     """
     deadline_s = clock.monotonic_s() + timeout_s
     try:
@@ -114,8 +112,7 @@ def _launchers() -> Iterator[tuple[str, ...]]:
             yield setsid, "--fork", *command
         yield *command, watchdog.FORK
     if setsid is not None:
-        has_shell = posix.access(_SHELL, posix.X_OK)  # not so after chroot
-        yield setsid, "--fork", *((_SHELL, "-c", _PRIVATELY, _SHELL) if has_shell else ())
+        yield setsid, "--fork"
 
 
 def _await_report(
@@ -190,7 +187,7 @@ def _program_among(pids: Iterable[int], mark: bytes) -> int | None:
 def _is_launcher(words: Sequence[bytes]) -> bool:
     """Whether these are arguments of what starts the program, which its own arguments follow."""
     by_setsid = words[0].endswith(b"/setsid") and words[1:2] == (b"--fork",)
-    return by_setsid or _PRIVATELY.encode() in words[:4] or os.fsencode(_WATCHDOG) in words[:4]
+    return by_setsid or os.fsencode(_WATCHDOG) in words[:4]
 
 
 def _pids_after(pid: int) -> Iterator[int]:

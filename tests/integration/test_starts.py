@@ -79,9 +79,7 @@ def test_a_start_that_fails_again_is_explained(tmp_path: Path, end: str, how: st
 
 
 def test_a_script_that_starts_py_spy_after_a_while_is_no_sampler_yet(tmp_path: Path) -> None:
-    done = run_with(
-        tmp_path, failures=1, end=f'trap : INT; sleep 0.5; exec {PySpySampler().find()} "$@"'
-    )
+    done = run_with(tmp_path, failures=1, end=f'trap : INT; sleep 0.5; exec {PySpySampler().find()} "$@"')
     assert done.stderr == ""
     assert tries(tmp_path) == 1
     (run,) = json.loads(run_program(tmp_path, ["-m", "profkit", "list", "--json"]).stdout)["runs"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from profkit.model.measurement import MeasuredRun
 from profkit.model.workorder import Mode
@@ -11,18 +12,18 @@ from tests.unit.made_measured import BUSY, COUNTS, ORDER, failed, measured, timi
 TIMING = timing([[2.1e-06, 2.2e-06], [2.0e-06, 2.3e-06]])
 
 
-def measured_run(label: str = "sort", **changes: object) -> MeasuredRun:
+def measured_run(label: str = "sort", **changes: Any) -> MeasuredRun:
     """A statement timed and counted, with a doubt; fields of its `MeasuredInfo` changed."""
     return measured(TIMING, COUNTS, (BUSY,), replace(ORDER, label=label), **changes)
 
 
-def timed_run(label: str = "sort", **changes: object) -> MeasuredRun:
+def timed_run(label: str = "sort", **changes: Any) -> MeasuredRun:
     """Timed alone, with two threads."""
     order = replace(ORDER, label=label, mode=Mode.TIMER, num_threads=2)
     return measured(TIMING, order=order, **changes)
 
 
-def counted_run(label: str = "sort", **changes: object) -> MeasuredRun:
+def counted_run(label: str = "sort", **changes: Any) -> MeasuredRun:
     """Counted alone: a function with a place of its own."""
     order = replace(
         ORDER,
@@ -36,7 +37,7 @@ def counted_run(label: str = "sort", **changes: object) -> MeasuredRun:
     return measured(counts=COUNTS, order=order, **changes)
 
 
-def failed_run(**changes: object) -> MeasuredRun:
+def failed_run(**changes: Any) -> MeasuredRun:
     """A statement that raised."""
     run = failed()
-    return replace(run, info=replace(run.info, **changes))  # type: ignore[arg-type]
+    return replace(run, info=replace(run.info, **changes))
