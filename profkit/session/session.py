@@ -277,7 +277,6 @@ class Session:
         """Stop sampling, count what is left and close the folder; harmless when already ended."""
         if not self.open:
             return
-        self.pause()
         try:
             self._write(state=SessionState.PROCESSING)
         finally:
@@ -302,6 +301,7 @@ class Session:
                 self._finish(error)
 
     def _finish(self, error: str | None) -> None:
+        self.pause()  # not before: calls of other threads still count while the sampler ends
         try:
             self.drain()
         finally:

@@ -455,3 +455,21 @@ def test_blocks_in_blocks_are_no_versions_of_each_other(stage: Stage) -> None:
     stage.call(inner)
     assert stage.script.attached == 1
     assert not read_session(stage.folder).manifest.notes
+
+
+def test_calls_of_other_threads_count_while_the_sampler_ends(stage: Stage) -> None:
+    account = stage.account()
+    stage.call(account)
+    session = stage.host.session
+    assert session is not None
+    attachment = stage.script.attachments[-1]
+    stop = attachment.request_stop
+
+    def called_meanwhile() -> None:
+        assert stage.call(account)
+        stop()
+
+    attachment.request_stop = called_meanwhile  # type: ignore[method-assign]
+    stage.host.end_session()
+    assert read_session(stage.folder).calls[account.region.id].durations.count == 2
+    assert not account.live
