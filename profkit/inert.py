@@ -22,7 +22,7 @@ def stand_in(name: str, why: str) -> Callable[..., object]:
 
 def reason_of(error: Exception) -> str:
     """Return why profkit could not be imported, and what to do about it."""
-    hidden = hiding_module()
+    hidden = hiding_module(error)
     if hidden is None:
         return f"profkit cannot be imported here ({type(error).__name__}: {error}); install it anew"
     module, file = hidden
@@ -61,18 +61,16 @@ def _as_it_is(function: _F) -> _F:
     return function
 
 
-def hiding_module() -> tuple[str, str] | None:
-    """Return the standard module that a file outside the standard library hides, and that file.
-
-    Of several, it is the one imported last.
-    """
-    library = sys.modules["os"].__file__ or ""
-    folder = library.rpartition("os.py")[0]
-    for name, module in reversed(list(sys.modules.items())):
-        file = getattr(module, "__file__", None)
-        if name in sys.stdlib_module_names and file and not file.startswith(folder):
-            return name, str(file)
-    return None
+def hiding_module(error: BaseException) -> tuple[str, str] | None:
+    """Return the standard module that a file of the program hides, and that file, if the error says so."""
+    obj = getattr(error, "obj", None) if isinstance(error, AttributeError) else None
+    name = str(error.name if isinstance(error, ImportError) else getattr(obj, "__name__", ""))
+    name = name.partition(".")[0]
+    file = getattr(sys.modules.get(name), "__file__", None)
+    library = (sys.modules["os"].__file__ or "").rpartition("os.py")[0]
+    if name not in sys.stdlib_module_names or not file or file.startswith(library):
+        return None
+    return name, str(file)
 
 
 def _say_once(message: str) -> None:

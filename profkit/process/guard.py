@@ -42,7 +42,7 @@ def explained(error: BaseException, doing: str) -> ProfkitError:
     """Return the error that says what went wrong; `InternalError` for what profkit did not foresee."""
     if isinstance(error, ProfkitError):
         return error
-    hidden = hiding_module() if isinstance(error, ImportError | AttributeError) else None
+    hidden = hiding_module(error)
     if hidden is not None:
         return UsageError(f"{hidden[1]} hides the standard module {hidden[0]!r}", "rename that file")
     return InternalError(doing, error)
