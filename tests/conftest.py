@@ -18,7 +18,11 @@ import pytest
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """A worker is told by SIGINT to end, which what is started in the background ignores otherwise."""
+    """A worker is told by SIGINT to end, which what is started in the background ignores otherwise.
+
+    Behind nohup, SIGHUP would be ignored by every program that a test starts.
+    """
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if hasattr(config, "workerinput"):
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

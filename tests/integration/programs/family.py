@@ -13,7 +13,7 @@ from profkit import profile
 
 @profile(label="work", rate=200)
 def work() -> None:
-    spin(0.04)
+    spin(0.1)
 
 
 def child() -> None:
