@@ -55,7 +55,8 @@ def inject(injection: Injection) -> Outcome:
 def growth_of(usages: Sequence[Usage]) -> list[str]:
     """What is more in the last quarter than in the second; the first quarter is for warming up.
 
-    Descriptors and threads come and go with samplers, so that their largest number counts.
+    Descriptors and threads come and go, also while one looks; what leaks stays, so that the smallest number
+    counts.
     """
     quarter = len(usages) // 4
     if not quarter:
@@ -66,8 +67,8 @@ def growth_of(usages: Sequence[Usage]) -> list[str]:
     if late_bytes > early_bytes * _GROWTH + _SLACK_BYTES:
         problems.append(f"memory grew from {early_bytes / 1e6:.1f} to {late_bytes / 1e6:.1f} MB")
     for name in ("descriptors", "threads"):
-        before, after = (max(getattr(each, name) for each in part) for part in (early, late))
-        if after > before + 1:
+        before, after = (min(getattr(each, name) for each in part) for part in (early, late))
+        if after > before:
             problems.append(f"{name} grew from {before} to {after}")
     return problems
 

@@ -166,7 +166,7 @@ def test_growth_is_seen_and_noise_is_not() -> None:
     leaking = [Usage(each.resident_bytes + number * 2_000_000, 8, 5) for number, each in enumerate(flat)]
     assert "memory grew" in growth_of(leaking)[0]
     assert growth_of([Usage(1, 8 + number // 4, 5) for number in range(40)]) == [
-        "descriptors grew from 12 to 17"
+        "descriptors grew from 10 to 15"
     ]
 
 
