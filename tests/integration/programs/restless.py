@@ -7,6 +7,8 @@ from spinning import spin
 from profkit import profile, profiled
 
 rate = 100
+with profiled("block", rate=rate):  # there is a session to be found, however soon the end comes
+    spin(0.003)
 print("begun", flush=True)
 while True:
     rate = 100 + (rate + 1) % 100  # other options end one session and start another
