@@ -7,7 +7,7 @@ from spinning import spin
 from profkit import profile, profiled
 
 rate = 100
-with profiled("block", rate=rate):  # there is a session to be found, however soon the end comes
+with profiled("first", rate=rate):  # there is a session to be found, however soon the end comes
     spin(0.003)
 print("begun", flush=True)
 while True:
