@@ -11,7 +11,7 @@ HOME = ".profkit"
 """The folder that profkit makes in the current folder; its `.gitignore` holds `*`."""
 
 NOWHERE = Path("/dev/null/no-current-folder")
-"""Stands for a current folder that is gone; nothing can be made in it, by anybody."""
+"""Placeholder for a current folder that is gone; nobody can create anything in it."""
 NO_FOLDER = "the current folder was gone when profkit was imported"
 
 SPOOL_LIMIT = "1GB"

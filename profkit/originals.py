@@ -1,4 +1,4 @@
-"""Functions of the standard library as CPython defines them, whatever the program has put in their place.
+"""Functions of the standard library as CPython defines them, also in programs that replaced them.
 
 gevent and eventlet replace `time.sleep`, `os.waitpid`, `select.poll`, locks and threads by cooperative ones,
 freezegun replaces clocks, debuggers wrap `os.posix_spawn` and thread starts. Code that runs inside a

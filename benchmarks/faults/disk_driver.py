@@ -72,7 +72,7 @@ def _with_command(box: Sandbox, outcome: Outcome, hook: dict[str, object], where
 
 
 def _recovered(box: Sandbox, outcome: Outcome, spec: dict[str, object]) -> Outcome:
-    """What there is after the repair of what was over before the fault."""
+    """Runs listed after the repair that had ended before the fault."""
     *lines, _cut = box.log.read_text("utf-8").split("\n")
     words = [line.split() for line in lines]
     struck = next((number for number, line in enumerate(words) if line[0] == "fault"), None)

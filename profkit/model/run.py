@@ -168,7 +168,7 @@ class Run(ShownInNotebooks):
 
 
 def _identity(info: RunInfo) -> str:
-    """The run in a few words, on one line whatever its label holds."""
+    """Return the run in a few words, on one line."""
     return (
         f"{info.id} of {short_repr(info.label)}, {info.state.value}, {info.calls} calls in "
         f"{format_duration(info.wall_s)}, {info.samples} samples"

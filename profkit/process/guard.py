@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import wraps
 from typing import NoReturn, ParamSpec
 
 from profkit.errors import InternalError, ProfkitError, UsageError
 from profkit.inert import hiding_module
-from profkit.process.handlers import let_through
+from profkit.process.handlers import chain_of, let_through
 
 LOG = logging.getLogger("profkit")
 
@@ -32,7 +32,7 @@ def pass_on(error: BaseException) -> None:
     It sees what is no `Exception`, such as KeyboardInterrupt and gevent's Timeout; what its signal handlers
     raise; and exceptions of its own classes, which only it can have thrown into the thread.
     """
-    for raised in _chain(error):
+    for raised in chain_of(error):
         if not isinstance(raised, Exception) or _is_foreign(raised):
             _raise_as_it_was(raised)
     let_through(error)
@@ -74,15 +74,6 @@ def guarded(doing: str, work: Callable[_P, object]) -> Callable[_P, None]:
             ignore(error, doing)
 
     return run
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an exception, what caused it, and so on; raising one of them again can have made a circle."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 def _raise_as_it_was(error: BaseException) -> NoReturn:

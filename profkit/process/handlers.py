@@ -19,12 +19,12 @@ def let_through(error: BaseException) -> None:
     if (trace is None or trace.tb_next is None) and error.__cause__ is None and error.__context__ is None:
         return
     handlers = {code_of(_signal.getsignal(number)) for number in range(1, _signal.NSIG)} - {None}
-    for raised in _chain(error):
+    for raised in chain_of(error):
         if any(frame.f_code in handlers for frame, _ in walk_tb(raised.__traceback__)):
             raise raised
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
+def chain_of(error: BaseException | None) -> Iterator[BaseException]:
     """Yield an exception, what caused it, and so on; raising one of them again can have made a circle."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
