@@ -79,10 +79,11 @@ def _ended(box: Sandbox, injection: Injection, manner: str, way: str) -> int | N
 def _with_calls(
     outcome: Outcome, log: dict[str, LabelLog], runs: list[dict[str, object]], where: str
 ) -> Outcome:
-    """A problem for each label of which fewer calls were counted than finished."""
+    """A problem for each label of which fewer calls were counted than finished before the exit handlers."""
     for label, calls in log.items():
         counted = sum(int(str(run["calls"])) for run in runs if run["label"] == label)
-        wanted = calls.finished // 3 if label == "items" else calls.finished
+        finished = calls.finished_before_exit
+        wanted = finished // 3 if label == "items" else finished
         if label != "coroutine" and counted < wanted:
             outcome = outcome.with_problem(f"{where}: {counted} of {wanted} calls of {label} are counted")
     return outcome

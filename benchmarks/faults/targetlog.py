@@ -1,6 +1,6 @@
-"""The target's own log: what it did, by its own account, whatever became of its profiler.
+"""The target's own log: what the target says it did, independent of its profiler.
 
-Each line is written by one `write(2)` in append mode: `begin LABEL AT_NS`, `end LABEL AT_NS`, and others.
+Each line is written by one `write(2)` in append mode: `begin LABEL CALL AT_NS`, `end LABEL CALL AT_NS`, and others.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ class LabelLog:
     """The calls of one label."""
 
     finished: int
+    finished_before_exit: int
+    """Without calls that daemon threads finished while the exit handlers ran."""
     begun: int
     finished_s: float
     """Time in finished calls, which may overlap."""
@@ -30,6 +32,8 @@ def read_log(path: Path) -> dict[str, LabelLog]:
     open_ns: dict[tuple[str, str], int] = {}
     begun: dict[str, int] = defaultdict(int)
     finished: dict[str, list[int]] = defaultdict(list)
+    before_exit: dict[str, int] = defaultdict(int)
+    exiting = False
     for line in lines:
         word, *rest = line.split()
         if word == "begin":
@@ -39,8 +43,11 @@ def read_log(path: Path) -> dict[str, LabelLog]:
         elif word == "end":
             label, call, at_ns = rest
             finished[label].append(int(at_ns) - open_ns.pop((label, call)))
+            before_exit[label] += not exiting
+        elif word == "exit":
+            exiting = True
     return {
-        label: LabelLog(len(finished[label]), count, sum(finished[label]) / 1e9)
+        label: LabelLog(len(finished[label]), before_exit[label], count, sum(finished[label]) / 1e9)
         for label, count in begun.items()
     }
 

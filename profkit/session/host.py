@@ -294,7 +294,7 @@ class SessionHost:
         if session is None:
             return
         try:
-            session.end(self.policy, error)
+            session.end(self.policy, error, last=self._closed)
         finally:
             if not session.open:  # else it was interrupted, and goes on
                 self.session, self._ended = None, session

@@ -273,14 +273,17 @@ class Session:
         for account in self.accounts:
             account.live = False
 
-    def end(self, policy: Policy, error: str | None = None) -> None:
-        """Stop sampling, count what is left and close the folder; harmless when already ended."""
+    def end(self, policy: Policy, error: str | None = None, *, last: bool = False) -> None:
+        """Stop sampling, count what is left and close the folder; harmless when already ended.
+
+        After the last session of a process, threads that go on calling are counted until the next `drain`.
+        """
         if not self.open:
             return
         try:
             self._write(state=SessionState.PROCESSING)
         finally:
-            self._stop(policy, error)
+            self._stop(policy, error, last)
 
     def forget(self) -> None:
         """Let go in a forked child: the folder and the sampler are the parent's."""
@@ -288,7 +291,7 @@ class Session:
         for account in self.accounts:
             account.forget()
 
-    def _stop(self, policy: Policy, error: str | None) -> None:
+    def _stop(self, policy: Policy, error: str | None, last: bool) -> None:
         try:
             self.end_segment(policy)
         except SamplerError as failure:
@@ -298,10 +301,11 @@ class Session:
             error = error or str(failure)
         finally:
             if self.attachment is None:  # else an interrupt came first, and the session is still open
-                self._finish(error)
+                self._finish(error, last)
 
-    def _finish(self, error: str | None) -> None:
-        self.pause()  # not before: calls of other threads still count while the sampler ends
+    def _finish(self, error: str | None, last: bool) -> None:
+        if not last:
+            self.pause()  # not before: calls of other threads still count while the sampler ends
         try:
             self.drain()
         finally:

@@ -139,10 +139,12 @@ def test_outcomes_survive_json(outcome: Outcome) -> None:
 
 def test_the_target_log_knows_finished_calls(tmp_path: Path) -> None:
     (tmp_path / "log").write_text(
-        "begun 5\nbegin a 0 100\nbegin b 1 150\nend a 0 300000100\nbegin a 2 300000200\nend b 1 200\nbeg"
+        "begun 5\nbegin a 0 100\nbegin b 1 150\nend a 0 300000100\nbegin a 2 300000200\nend b 1 200\n"
+        "begin b 3 300\nexit 350\nend b 3 400\nbeg"
     )
     log = read_log(tmp_path / "log")
-    assert (log["a"].begun, log["a"].finished, log["b"].finished) == (2, 1, 1)
+    assert (log["a"].begun, log["a"].finished, log["b"].finished) == (2, 1, 2)
+    assert (log["a"].finished_before_exit, log["b"].finished_before_exit) == (1, 1)
     assert log["a"].finished_s == pytest.approx(0.3)
     assert ENOUGH_S < 0.3
     assert taken(log) == {"a"}

@@ -15,12 +15,13 @@ from profkit.clock import ManualClock
 from profkit.config import read_config
 from profkit.errors import ProfilerBusy, SamplerFailed
 from profkit.model.region import Region, RegionKey, RegionKind, digest_of
-from profkit.model.session import SessionState
+from profkit.model.session import Manifest, SessionState
 from profkit.samplers.base import SamplerOptions
 from profkit.session.account import Account, OnBusy, Policy
 from profkit.session.failures import EARLY_S, RETRY_AFTER_S
 from profkit.session.host import SessionHost
 from profkit.session.ticker import IDLE_END_S, SAMPLER_BYTES, SEGMENT_S, Ticker
+from profkit.store import spool
 from profkit.store.spool import read_session, session_folders
 from profkit.store.unprofiled import read_unprofiled
 from tests.stand_ins.scripted_sampler import Script, ScriptedSampler
@@ -359,6 +360,22 @@ def test_children_run_unprofiled_where_that_is_asked_for_and_it_is_noted(
 def test_after_the_exit_nothing_starts(stage: Stage) -> None:
     stage.host.close()
     assert not stage.call(stage.account())
+
+
+def test_calls_of_daemon_threads_are_counted_until_the_exit_handler_ends(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = stage.account()
+    stage.call(account)
+    close_folder = spool.close_folder
+
+    def called_meanwhile(folder: Path, manifest: Manifest) -> None:
+        close_folder(folder, manifest)
+        assert stage.call(account)
+
+    monkeypatch.setattr(spool, "close_folder", called_meanwhile)
+    stage.host.close()
+    assert read_session(stage.folder).calls[account.region.id].durations.count == 2
 
 
 def test_a_caller_inside_the_host_runs_bare(stage: Stage) -> None:

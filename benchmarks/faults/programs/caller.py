@@ -116,6 +116,9 @@ if __name__ == "__main__":
         timer.daemon = True
         timer.start()
     LOG.write("begun", time.monotonic_ns())
-    WAYS[sys.argv[2]]()
-    LOG.write("done", time.monotonic_ns())
+    try:
+        WAYS[sys.argv[2]]()
+    finally:
+        _HOARD.clear()
+        LOG.write("exit", time.monotonic_ns())
     print("done")
