@@ -53,7 +53,8 @@ _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 _SOCKET = re.compile(r"(pipe|socket):\[\d+\]")
 _LOGGED = ("runs unprofiled", "profiling stopped", "profkit failed while")
 _PROGRESS = re.compile(
-    r"profkit: measuring |profkit: not measured, since the program has ended|\S+ is timed in this process, not isolated: "
+    r"profkit: measuring |profkit: not measured, since the program has ended|"
+    r"\S+ is timed in this process, not isolated: "
 )
 """What a program with measured functions may say: why its exit takes a while, and what cannot be isolated."""
 _TIMEOUT_S = 60.0

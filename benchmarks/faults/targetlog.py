@@ -1,6 +1,7 @@
 """The target's own log: what the target says it did, independent of its profiler.
 
-Each line is written by one `write(2)` in append mode: `begin LABEL CALL AT_NS`, `end LABEL CALL AT_NS`, and others.
+Each line is written by one `write(2)` in append mode: `begin LABEL CALL AT_NS`, `end LABEL CALL AT_NS`,
+`exit AT_NS` before the exit handlers, and others.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import click
 from profkit.cli.completion import complete_label
 from profkit.cli.kept import open_kept
 from profkit.cli.output import page, tell, write
-from profkit.cli.versions import several_versions
+from profkit.cli.versions import several_regions
 from profkit.config import Config
 from profkit.errors import RunNotFound, SpoolUnavailable, StoreEmpty
 from profkit.model.unprofiled import UnprofiledGroup, grouped
@@ -59,8 +59,8 @@ def _list(
             write(runs_text(infos[:shown], page()))
     if shown is not None and len(infos) > shown:
         tell("note", "there are older runs: see --limit")
-    for name, versions in several_versions(infos[:shown]).items():
-        tell("note", f"the runs of {name!r} are of {versions} versions of its code: see the column `version`")
+    for name, phrase in several_regions(infos[:shown]).items():
+        tell("note", f"the runs of {name!r} are of {phrase}: see the column `version`")
 
 
 def _unprofiled(config: Config) -> tuple[UnprofiledGroup, ...]:

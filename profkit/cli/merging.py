@@ -9,6 +9,7 @@ from datetime import datetime
 
 from profkit.cli.kept import Kept
 from profkit.cli.output import tell
+from profkit.cli.versions import others_phrase
 from profkit.errors import DamagedFile, NoRunsToMerge, UsageError
 from profkit.model.kept import AnyInfo
 from profkit.model.measurement import MeasuredInfo
@@ -78,7 +79,7 @@ def runs_to_merge(kept: Kept, run: str | None, wanted: Wanted) -> tuple[RunInfo,
     same = tuple(info for info in found if info.region.id == version)
     if not same:
         raise NoRunsToMerge(named.label, f"with the code of run {named.id} {wanted}".rstrip(), _last(found))
-    _tell_others([info for info in found if info.region.id != version])
+    _tell_others(same[0], [info for info in found if info.region.id != version])
     return same
 
 
@@ -115,17 +116,16 @@ def _of_session(kept: Kept, wanted: Wanted) -> AnyInfo:
     return found[0] if found else kept.find(None)
 
 
-def _tell_others(others: Sequence[RunInfo]) -> None:
-    """Say that there are runs of other versions of the code, and how to see them."""
+def _tell_others(merged: RunInfo, others: Sequence[RunInfo]) -> None:
+    """Say that there are runs of other code with this label, and how to see them."""
     if not others:
         return
-    versions = len({info.region.id for info in others})
+    what = others_phrase(merged.region, (info.region for info in others))
     verb = "is" if len(others) == 1 else "are"
     tell(
         "note",
-        f"{count(len(others), 'run')} of {count(versions, 'other version')} of the code {verb} left out: "
-        f"`profkit report {others[0].id} --all` merges those of the version that ran at "
-        f"{moment(others[0].started_ns)[:19]}",
+        f"{count(len(others), 'run')} of {what} {verb} left out: `profkit report {others[0].id} --all` "
+        f"merges those of the code that ran at {moment(others[0].started_ns)[:19]}",
     )
 
 

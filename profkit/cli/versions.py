@@ -5,9 +5,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import combinations
+from typing import Literal
 
 from profkit.cli.kept import Kept
 from profkit.model.kept import AnyInfo, AnyRun
+from profkit.model.region import Region, RegionKind
 from profkit.model.run import Run, RunInfo
 from profkit.render.words import count, moment
 
@@ -28,13 +31,46 @@ def with_notes_of_label(runs: Iterable[AnyRun], kept: Kept) -> Iterator[AnyRun]:
             yield run
 
 
-def several_versions(infos: Sequence[AnyInfo]) -> dict[str, int]:
-    """Return the labels of which runs are of several versions of the code, with the number of versions."""
-    versions: dict[str, set[str]] = {}
+Relation = Literal["version", "place", "code"]
+"""Another region with the same label is another version, the same code in another place, or other code."""
+
+
+def relation_of(one: Region, other: Region) -> Relation:
+    """Return how the code of another region with the same label is related to that of the first."""
+    ours, theirs = one.key, other.key
+    if one.code and one.code == other.code and ours.qualname == theirs.qualname:
+        return "place"
+    same = (ours.module, ours.qualname) == (theirs.module, theirs.qualname)
+    # A function may have several blocks with one label.
+    moved_block = RegionKind.BLOCK in (one.kind, other.kind) and ours.line != theirs.line
+    return "version" if same and not moved_block else "code"
+
+
+def several_regions(infos: Sequence[AnyInfo]) -> dict[str, str]:
+    """Return the labels that several regions share, each with a phrase such as "2 versions of its code"."""
+    regions: dict[str, dict[str, Region]] = {}
     for info in infos:
         if isinstance(info, RunInfo) and info.imported is None:
-            versions.setdefault(info.label, set()).add(info.region.id)
-    return {label: len(found) for label, found in versions.items() if len(found) > 1}
+            regions.setdefault(info.label, {}).setdefault(info.region.id, info.region)
+    return {label: _phrase(tuple(found.values())) for label, found in regions.items() if len(found) > 1}
+
+
+def others_phrase(region: Region, others: Iterable[Region]) -> str:
+    """Name other regions with the label of one: "2 other versions of the code"."""
+    found = {other.id: other for other in others}
+    relations = {relation_of(region, other) for other in found.values()}
+    if relations == {"version"}:
+        return f"{count(len(found), 'other version')} of the code"
+    if relations == {"place"}:
+        return f"the same code in {count(len(found), 'other place')}"
+    return f"{count(len(found), 'other function or block')} with this label"
+
+
+def _phrase(regions: Sequence[Region]) -> str:
+    relations = {relation_of(one, other) for one, other in combinations(regions, 2)}
+    if relations == {"version"}:
+        return f"{count(len(regions), 'version')} of its code"
+    return f"{len(regions)} {'places' if relations == {'place'} else 'functions or blocks'} with this label"
 
 
 def _notes(info: RunInfo, of_label: Sequence[AnyInfo]) -> Iterator[str]:
@@ -46,10 +82,19 @@ def _notes(info: RunInfo, of_label: Sequence[AnyInfo]) -> Iterator[str]:
     if not others:
         return
     newest = others[0]
-    what = "Another version of this code" if _is_same_function(info, newest) else "Other code with this label"
-    versions = len({one.region.id for one in others})
-    more = f", and {count(versions - 1, 'version')} more" if versions > 1 else ""
-    yield f"{what} ran at {moment(newest.started_ns)[:19]}: `profkit report {newest.id}`{more}."
+    more = len({one.region.id for one in others}) - 1
+    beside = f", and {count(more, 'other region')} more" if more else ""
+    what, when = _what(info, newest), moment(newest.started_ns)[:19]
+    yield f"{what} ran at {when}: `profkit report {newest.id}`{beside}."
+
+
+def _what(info: RunInfo, other: RunInfo) -> str:
+    relation = relation_of(info.region, other.region)
+    if relation == "version":
+        return "Another version of this code"
+    if relation == "place":
+        return f"The same code, at {other.region.file}:{other.region.key.line},"
+    return "Other code with this label"
 
 
 def _more_samples(info: RunInfo, of_label: Sequence[AnyInfo]) -> Iterator[str]:
@@ -62,8 +107,3 @@ def _more_samples(info: RunInfo, of_label: Sequence[AnyInfo]) -> Iterator[str]:
             f"This run has {count(info.samples, 'sample')}: `profkit report {shlex.quote(info.label)} --all` "
             f"merges {runs} with {count(together, 'sample')}."
         )
-
-
-def _is_same_function(one: RunInfo, other: RunInfo) -> bool:
-    ours, theirs = one.region.key, other.region.key
-    return (ours.module, ours.qualname) == (theirs.module, theirs.qualname)

@@ -10,9 +10,11 @@ import pytest
 from sqlalchemy import update
 
 from profkit.cli.merging import parse_moment
+from profkit.cli.versions import Relation, relation_of, several_regions
 from profkit.clock import SYSTEM_CLOCK
 from profkit.config import Config
 from profkit.errors import UsageError
+from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Run
 from profkit.store.runs import open_store
 from profkit.store.schema import PROFILES
@@ -114,7 +116,7 @@ def test_only_one_version_of_the_code_is_merged_and_the_others_are_named(
     assert said.out.split("\n")[0].endswith("1 run, merged")
     assert (
         "2 runs of 1 other version of the code are left out: `profkit report 0000000001 --all` merges those "
-        "of the version that ran at 2025-11-21 11:50:03"
+        "of the code that ran at 2025-11-21 11:50:03"
     ) in said.err
     assert ids(profkit, "0000000001", "--all") == ["0000000001", "0000000000"]
 
@@ -149,6 +151,30 @@ def test_list_shows_versions_if_there_are_several(profkit: Profkit, config: Conf
     assert WORKERS[0].info.region.id in said.out
     listed: Any = profkit("list", "--json").json()["runs"]
     assert len({run["version"] for run in listed}) == 2
+
+
+def region(
+    qualname: str = "f", line: int = 1, code: str = "", kind: RegionKind = RegionKind.FUNCTION
+) -> Region:
+    return Region(RegionKey("m", qualname, line, "load"), kind, "m.py", code=code)
+
+
+@pytest.mark.parametrize(
+    ("other", "relation", "phrase"),
+    [
+        (region(line=2, code="0b"), "version", "2 versions of its code"),
+        (region(line=2, code="0a"), "place", "2 places with this label"),
+        (region("g", 2, "0b"), "code", "2 functions or blocks with this label"),
+        (region(line=2, code="0b", kind=RegionKind.BLOCK), "code", "2 functions or blocks with this label"),
+        (region(code="0b", kind=RegionKind.BLOCK), "version", "2 versions of its code"),
+    ],
+)
+def test_an_equal_label_does_not_make_a_version(other: Region, relation: Relation, phrase: str) -> None:
+    one = region(code="0a", kind=other.kind)
+    assert (relation_of(one, other), relation_of(other, one)) == (relation, relation)
+    runs = [replace(run.info, region=of) for run, of in zip(WORKERS, (one, other, one), strict=True)]
+    assert several_regions(runs) == {"load": phrase}
+    assert several_regions(runs[::2]) == {}
 
 
 def test_runs_without_samples_cannot_be_merged(profkit: Profkit, config: Config) -> None:
