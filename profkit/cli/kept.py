@@ -100,10 +100,10 @@ def open_kept(config: Config) -> Iterator[Kept]:
     Raises StoreEmpty where nothing was ever recorded, and leaves no file behind then; StoreUnavailable;
     DamagedFile instead of RunNotFound where what was asked for may have been in a damaged file.
     """
-    from profkit.ingest.keep import ingest, remove_early
+    from profkit.ingest.keep import clear_unfinished, ingest
 
     if nothing_recorded(config):
-        for damage in remove_early(config.spool, owner=config.owner):
+        for damage in clear_unfinished(config.spool, owner=config.owner):
             tell("warning", str(damage))
         raise StoreEmpty(config.store_url, config.spool)
     from profkit.store.runs import open_store

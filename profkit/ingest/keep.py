@@ -66,19 +66,19 @@ def ingest(spool: Path, store: Store, clock: Clock = SYSTEM_CLOCK, owner: int | 
         raise SpoolUnavailable(spool, error.strerror or str(error)) from error
 
 
-def remove_early(
+def clear_unfinished(
     spool: Path, clock: Clock = SYSTEM_CLOCK, owner: int | None = None
 ) -> tuple[DamagedFile, ...]:
-    """Delete folders of sessions that were killed before they wrote anything, as `ingest` does.
+    """Clear what processes left that were killed before a session or run was written, as `ingest` does.
 
-    Returns what is set aside. Raises SpoolUnavailable.
+    Empty folders are deleted; the rest is set aside and returned. Raises SpoolUnavailable.
     """
     try:
         with open_spool(spool, os.geteuid() if owner is None else owner) as opened:
-            if not early_names(opened):
+            if not (early_names(opened) or unfinished_names(opened)):
                 return ()
             with alone_in(opened):
-                return _joined(list(_remove_early(opened, clock))).damaged
+                return _joined(list(_clear_unfinished(opened, clock))).damaged
     except (FileNotFoundError, NotADirectoryError):
         return ()
     except OSError as error:
@@ -92,8 +92,7 @@ def _reports(spool: OwnedFolder, store: Store, clock: Clock) -> Iterator[IngestR
         with suppress(FileNotFoundError):  # taken by somebody who knows no lock
             yield _ingest_folder(spool, name, store, clock)
     yield from _ingest_measured(spool, store)
-    yield from _ingest_unfinished(spool, clock)
-    yield from _remove_early(spool, clock)
+    yield from _clear_unfinished(spool, clock)
 
 
 def _joined(reports: Sequence[IngestReport]) -> IngestReport:
@@ -182,7 +181,12 @@ def _ingest_files(spool: OwnedFolder, names: Sequence[str], store: Store) -> Ing
     )
 
 
-def _ingest_unfinished(spool: OwnedFolder, clock: Clock) -> Iterator[IngestReport]:
+def _clear_unfinished(spool: OwnedFolder, clock: Clock) -> Iterator[IngestReport]:
+    yield from _set_files_aside(spool, clock)
+    yield from _remove_early(spool, clock)
+
+
+def _set_files_aside(spool: OwnedFolder, clock: Clock) -> Iterator[IngestReport]:
     for name in unfinished_names(spool):
         status = spool.status(name)
         if status is not None and _age_s(status.st_mtime_ns, clock) >= _YOUNG_S:

@@ -13,7 +13,7 @@ import pytest
 
 from profkit.clock import ManualClock
 from profkit.errors import SpoolUnavailable, StoreUnavailable
-from profkit.ingest.keep import IngestReport, ingest, remove_early
+from profkit.ingest.keep import IngestReport, clear_unfinished, ingest
 from profkit.model.kept import AnyInfo, AnyRun
 from profkit.model.run import Run, RunInfo
 from profkit.model.session import Ending, Manifest, SessionState
@@ -188,11 +188,24 @@ def test_a_session_that_was_killed_before_it_wrote_anything_is_removed(
 
 def test_without_a_store_such_a_session_is_removed_too(spool: Path) -> None:
     folder = files.create_folder(spool, "20261121T114903-4194305-9c1f")
-    assert remove_early(spool) == ()
+    assert clear_unfinished(spool) == ()
     assert folder.exists()
-    assert remove_early(spool, OLD) == ()
+    assert clear_unfinished(spool, OLD) == ()
     assert not folder.exists()
-    assert remove_early(spool / "none", OLD) == ()
+    assert clear_unfinished(spool / "none", OLD) == ()
+
+
+def test_without_a_store_an_unfinished_run_is_set_aside_too(spool: Path) -> None:
+    spool.mkdir(exist_ok=True)
+    unfinished = spool / "b6c5fac970.measured.json.new"
+    unfinished.write_text("{")
+    assert clear_unfinished(spool) == ()
+    assert unfinished.exists()
+    (damage,) = clear_unfinished(spool, OLD)
+    assert "its process ended while it was being written" in str(damage)
+    assert damage.kept is not None
+    assert damage.kept.read_text() == "{"
+    assert not unfinished.exists()
 
 
 def test_what_may_still_be_a_session_or_is_none_is_not_removed(spool: Path, store: Store) -> None:
