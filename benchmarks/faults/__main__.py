@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ _SEED = 4
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the campaign and print its table; 1 if a promise was broken or a fault could not be injected."""
     options = _parser().parse_args(arguments)
+    _restore_signals()
     chosen = {name: FAULTS[name] for name in options.only or FAULTS}
     identity = Identity(_commit(), options.seed, short=not options.full)
     results = Results(identity, options.resume)
@@ -63,6 +65,12 @@ def _parser() -> argparse.ArgumentParser:
         help="JSON lines with an outcome each: what is in FILE is not injected again",
     )  # fmt: skip
     return parser
+
+
+def _restore_signals() -> None:
+    """Have targets inherit the usual actions: a script's background jobs ignore SIGINT, `nohup` SIGHUP."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def _commit() -> str:
