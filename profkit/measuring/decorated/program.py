@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 from concurrent.futures import Future
+from functools import cache
 
 from profkit.config import CONFIG
 from profkit.measuring.decorated.backlog import Backlog
@@ -30,6 +31,7 @@ class Front:
         """See `front.submit`; the run is kept."""
         from profkit.measuring.front import submit
 
+        _end_before_pools()
         return submit(order, parcel)
 
     def keep(self, run: MeasuredRun) -> None:
@@ -83,13 +85,30 @@ def _register() -> None:
         return
     with contextlib.suppress(RuntimeError):  # the program is ending already
         early(finish)
-    atexit.register(guarded("ending with the program", _last))
+    atexit.register(_LAST)
+
+
+@cache
+def _end_before_pools() -> None:
+    """Register `_last` again after the exit handler of the pools, so that it runs before that one."""
+    atexit.register(_LAST)
 
 
 def _last() -> None:
+    if BACKLOG.open and not BACKLOG.ending:  # eventlet's `threading` has a list of its own of what runs early
+        _finish()
+        _close_pools()
     if left := BACKLOG.drop():
         _tell(f"not measured, since the program has ended: {', '.join(left)}")
 
 
+def _close_pools() -> None:
+    """End the pools that exit handlers have started: these are not called for one another."""
+    pools = sys.modules.get("profkit.measuring.pool.pool")
+    if pools is not None:
+        pools.close_all()
+
+
+_LAST = guarded("ending with the program", _last)
 os.register_at_fork(after_in_child=guarded("forgetting what a forked child does not measure", BACKLOG.forget))
 _register()

@@ -152,7 +152,8 @@ def process_pool() -> Pool:
         return _process_pool
 
 
-def _close_all() -> None:
+def close_all() -> None:
+    """Close every pool of this process."""
     for pool in list(_POOLS):
         pool.close()
 
@@ -165,5 +166,5 @@ def _after_fork() -> None:
 
 
 # At import, so that what is registered later, and may wait for jobs, runs before it.
-atexit.register(_close_all)
+atexit.register(close_all)
 os.register_at_fork(after_in_child=_after_fork)
