@@ -114,10 +114,13 @@ class Backlog:
         self._missed.append(label)
 
     def drop(self) -> list[str]:
-        """Measure nothing more in this process; returns the labels of what waits, and is at work."""
+        """Measure nothing more in this process.
+
+        Returns the labels of calls that wait, are being measured, or were missed; each once.
+        """
         with self._changed:
+            dropped = [*([self._current] if self.open and self._current else []), *self._waiting]
             self.open = False
-            dropped = [*([] if self._current is None else [self._current]), *self._waiting]
             for pending in self._waiting:
                 _discard(pending)
             self._waiting.clear()
