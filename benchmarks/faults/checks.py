@@ -9,16 +9,18 @@ from benchmarks.faults.sandbox import CommandResult
 
 _OWN = re.compile(r"profkit|py-spy", re.IGNORECASE)
 _FRAME = re.compile(r'^  File "')
+_HANDLED = re.compile(r"^\w\S*: .*\n(?=\nDuring handling of the above exception, )", re.MULTILINE)
 _TROUBLE = ("Exception in thread", "Exception ignored", "Fatal Python error: _", "ResourceWarning")
 
 
 def odd_lines(stderr: str, warnings: int = 0) -> Iterator[str]:
     """Lines of stderr that an unprofiled program would not have, beyond a number of warnings.
 
-    Frames of profkit in the program's own tracebacks are no such lines.
+    The program's own tracebacks may have frames of profkit, and an exception that was being handled there
+    or in an import.
     """
     seen: set[str] = set()
-    for line in stderr.splitlines():
+    for line in _HANDLED.sub("", stderr).splitlines():
         if any(trouble in line for trouble in _TROUBLE):
             yield line
         elif _OWN.search(line) and not _FRAME.match(line) and not line.startswith("    "):

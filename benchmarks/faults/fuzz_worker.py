@@ -9,7 +9,7 @@ from pathlib import Path
 from profkit.formats.registry import FORMATS
 
 IMPORTERS = ("profkit", *(name for name, known in FORMATS.items() if known.decode is not None), "any")
-"""Formats that are imported; `any` is told by the content. A new format is fuzzed as soon as it is known."""
+"""Formats that are imported; `any` recognises the format. A new format is fuzzed as soon as it is known."""
 
 
 def write_seeds(name: str, corpus: Path) -> None:

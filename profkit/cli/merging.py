@@ -111,7 +111,7 @@ def _sampled(info: AnyInfo) -> RunInfo:
 
 
 def _of_session(kept: Kept, wanted: Wanted) -> AnyInfo:
-    """The newest run of the sessions that are asked for, whatever its label."""
+    """Return the newest run, of any label, of the sessions that are asked for."""
     found = [info for info in kept.runs(None, None) if isinstance(info, RunInfo) and wanted.has(info)]
     return found[0] if found else kept.find(None)
 

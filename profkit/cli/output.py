@@ -108,7 +108,7 @@ def tell(kind: str, message: str) -> None:
     """Say something that is no data, on stderr: one line, with control characters escaped."""
     if sys.stderr is None:  # as `2>&-` leaves it
         return
-    with suppress(OSError):  # nobody is left to be told
+    with suppress(OSError):  # nobody reads it
         sys.stderr.write(_encodable(f"profkit: {kind}: {visible(message)}\n", sys.stderr))
 
 

@@ -127,7 +127,7 @@ class _Scrubber:
 
     def _frame(self, frame: Frame) -> Frame:
         file = self.file(frame.file)
-        # What stands for a child process is named by its command.
+        # A child process has a frame that is named by its command.
         name = file.strip("<>") if is_child_file(frame.file) else self.text(frame.name)
         return frame._replace(name=name, file=file)
 

@@ -94,7 +94,7 @@ def _rates_differ(runs: Sequence[Run]) -> bool:
 
 
 def _in_time(run: Run) -> Run:
-    """The run with its samples weighted by the time that each stands for."""
+    """Return the run with each sample weighted by the time that it represents."""
     profile = run.profile
     if profile is None:
         return run
@@ -116,7 +116,7 @@ def _by_process(runs: Sequence[Run]) -> tuple[_OfProcess, ...]:
 
 
 def _with_names_of_hosts(processes: Sequence[_OfProcess]) -> Iterable[Run]:
-    """All runs; threads of different processes with the same pid are kept apart by their names.
+    """All runs; threads of different processes with the same pid are distinguished by their names.
 
     In containers every process may have the pid 1.
     """

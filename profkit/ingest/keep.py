@@ -43,7 +43,7 @@ class IngestReport:
     damaged: tuple[DamagedFile, ...] = ()
     """What could not be read, and where it is kept now."""
     dropped: tuple[Dropped, ...] = ()
-    """Sessions that were dropped to keep the spool below its limit, since somebody was told last."""
+    """Sessions that were dropped to keep the spool below its limit, since this was last reported."""
 
 
 def ingest(spool: Path, store: Store, clock: Clock = SYSTEM_CLOCK, owner: int | None = None) -> IngestReport:

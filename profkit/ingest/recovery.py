@@ -182,12 +182,12 @@ def _id_in(marker: str) -> str:
 
 
 def _region_of(marker: str, above: Counter[Frame]) -> Region:
-    """A region with what its marker and the frames above it say; the first line seen stands for its own."""
+    """Return a region made from its marker and the frames above it, at the first line that was seen."""
     label = marker.removeprefix("profkit:").rpartition("#")[0]
     by_function: Counter[_Function] = Counter()
     for frame, weight in above.items():
         by_function[frame.name, frame.file] += weight
-    # The module keeps apart regions of which everything else is equal.
+    # Regions that are equal otherwise differ in the module.
     module = f"#{_id_in(marker)}"
     if not by_function:
         return Region(RegionKey(module, label, 0, label), RegionKind.FUNCTION, "")

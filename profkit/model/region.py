@@ -71,7 +71,7 @@ class Region:
 
     @property
     def marker(self) -> str:
-        """The name that the code object of the region's wrapper bears; samplers read it back."""
+        """The name of the code object of the region's wrapper, which samplers report."""
         label = self.key.label[:_LABEL_MAX].encode("utf-8", "replace").decode("utf-8")
         return f"{MARKER_PREFIX}{label}#{self.id}"
 
@@ -100,7 +100,7 @@ def code_of(function: object) -> CodeType | None:
 def frame_code_of(function: object) -> CodeType | None:
     """Return the code of the Python frame that a call of the function runs first; None if it runs none.
 
-    Functions that numba, Cython or C compiled have none, whatever their `__code__` says.
+    Functions that numba, Cython or C compiled have none, even if they have a `__code__`.
     """
     if type(function) is MethodType:
         return frame_code_of(function.__func__)

@@ -1,7 +1,7 @@
 """`python -I -S watchdog.py [--fork] PROGRAM …`: start PROGRAM in its own session, and wait for its end.
 
 Prints the pids of PROGRAM and of itself when PROGRAM runs, and how it ends. With --fork it first becomes
-nobody's child, as `setsid --fork` makes what it starts. If somebody stops PROGRAM (SIGSTOP), it is told to
+nobody's child, as `setsid --fork` makes what it starts. If somebody stops PROGRAM (SIGSTOP), it is asked to
 finish: a sampler that is stopped while it holds another program would hold it for ever. Files that PROGRAM
 creates are for its user alone.
 
@@ -22,7 +22,7 @@ STARTED = "started {} under {}"
 CANNOT_START = "cannot start: errno {}"
 STATUS = "ended with exit status {}"
 SIGNAL = "ended by signal {}"
-STOPPED = "told to finish, since it was stopped by signal {}"
+STOPPED = "asked to finish, since it was stopped by signal {}"
 
 UMASK = 0o077
 
@@ -81,18 +81,18 @@ def _become(argv: list[str], report: int) -> None:
 
 
 def _await_end(pid: int) -> None:
-    """Wait for PROGRAM; if it is stopped for long it is told to finish, and if stopped again, killed."""
-    told = False
+    """Wait for PROGRAM; if it is stopped for long, ask it to finish; if it is stopped again, kill it."""
+    asked = False
     while True:
         status = posix.waitpid(pid, posix.WUNTRACED)[1]
         if posix.WIFEXITED(status):
             return _print(STATUS.format(posix.WEXITSTATUS(status)))
         if posix.WIFSIGNALED(status):
             return _print(SIGNAL.format(posix.WTERMSIG(status)))
-        if told:
+        if asked:
             posix.kill(pid, _signal.SIGKILL)
         elif not _goes_on(pid):
-            told = True
+            asked = True
             _print(STOPPED.format(posix.WSTOPSIG(status)))
             posix.kill(pid, _signal.SIGINT)
             posix.kill(pid, _signal.SIGCONT)

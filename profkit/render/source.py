@@ -118,7 +118,7 @@ class SourceLines:
             os.close(descriptor)
 
     def _is_below(self, descriptor: int) -> bool:
-        """Whether an open file lies below the root, whatever links led to it."""
+        """Return whether an open file lies below the root, links resolved."""
         try:
             real = os.readlink(f"/proc/self/fd/{descriptor}")
         except OSError:

@@ -44,7 +44,7 @@ def decide(
 
 
 def rival_of(account: Account, others: Iterable[Account]) -> Account | None:
-    """Return a block among the others whose samples cannot be told from those of this one.
+    """Return a block among the others whose samples cannot be distinguished from those of this one.
 
     They show the function, the file and the line. So it is another version of the block, or another label
     for the same `with` statement.
@@ -63,7 +63,7 @@ def _are_rivals(one: Account, other: Account) -> bool:
 
 
 def rivals_note(account: Account, rival: Account) -> str:
-    """Return what to keep with a session in which two blocks' samples cannot be told apart."""
+    """Return what to keep with a session in which two blocks' samples cannot be distinguished."""
     one, other = account.region.key, rival.region.key
     return (
         f"Samples of {one.label!r} and {other.label!r} show the same lines of {one.qualname}: each has those "

@@ -25,7 +25,7 @@ def child_frame(pid: int, command: str) -> Frame:
 
 
 def is_child_file(file: str) -> bool:
-    """Whether a frame with this file stands for a child process."""
+    """Return whether a frame with this file represents a child process."""
     return file.startswith(_PREFIX)
 
 

@@ -40,7 +40,7 @@ def _is_address(frame: Frame) -> bool:
 
 
 def _library(frame: Frame) -> Frame:
-    """The function that stands for all code of the library that has no symbols."""
+    """Return the function that represents all code of the library without symbols."""
     base = posixpath.basename(frame.file.rstrip("/"))
     return Frame(f"[{_VERSION.sub('.so', base)}]" if base else _NO_LIBRARY, frame.file)
 

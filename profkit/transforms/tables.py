@@ -110,7 +110,7 @@ def line_table(profile: Profile, hottest: int | None = None) -> Table[LineRow]:
 def _line_numbers(frames: Sequence[Frame]) -> list[int]:
     """A number for each frame's line of a file, -1 if it is not known.
 
-    Millions of lines are told apart by integers, which take less room than tuples.
+    Millions of lines are identified by integers, which take less room than tuples.
     """
     files: dict[str, int] = {}
     numbers: dict[int, int] = {}

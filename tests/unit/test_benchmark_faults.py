@@ -154,6 +154,10 @@ def test_the_target_log_knows_finished_calls(tmp_path: Path) -> None:
 def test_lines_of_profkit_on_stderr_are_odd_but_its_frames_are_not() -> None:
     frame = '  File "/x/profkit/session/markers.py", line 78, in profkit:f\n    return wrapped()\n'
     assert list(odd_lines(f"Traceback\n{frame}ValueError: mine\n")) == []
+    handled = "KeyError: '/x/profkit/formats'"
+    chained = "During handling of the above exception, another exception occurred:"
+    assert list(odd_lines(f"Traceback\n{frame}{handled}\n\n{chained}\n\n{frame}KeyboardInterrupt\n")) == []
+    assert list(odd_lines(f"{handled}\n")) == [handled]
     warning = "'f' runs unprofiled: py-spy failed at start\n"
     assert list(odd_lines(warning)) == [warning.strip()]
     assert list(odd_lines(warning, warnings=1)) == []

@@ -106,7 +106,7 @@ def test_only_the_part_of_the_attempt_counts(tmp_path: Path):
 
 
 def test_a_sampler_that_somebody_stopped(tmp_path: Path):
-    text = "profkit-watchdog: told to finish, since it was stopped by signal 19\n"
+    text = "profkit-watchdog: asked to finish, since it was stopped by signal 19\n"
     tried = attempt(tmp_path, f"{text}{WATCHED} 9\n")
     assert stopped(tried) is not None
     assert "py-spy was stopped by signal 19 (SIGSTOP)" in str(failure(tried, "sampling"))

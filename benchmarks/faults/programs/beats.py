@@ -1,6 +1,6 @@
 """Calls a profiled function every two milliseconds, and logs each: `beats.py LOG OPTIONS DURATION_S DEPTH`.
 
-OPTIONS is a JSON object. It runs for its duration, whatever happens to the sampler.
+OPTIONS is a JSON object. It runs for its duration even if its sampler ends.
 """
 
 from __future__ import annotations

@@ -116,15 +116,15 @@ class _OpenEvents:
 
 
 def _key(name: object) -> Hashable:
-    """Return the name, or a text that stands for a name that is a list or an object."""
+    """Return the name, or a text for a name that is a list or an object."""
     return name if isinstance(name, Hashable) else repr(name)
 
 
 def _time(event: Event, key: str) -> int:
     """A time of an event, microseconds in the file, in nanoseconds; raises ValueError for none."""
-    told = event.get(key)
-    if told is None and key == "dur":
+    value = event.get(key)
+    if value is None and key == "dur":
         return 0
-    if (type(told) is float or type(told) is int) and -_LARGEST_US <= told <= _LARGEST_US:
-        return round(told * 1000)
-    return scaled(told, f"{key} of the {event['ph']} event {str(event.get('name'))[:80]!r}", 1000)
+    if (type(value) is float or type(value) is int) and -_LARGEST_US <= value <= _LARGEST_US:
+        return round(value * 1000)
+    return scaled(value, f"{key} of the {event['ph']} event {str(event.get('name'))[:80]!r}", 1000)
