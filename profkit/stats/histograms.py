@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from profkit.model.histogram import NO_DURATIONS, Histogram, bucket_bounds_ns, bucket_of
+from profkit.model.histogram import NO_DURATIONS, Histogram, bucket_bounds_ns, buckets_of
 
 
 def histogram_of(durations_ns: Iterable[int]) -> Histogram:
@@ -16,7 +16,7 @@ def histogram_of(durations_ns: Iterable[int]) -> Histogram:
     smallest = min(durations)
     if smallest < 0:
         raise ValueError(f"a duration cannot be {smallest} ns")
-    buckets = Counter(map(bucket_of, durations))
+    buckets = Counter(buckets_of(durations))
     return Histogram(
         buckets=tuple(sorted(buckets.items())),
         count=len(durations),
