@@ -208,3 +208,22 @@ def test_near_the_limit_it_returns_or_raises(below: int, caplog: pytest.LogCaptu
         assert fill(sys.getrecursionlimit() - depth() - below, lambda: wrapped(1)) == [1]
     assert wrapped(2) == [2]
     assert not [record for record in caplog.records if "failed" in record.getMessage()]
+
+
+@pytest.mark.parametrize("below", range(12))
+def test_the_recursion_limit_raises_the_error_of_the_program_alone(below: int) -> None:
+    @measured
+    def leaf(n: int) -> int:
+        return n
+
+    def down(frames: int) -> int:
+        return down(frames - 1) if frames else leaf(1)
+
+    leaf(1)  # its first call is packed
+    contexts: list[BaseException | None] = []
+    try:
+        down(sys.getrecursionlimit() - len(inspect.stack()) - below)
+    except RecursionError as error:
+        contexts.append(error.__context__)
+    assert contexts in ([], [None])
+    assert down(1) == 1
