@@ -296,6 +296,13 @@ class StoreEmpty(RunNotFound):
         )
 
 
+_MALFORMED = "malformed"
+_MALFORMED_REMEDY = (
+    "move its file elsewhere, and profkit makes a new one; "
+    "`sqlite3 FILE .recover` prints what the old one holds"
+)
+
+
 class StoreUnavailable(ProfkitError):
     """The database behind PROFKIT_STORE cannot be opened, read or written."""
 
@@ -303,10 +310,9 @@ class StoreUnavailable(ProfkitError):
 
     def __init__(self, url: str, detail: str) -> None:
         self.url, self.detail = url, detail
-        super().__init__(
-            f"the store {url} cannot be used: {detail}; check PROFKIT_STORE (default: "
-            "sqlite:///.profkit/runs.db) and its permissions"
-        )
+        usual = "check PROFKIT_STORE (default: sqlite:///.profkit/runs.db) and its permissions"
+        remedy = _MALFORMED_REMEDY if _MALFORMED in detail else usual
+        super().__init__(f"the store {url} cannot be used: {detail}; {remedy}")
 
 
 class SpoolUnavailable(ProfkitError):

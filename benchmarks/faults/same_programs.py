@@ -54,9 +54,9 @@ _SOCKET = re.compile(r"(pipe|socket):\[\d+\]")
 _LOGGED = ("runs unprofiled", "profiling stopped", "profkit failed while")
 _PROGRESS = re.compile(
     r"profkit: measuring |profkit: not measured, since the program has ended|"
-    r"\S+ is timed in this process, not isolated: "
+    r"\S+ is timed in this process, not isolated: |\S+ is called with more than \d+ kinds of arguments: "
 )
-"""What a program with measured functions may say: why its exit takes a while, and what cannot be isolated."""
+"""What a program with measured functions may say: why its exit takes long, what is not isolated."""
 _TIMEOUT_S = 60.0
 
 

@@ -22,6 +22,12 @@ _CONNECT_TIMEOUT_S = 10
 _WRITE_LOCK = 0x70726F66
 """The key of PostgreSQL's advisory lock: "prof"."""
 
+_CHECKED_BYTES = 256 * 2**20
+"""Size of the largest SQLite file that is checked before runs are added: that takes a quarter of a second."""
+_SIZE = ("page_count", "page_size")
+_WHOLE = "ok"
+"""What SQLite says of a file without damage."""
+
 _SQLITE = "sqlite:///"
 _QUERY = re.compile(r"\?\w+=[^/&?]*(&\w+=[^/&?]*)*")
 _PASSWORD = re.compile(r"((?://|^(?!.*://))[^:/@]*:).*@")
@@ -32,7 +38,7 @@ class Database:
     """A database with the tables of `schema`; `name` is its URL without the password."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+        self._engine, self._checked = engine, False
         self.name = _shown_url(engine.url)
 
     @property
@@ -54,6 +60,22 @@ class Database:
             if connection.dialect.name == "postgresql":
                 connection.execute(select(func.pg_advisory_xact_lock(_WRITE_LOCK)))
             yield connection
+
+    def check_file(self) -> None:
+        """Raise StoreUnavailable if a SQLite file is damaged: SQLite may write to it even then.
+
+        A file of more than `_CHECKED_BYTES` is not checked, and no file twice.
+        """
+        if self._checked or self.is_shared:
+            return
+        with self.reading() as connection:
+            pages, size = (connection.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in _SIZE)
+            damage = _WHOLE
+            if pages * size <= _CHECKED_BYTES:
+                damage = str(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one())
+        if damage != _WHOLE:
+            raise StoreUnavailable(self.name, f"database disk image is malformed: {damage.splitlines()[-1]}")
+        self._checked = True
 
     def close(self) -> None:
         """Close all connections."""

@@ -71,6 +71,8 @@ class Store:
         given = {run.info.id: self._keepable(run) for run in runs}
         with self._database.reading() as connection:
             new = _unknown(connection, given, again)
+        if new:
+            self._database.check_file()
         # Encoding takes its time, during which others may write.
         rows = {run_id: rows_of(given[run_id]) for run_id in new}
         with self._database.writing() as connection:

@@ -8,6 +8,7 @@ import pytest
 
 from profkit.errors import StoreUnavailable
 from profkit.store.runs import open_store
+from tests.unit.made_runs import labelled
 
 
 @pytest.mark.parametrize(
@@ -46,6 +47,26 @@ def test_a_file_that_is_no_database_is_told_and_left_alone(tmp_path: Path) -> No
     with pytest.raises(StoreUnavailable, match="not a database"):
         open_store(f"sqlite:///{file}")
     assert file.read_bytes() == before
+
+
+def test_nothing_is_added_to_a_damaged_file(tmp_path: Path) -> None:
+    file = tmp_path / "runs.db"
+    oldest, newest = "aaaa000000", "bbbb000000"
+    with open_store(f"sqlite:///{file}") as store:
+        store.add([labelled(oldest, "first"), *(labelled(f"{number:010x}", "f") for number in range(100))])
+    damaged = bytearray(file.read_bytes())
+    page = int.from_bytes(damaged[16:18], "big")  # https://sqlite.org/fileformat.html, offset 16
+    leaves = [start for start in range(0, len(damaged), page) if damaged[start] == 13]  # of tables
+    # Adding a run touches the last leaf only.
+    start = next(start for start in leaves if oldest.encode() in damaged[start : start + page])
+    damaged[start + 3 : start + 5] = b"\xff\xff"
+    file.write_bytes(damaged)
+    with (
+        open_store(f"sqlite:///{file}") as store,
+        pytest.raises(StoreUnavailable, match=r"malformed: .*recover"),
+    ):
+        store.add([labelled(newest, "g")])
+    assert file.read_bytes() == damaged
 
 
 def test_a_missing_driver_is_told_with_what_brings_it() -> None:
