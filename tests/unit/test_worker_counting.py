@@ -7,73 +7,106 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.measuring.worker.counting import Share, number_for, share_of, warm
+from profkit.measuring.worker.counting import Execution, Share, number_for, share_of, warm
 
 numbers = st.integers(1, 200)
 
 
 @dataclass
 class Scripted:
-    """A statement whose first executions take scripted times."""
+    """A statement whose first executions take scripted numbers of instructions."""
 
-    times_s: list[float]
+    instructions: list[int]
+    seconds: list[float] = field(default_factory=lambda: [0.0])
     runs: list[int] = field(default_factory=list)
-    now_s: float = 0.0
+    """Executions of each step; 1 is one that was counted."""
 
-    def run(self, number: int, probe: Callable[[], float]) -> tuple[float, float]:
-        before = probe()
-        for _ in range(number):
-            self.now_s += self.times_s.pop(0) if len(self.times_s) > 1 else self.times_s[0]
+    def run(self, number: int, probe: Callable[[], object]) -> tuple[object, object]:
         self.runs.append(number)
-        return before, probe()
+        return probe(), probe()
 
-    def do(self, task: Callable[[], float]) -> float:
+    def do(self, task: Callable[[], object]) -> object:
         return task()
 
-    def warmed(self, share: Share) -> tuple[int, float]:
-        return warm(self, share, lambda: self.now_s)
+    def counted(self) -> Execution:
+        self.runs.append(1)
+        return Execution(
+            *(script.pop(0) if len(script) > 1 else script[0] for script in (self.instructions, self.seconds))
+        )
+
+    def warmed(self, share: Share) -> tuple[int, bool]:
+        return warm(self, share, self.counted)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("times_s", "number", "runs"),
+    ("instructions", "number", "runs"),
     [
-        ([1e-5], 10, [1, 1, 1, 7, 40]),
-        ([0.7e-3], 5, [1, 1, 1, 7, 45]),
-        ([2e-3], 2, [1, 1, 1, 7, 48]),
-        ([1e-2], 2, [1, 1, 1, 7, 48]),
-        ([1.1e-2], 2, [1, 1, 1, 7]),
-        ([7e-2], 2, [1, 1, 1, 7]),
-        ([8e-2], 2, [1, 1, 1]),
-        ([2.0], 2, [1, 1]),
-        ([6.0], 2, [1]),
-        ([0.5, 0.02, 0.01, 1e-5], 10, [1, 1, 1, 7, 40]),
+        ([500], 10, [1, 1, 1, 7, 40]),
+        ([25_000], 10, [1, 1, 1, 7, 40]),
+        ([25_001], 5, [1, 1, 1, 7, 45]),
+        ([100_000], 2, [1, 1, 1, 7, 48]),
+        ([520_000], 2, [1, 1, 1, 7, 48]),
+        ([530_000], 2, [1, 1, 1, 7]),
+        ([3_500_000], 2, [1, 1, 1, 7]),
+        ([4_000_000], 2, [1, 1, 1]),
+        ([100_000_000], 2, [1, 1]),
+        ([300_000_000], 2, [1]),
+        ([200_000_000, 500], 10, [1, 1, 1, 7, 40]),
     ],
 )
-def test_slow_statements_warm_up_less(times_s: list[float], number: int, runs: list[int]) -> None:
-    scripted = Scripted(times_s.copy())
-    assert scripted.warmed(share_of(None, 2, 20, None)) == (number, pytest.approx(times_s[-1]))
+def test_long_statements_warm_up_less(instructions: list[int], number: int, runs: list[int]) -> None:
+    scripted = Scripted(instructions.copy())
+    assert scripted.warmed(share_of(None, 2, 20, None)) == (
+        number,
+        number * instructions[-1] <= 25_000_000 and len(runs) > 1,
+    )
+    assert scripted.runs == runs
+
+
+@given(st.integers(1, 2_000_000), st.lists(st.floats(0, 0.049), min_size=3, max_size=3))
+def test_no_time_that_the_load_explains_changes_what_is_done(each: int, seconds: list[float]) -> None:
+    quiet, loaded = Scripted([each]), Scripted([each], seconds)
+    share = share_of(None, 2, 20, None)
+    assert quiet.warmed(share) == loaded.warmed(share)
+    assert quiet.runs == loaded.runs
+
+
+@pytest.mark.parametrize(
+    ("seconds", "number", "runs"),
+    [
+        ([1.0], 2, [1, 1, 1]),
+        ([6.0], 2, [1]),
+        ([1.0, 0.001], 10, [1, 1, 1, 7, 40]),  # the first one is translated
+        ([0.001, 0.2, 0.001], 10, [1, 1, 1, 7, 40]),  # another program had the core
+    ],
+)
+def test_a_statement_that_waits_is_executed_seldom(
+    seconds: list[float], number: int, runs: list[int]
+) -> None:
+    scripted = Scripted([2000], seconds)
+    assert scripted.warmed(share_of(None, 2, 20, None))[0] == number
     assert scripted.runs == runs
 
 
 @pytest.mark.parametrize(("asked", "warmed"), [(10, 50), (2, 58), (20, 40), (57, 10)])
 def test_repeats_begin_at_the_same_execution_whatever_their_number(asked: int, warmed: int) -> None:
-    scripted = Scripted([1e-6])
+    scripted = Scripted([500])
     number, _ = scripted.warmed(share_of(asked, 2, 20, None))
     assert number == asked
     assert sum(scripted.runs) == warmed
 
 
-@given(numbers, numbers, st.floats(1e-7, 1.0))
-def test_a_warm_up_keeps_to_its_limit(asked: int, limit: int, each_s: float) -> None:
+@given(numbers, numbers, st.integers(1, 10**9))
+def test_a_warm_up_keeps_to_its_limit(asked: int, limit: int, each: int) -> None:
     share = share_of(asked, 2, 20, limit)
-    scripted = Scripted([each_s])
+    scripted = Scripted([each])
     number, _ = scripted.warmed(share)
     assert sum(scripted.runs) + share.repeats * number <= limit
 
 
 def test_no_warm_up_is_none() -> None:
-    scripted = Scripted([1.0])
-    assert scripted.warmed(share_of(None, 2, 20, 1)) == (1, 0.0)
+    scripted = Scripted([500])
+    assert scripted.warmed(share_of(None, 2, 20, 1)) == (1, False)
     assert scripted.runs == []
 
 
@@ -87,7 +120,7 @@ def test_a_limit_holds_and_is_used(asked: int | None, repeats: int, most: int, l
     assert not share.rehearsed
 
 
-@given(st.floats(0, 10))
-def test_chosen_numbers_are_few(execution_s: float) -> None:
-    assert number_for(execution_s) in (10, 5, 2)
-    assert number_for(execution_s * 2) <= number_for(execution_s)
+@given(st.integers(0, 10**9))
+def test_chosen_numbers_are_few(instructions: int) -> None:
+    assert number_for(instructions) in (10, 5, 2)
+    assert number_for(instructions * 2) <= number_for(instructions)

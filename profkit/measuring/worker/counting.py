@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,19 +14,49 @@ from .measured import Measured
 
 _NUMBERS = (10, 5, 2)
 """Executions in a repeat where nobody asks for a number; more would not make a count more exact."""
-_REPEAT_S = 0.005
-"""What a repeat may take."""
+_REPEAT = 250_000
+"""Instructions that a repeat may take: some 5 ms under Valgrind."""
 _SETTLING = 40
 """Executions beyond the warm-up that is asked for, where the statement is quick."""
-_WARM_S = 0.5
-"""What a step of a warm-up may take: under Valgrind, so that most statements of torch settle."""
-_STEPS = ((1, math.inf), (2, 5.0), (3, _WARM_S), (10, _WARM_S))
-"""Executions in all, and the seconds that those to come may take, judged by the last, lest they be left out.
+_WARM = 25_000_000
+"""Instructions that a step of a warm-up may take: some 0.5 s, so that most statements of torch settle."""
+_LONG = 250_000_000
+"""Instructions of a first execution that is the only one of its warm-up."""
+_WATCHED = 3
+"""Most executions that are watched one by one."""
+_STEPS = (3, 10)
+"""Executions in all, step by step."""
+_WAITS_S = 0.05
+_WAITS_TIMES = 20
+_PER_S = 50e6
+"""Instructions that Valgrind executes in a second, at least.
 
-The first one may take fifty times as long as the others, as Valgrind translates what it runs.
+If every execution takes `_WAITS_S` and `_WAITS_TIMES` as long as its instructions need, which no load of the
+machine explains, the statement waits for something. It is executed as seldom as a long one.
 """
+_TOTALS_BYTES = 256
+"""More than the last line of a dump has, which holds its totals."""
 
 Clock = Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What one execution of a warm-up took."""
+
+    instructions: int
+    """Of this thread, the loop around it included."""
+    seconds: float
+
+    @property
+    def waits(self) -> bool:
+        """Whether its time went by without instructions of this thread."""
+        return self.seconds > max(_WAITS_S, _WAITS_TIMES * self.instructions / _PER_S)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether there should be no other."""
+        return self.instructions > _LONG or (self.waits and self.seconds > _LONG / _PER_S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,52 +91,81 @@ def count_arm(
 ) -> Counts:
     """Count the repeats of a statement, and one of the same loop around nothing."""
     share = share_of(asked, job["repeats"], job["warm"], job["runs"])
-    number, execution_s = measured.do(partial(warm, measured, share, clock))
+    counted = partial(_counted_once, measured, job["dump_prefix"], clock)
+    number, settled = measured.do(partial(warm, measured, share, counted))
     baseline.do(partial(_run, baseline, job["warm"]))
     # Twice, and the first time for nothing: Callgrind counts calls also while it counts no instructions, and
     # forgets those of a function only when it has written them down.
     for _ in range(2):
         baseline.do(partial(_count, baseline, number))
-    rehearsed = share.rehearsed and number * execution_s <= _WARM_S
-    if rehearsed:
+    if settled:
         # So for the statement. And this leaves the heap as every repeat does, so that the first is no other.
         measured.do(partial(_count, measured, min(number, _NUMBERS[0])))
     for _ in range(share.repeats):
         measured.do(partial(_count, measured, number))
     dumps = sorted(_dumps(job["dump_prefix"]), key=_place)
-    base = -share.repeats - rehearsed - 1
+    base = -share.repeats - settled - 1
     return {"number": number, "dumps": dumps[-share.repeats :], "baseline_dumps": [dumps[base]]}
 
 
-def warm(measured: Measured, share: Share, clock: Clock) -> tuple[int, float]:
-    """Execute a statement until it has settled, less often where it is slow; not the block like a repeat.
+def warm(measured: Measured, share: Share, counted: Callable[[], Execution]) -> tuple[int, bool]:
+    """Execute a statement until it has settled, less often if it is long; not the block like a repeat.
 
-    Executions in a repeat, and the seconds of one, 0 where none was allowed. Both numbers depend on time in
-    few steps only, so that equal processes do the same.
+    `counted` executes it once. Returns the number of executions in a repeat, and whether a block like one
+    should end the warm-up. Instructions decide, so that equal processes do the same under any load.
     """
-    done, execution_s = 0, 0.0
-    for step, longest_s in _STEPS:
+    taken: list[Execution] = []
+    while len(taken) < min(share.warm, _WATCHED) and _another(taken):
+        taken.append(counted())
+    settles = len(taken) > 1 and not _wait(taken)
+    each = taken[-1].instructions if taken else 0
+    number = share.number or (number_for(each) if settles else _NUMBERS[-1])
+    if not settles:
+        return number, False
+    done = len(taken)
+    for step in _STEPS:
         more = min(step, share.warm) - done
-        if more <= 0 or more * execution_s > longest_s:
-            break
-        execution_s = _seconds(measured, more, clock)
-        done += more
-    number = share.number or number_for(execution_s)
+        if more > 0 and more * each <= _WARM:
+            _run(measured, more)
+            done += more
     rest = share.warm - done - (number if share.rehearsed else 0)
-    if done == _STEPS[-1][0] and rest > 0 and rest * execution_s <= _WARM_S:
+    if done == _STEPS[-1] and rest > 0 and rest * each <= _WARM:
         _run(measured, rest)
-    return number, execution_s
+    return number, share.rehearsed and number * each <= _WARM
 
 
-def number_for(execution_s: float) -> int:
-    """Executions in a repeat of a statement that takes so long under Valgrind."""
-    return next((number for number in _NUMBERS if number * execution_s <= _REPEAT_S), _NUMBERS[-1])
+def _another(taken: Sequence[Execution]) -> bool:
+    """Whether to watch one more execution: the second is typical; a third confirms that it waits."""
+    return not taken or (not taken[-1].is_long and (len(taken) == 1 or taken[-1].waits))
 
 
-def _seconds(measured: Measured, number: int, clock: Clock) -> float:
-    """Of one execution."""
-    before_s, after_s = measured.run(number, clock)
-    return (after_s - before_s) / number
+def _wait(taken: Sequence[Execution]) -> bool:
+    """Whether executions wait; the first one takes long, as Valgrind translates what it runs."""
+    return all(execution.waits for execution in taken[1:])
+
+
+def number_for(instructions: int) -> int:
+    """Return the executions in a repeat of a statement with so many instructions."""
+    return next((number for number in _NUMBERS if number * instructions <= _REPEAT), _NUMBERS[-1])
+
+
+def _counted_once(measured: Measured, prefix: str, clock: Clock) -> Execution:
+    start_s = clock()
+    measured.run(1, requests.toggle())
+    seconds = clock() - start_s
+    requests.dump()
+    return Execution(_total(max(_dumps(prefix), key=_place)), seconds)
+
+
+def _total(dump: str) -> int:
+    """Return the instructions in a dump: its last line is `totals: Ir …` (Valgrind's cl-format.html)."""
+    descriptor = os.open(dump, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        size = os.lseek(descriptor, 0, os.SEEK_END)
+        end = os.pread(descriptor, _TOTALS_BYTES, max(0, size - _TOTALS_BYTES))
+    finally:
+        os.close(descriptor)
+    return int(end.rpartition(b"totals:")[2].split()[0])
 
 
 def _count(measured: Measured, number: int) -> None:
