@@ -26,7 +26,6 @@ def counted(statement: Statement, heap: str = "", **options: object) -> Instruct
     return found.instructions
 
 
-@pytest.mark.alone  # how often a slow statement is warmed up depends on the time that it takes
 @pytest.mark.parametrize("statement", STATEMENTS, ids=IDS)
 def test_counts_are_equal_in_forks_and_nearly_so_in_other_heaps(statement: Statement) -> None:
     first, *forks = (counted(statement) for _ in range(3))
