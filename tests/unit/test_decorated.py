@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from profkit.clock import ManualClock
+from profkit.errors import InternalError, ZygoteFailed
 from profkit.measuring.decorated import backlog
 from profkit.measuring.decorated.backlog import Backlog
 from profkit.measuring.decorated.markers import marker_of
@@ -471,13 +472,26 @@ class TestWhenItIsMeasured:
         def function(n: int) -> int:
             return n
 
-        bench.laboratory.error = RuntimeError("no zygote")
+        bench.laboratory.error = ZygoteFailed("python", "cannot be started", "", "check it")
         assert function(1) == 1
         assert function.runs == ()
-        assert "function(1) was not measured: no zygote" in caplog.text
+        assert "function(1) was not measured: " in caplog.text
+        assert "cannot be started" in caplog.text
         bench.laboratory.error = None
         function(2)
         assert len(function.runs) == 1
+
+    def test_what_nobody_foresaw_is_said_once(self, bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+        @bench.measured
+        def function(n: int) -> int:
+            return n
+
+        bench.laboratory.error = RuntimeError("not foreseen")
+        assert [function(n) for n in range(3)] == [0, 1, 2]
+        assert function.runs == ()
+        assert [record.getMessage() for record in caplog.records].count(
+            str(InternalError("measuring calls", bench.laboratory.error))
+        ) == 1
 
 
 class TestTheEnd:

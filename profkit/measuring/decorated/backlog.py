@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from profkit.clock import SYSTEM_CLOCK, Clock
-from profkit.errors import CannotTravel
+from profkit.errors import CannotTravel, ProfkitError
 from profkit.measuring.green import leave_signals
 from profkit.measuring.travel.parcel import Parcel
 from profkit.model.measurement import MeasuredRun
 from profkit.originals import REAL
+from profkit.process.guard import explained, say_once
 
 MOST_WAITING_BYTES = 2 << 30
 
@@ -180,7 +181,7 @@ class Backlog:
             pending.owner.take(pending.measure())
         except BaseException as error:  # noqa: BLE001 - nobody else is there to take it
             if self.open:  # else it was dropped
-                LOG.warning("%s was not measured: %s", pending.label, str(error) or type(error).__name__)
+                _say_why(pending.label, error)
         finally:
             _discard(pending)
 
@@ -194,6 +195,15 @@ class Backlog:
                     self._changed.notify_all()
                     return pending
                 self._changed.wait(wait_s)
+
+
+def _say_why(label: str, error: BaseException) -> None:
+    """Say that a call was not measured; what would keep every call from it is said once."""
+    if isinstance(error, ProfkitError) or not isinstance(error, Exception):
+        LOG.warning("%s was not measured: %s", label, str(error) or type(error).__name__)
+    else:
+        LOG.debug("profkit failed", exc_info=error)
+        say_once(str(explained(error, "measuring calls")))
 
 
 def _discard(pending: Pending) -> None:

@@ -78,7 +78,11 @@ class Launcher:
         self._channel = None
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._far_end = socket_number(theirs.fileno())
-        _start(ours, theirs)
+        try:
+            _start(ours, theirs)
+        except BaseException:
+            ours.close()
+            raise
         self._channel = ours
         return ours
 
@@ -100,7 +104,6 @@ def _start(ours: socket.socket, theirs: socket.socket) -> None:
         argv = [*_free_words(), sys.executable, "-I", "-S", str(PROGRAM), "launcher"]
         ended = child.run_child(argv, Path(os.devnull), _START_S, stdin=theirs.fileno())
     if ended.code not in (0, None):
-        ours.close()
         raise ZygoteFailed("launcher", f"exited with status {ended.code}", "", f"try {' '.join(argv)!r}")
 
 

@@ -59,7 +59,7 @@ class Zygote:
         self, kind: ZygoteKind, serial: int, launcher: Launcher, wakeup: Wakeup, clock: Clock
     ) -> None:
         self.folder = new_folder(kind)
-        message = supervisor_message(kind, self.folder)
+        config = in_file(supervisor_message(kind, self.folder))
         self.kind, self.pid, self.facts = kind, 0, ZygoteFacts(serial, "", ())
         self.output = Output()
         self._clock, self._wakeup = clock, wakeup
@@ -70,12 +70,13 @@ class Zygote:
         self._how, self._explained, self._obeyed = "ended with its supervisor", False, False
         self._lookout, self._supervisors = Lookout(clock), frozenset[int]()
         self.was_stopped = self.child_was_stopped = False
-        config = in_file(message)
         try:
             with channel, control:
                 launcher.launch([channel.fileno(), control.fileno(), self.output.descriptor, config])
-        except (MeasuringError, OSError) as error:
+        except BaseException as error:
             self.forget()
+            if not isinstance(error, MeasuringError | OSError):
+                raise
             raise self.failed(f"cannot be started: {error}", "") from error
         finally:
             os.close(config)
