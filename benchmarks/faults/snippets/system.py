@@ -113,9 +113,6 @@ _THREADS = {
     "thread": "import threading\n"
     + _F
     + "t = [threading.Thread(target=f) for _ in range(3)]\n[x.start() for x in t]; [x.join() for x in t]; print('joined')",
-    "thread-names": "import threading\n"
-    + _F
-    + "f(); print([t.name for t in threading.enumerate()], threading.active_count())",
     "thread-pool": "from concurrent.futures import ThreadPoolExecutor as E\n"
     + _F
     + "with E(3) as e: print(list(e.map(f, range(6))))",
@@ -134,6 +131,11 @@ _THREADS = {
     + _F
     + "q = queue.Queue()\nthreading.Thread(target=lambda: q.put(f(3))).start(); print(q.get(timeout=9))",
     "thread-hook": "import threading\nthreading.excepthook = lambda a: print('hook', a.exc_value)\n@P\ndef f(): raise ValueError(1)\nt = threading.Thread(target=f); t.start(); t.join()",
+}
+_THREAD_NAMES = {
+    "thread-names": "import threading\n"
+    + _F
+    + "f(); print([t.name for t in threading.enumerate()], threading.active_count())",
 }
 _SOCKETS = {
     "socketpair": "import socket\n"
@@ -154,5 +156,6 @@ SNIPPETS: dict[str, Snippet] = {
     **each(_PROCESSES),
     **each(_DESCRIPTORS, SAMPLING, warnings=2),
     **each(_THREADS),
+    **each(_THREAD_NAMES, SAMPLING),  # `threading` knows the thread of measured functions
     **each(_SOCKETS),
 }
