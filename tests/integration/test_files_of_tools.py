@@ -212,3 +212,17 @@ def test_go_reads_what_profkit_writes(tmp_path: Path) -> None:
     assert sorted((again.threads[sample.thread], sample.weight) for sample in again.samples) == [
         (main, 30), (other, 12),
     ]  # fmt: skip
+
+
+PYTHON_NAMES = ("<module>", "<lambda>", "main.<locals>.step", "<listcomp>", "operator()(int)", "a<b>::c(d)")
+
+
+def test_go_shows_names_as_they_are(tmp_path: Path) -> None:
+    builder = ProfileBuilder()
+    for number, name in enumerate(PYTHON_NAMES, 1):
+        builder.add((Frame(name, "/app/a.py", number),), Thread(7, 7, "MainThread"), number)
+    (tmp_path / "x.pb.gz").write_bytes(pprof.encode(builder.build(period_ns=1e7)))
+    top = done("go", "tool", "pprof", "-top", "-sample_index=samples", "x.pb.gz", cwd=tmp_path)
+    assert [line.rpartition("%  ")[2].strip() for line in top.splitlines()[-len(PYTHON_NAMES) :]] == [
+        *reversed(PYTHON_NAMES)
+    ]

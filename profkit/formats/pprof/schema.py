@@ -82,5 +82,4 @@ class InFunction(enum.IntEnum):
 
     ID = 1
     NAME = 2
-    SYSTEM_NAME = 3
     FILE = 4

@@ -115,12 +115,12 @@ def _frames(frames: Sequence[Frame], strings: _Strings) -> Iterator[bytes]:
         line = wire.integer(InLine.FUNCTION, function) + wire.integer(InLine.NUMBER, frame.line)
         location = wire.integer(InLocation.ID, number) + wire.blob(InLocation.LINE, line)
         yield wire.blob(InProfile.LOCATION, location)
+    # Without a system_name: `go tool pprof` takes that for a C++ name, and shortens it.
     for (name, file), number in functions.items():
         yield wire.blob(
             InProfile.FUNCTION,
             wire.integer(InFunction.ID, number)
             + wire.integer(InFunction.NAME, strings.number(name))
-            + wire.integer(InFunction.SYSTEM_NAME, strings.number(name))
             + wire.integer(InFunction.FILE, strings.number(file)),
         )
 
