@@ -42,7 +42,11 @@ _TIMED_SOCKETS = (
 )
 _TIMEOUTS_RESTART = (
     "The program has sockets with a timeout (SO_RCVTIMEO or SO_SNDTIMEO), which starts again after each stop "
-    "for a sample and may never fire; leave blocking at 'auto', or pass blocking=False."
+    "for a sample and may never fire; leave native=True out."
+)
+_NOT_BLOCKING = (
+    "blocking=True is not kept: the program has sockets with a timeout (SO_RCVTIMEO or SO_SNDTIMEO), which "
+    "starts again after each stop and might never fire. Callers of short functions may be wrong."
 )
 _SLOWEST_HZ = 10
 # Where processes wait for a processor, a sampler goes on by the clock: beside eight programs on two
@@ -101,10 +105,12 @@ def _choose(options: SamplerOptions, live: LiveStacks) -> tuple[int, bool, tuple
     """Rate, blocking, and what the reader of a report should know about them."""
     asked_hz = _asked_rate(options)
     affordable_hz = int(BUDGET / round_cost_s(live))
+    if live.timed_sockets and options.blocking is not False and not options.native:
+        reason = _NOT_BLOCKING if options.blocking is True else _TIMED_SOCKETS
+        return asked_hz or _unasked_nonblocking(live), False, (reason,)
     if options.blocking == "auto" and not options.native:
-        if live.timed_sockets or not options.idle:
-            reason = _TIMED_SOCKETS if live.timed_sockets else _NOT_WOKEN
-            return asked_hz or _unasked_nonblocking(live), False, (reason,)
+        if not options.idle:
+            return asked_hz or _unasked_nonblocking(live), False, (_NOT_WOKEN,)
         return _choose_auto(asked_hz, affordable_hz, live)
     if options.blocking is False:
         return asked_hz or _unasked_nonblocking(live), False, ()

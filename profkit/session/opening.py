@@ -39,6 +39,9 @@ def open_session(
     except BaseException:  # also if the program has replaced what profkit needs
         remove_folder(session.folder)
         raise
+    if options.blocking is True and not session.plan.blocking:
+        for note in session.plan.notes:
+            say(note)
     return session
 
 

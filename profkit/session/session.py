@@ -153,15 +153,15 @@ class Session:
     def mind_sockets(self) -> bool:
         """Look for sockets whose timeouts blocking samples restart; True if a new segment is needed.
 
-        The next segment samples without blocking then, at the same rate. If blocking was asked for, that
-        is kept, and a warning is given once. To be called each second.
+        The next segment samples without blocking then, at the same rate, also if blocking was asked for, but
+        not if the sampler cannot. Either is said once. To be called each second.
         """
         if not self.plan.blocking or self._live.timed_sockets or not self._sockets.timed():
             return False
         self._live = replace(self._live, timed_sockets=True)
         plan = self.sampler.plan(self.options, self._live)
         new = [note for note in plan.notes if note not in self.plan.notes]
-        if plan.blocking:
+        if plan.blocking or self.options.blocking is True:
             for note in new:
                 self._say(note)
         notes = (*self.plan.notes, *new)

@@ -76,9 +76,15 @@ def test_a_timeout_that_comes_later_fires_after_the_next_look(tmp_path: Path) ->
     assert any("SO_RCVTIMEO" in note for note in runs[0]["notes"])
 
 
-def test_blocking_that_was_asked_for_is_warned_about(tmp_path: Path) -> None:
+def test_a_timeout_fires_though_blocking_was_asked_for(tmp_path: Path) -> None:
     took_s, told = received_after_s(tmp_path, LATER.format(options="blocking=True"))
-    assert took_s > 3.0, "the limit in the nature of stopping a program is gone: do without the warning"
+    assert took_s < 3.0
     (line,) = told.splitlines()
+    assert "blocking=True is not kept" in line
     assert "SO_RCVTIMEO" in line
-    assert "blocking=False" in line
+
+
+def test_native_stacks_restart_timeouts_and_that_is_warned_about(tmp_path: Path) -> None:
+    took_s, told = received_after_s(tmp_path, LATER.format(options="native=True"))
+    assert took_s > 3.0, "the limit in the nature of stopping a program is gone: do without the warning"
+    assert "leave native=True out" in told

@@ -94,7 +94,7 @@ class ScriptedSampler:
 
     def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
         self.script.lives.append(live)
-        blocking = options.blocking is True or not live.timed_sockets
+        blocking = options.native or not live.timed_sockets
         notes = ("timeouts restart" if blocking else "nonblocking",) if live.timed_sockets else ()
         return SamplerPlan(
             "scripted", options.rate_hz or 100.0, blocking, options.idle, options.native,

@@ -113,8 +113,11 @@ def test_sockets_with_a_timeout_are_not_disturbed():
     assert not made.blocking
     assert "SO_RCVTIMEO" in made.notes[0]
     asked = plan(SamplerOptions(blocking=True), live)
-    assert asked.blocking
-    assert "blocking=False" in asked.notes[0]
+    assert not asked.blocking
+    assert "blocking=True is not kept" in asked.notes[0]
+    native = plan(SamplerOptions(native=True), live)
+    assert native.blocking
+    assert "leave native=True out" in native.notes[0]
     assert plan(SamplerOptions(blocking=False), live).notes == ()
 
 

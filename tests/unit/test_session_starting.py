@@ -33,8 +33,8 @@ def said() -> list[str]:
 
 @pytest.fixture
 def opened(tmp_path: Path, script: Script, said: list[str]) -> Open:
-    def open_it(blocking: Blocking = "auto") -> Session:
-        options = SamplerOptions(blocking=blocking)
+    def open_it(blocking: Blocking = "auto", *, native: bool = False) -> Session:
+        options = SamplerOptions(blocking=blocking, native=native)
         return open_session(
             tmp_path / "spool", options, lambda _: ScriptedSampler(script), ManualClock(), said.append
         )
@@ -102,8 +102,23 @@ def test_sockets_that_get_a_timeout_later(opened: Open, said: list[str]) -> None
     assert said == []
 
 
-def test_blocking_that_was_asked_for_is_kept(opened: Open, said: list[str]) -> None:
+def test_blocking_that_was_asked_for_is_not_kept_and_that_is_said(opened: Open, said: list[str]) -> None:
     session = opened(blocking=True)
+    with timed_socket():
+        assert session.mind_sockets()
+        assert not session.mind_sockets()
+    assert not session.plan.blocking
+    assert said == ["nonblocking"]
+
+
+def test_blocking_that_was_asked_for_is_not_kept_from_the_start(opened: Open, said: list[str]) -> None:
+    with timed_socket():
+        assert not opened(blocking=True).plan.blocking
+    assert said == ["nonblocking"]
+
+
+def test_blocking_of_a_sampler_that_cannot_do_without_is_warned_about(opened: Open, said: list[str]) -> None:
+    session = opened(native=True)
     with timed_socket():
         assert not session.mind_sockets()
         assert not session.mind_sockets()
