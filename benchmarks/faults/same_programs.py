@@ -51,7 +51,10 @@ _SAME_FRAMES = re.compile(r'((?:^  File ".*\n(?:^    .*\n)*))\1+', re.MULTILINE)
 _REPEATED = re.compile(r"  \[Previous line repeated \d+ more times\]\n")
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 _SOCKET = re.compile(r"(pipe|socket):\[\d+\]")
-_LOGGED = ("runs unprofiled", "profiling stopped", "profkit failed while", "hides the standard module")
+_LOGGED = (
+    "runs unprofiled", "profiling stopped", "profkit failed while", "hides the standard module",
+    "blocking=True is not kept",
+)  # fmt: skip
 _PROGRESS = re.compile(
     r"profkit: measuring |profkit: not measured, since the program has ended|"
     r"\S+ is timed in this process, not isolated: |\S+ is called with more than \d+ kinds of arguments: "

@@ -137,12 +137,14 @@ _THREAD_NAMES = {
     + _F
     + "f(); print([t.name for t in threading.enumerate()], threading.active_count())",
 }
+_KERNEL_TIMEOUTS = {
+    "receive-timeout": "import socket, struct\na, b = socket.socketpair()\na.setsockopt(1, 20, struct.pack('ll', 0, 100_000))\n@P\ndef f():\n    t = time.monotonic()\n"
+    "    try: a.recv(1)\n    except BlockingIOError: return time.monotonic() - t < 2\nprint(f())",
+}
 _SOCKETS = {
     "socketpair": "import socket\n"
     + _F
     + "a, b = socket.socketpair(); a.sendall(b'hi'); f(); print(b.recv(9)); a.close(); print(b.recv(9))",
-    "receive-timeout": "import socket, struct\na, b = socket.socketpair()\na.setsockopt(1, 20, struct.pack('ll', 0, 100_000))\n@P\ndef f():\n    t = time.monotonic()\n"
-    "    try: a.recv(1)\n    except BlockingIOError: return time.monotonic() - t < 2\nprint(f())",
     "python-timeout": "import socket\na, b = socket.socketpair(); a.settimeout(0.1)\n@P\ndef f():\n    try: a.recv(1)\n    except TimeoutError: return 'timeout'\nprint(f())",
     "select-timeout": "import select\nr, w = os.pipe()\n@P\ndef f(): t = time.monotonic(); x = select.select([r], [], [], 0.1); return x, time.monotonic() - t < 2\nprint(f())",
     "server": "import http.server, threading, urllib.request\n@P\ndef body(): return b'page'\nclass H(http.server.BaseHTTPRequestHandler):\n"
@@ -157,5 +159,6 @@ SNIPPETS: dict[str, Snippet] = {
     **each(_DESCRIPTORS, SAMPLING, warnings=2),
     **each(_THREADS),
     **each(_THREAD_NAMES, SAMPLING),  # `threading` knows the thread of measured functions
+    **each(_KERNEL_TIMEOUTS, warnings=1),
     **each(_SOCKETS),
 }
