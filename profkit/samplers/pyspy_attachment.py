@@ -77,7 +77,7 @@ def check_folder(folder: Path) -> None:
     problem = _folder_problem(folder)
     if problem is not None:
         raise SamplerFailed(
-            "py-spy", pyspy_log.START, f"{folder} {problem}", "set PROFKIT_SPOOL to a folder with space"
+            "py-spy", pyspy_log.START, f"{folder} {problem}", "set PROFKIT_SPOOL to another folder"
         )
 
 

@@ -104,5 +104,6 @@ SNIPPETS: dict[str, Snippet] = {
     **{f"own-{name}": Snippet(_CALL, files={f"{name}.py": "mine = 1\n"}, warnings=1) for name in _SHADOWING},
     **{f"flags-{name}": Snippet(_CALL, flags) for name, flags in _FLAGS.items()},
     **{f"environ-{name}": Snippet(_CALL, environ=changes) for name, changes in _ENVIRONS.items()},
-    **{f"as-{launch}": Snippet(_CALL, launch=launch) for launch in ("module", "zip", "stdin", "-c", "bytes")},
+    **{f"as-{launch}": Snippet(_CALL, launch=launch) for launch in ("module", "zip", "stdin", "-c")},
+    "as-bytes": Snippet(_CALL, launch="bytes", warnings=1),
 }
