@@ -23,10 +23,11 @@ def compare_counts(
 ) -> CountsCompared:
     """What B's counts have more than A's; of several runs a side the one with the fewest instructions.
 
+    Only counts of equal numbers of executions compare: if there are such, others are left out.
     Where the two sides were counted in different environments, functions are matched by standard names.
     `elsewhere`: they were, also if nothing in the counts tells so.
     """
-    of_a, of_b = _least(a), _least(b)
+    of_a, of_b = _alike(a, b)
     standardized = elsewhere or of_a.measured_in != of_b.measured_in
     functions = _functions(of_a, standardized), _functions(of_b, standardized)
     unsure = max(_apart(of_a), _apart(of_b))
@@ -46,7 +47,12 @@ def compare_counts(
 
 
 def _unstable(a: InstructionCounts, b: InstructionCounts) -> str:
-    """Which sentries the two sides counted differently."""
+    """Why the two sides do not compare; empty if they do."""
+    if a.number != b.number:
+        return (
+            f"measurements do not compare: A counted {a.number} executions at a time and B {b.number}, which "
+            f"changes a count; measure both sides with --number {min(a.number, b.number)}"
+        )
     before = {sentry.name: sentry.instructions for sentry in a.sentries}
     told = [
         f"{sentry.name} {before[sentry.name]:,.1f} and {sentry.instructions:,.1f}"
@@ -61,8 +67,14 @@ def _unstable(a: InstructionCounts, b: InstructionCounts) -> str:
     )
 
 
-def _least(runs: Sequence[InstructionCounts]) -> InstructionCounts:
-    return min(runs, key=lambda counts: counts.stripped)
+def _alike(
+    a: Sequence[InstructionCounts], b: Sequence[InstructionCounts]
+) -> tuple[InstructionCounts, InstructionCounts]:
+    """The least counts of both sides, of the largest number of executions that both have."""
+    common = {counts.number for counts in a} & {counts.number for counts in b}
+    sides = [[counts for counts in side if not common or counts.number == max(common)] for side in (a, b)]
+    least_a, least_b = (min(side, key=lambda counts: counts.stripped) for side in sides)
+    return least_a, least_b
 
 
 def _functions(counts: InstructionCounts, standardized: bool) -> FunctionCounts:

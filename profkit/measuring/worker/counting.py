@@ -12,20 +12,23 @@ from . import requests
 from .asked import Counts, Job
 from .measured import Measured
 
-_NUMBERS = (10, 5, 2)
+_OFTEN, _SELDOM = 10, 2
 """Executions in a repeat where nobody asks for a number; more would not make a count more exact."""
-_REPEAT = 250_000
-"""Instructions that a repeat may take: some 5 ms under Valgrind."""
+_SHORT = 2_500_000
+"""Instructions of the longest statement that is executed often: some 50 ms under Valgrind.
+
+There is one such limit, so that few changes of a statement change how it is counted.
+"""
+_LONG = 25_000_000
+"""Instructions of the longest one that is executed three times before it is counted."""
+_LONGEST = 250_000_000
+"""Instructions of the longest one that is executed twice before it is counted."""
 _SETTLING = 40
-"""Executions beyond the warm-up that is asked for, where the statement is quick."""
-_WARM = 25_000_000
-"""Instructions that a step of a warm-up may take: some 0.5 s, so that most statements of torch settle."""
-_LONG = 250_000_000
-"""Instructions of a first execution that is the only one of its warm-up."""
+"""Executions beyond the warm-up that is asked for, where the statement is short."""
 _WATCHED = 3
 """Most executions that are watched one by one."""
-_STEPS = (3, 10)
-"""Executions in all, step by step."""
+_LEAST = 10
+"""Executions before a block like a repeat, also if that one is so large that it settles the statement."""
 _WAITS_S = 0.05
 _WAITS_TIMES = 20
 _PER_S = 50e6
@@ -56,7 +59,7 @@ class Execution:
     @property
     def is_long(self) -> bool:
         """Whether there should be no other."""
-        return self.instructions > _LONG or (self.waits and self.seconds > _LONG / _PER_S)
+        return self.instructions > _LONGEST or (self.waits and self.seconds > _LONGEST / _PER_S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,7 @@ def share_of(asked: int | None, repeats: int, warm: int, limit: int | None) -> S
     if limit is None:
         return Share(repeats, asked, warm + _SETTLING, rehearsed=True)
     repeats = min(repeats, limit)
-    number = min(asked or _NUMBERS[-1], limit // repeats)
+    number = min(asked or _SELDOM, limit // repeats)
     return Share(repeats, number, min(warm, limit - repeats * number), rehearsed=False)
 
 
@@ -100,7 +103,7 @@ def count_arm(
         baseline.do(partial(_count, baseline, number))
     if settled:
         # So for the statement. And this leaves the heap as every repeat does, so that the first is no other.
-        measured.do(partial(_count, measured, min(number, _NUMBERS[0])))
+        measured.do(partial(_count, measured, min(number, _OFTEN)))
     for _ in range(share.repeats):
         measured.do(partial(_count, measured, number))
     dumps = sorted(_dumps(job["dump_prefix"]), key=_place)
@@ -119,19 +122,14 @@ def warm(measured: Measured, share: Share, counted: Callable[[], Execution]) -> 
         taken.append(counted())
     settles = len(taken) > 1 and not _wait(taken)
     each = taken[-1].instructions if taken else 0
-    number = share.number or (number_for(each) if settles else _NUMBERS[-1])
-    if not settles:
-        return number, False
-    done = len(taken)
-    for step in _STEPS:
-        more = min(step, share.warm) - done
-        if more > 0 and more * each <= _WARM:
-            _run(measured, more)
-            done += more
-    rest = share.warm - done - (number if share.rehearsed else 0)
-    if done == _STEPS[-1] and rest > 0 and rest * each <= _WARM:
+    short = settles and each <= _SHORT
+    number = share.number or (_OFTEN if short else _SELDOM)
+    if settles and each <= _LONG and len(taken) < min(share.warm, _WATCHED):
+        _run(measured, 1)
+    rest = max(share.warm - (number if share.rehearsed else 0), min(share.warm, _LEAST)) - _WATCHED
+    if short and rest > 0:
         _run(measured, rest)
-    return number, share.rehearsed and number * each <= _WARM
+    return number, share.rehearsed and short
 
 
 def _another(taken: Sequence[Execution]) -> bool:
@@ -142,11 +140,6 @@ def _another(taken: Sequence[Execution]) -> bool:
 def _wait(taken: Sequence[Execution]) -> bool:
     """Whether executions wait; the first one takes long, as Valgrind translates what it runs."""
     return all(execution.waits for execution in taken[1:])
-
-
-def number_for(instructions: int) -> int:
-    """Return the executions in a repeat of a statement with so many instructions."""
-    return next((number for number in _NUMBERS if number * instructions <= _REPEAT), _NUMBERS[-1])
 
 
 def _counted_once(measured: Measured, prefix: str, clock: Clock) -> Execution:
