@@ -49,19 +49,19 @@ class Detached:
 
 
 def start_detached(
-    argv: Sequence[str], mark: str, log: Path, clock: Clock, timeout_s: float
+    argv: Sequence[str], mark: str, log: Path, clock: Clock, timeout_s: float, target: int | None = None
 ) -> Detached | None:
     """Start `argv` (an absolute path first) in its own session.
 
     If it has a watchdog, the files that it creates are for its user alone. `mark` is one of the
     arguments that no other process has, such as an output path. stdout and stderr are appended to `log`,
-    and what the watchdog reports. The pid is that of the program itself, past its exec. None: it has ended
-    already. Raises OSError if it cannot be started, TimeoutError at the deadline; nothing is left running
-    then.
+    and what the watchdog reports. `target` is a process that the program may stop for moments. The pid is
+    that of the program itself, past its exec. None: it has ended already. Raises OSError if it cannot be
+    started, TimeoutError at the deadline; nothing is left running then.
     """
     deadline_s = clock.monotonic_s() + timeout_s
     try:
-        return _start(argv, os.fsencode(mark), log, clock, deadline_s)
+        return _start(argv, os.fsencode(mark), log, clock, deadline_s, target)
     except BaseException:
         kill_marked(mark, clock)
         raise
@@ -76,9 +76,11 @@ def kill_marked(mark: str, clock: Clock) -> None:
         clock.sleep(_LAST_PAUSE_S)
 
 
-def _start(argv: Sequence[str], mark: bytes, log: Path, clock: Clock, deadline_s: float) -> Detached | None:
+def _start(
+    argv: Sequence[str], mark: bytes, log: Path, clock: Clock, deadline_s: float, target: int | None
+) -> Detached | None:
     refusals: list[OSError] = []
-    for launcher in _launchers():
+    for launcher in _launchers(() if target is None else (f"{watchdog.TARGET}{target}",)):
         before = _size(log)
         try:
             launched = run_child([*launcher, *argv], log, deadline_s - clock.monotonic_s())
@@ -97,7 +99,7 @@ def _start(argv: Sequence[str], mark: bytes, log: Path, clock: Clock, deadline_s
     raise FileNotFoundError(f"neither {sys.executable!r} nor `setsid --fork` could start {argv[0]}")
 
 
-def _launchers() -> Iterator[tuple[str, ...]]:
+def _launchers(options: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """Commands that start what follows them; busybox has a setsid that knows no --fork.
 
     setsid goes first, though the watchdog can do without: the child that the program has for a moment ends
@@ -109,8 +111,8 @@ def _launchers() -> Iterator[tuple[str, ...]]:
     if _PYTHON.search(sys.executable or "") and not hasattr(sys, "frozen"):
         command = (sys.executable, "-I", "-S", _WATCHDOG)
         if setsid is not None:
-            yield setsid, "--fork", *command
-        yield *command, watchdog.FORK
+            yield setsid, "--fork", *command, *options
+        yield *command, watchdog.FORK, *options
     if setsid is not None:
         yield setsid, "--fork"
 

@@ -1,9 +1,11 @@
-"""`python -I -S watchdog.py [--fork] PROGRAM …`: start PROGRAM in its own session, and wait for its end.
+"""`python -I -S watchdog.py [--fork] [--target=PID] PROGRAM …`: start PROGRAM in a session, wait for its end.
 
 Prints the pids of PROGRAM and of itself when PROGRAM runs, and how it ends. With --fork it first becomes
-nobody's child, as `setsid --fork` makes what it starts. If somebody stops PROGRAM (SIGSTOP), it is asked to
-finish: a sampler that is stopped while it holds another program would hold it for ever. Files that PROGRAM
-creates are for its user alone.
+nobody's child, as `setsid --fork` makes what it starts. Files that PROGRAM creates are for its user alone.
+
+PROGRAM may stop process PID for moments, as samplers do (ptrace(2)). It is asked to finish if it would hold
+PID for ever: if somebody stops PROGRAM (SIGSTOP), or if PID is killed in such a moment. Then the tracer has
+to let it end, which py-spy 0.4 does not.
 
 Only modules that are built into Python are imported, since they delay each start. No clock is read: a
 library that fakes the time (libfaketime) may be preloaded.
@@ -18,16 +20,26 @@ import sys
 PREFIX = "profkit-watchdog: "
 """How each line begins that is printed here."""
 FORK = "--fork"
+TARGET = "--target="
 STARTED = "started {} under {}"
 CANNOT_START = "cannot start: errno {}"
 STATUS = "ended with exit status {}"
 SIGNAL = "ended by signal {}"
 STOPPED = "asked to finish, since it was stopped by signal {}"
+HELD = "asked to finish, since it held process {}"
 
 UMASK = 0o077
 
 _LOOKS, _PAUSE_S = 10, 0.05
 """PROGRAM may be stopped for half a second: some tools stop programs for moments to slow them down."""
+_LOOK_S = 0.5
+"""Time between two looks at the target."""
+_KILLED_LOOKS, _HELD_LOOKS = 3, 40
+"""Looks at which a target that was killed, or any other, may be in the same stop.
+
+The first native sample of a large program may take seconds.
+"""
+_KILL = 1 << (_signal.SIGKILL - 1)
 _SET_BY_PYTHON = (_signal.SIGINT, _signal.SIGPIPE, _signal.SIGXFSZ)
 """Signals with other than their defaults: in PROGRAM a handler of SIGINT has to be its own."""
 _IGNORED = (_signal.SIGINT, _signal.SIGHUP, _signal.SIGTERM, _signal.SIGQUIT)
@@ -39,6 +51,9 @@ def _main(argv: list[str]) -> int:
         if posix.fork():
             return 0
         posix.setsid()
+    target = 0
+    if argv[0].startswith(TARGET):
+        target, argv = int(argv[0][len(TARGET) :]), argv[1:]
     _close_all_but(0, 1, 2)
     for number in _SET_BY_PYTHON:
         _signal.signal(number, _signal.SIG_DFL)
@@ -50,7 +65,7 @@ def _main(argv: list[str]) -> int:
         _signal.signal(number, _signal.SIG_IGN)
     _signal.pthread_sigmask(_signal.SIG_BLOCK, {_signal.SIGCHLD})
     _print(STARTED.format(pid, posix.getpid()))
-    _await_end(pid)
+    _await_end(pid, target)
     return 0
 
 
@@ -80,22 +95,76 @@ def _become(argv: list[str], report: int) -> None:
     posix._exit(1)
 
 
-def _await_end(pid: int) -> None:
-    """Wait for PROGRAM; if it is stopped for long, ask it to finish; if it is stopped again, kill it."""
-    asked = False
+def _await_end(pid: int, target: int) -> None:
+    """Wait for PROGRAM; if it would hold its target for ever, ask it to finish, and then kill it."""
+    asked, last, looks = False, "", 0
     while True:
-        status = posix.waitpid(pid, posix.WUNTRACED)[1]
-        if posix.WIFEXITED(status):
+        changed, status = posix.waitpid(pid, posix.WUNTRACED | (posix.WNOHANG if target else 0))
+        if not changed:
+            stop, most = _stop_of(target, pid)
+            looks = looks + 1 if stop and stop == last else 0
+            last = stop
+            if looks < most:
+                _signal.sigtimedwait((_signal.SIGCHLD,), _LOOK_S)
+                continue
+            reason, looks = HELD.format(target), 0
+        elif posix.WIFEXITED(status):
             return _print(STATUS.format(posix.WEXITSTATUS(status)))
-        if posix.WIFSIGNALED(status):
+        elif posix.WIFSIGNALED(status):
             return _print(SIGNAL.format(posix.WTERMSIG(status)))
-        if asked:
-            posix.kill(pid, _signal.SIGKILL)
-        elif not _goes_on(pid):
-            asked = True
-            _print(STOPPED.format(posix.WSTOPSIG(status)))
-            posix.kill(pid, _signal.SIGINT)
-            posix.kill(pid, _signal.SIGCONT)
+        elif not asked and _goes_on(pid):
+            continue
+        else:
+            reason = STOPPED.format(posix.WSTOPSIG(status))
+        _end(pid, reason, asked)
+        asked = True
+
+
+def _end(pid: int, reason: str, asked: bool) -> None:
+    if asked:
+        posix.kill(pid, _signal.SIGKILL)
+        return
+    _print(reason)
+    posix.kill(pid, _signal.SIGINT)
+    posix.kill(pid, _signal.SIGCONT)
+
+
+def _stop_of(target: int, tracer: int) -> tuple[str, int]:
+    """Return what identifies the stop in which the tracer holds its target, and for how many looks it may.
+
+    Empty if it does not. Each stop is counted as a switch to another process (proc(5), /proc/PID/status).
+    """
+    fields = _status(target)
+    held = fields.get("State", "").startswith("t") and _exists(f"/proc/{tracer}/task/{fields['TracerPid']}")
+    if not held:
+        return "", _HELD_LOOKS
+    killed = (int(fields["SigPnd"], 16) | int(fields["ShdPnd"], 16)) & _KILL
+    switches = fields["voluntary_ctxt_switches"] + " " + fields["nonvoluntary_ctxt_switches"]
+    return switches, _KILLED_LOOKS if killed else _HELD_LOOKS
+
+
+def _status(pid: int) -> dict[str, str]:
+    """Return the fields of /proc/PID/status; empty if there is no such process."""
+    try:
+        descriptor = posix.open(f"/proc/{pid}/status", posix.O_RDONLY)
+    except OSError:
+        return {}
+    try:
+        lines = posix.read(descriptor, 1 << 16).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return {}
+    finally:
+        posix.close(descriptor)
+    fields = (line.partition(":\t") for line in lines)
+    return {name: value for name, _, value in fields}
+
+
+def _exists(path: str) -> bool:
+    try:
+        posix.stat(path)
+    except OSError:
+        return False
+    return True
 
 
 def _goes_on(pid: int) -> bool:

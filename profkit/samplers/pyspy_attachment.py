@@ -204,7 +204,9 @@ def is_whole(output: Path) -> bool:
 
 def _start(attempt: Attempt, output: Path, clock: Clock) -> Detached | None:
     try:
-        return start_detached(attempt.command, str(output), attempt.log, clock, _START_TIMEOUT_S)
+        return start_detached(
+            attempt.command, str(output), attempt.log, clock, _START_TIMEOUT_S, target=attempt.pid
+        )
     except OSError as error:
         raise SamplerFailed(
             "py-spy", pyspy_log.START, str(error), f"see that {attempt.command[0]} can be executed"

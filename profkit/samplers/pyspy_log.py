@@ -31,6 +31,7 @@ _ENDED = re.compile(
     f"^{watchdog.PREFIX}(?:{watchdog.STATUS.format('([0-9]+)')}|{watchdog.SIGNAL.format('([0-9]+)')})$",
     re.MULTILINE,
 )
+_HELD = re.compile(f"^{watchdog.PREFIX}{watchdog.HELD.format('[0-9]+')}$", re.MULTILINE)
 _STOPPED = re.compile(f"^{watchdog.PREFIX}{watchdog.STOPPED.format('([0-9]+)')}$", re.MULTILINE)
 
 
@@ -110,8 +111,11 @@ def failure(attempt: Attempt, stage: str) -> SamplerError:
 
 
 def stopped(attempt: Attempt) -> str | None:
-    """What somebody's SIGSTOP did to an attempt; None if there was none."""
-    found = _STOPPED.search(read_log(attempt.log, attempt.log_start))
+    """Why the watchdog ended an attempt, such as somebody's SIGSTOP; None if it did not."""
+    log = read_log(attempt.log, attempt.log_start)
+    if _HELD.search(log):
+        return "py-spy did not let the program go on after a sample; it was ended so that it could"
+    found = _STOPPED.search(log)
     if found is None:
         return None
     return (

@@ -92,7 +92,9 @@ def is_held(pid: int) -> bool:
 def test_a_program_that_a_stopped_sampler_holds_goes_on(tmp_path: Path) -> None:
     moments, held = random.Random(9), 0
     with counting(tmp_path) as (pid, count):
-        for number in range(12):
+        for number in range(60):
+            if number >= 12 and held >= 2:
+                break
             folder = tmp_path / str(number)
             folder.mkdir()
             attachment, sampler, watchdog = attach(pid, folder)
@@ -172,6 +174,42 @@ def test_a_program_that_is_stopped_again_is_killed(tmp_path: Path) -> None:
     wait_for(lambda: "ended by signal 9\n" in (tmp_path / "log").read_text())
 
 
+TRACER = """
+import ctypes, signal, sys, time
+if sys.argv[2] == "stubborn":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+libc = ctypes.CDLL(None, use_errno=True)
+SEIZE, INTERRUPT, TRACEEXIT = 0x4206, 0x4207, 0x40
+assert libc.ptrace(SEIZE, int(sys.argv[1]), 0, TRACEEXIT) == 0
+assert libc.ptrace(INTERRUPT, int(sys.argv[1]), 0, 0) == 0
+print(1, flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("manner", ["obedient", "stubborn"])
+def test_a_program_that_is_killed_within_a_sample_ends(tmp_path: Path, manner: str) -> None:
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as program:
+        begun = start(TRACER, tmp_path, str(program.pid), manner, target=program.pid)
+        wait_for(lambda: is_held(program.pid))
+        program.kill()
+        SYSTEM_CLOCK.sleep(0.3)
+        assert is_held(program.pid), "the kernel waits for the tracer no longer: do without"
+        assert program.wait(10) == -signal.SIGKILL
+    wait_for(lambda: not procfs.is_running(begun.pid))
+    assert f"asked to finish, since it held process {program.pid}\n" in (tmp_path / "log").read_text()
+
+
+def test_a_program_that_is_sampled_slowly_is_left_alone(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as program:
+        begun = start(TRACER, tmp_path, str(program.pid), "obedient", target=program.pid)
+        wait_for(lambda: is_held(program.pid))
+        SYSTEM_CLOCK.sleep(4.0)
+        assert procfs.is_running(begun.pid)
+        os.kill(begun.pid, signal.SIGKILL)
+        program.kill()
+
+
 def test_killing_by_mark_reaches_the_watchdog(tmp_path: Path) -> None:
     begun = start(STUBBORN, tmp_path)
     kill_marked(str(tmp_path / "mark"), SYSTEM_CLOCK)
@@ -180,9 +218,10 @@ def test_killing_by_mark_reaches_the_watchdog(tmp_path: Path) -> None:
         assert not procfs.is_running(pid)
 
 
-def start(text: str, folder: Path) -> Detached:
+def start(text: str, folder: Path, *arguments: str, target: int | None = None) -> Detached:
     mark, log = str(folder / "mark"), folder / "log"
-    begun = start_detached((sys.executable, "-c", text, mark), mark, log, SYSTEM_CLOCK, 30)
+    argv = (sys.executable, "-c", text, *arguments, mark)
+    begun = start_detached(argv, mark, log, SYSTEM_CLOCK, 30, target)
     assert begun is not None
     wait_for(lambda: "\n1\n" in log.read_text())
     return begun
