@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.neighbours.harness import Seen, assert_only, assert_same, both, program, seen
+from tests.neighbours.harness import Seen, assert_halves, assert_only, assert_same, both, program, seen
 
 
 def ran(tmp_path: Path, scene: str, when: str = "first") -> dict[str, Seen]:
@@ -22,7 +22,7 @@ def test_greenlets_that_take_turns_within_their_calls(tmp_path: Path, when: str)
     assert_only(found["red"], "red", ["green", "blue"])
     assert_only(found["green"], "green", ["red", "blue"])
     assert found["red"].torn == found["green"].torn == 0
-    assert 0.4 < found["red"].samples / (found["red"].samples + found["green"].samples) < 0.6
+    assert_halves(found["red"], found["green"])
 
 
 def test_a_pool_of_greenlets_without_any_option(tmp_path: Path) -> None:
