@@ -97,7 +97,11 @@ def _differences(plain: Seen, seen: Seen, snippet: Snippet) -> list[tuple[str, o
     pairs = [
         ("exit code", plain.code, seen.code),
         ("stdout", plain.stdout, seen.stdout),
-        ("stderr", plain.stderr, _without_warnings(seen.stderr, snippet.warnings)),
+        (
+            "stderr",
+            _without_warnings(plain.stderr, snippet.warnings),
+            _without_warnings(seen.stderr, snippet.warnings),
+        ),
         ("descriptors and children", plain.left, seen.left),
     ]
     return [(field, wanted, found) for field, wanted, found in pairs if wanted != found]

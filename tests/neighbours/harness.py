@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections import Counter
@@ -129,6 +130,11 @@ def seen(folder: Path) -> dict[str, Seen]:
                 names = {run.profile.frames[frame].name for frame in stack}
                 entry.frames.update(dict.fromkeys(names, sample.weight))
     return found
+
+
+def assert_halves(one: Seen, other: Seen) -> None:
+    """Two regions that worked for equally long differ by chance alone: five standard deviations at most."""
+    assert abs(one.samples - other.samples) < 5 * math.sqrt(one.samples + other.samples), (one, other)
 
 
 def assert_only(entry: Seen, own: str, others: Sequence[str], *, least: int = 10, share: float = 0.6) -> None:

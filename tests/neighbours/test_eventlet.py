@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.neighbours.harness import Seen, assert_only, assert_same, both, program, seen
+from tests.neighbours.harness import Seen, assert_halves, assert_only, assert_same, both, program, seen
 
 
 def ran(tmp_path: Path, scene: str) -> dict[str, Seen]:
@@ -18,7 +18,7 @@ def test_green_threads_that_take_turns_within_their_calls(tmp_path: Path) -> Non
     assert (found["red"].calls, found["green"].calls) == (4, 4)
     assert_only(found["red"], "red", ["green", "blue"])
     assert_only(found["green"], "green", ["red", "blue"])
-    assert 0.4 < found["red"].samples / (found["red"].samples + found["green"].samples) < 0.6
+    assert_halves(found["red"], found["green"])
 
 
 def test_child_processes(tmp_path: Path) -> None:
