@@ -22,7 +22,7 @@ def work(duration_s=0.02):
         sum(range(100))
 """
 CLOSING = """
-work(0.3)
+work(0.6)
 for _ in range(3):
     os.closerange(3, 256)
     mine = [os.open(os.devnull, os.O_RDWR) for _ in range(30)]
@@ -41,7 +41,7 @@ readable, writable = os.pipe()
 os.dup2(writable, 900, inheritable=True)
 os.close(writable)
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 4096))
-work(0.3)
+work(0.6)
 os.close(900)
 os.set_blocking(readable, False)
 print("done", os.read(readable, 1))
