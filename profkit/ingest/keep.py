@@ -187,6 +187,7 @@ def _clear_unfinished(spool: OwnedFolder, clock: Clock) -> Iterator[IngestReport
 
 
 def _set_files_aside(spool: OwnedFolder, clock: Clock) -> Iterator[IngestReport]:
+    """Set aside the files of measured runs that were still being written when their processes were killed."""
     for name in unfinished_names(spool):
         status = spool.status(name)
         if status is not None and _age_s(status.st_mtime_ns, clock) >= _YOUNG_S:

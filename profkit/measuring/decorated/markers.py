@@ -106,9 +106,8 @@ def _looked_at(watch: Watch, wrapped: Callable[..., Any], instance: object, args
     """The call to be followed, None if it is not looked at, or cannot be."""
     try:
         return _Call(watch, watch.choose(wrapped, instance, args, kwargs)) if watch.looks() else None
-    except (
-        RecursionError
-    ):  # the call itself raises one; any work here would raise another, with this in its chain
+    except RecursionError:
+        # The call itself raises one too, which should not have this one in its chain.
         return None
     except BaseException as error:  # noqa: BLE001 - as above
         ignore(error, "choosing a call to measure")

@@ -95,7 +95,8 @@ def _end_before_pools() -> None:
 
 
 def _last() -> None:
-    if BACKLOG.open and not BACKLOG.ending:  # eventlet's `threading` has a list of its own of what runs early
+    if BACKLOG.open and not BACKLOG.ending:
+        # Under eventlet, `threading` does not call what `_register` gave it.
         _finish()
         _close_pools()
     if left := BACKLOG.drop():
