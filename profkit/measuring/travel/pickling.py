@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import cloudpickle
 
 from profkit.measuring.travel.tensors import Storages, is_storage, is_typed_storage, torch_types
+from profkit.measuring.travel.uncopyable import reason_against_copying
 from profkit.measuring.worker.unpack import DECORATED, Loader, plain
 
 Reduced = Any
@@ -70,6 +71,8 @@ class TravelPickler(cloudpickle.CloudPickler):  # type: ignore[misc]
         kind = type(obj)
         if getattr(kind, DECORATED, False):
             return Loader.same, (obj.__wrapped__,)
+        if (why := reason_against_copying(obj)) is not None:
+            raise pickle.PicklingError(why)
         self.packages.add(kind.__module__.partition(".")[0])
         if kind is FunctionType or issubclass(kind, type):
             self._note_home(obj)
@@ -118,15 +121,16 @@ class TravelPickler(cloudpickle.CloudPickler):  # type: ignore[misc]
 
 
 def is_importable(module: ModuleType) -> bool:
-    """Whether a fresh process with this one's `sys.path` would have the module from the same place.
+    """Return whether a fresh process with this one's `sys.path` would have the module from the same place.
 
-    What has no place of its own is made by the package that it lies in.
+    What has no place of its own is made by the package that it lies in. A few modules have another
+    `__name__` than they are imported by, such as `_io`.
     """
     known, (parent, _, _) = getattr(module, "__spec__", None), module.__name__.rpartition(".")
     above = sys.modules.get(parent) if parent else None
     if known is None:
         return above is not None and is_importable(above)
-    found = _find_spec(module.__name__, getattr(above, "__path__", None))
+    found = _find_spec(known.name, getattr(above, "__path__", None))
     return found is not None and found.origin == known.origin
 
 
@@ -156,6 +160,8 @@ def reason_against(value: object) -> tuple[str, str] | None:
         return None
     where = ""
     for _ in range(_DEEPEST):
+        if reason_against_copying(value) is not None:
+            break
         for words, part in _parts(value):
             deeper = _error_of(part)
             if deeper is not None:
