@@ -66,3 +66,6 @@ def test_what_torch_writes_is_read(tmp_path: Path) -> None:
     assert "train" in product
     (train,) = (frame for frame in profile.frames if frame.name == "train")
     assert (Path(train.file).name, train.line) == ("traced.py", 5)
+    # One thread ran, and nothing stands for the capture itself.
+    assert len(profile.threads) == 1
+    assert not any(frame.name.startswith("PyTorch Profiler") for frame in profile.frames)

@@ -131,6 +131,18 @@ def test_events_that_do_not_last_are_passed_over() -> None:
     assert written(read(*others, *events("X:f@1+2"))) == [("f", 2000)]
 
 
+def test_the_span_of_a_whole_torch_capture_is_left_out() -> None:
+    capture = {
+        "ph": "X", "cat": "Trace", "name": "PyTorch Profiler (0)", "pid": "Spans", "tid": "PyTorch Profiler",
+        "ts": 0, "dur": 100, "args": {"Op count": 0},
+    }  # fmt: skip
+    profile = read(*events("X:aten::mm@3+4"), capture)
+    assert profile.threads == (Thread(7, 7, ""),)
+    assert written(profile) == [("aten::mm", 4000)]
+    # Other programs may have events of that category.
+    assert read(capture | {"pid": 3}).total_weight == 100_000
+
+
 def test_samples_are_counted_where_nothing_lasts() -> None:
     frames = {
         "1": {"name": "main"},

@@ -1,7 +1,8 @@
 """A profile from a Chrome trace: the time that each thread spent between events, in nanoseconds.
 
 Only durations are read: B with E, and X. Threads of which nothing lasts are left out, and so is time
-without an open event. A trace without durations may have `samples`: then these are counted.
+without an open event. So is the event with which torch.profiler marks the whole capture: it is nobody's
+work. A trace without durations may have `samples`: then these are counted.
 """
 
 from __future__ import annotations
@@ -97,9 +98,14 @@ def _by_track(events: Sequence[Event]) -> Mapping[Track, Sequence[Event]]:
     """The events that last, by process and thread."""
     tracks: dict[Track, list[Event]] = defaultdict(list)
     for event in events:
-        if event.get("ph") in _LASTING:
+        if event.get("ph") in _LASTING and not _is_capture(event):
             tracks[track_of(event)].append(event)
     return tracks
+
+
+def _is_capture(event: Event) -> bool:
+    """Return whether an event is torch.profiler's own, over the whole time for which it recorded."""
+    return event.get("cat") == "Trace" and event.get("pid") == "Spans"
 
 
 def _profile(
