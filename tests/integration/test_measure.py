@@ -14,7 +14,15 @@ import pytest
 
 from profkit import measure, measure_all, submit, wait, warm_pool, work_order
 from profkit.comparing.timings import compare_timings
-from profkit.errors import CannotTravel, UsageError, WorkerDied, WorkerFailed, WorkerTimeout, ZygoteFailed
+from profkit.errors import (
+    CannotTravel,
+    MemoryExceeded,
+    UsageError,
+    WorkerDied,
+    WorkerFailed,
+    WorkerTimeout,
+    ZygoteFailed,
+)
 from profkit.measuring.pool.pool import process_pool
 from profkit.model.measured_comparison import Verdict
 from profkit.model.measurement import Flag, Measurement, Preload, Timing
@@ -112,8 +120,13 @@ def test_a_time_out_is_tried_again_and_told() -> None:
 
 
 def test_memory_is_limited_where_that_is_asked_for() -> None:
-    with pytest.raises(WorkerFailed, match="MemoryError"):
-        measure("bytearray(1 << 30)", memory_limit_bytes=1 << 29, **QUICK)
+    with pytest.raises(MemoryExceeded, match="limit of 512 MiB"):
+        measure(
+            "held = b'x' * (1 << 30); time.sleep(60)",
+            setup="import time",
+            memory_limit_bytes=1 << 29,
+            **QUICK,
+        )
 
 
 def test_the_environment_travels_and_profkit_is_off_in_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from profkit.errors import WorkerFailed, ZygoteFailed
+from profkit.errors import PythonTooOld, WorkerFailed, ZygoteFailed
 from profkit.measuring.pool.pool import Pool, process_pool
 from profkit.measuring.travel.parcel import pack
 from profkit.model.measurement import Preload, Tool
@@ -293,3 +293,25 @@ def test_where_no_thread_can_be_started_the_caller_does_the_work(monkeypatch: py
     assert pool.submit(kind(draw="after"), job("print(1)")).result(60).zygote.serial == 3
     pool.close()
     assert not os.path.exists(f"/proc/{pid}")
+
+
+OLD_PYTHON = """#!{python}
+import runpy, sys, typing
+sys.version_info = (3, 9, 2, "final", 0)
+del typing.NotRequired
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize("tool", Tool)
+def test_a_python_that_is_too_old_is_named(pool: Pool, tmp_path: Path, tool: Tool) -> None:
+    old = tmp_path / "python3.9"
+    old.write_text(OLD_PYTHON.format(python=sys.executable))
+    old.chmod(0o755)
+    with pytest.raises(
+        PythonTooOld, match=r"needs Python 3\.11 or newer; .*/python3\.9 is 3\.9\.2"
+    ) as caught:
+        pool.submit(kind(command=(str(old),), tool=tool), job("pass")).result(60)
+    assert "Traceback" not in str(caught.value)
+    assert (caught.value.version, caught.value.oldest) == ("3.9.2", "3.11")

@@ -11,7 +11,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from profkit.errors import MeasuringError, WorkerDied, WorkerFailed, WorkerTimeout, ZygoteFailed
+from profkit.errors import (
+    MeasuringError,
+    MemoryExceeded,
+    WorkerDied,
+    WorkerTimeout,
+    ZygoteFailed,
+)
 from profkit.measuring.pool.jobs import Reply
 from profkit.measuring.pool.pool import Pool
 from tests.integration.pool_jobs import (
@@ -130,10 +136,58 @@ def test_output_of_c_code_and_of_children_is_kept(pool: Pool) -> None:
 
 
 def test_memory_filled_to_its_limit(pool: Pool) -> None:
-    grow = "grown = []\nwhile True: grown.append(bytearray(1 << 22))"
-    with pytest.raises(WorkerFailed, match="MemoryError"):
+    grow = "grown = []\nwhile True: grown.append(b'x' * (1 << 22))"
+    with pytest.raises(
+        MemoryExceeded, match=r"more than the limit of 256 MiB; .* raise memory_limit"
+    ) as caught:
         do(pool, grow, memory_limit_bytes=1 << 28)
-    assert do(pool, "bytearray(1 << 28)").message["ok"]
+    assert caught.value.used_bytes > caught.value.limit_bytes == 1 << 28
+    assert 'File "<setup and stmt>", line 3' in caught.value.output
+    assert "/worker/" not in caught.value.output
+    assert do(pool, "b'x' * (1 << 28)").message["ok"]
+
+
+def test_memory_that_is_only_reserved_is_not_used(pool: Pool) -> None:
+    setup = "import mmap, time"
+    stmt = "held = mmap.mmap(-1, 1 << 30); time.sleep(0.3)"
+    assert do(pool, stmt, setup=setup, memory_limit_bytes=1 << 28).message["ok"]
+
+
+def test_memory_of_all_that_a_job_starts_counts(pool: Pool) -> None:
+    setup = """
+import os, time
+for _ in range(8):
+    if os.fork() == 0:
+        os.setsid()
+        held = b"x" * (1 << 26)
+        time.sleep(600)
+"""
+    with pytest.raises(MemoryExceeded) as caught:
+        do(pool, "import time; time.sleep(600)", setup=setup, memory_limit_bytes=1 << 28)
+    assert caught.value.used_bytes > 1 << 28
+
+
+def test_runaway_recursion_is_ended(pool: Pool) -> None:
+    setup = """
+import sys
+sys.setrecursionlimit(1 << 30)
+def deeper(held): return deeper([*held, held])
+"""
+    with pytest.raises(MemoryExceeded):
+        do(pool, "deeper([0])", setup=setup, memory_limit_bytes=1 << 28)
+
+
+def test_a_limit_lasts_for_one_job(pool: Pool) -> None:
+    assert do(pool, "pass", memory_limit_bytes=1 << 20).message["ok"]
+    assert do(pool, "b'x' * (1 << 28); import time; time.sleep(0.3)").message["ok"]
+
+
+def test_a_job_out_of_time_shows_where_it_was(pool: Pool) -> None:
+    with pytest.raises(WorkerTimeout) as caught:
+        do(pool, "import time; time.sleep(600)", setup="print('begun')", timeout_s=0.3)
+    assert caught.value.output.startswith("begun\n")
+    assert 'File "<setup and stmt>"' in caught.value.output
+    assert "/worker/" not in caught.value.output
 
 
 def test_daemons_are_ended_after_the_job(pool: Pool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -147,3 +148,31 @@ def test_a_short_stop_ends_nobody(pool: Pool) -> None:
         time.sleep(0.9)
     assert reply.result(60).message["ok"]
     assert zygote_of(pool).pid == zygote.pid
+
+
+ODD_FIRST = """#!{python}
+import json, os, pathlib, signal, socket, sys, time
+tries = pathlib.Path({tries!r})
+tries.write_text(tries.read_text() + "x" if tries.exists() else "x")
+if tries.read_text() == "x":
+    {odd}
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+"""
+STOPPED_AT_START = "os.kill(os.getpid(), signal.SIGSTOP)"
+SILENT = """
+    ready = {"ready": True, "pid": os.getpid(), "python": "3.11.0", "packages": []}
+    socket.socket(fileno=os.dup(0)).send(json.dumps(ready).encode())
+    time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("odd", [STOPPED_AT_START, SILENT], ids=["stopped at start", "silent"])
+def test_a_zygote_that_never_serves_is_replaced(pool: Pool, tmp_path: Path, odd: str) -> None:
+    python, tries = tmp_path / "python", tmp_path / "tries"
+    python.write_text(ODD_FIRST.format(python=sys.executable, tries=str(tries), odd=odd))
+    python.chmod(0o755)
+    begun_s = time.monotonic()
+    reply = pool.submit(kind(MARKED, command=(str(python),)), job("print('done')", timeout_s=3.0)).result(60)
+    assert reply.output == "done\n"
+    assert tries.read_text() == "xx"
+    assert time.monotonic() - begun_s < NOTICED_S

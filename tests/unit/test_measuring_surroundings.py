@@ -6,11 +6,9 @@ import os
 import subprocess
 import sys
 
-import pytest
-
 BEGIN = """
-import os, resource, sys
-from profkit.measuring.worker.surroundings import limited_memory, take_on
+import os, sys
+from profkit.measuring.worker.surroundings import take_on
 job = {"env": {"A": "1", "B": "2", "C": None, "D": None}, "cwd": "/", "path": ["/nowhere"], "cores": []}
 """
 
@@ -56,15 +54,4 @@ except FileNotFoundError as error:
     assert error.filename == "/not/there"
 else:
     sys.exit(1)
-""")
-
-
-@pytest.mark.parametrize("limit", ["None", "1 << 31"])
-def test_memory_is_limited_and_lifted_again(limit: str) -> None:
-    run(f"""
-before = resource.getrlimit(resource.RLIMIT_AS)
-with limited_memory({limit}):
-    within = resource.getrlimit(resource.RLIMIT_AS)[0]
-assert within == ({limit} or before[0])
-assert resource.getrlimit(resource.RLIMIT_AS) == before
 """)

@@ -39,7 +39,7 @@ def supervisor_message(kind: ZygoteKind, folder: Path | None) -> dict[str, objec
     timer = [_TORCH_TIMER] if kind.preload is Preload.TORCH and folder is None else []
     config = {
         "imports": [*_IMPORTS[kind.preload], *timer],
-        "complete": kind.preload is not Preload.NOTHING or folder is not None,
+        "complete": kind.calls or kind.preload is not Preload.NOTHING or folder is not None,
         "roots": kind.roots,
         "valgrind": folder is not None,
     }

@@ -10,16 +10,23 @@ from profkit.measuring.pool.dumps import Dump
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One process of a measurement."""
+    """What one worker does."""
 
     label: str
     """What errors call it."""
     message: Mapping[str, object]
-    """For `worker/job.py`; `dump_prefix` is filled in, and `env` becomes what changes in the zygote's."""
+    """For `worker/child.py`; `dump_prefix` is filled in, and `env` becomes what changes in the zygote's.
+
+    `memory_limit_bytes` is for the supervisor, as a rule None: half of the machine's memory.
+    """
     timeout_s: float
     """Counted from the fork."""
     parcel: int | None = None
     """Descriptor of the callable that travels with it; stays the caller's, open until the job is done."""
+    result: int | None = None
+    """Descriptor of the file for a call's result, likewise; a job that has one has a parcel."""
+    repeatable: bool = True
+    """Whether it is done again if its zygote ends while it runs; else it has died with it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,9 @@ class ZygoteKind:
     """Folders for the zygote's `sys.path`, where it has not got them: the preload is found there."""
     simulate: tuple[Simulation, ...] = ()
     draw: str = ""
-    """Tells apart zygotes that are alike: each has its own draw of memory layout and hash seed."""
+    """Distinguishes zygotes that are alike: each has its own draw of memory layout and hash seed."""
+    calls: bool = False
+    """Whether its workers call functions: it imports what they need for that before the first one."""
     around: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     """What else is in its environment when it starts, so that jobs like the first need not put it there."""
 

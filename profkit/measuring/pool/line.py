@@ -195,7 +195,7 @@ class Line:
         for _ in range(_TRIES):
             zygote = self._started_for_all(stop)
             try:
-                return converse(zygote, task.job, stop, self._means.clock)
+                return self._conversed(zygote, task.job, stop)
             except ZygoteGone as gone:
                 how, output = str(gone), zygote.output.text()
                 self._discard()
@@ -206,6 +206,13 @@ class Line:
                 self._discard()
                 raise failed from error
         raise zygote.failed(f"{how}, {_TRIES} times in a row, while it did {task.job.label!r}", output)
+
+    def _conversed(self, zygote: Zygote, job: Job, stop: Callable[[], bool]) -> Reply:
+        try:
+            return converse(zygote, job, stop, self._means.clock)
+        finally:
+            if zygote.is_silent:
+                self._discard()
 
     def _started_for_all(self, stop: Callable[[], bool]) -> Zygote:
         """The zygote, started where there is none; those who wait for one that cannot start learn it too."""

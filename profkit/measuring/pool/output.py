@@ -5,8 +5,16 @@ from __future__ import annotations
 import fcntl
 import os
 
+from profkit.measuring.pool.command import PROGRAM
+
 KEPT_BYTES = 64 * 1024
 _GROWN_BYTES = 16 * 1024 * 1024
+
+
+def without_own_frames(dump: str) -> str:
+    """Leave out of tracebacks that a worker printed what is the worker's own."""
+    own = f'  File "{PROGRAM.parent}{os.sep}'
+    return "".join(line for line in dump.splitlines(keepends=True) if not line.startswith(own))
 
 
 class Output:
@@ -23,13 +31,18 @@ class Output:
         text = os.pread(self.descriptor, KEPT_BYTES, start).decode("utf-8", "replace")
         return text if start == 0 else text[text.find("\n") + 1 :]
 
-    def shrink(self) -> None:
-        """Let go of the start of a file that has grown large; writers append, wherever its end is."""
+    def shrink(self) -> bool:
+        """Let go of the start of a file that has grown large, and return whether it had.
+
+        Writers append, wherever its end is.
+        """
         size = os.fstat(self.descriptor).st_size
-        if size > _GROWN_BYTES:
-            end = os.pread(self.descriptor, KEPT_BYTES, size - KEPT_BYTES)
-            os.ftruncate(self.descriptor, 0)
-            os.write(self.descriptor, end)
+        if size <= _GROWN_BYTES:
+            return False
+        end = os.pread(self.descriptor, KEPT_BYTES, size - KEPT_BYTES)
+        os.ftruncate(self.descriptor, 0)
+        os.write(self.descriptor, end)
+        return True
 
     def close(self) -> None:
         """Free it; processes that still write to it may go on."""

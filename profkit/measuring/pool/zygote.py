@@ -11,7 +11,7 @@ import socket
 from collections.abc import Callable, Iterable, Sequence
 
 from profkit.clock import Clock
-from profkit.errors import MeasuringError, ZygoteFailed
+from profkit.errors import MeasuringError, PythonTooOld, ZygoteFailed
 from profkit.measuring.green import readable
 from profkit.measuring.pool.command import new_folder, supervisor_message
 from profkit.measuring.pool.dumps import remove_dumps
@@ -31,6 +31,8 @@ _OBEY_S = 60.0
 """Longer than a supervisor takes to end a tree."""
 _MOST_PACKET_BYTES = 1 << 17
 _KILL_S = 20.0
+OLDEST_PYTHON = (3, 11)
+"""As `worker/__main__.py` has it."""
 STOPPED = "was stopped by a signal (SIGSTOP), and then ended"
 
 
@@ -69,7 +71,9 @@ class Zygote:
         self._launcher, self._far_end = launcher, socket_number(channel.fileno())
         self._how, self._explained, self._obeyed = "ended with its supervisor", False, False
         self._lookout, self._supervisors = Lookout(clock), frozenset[int]()
-        self.was_stopped = self.child_was_stopped = False
+        self.was_stopped = self.child_was_stopped = self.is_silent = False
+        self.excess_bytes: int | None = None
+        """How much memory the job used when it was ended for that."""
         try:
             with channel, control:
                 launcher.launch([channel.fileno(), control.fileno(), self.output.descriptor, config])
@@ -88,6 +92,8 @@ class Zygote:
             while not self.wait([self._control.fileno()], deadline_s, stop):
                 pass
             told = json.loads(self.packet())
+            if "too_old" in told:
+                raise self._too_old(told["too_old"])
             if not told["ready"]:
                 raise self.failed("cannot import what it is to have", told["trace"])
             self._obey("settle")
@@ -107,9 +113,14 @@ class Zygote:
         words = " ".join(self.kind.command)
         return ZygoteFailed(str(self.kind), detail, output, f"check that {words!r} starts a Python that can")
 
-    def begin(self, descriptors: Sequence[int]) -> None:
-        """Have a child forked, and hand it these."""
-        self.child_was_stopped = False
+    def _too_old(self, version: str) -> PythonTooOld:
+        oldest = ".".join(map(str, OLDEST_PYTHON))
+        return PythonTooOld(str(self.kind), " ".join(self.kind.command), version, oldest)
+
+    def begin(self, descriptors: Sequence[int], limit_bytes: int) -> None:
+        """Have a child forked, hand it these, and limit the memory of it and of what it starts."""
+        self.child_was_stopped, self.excess_bytes = False, None
+        self._command("limit", bytes=limit_bytes)
         try:
             self._control.send(FORK, socket.MSG_NOSIGNAL)
             hand(self._control, descriptors)
@@ -132,14 +143,18 @@ class Zygote:
         return packet
 
     def wait(
-        self, others: Iterable[int], deadline_s: float, stop: Callable[[], bool] = _never
+        self,
+        others: Iterable[int],
+        deadline_s: float,
+        stop: Callable[[], bool] = _never,
+        pause_s: float = LOOK_S,
     ) -> frozenset[int]:
-        """Wait for an answer; which of `others` are readable, perhaps none.
+        """Wait for an answer, for `pause_s` at most; which of `others` are readable, perhaps none.
 
         Raises TimeoutError at the deadline, Stopped where `stop` says so, and ZygoteGone. Helpers that stay
         stopped are ended: what they owe comes as from killed ones.
         """
-        look_s = self._clock.monotonic_s() + LOOK_S
+        look_s = self._clock.monotonic_s() + pause_s
         if look_s >= deadline_s:
             return self.await_news(others, deadline_s, stop)
         with contextlib.suppress(TimeoutError):
@@ -205,6 +220,8 @@ class Zygote:
                 self._explained = True
             if message.get("ended") is not None and not self.was_stopped:
                 self._how = how_ended(message["ended"])
+            if "memory" in message:
+                self.excess_bytes = message["memory"]
             if "done" in message:
                 self._obeyed = True
                 if not message["done"]:
@@ -215,6 +232,10 @@ class Zygote:
     def sweep(self) -> None:
         """End everything below the zygote, and wait until it is gone; raises ZygoteGone, TimeoutError."""
         self._obey("sweep")
+
+    def dump(self) -> None:
+        """Have its child print the tracebacks of its threads; returns before it has."""
+        self._command("dump")
 
     def end(self) -> None:
         """End it with everything below it, wait until that is gone, and free what we hold of it."""
@@ -239,9 +260,9 @@ class Zygote:
         while not self._obeyed:
             self.wait((), deadline_s)
 
-    def _command(self, what: str) -> None:
+    def _command(self, what: str, **more: int) -> None:
         try:
-            send(self._channel, {"do": what})
+            send(self._channel, {"do": what, **more})
         except OSError:
             self._await_end()
 

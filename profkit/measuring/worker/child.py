@@ -10,8 +10,8 @@ from typing import NoReturn
 from . import job as jobs
 from .failures import as_reply
 from .kernel import die_with_parent
-from .messages import CANNOT_ANSWER, Message, from_file, handed, send
-from .surroundings import flush_output, limited_memory, refuse_strays, send_output_to, take_on
+from .messages import CANNOT_ANSWER, Message, from_file, handed, identity_of, send
+from .surroundings import flush_output, refuse_strays, send_output_to, take_on
 
 
 def live(control: socket.socket) -> NoReturn:
@@ -28,26 +28,38 @@ def live(control: socket.socket) -> NoReturn:
 def work(control: socket.socket) -> bool:
     """Take a job from `control`, do it and answer; False where the answer cannot be sent.
 
-    Descriptors: the channel of the answer, the job's output, the job, and perhaps its parcel.
+    Descriptors: the channel of the answer, the job's output, the job, perhaps its parcel, and for a call
+    the file of its result.
     """
-    channel, output, message, *parcel = handed(control)
-    identity = _identity(channel)
+    channel, output, message, *more = handed(control)
+    identity = identity_of(channel)
     send_output_to(output)
-    reply = _perform(from_file(message), parcel[0] if parcel else None)
+    job = from_file(message)
+    reply = _call(job, channel, *more) if job["mode"] == "call" else _perform(job, *more)
     flush_output()
     # The job may have closed our descriptors, and a file of its own may bear the number now.
-    return _identity(channel) == identity is not None and _answer(channel, reply)
+    return identity_of(channel) == identity is not None and _answer(channel, reply)
 
 
-def _perform(job: Message, parcel: int | None) -> Message:
+def _perform(job: Message, parcel: int | None = None) -> Message:
     try:
         take_on(job)
-        with limited_memory(job["memory_limit_bytes"]):
-            reply = jobs.perform(job, parcel)
-            refuse_strays(job)
-            return reply
+        reply = jobs.perform(job, parcel)
+        refuse_strays(job)
+        return reply
     except BaseException as error:  # noqa: BLE001 - sys.exit and Ctrl-C of the job are answers as well
         return as_reply(error)
+
+
+def _call(job: Message, channel: int, parcel: int, result: int) -> Message:
+    try:
+        from . import calling  # takes longer than a zygote may take to start
+
+        take_on(job)
+        call = calling.begin(job, parcel, channel)
+    except BaseException as error:  # noqa: BLE001 - importing the function may raise anything
+        return as_reply(error)
+    return calling.answer(call, result)
 
 
 def _answer(channel: int, reply: Message) -> bool:
@@ -57,11 +69,3 @@ def _answer(channel: int, reply: Message) -> bool:
         except OSError:  # the driver gave up
             return False
     return True
-
-
-def _identity(descriptor: int) -> tuple[int, int] | None:
-    try:
-        status = os.fstat(descriptor)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino

@@ -22,6 +22,8 @@ HANDED = b"H"
 """A packet with descriptors; a zygote that reads one meant for a child that died lets them go."""
 CANNOT_ANSWER = 77
 """Exit status of a child whose job closed the descriptor of its answer (EX_NOPERM in sysexits.h)."""
+DUMP_SIGNAL = 45
+"""Has a worker print the tracebacks of its threads: a real-time signal that nobody is known to use."""
 
 _LENGTH_BYTES = 4
 _PIECE = 1 << 16
@@ -84,6 +86,15 @@ def from_file(descriptor: int) -> Message:
     os.close(descriptor)
     message: Message = json.loads(pieces)
     return message
+
+
+def identity_of(descriptor: int) -> tuple[int, int] | None:
+    """What a descriptor stands for, None if it is closed: a job may close ours and open files of its own."""
+    try:
+        status = os.fstat(descriptor)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 # Not socket.send_fds and recv_fds: Python 3.11's take flags and ignore them.

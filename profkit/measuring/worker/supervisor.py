@@ -3,8 +3,10 @@
 It adopts every orphan below it, watches the driver by pidfd (which sees a SIGKILL, and no leaked pipe
 deceives it), and ends descendants until none is left. Commands come over a channel: `{"do": "settle"}`
 (spare who lives now), `{"do": "sweep"}` (end everybody else); both are answered when that is done, by
-`{"done": SUCCESS}`. `{"do": "end"}` has no answer. Its last message is `{"ended": STATUS}`, the zygote's
-wait status where it had one; the channel's end means: everything is gone, the folder too.
+`{"done": SUCCESS}`. `{"do": "limit", "bytes": NUMBER}` limits the memory of everybody else until the next
+sweep: if they use more they are ended, and `{"memory": BYTES}` says how much it was. `{"do": "dump"}` has
+workers print where they are. `{"do": "end"}` has no answer, either. Its last message is `{"ended": STATUS}`,
+the zygote's wait status where it had one; the channel's end means: everything is gone, the folder too.
 """
 
 from __future__ import annotations
@@ -14,14 +16,18 @@ import os
 import select
 import signal
 import socket
+import time
 from typing import NoReturn
 
 from .kernel import adopt_orphans
-from .messages import Inbox, Message, from_file, send
-from .orphans import descendants, end_descendants
+from .memory import MemoryLimit
+from .messages import DUMP_SIGNAL, Inbox, Message, from_file, send
+from .orphans import children, descendants, end_descendants
 
 _SWEEP_S = 20.0
 """Longer than the kernel takes to free the memory of a large process."""
+_DUMP_S = 0.05
+"""How long a process has to print where it is before it is ended."""
 
 
 def supervise(driver: int, descriptors: list[int]) -> NoReturn:
@@ -52,6 +58,7 @@ class Supervisor:
         self._spared: set[int] = set()
         self._status: int | None = None
         self._ending = False
+        self._limit: MemoryLimit | None = None
 
     def start(self, driver: int, control: int, output: int) -> None:
         """Start the zygote: its stdin is the driver's control channel, stdout and stderr its output.
@@ -110,23 +117,50 @@ class Supervisor:
         for descriptor in (driver, zygote, channel):
             poller.register(descriptor, select.POLLIN)
         while True:
-            ready = dict(poller.poll())
+            ready = dict(poller.poll(None if self._limit is None else self._limit.pause_s * 1000))
             if driver in ready:
                 return
             if channel in ready:
                 for message in inbox.read():
-                    self._obey(message["do"])
+                    self._obey(message)
             if zygote in ready or inbox.ended or self._ending:
                 return
+            if self._limit is not None:
+                self._hold_to(self._limit)
 
-    def _obey(self, command: str) -> None:
+    def _obey(self, message: Message) -> None:
+        command = message["do"]
         if command == "settle":
             self._spared = descendants(os.getpid())
+            _never_preempt()
             send(self._channel, {"done": True})
+        elif command == "limit":
+            self._limit = MemoryLimit(message["bytes"])
+        elif command == "dump":
+            self._dump()
         elif command == "sweep":
+            self._limit = None
             send(self._channel, {"done": end_descendants(self._spared, self._reap, _SWEEP_S)})
         elif command == "end":
             self._ending = True
+
+    def _hold_to(self, limit: MemoryLimit) -> None:
+        """End all that a job has started if it uses more memory than it may."""
+        excess = limit.excess(descendants(os.getpid()) - self._spared)
+        if excess is not None:
+            self._limit = None
+            self._dump()
+            send(self._channel, {"memory": excess})
+            end_descendants(self._spared, self._reap, _SWEEP_S)
+
+    def _dump(self) -> None:
+        """Have workers print the tracebacks of their threads; what they have become may end of it instead."""
+        workers = {child for pid in self._spared for child in children(pid)} - self._spared
+        for pid in workers:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, DUMP_SIGNAL)
+        if workers:
+            time.sleep(_DUMP_S)
 
     def _reap(self) -> None:
         with contextlib.suppress(ChildProcessError):
@@ -147,3 +181,9 @@ class Supervisor:
             import shutil  # takes longer to import than a zygote may take to start
 
             shutil.rmtree(self._config["folder"], ignore_errors=True)
+
+
+def _never_preempt() -> None:
+    """Let looks at memory wait for a free core, lest they interrupt what is being timed."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import ModuleType
 
 from .kernel import flush_c_streams
@@ -65,19 +65,3 @@ def refuse_strays(job: Message) -> None:
                 f"{name} was imported from {path}, which is not the commit; name its folder in PYTHONPATH, "
                 "or install it without import hooks (for setuptools: --config-settings editable_mode=compat)"
             )
-
-
-@contextlib.contextmanager
-def limited_memory(limit_bytes: int | None) -> Iterator[None]:
-    """Hold the address space to a size; beyond it allocations fail. Lifted again for the report of that."""
-    if limit_bytes is None:
-        yield
-        return
-    import resource  # seldom needed
-
-    before = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (limit_bytes, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, before)

@@ -23,7 +23,7 @@ from . import child
 from .failures import as_text
 from .heap import fill_holes
 from .kernel import die_with_parent
-from .messages import FORK, Message
+from .messages import DUMP_SIGNAL, FORK, Message
 from .rehearsing import prepare_to_count
 
 _MOST_TRACE = 60_000
@@ -66,6 +66,7 @@ def _prepare(config: Message) -> Message:
     for stream in (sys.stdout, sys.stderr):  # as on a terminal: what comes before a crash is to be seen
         stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     faulthandler.enable()
+    faulthandler.register(DUMP_SIGNAL)
     if config["valgrind"]:
         prepare_to_count()
     _freeze()
@@ -88,10 +89,10 @@ def _extend_path(roots: list[str]) -> None:
 
 
 def _import_unpickler() -> None:
-    """What a function that travels is read with, where it is installed."""
+    """What functions that travel are read with, and called."""
     with contextlib.suppress(ImportError):
         import_module("cloudpickle")
-    from . import unpack  # noqa: F401
+    from . import calling  # noqa: F401
 
 
 def _freeze() -> None:
@@ -101,8 +102,9 @@ def _freeze() -> None:
 
 
 def serve(control: socket.socket, ready: bytes = b"", dummies: int = 0) -> None:
-    """Fork a child whenever the driver says so, wait for it and tell its wait status, until the driver ends.
+    """Fork a child whenever the driver says so, until the driver ends.
 
+    Each turn is answered twice: by the child's number once it is forked, and by its wait status at its end.
     `ready` is sent first, unless it has been. Nothing here keeps memory from one turn to the next, and
     dummies go the same way before the first one, so that the children's heaps are all alike.
     """
@@ -126,4 +128,7 @@ def _turn(control: socket.socket | None, report: bytearray) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         else:
             child.live(control)
+    if control is not None:
+        _STATUS.pack_into(report, 0, pid)
+        control.send(report)
     _STATUS.pack_into(report, 0, os.waitpid(pid, 0)[1])

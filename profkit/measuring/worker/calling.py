@@ -1,0 +1,119 @@
+"""Plain calls: a function with its arguments, and its result or its exception on the way back.
+
+The result is a file that the driver has made: pickle | buffers | index (JSON) | footer, as in `unpack`. The
+driver reads it when every process of the job is gone.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import mmap
+import os
+import pickle
+import socket
+from collections.abc import Awaitable, Callable
+from typing import cast
+
+from .failures import as_reply
+from .messages import Message, identity_of, send
+from .unpack import FOOTER, MAGIC, unpack
+
+MOST_RESULT_BYTES = 1 << 30
+
+
+class CannotReturn(Exception):
+    """A result cannot be sent to the caller; the message says why."""
+
+
+def begin(message: Message, parcel: int, channel: int) -> Callable[[], object]:
+    """Return the call that came as a parcel, and tell the driver that from now on it has begun.
+
+    Raises what importing the function's module raises.
+    """
+    function, args, kwargs = unpack(parcel)
+
+    def call() -> object:
+        made = function(*args, **kwargs)
+        return _awaited(cast("Awaitable[object]", made)) if message["coroutine"] else made
+
+    connection = socket.socket(fileno=os.dup(channel))
+    with connection:
+        send(connection, {"begun": True})
+    return call
+
+
+def answer(call: Callable[[], object], file: int) -> Message:
+    """Make a call, write its result or its exception to a file, and return the reply."""
+    identity = identity_of(file)
+    try:
+        result = call()
+    except BaseException as error:  # noqa: BLE001 - sys.exit of the function is an answer as well
+        return {**as_reply(error), "raised": identity_of(file) == identity and _wrote_exception(error, file)}
+    try:
+        if identity_of(file) != identity:
+            raise CannotReturn("the function closed the descriptor of its result")
+        _write(result, file)
+    except Exception as error:  # noqa: BLE001 - whatever its objects raise when they are pickled
+        return {**as_reply(error), "unsendable": type(result).__qualname__}
+    return {"ok": True}
+
+
+def _awaited(made: Awaitable[object]) -> object:
+    import asyncio
+
+    async def result() -> object:
+        return await made
+
+    return asyncio.run(result())
+
+
+def _wrote_exception(error: BaseException, file: int) -> bool:
+    """Write an exception, and return whether it is the same one when it is read."""
+    if not isinstance(error, Exception):  # it would end the caller's program
+        return False
+    try:
+        again = pickle.loads(_dumped(error, None))
+        _write(error, file)
+    except Exception:  # noqa: BLE001 - the traceback's text is the answer then
+        return False
+    return type(again) is type(error)
+
+
+def _write(value: object, file: int) -> None:
+    buffers: list[pickle.PickleBuffer] = []
+    end = _append(file, 0, _dumped(value, buffers.append))
+    places: list[tuple[int, int]] = []
+    for buffer in buffers:
+        memory = buffer.raw()
+        start = -(-end // mmap.PAGESIZE) * mmap.PAGESIZE
+        places.append((start, len(memory)))
+        end = _append(file, start, memory)
+    index = json.dumps({"buffers": places, "storages": []}).encode("ascii")
+    _append(file, _append(file, end, index), FOOTER.pack(MAGIC, end, len(index)))
+
+
+def _append(file: int, end: int, data: bytes | memoryview) -> int:
+    """Write at an offset, and return where that ends."""
+    if end + len(data) > MOST_RESULT_BYTES:
+        raise CannotReturn(f"it is more than {MOST_RESULT_BYTES >> 20} MB")
+    rest = memoryview(data)
+    while rest:
+        written = os.pwrite(file, rest, end)
+        rest, end = rest[written:], end + written
+    return end
+
+
+def _dumped(value: object, take_buffer: Callable[[pickle.PickleBuffer], object] | None) -> bytes:
+    """Return a pickle: by cloudpickle, if it is here, for what has no module to be imported from."""
+    stream = io.BytesIO()
+    _pickler()(stream, protocol=5, buffer_callback=take_buffer).dump(value)
+    return stream.getvalue()
+
+
+def _pickler() -> type[pickle.Pickler]:
+    try:
+        import cloudpickle
+    except ImportError:
+        return pickle.Pickler
+    return cloudpickle.CloudPickler  # type: ignore[no-any-return]
