@@ -15,7 +15,6 @@
     ├── MeasuringError                 3
     │   ├── ToolMissing
     │   ├── ZygoteFailed
-    │   │   └── PythonTooOld
     │   ├── EntryRefused
     │   ├── CompileFailed
     │   ├── ScriptFailed
@@ -26,8 +25,6 @@
     │       ├── WorkerFailed
     │       ├── WorkerDied
     │       ├── WorkerTimeout
-    │       ├── MemoryExceeded
-    │       ├── CannotReturn
     │       └── BadReply
     ├── NoBaseline                     4
     ├── RunNotFound                    6
@@ -38,7 +35,8 @@
     └── DamagedFile                    7
         └── RefusedFile
 
-A class builds its message from its fields; `exit_code` is what the command line returns.
+`measuring.pool.errors` has more of ZygoteFailed and WorkerError. A class builds its message from its fields;
+`exit_code` is what the command line returns.
 """
 
 from __future__ import annotations
@@ -192,17 +190,6 @@ class EntryRefused(MeasuringError):
         super().__init__(f"{label!r} was not measured: {problem}; {remedy}")
 
 
-class PythonTooOld(ZygoteFailed):
-    """The interpreter of another environment is older than what workers need."""
-
-    def __init__(self, zygote: str, python: str, version: str, oldest: str) -> None:
-        self.python, self.version, self.oldest = python, version, oldest
-        self.zygote, self.output = zygote, ""
-        self.detail = f"needs Python {oldest} or newer; {python} is {version}"
-        self.remedy = "name another interpreter with python= (--python), or another source_cmd"
-        MeasuringError.__init__(self, f"the zygote {zygote} {self.detail}; {self.remedy}")
-
-
 class CompileFailed(MeasuringError):
     """A C++ statement does not compile; `output` names lines as the user wrote them."""
 
@@ -281,31 +268,6 @@ class WorkerTimeout(WorkerError):
         times = f" in {tries} tries" if tries > 1 else ""
         super().__init__(
             f"{label!r} was not done within {timeout_s:g} s{times}; raise timeout_s{_quoted(output)}"
-        )
-
-
-class MemoryExceeded(WorkerError):
-    """A worker and what it started used more memory than they may, and were ended."""
-
-    def __init__(
-        self, label: str, used_bytes: int, limit_bytes: int, *, default: bool, output: str = ""
-    ) -> None:
-        self.label, self.used_bytes, self.limit_bytes, self.output = label, used_bytes, limit_bytes, output
-        limit = f"the {'default ' if default else ''}limit of {_size(limit_bytes)}"
-        super().__init__(
-            f"{label!r} was ended: it used {_size(used_bytes)} of memory, more than {limit}; use less, or "
-            f"raise memory_limit_bytes{_quoted(output)}"
-        )
-
-
-class CannotReturn(WorkerError):
-    """What a function returned cannot be sent back from its worker."""
-
-    def __init__(self, label: str, kind: str, detail: str, output: str = "") -> None:
-        self.label, self.kind, self.detail, self.output = label, kind, detail, output
-        super().__init__(
-            f"{label!r} returned an object of type {kind!r}, which cannot be sent back: {detail}; return "
-            "plain data, or write it to a file and return the path"
         )
 
 
@@ -425,11 +387,6 @@ class RefusedFile(DamagedFile):
         super().__init__(
             path, detail, remedy="it is left where it is: look at it and remove it, or see `profkit --owner`"
         )
-
-
-def _size(number: int) -> str:
-    """A number of bytes; `units` is not imported by profiled programs."""
-    return f"{number / (1 << 30):.2f} GiB" if number >= 1 << 30 else f"{number / (1 << 20):.0f} MiB"
 
 
 def _quoted(text: str) -> str:

@@ -16,13 +16,13 @@ from profkit import measure, measure_all, submit, wait, warm_pool, work_order
 from profkit.comparing.timings import compare_timings
 from profkit.errors import (
     CannotTravel,
-    MemoryExceeded,
     UsageError,
     WorkerDied,
     WorkerFailed,
     WorkerTimeout,
     ZygoteFailed,
 )
+from profkit.measuring.pool.errors import MemoryExceeded
 from profkit.measuring.pool.pool import process_pool
 from profkit.model.measured_comparison import Verdict
 from profkit.model.measurement import Flag, Measurement, Preload, Timing

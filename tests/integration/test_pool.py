@@ -15,7 +15,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from profkit.errors import PythonTooOld, WorkerFailed, ZygoteFailed
+from profkit.errors import WorkerFailed, ZygoteFailed
+from profkit.measuring.pool.errors import PythonTooOld
 from profkit.measuring.pool.pool import Pool, process_pool
 from profkit.measuring.travel.parcel import pack
 from profkit.model.measurement import Preload, Tool

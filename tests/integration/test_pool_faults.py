@@ -13,11 +13,11 @@ import pytest
 
 from profkit.errors import (
     MeasuringError,
-    MemoryExceeded,
     WorkerDied,
     WorkerTimeout,
     ZygoteFailed,
 )
+from profkit.measuring.pool.errors import MemoryExceeded
 from profkit.measuring.pool.jobs import Reply
 from profkit.measuring.pool.pool import Pool
 from tests.integration.pool_jobs import (

@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping
 from typing import cast
 
 from profkit.clock import Clock
-from profkit.errors import MemoryExceeded, WorkerDied, WorkerError, WorkerFailed, WorkerTimeout
+from profkit.errors import WorkerDied, WorkerError, WorkerFailed, WorkerTimeout
 from profkit.measuring.green import readable
 from profkit.measuring.pool.command import changes_of, dump_prefix
 from profkit.measuring.pool.dumps import Dump, parse_ahead, read_dumps, remove_dumps
 from profkit.measuring.pool.endings import how_ended, is_own_end
+from profkit.measuring.pool.errors import MemoryExceeded
 from profkit.measuring.pool.jobs import Job, Reply
 from profkit.measuring.pool.machine import default_limit_bytes
 from profkit.measuring.pool.output import Output, without_own_frames

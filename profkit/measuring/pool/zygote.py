@@ -11,11 +11,12 @@ import socket
 from collections.abc import Callable, Iterable, Sequence
 
 from profkit.clock import Clock
-from profkit.errors import MeasuringError, PythonTooOld, ZygoteFailed
+from profkit.errors import MeasuringError, ZygoteFailed
 from profkit.measuring.green import readable
 from profkit.measuring.pool.command import new_folder, supervisor_message
 from profkit.measuring.pool.dumps import remove_dumps
 from profkit.measuring.pool.endings import how_ended
+from profkit.measuring.pool.errors import PythonTooOld
 from profkit.measuring.pool.jobs import ZygoteFacts
 from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.measuring.pool.launching import Launcher
