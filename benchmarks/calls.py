@@ -14,6 +14,7 @@ from benchmarks.figures import Figure
 from benchmarks.pairs import difference_figure, estimate, interleaved, ratio_figure, summed
 from benchmarks.work import fixed_work, turns_for
 from profkit import profile, profiled
+from profkit.measuring.decorated.program import BACKLOG
 from profkit.session.process_host import HOST
 
 NAME = "calls"
@@ -28,6 +29,7 @@ def measure(quick: bool) -> list[Figure]:
     figures = [
         _fixed_work_figure(series),
         _empty_call_figure(pairs),
+        _measured_call_figure(pairs),
         _empty_block_figure(pairs),
         _counting_figure(pairs),
     ]
@@ -57,6 +59,21 @@ def _empty_call_figure(pairs: int) -> Figure:
     decorated()
     taken = interleaved(_repeated(decorated, _EMPTY_CALLS), _repeated(empty, _EMPTY_CALLS), pairs)
     return difference_figure(NAME, "a decorated empty call - an empty call", taken, _EMPTY_CALLS, 2.0)
+
+
+def _measured_call_figure(pairs: int) -> Figure:
+    def empty(number: int) -> None:
+        pass
+
+    measured = profile(mode="timer", max_signatures=1)(empty)
+    measured(1)
+    taken = interleaved(
+        _repeated(partial(measured, 1), _EMPTY_CALLS), _repeated(partial(empty, 1), _EMPTY_CALLS), pairs
+    )
+    BACKLOG.drop()  # else it would be measured beside what comes next
+    return difference_figure(
+        NAME, "an empty call with mode='timer' - an empty call", taken, _EMPTY_CALLS, 8.0
+    )
 
 
 def _empty_block_figure(pairs: int) -> Figure:

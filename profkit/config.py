@@ -32,6 +32,8 @@ class Config:
     """PROFKIT_CHILDREN: forked and spawned children start sessions of their own."""
     spool_limit: str = SPOOL_LIMIT
     """PROFKIT_SPOOL_LIMIT as it is written; "0" and "off" are no limit."""
+    exit_timeout: str = ""
+    """PROFKIT_EXIT_TIMEOUT as it is written: seconds that the end of a program waits for measuring."""
     owner: int | None = None
     """User id that the spool must belong to (`profkit --owner`); None is the user of this process."""
 
@@ -46,6 +48,7 @@ def read_config(environ: Mapping[str, str], cwd: Path | None) -> Config:
         disabled=_is_on(environ.get("PROFKIT_DISABLE"), default=False),
         children=_is_on(environ.get("PROFKIT_CHILDREN"), default=True),
         spool_limit=environ.get("PROFKIT_SPOOL_LIMIT", "").strip() or SPOOL_LIMIT,
+        exit_timeout=environ.get("PROFKIT_EXIT_TIMEOUT", "").strip(),
     )
 
 

@@ -20,9 +20,12 @@ FORKING = ("-W", "ignore:This process:DeprecationWarning") if _COUNTS_TOO_LATE e
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """The tests' environment without any setting of profkit's, and with the checkout importable."""
+    """Return the tests' environment without settings of profkit's, and with the checkout importable.
+
+    Programs wait for measuring as long as a busy machine needs.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PROFKIT_")}
-    return kept | {"PYTHONPATH": str(ROOT)} | changes
+    return kept | {"PYTHONPATH": str(ROOT), "PROFKIT_EXIT_TIMEOUT": "60"} | changes
 
 
 def run_program(

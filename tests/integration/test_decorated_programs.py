@@ -190,7 +190,7 @@ threading.Thread(target=late).start()
     )
     assert done.returncode == 0
     assert "f(1)" in kept(tmp_path)
-    assert "f(2)" in kept(tmp_path) or "not measured, since the program has ended: f(2)" in done.stderr
+    assert "f(2)" in kept(tmp_path) or "not measured since the program has ended: f(2)" in done.stderr
 
 
 def test_the_exit_code_stays(tmp_path: Path) -> None:
@@ -240,12 +240,13 @@ f(2)
         [sys.executable, str(file)], cwd=tmp_path, env=environment(), text=True, stderr=subprocess.PIPE
     )
     assert program.stderr is not None
+    assert program.stderr.readline().startswith("f will be run about ")
     assert program.stderr.readline() == "profkit: measuring 1 of 2: f(1) …\n"
     time.sleep(0.5)
     started = time.monotonic()
     program.send_signal(signal.SIGINT)
     said = program.communicate(timeout=30)[1]
-    assert said == "profkit: not measured, interrupted: f(1), f(2)\n"
+    assert said == "profkit: not measured since the program was interrupted: f(1), f(2)\n"
     assert program.returncode == 0
     assert time.monotonic() - started < 10
     assert kept(tmp_path) == {}
@@ -257,8 +258,84 @@ def test_an_interrupted_program_is_interrupted(tmp_path: Path) -> None:
         [sys.executable, str(file)], cwd=tmp_path, env=environment(), capture_output=True, text=True
     )
     assert done.returncode == -signal.SIGINT
-    assert done.stderr.endswith("profkit: not measured, interrupted: f()\n")
+    assert done.stderr.endswith("profkit: not measured since the program was interrupted: f()\n")
+    assert done.stderr.count("not measured") == 1
     assert kept(tmp_path) == {}
+
+
+HELD = """
+import ctypes, mmap, socket, sqlite3, subprocess, tempfile
+
+class Reader:
+    def __init__(self, held):
+        self.held = held
+
+def numbers():
+    yield 1
+
+@quick
+def take(thing):
+    return thing
+
+child = subprocess.Popen([sys.executable, "-c", ""])
+child.wait()
+with open("text", "w") as text, open("text", "rb") as data, tempfile.NamedTemporaryFile("w+") as temporary:
+    for thing in (text, data, temporary, socket.socket(), sqlite3.connect("a.db"), threading.Lock(),
+                  numbers(), asyncio.new_event_loop(), child, mmap.mmap(-1, 9), ctypes.CDLL(None).getpid):
+        assert take(thing) is thing
+    for thing in (open("text"), sqlite3.connect("a.db")):
+        class Other(Reader):
+            pass
+        Other.__name__ = f"ReaderOf{type(thing).__name__}"
+        take(Other([{"deep": thing}]))
+print(len(take.runs))
+"""
+
+
+def test_what_cannot_be_copied_is_timed_in_the_program(tmp_path: Path) -> None:
+    done = run(tmp_path, HELD)
+    assert done.returncode == 0, done.stderr
+    runs = kept(tmp_path).values()
+    assert int(done.stdout) == len(runs) == 13
+    for run_ in runs:
+        assert run_.info.error is None
+        assert run_.info.min_s is not None
+        assert run_.info.min_s > 0
+        assert Flag.NOT_ISOLATED in {doubt.flag for doubt in run_.info.doubts}
+        assert "cannot be sent to another process" in run_.info.notes[0]
+
+
+def test_a_loop_over_numbers_is_a_few_measurements(tmp_path: Path) -> None:
+    done = run(tmp_path, "@quick\ndef work(n): return n\nfor n in range(100): work(n)\n")
+    assert done.returncode == 0, done.stderr
+    assert set(kept(tmp_path)) == {"work(0)", "work(1)", "work(2)", "work(3)"}
+    assert done.stderr.count("work will be run about") == 1
+
+
+def test_the_exit_waits_no_longer_than_is_asked_for(tmp_path: Path) -> None:
+    file = script(
+        tmp_path,
+        """
+@profile(mode="timer", min_run_time_s=600, max_signatures=100)
+def work(n): return n
+for n in range(100):
+    work(n)
+""",
+    )
+    done = run_program(tmp_path, [str(file)], environ=environment(PROFKIT_EXIT_TIMEOUT="0.1"))
+    assert done.returncode == 0
+    (said,) = [line for line in done.stderr.splitlines() if "not measured" in line]
+    assert said.startswith(
+        "profkit: not measured within 0.1 s; ask for `runs` of the function earlier, or give "
+    )
+    assert said.endswith(": work(0), work(1), work(2), work(3), work(4) and 95 more")
+    assert kept(tmp_path) == {}
+
+
+def test_a_limit_that_is_no_number(tmp_path: Path) -> None:
+    file = script(tmp_path, "@quick\ndef f(): return 1\nf()\n")
+    done = run_program(tmp_path, [str(file)], environ=environment(PROFKIT_EXIT_TIMEOUT="soon"))
+    assert "profkit: PROFKIT_EXIT_TIMEOUT='soon' is no number of seconds: waiting for 10 s\n" in done.stderr
 
 
 def test_disabled(tmp_path: Path) -> None:

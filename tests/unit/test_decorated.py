@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import enum
 import gc
 import logging
 import os
@@ -20,9 +21,10 @@ from profkit.clock import ManualClock
 from profkit.errors import InternalError, ZygoteFailed
 from profkit.measuring.decorated import backlog
 from profkit.measuring.decorated.backlog import Backlog
+from profkit.measuring.decorated.kinds import MOST_SIGNATURES, MOST_VALUES
 from profkit.measuring.decorated.markers import marker_of
 from profkit.measuring.decorated.options import plan_of
-from profkit.measuring.decorated.watch import MOST_SIGNATURES, Watch
+from profkit.measuring.decorated.watch import Watch
 from profkit.measuring.travel.parcel import Parcel
 from profkit.measuring.worker.unpack import unpack
 from profkit.model.measurement import Flag, MeasuredInfo, MeasuredRun, OrderInfo
@@ -139,12 +141,88 @@ def test_arguments_are_measured_as_they_were(bench: Bench) -> None:
 
 def test_at_most_so_many_signatures(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     @bench.measured
-    def number(n: int) -> int:
-        return n
+    def number(shape: enum.Enum) -> None:
+        pass
 
-    assert [number(n) for n in range(MOST_SIGNATURES + 5)] == list(range(MOST_SIGNATURES + 5))
+    kinds = enum.Enum("Kinds", [f"kind_{n}" for n in range(MOST_SIGNATURES + 5)])
+    for kind in kinds:
+        number(kind)
     assert len(number.runs) == MOST_SIGNATURES
     assert caplog.text.count("more than 32 kinds of arguments") == 1
+
+
+def test_a_loop_over_numbers_is_a_few_signatures(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    @bench.measured
+    def work(n: int) -> int:
+        return n
+
+    assert [work(n) for n in range(100)] == list(range(100))
+    assert [run.info.label[-3:] for run in work.runs] == ["(0)", "(1)", "(2)", "(3)"]
+    assert "kinds of arguments: further" not in caplog.text
+
+
+def test_max_signatures_bounds_them(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    def work(n: int) -> int:
+        return n
+
+    many, few = bench.measured(work, max_signatures=50), bench.measured(work, max_signatures=2)
+    for n in range(100):
+        assert many(n) == few(n) == n
+    assert (len(many.runs), len(few.runs)) == (50, 2)
+    assert caplog.text.count("more than 50 kinds of arguments") == 1
+    assert caplog.text.count("more than 2 kinds of arguments") == 1
+
+
+class TestHowOftenItWillRun:
+    """A function runs many times more than it is called, which its files and servers will see."""
+
+    def said(self, caplog: pytest.LogCaptureFixture) -> list[str]:
+        return [record.getMessage() for record in caplog.records if " times in other" in record.getMessage()]
+
+    def test_it_is_said_once_at_the_first_call(self, bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+        @bench.measured
+        def work(n: int) -> int:
+            return n
+
+        assert self.said(caplog) == []
+        assert work(1) == 1
+        (line,) = self.said(caplog)
+        assert line.startswith(
+            "TestHowOftenItWillRun.test_it_is_said_once_at_the_first_call.work will be run about"
+        )
+        assert "for each kind of arguments (at most 32)" in line
+        assert line.endswith("runs= and max_signatures= limit that")
+        work(2)
+        assert len(work.runs) == 2
+        assert self.said(caplog) == [line]
+
+    def test_a_limit_is_not_warned_of(self, bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+        caplog.set_level(logging.INFO, "profkit")
+
+        def function() -> None: ...
+
+        bench.measured(function, runs=3, max_signatures=1)()
+        assert [record.levelname for record in caplog.records] == ["INFO"]
+        assert (
+            "will be run at most 3 times in other processes for each kind of arguments (at most 1)"
+            in caplog.text
+        )
+
+    def test_nothing_is_said_of_what_stays_here(self, bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+        @bench.measured
+        def locked(lock: object) -> None: ...
+
+        locked(threading.Lock())
+        assert self.said(caplog) == []
+
+    def test_nor_of_a_call_that_raised(self, bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+        @bench.measured
+        def fail() -> None:
+            raise ValueError("mine")
+
+        with pytest.raises(ValueError, match="mine"):
+            fail()
+        assert self.said(caplog) == []
 
 
 class TestCallsThatRaise:
@@ -419,10 +497,10 @@ class TestCoroutines:
             return n
 
         async def main() -> list[int]:
-            return await asyncio.gather(*map(number, range(5)))
+            return await asyncio.gather(*map(number, range(4)))
 
-        assert asyncio.run(main()) == [0, 1, 2, 3, 4]
-        assert len(number.runs) == 5
+        assert asyncio.run(main()) == [0, 1, 2, 3]
+        assert len(number.runs) == 4
 
 
 class TestWhenItIsMeasured:
@@ -529,10 +607,58 @@ class TestTheEnd:
             bench.clock.advance(61)
 
         bench.backlog.finish(tell, 60.0)
-        assert told[-1].startswith("not measured, since 60 s were over: ")
+        assert told[-1].startswith(
+            "not measured within 60 s; ask for `runs` of the function earlier, or give "
+        )
+        assert "exit_timeout_s= or PROFKIT_EXIT_TIMEOUT" in told[-1]
         assert [f"function({n})" in told[-1] for n in range(3)] == [True] * 3
         assert function(4) == 4
         assert not bench.backlog.open
+
+    def test_of_many_calls_a_few_are_named(self, bench: Bench) -> None:
+        def function(n: int) -> int:
+            return n
+
+        measured = bench.measured(function, max_signatures=20)
+        bench.laboratory.gate.clear()
+        for n in range(20):
+            measured(n)
+        told: list[str] = []
+        bench.backlog.finish(told.append, 0.0)
+        assert told[-1].endswith("function(4) and 15 more")
+
+    @pytest.mark.parametrize(("own_s", "expected_s"), [(None, 10), (0, 0), (3, 3), (100, 100)])
+    def test_a_function_may_be_given_a_limit_of_its_own(
+        self, bench: Bench, own_s: float | None, expected_s: float
+    ) -> None:
+        def function() -> None: ...
+
+        bench.laboratory.gate.clear()
+        bench.measured(function, exit_timeout_s=own_s)()
+        told: list[str] = []
+
+        def tell(text: str) -> None:
+            told.append(text)
+            bench.clock.advance(1000)
+
+        bench.backlog.finish(tell, 10.0)
+        assert told[-1].startswith(f"not measured within {expected_s} s; ")
+
+    def test_the_longest_limit_holds_for_all(self, bench: Bench) -> None:
+        def function(n: int) -> int:
+            return n
+
+        for limit_s in (2, None, 30):
+            bench.measured(function, exit_timeout_s=limit_s)(1)
+        bench.laboratory.gate.clear()
+        told: list[str] = []
+
+        def tell(text: str) -> None:
+            told.append(text)
+            bench.clock.advance(1000)
+
+        bench.backlog.finish(tell, 10.0)
+        assert told[-1].startswith("not measured within 30 s; ")
 
     def test_an_interrupt_drops_the_rest_by_name(self, bench: Bench) -> None:
         @bench.measured
@@ -550,7 +676,7 @@ class TestTheEnd:
                 raise KeyboardInterrupt
 
         bench.backlog.finish(tell, 60.0)
-        assert told[-1].startswith("not measured, interrupted: ")
+        assert told[-1].startswith("not measured since the program was interrupted: ")
         assert "function(1)" in told[-1]
         assert "function(2)" in told[-1]
 
@@ -586,7 +712,7 @@ def test_threads(bench: Bench) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(function.runs) == 10
+    assert len(function.runs) == MOST_VALUES
 
 
 def test_nothing_but_profkits_warnings_is_logged(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
@@ -597,7 +723,9 @@ def test_nothing_but_profkits_warnings_is_logged(bench: Bench, caplog: pytest.Lo
 
     function()
     assert len(function.runs) == 1
-    assert caplog.records == []
+    (record,) = caplog.records
+    assert (record.name, record.levelname) == ("profkit", "WARNING")
+    assert " will be run about " in record.getMessage()
 
 
 def test_no_descriptor_is_left(bench: Bench) -> None:
@@ -612,8 +740,8 @@ def test_no_descriptor_is_left(bench: Bench) -> None:
     before = count()
     for n in range(10):
         function(n)
-    assert count() == before + 10
-    assert len(function.runs) == 10
+    assert count() == before + MOST_VALUES
+    assert len(function.runs) == MOST_VALUES
     assert count() == before
 
 

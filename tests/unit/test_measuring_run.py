@@ -21,7 +21,7 @@ from profkit.measuring.runner.outcomes import Outcome, duplicates
 from profkit.measuring.runner.place import worker_path
 from profkit.measuring.runner.progress import Silent
 from profkit.measuring.runner.run import run_tasks
-from profkit.measuring.runner.timing import processes_of
+from profkit.measuring.runner.executions import processes_of
 from profkit.model.measurement import Manner, Preload, Tool
 from profkit.model.workorder import WorkOrder
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,12 +18,22 @@ from profkit.originals import REAL
 from profkit.process.guard import explained, say_once
 
 MOST_WAITING_BYTES = 2 << 30
+_NAMED = 5
+"""Calls that a message about several of them names."""
+_WAY_OUT = (
+    "ask for `runs` of the function earlier, or give exit_timeout_s= or PROFKIT_EXIT_TIMEOUT more seconds"
+)
 
 LOG = logging.getLogger("profkit")
 
 
 class Owner(Protocol):
     """Whose calls are measured."""
+
+    @property
+    def exit_timeout_s(self) -> float | None:
+        """How long the end of the program waits for its calls; None: as long as for others."""
+        ...
 
     def ready_in_s(self) -> float:
         """How long until it will have been idle for long enough, as far as can be known now."""
@@ -97,18 +107,19 @@ class Backlog:
                 self._urgent.remove(owner)
 
     def finish(self, told: Callable[[str], None], limit_s: float) -> None:
-        """The program ends: measure what waits, for so long, and tell what is at work.
+        """Measure what waits as the program ends, and tell what is being measured.
 
-        An interrupt drops what is left; so does the limit. What is dropped is told by name.
+        That takes at most `limit_s`, or the longest time that an owner of waiting calls gives instead. An
+        interrupt drops what is left; so does the limit. What is dropped is named.
         """
+        limit_s = self._limit_s(limit_s)
         try:
-            left = self._await_all(told, limit_s)
-            why = f"since {limit_s:g} s were over"
+            left, why = self._await_all(told, limit_s), f"within {limit_s:g} s; {_WAY_OUT}"
         except KeyboardInterrupt:
-            left, why = self.drop(), "interrupted"
+            left, why = self.drop(), "since the program was interrupted"
         self.ending = True
         if left:
-            told(f"not measured, {why}: {', '.join(left)}")
+            told(not_measured(left, why))
 
     def miss(self, label: str) -> None:
         """Note a call that is made while the program is ending."""
@@ -144,6 +155,12 @@ class Backlog:
                 return pending, 0.0
             least = ready_in_s if least is None else min(least, ready_in_s)
         return None, least
+
+    def _limit_s(self, default_s: float) -> float:
+        with self._changed:
+            owners = {pending.owner for pending in (*self._waiting, self._current) if pending is not None}
+        limits = [default_s if owner.exit_timeout_s is None else owner.exit_timeout_s for owner in owners]
+        return max(limits, default=default_s)
 
     def _await_all(self, told: Callable[[str], None], limit_s: float) -> list[str]:
         deadline_s, number, last = self.clock.monotonic_s() + limit_s, 0, None
@@ -195,6 +212,13 @@ class Backlog:
                     self._changed.notify_all()
                     return pending
                 self._changed.wait(wait_s)
+
+
+def not_measured(labels: Sequence[str], why: str) -> str:
+    """Return which calls were not measured, and why; a few of them by name."""
+    named = ", ".join(labels[:_NAMED])
+    more = f" and {len(labels) - _NAMED} more" if len(labels) > _NAMED else ""
+    return f"not measured {why}: {named}{more}"
 
 
 def _say_why(label: str, error: BaseException) -> None:

@@ -7,7 +7,6 @@ else around it.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
 from contextvars import Token
 from types import TracebackType
 from typing import Any
@@ -42,7 +41,7 @@ class _Call:
             self._watch.begin()
             self._begun = True
             self._token = UNDER_WAY.set((*UNDER_WAY.get(), self._watch))
-            if self._chosen is not None and self._chosen.parcel is None:
+            if self._chosen is not None:
                 self._start = now()
         except BaseException as error:  # noqa: BLE001 - passed on if it is the program's
             self.__exit__(type(error), error, None)
@@ -60,17 +59,19 @@ class _Call:
     def _leave(self, error: BaseException | None) -> None:
         token, self._token = self._token, None
         if token is not None:
-            with suppress(ValueError):  # of a coroutine that is closed from elsewhere than where it began
+            try:  # noqa: SIM105 - suppress() takes longer
                 UNDER_WAY.reset(token)
-        if (
-            self._begun and self._watch.backlog.open
-        ):  # else this may be a child that was forked within the call
+            except ValueError:
+                pass  # a coroutine that is closed from elsewhere than where it began
+        # Else this may be a child that was forked within the call.
+        if self._begun and self._watch.backlog.open:
             self._begun = False
             self._watch.end()
-            if self._chosen is not None and error is None:
+            if self._chosen is not None and self._start is not None and error is None:
                 tracing.unseen(self._watch.settle, self._chosen, self._start)
                 self._chosen = None
-        self._let_go()
+        if self._chosen is not None:
+            self._let_go()
 
     def _let_go(self) -> None:
         """Close what was packed of a call that is not to be measured."""
@@ -98,7 +99,8 @@ class _Call:
     def __del__(self) -> None:
         if self._coroutine is not None:
             self._coroutine.close()
-        self._let_go()  # of a call that never began
+        if self._chosen is not None:  # of a call that never began
+            self._let_go()
 
 
 def _looked_at(watch: Watch, wrapped: Callable[..., Any], instance: object, args: tuple[Any, ...],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypedDict, cast
@@ -29,6 +30,12 @@ class MeasuredOptions(TypedDict, total=False):
     imports: Sequence[str] | None
     enabled: bool
     every: int
+    max_signatures: int | None
+    exit_timeout_s: float | None
+
+
+_OF_CALLS = ("enabled", "every", "max_signatures", "exit_timeout_s")
+"""What is about a function's calls; all else is about each measurement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +48,16 @@ class Plan:
     """Of so many calls the first is looked at."""
     coroutine: bool
     """Whether a call gives something to await."""
+    max_signatures: int | None = None
+    """Most kinds of arguments that are measured; None: the default, in which values count for little."""
+    exit_timeout_s: float | None = None
+    """How long the end of the program waits for what is still to be measured; None: the program's default."""
 
 
 def plan_of(function: Callable[..., object], mode: str, options: Mapping[str, Any]) -> Plan:
     """The plan for a function under options that `check` let pass; raises `UsageError`, too."""
     target = getattr(function, "__func__", function)  # of static and class methods
-    chosen = {name: value for name, value in options.items() if name not in ("enabled", "every")}
+    chosen = {name: value for name, value in options.items() if name not in _OF_CALLS}
     order = work_order(target, **cast(MeasureOptions, {**chosen, "mode": mode}))
     kind = kind_of(target)
     if kind in (RegionKind.GENERATOR, RegionKind.ASYNC_GENERATOR):
@@ -54,7 +65,13 @@ def plan_of(function: Callable[..., object], mode: str, options: Mapping[str, An
             f"{order.label} gives {_a(kind)}, and a call of it does nothing yet",
             f"give mode={mode!r} to a function that consumes it",
         )
-    return Plan(replace(order, function=None), options.get("every", 1), kind is RegionKind.COROUTINE)
+    return Plan(
+        replace(order, function=None),
+        options.get("every", 1),
+        kind is RegionKind.COROUTINE,
+        options.get("max_signatures"),
+        options.get("exit_timeout_s"),
+    )
 
 
 def check(mode: object, options: Mapping[str, object], of_samples: Iterable[str]) -> None:
@@ -81,13 +98,24 @@ def refuse_with_samples(options: Iterable[str], of_samples: Iterable[str]) -> No
 
 
 def _check_values(options: Mapping[str, object]) -> None:
-    every, enabled, label = options.get("every", 1), options.get("enabled", True), options.get("label")
-    if isinstance(every, bool) or not isinstance(every, int) or every < 1:
-        raise InvalidOption("every", every, "give a whole number above 0")
+    enabled, label = options.get("enabled", True), options.get("label")
+    for name in ("every", "max_signatures"):
+        value = options.get(name, 1)
+        if name == "max_signatures" and value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise InvalidOption(name, value, "give a whole number above 0")
+    limit_s = options.get("exit_timeout_s")
+    if limit_s is not None and not _is_duration(limit_s):
+        raise InvalidOption("exit_timeout_s", limit_s, "give seconds, 0 or more")
     if not isinstance(enabled, bool):
         raise InvalidOption("enabled", enabled, "give one of True, False")
     if label is not None and not isinstance(label, str):
         raise InvalidOption("label", label, "give a string")
+
+
+def _is_duration(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
 def _a(kind: RegionKind) -> str:

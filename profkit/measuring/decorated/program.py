@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import concurrent.futures.thread  # noqa: F401 - cannot be imported any more when the program ends
 import contextlib
+import math
 import os
 import sys
 import threading
@@ -12,7 +13,7 @@ from concurrent.futures import Future
 from functools import cache
 
 from profkit.config import CONFIG
-from profkit.measuring.decorated.backlog import Backlog
+from profkit.measuring.decorated.backlog import Backlog, not_measured
 from profkit.measuring.decorated.options import Plan
 from profkit.measuring.decorated.watch import Watch
 from profkit.measuring.travel.parcel import Parcel
@@ -20,8 +21,8 @@ from profkit.model.measurement import MeasuredRun
 from profkit.model.workorder import WorkOrder
 from profkit.process.guard import guarded
 
-LAST_S = 60.0
-"""So long the end of the program waits for what is still to be measured."""
+EXIT_TIMEOUT_S = 10.0
+"""How long the end of the program waits for what is still to be measured, if nothing else is asked for."""
 
 
 class Front:
@@ -57,12 +58,24 @@ def _finish() -> None:
     if isinstance(ended_by, KeyboardInterrupt):
         _drop()
     else:
-        BACKLOG.finish(_tell, LAST_S)
+        BACKLOG.finish(_tell, exit_timeout_s(CONFIG.exit_timeout))
+
+
+def exit_timeout_s(given: str) -> float:
+    """Return the seconds of PROFKIT_EXIT_TIMEOUT; the default, after a warning, if it is no number."""
+    try:
+        seconds = float(given or EXIT_TIMEOUT_S)
+    except ValueError:
+        seconds = math.nan
+    if 0 <= seconds < math.inf:
+        return seconds
+    _tell(f"PROFKIT_EXIT_TIMEOUT={given!r} is no number of seconds: waiting for {EXIT_TIMEOUT_S:g} s")
+    return EXIT_TIMEOUT_S
 
 
 def _drop() -> None:
     if left := BACKLOG.drop():
-        _tell(f"not measured, interrupted: {', '.join(left)}")
+        _tell(not_measured(left, "since the program was interrupted"))
 
 
 def _tell(text: str) -> None:
@@ -100,7 +113,7 @@ def _last() -> None:
         _finish()
         _close_pools()
     if left := BACKLOG.drop():
-        _tell(f"not measured, since the program has ended: {', '.join(left)}")
+        _tell(not_measured(left, "since the program has ended"))
 
 
 def _close_pools() -> None:

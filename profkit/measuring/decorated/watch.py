@@ -16,8 +16,10 @@ from profkit import tracing
 from profkit.errors import CannotTravel
 from profkit.measuring.decorated.backlog import Backlog, Pending
 from profkit.measuring.decorated.inprocess import Moment, in_process_run, now, what_and_where
+from profkit.measuring.decorated.kinds import Claim, Kinds
 from profkit.measuring.decorated.options import Plan
 from profkit.measuring.decorated.torch_state import is_traced
+from profkit.measuring.runner.executions import expected_executions
 from profkit.measuring.travel.parcel import Parcel, pack
 from profkit.measuring.travel.signature import signature_of
 from profkit.model.measurement import MeasuredRun
@@ -25,7 +27,6 @@ from profkit.model.workorder import WorkOrder
 from profkit.originals import REAL
 from profkit.process.guard import pass_on
 
-MOST_SIGNATURES = 32
 IDLE_S = 1.0
 """Measuring begins when the function was not called for so long."""
 
@@ -53,7 +54,7 @@ class Means(Protocol):
 class Chosen:
     """A call that is to be measured; without a parcel it is timed as it happens, and `why` says why."""
 
-    signature: str
+    claim: Claim
     order: WorkOrder
     parcel: Parcel | None = None
     described: tuple[str, str, int] = ("", "", 0)
@@ -67,10 +68,16 @@ class Watch:
         self.plan, self.backlog, self._means = plan, backlog, means
         self._turn = itertools.count()
         self._lock = REAL.allocate_lock()
-        self._signatures: set[str] = set()
+        self._kinds = Kinds(plan.max_signatures)
         self._runs: list[MeasuredRun] = []
         self._said: set[str] = set()
+        self._announced = False
         self._active, self._last_s = 0, 0.0
+
+    @property
+    def exit_timeout_s(self) -> float | None:
+        """See `backlog.Owner.exit_timeout_s`."""
+        return self.plan.exit_timeout_s
 
     def runs(self) -> tuple[MeasuredRun, ...]:
         """This process's runs of the function, oldest first; measures what waits, and waits for that."""
@@ -110,14 +117,15 @@ class Watch:
     def choose(
         self, wrapped: Callable[..., Any], instance: object, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Chosen | None:
-        """Pack a call that is the first of its signature; None for others.
+        """Pack a call that is the first of its kind; None for others.
 
         Raises nothing but what signal handlers of the program's raise.
         """
-        if next(self._turn) % self.plan.every:
+        if next(self._turn) % self.plan.every or self._kinds.closed:
             return None
-        signature = signature_of(args if instance is None else (instance, *args), kwargs)
-        if not self._claim(signature):
+        claim = self._kinds.claim(args if instance is None else (instance, *args), kwargs)
+        if claim is None:
+            self._say_if_full()
             return None
         if type(wrapped) is wrapt.PartialCallableObjectProxy:  # Class.method(instance, …)
             wrapped, args = wrapped.__wrapped__, (instance, *args)
@@ -127,17 +135,21 @@ class Watch:
             return None
         order, token = replace(self.plan.order, label=label), UNDER_WAY.set((PACKING,))
         try:
-            return tracing.unseen(self._packed, signature, order, wrapped, args, kwargs)
+            return tracing.unseen(self._packed, claim, order, wrapped, args, kwargs)
         except BaseException:
-            self._signatures.discard(signature)
+            self._kinds.release(claim)
             raise
         finally:
             UNDER_WAY.reset(token)
 
-    def settle(self, chosen: Chosen, start: Moment | None) -> None:
+    def settle(self, chosen: Chosen, start: Moment) -> None:
         """The call of `chosen` has returned: have it measured when there is time. Raises as `choose`."""
+        end = now()
         try:
-            self.backlog.add(self._pending(chosen, start))
+            if chosen.parcel is not None and not self._announced:
+                self._announced = True
+                self._announce(end.wall_s - start.wall_s)
+            self.backlog.add(self._pending(chosen, start, end))
         except Exception as error:  # noqa: BLE001 - the user's call is not to fail
             pass_on(error)
             self.abandon(chosen)
@@ -145,7 +157,7 @@ class Watch:
 
     def abandon(self, chosen: Chosen) -> None:
         """The call of `chosen` raised: another one of its signature may be measured."""
-        self._signatures.discard(chosen.signature)
+        self._kinds.release(chosen.claim)
         if chosen.parcel is not None:
             chosen.parcel.close()
 
@@ -159,46 +171,55 @@ class Watch:
             self._said.add(message)
             LOG.warning(message)
 
-    def _claim(self, signature: str) -> bool:
-        with self._lock:
-            if signature in self._signatures:
-                return False
-            full = len(self._signatures) >= MOST_SIGNATURES
-            if not full:
-                self._signatures.add(signature)
-        if full:
-            self.say_once(
-                f"{self.plan.order.label} is called with more than {MOST_SIGNATURES} kinds of arguments: "
-                "further ones are not measured"
-            )
-        return not full
+    def _announce(self, call_s: float) -> None:
+        """Say once how often the function will be executed; an order with a limit has asked for that."""
+        order, most = self.plan.order, self._kinds.most
+        kinds = f"for each kind of arguments (at most {most})"
+        if order.runs is not None:
+            LOG.info("%s will be run at most %d times in other processes %s", order.label, order.runs, kinds)
+            return
+        LOG.warning(
+            "%s will be run about %s times in other processes %s, with all that it does to files, databases "
+            "and servers; runs= and max_signatures= limit that",
+            order.label, _rounded(expected_executions(order, max(call_s, 1e-9))), kinds,
+        )  # fmt: skip
 
-    def _packed(self, signature: str, order: WorkOrder, function: Callable[..., Any], args: tuple[Any, ...],
+    def _say_if_full(self) -> None:
+        if self._kinds.closed:
+            self.say_once(
+                f"{self.plan.order.label} is called with more than {self._kinds.most} kinds of arguments: "
+                "further ones are not measured; max_signatures= allows more"
+            )
+
+    def _packed(self, claim: Claim, order: WorkOrder, function: Callable[..., Any], args: tuple[Any, ...],
                 kwargs: dict[str, Any]) -> Chosen | None:  # fmt: skip
         try:
             try:
                 self.backlog.check_room()
-                return Chosen(signature, order, pack(function, args, kwargs))
+                return Chosen(claim, order, pack(function, args, kwargs))
             except CannotTravel as error:
                 pass_on(error)
                 self.say_once(f"{self.plan.order.label} is timed in this process, not isolated: {error}")
-                return Chosen(signature, order, None, what_and_where(function, args, kwargs), str(error))
+                return Chosen(claim, order, None, what_and_where(function, args, kwargs), str(error))
         except Exception as error:  # noqa: BLE001 - the user's call is not to fail
             pass_on(error)
             self.say_once(f"{self.plan.order.label} is not measured: {type(error).__name__}: {error}")
             return None
 
-    def _pending(self, chosen: Chosen, start: Moment | None) -> Pending:
+    def _pending(self, chosen: Chosen, start: Moment, end: Moment) -> Pending:
         parcel, order = chosen.parcel, chosen.order
         if parcel is not None:
             submit = self._means.submit
             return Pending(self, order.label, lambda: submit(order, parcel).result(), parcel)
-        assert start is not None
-        begun, ended = start, now()
 
         def kept() -> MeasuredRun:
-            run = in_process_run(order, chosen.described, begun, ended, chosen.why)
+            run = in_process_run(order, chosen.described, start, end, chosen.why)
             self._means.keep(run)
             return run
 
         return Pending(self, order.label, kept)
+
+
+def _rounded(number: int) -> str:
+    """Return a number with two digits that count: `4,200`."""
+    return f"{round(number, 2 - len(str(number))):,}" if number >= 100 else str(number)

@@ -13,8 +13,8 @@ from profkit.measuring.pool.jobs import Reply
 from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.measuring.results import numbers_of, timing_of
 from profkit.measuring.runner.bench import Bench
+from profkit.measuring.runner.executions import processes_of
 from profkit.measuring.runner.jobs import Share, Task, timer_job
-from profkit.measuring.runner.timing import processes_of
 from profkit.model.measurement import Timing
 
 

@@ -12,13 +12,14 @@ from profkit.errors import MeasuringError
 from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.measuring.runner.bench import Bench
 from profkit.measuring.runner.counting import callgrind_kind, count
+from profkit.measuring.runner.executions import processes_of
 from profkit.measuring.runner.in_turns import time_in_turns
 from profkit.measuring.runner.jobs import Task
 from profkit.measuring.runner.ledger import Ledger
 from profkit.measuring.runner.outcomes import Outcome
 from profkit.measuring.runner.sentries import Sentries
 from profkit.measuring.runner.spread import spread
-from profkit.measuring.runner.timing import make_ready, processes_of, time_together, timer_kinds
+from profkit.measuring.runner.timing import make_ready, time_together, timer_kinds
 from profkit.model.measurement import Manner
 from profkit.model.workorder import WorkOrder
 

@@ -10,11 +10,11 @@ from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.measuring.results import numbers_of, timing_of
 from profkit.measuring.runner.bench import Bench
 from profkit.measuring.runner.environment import kind_of
+from profkit.measuring.runner.executions import processes_of
 from profkit.measuring.runner.jobs import Share, Task, canary_job, timer_job
 from profkit.model.measurement import Timing, Tool
-from profkit.model.workorder import WorkOrder
 
-SERIOUS_PROCESSES, SERIOUS_ZYGOTES, QUICK_PROCESSES = 10, 5, 3
+SERIOUS_ZYGOTES = 5
 """Children of one zygote share its memory layout: only several zygotes show what that does to the times."""
 
 
@@ -29,12 +29,6 @@ def timer_kinds(task: Task, worker: int) -> tuple[ZygoteKind, ...]:
     return tuple(
         kind_of(task.order, Tool.NONE, task.preload, f"fresh-{worker}-{number}") for number in range(count)
     )
-
-
-def processes_of(order: WorkOrder) -> int:
-    """How many processes time an order: no more than its limit of executions allows."""
-    wanted = order.processes or (QUICK_PROCESSES if order.quick else SERIOUS_PROCESSES)
-    return wanted if order.runs is None else max(1, min(wanted, order.runs))
 
 
 def make_ready(task: Task, kinds: Sequence[ZygoteKind], bench: Bench) -> None:

@@ -6,20 +6,50 @@ import enum
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 _MOST, _LONGEST, _LONGEST_INT = 24, 32, 64
 
 
+class Likeness(NamedTuple):
+    """A signature in two parts: types, shapes and modes; and values of numbers and texts, and lengths."""
+
+    shape: str
+    values: tuple[tuple[str, str], ...]
+    """(parameter, value or length), the parameter by its name or its place."""
+
+
 def signature_of(args: Sequence[object], kwargs: Mapping[str, object]) -> str:
-    """The arguments as a reader knows them: `torch.float32[64,64]@cpu, list[3], 5, mode='fast'`.
+    """Return the arguments as a reader knows them: `torch.float32[64,64]@cpu, list[3], 5, mode='fast'`.
 
     Shape, dtype and device of tensors and arrays, type and length of containers, the value of scalars
     and short strings, the type of all else. Asks nothing of objects but that, and never raises.
     """
+    if not kwargs and len(args) <= _MOST:
+        return ", ".join([_word(value) for value in args])
     words = [_word(value) for value in islice(args, _MOST)]
     words += [f"{name}={_word(kwargs[name])}" for name in sorted(kwargs)[:_MOST]]
     left = max(0, len(args) - _MOST) + max(0, len(kwargs) - _MOST)
     return ", ".join([*words, f"and {left} more"] if left else words)
+
+
+def likeness_of(args: Sequence[object], kwargs: Mapping[str, object]) -> Likeness:
+    """Return what `signature_of` says, taken apart; never raises."""
+    named: list[tuple[str, object]] = [(str(place), value) for place, value in enumerate(islice(args, _MOST))]
+    named += [(name, kwargs[name]) for name in sorted(kwargs)[:_MOST]]
+    shape = ",".join(f"{name}={_shape(value)}" for name, value in named)
+    values = tuple((name, _word(value)) for name, value in named if _has_value(type(value)))
+    return Likeness(shape, values)
+
+
+def _has_value(kind: type) -> bool:
+    """Return whether two objects of the class may differ by a number, a text or a length alone."""
+    return issubclass(kind, _VALUED) and kind is not bool and not issubclass(kind, enum.Enum)
+
+
+def _shape(value: object) -> str:
+    kind = type(value)
+    return kind.__name__ if _has_value(kind) else _word(value)
 
 
 def _word(value: object) -> str:
@@ -75,3 +105,4 @@ _WORDS: dict[type, Callable[..., str]] = {
     str: _text,
     bytes: _text,
 }
+_VALUED = (int, float, complex, *_CONTAINERS)
