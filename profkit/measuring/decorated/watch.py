@@ -173,10 +173,11 @@ class Watch:
 
     def _announce(self, call_s: float) -> None:
         """Say once how often the function will be executed; an order with a limit has asked for that."""
-        order, most = self.plan.order, self._kinds.most
-        kinds = f"for each kind of arguments (at most {most})"
+        order = self.plan.order
+        kinds = f"for each kind of arguments (at most {self._kinds.most})"
         if order.runs is not None:
-            LOG.info("%s will be run at most %d times in other processes %s", order.label, order.runs, kinds)
+            most = max(order.runs, order.mode.times + order.mode.counts)
+            LOG.info("%s will be run at most %d times in other processes %s", order.label, most, kinds)
             return
         LOG.warning(
             "%s will be run about %s times in other processes %s, with all that it does to files, databases "

@@ -19,7 +19,22 @@ _LONG_S = 0.001
 def processes_of(order: WorkOrder) -> int:
     """Return how many processes time an order: no more than its limit of executions allows."""
     wanted = order.processes or (QUICK_PROCESSES if order.quick else SERIOUS_PROCESSES)
-    return wanted if order.runs is None else max(1, min(wanted, order.runs))
+    limit = timed_runs(order)
+    return wanted if limit is None else max(1, min(wanted, limit))
+
+
+def timed_runs(order: WorkOrder) -> int | None:
+    """Return how many of an order's executions are for timing: half of them, if it is counted as well."""
+    if order.runs is None or not order.mode.counts:
+        return order.runs
+    return order.runs - max(1, order.runs // 2) or 1
+
+
+def counted_runs(order: WorkOrder) -> int | None:
+    """Return how many of an order's executions are for counting; at least one."""
+    if order.runs is None or not order.mode.times:
+        return order.runs
+    return max(1, order.runs // 2)
 
 
 def expected_executions(order: WorkOrder, call_s: float) -> int:

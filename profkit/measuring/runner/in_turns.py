@@ -13,7 +13,7 @@ from profkit.measuring.pool.jobs import Reply
 from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.measuring.results import numbers_of, timing_of
 from profkit.measuring.runner.bench import Bench
-from profkit.measuring.runner.executions import processes_of
+from profkit.measuring.runner.executions import processes_of, timed_runs
 from profkit.measuring.runner.jobs import Share, Task, timer_job
 from profkit.model.measurement import Timing
 
@@ -47,11 +47,11 @@ def _turns(tasks: int, rounds: int, kinds: Sequence[ZygoteKind]) -> list[tuple[i
 
 def _share(task: Task, number: int | None, cores: tuple[int, ...]) -> Share:
     order = task.order
-    count = processes_of(order)
+    count, limit = processes_of(order), timed_runs(order)
     return Share(
         numbers=(number,),
         min_run_time_s=order.min_run_time_s / count,
-        runs=None if order.runs is None else order.runs // count,
+        runs=None if limit is None else limit // count,
         seed=random.getrandbits(32),
         cores=cores,
     )
