@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from profkit.model.workorder import WorkOrder
+from profkit.model.workorder import Mode, WorkOrder
 
 SERIOUS_PROCESSES, QUICK_PROCESSES = 10, 3
 _BLOCK_S, _BLOCKS, _LEAST_BLOCKS = 0.002, 20, 3
@@ -25,14 +25,14 @@ def processes_of(order: WorkOrder) -> int:
 
 def timed_runs(order: WorkOrder) -> int | None:
     """Return how many of an order's executions are for timing: half of them, if it is counted as well."""
-    if order.runs is None or not order.mode.counts:
+    if order.runs is None or order.mode is not Mode.BOTH:
         return order.runs
     return order.runs - max(1, order.runs // 2) or 1
 
 
 def counted_runs(order: WorkOrder) -> int | None:
     """Return how many of an order's executions are for counting; at least one."""
-    if order.runs is None or not order.mode.times:
+    if order.runs is None or order.mode is not Mode.BOTH:
         return order.runs
     return max(1, order.runs // 2)
 
