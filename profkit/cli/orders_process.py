@@ -24,12 +24,14 @@ from typing import cast  # noqa: E402
 
 from profkit.cli.packed_orders import Reply, packed_object  # noqa: E402
 from profkit.errors import UsageError  # noqa: E402
-from profkit.measuring.definitions import Definition, expand  # noqa: E402
+from profkit.measuring.definitions import Definition, Key, RefusedEntry, expand_each  # noqa: E402
 from profkit.measuring.orders import MeasureOptions, work_order  # noqa: E402
 from profkit.measuring.travel.parcel import Parcel  # noqa: E402
 from profkit.measuring.worker.messages import from_file, hand, handed, in_file  # noqa: E402
 from profkit.model.workorder import WorkOrder  # noqa: E402
 
+_NAMES = ("ORDERS", "BENCHMARKS")
+"""Names that a file may give its definitions; the second is that of PyTorch's instruction_counts."""
 AT_ONCE = 8
 """Descriptors in one message."""
 
@@ -74,22 +76,33 @@ def _answered(request: Mapping[str, object]) -> tuple[Reply, list[Parcel]]:
         return {"problem": error.problem, "remedy": error.remedy}, []
 
 
-def _of_file(path: str, options: MeasureOptions) -> tuple[WorkOrder, ...]:
+def _of_file(path: str, options: MeasureOptions) -> tuple[WorkOrder | RefusedEntry, ...]:
+    if "label" in options:
+        raise UsageError(f"the entries of {path} have labels of their own", "leave out --label")
+    if (root := benchmark_root(path)) is not None:
+        _put_first(root)
     try:
-        found = runpy.run_path(path).get("ORDERS")
+        defined = runpy.run_path(path)
     except Exception as error:
         raise UsageError(f"{path} raised {type(error).__name__}: {error}", "fix it") from error
-    if isinstance(found, Mapping):
-        return expand(cast("Mapping[str, Definition]", found), **options)
-    if isinstance(found, Iterable) and not isinstance(found, str):
-        orders = tuple(found)
-        if orders and all(isinstance(order, WorkOrder) for order in orders):
-            if options:
-                raise UsageError(f"{path} says all about its orders", f"leave out {', '.join(options)}")
-            return orders
+    found = next((defined[name] for name in _NAMES if name in defined), None)
+    if found and isinstance(found, Iterable) and not isinstance(found, str):
+        return tuple(expand_each(cast("Mapping[Key, Definition] | Iterable[Definition]", found), options))
     raise UsageError(
         f"{path} has no ORDERS", "let it define ORDERS, a dictionary of statements or a list of work_order(…)"
     )
+
+
+def benchmark_root(path: str) -> str | None:
+    """Return the folder that definitions of PyTorch's instruction_counts import `core` from, if any.
+
+    In a checkout of PyTorch they are in `benchmarks/instruction_counts/definitions/`.
+    """
+    folder = os.path.dirname(os.path.abspath(path))
+    for root in (folder, os.path.dirname(folder)):
+        if os.path.isfile(os.path.join(root, "core", "api.py")):
+            return root
+    return None
 
 
 def _of_function(name: str, threads: Sequence[int], options: MeasureOptions) -> tuple[WorkOrder, ...]:

@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypedDict, cast
 
-from profkit.errors import CannotTravel
+from profkit.errors import CannotTravel, EntryRefused, MeasuringError
+from profkit.measuring.definitions import RefusedEntry
 from profkit.measuring.front import PackedOrder
 from profkit.measuring.travel.parcel import Parcel, pack
 from profkit.model.workorder import Language, Level, Mode, Simulation, WorkOrder
@@ -25,8 +26,14 @@ class Reply(TypedDict, total=False):
     remedy: str
 
 
-def packed_object(order: WorkOrder, parcels: list[Parcel]) -> dict[str, object]:
+def packed_object(order: WorkOrder | RefusedEntry, parcels: list[Parcel]) -> dict[str, object]:
     """Return an order as JSON; the call of a function is packed and added to `parcels`."""
+    if isinstance(order, RefusedEntry):
+        error = order.error
+        return {
+            "order": {"label": order.label, "stmt": order.what},
+            "entry": [error.label, error.problem, error.remedy],
+        }
     names = [field.name for field in dataclasses.fields(WorkOrder) if field.name not in _APART]
     found: dict[str, object] = {"order": {name: to_json(getattr(order, name)) for name in names}}
     if order.function is None:
@@ -50,12 +57,15 @@ def _unpacked(item: Mapping[str, object], descriptors: Iterator[int]) -> PackedO
         name: _field(name, value) for name, value in cast("Mapping[str, object]", item["order"]).items()
     }
     order = WorkOrder(**fields)  # type: ignore[arg-type]
-    parcel = refusal = None
+    parcel = None
+    refusal: MeasuringError | None = None
     if "parcel" in item:
         about = {name: _tuples(value) for name, value in cast("Mapping[str, object]", item["parcel"]).items()}
         parcel = Parcel(fd=next(descriptors), **about)  # type: ignore[arg-type]
     if "refused" in item:
         refusal = CannotTravel(*cast("tuple[str, str]", item["refused"]))
+    if "entry" in item:
+        refusal = EntryRefused(*cast("tuple[str, str, str]", item["entry"]))
     return PackedOrder(order, parcel, refusal)
 
 

@@ -1,136 +1,154 @@
 """Definitions: nested names and variants of a statement → orders.
 
     expand({
-        "add": {
-            "small": Variants(python="z = x + y", cpp="auto z = x + y;",
-                              setup={"python": "import torch; x = y = torch.ones(4)",
-                                     "c++": "auto x = at::ones({4}); auto y = x;"},
-                              signature="f(x, y) -> z", autograd=True, num_threads=(1, 2)),
-            "large": "sum(range(10_000))",
+        ("Pointwise", "Math"): {
+            "add": Variants(python="z = x + y", cpp="auto z = x + y;",
+                            setup={"python": "import torch; x = y = torch.ones(4)",
+                                   "c++": "auto x = at::ones({4}); auto y = x;"},
+                            signature="f(x, y) -> z", autograd=True, num_threads=(1, 2)),
         },
+        "sum": {None: "sum(range(10))", "large": "sum(range(10_000))"},
     })
 
-gives orders labelled "add / small" and "add / large", told apart by the labels `runtime`, `autograd` and
-`language`.
+gives orders labelled "Pointwise / Math / add", "sum" and "sum / large"; the labels `runtime`, `autograd` and
+`language` distinguish those of one definition.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import product
-from typing import Literal, TypeAlias, Unpack
+from typing import TypeAlias, Unpack
 
-from profkit.errors import UsageError
-from profkit.measuring.orders import MeasureOptions, work_order
-from profkit.model.workorder import Language, WorkOrder
+from profkit.errors import EntryRefused, UsageError
+from profkit.measuring.grouped import Explicit, Grouped, is_explicit, is_grouped, options_of, variants_of
+from profkit.measuring.orders import MeasureOptions, identity, label_of, with_options, work_order
+from profkit.measuring.variants import Variants, orders_of
+from profkit.model.workorder import WorkOrder
 
-Runtime = Literal["eager", "script"]
-_SIGNATURE = re.compile(r"\w+\((?P<parameters>[\w, ]*)\)\s*->\s*(?P<result>\w+)")
+__all__ = ["Definition", "Key", "RefusedEntry", "Variants", "expand", "expand_each"]
+
+Key: TypeAlias = "str | tuple[str, ...] | None"
+"""A name, several at once, or none: the definition has the names around it."""
+Definition: TypeAlias = "str | WorkOrder | Variants | Grouped | Explicit | Mapping[Key, Definition]"
+_CONTENT = frozenset(("args", "kwargs", "setup", "global_setup", "language", "label"))
+"""Options that say what is measured; a definition that says that itself cannot have them from elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
-class Variants:
-    """One computation in several forms, to be seen side by side."""
+class RefusedEntry:
+    """An entry of definitions that cannot be measured, and why."""
 
-    python: str | None = None
-    cpp: str | None = None
-    setup: str | Mapping[str, str] = ""
-    """Text for both languages, or for each by its name: "python", "c++"."""
-    signature: str | None = None
-    """`f(x, y) -> z`: the tensors that go in and the one that comes out; scripts and autograd need it."""
-    num_threads: Sequence[int] = (1,)
-    autograd: bool = False
-    """Also with gradients: forward, then backward from ones. They add up in `.grad`, as in training."""
-    script: bool = False
-    """Also as a TorchScript function."""
-
-
-Definition: TypeAlias = "str | WorkOrder | Variants | Mapping[str, Definition]"
+    label: str
+    what: str
+    """Its statement as far as it is known."""
+    error: EntryRefused
 
 
 def expand(
-    definitions: Mapping[str, Definition], /, **options: Unpack[MeasureOptions]
+    definitions: Mapping[Key, Definition], /, **options: Unpack[MeasureOptions]
 ) -> tuple[WorkOrder, ...]:
-    """The orders that definitions describe, in their order; `options` hold for all. Raises `UsageError`."""
-    return tuple(_expanded((), definitions, options))
+    """Return the orders that definitions describe, in their order. Raise `UsageError` if an entry is wrong.
+
+    `options` hold for all, whatever the definitions say.
+    """
+    orders = []
+    for entry in expand_each(definitions, options):
+        if isinstance(entry, RefusedEntry):
+            raise UsageError(f"{entry.label!r}: {entry.error.problem}", entry.error.remedy)
+        orders.append(entry)
+    return tuple(orders)
 
 
-def _expanded(names: tuple[str, ...], given: Definition, options: MeasureOptions) -> Iterator[WorkOrder]:
-    label = " / ".join(names)
-    match given:
-        case WorkOrder():
-            yield replace(given, label=label or given.label)
-        case str():
-            named: MeasureOptions = {**options, "label": label}
-            yield work_order(given, **named)
-        case Variants():
-            yield from _variants(label, given, options)
-        case Mapping():
-            for name, below in given.items():
-                yield from _expanded((*names, str(name)), below, options)
-        case _:
-            raise UsageError(
-                f"{label!r} is {given!r}", "define orders by statements, WorkOrder, Variants or dictionaries"
-            )
+def expand_each(
+    given: Mapping[Key, Definition] | Iterable[Definition], options: MeasureOptions
+) -> Iterator[WorkOrder | RefusedEntry]:
+    """Yield the orders of definitions; what is wrong with an entry concerns that entry alone.
+
+    `given` is a dictionary, or a list of which the entries are their own labels.
+    """
+    seen: set[object] = set()
+    named = given.items() if isinstance(given, Mapping) else ((None, item) for item in given)
+    for key, definition in named:
+        for label, one in _flat(_names(key), definition):
+            yield from _entry(label, one, options, seen)
 
 
-def _variants(label: str, given: Variants, options: MeasureOptions) -> Iterator[WorkOrder]:
-    if given.python is None and given.cpp is None:
-        raise UsageError(f"{label!r} has no statement", "give Variants python= or cpp=")
-    if (given.autograd or given.script) and given.signature is None:
-        raise UsageError(f"{label!r} has no signature", "give Variants signature='f(x) -> y'")
-    texts = {Language.PYTHON: given.python, Language.CPP: given.cpp}
-    runtimes: tuple[Runtime, ...] = ("eager", "script") if given.script else ("eager",)
-    for runtime, autograd, language, threads in product(
-        runtimes, (False, True) if given.autograd else (False,), texts, given.num_threads
-    ):
-        stmt = texts[language]
-        if stmt is None or (runtime == "script" and language is Language.CPP):
-            continue
-        setup = given.setup if isinstance(given.setup, str) else given.setup.get(language.value, "")
-        if runtime == "script":
-            setup, stmt = _scripted(label, setup, stmt, given)
-        if autograd:
-            setup, stmt = _with_gradients(label, setup, stmt, given, language)
-        labels = {
-            "runtime": runtime,
-            "autograd": "forward + backward" if autograd else "forward",
-            "language": language.value,
-        }
-        own: MeasureOptions = {
-            **options,
-            "label": label, "labels": labels, "language": language, "setup": setup, "num_threads": threads,
-        }  # fmt: skip
-        yield work_order(stmt, **own)
+def _entry(
+    label: str, given: Definition, options: MeasureOptions, seen: set[object]
+) -> Iterator[WorkOrder | RefusedEntry]:
+    try:
+        orders = tuple(_orders(label, given, options))
+        if not label and (untitled := [order for order in orders if not order.label]):
+            raise UsageError(f"{untitled[0]} has no label", "put it under a name")
+        _refuse_twice(orders, seen)
+    except UsageError as error:
+        what = _what(given)
+        title = label or (given.label if isinstance(given, WorkOrder) else label_of(what))
+        yield RefusedEntry(title, what, EntryRefused(title, error.problem, error.remedy))
+    else:
+        yield from orders
 
 
-def _signature(label: str, given: Variants) -> tuple[tuple[str, ...], str]:
-    match = _SIGNATURE.fullmatch((given.signature or "").strip())
-    if match is None:
-        raise UsageError(f"{label!r} has the signature {given.signature!r}", "write it as 'f(x, y) -> z'")
-    names = (name.strip() for name in match["parameters"].split(","))
-    return tuple(name for name in names if name), match["result"]
+def _flat(names: tuple[str, ...], given: Definition) -> Iterator[tuple[str, Definition]]:
+    if not isinstance(given, Mapping):
+        yield " / ".join(names), given
+        return
+    for key, below in given.items():
+        yield from _flat((*names, *_names(key)), below)
 
 
-def _scripted(label: str, setup: str, stmt: str, given: Variants) -> tuple[str, str]:
-    parameters, result = _signature(label, given)
-    body = "".join(f"    {line}\n" for line in [*stmt.splitlines(), f"return {result}"])
-    source = f"def f({', '.join(parameters)}):\n{body}"
-    made = f"import torch\n{setup}\n_scripted = torch.jit.CompilationUnit({source!r}).f"
-    return made, f"{result} = _scripted({', '.join(parameters)})"
+def _names(key: object) -> tuple[str, ...]:
+    if key is None:
+        return ()
+    return tuple(map(str, key)) if isinstance(key, tuple) else (str(key),)
 
 
-def _with_gradients(
-    label: str, setup: str, stmt: str, given: Variants, language: Language
-) -> tuple[str, str]:
-    """The gradient of the result is made once, in the setup: it is no part of what is measured."""
-    parameters, result = _signature(label, given)
-    if language is Language.PYTHON:
-        wanted = "".join(f"{name}.requires_grad_(True)\n" for name in parameters)
-        made = f"import torch\n{setup}\n{wanted}{stmt}\n_ones = torch.ones_like({result})"
-        return made, f"{stmt}\n{result}.backward(_ones)"
-    wanted = "".join(f"{name}.requires_grad_(true);\n" for name in parameters)
-    ones = f"at::Tensor profkit_ones;\n{{\n{stmt}\nprofkit_ones = at::ones_like({result});\n}}"
-    return f"{setup}\n{wanted}{ones}", f"{stmt}\n{result}.backward(profkit_ones);"
+def _orders(label: str, given: Definition, options: MeasureOptions) -> Iterator[WorkOrder]:
+    """Yield the orders of one entry. Raises `UsageError`."""
+    if isinstance(given, str):
+        _refuse(options, {"label"})
+        named: MeasureOptions = {**options, "label": label}
+        yield work_order(given, **named)
+        return
+    _refuse(options, _CONTENT)
+    if isinstance(given, WorkOrder):
+        order = with_options(given, options)
+        yield replace(order, label=label or given.label)
+    elif isinstance(given, Variants):
+        yield from orders_of(given, label or _what(given), options)
+    elif is_grouped(given):
+        yield from orders_of(variants_of(given), label or _what(given), options)
+    elif is_explicit(given):
+        own: MeasureOptions = {**options_of(given), "label": label}
+        yield with_options(work_order(given.stmt, **own), options)
+    else:
+        raise UsageError(
+            f"it is {given!r}", "define orders by statements, WorkOrder, Variants or dictionaries"
+        )
+
+
+def _refuse(options: MeasureOptions, without: Iterable[str]) -> None:
+    if wrong := sorted(set(options) & set(without)):
+        raise UsageError(
+            f"it says itself what is measured, so {' and '.join(wrong)} cannot be honoured",
+            f"leave out {', '.join(wrong)}, or put it into the definition",
+        )
+
+
+def _refuse_twice(orders: Iterable[WorkOrder], seen: set[object]) -> None:
+    for order in orders:
+        key = identity(order)
+        if key in seen:
+            raise UsageError("an order before it has the same label", "give it another label")
+        seen.add(key)
+
+
+def _what(given: object) -> str:
+    """The statement of an entry that may be nothing of the kind."""
+    if isinstance(given, Variants):
+        return given.python or given.cpp or ""
+    for name in ("stmt", "py_fwd_stmt", "cpp_fwd_stmt"):
+        if isinstance(text := getattr(given, name, None), str):
+            return text
+    return given if isinstance(given, str) else repr(given)

@@ -48,8 +48,8 @@ def measure(
     `isolated=False` it is timed in this process, and the numbers say so. Raises `UsageError` before
     anything starts, and `MeasuringError` where there are no numbers.
     """
-    order, spool = work_order(stmt, **options), CONFIG.spool if keep else None
-    outcome = _measured([order], spool=spool)[0] if isolated else _measured_here(order, spool)
+    order, kept = work_order(stmt, **options), _keeper(CONFIG.spool) if keep else None
+    outcome = _measured([order], keep=kept)[0] if isolated else _measured_here(order, kept)
     if outcome.error is not None:
         raise outcome.error
     assert outcome.run.measurement is not None
@@ -77,18 +77,18 @@ def measure_all(
         workers=workers,
         manner=Manner.INTERLEAVED if interleaved else Manner.APART,
         progress=_progress(progress),
-        spool=spool if keep else None,
+        keep=_keeper(spool) if keep else None,
     )
     return tuple(outcome.run for outcome in outcomes)
 
 
 @dataclass(frozen=True, slots=True)
 class PackedOrder:
-    """An order whose function, if it has one, was packed elsewhere, or refused there."""
+    """An order whose function, if it has one, was packed elsewhere, or what was refused there."""
 
     order: WorkOrder
     parcel: Parcel | None = None
-    refusal: CannotTravel | None = None
+    refusal: MeasuringError | None = None
 
 
 def measure_packed(
@@ -97,16 +97,18 @@ def measure_packed(
     workers: int = 1,
     interleaved: bool = False,
     progress: TextIO | Progress | None = None,
-    keep: bool = True,
-    spool: Path = CONFIG.spool,
+    keep: Callable[[MeasuredRun], None] | None = None,
 ) -> tuple[MeasuredRun, ...]:
-    """Measure orders as `measure_all` does; parcels are closed when all is done."""
+    """Measure orders as `measure_all` does; parcels are closed when all is done.
+
+    `keep` is called with each run as soon as it is there.
+    """
     outcomes = _measured(
         [one.order for one in packed],
         workers=workers,
         manner=Manner.INTERLEAVED if interleaved else Manner.APART,
         progress=_progress(progress),
-        spool=spool if keep else None,
+        keep=keep,
         parcels={n: one.parcel for n, one in enumerate(packed) if one.parcel is not None},
         refused={n: one.refusal for n, one in enumerate(packed) if one.refusal is not None},
     )
@@ -128,7 +130,7 @@ def measure_in_turns(
         tuple(orders),
         manner=Manner.IN_TURNS,
         progress=_progress(progress),
-        spool=spool if keep else None,
+        keep=_keeper(spool) if keep else None,
     )
     return tuple(outcome.run for outcome in outcomes)
 
@@ -143,7 +145,7 @@ def submit(order: WorkOrder, parcel: Parcel | None = None, *, keep: bool = True)
 
     def work() -> MeasuredRun:
         parcels = {} if parcel is None else {0: parcel}
-        return _measured([order], parcels=parcels, spool=CONFIG.spool if keep else None)[0].run
+        return _measured([order], parcels=parcels, keep=_keeper(CONFIG.spool) if keep else None)[0].run
 
     return BACKGROUND.current.submit(work)
 
@@ -163,7 +165,7 @@ def _measured(
     workers: int = 1,
     manner: Manner = Manner.APART,
     progress: Progress | None = None,
-    spool: Path | None = None,
+    keep: Callable[[MeasuredRun], None] | None = None,
     parcels: dict[int, Parcel] | None = None,
     refused: Mapping[int, MeasuringError] | None = None,
 ) -> tuple[Outcome, ...]:
@@ -173,7 +175,7 @@ def _measured(
         broken: dict[int, MeasuringError] = dict(refused or {})
         given = parcels or {}
         tasks = [_task(order, n, stack, broken, given.get(n)) for n, order in enumerate(orders)]
-        if twice := duplicates(tasks):
+        if twice := duplicates([task for n, task in enumerate(tasks) if n not in broken]):
             named = ", ".join(map(repr, twice))
             raise UsageError(f"orders are given twice: {named}", "give them other labels")
         if manner is Manner.INTERLEAVED and sum(task.parcel is not None for task in tasks) > 1:
@@ -181,18 +183,20 @@ def _measured(
         stack.enter_context(BACKGROUND.turn)
         bench = Bench(process_pool(), progress or Silent(), workers, manner=manner)
         tasks = with_libraries(tasks, broken, bench)
-        return run_tasks(tasks, bench, _keeper(spool), broken=broken)
+        return run_tasks(tasks, bench, _told(keep), broken=broken)
 
 
-def _measured_here(order: WorkOrder, spool: Path | None) -> Outcome:
+def _measured_here(order: WorkOrder, keep: Callable[[MeasuredRun], None] | None) -> Outcome:
     check_here(order)
     with BACKGROUND.turn:
-        return run_here(Task(order), SYSTEM_CLOCK, _keeper(spool))
+        return run_here(Task(order), SYSTEM_CLOCK, _told(keep))
 
 
 def _task(
     order: WorkOrder, place: int, stack: ExitStack, broken: dict[int, MeasuringError], parcel: Parcel | None
 ) -> Task:
+    if place in broken:
+        return Task(order)
     check(order)
     if order.function is not None and parcel is None:
         try:
@@ -204,16 +208,18 @@ def _task(
     return Task(order, parcel, preload=preload_of(order, parcel))
 
 
-def _keeper(spool: Path | None) -> Callable[[Outcome], None]:
-    def kept(outcome: Outcome) -> None:
-        if spool is None:
-            return
+def _keeper(spool: Path) -> Callable[[MeasuredRun], None]:
+    def kept(run: MeasuredRun) -> None:
         try:
-            keep_measured(spool, outcome.run)
+            keep_measured(spool, run)
         except OSError as error:  # the caller gets the numbers all the same
-            _LOG.warning("the run of %r was not kept: %s", outcome.run.info.label, error)
+            _LOG.warning("the run of %r was not kept: %s", run.info.label, error)
 
     return kept
+
+
+def _told(keep: Callable[[MeasuredRun], None] | None) -> Callable[[Outcome], None]:
+    return (lambda _: None) if keep is None else (lambda outcome: keep(outcome.run))
 
 
 def _progress(given: TextIO | Progress | None) -> Progress | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import os
 import shlex
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypedDict, TypeVar, Unpack
 
 from profkit.errors import InvalidOption, UnknownOption, UsageError
@@ -43,24 +45,60 @@ class MeasureOptions(TypedDict, total=False):
     imports: Sequence[str] | None
     simulate: Sequence[str | Simulation]
     memory_limit_bytes: int | None
+    fresh: bool | None
 
 
 def work_order(stmt: str | Callable[..., object], /, **options: Unpack[MeasureOptions]) -> WorkOrder:
-    """The order that `measure` would carry out; raises `UsageError` for what makes no sense."""
+    """Return the order that `measure` would carry out; raise `UsageError` for what makes no sense."""
+    order = _unchecked(stmt, options)
+    check(order)
+    return order
+
+
+def with_options(order: WorkOrder, options: MeasureOptions) -> WorkOrder:
+    """Return the order with other options, but with its own label; raise `UsageError` if they do not fit.
+
+    Environment variables are added to those that the order has.
+    """
+    asked = _unchecked("pass", options)
+    env = {**dict(order.env), **dict(asked.env)}
+    given = {name: getattr(asked, name) for name in options if name != "label"}
+    changed = replace(order, **{**given, "env": tuple(sorted(env.items()))})
+    check(changed)
+    return changed
+
+
+def dedented(text: str) -> str:
+    """Return a text without its common indentation, as `torch.utils.benchmark.Timer` reads it."""
+    return textwrap.dedent(text).removeprefix("\n").rstrip()
+
+
+def mode_of(options: MeasureOptions) -> Mode:
+    """Return the mode among options."""
+    return _one_of("mode", options.get("mode", Mode.TIMER), Mode)
+
+
+def language_of(name: str | Language) -> Language:
+    """Return the language of a name, "cpp" and "cxx" for C++ included; raise `UsageError` for others."""
+    is_cpp = isinstance(name, str) and name.lower() in ("c++", "cpp", "cxx")
+    return Language.CPP if is_cpp else _one_of("language", name, Language)
+
+
+def _unchecked(stmt: str | Callable[..., object], options: MeasureOptions) -> WorkOrder:
     _refuse_unknown(options)
     _check_numbers(options)
     if not isinstance(stmt, str) and not callable(stmt):
         raise UsageError(f"{stmt!r} cannot be measured", "give a statement as text, or something callable")
-    order = WorkOrder(
+    return WorkOrder(
         label=options.get("label") or label_of(stmt),
-        stmt=stmt if isinstance(stmt, str) else None,
+        stmt=dedented(stmt) if isinstance(stmt, str) else None,
         function=None if isinstance(stmt, str) else stmt,
         args=tuple(options.get("args", ())),
         kwargs=dict(options.get("kwargs") or {}),
-        setup=options.get("setup", ""),
-        global_setup=options.get("global_setup", ""),
-        mode=_one_of("mode", options.get("mode", Mode.TIMER), Mode),
-        language=_one_of("language", _language(options.get("language", Language.PYTHON)), Language),
+        setup=dedented(options.get("setup", "")),
+        global_setup=dedented(options.get("global_setup", "")),
+        mode=mode_of(options),
+        language=language_of(options.get("language", Language.PYTHON)),
         level=_one_of("level", options.get("level", Level.FUNCTION), Level),
         num_threads=options.get("num_threads", 1),
         labels=tuple((str(name), str(value)) for name, value in options.get("labels", {}).items()),
@@ -71,16 +109,23 @@ def work_order(stmt: str | Callable[..., object], /, **options: Unpack[MeasureOp
         processes=options.get("processes"),
         runs=options.get("runs"),
         timeout_s=options.get("timeout_s", 600.0),
-        retries=options.get("retries", 2),
+        retries=options.get("retries", 2 if options.get("runs") is None else 0),
         source_cmd=words_of(options.get("source_cmd")),
         python=None if (python := options.get("python")) is None else os.fspath(python),
         env=tuple(sorted(options.get("env", {}).items())),
         imports=_imports(options.get("imports")),
         simulate=_simulations(options.get("simulate", ())),
         memory_limit_bytes=options.get("memory_limit_bytes"),
+        fresh=options.get("fresh"),
     )
-    check(order)
-    return order
+
+
+def identity(order: WorkOrder) -> tuple[object, ...]:
+    """Return what distinguishes an order from all others of its batch."""
+    return (
+        order.label, order.labels, order.mode, order.language, order.level, order.num_threads,
+        order.source_cmd, order.python, order.env, order.tree,
+    )  # fmt: skip
 
 
 def label_of(stmt: str | Callable[..., object]) -> str:
@@ -126,6 +171,11 @@ def check(order: WorkOrder) -> None:
         )  # fmt: skip
     if order.simulate and not order.mode.counts:
         raise InvalidOption("simulate", [s.value for s in order.simulate], "it needs mode='callgrind'")
+    if order.fresh and (order.language is Language.CPP or order.level is Level.MODULE):
+        raise InvalidOption(
+            "fresh", order.fresh,
+            "only callables and Python statements with level='function' can have a state for each execution",
+        )  # fmt: skip
     if order.python and order.source_cmd:
         raise UsageError("python and source_cmd both say which interpreter measures", "give one of them")
 
@@ -171,10 +221,6 @@ def _one_of(name: str, value: str | _E, kind: type[_E]) -> _E:
     except ValueError:
         choices = ", ".join(repr(member.value) for member in kind)
         raise InvalidOption(name, value, f"give one of {choices}") from None
-
-
-def _language(value: str | Language) -> str | Language:
-    return "c++" if isinstance(value, str) and value.lower() in ("c++", "cpp", "cxx") else value
 
 
 def _imports(value: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -108,6 +108,10 @@ class WorkOrder:
     tree: WorkTree | None = None
     """Where it runs: the current folder and what lies on `sys.path` are those of the copy."""
     memory_limit_bytes: int | None = None
-    """Address space of the measured process; beyond it allocations fail."""
+    """Memory that the measured process and what it starts may use; None: half of the machine's."""
+    fresh: bool | None = None
+    """Whether each execution has arguments, or a setup, of its own; None: if it changes them."""
     path: tuple[str, ...] = ()
     """Folders that come first on the worker's `sys.path`, before those of the caller's."""
+    script: str = ""
+    """Python that defines `model`; TorchScript of it is what C++ calls `profkit::scripted()`."""

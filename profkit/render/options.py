@@ -30,3 +30,5 @@ class ReportOptions:
     """Library frames stay in the tree, and long straight chains stay whole."""
     source_root: Path | None = None
     """Source files below this folder are shown, also for runs that were not recorded here."""
+    functions: bool = True
+    """JSON of measured runs lists the functions that were counted, which are most of it."""

@@ -107,6 +107,21 @@ def test_programs_get_every_function_unless_they_ask_for_less() -> None:
     assert functions(None)[0]["object"] == LIBTORCH
 
 
+def test_functions_can_be_left_out() -> None:
+    slim = measured_json((both(),), ReportOptions(functions=False))
+    assert json.loads(slim)["orders"][0]["instructions"]["functions"] is None
+    assert FUNCTIONS[0].name not in slim
+
+
+def test_start_and_end_are_of_all_orders() -> None:
+    first = measured_run(started_ns=1_000_000_000)
+    last = measured_run(id="b", started_ns=5_000_000_000)
+    found = json.loads(measured_json([last, first]))
+    assert found["started"].startswith("1970-01-01T00:00:01")
+    assert found["ended"] > found["orders"][0]["started"]
+    assert json.loads(measured_json([]))["ended"] is None
+
+
 def test_what_was_not_asked_for_is_null() -> None:
     timed, counted = (
         json.loads(measured_json((run,)))["orders"][0]
@@ -162,3 +177,23 @@ def test_the_digest_is_about_the_orders_and_nothing_else() -> None:
     drifted = replace(first.info.order, setup="import torch  # newer")
     assert digest([drifted, second.info.order]) != same
     assert digest([first.info.order]) != same
+
+
+def test_the_digest_depends_on_definitions_and_not_on_the_environment() -> None:
+    order = measured_run("a").info.order
+    elsewhere = replace(
+        order,
+        file="/other/a.py",
+        line=7,
+        source_cmd=("conda", "run"),
+        env=(("A", "1"),),
+        python="/bin/python",
+    )
+    assert digest([elsewhere]) == digest([order])
+    for changed in (
+        replace(order, label="other"),
+        replace(order, what="2"),
+        replace(order, num_threads=8),
+        replace(order, labels=(("runtime", "script"),)),
+    ):
+        assert digest([changed]) != digest([order])

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from profkit.errors import CompileFailed, MeasuringError
+from profkit.errors import CacheUnavailable, CompileFailed, MeasuringError, ScriptFailed
 from profkit.measuring.cpp.cache import Cache, default_folder, open_cache
 from profkit.measuring.cpp.compiling import Made, Task, run_tasks
 from profkit.measuring.cpp.source import needs_torch, source_of
-from profkit.measuring.cpp.tasks import HeaderTask, ObjectTask, environ_of
+from profkit.measuring.cpp.tasks import HeaderTask, ObjectTask, ScriptTask, environ_of
 from profkit.measuring.cpp.toolchain import toolchain
 from profkit.measuring.cpp.torch_build import torch_build
 from profkit.model.workorder import Language, WorkOrder
@@ -39,7 +39,8 @@ def libraries_for(
 ) -> Mapping[int, Path | MeasuringError]:
     """The shared object of each C++ order, or why there is none, by the order's index.
 
-    What is not kept already is compiled. The errors are CompileFailed, and ToolMissing without a compiler.
+    What is not kept already is compiled. The errors are CompileFailed, ScriptFailed, CacheUnavailable, and
+    ToolMissing without a compiler.
 
     `progress` is told how many are done, of how many, and a label at work; every half second at least, and
     what it raises ends the compilers. Raises UsageError where the cache cannot be used.
@@ -54,7 +55,10 @@ def libraries_for(
                 found[index] = error
     if wanted:
         distinct = {task.key: task for task in wanted.values()}
-        made = _build(distinct, open_cache(cache or default_folder()), progress, workers)
+        try:
+            made = _build(distinct, open_cache(cache or default_folder()), progress, workers)
+        except CacheUnavailable as full:
+            made = dict.fromkeys(distinct, full)
         found.update((index, _labelled(made[task.key], task.label)) for index, task in wanted.items())
     return found
 
@@ -65,7 +69,7 @@ def _task(order: WorkOrder) -> ObjectTask:
 
 
 def _labelled(made: Made, label: str) -> Made:
-    return CompileFailed(label, made.output) if isinstance(made, CompileFailed) else made
+    return type(made)(label, made.output) if isinstance(made, (CompileFailed, ScriptFailed)) else made
 
 
 def _build(
@@ -77,13 +81,25 @@ def _build(
         return made
     workers = workers or _workers(missing)
     headers = worth_precompiling(missing, cache, workers)
-    tally = _Tally(cache, workers, progress, done=len(made), total=len(tasks) + len(headers))
-    ready = [task for task in missing if task.header_key not in headers]
-    outcome = tally.run([*headers.values(), *(_quickened(task, cache) for task in ready)])
-    late = [task for task in missing if task.header_key in headers]
-    outcome |= tally.run([_quickened(task, cache) for task in late])
+    scripts = {task.key: task for task in map(_script, missing) if task is not None}
+    tally = _Tally(cache, workers, progress, done=len(made), total=len(tasks) + len(headers) + len(scripts))
+    ready = [task for task in missing if task.header_key not in headers and not task.source.script]
+    outcome = tally.run([*scripts.values(), *headers.values(), *(_quickened(task, cache) for task in ready)])
+    late = []
+    for task in (task for task in missing if task.key not in outcome):
+        script = outcome[needed.key] if (needed := _script(task)) else None
+        if isinstance(script, MeasuringError):
+            outcome[task.key] = script
+        else:
+            late.append(replace(_quickened(task, cache), script=script))
+    outcome |= tally.run(late)
     cache.shrink()
     return made | {task.key: outcome[task.key] for task in missing}
+
+
+def _script(task: ObjectTask) -> ScriptTask | None:
+    """Return what makes the TorchScript that an object needs, if it needs any."""
+    return ScriptTask(task.order, task.tools) if task.source.script else None
 
 
 def worth_precompiling(missing: Sequence[ObjectTask], cache: Cache, workers: int) -> dict[str, HeaderTask]:

@@ -2,6 +2,7 @@
 
     KEY.json            what belongs to KEY: the object, its digest, the user's headers that it was made from
     KEY-DIGEST.so       the object; its bytes have this digest
+    KEY-DIGEST.pt       TorchScript, kept in the same way
     KEY-SIZE.pch/       header.h and header.h.gch, which has this size
     KEY.lock            held by the process that makes KEY
     making-…/           where one compiler works; what is finished moves out by renaming
@@ -13,6 +14,7 @@ being right: two that make the same leave the same.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import json
@@ -24,10 +26,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from profkit.errors import UsageError
+from profkit.errors import CacheUnavailable, UsageError
 
 LIMIT_BYTES = 2 * 1024**3
 """Two or three precompiled headers and thousands of objects."""
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+"""Errors of a file system that takes no more."""
 KEPT_S = 3600.0
 """Nothing that was used within this time is removed: a worker may be about to load it."""
 
@@ -46,12 +50,12 @@ class Cache:
     limit_bytes: int = LIMIT_BYTES
     now: Callable[[], float] = time.time
 
-    def find(self, key: str) -> Path | None:
-        """The shared object of a key, where it is whole and the user's headers have not changed."""
+    def find(self, key: str, suffix: str = ".so") -> Path | None:
+        """Return the file of a key, if it is whole and the user's headers have not changed."""
         try:
             entry = json.loads((self.folder / f"{key}.json").read_bytes())
             made_from = {Path(name): digest for name, digest in entry["headers"].items()}
-            found = self.folder / f"{key}-{entry['digest']}.so"
+            found = self.folder / f"{key}-{entry['digest']}{suffix}"
             fits = digest_of(found) == entry["digest"]
             fits = fits and all(digest_of(path) == digest for path, digest in made_from.items())
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -62,9 +66,9 @@ class Cache:
         return self._used(found)
 
     def keep(self, key: str, made: Path, headers: Iterable[Path]) -> Path:
-        """Move a shared object in; `headers` are the files of the user's that it was made from."""
+        """Move a file in; `headers` are the files of the user's that it was made from."""
         digest = digest_of(made)
-        kept = self.folder / f"{key}-{digest}.so"
+        kept = self.folder / f"{key}-{digest}{made.suffix}"
         entry = {"digest": digest, "headers": {str(path): digest_of(path) for path in headers}}
         listed = made.with_suffix(".json")
         listed.write_text(json.dumps(entry), "utf-8")
@@ -128,11 +132,16 @@ class Cache:
 
 
 def open_cache(folder: Path) -> Cache:
-    """The cache in a folder, made where it is missing; raises UsageError where it is not the user's alone."""
+    """Return the cache in a folder, which is made if it is missing.
+
+    Raises UsageError if it is not the user's alone, and CacheUnavailable if there is no room for it.
+    """
     try:
         folder.mkdir(parents=True, mode=0o700, exist_ok=True)
         facts = folder.stat()
     except OSError as error:
+        if error.errno in NO_ROOM:
+            raise CacheUnavailable(folder, os.strerror(error.errno)) from error
         raise UsageError(
             f"the folder {folder} for compiled statements cannot be used: {error}", _MEND
         ) from error

@@ -12,15 +12,15 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from profkit.errors import CompileFailed
-from profkit.measuring.cpp.cache import Cache, unlock
+from profkit.errors import CacheUnavailable, MeasuringError
+from profkit.measuring.cpp.cache import NO_ROOM, Cache, unlock
 
 _HEARTBEAT_S = 0.5
 _LOCKED_S = 0.1
 """How long to wait before asking again whether another process has made what is wanted."""
 
 
-Made = Path | CompileFailed
+Made = Path | MeasuringError
 """What came of a task: where the cache has it, or why there is nothing."""
 
 
@@ -46,7 +46,10 @@ class Task(Protocol):
         """Prepare an empty folder; the command that makes the thing in it."""
 
     def keep(self, cache: Cache, workplace: Path, output: str) -> Made:
-        """Move what the command has made into the cache; `output` is what it printed."""
+        """Move what the command has made into the cache; `output` is what it printed.
+
+        May raise OSError.
+        """
 
 
 class _Running:
@@ -79,12 +82,27 @@ class _Running:
         return self._process.poll() is not None
 
     def result(self, cache: Cache) -> Made:
+        """Return what has been made. A compiler that found no room may have said so, or nothing."""
         said = (self._workplace / "output").read_text("utf-8", errors="replace")
-        return self.task.keep(cache, self._workplace, said)
+        try:
+            made = self.task.keep(cache, self._workplace, said)
+        except OSError as error:
+            made = no_room(cache, error)
+        if isinstance(made, Path):
+            return made
+        named = next((reason for reason in map(os.strerror, NO_ROOM) if reason in said), None)
+        return CacheUnavailable(cache.folder, named) if named else made
 
     def end(self) -> None:
         """Kill what still runs, and leave nothing behind; may be called at any time, and again."""
         self._leave.close()
+
+
+def no_room(cache: Cache, error: OSError) -> CacheUnavailable:
+    """Return the error of a cache that takes no more; raise any other that the system gives."""
+    if error.errno not in NO_ROOM:
+        raise error
+    return CacheUnavailable(cache.folder, os.strerror(error.errno))
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
@@ -124,7 +142,12 @@ def _start(
     for task in tuple(waiting):
         if len(running) >= workers:
             return
-        lock = cache.lock(task.key)
+        try:
+            lock = cache.lock(task.key)
+        except OSError as error:
+            waiting.remove(task)
+            yield task, no_room(cache, error)
+            continue
         if lock is None:
             continue
         waiting.remove(task)
@@ -134,7 +157,11 @@ def _start(
             yield task, found
             continue
         running.append(_Running(task, lock))
-        running[-1].start(cache)
+        try:
+            running[-1].start(cache)
+        except OSError as error:
+            running.pop().end()
+            yield task, no_room(cache, error)
 
 
 def _await_change(running: Sequence[_Running], timeout_s: float) -> None:

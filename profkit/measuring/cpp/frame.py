@@ -68,6 +68,27 @@ template <class Loop> static void offer(Loop &loop, Ready ready) { ready(block<L
 """
 """Before the user's lines; what it includes, a plain C++ statement need not."""
 
+SCRIPT = r"""
+#include <sstream>
+
+asm(".pushsection .rodata\n"
+    "profkit_script_begin:\n"
+    ".incbin \"" PROFKIT_SCRIPT "\"\n"
+    "profkit_script_end:\n"
+    ".byte 0\n"
+    ".popsection");
+extern "C" __attribute__((visibility("hidden"))) const char profkit_script_begin[], profkit_script_end[];
+
+namespace profkit {
+// The TorchScript that was saved ahead; this object holds the whole file.
+inline ::torch::jit::Module scripted() {
+  ::std::istringstream file(::std::string(profkit_script_begin, profkit_script_end));
+  return ::torch::jit::load(file);
+}
+}
+"""
+"""For orders with TorchScript: its file becomes part of the object. `PROFKIT_SCRIPT` is the file's path."""
+
 FUNCTION = r"""
 static void profkit_{name}_body(::profkit::frame::Ready profkit_ready, bool &profkit_done) {{
 {setup};

@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from profkit.measuring.cpp.frame import FUNCTION, PRELUDE
+from profkit.measuring.cpp.frame import FUNCTION, PRELUDE, SCRIPT
 from profkit.model.workorder import WorkOrder
 
 STATEMENT, SETUP, GLOBAL_SETUP = "<stmt>", "<setup>", "<global_setup>"
@@ -31,6 +31,7 @@ FRAME = "<profkit>"
 ATEN = ("ATen/ATen.h", "ATen/core/grad_mode.h")
 TENSORS = ("torch/types.h", "torch/utils.h")
 ALL_OF_TORCH = ("torch/torch.h",)
+TORCHSCRIPT = ("torch/script.h",)
 """Headers to begin with, each set with what the one before has; they compile in about 7, 8 and 20 s."""
 
 _SPEAKS_OF_TORCH = re.compile(
@@ -55,17 +56,22 @@ class Source:
     headers: tuple[str, ...]
     """Included ahead of `text`, and worth precompiling; none: torch is not needed."""
     text: str
+    script: str = ""
+    """Python that defines `model`, of which TorchScript becomes part of the object."""
 
 
 def needs_torch(order: WorkOrder) -> bool:
     """Whether a C++ order needs torch's libraries; without, a zygote that imports nothing can load it."""
-    return "torch" in (order.imports or ()) or bool(_SPEAKS_OF_TORCH.search(_words(order)))
+    return (
+        bool(order.script) or "torch" in (order.imports or ()) or bool(_SPEAKS_OF_TORCH.search(_words(order)))
+    )
 
 
 def source_of(order: WorkOrder) -> Source:
     """The source of a C++ order."""
     parts = [
         PRELUDE,
+        SCRIPT if order.script else "",
         own_lines(GLOBAL_SETUP, order.global_setup),
         FUNCTION.format(
             name="measure",
@@ -74,7 +80,7 @@ def source_of(order: WorkOrder) -> Source:
         ),
         FUNCTION.format(name="measure_empty", setup="", stmt=""),
     ]
-    return Source(_headers(order), "".join(parts))
+    return Source(_headers(order), "".join(parts), order.script)
 
 
 def own_lines(name: str, text: str) -> str:
@@ -90,11 +96,12 @@ def include(headers: tuple[str, ...]) -> str:
 def _headers(order: WorkOrder) -> tuple[str, ...]:
     if not needs_torch(order):
         return ()
+    script = TORCHSCRIPT if order.script else ()
     words = _words(order)
     named = _NAME_IN_TORCH.findall(words)
     if _NEEDS_ALL_OF_TORCH.search(words) or not all(_is_of_tensors(*found) for found in named):
-        return ALL_OF_TORCH
-    return TENSORS if named else ATEN
+        return (*ALL_OF_TORCH, *script)
+    return (*(TENSORS if named else ATEN), *script)
 
 
 def _is_of_tensors(name: str, inner: str) -> bool:

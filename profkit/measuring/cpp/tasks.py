@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import string
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from profkit.errors import CompileFailed
+from profkit.errors import CompileFailed, ScriptFailed
 from profkit.measuring.cpp.cache import Cache
 from profkit.measuring.cpp.compiling import Made
 from profkit.measuring.cpp.diagnostics import trimmed
 from profkit.measuring.cpp.source import Source, include
 from profkit.measuring.cpp.toolchain import Toolchain
+from profkit.measuring.cpp.torch_build import interpreter
 from profkit.model.workorder import WorkOrder
 
 
@@ -26,6 +29,8 @@ class ObjectTask:
     tools: Toolchain
     cwd: Path
     precompiled: Path | None = None
+    script: Path | None = None
+    """The TorchScript that becomes part of it."""
 
     @property
     def key(self) -> str:
@@ -54,7 +59,8 @@ class ObjectTask:
     def words(self, workplace: Path) -> Sequence[str]:
         """Write the source; the command that compiles it."""
         source = workplace / "source.cpp"
-        text = include(self.source.headers) + self.source.text
+        script = f'#define PROFKIT_SCRIPT "{_in_assembly(self.script)}"\n' if self.script else ""
+        text = include(self.source.headers) + script + self.source.text
         source.write_text(text, "utf-8", errors="surrogatepass")
         return self.tools.compile_words(source, workplace / "made.so", self.cwd, self.precompiled)
 
@@ -102,6 +108,73 @@ class HeaderTask:
         if not (workplace / "made" / "header.h.gch").exists():
             return CompileFailed(self.label, output)
         return cache.keep_header(self.key, workplace / "made")
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptTask:
+    """What Python compiles to TorchScript."""
+
+    order: WorkOrder
+    tools: Toolchain
+
+    @property
+    def key(self) -> str:
+        """Of the text and the torch that compiles it."""
+        return self.tools.script_key(self.order.script)
+
+    @property
+    def label(self) -> str:
+        """The first order's that has this text."""
+        return f"{self.order.label}, TorchScript"
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """The order's."""
+        return environ_of(self.order)
+
+    def find(self, cache: Cache) -> Path | None:
+        """The file, if it is kept."""
+        return cache.find(self.key, ".pt")
+
+    def words(self, workplace: Path) -> Sequence[str]:
+        """Write a module with the text; the command that imports it and saves its `model`."""
+        module = workplace / "model.py"
+        module.write_text(self.order.script, "utf-8", errors="surrogatepass")
+        folders = json.dumps(self.order.path)
+        return [*interpreter(self.order), "-c", _SAVE, folders, str(module), str(workplace / "made.pt")]
+
+    def keep(self, cache: Cache, workplace: Path, output: str) -> Made:
+        """Keep the file, or say why there is none."""
+        made = workplace / "made.pt"
+        if not (workplace / "made").exists():
+            return ScriptFailed(self.order.label, output)
+        return cache.keep(self.key, made, ())
+
+
+_SAVE = """
+import importlib.util, json, os, sys
+folders, path, target = sys.argv[1:]
+sys.path[:0] = json.loads(folders)
+import torch
+torch.manual_seed(0)
+spec = importlib.util.spec_from_file_location("profkit_model", path)
+module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+module.torch = torch
+spec.loader.exec_module(module)
+if not hasattr(module, "model"):
+    sys.exit("the text defines no `model`")
+torch.jit.script(module.model).save(target)
+open(target.removesuffix(".pt"), "x").close()
+"""
+"""TorchScript needs source code that it can look up, so the text is a module; its file may be cut short."""
+
+
+_PLAIN = frozenset((string.ascii_letters + string.digits + "/._-").encode())
+
+
+def _in_assembly(path: Path) -> str:
+    """Return a path as the assembler reads it from a string of C++, whatever characters it has."""
+    return "".join(chr(byte) if byte in _PLAIN else f"\\\\{byte:03o}" for byte in os.fsencode(path))
 
 
 def environ_of(order: WorkOrder) -> Mapping[str, str]:

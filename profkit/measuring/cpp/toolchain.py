@@ -59,7 +59,12 @@ class Toolchain:
     def object_key(self, source: Source, cwd: Path) -> str:
         """Equal for what compiles to the same shared object; begins with the headers' key."""
         where = str(cwd) if re.search(r'#\s*include\s*"', source.text) else ""
-        return f"{self.key(source.headers)}-{_digest(source.text, where)}"
+        script = (source.script,) if source.script else ()
+        return f"{self.key(source.headers)}-{_digest(source.text, where, *script)}"
+
+    def script_key(self, script: str) -> str:
+        """Equal for what becomes the same TorchScript."""
+        return f"script-{_digest(_FORMAT, repr(self.torch), script)}"
 
     def compile_words(self, source: Path, target: Path, cwd: Path, precompiled: Path | None) -> list[str]:
         """Compile `source` to a shared object; `cwd` is where it may include the user's own headers from.

@@ -39,11 +39,9 @@ class TorchBuild:
 
 def torch_build(order: WorkOrder) -> TorchBuild:
     """The torch that the order's interpreter would import; raises CompileFailed where there is none."""
-    root = _asked_root(_interpreter(order), order.env) if _is_elsewhere(order) else _own_root()
+    root = _asked_root(interpreter(order), order.env) if _is_elsewhere(order) else _own_root()
     if root is None:
-        raise CompileFailed(
-            order.label, f"{_interpreter(order)[-1]} has no torch, which this statement names"
-        )
+        raise CompileFailed(order.label, f"{interpreter(order)[-1]} has no torch, which this statement names")
     try:
         return read_build(root)
     except OSError as error:
@@ -56,8 +54,9 @@ def _is_elsewhere(order: WorkOrder) -> bool:
     return bool(order.source_cmd or order.env or order.python)
 
 
-def _interpreter(order: WorkOrder) -> tuple[str, ...]:
-    return (*order.source_cmd, order.python or sys.executable)
+def interpreter(order: WorkOrder) -> tuple[str, ...]:
+    """Return the words that start the order's Python."""
+    return (*order.source_cmd, order.python or ("python" if order.source_cmd else sys.executable))
 
 
 def _own_root() -> Path | None:

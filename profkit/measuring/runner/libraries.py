@@ -18,11 +18,12 @@ def with_libraries(
     tasks: Sequence[Task], broken: MutableMapping[int, MeasuringError], bench: Bench
 ) -> list[Task]:
     """The tasks, those in C++ with their shared objects; what does not compile is noted in `broken`."""
-    if not any(task.order.language is Language.CPP for task in tasks):
+    wanted = [n for n, task in enumerate(tasks) if task.order.language is Language.CPP and n not in broken]
+    if not wanted:
         return list(tasks)
-    built = libraries_for([task.order for task in tasks], progress=_Steps(bench).step)
+    built = libraries_for([tasks[place].order for place in wanted], progress=_Steps(bench).step)
     made = list(tasks)
-    for place, library in built.items():
+    for place, library in ((wanted[n], library) for n, library in built.items()):
         if isinstance(library, MeasuringError):
             broken[place] = library
             continue

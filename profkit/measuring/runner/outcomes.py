@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from uuid import uuid4
 
 from profkit.errors import MeasuringError
+from profkit.measuring.orders import identity
 from profkit.measuring.quality import count_doubts, timing_doubts
 from profkit.measuring.runner.jobs import Task
 from profkit.measuring.travel.parcel import what_of
@@ -122,12 +123,8 @@ def duplicates(tasks: Sequence[Task]) -> tuple[str, ...]:
     seen: set[object] = set()
     twice = []
     for task in tasks:
-        order = task.order
-        key = (
-            order.label, order.labels, order.mode, order.language, order.level, order.num_threads,
-            order.source_cmd, order.python, order.env, order.tree,
-        )  # fmt: skip
+        key = identity(task.order)
         if key in seen:
-            twice.append(order.label)
+            twice.append(task.order.label)
         seen.add(key)
     return tuple(dict.fromkeys(twice))

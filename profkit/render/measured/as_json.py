@@ -1,7 +1,8 @@
 """The report of measured runs for programs: one JSON object.
 
 All numbers are of one execution of the statement, but `raw`. What an order's mode did not ask for, and
-what failed, is null. Everything but ASCII is written as an escape.
+what failed, is null. So are functions, if the options say so: they are most of it. Everything but ASCII is
+written as an escape.
 """
 
 from __future__ import annotations
@@ -23,23 +24,37 @@ _TIMES = (
     "involuntary_switches",
 )  # fmt: skip
 """What is written of a `TimeRow`, beside the times themselves."""
+_ENVIRONMENT = frozenset(("file", "line", "source_cmd", "env"))
+"""What is written of an order and does not define it: where its function was found, and where it ran."""
 
 
 def measured_json(runs: Sequence[MeasuredRun], options: ReportOptions | None = None) -> str:
     """The report of measured runs, in their order; raises `UsageError` where one thread is asked for."""
     asked = options or ReportOptions()
     rows = order_rows(runs, asked)
-    orders = [_order_object(row) for row in rows]
-    return dumps(MEASURED_SCHEMA, {"digest": digest([run.info.order for run in runs]), "orders": orders})
+    infos = [run.info for run in runs]
+    ended_ns = [info.started_ns + round(info.duration_s * 1e9) for info in infos]
+    content = {
+        "digest": digest([info.order for info in infos]),
+        "started": iso_moment(min(info.started_ns for info in infos)) if infos else None,
+        "ended": iso_moment(max(ended_ns)) if infos else None,
+        "orders": [_order_object(row, functions=asked.functions) for row in rows],
+    }
+    return dumps(MEASURED_SCHEMA, content)
 
 
 def digest(orders: Iterable[OrderInfo]) -> str:
-    """Sixteen digits that stay the same as long as the orders, in any sequence, say the same."""
-    told = sorted(json.dumps(order_object(order), sort_keys=True) for order in orders)
-    return hashlib.blake2b("\n".join(told).encode("ascii"), digest_size=8).hexdigest()
+    """Return sixteen digits that are equal for equal definitions, in whatever sequence and environment."""
+    said = sorted(json.dumps(_definition(order), sort_keys=True) for order in orders)
+    return hashlib.blake2b("\n".join(said).encode("ascii"), digest_size=8).hexdigest()
 
 
-def _order_object(row: OrderRow) -> dict[str, object]:
+def _definition(order: OrderInfo) -> dict[str, object]:
+    about = {name: value for name, value in order_object(order).items() if name not in _ENVIRONMENT}
+    return {"label": order.label, **about}
+
+
+def _order_object(row: OrderRow, *, functions: bool) -> dict[str, object]:
     info, measured = row.run.info, row.run.measurement
     return {
         "id": info.id,
@@ -50,7 +65,7 @@ def _order_object(row: OrderRow) -> dict[str, object]:
         "duration_s": info.duration_s,
         **_times(row.times, measured.timing if measured else None),
         "quality": quality_object(row.doubts, trusted=row.trusted),
-        "instructions": _instructions(row, row.counts) if row.counts else None,
+        "instructions": _instructions(row, row.counts, functions=functions) if row.counts else None,
         "notes": list(info.notes),
         "error": info.error,
         "process": process_object(info.process),
@@ -75,7 +90,7 @@ def _measured_in(place: MeasuredIn) -> dict[str, object]:
     }
 
 
-def _instructions(row: OrderRow, counts: InstructionCounts) -> dict[str, object]:
+def _instructions(row: OrderRow, counts: InstructionCounts, *, functions: bool) -> dict[str, object]:
     return {
         "number": counts.number,
         "raw": list(counts.raw),
@@ -84,14 +99,18 @@ def _instructions(row: OrderRow, counts: InstructionCounts) -> dict[str, object]
         "stripped": counts.stripped,
         "events": dict(counts.events),
         "measured_in": _measured_in(counts.measured_in),
-        "functions": [
-            {
-                "name": function.full_name,
-                "object": function.object,
-                "exclusive": function.exclusive,
-                "inclusive": function.inclusive,
-                "calls": function.calls,
-            }
-            for function in row.functions
-        ],
+        "functions": _functions(row) if functions else None,
     }
+
+
+def _functions(row: OrderRow) -> list[dict[str, object]]:
+    return [
+        {
+            "name": function.full_name,
+            "object": function.object,
+            "exclusive": function.exclusive,
+            "inclusive": function.inclusive,
+            "calls": function.calls,
+        }
+        for function in row.functions
+    ]

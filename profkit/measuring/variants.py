@@ -1,0 +1,219 @@
+"""Variants: one computation as Python and C++, eager and TorchScript, with gradients and without → orders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Literal
+
+from profkit.errors import InvalidOption, UsageError
+from profkit.measuring.orders import MeasureOptions, dedented, language_of, mode_of, with_options, work_order
+from profkit.measuring.signatures import Signature, read_signature
+from profkit.model.workorder import Language, Mode, WorkOrder
+
+Runtime = Literal["eager", "script"]
+Texts = str | Mapping[str, str]
+"""A text for both languages, or one for each by its name: "python", "c++"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variants:
+    """One computation in several forms, to be seen side by side."""
+
+    python: str | None = None
+    cpp: str | None = None
+    setup: Texts = ""
+    """Text for both languages, or for each by its name: "python", "c++"."""
+    signature: str | None = None
+    """`f(x, y) -> z`: the tensors that go in and the one that comes out, or None; needed by `script`,
+    `autograd` and `model`."""
+    num_threads: int | Sequence[int] = (1,)
+    """Instructions are counted with one thread only, so others are timed only."""
+    autograd: bool = False
+    """Also with gradients: forward, then backward from ones. They add up in `.grad`, as in training."""
+    script: bool = False
+    """Also as TorchScript. C++ calls what Python saved ahead of measuring."""
+    global_setup: Texts = ""
+    """Like `setup`; runs at module level in Python, and is at file scope in C++."""
+    model: Texts = ""
+    """Text that defines `model`, such as "model = torch.nn.Linear(4, 2)". It follows the setup, and the
+    statement calls it. Statements that are left out are made from the signature."""
+    requires_grad: Sequence[str] | None = None
+    """Parameters that get gradients; None: all that are tensors of floating-point or complex numbers."""
+    mode: str | Mode | None = None
+    number: int | None = None
+    timeout_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """Texts of one language; `script` is what TorchScript is made from."""
+
+    language: Language
+    stmt: str
+    setup: str
+    model: str
+    global_setup: str
+    script: str = ""
+
+    @property
+    def is_python(self) -> bool:
+        return self.language is Language.PYTHON
+
+
+def orders_of(given: Variants, label: str, options: MeasureOptions) -> Iterator[WorkOrder]:
+    """Yield the orders of a definition; `options` overrule its own. Raises `UsageError`."""
+    signature = read_signature(given.signature)
+    _check(given, signature)
+    forms = tuple(_forms(given, signature))
+    threads = (given.num_threads,) if isinstance(given.num_threads, int) else tuple(given.num_threads)
+    own = {"mode": given.mode, "number": given.number, "timeout_s": given.timeout_s}
+    asked: MeasureOptions = {**{k: v for k, v in own.items() if v is not None}, **options}  # type: ignore[typeddict-item]
+    runtimes: tuple[Runtime, ...] = ("eager", "script") if given.script else ("eager",)
+    autograds = (False, True) if given.autograd else (False,)
+    for runtime, autograd, form in product(runtimes, autograds, forms):
+        order = _order(_specialized(form, runtime, given, signature, autograd), label)
+        labels = {
+            **asked.get("labels", {}),
+            "runtime": runtime,
+            "autograd": "forward + backward" if autograd else "forward",
+            "language": form.language.value,
+        }
+        for mode, count in modes(mode_of(asked), threads):
+            extra: MeasureOptions = {**asked, "labels": labels, "num_threads": count, "mode": mode}
+            yield with_options(order, extra)
+
+
+def modes(mode: Mode, threads: Sequence[int]) -> list[tuple[Mode, int]]:
+    """Return what to measure with how many threads: Callgrind counts one thread, the others are timed."""
+    if not threads:
+        raise InvalidOption("num_threads", threads, "give one number or more")
+    if mode.counts and 1 not in threads:
+        raise InvalidOption(
+            "num_threads", tuple(threads), "Callgrind counts one thread: add 1, or use mode='timer'"
+        )
+    if not mode.counts:
+        return [(mode, count) for count in threads]
+    return [(mode if count == 1 else Mode.TIMER, count) for count in threads if count == 1 or mode.times]
+
+
+def _check(given: Variants, signature: Signature | None) -> None:
+    if given.python is None and given.cpp is None and not given.model:
+        raise UsageError("it has no statement", "give Variants python=, cpp= or model=")
+    if signature is None and (given.autograd or given.script or given.model):
+        raise UsageError("it has no signature", "give Variants signature='f(x) -> y'")
+    if given.autograd and signature is not None and signature.result is None:
+        raise UsageError(
+            f"autograd needs a result, and the signature {given.signature!r} has none",
+            "name the tensor to go back from, as in 'f(x, y) -> z', or leave out autograd",
+        )
+    if given.script and given.python is None and not _text(given.model, Language.PYTHON):
+        raise UsageError("there is no Python to make TorchScript of", "give Variants python= or model=")
+
+
+def _forms(given: Variants, signature: Signature | None) -> Iterator[_Form]:
+    for language, stmt in ((Language.PYTHON, given.python), (Language.CPP, given.cpp)):
+        model = _text(given.model, language)
+        if stmt is None and model and signature is not None:
+            stmt = signature.call_in(language)
+        if stmt is not None:
+            setup, global_setup = _text(given.setup, language), _text(given.global_setup, language)
+            yield _Form(language, dedented(stmt), setup, model, global_setup)
+
+
+def _specialized(
+    form: _Form, runtime: Runtime, given: Variants, signature: Signature | None, autograd: bool
+) -> _Form:
+    if signature is None:
+        return form
+    form = replace(form, setup=_joined(form.setup, form.model)) if runtime == "eager" else form
+    if runtime == "script":
+        form = _scripted(form, given, signature, autograd)
+    return _with_gradients(form, given, signature) if autograd else form
+
+
+def _order(form: _Form, label: str) -> WorkOrder:
+    made = work_order(
+        form.stmt, label=label, language=form.language, setup=form.setup, global_setup=form.global_setup
+    )
+    return replace(made, script=form.script)
+
+
+def _scripted(form: _Form, given: Variants, signature: Signature, autograd: bool) -> _Form:
+    """Call TorchScript of the model, or of a function of the statement.
+
+    Python compiles it in the setup. For C++, which cannot, it is saved ahead.
+    """
+    parameters = ", ".join(signature.parameters)
+    source = _text(given.model, Language.PYTHON) or _function(signature, dedented(given.python or ""))
+    if form.is_python:
+        made = (
+            f"{source}\n_scripted = torch.jit.script(model)"
+            if given.model
+            else f"_scripted = torch.jit.CompilationUnit({source!r}).model"
+        )
+        stmt = f"{signature.assigned}_scripted({parameters})"
+        return replace(form, setup=_joined("import torch", form.setup, made), stmt=stmt)
+    shown = "".join(f"// {line}\n" for line in source.splitlines())
+    made = f"// TorchScript of:\n{shown}auto profkit_model = profkit::scripted();"
+    declared = "" if signature.result is None else f"auto {signature.result} = "
+    stmt = f"{declared}profkit_model.forward({{{parameters}}}){'.toTensor()' if autograd else ''};"
+    return replace(form, setup=_joined(form.setup, made), stmt=stmt, script=source)
+
+
+def _function(signature: Signature, stmt: str) -> str:
+    result = [] if signature.result is None else [f"return {signature.result}"]
+    body = "".join(f"    {line}\n" for line in [*stmt.splitlines(), *result])
+    return f"def model({', '.join(signature.parameters)}):\n{body}"
+
+
+def _with_gradients(form: _Form, given: Variants, signature: Signature) -> _Form:
+    """Go back from ones; they are made once, in the setup, and are no part of what is measured."""
+    result, stmt = signature.result, form.stmt
+    wanted = signature.parameters if given.requires_grad is None else tuple(given.requires_grad)
+    if form.is_python:
+        ones = f"{stmt}\n_ones = torch.ones_like({result})"
+        setup = _joined("import torch", form.setup, _python_gradients(wanted), ones)
+        return replace(form, setup=setup, stmt=f"{stmt}\n{result}.backward(_ones)")
+    ones = f"at::Tensor profkit_ones;\n{{\n{stmt}\nprofkit_ones = at::ones_like({result});\n}}"
+    setup = _joined(form.setup, _cpp_gradients(wanted), ones)
+    return replace(form, setup=setup, stmt=f"{stmt}\n{result}.backward(profkit_ones);")
+
+
+def _python_gradients(names: Sequence[str]) -> str:
+    """Integers and booleans have no gradients, and torch refuses them."""
+    if not names:
+        return ""
+    return (
+        f"for _value in ({', '.join(names)},):\n"
+        "    if isinstance(_value, torch.Tensor) and (_value.is_floating_point() or _value.is_complex()):\n"
+        "        _value.requires_grad_(True)"
+    )
+
+
+def _cpp_gradients(names: Sequence[str]) -> str:
+    """Return the same for C++, whose parameters may be numbers, too."""
+    if not names:
+        return ""
+    return _CPP_GRADIENTS + "\n".join(f"profkit_require_grad({name});" for name in names)
+
+
+_CPP_GRADIENTS = """\
+auto profkit_require_grad = [](auto const &value) {
+  if constexpr (std::is_base_of_v<at::TensorBase, std::decay_t<decltype(value)>>)
+    if (value.is_floating_point() || value.is_complex()) value.requires_grad_(true);
+};
+"""
+
+
+def _text(given: Texts, language: Language) -> str:
+    """Return a language's text; raise `UsageError` if texts are given for something that is no language."""
+    if isinstance(given, str):
+        return dedented(given)
+    texts = {language_of(name): text for name, text in given.items()}
+    return dedented(texts.get(language, ""))
+
+
+def _joined(*texts: str) -> str:
+    return "\n".join(text for text in texts if text)
