@@ -24,11 +24,14 @@ class Shares:
 
 
 def whole(profile: Profile) -> Shares:
-    """The shares of all functions in all samples; recursion counts once."""
+    """The shares of all functions in all samples; recursion counts once.
+
+    Totals that a file states can exceed the whole: their shares are 1.
+    """
     weight, rows = profile.total_weight, function_rows(profile)
     return Shares(
         {(row.name, row.file): row.self_weight / weight for row in rows},
-        {(row.name, row.file): row.total_weight / weight for row in rows},
+        {(row.name, row.file): min(1.0, row.total_weight / weight) for row in rows},
     )
 
 

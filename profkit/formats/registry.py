@@ -196,6 +196,7 @@ def _checked(profile: Profile, source: Path) -> Profile:
     numbers = (
         (sample.weight for sample in profile.samples),
         (frame.line for frame in profile.frames),
+        (total for total in profile.totals if total is not None),
         (number for thread in profile.threads for number in (thread.pid, thread.tid)),
     )
     most = max(map(abs, chain.from_iterable(numbers)), default=0)

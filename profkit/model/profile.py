@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,6 +25,10 @@ class Profile:
     A stack is a tuple of frame indexes, root first. Per thread, samples stand in the order they
     were taken where `ordered` is true. `period_ns` is the time that one sample stands for, 0 where
     the unit is not SAMPLES.
+
+    Files of call graphs state what each function cost with all that it called. Samples cannot express that
+    if functions recurse, so it is in `totals`. These hold for the whole profile: whatever selects samples
+    drops them.
     """
 
     unit: Unit = Unit.SAMPLES
@@ -33,6 +38,11 @@ class Profile:
     threads: tuple[Thread, ...] = ()
     samples: tuple[Sample, ...] = ()
     ordered: bool = True
+    totals: tuple[int | None, ...] = ()
+    """By frame: the stated total of its function, None if there is none. Empty unless a file states totals.
+
+    A frame with a total is a function of its own, told from others of its name and file by its line.
+    """
 
     @property
     def total_weight(self) -> int:
@@ -77,8 +87,17 @@ class ProfileBuilder:
         else:
             self._samples.append(Sample(number, thread, weight))
 
-    def build(self, *, unit: Unit = Unit.SAMPLES, period_ns: float = 0.0, ordered: bool = True) -> Profile:
-        """The profile of everything that was added."""
+    def build(
+        self,
+        *,
+        unit: Unit = Unit.SAMPLES,
+        period_ns: float = 0.0,
+        ordered: bool = True,
+        totals: Mapping[Frame, int] | None = None,
+    ) -> Profile:
+        """The profile of everything that was added, and the stated totals of functions, if there are any."""
+        for frame in totals or ():
+            self.frame(frame)
         return Profile(
             unit=unit,
             period_ns=period_ns,
@@ -87,4 +106,5 @@ class ProfileBuilder:
             threads=tuple(self._threads),
             samples=tuple(self._samples),
             ordered=ordered,
+            totals=tuple(map(totals.get, self._frames)) if totals else (),
         )

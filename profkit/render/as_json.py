@@ -42,6 +42,7 @@ def report_json(run: Run, *, options: ReportOptions | None = None) -> str:
             "merged": None if run.merged is None else merged_object(run.merged),
             "resources": None if used is None else dataclasses.asdict(used),
             "unit": report.scale.unit.value,
+            "stated_totals": report.stated,
             "functions": [dataclasses.asdict(row) for row in report.functions],
             "lines": [dataclasses.asdict(row) for row in report.lines],
             "threads": [dataclasses.asdict(row) for row in report.threads],

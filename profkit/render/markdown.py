@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 
+from profkit.model.frame import Frame
 from profkit.model.profile import Profile
 from profkit.model.run import Run
 from profkit.render.amounts import cost_word
@@ -22,7 +23,6 @@ from profkit.render.rows import CostRow
 from profkit.render.text.costs import plus_minus
 from profkit.render.text.tree import guides
 from profkit.render.tree_rows import TreeKind, TreeRow, shorten_chains, tree_rows
-from profkit.render.user_code import IsLibrary
 from profkit.render.words import count, percent
 from profkit.units import format_duration
 
@@ -78,7 +78,7 @@ def _suspects(report: Report) -> Iterator[str]:
     rows = [row for row in report.functions if row.self_samples]
     if not rows:
         return
-    callers = _callers(report.run.profile or Profile(), report.is_library)
+    callers = _callers(report)
     yield f"## Suspects\n\nFunctions by the {cost_word(report.scale.unit)} that they spend themselves."
     yield table(
         ["self:", "total:", "function", "where", "mostly called by"],
@@ -88,7 +88,7 @@ def _suspects(report: Report) -> Iterator[str]:
                 percent(row.total_share, report.scale.total),
                 code(row.name),
                 code(place(row.file, row.line, report.run.info.process.cwd)),
-                " ← ".join(code(name, 60) for name in callers.get((row.name, row.file), ())),
+                " ← ".join(code(name, 60) for name in callers.get(_function(row, report), ())),
             ]
             for row in rows
         ],
@@ -102,19 +102,25 @@ def _share(row: CostRow, report: Report) -> str:
     return f"{share}, {format_duration(row.self_s)}" if row.self_s is not None else share
 
 
-def _callers(profile: Profile, is_library: IsLibrary) -> Mapping[tuple[str, str], tuple[str, ...]]:
+def _function(place: CostRow | Frame, report: Report) -> tuple[str, str, int]:
+    """What a function is identified by; its line counts if the file states totals by function."""
+    return place.name, place.file, place.line if report.stated else 0
+
+
+def _callers(report: Report) -> Mapping[tuple[str, str, int], tuple[str, ...]]:
     """The user's functions above each function where it costs most itself, nearest first."""
+    profile = report.run.profile or Profile()
     weights: Counter[int] = Counter()
     for sample in profile.samples:
         weights[sample.stack] += sample.weight
-    found: defaultdict[tuple[str, str], Counter[tuple[str, ...]]] = defaultdict(Counter)
+    found: defaultdict[tuple[str, str, int], Counter[tuple[str, ...]]] = defaultdict(Counter)
     for stack, weight in weights.items():
         if stack_of := profile.stacks[stack]:
             *above, leaf = (profile.frames[number] for number in stack_of[-_LOOKED_AT:])
-            users = (frame.name for frame in reversed(above) if not is_library(frame.file))
+            users = (frame.name for frame in reversed(above) if not report.is_library(frame.file))
             # Of a recursion each function once: more of the way is told.
             callers = dict.fromkeys(name for name in users if name != leaf.name)
-            found[leaf.name, leaf.file][tuple(islice(callers, _CALLERS))] += weight
+            found[_function(leaf, report)][tuple(islice(callers, _CALLERS))] += weight
     return {key: paths.most_common(1)[0][0] for key, paths in found.items()}
 
 
@@ -146,7 +152,8 @@ def _tree(report: Report, calls: tuple[TreeRow, ...]) -> Iterator[str]:
     ]
     if len(rows) > len(shown):
         drawn.append(f"         … and {count(len(rows) - len(shown), 'more row')}")
-    yield "## Call tree\n\nShare of all samples with everything below; library calls are folded."
+    stated = " An approximation: the file has no stacks." if report.stated else ""
+    yield f"## Call tree\n\nShare of all samples with everything below; library calls are folded.{stated}"
     yield code_block(drawn)
 
 

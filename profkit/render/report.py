@@ -41,6 +41,8 @@ class Report:
     """All threads of the run, also where the report is about one."""
     tree: Node
     """Library frames are folded unless the options say otherwise."""
+    stated: bool
+    """Totals of functions and lines are those of the run's file, a call graph; the tree approximates it."""
     is_library: IsLibrary
 
 
@@ -56,7 +58,7 @@ def build_report(run: Run, options: ReportOptions) -> Report:
     charged = profile if options.show_all else leave_out_libraries(profile, is_library, folded)
     # Tables come by own weight; in another order any row can be the first.
     hottest = options.limit if options.sort is Sort.SELF else None
-    named = number_functions(profile.frames)
+    named = number_functions(profile.frames, by_line=bool(profile.totals))
     functions, lines = tables.function_table(profile, hottest, named), tables.line_table(charged, hottest)
     order = _order(options.sort)
     source = source_of(infos_of([run]), options.source_root)
@@ -71,6 +73,7 @@ def build_report(run: Run, options: ReportOptions) -> Report:
         changed_files=tuple(sorted(source.changed)),
         threads=_threads(everything),
         tree=call_tree(folded, named),
+        stated=bool(profile.totals),
         is_library=is_library,
     )
 
@@ -108,4 +111,6 @@ def _only_thread(profile: Profile, wanted: str | None) -> Profile:
     if wanted is None:
         return profile
     meant = frozenset(wanted_threads(profile, wanted))
-    return replace(profile, samples=tuple(sample for sample in profile.samples if sample.thread in meant))
+    samples = tuple(sample for sample in profile.samples if sample.thread in meant)
+    # Stated totals are of all threads.
+    return profile if samples == profile.samples else replace(profile, samples=samples, totals=())

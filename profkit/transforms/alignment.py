@@ -30,7 +30,7 @@ def aligned(profiles: Sequence[Profile], homes: Sequence[Home]) -> tuple[Profile
     """The profiles with the paths of the first one's program, and of each library's file its first path."""
     first_paths: dict[str, str] = {}
     return tuple(
-        _renamed(fold_addresses(profile), _path_in(home, homes[0], first_paths))
+        _renamed(fold_addresses(profile, stated=True), _path_in(home, homes[0], first_paths))
         for profile, home in zip(profiles, homes, strict=True)
     )
 

@@ -17,6 +17,9 @@ CheckDepth = Callable[[int], None]
 Calls = Mapping[tuple[Frame, Frame], float]
 """Inclusive cost by (caller, callee)."""
 
+Roots = Mapping[Frame, float]
+"""The cost with which a function begins stacks."""
+
 
 @dataclass(frozen=True, slots=True)
 class Graph:
@@ -24,12 +27,14 @@ class Graph:
 
     own: Mapping[Frame, int]
     callees: Mapping[Frame, Mapping[Frame, float]]
-    roots: Mapping[Frame, float]
-    """What of a function's cost its callers do not account for."""
+    roots: Roots
 
     @classmethod
-    def of(cls, own: Mapping[Frame, int], calls: Calls) -> Graph:
-        """The graph of calls; negative costs count as 0, and calls of a function by itself not at all."""
+    def of(cls, own: Mapping[Frame, int], calls: Calls, roots: Roots | None = None) -> Graph:
+        """The graph of calls; negative costs count as 0, and calls of a function by itself not at all.
+
+        Unless they are known, roots are what of a function's cost its callers do not account for.
+        """
         kept = {function: max(0, weight) for function, weight in own.items()}
         callees: dict[Frame, dict[Frame, float]] = {function: {} for function in kept}
         received = dict.fromkeys(kept, 0.0)
@@ -37,10 +42,12 @@ class Graph:
             if cost > 0 and caller != callee:
                 callees.setdefault(caller, {})[callee] = cost
                 received[callee] = received.get(callee, 0.0) + cost
+        if roots is not None:
+            return cls(kept, callees, roots)
         spent = {f: kept.get(f, 0) + sum(costs.values()) for f, costs in callees.items()}
         least = sum(kept.values()) * _LEAST_PART
-        roots = {f: cost - received.get(f, 0.0) for f, cost in spent.items()}
-        return cls(kept, callees, {f: cost for f, cost in roots.items() if cost > least or f not in received})
+        left = {f: cost - received.get(f, 0.0) for f, cost in spent.items()}
+        return cls(kept, callees, {f: cost for f, cost in left.items() if cost > least or f not in received})
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ from profkit.model.counts import CallCount, FunctionCount
 from profkit.model.frame import Frame, Thread
 from profkit.model.measurement import InstructionCounts
 from profkit.model.profile import Profile, ProfileBuilder
-from profkit.transforms.call_paths import Calls, CheckDepth, Graph, Paths
+from profkit.transforms.call_paths import Calls, CheckDepth, Graph, Paths, Roots
 from profkit.units import Unit
 
 _UNKNOWN = "???"
@@ -33,23 +33,31 @@ def unfold(
     unit: Unit,
     builder: ProfileBuilder | None = None,
     check_depth: CheckDepth = _any_depth,
+    *,
+    totals: Mapping[Frame, int] | None = None,
+    roots: Roots | None = None,
 ) -> Profile:
     """The graph as weighted stacks; every function's own weights add up to exactly what `own` says.
 
     A function that is on a path already is not entered again: what recursion costs is spread over the
     rest of the path. A path with less than a 100,000th of the whole, or after the heaviest 20,000, is
-    given up in favour of the other paths to its function, of which the heaviest is always kept. Functions
-    that nothing calls, and what callers do not account for, begin stacks. Negative weights count as 0.
-    `builder` collects the stacks, and `check_depth` is called with each path's depth before it is followed.
+    given up in favour of the other paths to its function, of which the heaviest is always kept. Stacks begin
+    with `roots`, if these are known, or else with functions that nothing calls, and with what callers do not
+    account for. Negative weights count as 0. `builder` collects the stacks, and `check_depth` is called with
+    each path's depth before it is followed.
+
+    Stacks of recursive functions cannot have the totals of the graph. `totals` are those that its file
+    states; the profile has them beside its stacks.
     """
     builder = builder or ProfileBuilder()
     thread = builder.thread(Thread(0, 0, ""))
-    paths = Paths(Graph.of(own, calls), check_depth)
+    paths = Paths(Graph.of(own, calls, roots), check_depth)
     for function, parts in paths.found().items():
         for path, weight in zip(parts, _shared_out(own[function], [part.own for part in parts]), strict=True):
             if weight:
                 builder.add_indexed(tuple(map(builder.frame, path.frames())), thread, weight)
-    return builder.build(unit=unit, ordered=False)
+    stated = {function: max(0, total) for function, total in (totals or {}).items()}
+    return builder.build(unit=unit, ordered=False, totals=stated)
 
 
 def unfold_counts(counts: InstructionCounts) -> Profile:
@@ -63,7 +71,7 @@ def unfold_functions(
     builder: ProfileBuilder | None = None,
     check_depth: CheckDepth = _any_depth,
 ) -> Profile:
-    """Instructions by function and call, as Callgrind counts them, as stacks.
+    """Instructions by function and call, as Callgrind counts them, as stacks, with the totals of functions.
 
     What was inlined into a function from another file has a row of its own there, of that file and that
     function's name, which nothing calls: it stands below the function.
@@ -71,8 +79,10 @@ def unfold_functions(
     counted = tuple(functions)
     frames = {function.name: _frame(function.name, function.object) for function in counted}
     own: defaultdict[Frame, float] = defaultdict(float)
+    totals: defaultdict[Frame, float] = defaultdict(float)
     for function in counted:
         own[frames[function.name]] += function.exclusive
+        totals[frames[function.name]] += function.inclusive
     costs: defaultdict[tuple[Frame, Frame], float] = defaultdict(float)
     for call in calls:
         caller, callee = (frames.get(name) or _frame(name, "") for name in (call.caller, call.callee))
@@ -80,7 +90,8 @@ def unfold_functions(
     placed = {frames[function.name] for function in counted if function.object}
     costs.update(_inlined(own, costs, placed))
     weights = {frame: round(weight) for frame, weight in own.items()}
-    return unfold(weights, costs, Unit.INSTRUCTIONS, builder, check_depth)
+    stated = {frame: round(total) for frame, total in totals.items()}
+    return unfold(weights, costs, Unit.INSTRUCTIONS, builder, check_depth, totals=stated)
 
 
 def _inlined(own: Mapping[Frame, float], calls: Calls, placed: Collection[Frame]) -> Calls:

@@ -103,7 +103,7 @@ def _with_stand_ins(profile: Profile, regions: Iterable[Region]) -> tuple[Profil
     bare = [region for region in regions if region.kind is not RegionKind.BLOCK and region.expected is None]
     frames = [Frame(region.key.qualname, region.file, region.key.line) for region in bare]
     indexes = {region.id: len(profile.frames) + number for number, region in enumerate(bare)}
-    return replace(profile, frames=(*profile.frames, *frames)), indexes
+    return replace(profile, frames=(*profile.frames, *frames), totals=()), indexes
 
 
 class _Fate(enum.Enum):

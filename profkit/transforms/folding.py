@@ -5,7 +5,7 @@ Profiles in, profiles out: samples, threads and every total stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import compress
 
@@ -40,7 +40,13 @@ def leave_out_libraries(
         tuple(compress(short, picked(short, users))) or stack
         for short, stack in zip(shorter, profile.stacks, strict=True)
     ]
-    return replace(profile, stacks=tuple(stacks))
+    return replace(profile, stacks=tuple(stacks), totals=_totals_of(stacks, profile))
+
+
+def _totals_of(stacks: Iterable[Stack], profile: Profile) -> tuple[int | None, ...]:
+    """The stated totals of the functions that are still on stacks."""
+    left: set[int] = set().union(*stacks) if profile.totals else set()
+    return tuple(total if frame in left else None for frame, total in enumerate(profile.totals))
 
 
 def _folded(stack: Stack, library: list[int]) -> Stack:

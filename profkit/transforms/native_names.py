@@ -18,8 +18,14 @@ _VERSION = re.compile(r"\.so(?:\.\d+)*$")
 _NO_LIBRARY = "[native code]"
 
 
-def fold_addresses(profile: Profile) -> Profile:
-    """Return the profile in which no function is named by an address; the same one if there is none."""
+def fold_addresses(profile: Profile, *, stated: bool = False) -> Profile:
+    """Return the profile in which no function is named by an address; the same one if there is none.
+
+    A profile with stated totals stays as it is, since there are none of whole libraries. With `stated`, it is
+    folded as well, and only the other functions keep their totals.
+    """
+    if profile.totals and not stated:
+        return profile
     # Profiles can have millions of frames, and few have addresses.
     suspects = [number for number, (name, _, _) in enumerate(profile.frames) if name[:2] == "0x"]
     named = {n: _library(profile.frames[n]) for n in suspects if _is_address(profile.frames[n])}
@@ -32,7 +38,12 @@ def fold_addresses(profile: Profile) -> Profile:
     stacks = [_folded([numbers[frame] for frame in stack], folded) for stack in profile.stacks]
     for stack, thread, weight in profile.samples:
         builder.add_indexed(stacks[stack], threads[thread], weight)
-    return build_like(profile, builder)
+    totals = {
+        frame: total
+        for number, (frame, total) in enumerate(zip(profile.frames, profile.totals, strict=False))
+        if total is not None and number not in named
+    }
+    return build_like(profile, builder, totals)
 
 
 def _is_address(frame: Frame) -> bool:

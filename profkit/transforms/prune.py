@@ -16,7 +16,7 @@ def prune(profile: Profile, min_share: float) -> Profile:
     """The profile in which each call weighs at least that part of the whole.
 
     The weight of those left out is that of `SMALLER_CALLS` under the same caller. Samples keep their
-    order; equal neighbours of a thread become one.
+    order; equal neighbours of a thread become one. Stated totals stay: they are of the functions.
     """
     functions: dict[tuple[str, str], int] = {}
     keys = [functions.setdefault((frame.name, frame.file), len(functions)) for frame in profile.frames]
@@ -37,6 +37,7 @@ def prune(profile: Profile, min_share: float) -> Profile:
         threads=profile.threads,
         samples=_moved(profile, places),
         ordered=profile.ordered,
+        totals=(*profile.totals, None) if profile.totals else (),
     )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from profkit.model.frame import Frame
 from profkit.model.profile import Profile, ProfileBuilder
 
 
@@ -29,6 +32,9 @@ class Reindexer:
         return self._frames[frame]
 
 
-def build_like(source: Profile, target: ProfileBuilder) -> Profile:
-    """The profile of everything that was added to `target`, in the unit and period of `source`."""
-    return target.build(unit=source.unit, period_ns=source.period_ns, ordered=source.ordered)
+def build_like(source: Profile, target: ProfileBuilder, totals: Mapping[Frame, int] | None = None) -> Profile:
+    """The profile of everything that was added to `target`, in the unit and period of `source`.
+
+    Its stated totals are those that are given: the source's are not those of a part of it.
+    """
+    return target.build(unit=source.unit, period_ns=source.period_ns, ordered=source.ordered, totals=totals)

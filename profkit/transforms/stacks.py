@@ -65,8 +65,16 @@ class Functions(NamedTuple):
     """By number: name and file."""
 
 
-def number_functions(frames: Sequence[Frame]) -> Functions:
-    """Number the functions of frames in the order in which they come up."""
+def number_functions(frames: Sequence[Frame], *, by_line: bool = False) -> Functions:
+    """Number the functions of frames in the order in which they come up.
+
+    With `by_line`, functions of the same name and file are different if their lines are: use it for profiles
+    with stated totals, whose lines are those where functions begin.
+    """
+    if by_line:
+        lines: dict[Frame, int] = {}
+        of = [lines.setdefault(frame, len(lines)) for frame in frames]
+        return Functions(of, [(frame.name, frame.file) for frame in lines])
     numbers: dict[tuple[str, str], int] = {}
     of = [numbers.setdefault((name, file), len(numbers)) for name, file, _ in frames]
     return Functions(of, list(numbers))

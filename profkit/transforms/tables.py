@@ -1,7 +1,7 @@
 """Flat tables of a profile: its functions, lines and threads, hottest first.
 
 Self weight is of samples that were taken right there, total weight of samples that have it anywhere
-on their stack; recursion counts once per sample.
+on their stack; recursion counts once per sample. If a profile states the total of a function, that is it.
 """
 
 from __future__ import annotations
@@ -151,8 +151,33 @@ def _weigh(profile: Profile, number_of: Sequence[int], count: int, hottest: int 
     among = _frames_of(_leading(own[:-1], hottest), number_of, count)
     total, frames = _totals(stacks, number_of, among, _doubles(profile.frames, among), count)
     seen: set[int] = set().union(*(stack for stack, _ in stacks))
+    if profile.totals:
+        _state(profile.totals, number_of, among, total, frames)
+        seen.update(frame for frame, stated in enumerate(profile.totals) if stated)
     keys = len({number_of[frame] for frame in seen} - {-1})
     return _Weights(keys=keys, own=own, total=total, frames=frames)
+
+
+def _state(
+    stated: Sequence[int | None],
+    number_of: Sequence[int],
+    among: Iterable[int],
+    total: list[int],
+    frames: dict[int, int],
+) -> None:
+    """Replace counted totals by stated ones.
+
+    The total of several functions together is not stated: it is at least the largest of theirs.
+    """
+    functions: dict[int, list[int]] = {}
+    for frame in among:
+        if (of_frame := stated[frame]) is not None:
+            functions.setdefault(number_of[frame], []).append(of_frame)
+            if frame in frames:
+                frames[frame] = of_frame
+    sizes = Counter(number_of[frame] for frame in among)
+    for number, totals in functions.items():
+        total[number] = totals[0] if sizes[number] == 1 else max(total[number], *totals)
 
 
 def _leading(weights: Sequence[int], hottest: int | None) -> frozenset[int] | None:
@@ -183,7 +208,7 @@ def _totals(
     among: frozenset[int],
     doubles: Mapping[int, int],
     count: int,
-) -> tuple[Sequence[int], Mapping[int, int]]:
+) -> tuple[list[int], dict[int, int]]:
     """The total weight of each number that has frames among these, and of each of the frames."""
     total, frames = [0] * count, dict.fromkeys(among.difference(doubles), 0)
     for stack, weight in stacks:

@@ -22,7 +22,8 @@ def call_tree(profile: Profile, functions: Functions | None = None) -> Node:
     """The profile's call tree: one node per function (name and file) under each distinct caller.
 
     A node's line is the one with the most total weight there. Samples with an empty stack are the
-    root's own weight. `functions` are those of the profile's frames, if they are known already.
+    root's own weight. `functions` are those of the profile's frames, if they are known already. Weights are
+    those of samples, also in a profile with stated totals.
     """
     return _Calls(profile, functions or number_functions(profile.frames)).root()
 

@@ -19,12 +19,14 @@ from profkit.cli.imported import runs_of_file
 from profkit.formats import pprof
 from profkit.formats.callgrind import read_callgrind
 from profkit.formats.collapsed import encode
+from profkit.formats.pstats_file import decode as call_graph_of
 from profkit.model.frame import Frame, Thread
 from profkit.model.profile import Profile, ProfileBuilder
 from profkit.model.run import Run, RunInfo
 from profkit.transforms.tables import function_rows
 from profkit.units import Unit
 from tests.integration.callgrind_programs import RECURSION, annotated_totals, compiled, dumps_of
+from tests.unit.call_traces import FUNCTIONS, Call, statistics_of
 
 PROGRAM = """
 import subprocess, sys, threading, time
@@ -212,6 +214,19 @@ def test_go_reads_what_profkit_writes(tmp_path: Path) -> None:
     assert sorted((again.threads[sample.thread], sample.weight) for sample in again.samples) == [
         (main, 30), (other, 12),
     ]  # fmt: skip
+
+
+def test_go_passes_over_stated_totals(tmp_path: Path) -> None:
+    profile = call_graph_of(statistics_of([Call(FUNCTIONS[0], 10**9, (Call(FUNCTIONS[3], 2 * 10**9),))]))
+    assert profile.totals
+    (tmp_path / "x.pb.gz").write_bytes(pprof.encode(profile))
+    top = done("go", "tool", "pprof", "-top", "x.pb.gz", cwd=tmp_path)
+    assert re.search(r"^ *1s 33\.33% .* 3s +100%  main$", top, re.MULTILINE)
+    assert "profkit.totals" not in top
+    assert imported(tmp_path / "x.pb.gz", "pprof")[0] == profile
+    # What pprof selects is not what the totals are about.
+    done("go", "tool", "pprof", "-proto", "-focus=load", "-output=y.pb.gz", "x.pb.gz", cwd=tmp_path)
+    assert imported(tmp_path / "y.pb.gz", "pprof")[0].totals == ()
 
 
 PYTHON_NAMES = ("<module>", "<lambda>", "main.<locals>.step", "<listcomp>", "operator()(int)", "a<b>::c(d)")

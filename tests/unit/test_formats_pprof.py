@@ -26,6 +26,7 @@ TEXT = st.one_of(
     st.sampled_from(["\\udc80", "\\\\udc80", "\\\udc80", "a\\ud8", "C:\\udder", ""]),
 )
 FRAMES = st.builds(Frame, TEXT, TEXT, st.one_of(st.just(0), st.integers(0, 500), INT64))
+TOTALS = st.none() | st.integers(0, 2**63 - 1)
 THREADS = st.builds(Thread, st.integers(0, 2**31), st.one_of(st.integers(0, 2**31), INT64), TEXT)
 
 
@@ -51,6 +52,7 @@ def profiles(draw: st.DrawFn) -> Profile:
         threads=tuple(threads),
         samples=tuple(samples),
         ordered=draw(st.booleans()),
+        totals=draw(st.tuples(*[TOTALS] * len(frames)) | st.just(())),
     )
 
 
@@ -246,6 +248,44 @@ def test_where_another_tool_changes_samples_their_order_is_not_trusted() -> None
     read = pprof.decode(gzip.compress(message.SerializeToString()))
     assert [sample.weight for sample in read.samples] == [3, 2, 2]
     assert not read.ordered
+
+
+def stated_profile() -> Profile:
+    return replace(small_profile(), totals=(12, None))
+
+
+def test_stated_totals_are_in_a_comment_that_go_does_not_show() -> None:
+    message = message_of(pprof.encode(stated_profile()))
+    about, totals = (message.string_table[number] for number in message.comment)
+    assert about.startswith("profkit.pprof/1 ")
+    assert totals.startswith("#profkit.totals/1 8 ")
+    assert totals.endswith(" 12 -")
+    assert len(message_of(pprof.encode(small_profile())).comment) == 1
+
+
+def test_stated_totals_stay_if_another_tool_changes_nothing_that_they_are_about() -> None:
+    message = message_of(pprof.encode(stated_profile()))
+    message.time_nanos = 5
+    message.DiscardUnknownFields()
+    assert pprof.decode(gzip.compress(message.SerializeToString())).totals == (12, None)
+
+
+def test_stated_totals_are_dropped_with_samples_or_functions() -> None:
+    fewer = message_of(pprof.encode(stated_profile()))
+    del fewer.sample[0]
+    renamed = message_of(pprof.encode(stated_profile()))
+    renamed.string_table[renamed.function[0].name] += "x"
+    for message in (fewer, renamed):
+        assert pprof.decode(gzip.compress(message.SerializeToString())).totals == ()
+
+
+@pytest.mark.parametrize("totals", ["12 x", "12 -1", "1e3 -", "12 " + "9" * 5000])
+def test_wrong_totals_are_told(totals: str) -> None:
+    message = message_of(pprof.encode(stated_profile()))
+    number = message.comment[1]
+    message.string_table[number] = message.string_table[number].removesuffix("12 -") + totals
+    with pytest.raises(DamagedFile):
+        pprof.decode(gzip.compress(message.SerializeToString()))
 
 
 def test_a_million_samples_of_few_stacks_stay_small() -> None:

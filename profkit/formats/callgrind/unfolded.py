@@ -12,14 +12,22 @@ from profkit.formats.registry import Origin
 from profkit.model.profile import Profile
 from profkit.transforms.callgraph import unfold_functions
 
-_NOTES = ("a call graph: a function's instructions are split among its callers in proportion",)
+_NOTES = (
+    "The file is a call graph. Self and total of functions are its own, as `callgrind_annotate "
+    "--inclusive=yes` has them: each call of a recursion counts again, so totals can exceed the whole.",
+    "The file has no stacks, so the call tree is an approximation: a function's instructions are split among "
+    "its callers in proportion, and recursion is shown once.",
+)
 _HEAD = re.compile(rb"^(?:events:|positions:|creator: *callgrind|# callgrind format)", re.MULTILINE)
 _CREATOR = re.compile(rb"^creator: *(\S.*)$", re.MULTILINE)
 _HEAD_BYTES = 1 << 14
 
 
 def decode(data: bytes, source: Path = Path("callgrind dump"), budget: Budget | None = None) -> Profile:
-    """The instructions of all functions as stacks, unordered; raises DamagedFile, naming `source`."""
+    """The instructions of all functions as stacks, unordered, with their totals.
+
+    Raises DamagedFile, naming `source`.
+    """
     builder = BoundedBuilder(budget or unlimited())
     builder.budget.count_records(data.count(b"\n"))
     dump = parse_callgrind(data.decode("utf-8", "surrogateescape"), source)

@@ -23,6 +23,7 @@ from profkit.formats.pprof.schema import (
     InSample,
 )
 from profkit.formats.pprof.spelling import unspell
+from profkit.formats.pprof.totals import with_totals
 from profkit.formats.pprof.turns import Turns, samples_in_turns
 from profkit.model.frame import Frame, Thread
 from profkit.model.profile import Profile, Sample
@@ -78,7 +79,7 @@ def _profile(chunks: Iterable[bytes], in_order: bool, budget: Budget) -> Profile
     samples = list(tables.samples(found.distinct))
     about = _about(found.others, strings)
     taken = _taken(samples, found, about.turns, budget) if in_order else None
-    return Profile(
+    profile = Profile(
         unit=about.unit,
         period_ns=about.period_ns,
         frames=frames,
@@ -87,6 +88,7 @@ def _profile(chunks: Iterable[bytes], in_order: bool, budget: Budget) -> Profile
         samples=tuple(_summed(samples, found.order)) if taken is None else taken,
         ordered=about.ordered and taken is not None,
     )
+    return with_totals(profile, _comments(found.others, strings))
 
 
 def _taken(
@@ -174,8 +176,7 @@ def _thread(labels: Iterable[int | bytes], strings: Sequence[str]) -> Thread:
 
 def _about(fields: _Fields, strings: Sequence[str]) -> _About:
     """What the comment of `schema.FORMAT` says; a tool may have added others."""
-    numbers = _integers(fields.get(InProfile.COMMENT, ()))
-    comments = [_at(strings, number, "string") for number in numbers]
+    comments = _comments(fields, strings)
     for comment in comments:
         if comment.startswith(f"{FORMAT} "):
             about = json.loads(comment.removeprefix(FORMAT))
@@ -186,6 +187,11 @@ def _about(fields: _Fields, strings: Sequence[str]) -> _About:
             except (KeyError, TypeError) as error:
                 raise ValueError(f"the comment {comment!r} is incomplete") from error
     raise ValueError(f"none of its comments {comments} begins with {FORMAT!r}")
+
+
+def _comments(fields: _Fields, strings: Sequence[str]) -> list[str]:
+    numbers = _integers(fields.get(InProfile.COMMENT, ()))
+    return [_at(strings, number, "string") for number in numbers]
 
 
 def _frames(fields: _Fields, strings: Sequence[str]) -> tuple[tuple[Frame, ...], Mapping[int, int]]:

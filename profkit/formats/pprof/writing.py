@@ -21,6 +21,7 @@ from profkit.formats.pprof.schema import (
     InValueType,
 )
 from profkit.formats.pprof.spelling import spell
+from profkit.formats.pprof.totals import totals_comment
 from profkit.formats.pprof.turns import take_turns
 from profkit.model.frame import Frame, Thread
 from profkit.model.profile import Profile, Sample
@@ -139,4 +140,7 @@ def _comment(profile: Profile, strings: _Strings, has_turns: bool) -> bytes:
         "ordered": profile.ordered,
         "turns": has_turns,
     }
-    return wire.packed(InProfile.COMMENT, [strings.number(f"{FORMAT} {json.dumps(about)}")])
+    comments = [f"{FORMAT} {json.dumps(about)}"]
+    if profile.totals:
+        comments.append(totals_comment(profile))
+    return wire.packed(InProfile.COMMENT, list(map(strings.number, comments)))

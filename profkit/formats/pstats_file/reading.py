@@ -15,12 +15,14 @@ from profkit.formats.pstats_file.marshal_reader import read_marshalled
 from profkit.formats.registry import Origin
 from profkit.model.frame import Frame
 from profkit.model.profile import Profile
+from profkit.transforms.call_paths import Calls, Roots
 from profkit.transforms.callgraph import unfold
 from profkit.units import Unit
 
 _NOTES = (
-    "a call graph: a function's time is split among its callers in proportion, and lines are those where "
-    "functions begin",
+    "The file is a call graph. Self and total of functions are its own; lines are where functions begin.",
+    "The file has no stacks, so the call tree is an approximation: a function's time is split among its "
+    "callers in proportion, and recursion is shown once.",
 )
 
 _LONGEST_S = 2**63 / 1e9
@@ -30,7 +32,7 @@ _LONGEST_S = 2**63 / 1e9
 def decode(data: bytes, source: Path = Path("statistics"), budget: Budget | None = None) -> Profile:
     """The calls as stacks, unordered and of one thread; raises DamagedFile, naming `source`.
 
-    Own times are those of the file, each to the nanosecond.
+    Own times and totals are those of the file, each to the nanosecond.
     """
     builder = BoundedBuilder(budget or unlimited())
     try:
@@ -52,6 +54,9 @@ def origin_of(data: bytes) -> Origin:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
+    outermost: float
+    """Calls that no other call of the function was around."""
+    calls: float
     own_s: float
     total_s: float
     callers: Mapping[Frame, tuple[float, float]]
@@ -68,7 +73,33 @@ def _profile(entries: Mapping[Frame, _Entry], builder: BoundedBuilder) -> Profil
             # The module `profile` counts calls under each caller, but times none.
             share = total_s if total_s else entry.total_s * number / counted if counted else 0.0
             calls[caller, function] += share * 1e9
-    return unfold(own, calls, Unit.NANOSECONDS, builder, builder.budget.check_path)
+    totals = {function: round(entry.total_s * 1e9) for function, entry in entries.items()}
+    check = builder.budget.check_path
+    return unfold(own, calls, Unit.NANOSECONDS, builder, check, totals=totals, roots=_roots(entries, calls))
+
+
+def _roots(entries: Mapping[Frame, _Entry], calls: Calls) -> Roots:
+    """The functions that were called from where nothing was recorded, with the time of these calls.
+
+    Their calls are more than those under all callers together.
+    """
+    received: defaultdict[Frame, float] = defaultdict(float)
+    spent: defaultdict[Frame, float] = defaultdict(float)
+    for (caller, function), cost in calls.items():
+        spent[caller] += cost
+        received[function] += cost if caller != function else 0.0
+    roots = {caller: spent[caller] for caller in spent if caller not in entries}
+    for function, entry in entries.items():
+        from_nowhere = entry.calls - sum(number for number, _ in entry.callers.values())
+        total = entry.total_s * 1e9
+        if not entry.callers:
+            roots[function] = total
+        elif from_nowhere > 0 and entry.calls == entry.outermost:
+            roots[function] = max(0.0, total - received[function])
+        elif from_nowhere > 0:
+            # Each of these calls is outermost.
+            roots[function] = total * min(1.0, from_nowhere / max(1.0, entry.outermost))
+    return roots
 
 
 def _entries(document: object) -> Iterator[tuple[Frame, _Entry]]:
@@ -79,7 +110,11 @@ def _entries(document: object) -> Iterator[tuple[Frame, _Entry]]:
         if not isinstance(value, tuple) or len(value) != 5 or not isinstance(value[4], dict):
             raise ValueError(f"the entry of {key} is not one of five parts")
         callers = {_function(caller): _caller(under) for caller, under in value[4].items()}
-        yield _function(key), _Entry(_time_s(value[2], key), _time_s(value[3], key), callers)
+        outermost, called = _number(value[0]), _number(value[1])
+        yield (
+            _function(key),
+            _Entry(outermost, called, _time_s(value[2], key), _time_s(value[3], key), callers),
+        )
 
 
 def _function(key: object) -> Frame:

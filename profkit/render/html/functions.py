@@ -21,6 +21,7 @@ _NO_FILE = ("", "???")
 """The second is Callgrind's word."""
 _Function = tuple[str, str]
 """Name and file."""
+_ANY_LINE = -1
 
 
 class FunctionTable:
@@ -28,30 +29,31 @@ class FunctionTable:
 
     def __init__(self, cwd: str, is_library: IsLibrary) -> None:
         self._cwd, self._is_library = cwd, is_library
-        self._numbers: dict[_Function, int] = {}
-        self._lines: list[int] = []
+        self._numbers: dict[tuple[str, str, int], int] = {}
 
-    def keys(self, frames: Sequence[Frame]) -> list[int]:
-        """The number of each frame's function."""
+    def keys(self, frames: Sequence[Frame], *, by_line: bool = False) -> list[int]:
+        """The number of each frame's function; `by_line` as in `number_functions`."""
         numbers = self._numbers
-        return [numbers.setdefault((frame.name, frame.file), len(numbers)) for frame in frames]
+        if by_line:
+            return [numbers.setdefault(frame, len(numbers)) for frame in frames]
+        return [numbers.setdefault((name, file, _ANY_LINE), len(numbers)) for name, file, _ in frames]
 
     def functions(self) -> tuple[_Function, ...]:
         """All functions, in the order of their numbers."""
-        return tuple(self._numbers)
+        return tuple((name, file) for name, file, _ in self._numbers)
 
     def head(self, lines: Mapping[int, int]) -> dict[str, object]:
         """`functions` and `packages` of the page's head, all names made safe; `lines` by function."""
         packages: dict[tuple[str, str], int] = {}
         of_file: dict[str, int] = {}
-        for _, file in self._numbers:
+        for _, file, _ in self._numbers:
             if file not in of_file:
                 of_file[file] = packages.setdefault(self._package(file), len(packages))
         functions = {
-            "name": [short(name, _LONGEST).strip() or _NO_NAME for name, _ in self._numbers],
-            "file": [short(self._path(file), _LONGEST) for _, file in self._numbers],
+            "name": [short(name, _LONGEST).strip() or _NO_NAME for name, _, _ in self._numbers],
+            "file": [short(self._path(file), _LONGEST) for _, file, _ in self._numbers],
             "line": [lines.get(number, 0) for number in range(len(self._numbers))],
-            "package": [of_file[file] for _, file in self._numbers],
+            "package": [of_file[file] for _, file, _ in self._numbers],
         }
         named = [{"name": short(name, _LONGEST), "kind": kind} for name, kind in packages]
         return {"functions": functions, "packages": named}

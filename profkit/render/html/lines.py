@@ -1,4 +1,4 @@
-"""What the lines of functions weigh; recursion counts once per sample."""
+"""What the lines of functions weigh; recursion counts once per sample, unless totals are stated."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class LineWeights(NamedTuple):
 
 
 def line_weights(profile: Profile, keys: Sequence[int]) -> tuple[LineWeights, ...]:
-    """All lines that have samples, by function and line; frame n is of function `keys[n]`."""
+    """All lines that have samples or a stated total, by function and line; frame n is of `keys[n]`."""
     numbers: dict[tuple[int, int], int] = {}
     of_frame = [
         numbers.setdefault((key, frame.line), len(numbers))
@@ -34,6 +34,8 @@ def line_weights(profile: Profile, keys: Sequence[int]) -> tuple[LineWeights, ..
         once = (set(picked(stack, of_frame)) for stack in stacks)
         for number, times in Counter(chain.from_iterable(once)).items():
             total[number] += weight * times
+    for number, stated in zip(of_frame, profile.totals, strict=False):
+        total[number] = total[number] if stated is None else stated
     lines = (LineWeights(*place, own[number], total[number]) for place, number in numbers.items())
     return tuple(sorted(line for line in lines if line.total))
 

@@ -14,7 +14,7 @@ from profkit.render.html.columns import Columns
 from profkit.render.html.functions import FunctionTable
 from profkit.render.html.lines import LineWeights, heaviest_lines, line_weights
 from profkit.render.html.resources import resource_curves
-from profkit.render.html.samples import add_lines, add_order, add_stacks
+from profkit.render.html.samples import add_lines, add_order, add_stacks, add_totals
 from profkit.render.html.sources import Seen, SourceBudget
 from profkit.render.merged_json import merged_object
 from profkit.render.rows import Scale, scale_of
@@ -61,10 +61,12 @@ class PageRuns:
     def add(self, run: PageRun) -> None:
         """Add a run's samples, and its source as far as there is room."""
         profile, prefix = run.profile, f"r{len(self._objects)}."
-        keys, summed = self._table.keys(profile.frames), sum_samples(profile)
+        keys = self._table.keys(profile.frames, by_line=bool(profile.totals))
+        summed = sum_samples(profile)
         places = add_stacks(self.columns, prefix, summed, keys)
         if profile.ordered:
             add_order(self.columns, prefix, profile, places)
+        add_totals(self.columns, prefix, profile.totals, keys)
         lines = line_weights(summed, keys)
         add_lines(self.columns, prefix, [line for line in lines if 0 < line.line < _NO_LINE])
         by_function = heaviest_lines(lines)

@@ -67,6 +67,15 @@ def add_lines(columns: Columns, prefix: str, lines: Sequence[LineWeights]) -> No
     _add_weights(columns, f"{prefix}lines.total", [line.total for line in lines])
 
 
+def add_totals(columns: Columns, prefix: str, totals: Sequence[int | None], keys: Sequence[int]) -> None:
+    """Add `totals.function` and `totals.weight` if a profile states totals; frame n is function `keys[n]`."""
+    if not totals:
+        return
+    stated = [(key, total) for key, total in zip(keys, totals, strict=True) if total is not None]
+    columns.add(f"{prefix}totals.function", "u32", [key for key, _ in stated])
+    _add_weights(columns, f"{prefix}totals.weight", [total for _, total in stated])
+
+
 def _by_thread(profile: Profile, places: Sequence[int]) -> list[_Taken]:
     taken = [_Taken(array("I"), []) for _ in profile.threads]
     add_stack = [one.stacks.append for one in taken]

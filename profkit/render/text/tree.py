@@ -32,7 +32,9 @@ def tree_block(report: Report, page: Page) -> Iterator[RenderableType]:
     columns = _figures(rows, report)
     room = room_left(columns, page)
     calls = [_call(row, guide, report, room) for row, guide in zip(rows, guides(rows, room), strict=True)]
-    yield section("Call tree", "" if options.show_all else "library calls folded")
+    remarks = [] if options.show_all else ["library calls folded"]
+    remarks += ["an approximation: the file has no stacks"] if report.stated else []
+    yield section("Call tree", "; ".join(remarks))
     yield table([*columns, Column("call", calls, "left")])
 
 

@@ -1,4 +1,7 @@
-/* What functions cost in a tree: recursion counts once, however often a function stands on a stack. */
+/*
+ * What functions cost in a tree: recursion counts once, however often a function stands on a stack. Where the
+ * file of a run states the totals of its functions, these are the totals.
+ */
 {
   const cache = new WeakMap();
 
@@ -28,9 +31,19 @@
       until[fn] = tree.end[node];
       total[fn] += tree.total[node];
     }
+    if (profkit.hasStated(tree)) {
+      const [functions, stated] = statedOf(tree.run);
+      functions.forEach((fn, i) => { total[fn] = stated[i]; });
+    }
     const most = { self: self.reduce((a, b) => Math.max(a, b), 0), total: total.reduce((a, b) => Math.max(a, b), 0) };
     return { self, total, places, most, groups: new Map() };
   }
+
+  const statedOf = (run) => ["function", "weight"].map((name) => profkit.column(`r${run}.totals.${name}`));
+
+  /** Whether the totals of functions are stated; they are of all threads together. */
+  profkit.hasStated = ({ run, thread }) =>
+    statedOf(run)[0].length > 0 && (thread === "all" || profkit.head.runs[run].threads.length === 1);
 
   /** A function's nodes that are not below another node of the same function, in preorder. */
   function outermost(tree, fn) {

@@ -29,7 +29,8 @@
     return [
       { id: "name", title: "function", rising: true, value: (fn) => functions.name[fn], cell: nameCell },
       weights("self", "its own weight"),
-      weights("total", "with all that it calls; recursion counts once"),
+      weights("total", profkit.hasStated(tree())
+        ? "with all that it calls, as the file has it" : "with all that it calls; recursion counts once"),
       { id: "package", title: "package", ...words, value: packageOf, cell: (fn) => profkit.cell(packageOf(fn)) },
       { id: "place", title: "place", ...words, value: place,
         cell: (fn) => profkit.cell(profkit.placeElement(place(fn))) },
