@@ -73,12 +73,26 @@ class ProcessTimes:
 
 
 @dataclass(frozen=True, slots=True)
+class Freshness:
+    """Whether each execution had arguments, or a setup, of its own."""
+
+    fresh: bool = False
+    changes: tuple[str, ...] = ()
+    """What an execution changes, in words."""
+    why_not: str = ""
+    """Why executions shared a state that they change; empty if that made no difference."""
+    loop_s: float = 0.0
+    """Time of handing a state to an execution, which was subtracted from each time."""
+
+
+@dataclass(frozen=True, slots=True)
 class Timing:
     """Wall-clock times; `number` executions in each block."""
 
     number: int
     processes: tuple[ProcessTimes, ...]
     measured_in: MeasuredIn
+    freshness: Freshness = field(default=Freshness(), metadata=_LATER)
 
     @property
     def times_s(self) -> tuple[tuple[float, ...], ...]:
@@ -124,6 +138,7 @@ class InstructionCounts:
     """Each repeat's total without allocators: what tells whether it did the same each time."""
     sentries: tuple[SentryCount, ...] = field(default=(), metadata=_LATER)
     """Counted in the same zygote, where the order named an environment."""
+    freshness: Freshness = field(default=Freshness(), metadata=_LATER)
 
 
 class Flag(enum.Enum):
@@ -140,6 +155,7 @@ class Flag(enum.Enum):
     COUNTS_DIFFER = "counts-differ"
     MANY_WORKERS = "many-workers"
     LIMITED = "limited-runs"
+    CHANGES_STATE = "changes-state"
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +236,7 @@ class MeasuredInfo:
     """Orders that were measured together share it; made by `Manner.batch`."""
     started_ns: int
     duration_s: float
+    """Time of its own processes, without those of other orders in between."""
     process: ProcessInfo
     """Who asked for it."""
     order: OrderInfo
@@ -231,6 +248,13 @@ class MeasuredInfo:
     notes: tuple[str, ...] = ()
     error: str | None = None
     """Why there are no numbers: the message, with the worker's traceback and output."""
+    ended_ns: int = field(default=0, metadata=_LATER)
+    """When its last process had ended; others of its batch may have run in between."""
+
+    @property
+    def last_ns(self) -> int:
+        """When it ended, also of a run that does not say so, and if the clock was set back meanwhile."""
+        return max(self.ended_ns, self.started_ns + round(self.duration_s * 1e9))
 
     @property
     def label(self) -> str:

@@ -32,7 +32,7 @@ class Ledger:
         self._batch, self._workers, self._clock, self._finished = batch, workers, clock, finished
         self._process = process_info()
         self._lock = threading.Lock()
-        self._begun: dict[int, tuple[int, float]] = {}
+        self._spans: dict[int, _Span] = {}
         self._counts: dict[int, InstructionCounts] = {}
         self._timings: dict[int, Timing] = {}
         self._outcomes: dict[int, Outcome] = {}
@@ -61,15 +61,18 @@ class Ledger:
 
     @contextmanager
     def working_on(self, places: Iterable[int]) -> Iterator[None]:
-        """Note since when orders are at work; a MeasuringError of the body is theirs."""
+        """Note that the body's time is that of these orders; a MeasuringError of it is theirs."""
         group = tuple(places)
         for place in group:
-            self._begun.setdefault(place, (self._clock.unix_ns(), self._clock.monotonic_s()))
+            self._spans.setdefault(place, _Span(self._clock)).begin()
         try:
             yield
         except MeasuringError as error:
             for place in group:
                 self.fail(place, error)
+        finally:
+            for place in group:
+                self._spans[place].end()
 
     def _close_if_whole(self, place: int) -> None:
         mode = self.tasks[place].order.mode
@@ -83,12 +86,35 @@ class Ledger:
             self._finished(outcome)
 
     def _around(self, place: int) -> Circumstances:
-        now = (self._clock.unix_ns(), self._clock.monotonic_s())
-        started_ns, started_s = self._begun.get(place, now)
+        span = self._spans.get(place) or _Span(self._clock)
         return Circumstances(
             batch=self._batch,
-            started_ns=started_ns,
-            duration_s=self._clock.monotonic_s() - started_s,
+            started_ns=span.started_ns,
+            duration_s=span.duration_s,
             process=self._process,
             workers=self._workers,
+            ended_ns=self._clock.unix_ns(),
         )
+
+
+class _Span:
+    """When an order's processes began, and how long they ran, without what ran in between."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock, self.started_ns = clock, clock.unix_ns()
+        self._spent_s = 0.0
+        self._since_s: float | None = None
+
+    @property
+    def duration_s(self) -> float:
+        """Time of all that ended, and of what is at work."""
+        under_way_s = 0.0 if self._since_s is None else self._clock.monotonic_s() - self._since_s
+        return self._spent_s + under_way_s
+
+    def begin(self) -> None:
+        """Note that processes of the order begin."""
+        self._since_s = self._clock.monotonic_s()
+
+    def end(self) -> None:
+        """Note that they ended."""
+        self._spent_s, self._since_s = self.duration_s, None

@@ -11,6 +11,7 @@ from profkit.measuring.cpp.source import needs_torch
 from profkit.measuring.runner.bench import Bench
 from profkit.measuring.runner.jobs import Task
 from profkit.measuring.runner.preload import preload_of
+from profkit.measuring.runner.progress import COMPILING
 from profkit.model.workorder import Language
 
 
@@ -42,9 +43,9 @@ class _Steps:
 
     def step(self, done: int, total: int, label: str) -> None:
         """`done` of `total` are compiled; `label` is at work, or has just been done."""
-        self._progress.begin(total - self._total)
+        self._progress.begin(total - self._total, COMPILING)
         self._total = total
         for _ in range(done - self._done):
-            self._progress.done(f"compiling {label}")
+            self._progress.done(f"compiling {label}", COMPILING)
         self._done = done
         self._progress.at_work(f"compiling {label}")

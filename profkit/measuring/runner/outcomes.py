@@ -43,6 +43,7 @@ class Circumstances:
     process: ProcessInfo
     workers: int = 1
     notes: tuple[str, ...] = ()
+    ended_ns: int = 0
 
 
 def measured(
@@ -79,6 +80,7 @@ def _info(task: Task, order: OrderInfo, around: Circumstances) -> MeasuredInfo:
         process=around.process if tree is None else replace(around.process, git_commit=tree.commit),
         order=order,
         notes=around.notes,
+        ended_ns=around.ended_ns,
     )
 
 

@@ -6,6 +6,7 @@ import threading
 from typing import Protocol, TextIO, runtime_checkable
 
 from profkit.clock import SYSTEM_CLOCK, Clock
+from profkit.measuring.runner.pace import Pace
 from profkit.units import format_duration
 
 _CLEAR = "\r\x1b[K"
@@ -13,19 +14,25 @@ _PLAIN_EVERY_S = 5.0
 """Logs are read afterwards: not a line for each step."""
 _LONGEST_LABEL = 48
 
+COMPILING, COUNTING, TIMING = "compiling", "counting", "timing"
+"""Kinds of steps."""
+
 
 @runtime_checkable
 class Progress(Protocol):
-    """What the runner tells; any thread may call."""
+    """Receives what the runner does; any thread may call."""
 
-    def begin(self, total: int) -> None:
-        """So many steps more are to be done."""
+    def begin(self, total: int, kind: str = "") -> None:
+        """Note that so many more steps are to be done; negative for steps that never will be.
+
+        Steps of a kind take about the same time.
+        """
 
     def at_work(self, label: str) -> None:
         """What is being done now."""
 
-    def done(self, label: str) -> None:
-        """One step is done."""
+    def done(self, label: str, kind: str = "") -> None:
+        """Note that one step is done."""
 
     def end(self) -> None:
         """Nothing more will come."""
@@ -34,21 +41,45 @@ class Progress(Protocol):
 class Silent:
     """Tells nobody."""
 
-    def begin(self, total: int) -> None:
+    def begin(self, total: int, kind: str = "") -> None:
         """See `Progress.begin`."""
 
     def at_work(self, label: str) -> None:
         """See `Progress.at_work`."""
 
-    def done(self, label: str) -> None:
+    def done(self, label: str, kind: str = "") -> None:
         """See `Progress.done`."""
 
     def end(self) -> None:
         """See `Progress.end`."""
 
 
+class Counted:
+    """Passes everything on, and counts steps that are done."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress, self.steps = progress, 0
+
+    def begin(self, total: int, kind: str = "") -> None:
+        """See `Progress.begin`."""
+        self._progress.begin(total, kind)
+
+    def at_work(self, label: str) -> None:
+        """See `Progress.at_work`."""
+        self._progress.at_work(label)
+
+    def done(self, label: str, kind: str = "") -> None:
+        """See `Progress.done`."""
+        self.steps += 1
+        self._progress.done(label, kind)
+
+    def end(self) -> None:
+        """See `Progress.end`."""
+        self._progress.end()
+
+
 class ProgressLine:
-    """`done/total`, elapsed time, the time that is left at this pace, and the label at work."""
+    """`done/total`, elapsed time, the time that is left as soon as it can be known, and the label at work."""
 
     def __init__(self, stream: TextIO, clock: Clock = SYSTEM_CLOCK) -> None:
         self._stream, self._clock = stream, clock
@@ -56,23 +87,23 @@ class ProgressLine:
         self._lock = threading.Lock()
         self._started_s = clock.monotonic_s()
         self._written_s = float("-inf")
-        self._total = self._done = 0
+        self._pace = Pace()
 
-    def begin(self, total: int) -> None:
+    def begin(self, total: int, kind: str = "") -> None:
         """See `Progress.begin`."""
         with self._lock:
-            self._total += total
+            self._pace.add(total, kind)
 
     def at_work(self, label: str) -> None:
         """See `Progress.at_work`."""
         with self._lock:
             self._show(label)
 
-    def done(self, label: str) -> None:
+    def done(self, label: str, kind: str = "") -> None:
         """See `Progress.done`."""
         with self._lock:
-            self._done += 1
-            self._show(label, last=self._done == self._total)
+            self._pace.step(kind, self._clock.monotonic_s())
+            self._show(label, last=self._pace.done == self._pace.total)
 
     def end(self) -> None:
         """See `Progress.end`."""
@@ -91,10 +122,9 @@ class ProgressLine:
     def _line(self, label: str, now_s: float) -> str:
         elapsed_s = now_s - self._started_s
         short = label if len(label) <= _LONGEST_LABEL else f"{label[: _LONGEST_LABEL - 1]}…"
-        parts = [f"{self._done}/{self._total}", format_duration(elapsed_s)]
-        if 0 < self._done < self._total:
-            left_s = elapsed_s / self._done * (self._total - self._done)
-            parts.append(f"ETA {format_duration(left_s)}")
+        parts = [f"{self._pace.done}/{self._pace.total}", format_duration(elapsed_s)]
+        if (left := self._pace.left(now_s)) is not None:
+            parts.append(f"ETA {'≥ ' if left.at_least else ''}{format_duration(left.seconds)}")
         return " · ".join([*parts, "".join(c if c.isprintable() else "?" for c in short)])
 
     def _write(self, text: str) -> None:

@@ -7,6 +7,7 @@ is being timed. Orders that need the same kind of zygote follow one another: it 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 
 from profkit.errors import MeasuringError
 from profkit.measuring.pool.kinds import ZygoteKind
@@ -17,6 +18,7 @@ from profkit.measuring.runner.in_turns import time_in_turns
 from profkit.measuring.runner.jobs import Task
 from profkit.measuring.runner.ledger import Ledger
 from profkit.measuring.runner.outcomes import Outcome
+from profkit.measuring.runner.progress import COUNTING, TIMING, Counted
 from profkit.measuring.runner.sentries import Sentries
 from profkit.measuring.runner.spread import spread
 from profkit.measuring.runner.timing import make_ready, time_together, timer_kinds
@@ -45,10 +47,12 @@ def run_tasks(
         ledger.fail(place, error)
     counted = [place for place in ledger.open_places() if tasks[place].order.mode.counts]
     timed = [place for place in ledger.open_places() if tasks[place].order.mode.times]
-    bench.progress.begin(len(counted) + sum(processes_of(tasks[place].order) for place in timed))
+    bench.progress.begin(len(counted), COUNTING)
+    bench.progress.begin(_processes(tasks, timed), TIMING)
     try:
         _count_all(counted, ledger, bench)
         still = [place for place in timed if place in ledger.open_places()]
+        bench.progress.begin(_processes(tasks, still) - _processes(tasks, timed), TIMING)
         for group in _grouped(still, lambda place: timer_kinds(tasks[place], 0)[0]):
             alone = [(place,) for place in group]
             together = _grouped(group, lambda place: _shared_by_arms(tasks[place].order))
@@ -58,16 +62,23 @@ def run_tasks(
     return ledger.outcomes()
 
 
+def _processes(tasks: Sequence[Task], places: Sequence[int]) -> int:
+    return sum(processes_of(tasks[place].order) for place in places)
+
+
 def _count_all(places: Sequence[int], ledger: Ledger, bench: Bench) -> None:
     bench.pool.warm({callgrind_kind(ledger.tasks[place], 0) for place in places})
     sentries = Sentries(bench)
 
     def work(place: int, worker: int) -> None:
-        task = ledger.tasks[place]
-        with ledger.working_on((place,)), bench.cores(1) as cores:
+        task, counted = ledger.tasks[place], False
+        with bench.cores(1) as cores, ledger.working_on((place,)):
             kind = callgrind_kind(task, worker)
             counts = count(task, kind, bench, cores)
+            counted = True
             ledger.counted(place, sentries.beside(counts, task, kind))
+        if not counted:
+            bench.progress.done(task.order.label, COUNTING)
 
     spread(places, bench.workers, work, bench.stop)
 
@@ -78,14 +89,17 @@ def _time_group(groups: Sequence[Places], ledger: Ledger, bench: Bench) -> None:
 
     def work(places: Places, worker: int) -> None:
         tasks = [ledger.tasks[place] for place in places]
-        kinds = timer_kinds(tasks[0], worker)
-        with ledger.working_on(places), bench.cores(tasks[0].order.num_threads) as cores:
+        kinds, own = timer_kinds(tasks[0], worker), copy(bench)
+        own.progress = steps = Counted(bench.progress)
+        with bench.cores(tasks[0].order.num_threads) as cores, ledger.working_on(places):
             fresh = [kind for kind in kinds if kind not in ready]
             ready.update(fresh)
-            make_ready(tasks[0], fresh, bench)
+            make_ready(tasks[0], fresh, own)
             time_all = time_in_turns if bench.manner is Manner.IN_TURNS else time_together
-            for place, timing in zip(places, time_all(tasks, kinds, bench, cores), strict=True):
+            for place, timing in zip(places, time_all(tasks, kinds, own, cores), strict=True):
                 ledger.timed(place, timing)
+        # Of an order that failed, the rest is never done.
+        bench.progress.begin(steps.steps - _processes(ledger.tasks, places), TIMING)
 
     try:
         spread(groups, bench.workers, work, bench.stop)

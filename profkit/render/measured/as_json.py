@@ -33,7 +33,7 @@ def measured_json(runs: Sequence[MeasuredRun], options: ReportOptions | None = N
     asked = options or ReportOptions()
     rows = order_rows(runs, asked)
     infos = [run.info for run in runs]
-    ended_ns = [info.started_ns + round(info.duration_s * 1e9) for info in infos]
+    ended_ns = [info.last_ns for info in infos]
     content = {
         "digest": digest([info.order for info in infos]),
         "started": iso_moment(min(info.started_ns for info in infos)) if infos else None,

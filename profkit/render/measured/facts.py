@@ -95,7 +95,9 @@ def _mode(order: OrderInfo) -> list[Part]:
 
 def _started(runs: Sequence[MeasuredRun]) -> list[Part]:
     first = min((run.info.started_ns for run in runs), default=0)
-    took_s = sum(run.info.duration_s for run in runs)
+    took_s = (max((run.info.last_ns for run in runs), default=first) - first) / 1e9
+    if len(runs) == 1:
+        took_s = runs[0].info.duration_s
     return [Part(moment(first)), Part(f"took {format_duration(took_s)}")]
 
 

@@ -1,0 +1,78 @@
+"""How long the steps of a batch take, kind by kind, and how long those that are left will take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+_LEAST_STEPS = 3
+_LEAST_PART = 0.02
+"""Steps of a kind, and part of all of them, that must be done before anything is said of the others."""
+
+
+@dataclass(slots=True)
+class _Kind:
+    total: int = 0
+    done: int = 0
+    spent_s: float = 0.0
+    """Time of all steps but the first, which starts what the others use."""
+
+    @property
+    def left(self) -> int:
+        return max(0, self.total - self.done)
+
+    @property
+    def step_s(self) -> float | None:
+        """Mean time of a step; None before enough of them are done."""
+        if self.done < max(_LEAST_STEPS, _LEAST_PART * self.total):
+            return None
+        return self.spent_s / (self.done - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Time that is left."""
+
+    seconds: float
+    at_least: bool
+    """Whether nothing is known yet of some kind of step that is still to come."""
+
+
+@dataclass(slots=True)
+class Pace:
+    """Steps of several kinds, such as counting and timing, that take very different times."""
+
+    kinds: dict[str, _Kind] = field(default_factory=dict)
+    last_s: float | None = None
+    """When the last step was done."""
+
+    @property
+    def total(self) -> int:
+        """Steps of all kinds."""
+        return sum(kind.total for kind in self.kinds.values())
+
+    @property
+    def done(self) -> int:
+        """Steps that are done."""
+        return sum(kind.done for kind in self.kinds.values())
+
+    def add(self, steps: int, kind: str) -> None:
+        """Note that so many more steps are to be done; fewer, if it is negative."""
+        self.kinds.setdefault(kind, _Kind()).total += steps
+
+    def step(self, kind: str, now_s: float) -> None:
+        """Note that a step is done; with several workers steps follow each other sooner."""
+        known = self.kinds.setdefault(kind, _Kind())
+        if known.done and self.last_s is not None:
+            known.spent_s += now_s - self.last_s
+        known.done += 1
+        self.last_s = now_s
+
+    def left(self, now_s: float) -> Left | None:
+        """Return the time that is left; None if nothing can be said of it."""
+        open_kinds = [kind for kind in self.kinds.values() if kind.left]
+        known = [(kind.left, kind.step_s) for kind in open_kinds if kind.step_s is not None]
+        if not known or self.last_s is None:
+            return None
+        seconds = sum(left * (step_s or 0.0) for left, step_s in known)
+        under_way_s = min(now_s - self.last_s, max(step_s or 0.0 for _, step_s in known))
+        return Left(max(0.0, seconds - under_way_s), at_least=len(known) < len(open_kinds))
