@@ -17,10 +17,9 @@
     │   ├── ZygoteFailed
     │   ├── EntryRefused
     │   ├── CompileFailed
-    │   ├── ScriptFailed
-    │   ├── CacheUnavailable
     │   ├── CannotTravel
     │   ├── GitFailed
+    │   ├── TooShort
     │   └── WorkerError
     │       ├── WorkerFailed
     │       ├── WorkerDied
@@ -198,26 +197,6 @@ class CompileFailed(MeasuringError):
         super().__init__(f"{label!r} does not compile; mend the statement{_quoted(output)}")
 
 
-class ScriptFailed(MeasuringError):
-    """Python text cannot be made TorchScript; `output` is the traceback of the process that tried."""
-
-    def __init__(self, label: str, output: str) -> None:
-        self.label, self.output = label, output
-        last = output.strip().rpartition("\n")[2]
-        super().__init__(f"{label!r} cannot be made TorchScript: {last}; fix its Python{_quoted(output)}")
-
-
-class CacheUnavailable(MeasuringError):
-    """Compiled statements cannot be written to their folder, as on a full disk."""
-
-    def __init__(self, folder: Path, detail: str) -> None:
-        self.folder, self.detail = folder, detail
-        super().__init__(
-            f"compiled statements cannot be written to {folder}: {detail}; free some space there, or set "
-            "XDG_CACHE_HOME to another folder of yours"
-        )
-
-
 class CannotTravel(MeasuringError):
     """A function or its arguments cannot be sent to another process."""
 
@@ -268,6 +247,23 @@ class WorkerTimeout(WorkerError):
         times = f" in {tries} tries" if tries > 1 else ""
         super().__init__(
             f"{label!r} was not done within {timeout_s:g} s{times}; raise timeout_s{_quoted(output)}"
+        )
+
+
+class TooShort(MeasuringError):
+    """A time is too short beside the uncertainty of what had to be subtracted from it."""
+
+    def __init__(
+        self, label: str, changes: tuple[str, ...], time_s: float, loop_s: float, uncertain_s: float
+    ) -> None:
+        self.label, self.changes = label, changes
+        self.time_s, self.loop_s, self.uncertain_s = time_s, loop_s, uncertain_s
+        what = f" ({', '.join(changes)})" if changes else ""
+        super().__init__(
+            f"{label!r} is too short to be timed with fresh arguments: it takes about {1e9 * time_s:.3g} ns, "
+            f"and passing what it changes{what} {1e9 * loop_s:.3g} ns, known to {1e9 * uncertain_s:.2g} ns; "
+            "do more in one execution, count its instructions (mode='callgrind'), or time it with the same "
+            "arguments each time (fresh=False)"
         )
 
 

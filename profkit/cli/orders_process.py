@@ -24,7 +24,7 @@ from typing import cast  # noqa: E402
 
 from profkit.cli.packed_orders import Reply, packed_object  # noqa: E402
 from profkit.errors import UsageError  # noqa: E402
-from profkit.measuring.definitions import Definition, Key, RefusedEntry, expand_each  # noqa: E402
+from profkit.measuring.definitions import Definition, RefusedEntry, expand_each, is_definition  # noqa: E402
 from profkit.measuring.orders import MeasureOptions, work_order  # noqa: E402
 from profkit.measuring.travel.parcel import Parcel  # noqa: E402
 from profkit.measuring.worker.messages import from_file, hand, handed, in_file  # noqa: E402
@@ -86,11 +86,20 @@ def _of_file(path: str, options: MeasureOptions) -> tuple[WorkOrder | RefusedEnt
     except Exception as error:
         raise UsageError(f"{path} raised {type(error).__name__}: {error}", "fix it") from error
     found = next((defined[name] for name in _NAMES if name in defined), None)
-    if found and isinstance(found, Iterable) and not isinstance(found, str):
-        return tuple(expand_each(cast("Mapping[Key, Definition] | Iterable[Definition]", found), options))
+    entries = found if isinstance(found, Mapping) else _listed(found)
+    if entries:
+        return tuple(expand_each(entries, options))
     raise UsageError(
         f"{path} has no ORDERS", "let it define ORDERS, a dictionary of statements or a list of work_order(…)"
     )
+
+
+def _listed(found: object) -> tuple[Definition, ...]:
+    """Return the definitions of a list, right or wrong; none if it has not a single one."""
+    if isinstance(found, str) or not isinstance(found, Iterable):
+        return ()
+    items: tuple[Definition, ...] = tuple(found)
+    return items if any(map(is_definition, items)) else ()
 
 
 def benchmark_root(path: str) -> str | None:

@@ -26,7 +26,7 @@ from profkit.measuring.orders import MeasureOptions, identity, label_of, with_op
 from profkit.measuring.variants import Variants, orders_of
 from profkit.model.workorder import WorkOrder
 
-__all__ = ["Definition", "Key", "RefusedEntry", "Variants", "expand", "expand_each"]
+__all__ = ["Definition", "Key", "RefusedEntry", "Variants", "expand", "expand_each", "is_definition"]
 
 Key: TypeAlias = "str | tuple[str, ...] | None"
 """A name, several at once, or none: the definition has the names around it."""
@@ -72,6 +72,12 @@ def expand_each(
     for key, definition in named:
         for label, one in _flat(_names(key), definition):
             yield from _entry(label, one, options, seen)
+
+
+def is_definition(given: object) -> bool:
+    """Whether this describes orders, right or wrong."""
+    plain = isinstance(given, (str, WorkOrder, Variants, Mapping))
+    return plain or is_grouped(given) or is_explicit(given)
 
 
 def _entry(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from textwrap import indent
 from typing import Literal
 
 from profkit.errors import InvalidOption, UsageError
@@ -15,6 +16,9 @@ from profkit.model.workorder import Language, Mode, WorkOrder
 Runtime = Literal["eager", "script"]
 Texts = str | Mapping[str, str]
 """A text for both languages, or one for each by its name: "python", "c++"."""
+
+
+_WARM_UPS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +134,8 @@ def _specialized(
     form = replace(form, setup=_joined(form.setup, form.model)) if runtime == "eager" else form
     if runtime == "script":
         form = _scripted(form, given, signature, autograd)
-    return _with_gradients(form, given, signature) if autograd else form
+    form = _with_gradients(form, given, signature) if autograd else form
+    return _warmed(form) if runtime == "script" else form
 
 
 def _order(form: _Form, label: str) -> WorkOrder:
@@ -179,6 +184,15 @@ def _with_gradients(form: _Form, given: Variants, signature: Signature) -> _Form
     ones = f"at::Tensor profkit_ones;\n{{\n{stmt}\nprofkit_ones = at::ones_like({result});\n}}"
     setup = _joined(form.setup, _cpp_gradients(wanted), ones)
     return replace(form, setup=setup, stmt=f"{stmt}\n{result}.backward(profkit_ones);")
+
+
+def _warmed(form: _Form) -> _Form:
+    """Execute the statement in the setup: TorchScript profiles the first calls, and then optimizes."""
+    if form.is_python:
+        loop = f"for _ in range({_WARM_UPS}):\n{indent(form.stmt, '    ')}"
+    else:
+        loop = f"for (int profkit_i = 0; profkit_i < {_WARM_UPS}; ++profkit_i) {{\n{form.stmt}\n}}"
+    return replace(form, setup=_joined(form.setup, loop))
 
 
 def _python_gradients(names: Sequence[str]) -> str:

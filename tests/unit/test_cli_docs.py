@@ -19,6 +19,8 @@ from profkit.comparing.measured import compare_measured
 from profkit.comparing.trends import history_of
 from profkit.config import Config
 from profkit.formats.registry import FORMATS
+from profkit.measuring import errors as measuring_errors
+from profkit.measuring.pool import errors as pool_errors
 from profkit.model.gate import GateResult
 from profkit.render.as_json import report_json, runs_json
 from profkit.render.compared.gate import gate_json
@@ -32,6 +34,7 @@ from tests.unit.made_comparisons import one_order
 from tests.unit.made_measured_runs import measured_run
 from tests.unit.made_runs import made_run, with_sources
 
+ERROR_MODULES = (errors, measuring_errors, pool_errors)
 ROOT = Path(__file__).parents[2]
 CLI, READING, ERRORS = (
     (ROOT / "docs" / name).read_text("utf-8") for name in ("cli.md", "reading-reports.md", "errors.md")
@@ -129,8 +132,9 @@ def test_every_field_of_the_json_is_explained(written: str) -> None:
 
 
 def test_every_error_has_its_cause_and_cure() -> None:
-    classes = [kind for _, kind in inspect.getmembers(errors, inspect.isclass)]
-    kinds = [kind for kind in classes if kind.__module__ == errors.__name__]
+    members = [member for module in ERROR_MODULES for member in inspect.getmembers(module, inspect.isclass)]
+    classes = [kind for _, kind in members if issubclass(kind, errors.ProfkitError)]
+    kinds = [kind for kind in classes if kind.__module__ in {module.__name__ for module in ERROR_MODULES}]
     explained = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", ERRORS, re.MULTILINE | re.DOTALL))
     assert set(explained) == {kind.__name__ for kind in kinds} - {"ProfkitError"}
     for kind in kinds:

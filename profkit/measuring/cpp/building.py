@@ -10,13 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from profkit.errors import CacheUnavailable, CompileFailed, MeasuringError, ScriptFailed
+from profkit.errors import CompileFailed, MeasuringError
 from profkit.measuring.cpp.cache import Cache, default_folder, open_cache
 from profkit.measuring.cpp.compiling import Made, Task, run_tasks
 from profkit.measuring.cpp.source import needs_torch, source_of
 from profkit.measuring.cpp.tasks import HeaderTask, ObjectTask, ScriptTask, environ_of
 from profkit.measuring.cpp.toolchain import toolchain
 from profkit.measuring.cpp.torch_build import torch_build
+from profkit.measuring.errors import FolderUnavailable, ScriptFailed
 from profkit.model.workorder import Language, WorkOrder
 
 _ROUNDS = 3
@@ -39,7 +40,7 @@ def libraries_for(
 ) -> Mapping[int, Path | MeasuringError]:
     """The shared object of each C++ order, or why there is none, by the order's index.
 
-    What is not kept already is compiled. The errors are CompileFailed, ScriptFailed, CacheUnavailable, and
+    What is not kept already is compiled. The errors are CompileFailed, ScriptFailed, FolderUnavailable, and
     ToolMissing without a compiler.
 
     `progress` is told how many are done, of how many, and a label at work; every half second at least, and
@@ -57,7 +58,7 @@ def libraries_for(
         distinct = {task.key: task for task in wanted.values()}
         try:
             made = _build(distinct, open_cache(cache or default_folder()), progress, workers)
-        except CacheUnavailable as full:
+        except FolderUnavailable as full:
             made = dict.fromkeys(distinct, full)
         found.update((index, _labelled(made[task.key], task.label)) for index, task in wanted.items())
     return found

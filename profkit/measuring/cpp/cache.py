@@ -14,7 +14,6 @@ being right: two that make the same leave the same.
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
 import hashlib
 import json
@@ -26,12 +25,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from profkit.errors import CacheUnavailable, UsageError
+from profkit.errors import UsageError
+from profkit.measuring.errors import NO_ROOM, cache_unavailable
 
 LIMIT_BYTES = 2 * 1024**3
 """Two or three precompiled headers and thousands of objects."""
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
-"""Errors of a file system that takes no more."""
 KEPT_S = 3600.0
 """Nothing that was used within this time is removed: a worker may be about to load it."""
 
@@ -134,14 +132,14 @@ class Cache:
 def open_cache(folder: Path) -> Cache:
     """Return the cache in a folder, which is made if it is missing.
 
-    Raises UsageError if it is not the user's alone, and CacheUnavailable if there is no room for it.
+    Raises UsageError if it is not the user's alone, and FolderUnavailable if there is no room for it.
     """
     try:
         folder.mkdir(parents=True, mode=0o700, exist_ok=True)
         facts = folder.stat()
     except OSError as error:
         if error.errno in NO_ROOM:
-            raise CacheUnavailable(folder, os.strerror(error.errno)) from error
+            raise cache_unavailable(folder, os.strerror(error.errno)) from error
         raise UsageError(
             f"the folder {folder} for compiled statements cannot be used: {error}", _MEND
         ) from error

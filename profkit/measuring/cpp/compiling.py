@@ -12,8 +12,9 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from profkit.errors import CacheUnavailable, MeasuringError
-from profkit.measuring.cpp.cache import NO_ROOM, Cache, unlock
+from profkit.errors import MeasuringError
+from profkit.measuring.cpp.cache import Cache, unlock
+from profkit.measuring.errors import NO_ROOM, FolderUnavailable, cache_unavailable
 
 _HEARTBEAT_S = 0.5
 _LOCKED_S = 0.1
@@ -91,18 +92,18 @@ class _Running:
         if isinstance(made, Path):
             return made
         named = next((reason for reason in map(os.strerror, NO_ROOM) if reason in said), None)
-        return CacheUnavailable(cache.folder, named) if named else made
+        return cache_unavailable(cache.folder, named) if named else made
 
     def end(self) -> None:
         """Kill what still runs, and leave nothing behind; may be called at any time, and again."""
         self._leave.close()
 
 
-def no_room(cache: Cache, error: OSError) -> CacheUnavailable:
+def no_room(cache: Cache, error: OSError) -> FolderUnavailable:
     """Return the error of a cache that takes no more; raise any other that the system gives."""
     if error.errno not in NO_ROOM:
         raise error
-    return CacheUnavailable(cache.folder, os.strerror(error.errno))
+    return cache_unavailable(cache.folder, os.strerror(error.errno))
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

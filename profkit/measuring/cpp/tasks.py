@@ -10,13 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from profkit.errors import CompileFailed, ScriptFailed
+from profkit.errors import CompileFailed
 from profkit.measuring.cpp.cache import Cache
 from profkit.measuring.cpp.compiling import Made
 from profkit.measuring.cpp.diagnostics import trimmed
 from profkit.measuring.cpp.source import Source, include
 from profkit.measuring.cpp.toolchain import Toolchain
 from profkit.measuring.cpp.torch_build import interpreter
+from profkit.measuring.errors import ScriptFailed
 from profkit.model.workorder import WorkOrder
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 
 from profkit.errors import MeasuringError
+from profkit.measuring.errors import naming_a_full_disk
 from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.measuring.runner.bench import Bench
 from profkit.measuring.runner.counting import callgrind_kind, count
@@ -74,7 +75,8 @@ def _count_all(places: Sequence[int], ledger: Ledger, bench: Bench) -> None:
         task, counted = ledger.tasks[place], False
         with bench.cores(1) as cores, ledger.working_on((place,)):
             kind = callgrind_kind(task, worker)
-            counts = count(task, kind, bench, cores)
+            with naming_a_full_disk():
+                counts = count(task, kind, bench, cores)
             counted = True
             ledger.counted(place, sentries.beside(counts, task, kind))
         if not counted:

@@ -1,0 +1,65 @@
+"""Errors of what measuring needs beside workers: TorchScript, and folders that take files."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from textwrap import indent
+
+from profkit.errors import MeasuringError
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+"""Errors of a file system that takes no more."""
+_LEAST_BYTES = 512 * 1024
+"""Callgrind's files of a large program have some hundred kilobytes."""
+
+
+class ScriptFailed(MeasuringError):
+    """Python text cannot be made TorchScript; `output` is the traceback of the process that tried."""
+
+    def __init__(self, label: str, output: str) -> None:
+        self.label, self.output = label, output
+        *_, last = output.strip().splitlines() or ["its process said nothing"]
+        quoted = f"\n{indent(output.strip(), '    ')}" if output.strip() else ""
+        super().__init__(f"{label!r} cannot be made TorchScript: {last}; fix its Python{quoted}")
+
+
+class FolderUnavailable(MeasuringError):
+    """Files of measuring cannot be written to their folder, as on a full disk."""
+
+    def __init__(self, what: str, folder: Path, detail: str, variable: str) -> None:
+        self.what, self.folder, self.detail, self.variable = what, folder, detail, variable
+        super().__init__(
+            f"{what} cannot be written to {folder}: {detail}; free some space there, or set {variable} to "
+            "another folder"
+        )
+
+
+def cache_unavailable(folder: Path, detail: str) -> FolderUnavailable:
+    """Return the error of a cache of compiled statements that takes no more."""
+    return FolderUnavailable("compiled statements", folder, detail, "XDG_CACHE_HOME")
+
+
+def dumps_unavailable(folder: Path, detail: str) -> FolderUnavailable:
+    """Return the error of a folder that does not take Callgrind's files."""
+    return FolderUnavailable("Callgrind's files", folder, detail, "TMPDIR")
+
+
+@contextmanager
+def naming_a_full_disk() -> Iterator[None]:
+    """Raise an error that says so if counting fails because there is no room for Callgrind's files.
+
+    Valgrind does not say it: its files are cut short, or missing, and whoever reads them fails.
+    """
+    try:
+        yield
+    except MeasuringError as error:
+        folder = Path(tempfile.gettempdir())
+        if isinstance(error, FolderUnavailable) or shutil.disk_usage(folder).free >= _LEAST_BYTES:
+            raise
+        raise dumps_unavailable(folder, os.strerror(errno.ENOSPC)) from error
