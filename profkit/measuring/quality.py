@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from profkit.comparing.timings import LEAST_PROCESSES
-from profkit.model.measurement import Doubt, Flag, InstructionCounts, ProcessTimes, Timing
+from profkit.model.measurement import Doubt, Flag, Freshness, InstructionCounts, ProcessTimes, Timing
 from profkit.model.workorder import WorkOrder
 from profkit.stats import median, median_interval
 from profkit.units import format_duration
@@ -43,6 +43,7 @@ def timing_doubts(order: WorkOrder, timing: Timing, workers: int = 1) -> tuple[D
     """What speaks against times that `workers` measured at once."""
     processes = [process for process in timing.processes if process.times_s]
     doubts = [*_how_measured(order, timing, workers), *_how_many(order, timing, processes)]
+    doubts += _state(timing.freshness)
     if processes:
         doubts += _machine(order, timing, processes) + _scatter(timing, processes)
     return tuple(doubts)
@@ -50,6 +51,19 @@ def timing_doubts(order: WorkOrder, timing: Timing, workers: int = 1) -> tuple[D
 
 def count_doubts(instructions: InstructionCounts) -> tuple[Doubt, ...]:
     """What speaks against instruction counts."""
+    return (*_repeats(instructions), *_state(instructions.freshness))
+
+
+def _state(freshness: Freshness) -> tuple[Doubt, ...]:
+    """Return the doubt about executions that found changed what others had left."""
+    if freshness.fresh or not freshness.why_not:
+        return ()
+    what = ", ".join(freshness.changes)
+    told = f"each execution changes {what}, which the next one finds changed, since {freshness.why_not}"
+    return (Doubt(Flag.CHANGES_STATE, told),)
+
+
+def _repeats(instructions: InstructionCounts) -> tuple[Doubt, ...]:
     repeats = instructions.raw_stripped or instructions.raw
     least, most = min(repeats, default=0), max(repeats, default=0)
     if most <= least * (1 + MOST_COUNT_SPREAD):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard, cast
 
 from profkit.errors import BadReply, DamagedFile
+from profkit.measuring.worker.asked import Fresh
 from profkit.model.counts import CallgrindDump
 
 if TYPE_CHECKING:
@@ -26,6 +27,11 @@ class TimedArm:
     """Of all blocks together, as `wall_s`."""
     wall_s: float
     involuntary: int
+    loop_s: float
+    """What was subtracted from each time."""
+    loop_spread_s: float
+    """How far that is uncertain."""
+    fresh: Fresh
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,7 @@ class CountedArm:
     """One for each repeat; at least one."""
     baseline_dumps: tuple[CallgrindDump, ...]
     """The same loop around nothing; may be missing."""
+    fresh: Fresh
 
 
 def timed_arm(label: str, reply: Reply, arm: int) -> TimedArm:
@@ -49,6 +56,9 @@ def timed_arm(label: str, reply: Reply, arm: int) -> TimedArm:
         cpu_s=fields.seconds("cpu_s"),
         wall_s=fields.seconds("wall_s"),
         involuntary=fields.count("involuntary"),
+        loop_s=fields.seconds("loop_s"),
+        loop_spread_s=fields.seconds("loop_spread_s"),
+        fresh=fields.fresh(),
     )
 
 
@@ -59,7 +69,13 @@ def counted_arm(label: str, reply: Reply, arm: int) -> CountedArm:
         number=fields.count("number", least=1),
         dumps=fields.dumps("dumps"),
         baseline_dumps=fields.dumps("baseline_dumps", least=0),
+        fresh=fields.fresh(),
     )
+
+
+def fresh_arm(label: str, reply: Reply, arm: int) -> Fresh:
+    """Return how one statement of a reply is to be executed; raises BadReply."""
+    return _Fields(label, reply, arm).fresh()
 
 
 def arms_in(label: str, reply: Reply) -> int:
@@ -91,6 +107,23 @@ class _Fields:
     def seconds_list(self, name: str) -> tuple[float, ...]:
         """At least one of them."""
         return tuple(self._duration(name, value) for value in self._list(name))
+
+    def fresh(self) -> Fresh:
+        """Return what the worker found out about the state that executions change."""
+        found = self._fields.get("fresh")
+        fields = found if isinstance(found, Mapping) else {}
+        decided, changes, globals_ = (fields.get(name) for name in ("decided", "changes", "globals"))
+        function, why_not = fields.get("function"), fields.get("why_not")
+        if not (
+            isinstance(decided, bool | None)
+            and _are_texts(changes)
+            and isinstance(globals_, list)
+            and all(_are_texts(place) and len(place) == 2 for place in globals_)
+            and isinstance(function, bool)
+            and isinstance(why_not, str)
+        ):
+            raise self._wrong("fresh", found)
+        return cast(Fresh, {name: fields[name] for name in Fresh.__annotations__})
 
     def dumps(self, name: str, least: int = 1) -> tuple[CallgrindDump, ...]:
         """`least` or more dumps that came with the reply."""
@@ -127,6 +160,10 @@ def _arms(label: str, reply: Reply) -> list[object]:
     if not isinstance(arms, list):
         raise BadReply(label, f"arms is {_shortened(arms)}", reply.output)
     return arms
+
+
+def _are_texts(value: object) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
 def _shortened(value: object) -> str:

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from profkit.errors import BadReply, UsageError
-from profkit.measuring.replies import TimedArm, arms_in, counted_arm, timed_arm
-from profkit.model.measurement import InstructionCounts, MeasuredIn, Preload, ProcessTimes, Timing, Tool
+from profkit.errors import BadReply, TooShort, UsageError
+from profkit.measuring.replies import TimedArm, arms_in, counted_arm, fresh_arm, timed_arm
+from profkit.measuring.worker.asked import Fresh
+from profkit.model.measurement import (
+    Freshness,
+    InstructionCounts,
+    MeasuredIn,
+    Preload,
+    ProcessTimes,
+    Timing,
+    Tool,
+)
+from profkit.stats import median
 from profkit.transforms.baseline import subtract_baseline
 
 if TYPE_CHECKING:
     from profkit.measuring.pool.jobs import Reply, ZygoteFacts
+
+MOST_UNCERTAIN = 0.05
+"""Part of a time by which what was subtracted from it may be uncertain."""
 
 
 def timing_of(label: str, replies: Sequence[Reply], arm: int = 0) -> Timing:
@@ -23,11 +37,26 @@ def timing_of(label: str, replies: Sequence[Reply], arm: int = 0) -> Timing:
     numbers = sorted({timed.number for timed in arms})
     if len(numbers) != 1:
         raise BadReply(label, f"its processes executed it {numbers} times in a block, not all the same")
+    _refuse_too_short(label, arms)
     return Timing(
         number=numbers[0],
         processes=tuple(_process(timed, reply) for timed, reply in zip(arms, replies, strict=True)),
         measured_in=_all_in(label, Tool.NONE, replies),
+        freshness=_freshness(arms[0].fresh, min(timed.loop_s for timed in arms)),
     )
+
+
+def _freshness(fresh: Fresh, loop_s: float = 0.0) -> Freshness:
+    return Freshness(bool(fresh["decided"]), tuple(fresh["changes"]), fresh["why_not"], loop_s)
+
+
+def _refuse_too_short(label: str, arms: Sequence[TimedArm]) -> None:
+    """Raise TooShort if what was subtracted is not known well enough for what is left."""
+    spread_s = median([timed.loop_spread_s for timed in arms])
+    least_s = median([min(timed.times_s) for timed in arms])
+    if spread_s > MOST_UNCERTAIN * least_s:
+        changes = tuple(arms[0].fresh["changes"])
+        raise TooShort(label, changes, least_s, min(timed.loop_s for timed in arms), spread_s)
 
 
 def numbers_of(label: str, reply: Reply) -> tuple[int, ...]:
@@ -40,9 +69,15 @@ def counts_of(label: str, reply: Reply, arm: int = 0) -> InstructionCounts:
     counted = counted_arm(label, reply, arm)
     place = measured_in(Tool.VALGRIND, reply.zygote)
     try:
-        return subtract_baseline(counted.dumps, counted.baseline_dumps, counted.number, place)
+        counts = subtract_baseline(counted.dumps, counted.baseline_dumps, counted.number, place)
     except UsageError as mixed:
         raise BadReply(label, mixed.problem, reply.output) from mixed
+    return replace(counts, freshness=_freshness(counted.fresh))
+
+
+def fresh_of(label: str, reply: Reply) -> tuple[Fresh, ...]:
+    """Return how the statements of a reply are to be executed; raises BadReply."""
+    return tuple(fresh_arm(label, reply, arm) for arm in range(arms_in(label, reply)))
 
 
 def measured_in(tool: Tool, zygote: ZygoteFacts) -> MeasuredIn:

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.errors import BadReply, MeasuringError
+from profkit.errors import BadReply, MeasuringError, TooShort
 from profkit.measuring.pool.dumps import Dump
 from profkit.measuring.pool.jobs import Reply, ZygoteFacts
 from profkit.measuring.results import counts_of, measured_in, numbers_of, timing_of
-from profkit.model.measurement import MeasuredIn, Preload, ProcessTimes, Tool
+from profkit.measuring.worker.asked import SHARED
+from profkit.model.measurement import Freshness, MeasuredIn, Preload, ProcessTimes, Tool
 
 TIMED: Mapping[str, object] = {
     "number": 100,
@@ -18,6 +19,9 @@ TIMED: Mapping[str, object] = {
     "cpu_s": 0.15,
     "wall_s": 0.2,
     "involuntary": 3,
+    "loop_s": 0.0,
+    "loop_spread_s": 0.0,
+    "fresh": SHARED,
 }
 
 
@@ -72,6 +76,11 @@ def test_where_it_was_measured() -> None:
         ("cpu_s", float("inf")),
         ("wall_s", "0.2"),
         ("involuntary", -1),
+        ("loop_s", None),
+        ("fresh", {}),
+        ("fresh", {**SHARED, "decided": 1}),
+        ("fresh", {**SHARED, "globals": [["module"]]}),
+        ("fresh", {**SHARED, "changes": "all"}),
     ],
 )
 def test_nonsense_is_refused_by_name(field: str, value: object) -> None:
@@ -79,6 +88,27 @@ def test_nonsense_is_refused_by_name(field: str, value: object) -> None:
         timing_of("sorted", [reply(TIMED), reply({**TIMED, field: value})])
     assert "'sorted' gave no numbers" in str(refusal.value)
     assert "what it printed" in str(refusal.value)
+
+
+FRESH = {**SHARED, "decided": True, "changes": ["argument 'values'"]}
+
+
+def test_what_executions_had_of_their_own_is_kept() -> None:
+    arms = [{**TIMED, "fresh": FRESH, "loop_s": loop_s} for loop_s in (3e-8, 2e-8)]
+    kept = timing_of("sort", [reply(arm) for arm in arms]).freshness
+    assert kept == Freshness(fresh=True, changes=("argument 'values'",), loop_s=2e-8)
+
+
+def test_a_time_that_what_was_subtracted_could_explain_is_refused() -> None:
+    def times(spread_s: float) -> list[Reply]:
+        arm = {**TIMED, "fresh": FRESH, "loop_s": 3e-8, "loop_spread_s": spread_s}
+        return [reply(arm), reply({**arm, "loop_spread_s": 1e-3}), reply(arm)]
+
+    assert timing_of("sort", times(0.05e-6)).number == 100
+    with pytest.raises(
+        TooShort, match=r"takes about 1e\+03 ns, and passing what it changes"
+    ):
+        timing_of("sort", times(0.051e-6))
 
 
 @pytest.mark.parametrize("arms", [None, {}, "arms", []])
@@ -105,7 +135,12 @@ def dump(instructions: int, events: str = "Ir") -> str:
 
 
 DUMPS = {"/d/cg.1.1": dump(127), "/d/cg.1.2": dump(2027), "/d/cg.1.3": dump(2127)}
-COUNTED = {"number": 10, "dumps": ["/d/cg.1.2", "/d/cg.1.3"], "baseline_dumps": ["/d/cg.1.1"]}
+COUNTED = {
+    "number": 10,
+    "dumps": ["/d/cg.1.2", "/d/cg.1.3"],
+    "baseline_dumps": ["/d/cg.1.1"],
+    "fresh": SHARED,
+}
 
 
 def counted(texts: Mapping[str, str] = DUMPS, **changes: object) -> Reply:

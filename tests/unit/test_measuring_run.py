@@ -16,12 +16,13 @@ from profkit.measuring.pool.jobs import Job, Reply, ZygoteFacts
 from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.measuring.runner.bench import Bench
 from profkit.measuring.runner.environment import kind_of, worker_env
+from profkit.measuring.runner.executions import processes_of
 from profkit.measuring.runner.jobs import Task, callgrind_job
 from profkit.measuring.runner.outcomes import Outcome, duplicates
 from profkit.measuring.runner.place import worker_path
 from profkit.measuring.runner.progress import Silent
 from profkit.measuring.runner.run import run_tasks
-from profkit.measuring.runner.executions import processes_of
+from profkit.measuring.worker.asked import SHARED
 from profkit.model.measurement import Manner, Preload, Tool
 from profkit.model.workorder import WorkOrder
 
@@ -60,12 +61,23 @@ class ScriptedPool:
         return future
 
 
+TIMED = {
+    "number": 7,
+    "times_s": [0.001, 0.002],
+    "cpu_s": 0.003,
+    "wall_s": 0.003,
+    "involuntary": 0,
+    "loop_s": 0.0,
+    "loop_spread_s": 0.0,
+    "fresh": SHARED,
+}
+
+
 def times(_kind: ZygoteKind, job: Job) -> Mapping[str, object]:
     if job.message["mode"] == "canary":
         return {"ok": True, "versions": {}}
     arms = job.message["arms"]
-    number = {"number": 7, "times_s": [0.001, 0.002], "cpu_s": 0.003, "wall_s": 0.003, "involuntary": 0}
-    return {"ok": True, "arms": [number for _ in arms]}
+    return {"ok": True, "arms": [TIMED for _ in arms]}
 
 
 def run(

@@ -11,10 +11,13 @@ from collections.abc import Sequence
 
 from profkit.measuring.pool.jobs import Reply
 from profkit.measuring.pool.kinds import ZygoteKind
-from profkit.measuring.results import numbers_of, timing_of
+from profkit.measuring.results import fresh_of, numbers_of, timing_of
 from profkit.measuring.runner.bench import Bench
 from profkit.measuring.runner.executions import processes_of, timed_runs
+from profkit.measuring.runner.freshness import first_fresh, settled
 from profkit.measuring.runner.jobs import Share, Task, timer_job
+from profkit.measuring.runner.progress import TIMING
+from profkit.measuring.worker.asked import Fresh
 from profkit.model.measurement import Timing
 
 
@@ -24,15 +27,22 @@ def time_in_turns(
     """The tasks' timings, each in processes of its own; raises MeasuringError."""
     replies: list[list[Reply]] = [[] for _ in tasks]
     numbers = [task.order.number for task in tasks]
+    fresh = [first_fresh(task.order) for task in tasks]
     for place, kind in _turns(len(tasks), processes_of(tasks[0].order), kinds):
         task = tasks[place]
         bench.progress.at_work(task.order.label)
-        reply = bench.attempt(
-            kind, timer_job([task], _share(task, numbers[place], cores)), task.order.retries
-        )
+        share = _share(task, numbers[place], cores)
+
+        def ask(
+            known: Sequence[Fresh], task: Task = task, share: Share = share, kind: ZygoteKind = kind
+        ) -> Reply:
+            return bench.attempt(kind, timer_job([task], share, known), task.order.retries)
+
+        reply = settled(task.order.label, [fresh[place]], ask)
         (numbers[place],) = numbers_of(task.order.label, reply)
+        (fresh[place],) = fresh_of(task.order.label, reply)
         replies[place].append(reply)
-        bench.progress.done(task.order.label)
+        bench.progress.done(task.order.label, TIMING)
     return tuple(timing_of(task.order.label, own) for task, own in zip(tasks, replies, strict=True))
 
 

@@ -8,8 +8,11 @@ from pathlib import Path
 
 from profkit.measuring.pool.jobs import Job
 from profkit.measuring.runner.environment import worker_env
+from profkit.measuring.runner.executions import counted_runs
+from profkit.measuring.runner.freshness import first_fresh
 from profkit.measuring.runner.place import first_on_path, worker_folder, worker_path
 from profkit.measuring.travel.parcel import Parcel
+from profkit.measuring.worker.asked import Fresh
 from profkit.model.measurement import Preload, Tool
 from profkit.model.workorder import WorkOrder
 
@@ -42,13 +45,17 @@ class Share:
     cores: tuple[int, ...] = ()
 
 
-def timer_job(tasks: Sequence[Task], share: Share) -> Job:
-    """One process that times the tasks' statements, their blocks interleaved."""
+def timer_job(tasks: Sequence[Task], share: Share, fresh: Sequence[Fresh] | None = None) -> Job:
+    """One process that times the tasks' statements, their blocks interleaved.
+
+    `fresh` is what is known about the state of each one's executions.
+    """
     order = tasks[0].order
+    known = fresh or [first_fresh(task.order) for task in tasks]
     message = {
         **_surroundings(order, Tool.NONE, share.cores),
         "mode": "timer",
-        "arms": [_arm(task) for task in tasks],
+        "arms": [{**_arm(task), "fresh": state} for task, state in zip(tasks, known, strict=True)],
         "number": list(share.numbers),
         "blocks": None,
         "block_s": BLOCK_S,
@@ -59,16 +66,16 @@ def timer_job(tasks: Sequence[Task], share: Share) -> Job:
     return Job(_named_all(tasks), message, order.timeout_s, _parcel(tasks))
 
 
-def callgrind_job(task: Task, cores: tuple[int, ...] = ()) -> Job:
+def callgrind_job(task: Task, cores: tuple[int, ...] = (), fresh: Fresh | None = None) -> Job:
     """One process that counts the instructions of a task's statement."""
     order = task.order
     message = {
         **_surroundings(order, Tool.VALGRIND, cores),
         "mode": "callgrind",
-        "arms": [_arm(task)],
+        "arms": [{**_arm(task), "fresh": fresh or first_fresh(order)}],
         "number": [order.number],
         "repeats": order.repeats,
-        "runs": order.runs,
+        "runs": counted_runs(order),
         "warm": _WARM_CALLS,
     }
     return Job(_named(order), message, order.timeout_s, _parcel([task]))

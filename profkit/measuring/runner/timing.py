@@ -7,11 +7,14 @@ from collections.abc import Iterator, Sequence
 
 from profkit.measuring.pool.jobs import Reply
 from profkit.measuring.pool.kinds import ZygoteKind
-from profkit.measuring.results import numbers_of, timing_of
+from profkit.measuring.results import fresh_of, numbers_of, timing_of
 from profkit.measuring.runner.bench import Bench
 from profkit.measuring.runner.environment import kind_of
-from profkit.measuring.runner.executions import processes_of
+from profkit.measuring.runner.executions import processes_of, timed_runs
+from profkit.measuring.runner.freshness import first_fresh, settled
 from profkit.measuring.runner.jobs import Share, Task, canary_job, timer_job
+from profkit.measuring.runner.progress import TIMING
+from profkit.measuring.worker.asked import Fresh
 from profkit.model.measurement import Timing, Tool
 
 SERIOUS_ZYGOTES = 5
@@ -56,20 +59,26 @@ def _replies(
     tasks: Sequence[Task], kinds: Sequence[ZygoteKind], bench: Bench, cores: tuple[int, ...]
 ) -> Iterator[Reply]:
     order = tasks[0].order
-    count = processes_of(order)
+    count, limit = processes_of(order), timed_runs(order)
     numbers: Sequence[int | None] = [task.order.number for task in tasks]
+    fresh: Sequence[Fresh] = [first_fresh(task.order) for task in tasks]
     seeds = random.Random()
     for index in range(count):
         share = Share(
             numbers=tuple(numbers),
             min_run_time_s=order.min_run_time_s / count,
-            runs=None if order.runs is None else order.runs // count,
+            runs=None if limit is None else limit // count,
             seed=seeds.getrandbits(32),
             cores=cores,
         )
+        kind = kinds[index % len(kinds)]
+
+        def ask(known: Sequence[Fresh], share: Share = share, kind: ZygoteKind = kind) -> Reply:
+            return bench.attempt(kind, timer_job(tasks, share, known), order.retries)
+
         bench.progress.at_work(order.label)
-        reply = bench.attempt(kinds[index % len(kinds)], timer_job(tasks, share), order.retries)
-        numbers = numbers_of(order.label, reply)
+        reply = settled(order.label, fresh, ask)
+        numbers, fresh = numbers_of(order.label, reply), fresh_of(order.label, reply)
         for task in tasks:
-            bench.progress.done(task.order.label)
+            bench.progress.done(task.order.label, TIMING)
         yield reply

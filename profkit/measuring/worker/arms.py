@@ -98,7 +98,7 @@ def _set_up(arm: Arm, nth: str, parcel_fd: int | None, namespace: Namespace) -> 
         from .unpack import unpack
 
         assert parcel_fd is not None
-        return calls(*unpack(parcel_fd))
+        return calls(*unpack(parcel_fd), again=partial(unpack, parcel_fd, read=True))
     futures = run_global_setup(arm["global_setup"], namespace, nth)
     return statement(arm["stmt"] or "", arm["setup"], namespace, arm["level"], futures, nth)
 

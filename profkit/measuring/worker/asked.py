@@ -2,7 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NotRequired, TypedDict
+
+
+class Fresh(TypedDict):
+    """Whether each execution has a state of its own, such as arguments that nothing has changed."""
+
+    decided: bool | None
+    """None: to be found out."""
+    changes: list[str]
+    """What an execution changes."""
+    globals: list[list[str]]
+    """(module, name) of what each execution has anew besides."""
+    function: bool
+    """Whether it has what belongs to the function anew, such as its closure."""
+    why_not: str
+    """Why executions share a state that they change."""
+
+
+UNDECIDED: Fresh = {"decided": None, "changes": [], "globals": [], "function": False, "why_not": ""}
+SHARED: Fresh = {**UNDECIDED, "decided": False}
 
 
 class Arm(TypedDict):
@@ -19,6 +39,8 @@ class Arm(TypedDict):
     """Whether it is the callable that came as the job's parcel."""
     library: str | None
     """Path of a C++ statement's shared object."""
+    fresh: NotRequired[Fresh]
+    """Of Python; shared if it is missing."""
 
 
 class Job(TypedDict):
@@ -54,6 +76,11 @@ class Times(TypedDict):
     cpu_s: float
     wall_s: float
     involuntary: int
+    loop_s: float
+    """What the loop costs for each execution, as it was subtracted; 0 where it is a part of the times."""
+    loop_spread_s: float
+    """Between the least of half the loops, and the least of the other half."""
+    fresh: Fresh
 
 
 class Counts(TypedDict):
@@ -64,12 +91,19 @@ class Counts(TypedDict):
     """One for each repeat."""
     baseline_dumps: list[str]
     """Of the same loop around nothing."""
+    fresh: Fresh
+
+
+class StartOver(TypedDict):
+    """An arm that only another process can measure, which is told this."""
+
+    fresh: Fresh
 
 
 class Answer(TypedDict):
     """What `perform` returns."""
 
     ok: bool
-    arms: NotRequired[list[Times] | list[Counts]]
+    arms: NotRequired[Sequence[Times | Counts | StartOver]]
     versions: NotRequired[dict[str, str]]
     """Of the modules that a canary imported; empty where a module tells none."""

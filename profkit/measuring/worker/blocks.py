@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import random
 import resource
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from .asked import Job, Times
+from .asked import SHARED, Fresh, Job, Times
 
 Clock = Callable[[], float]
 Elapsed = Callable[[int], float]
@@ -19,9 +20,11 @@ Elapsed = Callable[[int], float]
 _BLOCKS, _LEAST_BLOCKS = 20, 3
 _LONGEST_S = 0.5
 """Of a process that nobody asked to run longer."""
-_SETTLED = 20
+WARMS = 20
 """Executions after which the interpreter has specialised a statement (3.11 needs 8, functions that it calls
 as many again)."""
+_PREPARING_S = 0.5
+"""Longest time that goes before the blocks of a process, to prepare what they execute."""
 _LEAST_S = 1e-9
 """No statement takes less; clocks may say so."""
 _ALIKE = 4
@@ -74,6 +77,17 @@ class Timed:
     """Executions that are still allowed; None: any number."""
     estimate_s: float = 0.0
     """Of one execution; 0: not known."""
+    loop: Elapsed | None = None
+    """Runs the loop around nothing, which is subtracted; None: it belongs to the times."""
+    most: int = sys.maxsize
+    """Executions that a block may have."""
+    warms: int = WARMS
+    """Executions that warm it up."""
+    preparing_s: float = 0.0
+    """What goes before each execution, and is not timed."""
+    loops_s: list[float] = field(default_factory=list)
+    """Of one execution, for each block and each before them."""
+    fresh: Fresh = field(default_factory=lambda: SHARED)
     times_s: list[float] = field(default_factory=list)
     cpu_s: float = 0.0
     wall_s: float = 0.0
@@ -83,17 +97,26 @@ class Timed:
         """Run a block that counts against what is allowed."""
         if self.left is not None:
             self.left -= number
+        if self.loop is not None:
+            # The first time, the processor fetches the states, which the execution does not need to do again.
+            self.loops_s += (self.loop(number) / number, self.loop(number) / number)
         return self.elapsed(number)
 
     def answer(self) -> Times:
         """What the reply says."""
         assert self.number is not None
+        # What disturbs a loop makes it longer: two halves that agree on the least were not disturbed.
+        halves_s = [min(self.loops_s[1 + half :: 4], default=0.0) for half in (0, 2)]
+        loop_s = min(halves_s)
         return {
             "number": self.number,
-            "times_s": self.times_s,
+            "times_s": [max(0.0, time_s - loop_s) for time_s in self.times_s],
             "cpu_s": self.cpu_s,
             "wall_s": self.wall_s,
             "involuntary": self.involuntary,
+            "loop_s": loop_s,
+            "loop_spread_s": max(halves_s) - loop_s,
+            "fresh": self.fresh,
         }
 
 
@@ -117,7 +140,9 @@ def block_count(arms: Sequence[Timed], wanted: Wanted) -> int:
     if wanted.blocks is None and round_s > 0:
         longest_s = max(wanted.min_run_time_s, _LONGEST_S)
         count = max(_BLOCKS, math.ceil(wanted.min_run_time_s / round_s))
-        count = max(_LEAST_BLOCKS, min(count, math.floor(longest_s / round_s)))
+        count = min(count, math.floor(longest_s / round_s))
+        preparing_s = sum(arm.preparing_s * (arm.number or 1) for arm in arms)
+        count = max(_LEAST_BLOCKS, min(count, math.floor(_PREPARING_S / max(preparing_s, _LEAST_S))))
     allowed = [len(arm.times_s) + arm.left // (arm.number or 1) for arm in arms if arm.left is not None]
     return max(1, min([count, *allowed]))
 
@@ -138,6 +163,7 @@ def _prepare(arm: Timed, wanted: Wanted, meter: Meter) -> None:
         arm.estimate_s = _warmed(arm, wanted.block_s, warm_ups)
     if asked is None:
         arm.number = max(1, round(wanted.block_s / arm.estimate_s)) if arm.estimate_s > 0 else 1
+        arm.number = min(arm.number, arm.most)
         if arm.left is not None:
             arm.number = max(1, min(arm.number, arm.left // _LEAST_BLOCKS))
     elif allowed is not None and warm_ups is not None:
@@ -156,7 +182,7 @@ def _distrust_the_first(arm: Timed, wanted: Wanted, asked: int | None, meter: Me
         arm.times_s.clear()
         arm.cpu_s, arm.wall_s, arm.involuntary = 0.0, 0.0, 0
         arm.estimate_s = _warmed(arm, wanted.block_s, None)
-        arm.number = asked or max(1, round(wanted.block_s / arm.estimate_s))
+        arm.number = asked or min(arm.most, max(1, round(wanted.block_s / arm.estimate_s)))
 
 
 def _warmed(arm: Timed, block_s: float, allowed: int | None) -> float:
@@ -169,10 +195,11 @@ def _warmed(arm: Timed, block_s: float, allowed: int | None) -> float:
         took_s = arm.spend(number)
         done, spent_s = done + number, spent_s + took_s
         estimate_s = max(min(estimate_s, took_s / number), _LEAST_S)
-        settled = number * estimate_s >= block_s / 2 and done >= _SETTLED
+        long = number * estimate_s >= block_s / 2 or number >= arm.most
+        settled = long and done >= arm.warms
         if settled or spent_s >= _WARM_S or done == allowed:
             return estimate_s
-        number = min(10 * number, max(1, math.ceil(block_s / estimate_s)))
+        number = min(10 * number, max(1, math.ceil(block_s / estimate_s)), arm.most)
         if allowed is not None:
             number = min(number, allowed - done)
 

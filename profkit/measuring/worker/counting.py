@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from . import requests
-from .asked import Counts, Job
+from .asked import SHARED, Counts, Fresh, Job, StartOver
+from .designing import Design, Effort, find_design, told_design
 from .measured import Measured
 
 _OFTEN, _SELDOM = 10, 2
@@ -37,6 +38,7 @@ _PER_S = 50e6
 If every execution takes `_WAITS_S` and `_WAITS_TIMES` as long as its instructions need, which no load of the
 machine explains, the statement waits for something. It is executed as seldom as a long one.
 """
+_EFFORT = Effort(block=100_000, long=_LONG, most_objects=5_000)
 _TOTALS_BYTES = 256
 """More than the last line of a dump has, which holds its totals."""
 
@@ -90,12 +92,62 @@ def share_of(asked: int | None, repeats: int, warm: int, limit: int | None) -> S
 
 
 def count_arm(
-    measured: Measured, baseline: Measured, asked: int | None, job: Job, clock: Clock = time.perf_counter
+    measured: Measured,
+    baseline: Measured,
+    place: int,
+    job: Job,
+    clock: Clock = time.perf_counter,
+) -> Counts | StartOver:
+    """Count the repeats of a statement, and one of the same loop around nothing.
+
+    Or return what another process has to know before it can. A statement that fails as it has changed its
+    state gets a state of its own for each execution.
+    """
+    taken: list[Execution] = []
+    fresh = job["arms"][place].get("fresh", SHARED)
+    design = measured.do(
+        partial(_design, measured, fresh, partial(_counted_once, job["dump_prefix"], clock), taken)
+    )
+    if design.starts_over:
+        return {"fresh": design.fresh}
+    counted = partial(_counted_as, design, measured, baseline, job, job["number"][place], clock)
+    try:
+        return counted(taken[:1])
+    except Exception:
+        lasting = design.lasting()
+        if lasting is design:
+            raise
+        return _counted_as(lasting, measured, baseline, job, job["number"][place], clock, [])
+
+
+def _design(
+    measured: Measured, fresh: Fresh, counted: Callable[[Measured, int], Execution], taken: list[Execution]
+) -> Design:
+    """Find how to execute a statement; what that took is added to `taken`."""
+
+    def cost(one: Measured, number: int) -> float:
+        taken.append(counted(one, number))
+        return taken[-1].instructions
+
+    if fresh["decided"] is None:
+        return find_design(measured, fresh, cost, _EFFORT)
+    return told_design(measured, fresh)
+
+
+def _counted_as(
+    design: Design,
+    shared: Measured,
+    nothing: Measured,
+    job: Job,
+    asked: int | None,
+    clock: Clock,
+    taken: Sequence[Execution],
 ) -> Counts:
-    """Count the repeats of a statement, and one of the same loop around nothing."""
+    other = design.afresh
+    measured, baseline = (shared, nothing) if other is None else (other.full, other.empty)
     share = share_of(asked, job["repeats"], job["warm"], job["runs"])
-    counted = partial(_counted_once, measured, job["dump_prefix"], clock)
-    number, settled = measured.do(partial(warm, measured, share, counted))
+    counted = partial(_counted_once, job["dump_prefix"], clock, measured, 1)
+    number, settled = measured.do(partial(warm, measured, share, counted, taken if other is None else ()))
     baseline.do(partial(_run, baseline, job["warm"]))
     # Twice, and the first time for nothing: Callgrind counts calls also while it counts no instructions, and
     # forgets those of a function only when it has written them down.
@@ -108,16 +160,24 @@ def count_arm(
         measured.do(partial(_count, measured, number))
     dumps = sorted(_dumps(job["dump_prefix"]), key=_place)
     base = -share.repeats - settled - 1
-    return {"number": number, "dumps": dumps[-share.repeats :], "baseline_dumps": [dumps[base]]}
+    return {
+        "number": number,
+        "dumps": dumps[-share.repeats :],
+        "baseline_dumps": [dumps[base]],
+        "fresh": design.fresh,
+    }
 
 
-def warm(measured: Measured, share: Share, counted: Callable[[], Execution]) -> tuple[int, bool]:
+def warm(
+    measured: Measured, share: Share, counted: Callable[[], Execution], before: Sequence[Execution] = ()
+) -> tuple[int, bool]:
     """Execute a statement until it has settled, less often if it is long; not the block like a repeat.
 
-    `counted` executes it once. Returns the number of executions in a repeat, and whether a block like one
-    should end the warm-up. Instructions decide, so that equal processes do the same under any load.
+    `counted` executes it once, and `before` are executions that there were already. Returns the number of
+    executions in a repeat, and whether a block like one should end the warm-up. Instructions decide, so that
+    equal processes do the same under any load.
     """
-    taken: list[Execution] = []
+    taken = list(before)
     while len(taken) < min(share.warm, _WATCHED) and _another(taken):
         taken.append(counted())
     settles = len(taken) > 1 and not _wait(taken)
@@ -142,9 +202,9 @@ def _wait(taken: Sequence[Execution]) -> bool:
     return all(execution.waits for execution in taken[1:])
 
 
-def _counted_once(measured: Measured, prefix: str, clock: Clock) -> Execution:
+def _counted_once(prefix: str, clock: Clock, measured: Measured, number: int) -> Execution:
     start_s = clock()
-    measured.run(1, requests.toggle())
+    measured.run(number, requests.toggle())
     seconds = clock() - start_s
     requests.dump()
     return Execution(_total(max(_dumps(prefix), key=_place)), seconds)

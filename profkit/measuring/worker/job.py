@@ -8,12 +8,11 @@ import importlib
 from collections.abc import Iterator
 from typing import cast
 
-from .arms import timed_by, with_arms, with_baseline
-from .asked import Answer, Counts, Job
-from .blocks import THIS_THREAD, WHOLE_PROCESS, Timed, Wanted, time_arms
+from .arms import with_arms, with_baseline
+from .asked import Answer, Counts, Job, StartOver
 from .counting import count_arm
-from .measured import Measured
 from .messages import Message
+from .timing import times_of
 from .traces import trace_of, unwrapped
 
 __all__ = ["perform", "trace_of"]
@@ -41,24 +40,16 @@ def _canary(job: Job, parcel_fd: int | None) -> Answer:
 
 
 def _timed(job: Job, parcel_fd: int | None) -> Answer:
-    def times(measured: list[Measured]) -> Answer:
-        arms = [
-            Timed(timed_by(one, arm, job["num_threads"]), one.do, number, job["runs"])
-            for one, arm, number in zip(measured, job["arms"], job["number"], strict=True)
-        ]
-        meter = THIS_THREAD if job["num_threads"] == 1 else WHOLE_PROCESS
-        return {"ok": True, "arms": time_arms(arms, Wanted.by(job), meter)}
-
-    return with_arms(job, parcel_fd, times)
+    return {"ok": True, "arms": with_arms(job, parcel_fd, lambda measured: times_of(measured, job))}
 
 
 def _counted(job: Job, parcel_fd: int | None) -> Answer:
-    def counts(place: int, number: int | None) -> Counts:
+    def counts(place: int) -> Counts | StartOver:
         return with_baseline(
-            job, place, parcel_fd, lambda measured, baseline: count_arm(measured, baseline, number, job)
+            job, place, parcel_fd, lambda measured, baseline: count_arm(measured, baseline, place, job)
         )
 
-    return {"ok": True, "arms": [counts(place, number) for place, number in enumerate(job["number"])]}
+    return {"ok": True, "arms": [counts(place) for place in range(len(job["arms"]))]}
 
 
 @contextlib.contextmanager

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
 from keyword import iskeyword
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Protocol, TypeVar, cast
 
 from .pieces import Piece, compile_piece, read_piece
@@ -21,9 +22,29 @@ from .statement import FUNCTION, ROUNDS, function_code, module_code
 T = TypeVar("T")
 Probe = Callable[[], T]
 Namespace = dict[str, object]
+Call = tuple[Callable[..., object], tuple[object, ...], dict[str, object]]
+"""A callable, its positional and its keyword arguments."""
 
 CALL, NOTHING = "<call of the callable>", "<baseline>"
 """Stand for files that are none of the user's."""
+
+
+class Blocks(Protocol):
+    """A generator of a statement: sent an iterator, it runs the statement once for each item."""
+
+    @property
+    def gi_code(self) -> CodeType:
+        """Its code, the setup included."""
+
+    @property
+    def gi_frame(self) -> FrameType:
+        """Its frame, which has the setup's names."""
+
+    def __next__(self) -> None:
+        """Run the setup."""
+
+    def send(self, rounds: Iterator[object], /) -> None:
+        """Run a block."""
 
 
 class Measured(Protocol):
@@ -66,7 +87,7 @@ def statement(
         _run_in_module(first, namespace)
         return InModule(module_code(read_piece(stmt, f"<stmt{nth}>", first.futures)), namespace)
     second = read_piece(stmt, f"<stmt{nth}>", futures, before=first.lines)
-    return InFunction(function_code(first, second, f"<setup and stmt{nth}>"), namespace)
+    return InFunction(Source(first, second, f"<setup and stmt{nth}>"), namespace)
 
 
 def _run_in_module(piece: Piece, namespace: Namespace) -> None:
@@ -74,21 +95,46 @@ def _run_in_module(piece: Piece, namespace: Namespace) -> None:
         exec(compile_piece(piece, piece.body), namespace)
 
 
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a statement in a function was made of."""
+
+    setup: Piece
+    stmt: Piece
+    name: str
+    """Stands for the file's."""
+
+    def code(self) -> CodeType:
+        """Compile it; raises SyntaxError."""
+        return function_code(self.setup, self.stmt, self.name)
+
+
+def blocks_of(code: CodeType, namespace: Namespace) -> Callable[[], Blocks]:
+    """Return what starts the generator that code of `statement` defines, and runs its setup."""
+    exec(code, namespace)
+    function = cast(Callable[[], Blocks], namespace.pop(FUNCTION))
+
+    def started() -> Blocks:
+        blocks = function()
+        next(blocks)
+        return blocks
+
+    return started
+
+
 class InFunction(InThisThread):
     """A statement whose names are local to a function."""
 
-    def __init__(self, code: CodeType, namespace: Namespace) -> None:
-        exec(code, namespace)
-        function = namespace.pop(FUNCTION)
-        assert callable(function)
-        self._blocks: Generator[None, object, None] = function()
-        next(self._blocks)
+    def __init__(self, source: Source, namespace: Namespace, code: CodeType | None = None) -> None:
+        self.source, self.namespace = source, namespace
+        self.start = blocks_of(code or source.code(), namespace)
+        self.blocks = self.start()
         self._rounds = repeat(None, 0)
 
     def run(self, number: int, probe: Probe[T]) -> tuple[T, T]:
         """As `Measured` has it."""
         rounds = repeat(None, number)
-        times = _bracketed(partial(self._blocks.send, rounds), probe)
+        times = bracketed(partial(self.blocks.send, rounds), probe)
         self._rounds = rounds  # kept, lest the next block be charged for freeing them
         return times
 
@@ -102,7 +148,7 @@ class InModule(InThisThread):
     def run(self, number: int, probe: Probe[T]) -> tuple[T, T]:
         """As `Measured` has it."""
         self._namespace[ROUNDS] = repeat(None, number)
-        return _bracketed(partial(exec, self._code, self._namespace), probe)
+        return bracketed(partial(exec, self._code, self._namespace), probe)
 
 
 def nothing(namespace: Namespace, level: str) -> Measured:
@@ -110,47 +156,76 @@ def nothing(namespace: Namespace, level: str) -> Measured:
 
     `namespace` is the statement's own, as looking a name up depends on what else a dictionary holds.
     """
-    code = _code_of_nothing(level)
-    return InModule(code, namespace) if level == "module" else InFunction(code, namespace)
+    source, code = _code_of_nothing(level)
+    return InModule(code, namespace) if level == "module" else InFunction(source, namespace, code)
 
 
 @functools.cache
-def _code_of_nothing(level: str) -> CodeType:
+def _code_of_nothing(level: str) -> tuple[Source, CodeType]:
     """Made by the zygote, as it rehearses."""
-    if level == "module":
-        return module_code(read_piece("pass", NOTHING))
-    return function_code(read_piece("", NOTHING), read_piece("pass", NOTHING, before=1), NOTHING)
+    source = Source(read_piece("", NOTHING), read_piece("pass", NOTHING, before=1), NOTHING)
+    return source, module_code(read_piece("pass", NOTHING)) if level == "module" else source.code()
 
 
 def calls(
-    function: Callable[..., object], args: tuple[object, ...], kwargs: Mapping[str, object]
+    function: Callable[..., object],
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object],
+    again: Callable[[], Call] | None = None,
 ) -> Measured:
-    """Calls of a callable; one that returns a coroutine is awaited, in a fresh event loop for each block."""
-    if _is_coroutine_function(function):
-        return Awaited(function, args, kwargs)
-    # Names beyond ASCII are normalised in source text (PEP 3131), and would become others.
-    plain = [name for name in kwargs if name.isascii() and name.isidentifier() and not iskeyword(name)]
-    named = {name: kwargs[name] for name in plain}
-    others = {name: value for name, value in kwargs.items() if name not in named}
-    values = {"function": function, "others": others}
+    """Calls of a callable; one that returns a coroutine is awaited, in a fresh event loop for each block.
+
+    `again` returns the same call once more, of which nothing has been executed yet.
+    """
+    call = function, args, dict(kwargs)
+    return Awaited(call, again) if _is_coroutine_function(function) else Called(call, again)
+
+
+class Called(InFunction):
+    """Calls of a callable, whose parts are local names."""
+
+    def __init__(self, call: Call, again: Callable[[], Call] | None) -> None:
+        self.call, self.again = call, again
+        values = values_of(call)
+        first = read_piece(f"{', '.join(values)}, = values", CALL)
+        second = read_piece(_call_of(call), CALL, before=first.lines)
+        super().__init__(Source(first, second, CALL), {"values": tuple(values.values())})
+
+
+def values_of(call: Call) -> dict[str, object]:
+    """Return the parts of a call by the names that the code of `Called` has for them."""
+    function, args, kwargs = call
+    named, others = _named(kwargs)
+    values: dict[str, object] = {"function": function, **({"others": others} if others else {})}
     values |= {f"positional_{place}": value for place, value in enumerate(args)}
-    values |= {f"named_{place}": value for place, value in enumerate(named.values())}
+    return values | {f"named_{place}": value for place, value in enumerate(named.values())}
+
+
+def _call_of(call: Call) -> str:
+    _, args, kwargs = call
+    named, others = _named(kwargs)
     passed = [f"positional_{place}" for place in range(len(args))]
     passed += [f"{name}=named_{place}" for place, name in enumerate(named)]
     passed += ["**others"] if others else []
-    locals_of = f"{', '.join(values)}, = values"
-    first = read_piece(locals_of, CALL)
-    second = read_piece(f"function({', '.join(passed)})", CALL, before=first.lines)
-    return InFunction(function_code(first, second, CALL), {"values": tuple(values.values())})
+    return f"function({', '.join(passed)})"
+
+
+def _named(kwargs: Mapping[str, object]) -> tuple[dict[str, object], dict[str, object]]:
+    """Split into what can be written as a keyword, and all else.
+
+    Names beyond ASCII are normalised in source text (PEP 3131), and would become others.
+    """
+    plain = [name for name in kwargs if name.isascii() and name.isidentifier() and not iskeyword(name)]
+    named = {name: kwargs[name] for name in plain}
+    return named, {name: value for name, value in kwargs.items() if name not in named}
 
 
 class Awaited(InThisThread):
     """A coroutine function; making its event loop belongs to no block."""
 
-    def __init__(
-        self, function: Callable[..., object], args: tuple[object, ...], kwargs: Mapping[str, object]
-    ) -> None:
-        self._call = cast(Callable[[], Awaitable[object]], partial(function, *args, **kwargs))
+    def __init__(self, call: Call, again: Callable[[], Call] | None) -> None:
+        self.call, self.again = call, again
+        self._awaitable = awaitable_of(call)
 
     def run(self, number: int, probe: Probe[T]) -> tuple[T, T]:
         """As `Measured` has it."""
@@ -160,14 +235,20 @@ class Awaited(InThisThread):
             return runner.run(self._block(repeat(None, number), probe))
 
     async def _block(self, rounds: repeat[None], probe: Probe[T]) -> tuple[T, T]:
-        call, none = self._call, ()
+        call, none = self._awaitable, ()
         before = probe(*none)
         for _ in rounds:
             await call()
         return before, probe(*none)
 
 
-def _bracketed(block: Callable[[], object], probe: Probe[T]) -> tuple[T, T]:
+def awaitable_of(call: Call) -> Callable[[], Awaitable[object]]:
+    """Return what makes the coroutine of a call."""
+    function, args, kwargs = call
+    return cast(Callable[[], Awaitable[object]], partial(function, *args, **kwargs))
+
+
+def bracketed(block: Callable[[], object], probe: Probe[T]) -> tuple[T, T]:
     """Run a block; what the probe said right before and right after it.
 
     Calls through `*none` are the kind that no interpreter specialises: they cost the same each time.

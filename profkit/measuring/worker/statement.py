@@ -12,6 +12,7 @@ are no identifiers, so they cannot meet the user's.
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import CodeType
 
@@ -67,8 +68,34 @@ def function_code(setup: Piece, stmt: Piece, name: str) -> CodeType:
         raise retold(error, piece.name, piece.text, piece.before) from None
 
 
-def _loop(body: list[ast.stmt]) -> ast.stmt:
-    return ast.copy_location(ast.For(target=_EACH, iter=_ALL, body=body or [_PASS], orelse=[]), _TEMPLATE)
+def fresh_code(names: Sequence[str], setup: Piece, stmt: Piece | None, name: str) -> CodeType:
+    """Code as of `function_code` without the setup: each item of the iterator holds the names' values.
+
+    Before each execution, `namespace N` gets the value `value N` by the name `name N`, if `names` has these.
+    Without a statement there is nothing else in the loop. After it no name has a value of a state: nothing of
+    a block's states is left when the next ones are made, so that these lie where those did.
+    """
+    declared = [node for node in setup.body if isinstance(node, ast.Global)]
+    target = ast.Tuple([ast.Name(name, ast.Store()) for name in names], ast.Store()) if names else _EACH
+    rebound = [_rebinding(number) for number in range(sum(one.startswith("namespace ") for one in names))]
+    loop = _loop([*rebound, *(stmt.body if stmt is not None else ())], target)
+    freed = [ast.Assign(targets=[ast.Name(name, ast.Store())], value=ast.Constant(None)) for name in names]
+    body = [*declared, _WAIT, _forever([loop, *freed, _WAIT])]
+    function = ast.FunctionDef(**{**vars(_TEMPLATE), "name": FUNCTION, "body": body})
+    module = ast.fix_missing_locations(ast.Module(body=[function], type_ignores=[]))
+    code: CodeType = compile(module, name, "exec", setup.futures | (stmt or setup).futures, dont_inherit=True)
+    return code
+
+
+def _rebinding(number: int) -> ast.stmt:
+    namespace, key, value = (f"{word} {number}" for word in ("namespace", "name", "value"))
+    place = ast.Subscript(ast.Name(namespace, ast.Load()), ast.Name(key, ast.Load()), ast.Store())
+    return ast.Assign(targets=[place], value=ast.Name(value, ast.Load()))
+
+
+def _loop(body: list[ast.stmt], target: ast.expr | None = None) -> ast.stmt:
+    each = target or _EACH
+    return ast.copy_location(ast.For(target=each, iter=_ALL, body=body or [_PASS], orelse=[]), _TEMPLATE)
 
 
 def _forever(body: list[ast.stmt]) -> ast.stmt:

@@ -46,17 +46,26 @@ class Index(TypedDict):
     storages: list[Place]
 
 
-def unpack(fd: int) -> Call:
+def unpack(fd: int, *, read: bool = False) -> Call:
     """The callable, its positional and its keyword arguments; other readers of `fd` are not disturbed.
 
     Raises what importing the callable's module raises. The memory stays mapped while anything uses it.
+    With `read` it is all there at once: using it causes no page faults that would be measured.
     """
     size = os.fstat(fd).st_size
     magic, start, length = FOOTER.unpack(os.pread(fd, FOOTER.size, size - FOOTER.size))
     if magic != MAGIC:
         raise ValueError("this is no parcel of profkit's")
     index: Index = json.loads(os.pread(fd, length, start))
-    return Loader(mmap.mmap(fd, 0, access=mmap.ACCESS_COPY), index).load()  # type: ignore[no-any-return]
+    memory = _read(fd, size) if read else mmap.mmap(fd, 0, access=mmap.ACCESS_COPY)
+    return Loader(memory, index).load()  # type: ignore[no-any-return]
+
+
+def _read(fd: int, size: int) -> mmap.mmap:
+    memory, done = mmap.mmap(-1, size), 0
+    while done < size:  # the kernel reads at most 2 GiB at once
+        done += os.preadv(fd, [memoryview(memory)[done:]], done)
+    return memory
 
 
 class Loader(pickle.Unpickler):
