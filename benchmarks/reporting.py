@@ -12,6 +12,7 @@ MEASUREMENTS = {
     "report_growth": "the cost of reports of ten thousand to a million samples",
     "browser": "the page of a million samples in Chromium",
     "peer_pages": "pages of other tools beside profkit's, of one program",
+    "call_graphs": "self and total of functions from files of cProfile and Callgrind",
     "compared_runs": "comparisons of sampled runs, of the same program and of a slower one",
     "compared_timers": "comparisons of timer runs, of the same statement and of a slower one",
 }

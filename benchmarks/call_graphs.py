@@ -1,0 +1,180 @@
+"""Files of cProfile and Callgrind: whether reports show what the files state, and how near the tree is."""
+
+from __future__ import annotations
+
+import json
+import os
+import pstats
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.children import environment
+from benchmarks.figures import Figure
+
+NAME = "call_graphs"
+LEAST = 0.01
+"""Functions with a smaller part of the whole, by self and total, are not compared."""
+DJANGO = """
+import sys, types
+from django.conf import settings
+sys.modules["urls"] = types.ModuleType("urls")
+sys.modules["urls"].urlpatterns = []
+contrib = ("auth", "contenttypes", "sessions", "messages", "staticfiles")
+settings.configure(
+    INSTALLED_APPS=[f"django.contrib.{name}" for name in contrib], ROOT_URLCONF="urls", SECRET_KEY="x",
+    DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}},
+)
+from django.core.management import execute_from_command_line
+execute_from_command_line(["manage.py", "check"])
+"""
+PROGRAMS: Mapping[str, tuple[str, ...]] = {
+    "http.server": ("-m", "http.server", "--help"),
+    "json.tool": ("-m", "json.tool", "--help"),
+    "unittest": ("-m", "unittest", "--help"),
+    "pydoc": ("-m", "pydoc", "json"),
+    "pip": ("-m", "pip", "--version"),
+    "pytest": ("-m", "pytest", "--version"),
+    "numpy": ("import numpy",),
+    "sqlalchemy": ("import sqlalchemy.orm",),
+    "django check": (DJANGO,),
+    "torch": ("import torch",),
+}
+"""Arguments of Python, or the text of a script: programs that import much, and so recurse."""
+QUICK = ("http.server", "json.tool", "unittest")
+COUNTED: Mapping[str, tuple[str, ...]] = {
+    "json": ("import json.tool",),
+    "http.server": ("import http.server",),
+    "numpy": ("import numpy",),
+}
+"""The same under Callgrind."""
+
+Function = tuple[str, str, int]
+"""Name, file and line, which Callgrind does not know: 0."""
+
+
+class Cost(NamedTuple):
+    """Self and total, in nanoseconds or instructions."""
+
+    own: int
+    total: int
+
+
+class Compared(NamedTuple):
+    """The functions with at least 1 % of the whole, and those of them that a report shows otherwise."""
+
+    large: int
+    differing: tuple[Function, ...]
+
+
+def measure(quick: bool) -> list[Figure]:
+    """Take profiles of the programs, import and report them, and compare each function."""
+    figures = []
+    with tempfile.TemporaryDirectory(prefix="profkit-call-graphs-") as folder:
+        for name, arguments in PROGRAMS.items():
+            if not quick or name in QUICK:
+                figures.append(
+                    _figure("cProfile", name, statistics_of(arguments, Path(folder)), stated_by_pstats)
+                )
+        for name, arguments in list(COUNTED.items())[: 1 if quick else None]:
+            figures.append(_figure("Callgrind", name, dump_of(arguments, Path(folder)), stated_by_annotate))
+    return figures
+
+
+def _figure(tool: str, name: str, path: Path, stated: Callable[[Path], Mapping[Function, Cost]]) -> Figure:
+    compared = compare(stated(path), shown(path))
+    detail = f"of {compared.large}" + "".join(f", {function[0]}" for function in compared.differing[:3])
+    what = f"functions ≥ 1 % that differ, {tool}, {name}"
+    return Figure(NAME, what, len(compared.differing), "", 0, certain=True, detail=detail)
+
+
+def compare(stated: Mapping[Function, Cost], reported: Mapping[Function, Cost]) -> Compared:
+    """Compare self and total of each large function, to the last digit."""
+    least = LEAST * sum(cost.own for cost in stated.values())
+    large = {function: cost for function, cost in stated.items() if max(cost) >= least}
+    differing = tuple(function for function, cost in large.items() if reported.get(function) != cost)
+    return Compared(len(large), differing)
+
+
+def statistics_of(arguments: tuple[str, ...], folder: Path) -> Path:
+    """Run a program under cProfile, and return its file."""
+    path = folder / "taken.prof"
+    _run("-m", "cProfile", "-o", str(path), *_in_a_file(arguments, folder), cwd=folder)
+    return path
+
+
+def dump_of(arguments: tuple[str, ...], folder: Path) -> Path:
+    """Run a program under Callgrind, and return its file."""
+    path = folder / "callgrind.out"
+    valgrind = ("valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={path}")
+    _run(*_in_a_file(arguments, folder), cwd=folder, before=valgrind)
+    return path
+
+
+def stated_by_pstats(path: Path) -> Mapping[Function, Cost]:
+    """Return what `pstats` prints as `tottime` and `cumtime`."""
+    entries = pstats.Stats(str(path)).stats  # type: ignore[attr-defined]
+    return {
+        (name, "" if file == "~" else file, line): Cost(round(own_s * 1e9), round(total_s * 1e9))
+        for (file, line, name), (_, _, own_s, total_s, _) in entries.items()
+    }
+
+
+def stated_by_annotate(path: Path) -> Mapping[Function, Cost]:
+    """Return what `callgrind_annotate` prints without and with `--inclusive=yes`."""
+    own, total = dict(_annotated(path)), dict(_annotated(path, "--inclusive=yes"))
+    return {function: Cost(own.get(function, 0), total[function]) for function in total}
+
+
+def shown(path: Path) -> Mapping[Function, Cost]:
+    """Return what `profkit report --json` shows of a file after `profkit import`."""
+    environ = {"PROFKIT_STORE": f"sqlite:///{path.parent}/{path.name}.db"}
+    _run("-m", "profkit", "import", str(path), "--label", path.name, cwd=path.parent, environ=environ)
+    text = _run("-m", "profkit", "report", path.name, "--json", cwd=path.parent, environ=environ)
+    rows = json.loads(text)["functions"]
+    return {
+        (row["name"], row["file"], row["line"]): Cost(row["self_samples"], row["total_samples"])
+        for row in rows
+    }
+
+
+def _annotated(path: Path, *options: str) -> Iterator[tuple[Function, int]]:
+    command = ["callgrind_annotate", "--threshold=100", "--auto=no", "--show-percs=no", *options, str(path)]
+    # From the root folder, because it cuts the folder that it runs in off some names and not off others.
+    environ = {**os.environ, "LC_ALL": "C"}
+    text = subprocess.run(command, cwd="/", env=environ, check=True, capture_output=True, text=True).stdout
+    rows = re.split(r"\nIr +file:function\n-+\n", text, maxsplit=1)[1].split("\n\n")[0]
+    for row in rows.split("\n"):
+        count, name = row.strip(" ").split(" ", 1)
+        file, _, rest = name.strip(" ").partition(":")
+        function, _, shared_object = rest.partition(" [")
+        place = shared_object.removesuffix("]") if file == "???" else file
+        yield (
+            (function, "" if place == "???" else place, 0),
+            0 if count == "." else int(count.replace(",", "")),
+        )
+
+
+def _in_a_file(arguments: tuple[str, ...], folder: Path) -> tuple[str, ...]:
+    """Write a script, so that cProfile can run it."""
+    if len(arguments) > 1:
+        return arguments
+    script = folder / "script.py"
+    script.write_text(arguments[0], "utf-8")
+    return (str(script),)
+
+
+def _run(
+    *arguments: str, cwd: Path, environ: Mapping[str, str] | None = None, before: tuple[str, ...] = ()
+) -> str:
+    command = [*before, sys.executable, *arguments]
+    done = subprocess.run(
+        command, cwd=cwd, env={**environment(), **(environ or {})}, capture_output=True, text=True
+    )
+    if done.returncode:
+        raise RuntimeError(f"{command} ended with {done.returncode}: {done.stderr[-2000:]}")
+    return done.stdout

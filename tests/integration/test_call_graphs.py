@@ -1,0 +1,27 @@
+"""Files that cProfile and Callgrind write of programs that import much: reports show what the files state."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import call_graphs
+
+
+@pytest.mark.parametrize("name", call_graphs.QUICK)
+def test_times_are_those_that_pstats_prints(name: str, tmp_path: Path) -> None:
+    path = call_graphs.statistics_of(call_graphs.PROGRAMS[name], tmp_path)
+    compared = call_graphs.compare(call_graphs.stated_by_pstats(path), call_graphs.shown(path))
+    assert compared.large > 50
+    assert compared.differing == ()
+
+
+def test_instructions_are_those_that_callgrind_annotate_prints(tmp_path: Path) -> None:
+    path = call_graphs.dump_of(call_graphs.COUNTED["json"], tmp_path)
+    stated = call_graphs.stated_by_annotate(path)
+    compared = call_graphs.compare(stated, call_graphs.shown(path))
+    assert compared.large > 50
+    assert compared.differing == ()
+    # Python runs itself again and again: such totals are more than the whole.
+    assert max(cost.total for cost in stated.values()) > sum(cost.own for cost in stated.values())
