@@ -15,7 +15,7 @@ from profkit.cli.kept import open_kept
 from profkit.cli.output import save, tell, write_bytes
 from profkit.config import Config
 from profkit.errors import UsageError
-from profkit.formats.registry import FORMATS
+from profkit.formats.registry import FORMATS, lost_in
 from profkit.model.kept import AnyRun
 from profkit.model.measurement import MeasuredRun
 from profkit.model.profile import Profile
@@ -66,13 +66,14 @@ def export_command(
         from profkit.cli.scrubbing import scrubbed
 
         runs = scrubbed(runs)
-    data = _encoded(runs, chosen)
+    profile = None if chosen == WHOLE else _profile(runs[0])
+    data = _whole(runs) if profile is None else _encoded(profile, chosen)
     if file is None:
         write_bytes(data)
     else:
         save(file, gzip.compress(data, mtime=0) if _to_compress(file, data) else data)
-    if chosen != WHOLE and (loses := FORMATS[chosen].loses):
-        tell("note", f"{chosen} does not keep {loses}")
+    for lost in () if profile is None else lost_in(FORMATS[chosen], profile):
+        tell("note", f"{chosen} does not keep {lost}")
 
 
 def _format_of(file: Path | None) -> str:
@@ -98,15 +99,17 @@ def _refuse_terminal(name: str, file: Path | None) -> None:
         raise UsageError(f"{name} is not for a terminal", "name a file with -o, or write into a pipe")
 
 
-def _encoded(runs: Sequence[AnyRun], name: str) -> bytes:
-    if name == WHOLE:
-        from profkit.store.run_files import encode_runs
+def _whole(runs: Sequence[AnyRun]) -> bytes:
+    from profkit.store.run_files import encode_runs
 
-        return encode_runs(runs)
+    return encode_runs(runs)
+
+
+def _encoded(profile: Profile, name: str) -> bytes:
     encode = FORMATS[name].encode
     if encode is None:
         raise UsageError(f"{name} is not written", f"known are {', '.join(_NAMES)}")
-    return encode(_profile(runs[0]))
+    return encode(profile)
 
 
 def _profile(run: AnyRun) -> Profile:

@@ -6,7 +6,7 @@ that asking for help costs none of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain
@@ -53,10 +53,12 @@ class Format:
     sniff: Callable[[bytes], bool]
     """Whether a content looks like this format; asked in the order of `FORMATS`."""
     loses: str
-    """What a profile loses in it, as a sentence's end; empty where nothing is lost."""
+    """What any profile loses in it, as a sentence's end; empty if nothing is lost."""
     origin: Callable[[bytes], Origin] | None = None
     binary: bool = False
     """Not for terminals."""
+    keeps_totals: bool = False
+    """Whether stated totals are kept; only profkit reads them again."""
 
 
 class _Codec(Protocol):
@@ -105,6 +107,8 @@ def _text(name: str, endings: tuple[str, ...], module: str, loses: str = "") -> 
     return Format(name, endings, codec.encode, codec.decode, codec.sniff, loses, codec.origin_of)
 
 
+_TOTALS = "the exact totals of functions; readers add them up from stacks, which approximate the call graph"
+
 FORMATS: Mapping[str, Format] = {
     known.name: known
     for known in (
@@ -117,6 +121,7 @@ FORMATS: Mapping[str, Format] = {
             loses="",
             origin=_ANY_PPROF.origin_of,
             binary=True,
+            keeps_totals=True,
         ),
         _text("speedscope", (".speedscope.json",), "speedscope"),
         _text("firefox", (".firefox.json",), "firefox"),
@@ -152,6 +157,14 @@ class ReadProfile(NamedTuple):
     format: Format
     profile: Profile
     origin: Origin
+
+
+def lost_in(known: Format, profile: Profile) -> Iterator[str]:
+    """Say what this profile loses in a format, as the ends of sentences."""
+    if known.loses:
+        yield known.loses
+    if profile.totals and not known.keeps_totals:
+        yield _TOTALS
 
 
 def importable() -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from profkit.model.run import Imported, Run
 from profkit.store.run_files import decode_runs, encode_runs
 from profkit.store.runs import open_store
 from profkit.units import Unit
+from tests.unit.call_traces import FUNCTIONS, Call, statistics_of
 from tests.unit.cli_runs import Profkit, keep
 from tests.unit.made_measured import COUNTS
 from tests.unit.made_measured_runs import counted_run, measured_run, timed_run
@@ -158,6 +159,27 @@ def test_what_is_exported_is_recognized_and_read(
     else:
         assert run.profile.total_weight == pytest.approx(291 * made_profile().period_ns)
     assert (f"{name} does not keep" in said.err) == bool(FORMATS[name].loses)
+
+
+def test_totals_of_a_call_graph_stay_through_the_store_and_files(profkit: Profkit, tmp_path: Path) -> None:
+    inner = Call(FUNCTIONS[0], 3000, (Call(FUNCTIONS[4], 4000),))
+    (tmp_path / "x.prof").write_bytes(
+        statistics_of([Call(FUNCTIONS[0], 1000, (Call(FUNCTIONS[4], 2000, (inner,)),))])
+    )
+    profkit("import", str(tmp_path / "x.prof"))
+    whole = tmp_path / "x.profkit.json"
+    assert "does not keep" not in profkit("export", "x", "-o", str(whole)).err
+    assert "does not keep" not in profkit("export", "x", "-o", str(tmp_path / "y.pb.gz")).err
+    assert "does not keep the exact totals" in profkit("export", "x", "-o", str(tmp_path / "y.folded")).err
+    reports = [profkit("report", "x", "--json").json()]
+    profkit("rm", "x")
+    for file in (whole, tmp_path / "y.pb.gz"):
+        profkit("import", str(file))
+        reports.append(profkit("report", file.name.partition(".")[0], "--json").json())
+    for report in reports:
+        functions = report["functions"]
+        assert isinstance(functions, list)
+        assert {row["name"]: row["total_samples"] for row in functions} == {"main": 10_000, "find": 9_000}
 
 
 def test_files_are_written_where_their_names_lead(profkit: Profkit, config: Config, tmp_path: Path) -> None:
