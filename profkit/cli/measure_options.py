@@ -101,6 +101,11 @@ _OPTIONS = {
     "simulate": click.option(
         "--simulate", callback=_read_by(_words), metavar="WHAT", help="cache, branch: estimates cycles."
     ),
+    "fresh": click.option(
+        "--fresh/--shared",
+        default=None,
+        help="Give each execution arguments or a setup of its own, or never.  [default: if it changes them]",
+    ),
     "memory_limit": click.option(
         "--memory-limit", callback=_read_by(parse_bytes), metavar="SIZE", help="Of a process: 2GiB."
     ),
@@ -124,7 +129,7 @@ _NAMES = {
     "mode": "mode", "language": "language", "level": "level", "label": "label", "number": "number",
     "repeats": "repeats", "processes": "processes", "runs": "runs", "min_run_time": "min_run_time_s",
     "timeout": "timeout_s", "retries": "retries", "python": "python", "source_cmd": "source_cmd",
-    "imports": "imports", "simulate": "simulate", "memory_limit": "memory_limit_bytes",
+    "imports": "imports", "simulate": "simulate", "memory_limit": "memory_limit_bytes", "fresh": "fresh",
 }  # fmt: skip
 """Options of the command line by their names in `measure`."""
 

@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 
-from profkit.model.measurement import InstructionCounts, MeasuredIn, MeasuredRun, OrderInfo, Timing
+from profkit.model.measurement import Freshness, InstructionCounts, MeasuredIn, MeasuredRun, OrderInfo, Timing
 from profkit.render.as_json import dumps
 from profkit.render.measured.rows import OrderRow, TimeRow, order_rows
 from profkit.render.options import ReportOptions
@@ -77,6 +77,16 @@ def _times(row: TimeRow | None, timing: Timing | None) -> dict[str, object]:
         **{name: getattr(row, name, None) for name in _TIMES},
         "times_s": timing.times_s if timing else None,
         "measured_in": _measured_in(timing.measured_in) if timing else None,
+        "state": _state(timing.freshness) if timing else None,
+    }
+
+
+def _state(freshness: Freshness) -> dict[str, object]:
+    return {
+        "fresh": freshness.fresh,
+        "changes": list(freshness.changes),
+        "why_not": freshness.why_not or None,
+        "subtracted_s": freshness.loop_s,
     }
 
 
@@ -99,6 +109,7 @@ def _instructions(row: OrderRow, counts: InstructionCounts, *, functions: bool) 
         "stripped": counts.stripped,
         "events": dict(counts.events),
         "measured_in": _measured_in(counts.measured_in),
+        "state": _state(counts.freshness),
         "functions": _functions(row) if functions else None,
     }
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
-from profkit.model.measurement import MeasuredIn, MeasuredRun, OrderInfo, Preload, Tool
+from profkit.model.measurement import Freshness, MeasuredIn, MeasuredRun, OrderInfo, Preload, Tool
 from profkit.model.workorder import Language, Level
 from profkit.render.escape import visible
 from profkit.render.facts import Fact, process_parts
+from profkit.render.measured.words import time_text
 from profkit.render.places import place
 from profkit.render.words import Part, Tone, count, moment
 from profkit.units import format_duration
@@ -54,6 +55,7 @@ def _all(run: MeasuredRun, started: list[Part]) -> Iterator[tuple[str, list[Part
     yield "mode", _mode(order)
     yield "started", started
     timing, counts = (measured.timing, measured.instructions) if measured else (None, None)
+    yield "state", _state(order, [one.freshness for one in (timing, counts) if one is not None])
     yield _TIMED, _place(timing.measured_in) if timing else []
     yield _COUNTED, _place(counts.measured_in) if counts else []
     entered = order.source_cmd or tuple(filter(None, [order.python]))
@@ -99,6 +101,18 @@ def _started(runs: Sequence[MeasuredRun]) -> list[Part]:
     if len(runs) == 1:
         took_s = runs[0].info.duration_s
     return [Part(moment(first)), Part(f"took {format_duration(took_s)}")]
+
+
+def _state(order: OrderInfo, found: Sequence[Freshness]) -> list[Part]:
+    """Return what each execution had of its own, and why."""
+    fresh = [one for one in found if one.fresh]
+    if not fresh:
+        return []
+    parts = [Part(f"fresh {'arguments' if order.file else 'setup'} for each execution", Tone.STRONG)]
+    if changes := dict.fromkeys(name for one in fresh for name in one.changes):
+        parts.append(Part(visible(f"it changes {', '.join(changes)}")))
+    loop_s = max(one.loop_s for one in fresh)
+    return [*parts, Part(f"{time_text(loop_s)} for passing them subtracted")] if loop_s else parts
 
 
 def _place(where: MeasuredIn) -> list[Part]:

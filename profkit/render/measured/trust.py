@@ -19,6 +19,7 @@ from profkit.render.words import Part, Tone
 
 _MARKED, _MARKED_RELATIVE = "!", "~"
 _ABOUT_COUNTS = frozenset((Flag.COUNTS_DIFFER,))
+_ABOUT_BOTH = frozenset((Flag.CHANGES_STATE,))
 _LONGEST_NAME = 60
 _MOST_NAMES = 3
 _MOST_ALIKE = 3
@@ -32,7 +33,7 @@ def marks_of_times(row: OrderRow) -> Text:
 
 def marks_of_counts(row: OrderRow) -> Text:
     """`!` beside counts not to be trusted; how times were measured is nothing to them."""
-    return _mark({doubt.flag for doubt in row.doubts} & _ABOUT_COUNTS)
+    return _mark({doubt.flag for doubt in row.doubts} & (_ABOUT_COUNTS | _ABOUT_BOTH))
 
 
 def _mark(flags: Set[Flag]) -> Text:
