@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page
 
+from profkit.cli.imported import runs_of_file
 from profkit.comparing.merged_runs import merge_runs
 from profkit.model.measurement import MeasuredRun
 from profkit.model.run import Run
@@ -16,6 +18,8 @@ from profkit.render.html.sampled import sampled_html
 from tests.integration import page_heads
 from tests.integration.browser import DESKTOP, PHONE, PageOf, chromium, page_of
 from tests.unit import made_measured
+from tests.unit.call_traces import FUNCTIONS as GRAPH
+from tests.unit.call_traces import Call, statistics_of
 from tests.unit.made_runs import made_run
 from tests.unit.made_workers import READ, RENDER, worker_run
 
@@ -48,6 +52,23 @@ def selected(page: Page) -> object:
 
 
 FUNCTIONS = "#panel-functions"
+
+
+def test_totals_of_a_call_graph_are_those_of_its_file(show: Open, tmp_path: Path) -> None:
+    inner = Call(GRAPH[4], 0, (Call(GRAPH[0], 200_000, (Call(GRAPH[4], 300_000),)),))
+    file = tmp_path / "x.prof"
+    file.write_bytes(statistics_of([Call(GRAPH[0], 400_000, (Call(GRAPH[3], 100_000, (inner,)),))]))
+    (run,) = runs_of_file(file)
+    assert isinstance(run, Run)
+    page = show(sampled_html([run]))
+    rows = page.locator(f"{FUNCTIONS} tbody tr")
+    cells = {row.locator("button.link").inner_text(): row.locator("td .bar-text") for row in rows.all()}
+    assert {name: cell.all_inner_texts()[1] for name, cell in cells.items()} == {
+        "main": "1.00 ms100.0 %", "load": "600 µs60.0 %", "find": "500 µs50.0 %",
+    }  # fmt: skip
+    page.locator(f"{FUNCTIONS} button.link", has_text="find").click()
+    assert "50.0 %" in page.locator("#panel-details").inner_text()
+    assert "the call tree is an approximation" in page.locator("#panel-notes").inner_text()
 
 
 def test_functions_begin_with_the_heaviest(show: Open) -> None:

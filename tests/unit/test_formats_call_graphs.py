@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit.cli.imported import runs_of_file
+from profkit.comparing.sampled import compare_sampled
 from profkit.comparing.sampled_slices import whole
 from profkit.formats import pprof
 from profkit.formats.callgrind import unfolded
@@ -21,6 +22,7 @@ from profkit.model.profile import Profile
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Run
 from profkit.render.as_json import report_json
+from profkit.render.compared.sampled.as_html import compared_html
 from profkit.render.html.sampled import sampled_html
 from profkit.render.markdown import report_markdown
 from profkit.render.options import ReportOptions
@@ -235,3 +237,18 @@ def test_shares_of_a_comparison_never_exceed_the_whole() -> None:
     profile = unfolded.decode(dump)
     assert max(total for _, total in table_of(profile).values()) == 60
     assert max(whole(profile).total.values()) == 1.0
+
+
+def test_a_comparisons_page_has_the_totals_of_each_side(tmp_path: Path) -> None:
+    slower = NESTED._replace(own=510_000)
+    runs = [
+        run_of(traces.statistics_of([call]), tmp_path, f"{n}.prof") for n, call in enumerate((NESTED, slower))
+    ]
+    comparison = compare_sampled(runs[:1], runs[1:])
+    page = read_page(compared_html(comparison, ReportOptions()))
+    names = page.head["functions"]["name"]
+    for side, whole_ns in ((0, 1_000_000), (1, 1_500_000)):
+        columns = (page.column(f"r0.{side}.totals.{name}") for name in ("function", "weight"))
+        assert {names[function]: total for function, total in zip(*columns, strict=True)} == {
+            "main": whole_ns, "find": 990_000, "load": 970_000, "__init__": 900_000,
+        }  # fmt: skip

@@ -40,6 +40,8 @@ class PageRun:
     notes: Sequence[str] = ()
     """Sentences that a reader should see first."""
     merged: Merged | None = None
+    totals: Sequence[Mapping[tuple[str, str], int]] = ()
+    """By thread: totals of functions (name and file) that are not those of the stacks."""
 
 
 @dataclass(slots=True)
@@ -66,7 +68,7 @@ class PageRuns:
         places = add_stacks(self.columns, prefix, summed, keys)
         if profile.ordered:
             add_order(self.columns, prefix, profile, places)
-        add_totals(self.columns, prefix, profile.totals, keys)
+        self._add_totals(run, prefix, keys)
         lines = line_weights(summed, keys)
         add_lines(self.columns, prefix, [line for line in lines if 0 < line.line < _NO_LINE])
         by_function = heaviest_lines(lines)
@@ -82,6 +84,14 @@ class PageRuns:
             **self._table.head(self._lines),
             "runs": self._objects,
         }
+
+    def _add_totals(self, run: PageRun, prefix: str, keys: Sequence[int]) -> None:
+        add_totals(self.columns, prefix, zip(keys, run.profile.totals, strict=False))
+        if run.totals:
+            numbers = {frame[:2]: key for frame, key in zip(run.profile.frames, keys, strict=True)}
+            for thread, totals in enumerate(run.totals):
+                stated = ((numbers[function], total) for function, total in totals.items())
+                add_totals(self.columns, f"{prefix}{thread}.", stated)
 
     def _source_notes(self) -> list[str]:
         return [*changed_note(self.sources.changed()), *refused_note(self.sources.refused())]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, compress, count, pairwise
 from operator import ne
@@ -67,13 +67,12 @@ def add_lines(columns: Columns, prefix: str, lines: Sequence[LineWeights]) -> No
     _add_weights(columns, f"{prefix}lines.total", [line.total for line in lines])
 
 
-def add_totals(columns: Columns, prefix: str, totals: Sequence[int | None], keys: Sequence[int]) -> None:
-    """Add `totals.function` and `totals.weight` if a profile states totals; frame n is function `keys[n]`."""
-    if not totals:
-        return
-    stated = [(key, total) for key, total in zip(keys, totals, strict=True) if total is not None]
-    columns.add(f"{prefix}totals.function", "u32", [key for key, _ in stated])
-    _add_weights(columns, f"{prefix}totals.weight", [total for _, total in stated])
+def add_totals(columns: Columns, prefix: str, totals: Iterable[tuple[int, int | None]]) -> None:
+    """Add `totals.function` and `totals.weight` if functions, given by their numbers, have stated totals."""
+    stated = {function: total for function, total in totals if total is not None}
+    if stated:
+        columns.add(f"{prefix}totals.function", "u32", stated)
+        _add_weights(columns, f"{prefix}totals.weight", list(stated.values()))
 
 
 def _by_thread(profile: Profile, places: Sequence[int]) -> list[_Taken]:

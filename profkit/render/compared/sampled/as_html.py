@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from profkit.model.comparison import Compared, FunctionComparison, SampledComparison
 from profkit.render.compared.sampled.words import noise_sentence, runs_of
@@ -29,7 +29,8 @@ def compared_html(comparison: SampledComparison, options: ReportOptions) -> str:
     page = PageRuns(comparison.cwd, is_library, SourceBudget(source, _SOURCE_BYTES))
     names = {"a": visible(comparison.a.name), "b": visible(comparison.b.name)}
     title = f"{comparison.a.name} → {comparison.b.name}"
-    page.add(PageRun(first.id, title, comparison.both, facts=_facts(comparison), notes=comparison.notes))
+    facts, notes, totals = _facts(comparison), comparison.notes, _totals(comparison)
+    page.add(PageRun(first.id, title, comparison.both, facts=facts, notes=notes, totals=totals))
     head = {**page.head("comparison", f"{title} – profkit"), "comparison": _comparison(comparison, names)}
     return html_page(head, page.columns)
 
@@ -41,6 +42,17 @@ def _facts(comparison: SampledComparison) -> list[Fact]:
         Fact("B", (Part(b),)),
         Fact("changes", (Part(noise_sentence(comparison)),)),
     ]
+
+
+def _totals(comparison: SampledComparison) -> Sequence[Mapping[tuple[str, str], int]]:
+    """The totals of each side's functions that imported files state; nothing if runs were recorded here."""
+    if not any(run.imported for side in (comparison.a, comparison.b) for run in side.runs):
+        return ()
+    found = [((function.name, function.file), function.total) for function in comparison.functions]
+    return (
+        {function: round(total.a.value * comparison.a.samples) for function, total in found},
+        {function: round(total.b.value * comparison.b.samples) for function, total in found},
+    )
 
 
 def _comparison(comparison: SampledComparison, names: Mapping[str, str]) -> dict[str, object]:

@@ -31,19 +31,21 @@
       until[fn] = tree.end[node];
       total[fn] += tree.total[node];
     }
-    if (profkit.hasStated(tree)) {
-      const [functions, stated] = statedOf(tree.run);
-      functions.forEach((fn, i) => { total[fn] = stated[i]; });
-    }
+    const [functions, stated] = statedOf(tree);
+    functions.forEach((fn, i) => { total[fn] = stated[i]; });
     const most = { self: self.reduce((a, b) => Math.max(a, b), 0), total: total.reduce((a, b) => Math.max(a, b), 0) };
     return { self, total, places, most, groups: new Map() };
   }
 
-  const statedOf = (run) => ["function", "weight"].map((name) => profkit.column(`r${run}.totals.${name}`));
+  /** Functions and their stated totals: of all threads together, or of one, such as a side of a comparison. */
+  function statedOf({ run, thread }) {
+    const whole = thread === "all" || profkit.head.runs[run].threads.length === 1;
+    const prefix = whole ? `r${run}.totals` : `r${run}.${thread}.totals`;
+    return ["function", "weight"].map((name) => profkit.column(`${prefix}.${name}`));
+  }
 
-  /** Whether the totals of functions are stated; they are of all threads together. */
-  profkit.hasStated = ({ run, thread }) =>
-    statedOf(run)[0].length > 0 && (thread === "all" || profkit.head.runs[run].threads.length === 1);
+  /** Whether the totals of functions are stated, rather than added up from stacks. */
+  profkit.hasStated = (tree) => statedOf(tree)[0].length > 0;
 
   /** A function's nodes that are not below another node of the same function, in preorder. */
   function outermost(tree, fn) {
