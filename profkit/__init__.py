@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from profkit.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from profkit import isolated
     from profkit.decorators import profile, profiled
     from profkit.errors import ProfkitError
     from profkit.measuring.background import wait
@@ -31,6 +32,7 @@ __all__ = [
     "WorkOrder",
     "__version__",
     "expand",
+    "isolated",
     "measure",
     "measure_all",
     "profile",
@@ -65,6 +67,8 @@ _DECORATORS = ("profile", "profiled")
 
 
 def __getattr__(name: str) -> object:
+    if name == "isolated":
+        return _package(name)
     if name not in _HOMES:
         raise AttributeError(f"module 'profkit' has no attribute {name!r}")
     value = globals()[name] = _decorator(name) if name in _DECORATORS else _import(name)
@@ -75,6 +79,12 @@ def _import(name: str) -> object:
     from importlib import import_module
 
     return getattr(import_module(_HOMES[name]), name)
+
+
+def _package(name: str) -> object:
+    from importlib import import_module
+
+    return import_module(f"profkit.{name}")
 
 
 def _decorator(name: str) -> object:

@@ -18,7 +18,7 @@ FLOORS = {
     "process": 3, "formats": 3, "comparing": 3,
     "samplers": 4, "store": 4, "render": 4,
     "ingest": 5, "measuring": 5,
-    "session": 6,
+    "session": 6, "isolated": 6,
     "profiler": 7,
     "decorators": 8,
     "cli": 9, "integrations": 9,

@@ -8,9 +8,9 @@ import threading
 from collections.abc import Callable, Iterable, MutableMapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TextIO, TypeVar
 
-from profkit.measuring.runner.progress import Progress, Silent
+from profkit.measuring.runner.progress import Progress, ProgressLine, Silent
 
 _T = TypeVar("_T")
 
@@ -82,15 +82,22 @@ class ProcessBackground:
 BACKGROUND = ProcessBackground()
 
 
+def as_progress(given: TextIO | Progress | None) -> Progress:
+    """Return what shows progress on a stream, what was given itself, or what shows nothing."""
+    if given is None:
+        return Silent()
+    return given if isinstance(given, Progress) else ProgressLine(given)
+
+
 def wait(
-    scope: MutableMapping[str, object] | Iterable[Future[_T]], progress: Progress | None = None
+    scope: MutableMapping[str, object] | Iterable[Future[_T]], progress: TextIO | Progress | None = None
 ) -> tuple[_T, ...]:
     """Wait for futures and return their results; those in a mapping are replaced by their results.
 
-    `progress` hears of each with its key, or its number. Raises what the first future that failed holds,
-    when all are done.
+    `progress` is a stream, such as `sys.stderr`, for a line that shows how many are done; or it hears of each
+    with its key, or its number. Raises what the first future that failed holds, when all are done.
     """
-    told = progress or Silent()
+    told = as_progress(progress)
     named: list[tuple[str, Future[_T]]]
     if isinstance(scope, MutableMapping):
         named = [(name, value) for name, value in scope.items() if isinstance(value, Future)]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import profkit.measuring.worker as worker
 from profkit.errors import ToolMissing
+from profkit.measuring.errors import dumps_unavailable
 from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.model.measurement import Preload, Tool
 from profkit.model.workorder import Simulation
@@ -31,14 +32,18 @@ def new_folder(kind: ZygoteKind) -> Path | None:
     """Where a zygote under Valgrind is to have its dumps; the supervisor makes and removes it."""
     if kind.tool is Tool.NONE:
         return None
-    return Path(tempfile.gettempdir()) / f"profkit-{os.urandom(8).hex()}"
+    try:
+        return Path(tempfile.gettempdir()) / f"profkit-{os.urandom(8).hex()}"
+    except FileNotFoundError as error:  # no folder for temporary files takes any
+        raise dumps_unavailable(Path("/tmp"), str(error)) from error
 
 
 def supervisor_message(kind: ZygoteKind, folder: Path | None) -> dict[str, object]:
     """See `worker.supervisor.supervise`; raises ToolMissing."""
-    timer = [_TORCH_TIMER] if kind.preload is Preload.TORCH and folder is None else []
+    times = kind.preload is Preload.TORCH and folder is None and not kind.calls
+    timer = [_TORCH_TIMER] if times else []
     config = {
-        "imports": [*_IMPORTS[kind.preload], *timer],
+        "imports": [*_IMPORTS[kind.preload], *timer, *kind.modules],
         "complete": kind.calls or kind.preload is not Preload.NOTHING or folder is not None,
         "roots": kind.roots,
         "valgrind": folder is not None,

@@ -28,8 +28,8 @@ class MemoryExceeded(WorkerError):
         self.label, self.used_bytes, self.limit_bytes, self.output = label, used_bytes, limit_bytes, output
         limit = f"the {'default ' if default else ''}limit of {format_bytes(limit_bytes)}"
         super().__init__(
-            f"{label!r} was ended: it used {format_bytes(used_bytes)} of memory, more than {limit}; use less, "
-            f"or raise memory_limit_bytes{_quoted(output)}"
+            f"{label!r} was ended: it used {format_bytes(used_bytes)} of memory, more than {limit}; use "
+            f"less, or raise memory_limit_bytes{_quoted(output)}"
         )
 
 
@@ -41,6 +41,17 @@ class CannotReturn(WorkerError):
         super().__init__(
             f"{label!r} returned an object of type {kind!r}, which cannot be sent back: {detail}; return "
             "plain data, or write it to a file and return the path"
+        )
+
+
+class ResultUnreadable(WorkerError):
+    """What a worker sent back as the result of a function cannot be read here."""
+
+    def __init__(self, label: str, detail: str, output: str = "") -> None:
+        self.label, self.detail, self.output = label, detail, output
+        super().__init__(
+            f"the result of {label!r} cannot be read: {detail}; see that its objects survive pickling, and "
+            "that the function leaves the worker's descriptors alone"
         )
 
 

@@ -25,6 +25,8 @@ class ZygoteKind:
     """Distinguishes zygotes that are alike: each has its own draw of memory layout and hash seed."""
     calls: bool = False
     """Whether its workers call functions: it imports what they need for that before the first one."""
+    modules: tuple[str, ...] = ()
+    """What it imports beside the preload."""
     around: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     """What else is in its environment when it starts, so that jobs like the first need not put it there."""
 

@@ -65,7 +65,8 @@ def _callers(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _threads(order: WorkOrder) -> dict[str, str]:
-    return dict.fromkeys(_THREAD_COUNTS, str(order.num_threads))
+    """Nothing for 0 threads: the caller's own variables decide."""
+    return dict.fromkeys(_THREAD_COUNTS, str(order.num_threads)) if order.num_threads else {}
 
 
 def _seed(tool: Tool) -> dict[str, str]:

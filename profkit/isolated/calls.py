@@ -1,0 +1,120 @@
+"""What a user calls: `submit`, `call` and `acall`, and `warm_pool`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import TypeVar, Unpack, cast
+
+from profkit.errors import InvalidOption
+from profkit.isolated.dispatch import Call, Dispatcher, begin_all
+from profkit.isolated.future import CallFuture
+from profkit.isolated.options import CallOptions, Settings, WorkerOptions, settings_of
+from profkit.isolated.packed import PackedCall
+from profkit.isolated.slots import Slots
+from profkit.measuring.pool.pool import process_pool
+from profkit.measuring.travel.parcel import pack
+
+_T = TypeVar("_T")
+_SPARE = 4
+"""So many zygotes are kept beyond those that can be at work: for other environments."""
+
+
+def usable_cores() -> int:
+    """Return how many calls run side by side unless an Executor says otherwise."""
+    return len(os.sched_getaffinity(0))
+
+
+def submit(
+    function: Callable[..., _T], /, *args: object, **options: Unpack[CallOptions]
+) -> CallFuture[_T]:  # fmt: skip
+    """Call a function in a clean worker process, and return the future of its result.
+
+    The function and its arguments are packed as they are now. `kwargs` holds keyword arguments of the
+    function; the other options are explained in docs/isolated.md. Raises `UsageError` and `CannotTravel` at
+    once. The future raises what the function raises, and a `MeasuringError` if there is no result.
+    """
+    return start(_PROCESS.dispatcher, function, args, options)
+
+
+def call(function: Callable[..., _T], /, *args: object, **options: Unpack[CallOptions]) -> _T:
+    """Call a function in a clean worker process, and return its result.
+
+    Takes what `submit` takes. If the wait is interrupted, as by Ctrl-C, the call is ended.
+    """
+    future = submit(function, *args, **options)
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()
+        raise
+
+
+async def acall(function: Callable[..., _T], /, *args: object, **options: Unpack[CallOptions]) -> _T:
+    """Call a function in a clean worker process, and wait for its result in asyncio.
+
+    Takes what `submit` takes. If the task is cancelled the call is ended, and the task ends after it.
+    """
+    return await submit(function, *args, **options)
+
+
+def warm_pool(number: int = 1, /, **options: Unpack[WorkerOptions]) -> None:
+    """Start zygotes in the background for so many calls side by side with these options; return at once."""
+    if number < 1:
+        raise InvalidOption("number", number, "give 1 or more")
+    kind = settings_of(warm_pool, options).kind(())
+    process_pool().warm(_PROCESS.slots.keep_ready(kind, number))
+
+
+def start(
+    dispatcher: Dispatcher, function: Callable[..., _T], args: tuple[object, ...], options: CallOptions
+) -> CallFuture[_T]:
+    """Have a call done by a dispatcher."""
+    kwargs, label = options.get("kwargs"), options.get("label")
+    others = {name: value for name, value in options.items() if name not in ("kwargs", "label")}
+    settings = settings_of(function, cast("WorkerOptions", others), label)
+    return _started(dispatcher, settings, function, args, kwargs)
+
+
+def _started(
+    dispatcher: Dispatcher,
+    settings: Settings,
+    function: Callable[..., _T],
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object] | None,
+) -> CallFuture[_T]:
+    packed = PackedCall(pack(function, args, kwargs))
+    future: CallFuture[_T] = CallFuture(settings.order.label, lambda _: dispatcher.cancel(made))
+    made = Call(
+        future=cast("CallFuture[object]", future),
+        kind=settings.kind(packed.packages),
+        packed=packed,
+        message={**settings.surroundings(), "mode": "call", "coroutine": packed.coroutine},
+        timeout_s=settings.timeout_s,
+        retries=settings.order.retries,
+        is_own=settings.is_own,
+    )
+    dispatcher.submit(made)
+    return future
+
+
+class _OfProcess:
+    """The zygotes of this process's calls, and the calls that are no executor's."""
+
+    def __init__(self) -> None:
+        cores = usable_cores()
+        self.slots = Slots(cores + _SPARE, lambda kinds: process_pool().retire(kinds))
+        self.dispatcher = Dispatcher(cores, self.slots)
+        os.register_at_fork(after_in_child=self._start_over)
+
+    def _start_over(self) -> None:
+        self.slots.begin()
+        begin_all()
+
+
+_PROCESS = _OfProcess()
+
+
+def new_dispatcher(workers: int) -> Dispatcher:
+    """Return a dispatcher of an executor's own; zygotes are shared."""
+    return Dispatcher(workers, _PROCESS.slots)

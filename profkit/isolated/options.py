@@ -1,0 +1,135 @@
+"""Keyword arguments of isolated calls, checked: which zygote forks the worker, and what the worker finds."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypedDict
+
+from profkit.errors import InvalidOption, UnknownOption
+from profkit.measuring.orders import work_order
+from profkit.measuring.pool.kinds import ZygoteKind
+from profkit.measuring.runner.environment import kind_of, worker_env
+from profkit.measuring.runner.place import first_on_path, worker_folder, worker_path
+from profkit.model.measurement import Preload, Tool
+from profkit.model.workorder import WorkOrder
+
+
+class WorkerOptions(TypedDict, total=False):
+    """What a worker may do and where it runs; explained in docs/isolated.md."""
+
+    timeout_s: float | None
+    memory_limit_bytes: int | None
+    env: Mapping[str, str]
+    python: str | os.PathLike[str] | None
+    source_cmd: str | Sequence[str] | None
+    cores: Sequence[int]
+    num_threads: int | None
+    imports: Sequence[str]
+    path: Sequence[str | os.PathLike[str]]
+    retries: int
+
+
+class CallOptions(WorkerOptions, total=False):
+    """The keyword arguments of `submit` and `call`."""
+
+    kwargs: Mapping[str, object]
+    label: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Checked options."""
+
+    order: WorkOrder
+    """What holds the environment, as for measuring."""
+    timeout_s: float
+    cores: tuple[int, ...]
+    modules: tuple[str, ...]
+    """What the zygote imports beside torch and numpy."""
+    path: tuple[str, ...] = ()
+    """Folders that come first on a worker's `sys.path`."""
+
+    @property
+    def is_own(self) -> bool:
+        """Whether workers run in the interpreter of this process."""
+        return not self.order.python and not self.order.source_cmd
+
+    def kind(self, packages: Sequence[str]) -> ZygoteKind:
+        """Return which zygotes may fork the worker of a call that needs some of torch and numpy."""
+        wanted = {*packages, *(name.partition(".")[0] for name in self.modules)}
+        preload = (
+            Preload.TORCH if "torch" in wanted else Preload.NUMPY if "numpy" in wanted else Preload.NOTHING
+        )
+        kind = kind_of(self.order, Tool.NONE, preload)
+        found = tuple(_folder_of(name) for name in self.modules) if self.is_own else ()
+        roots = tuple(dict.fromkeys((*kind.roots, *(folder for folder in found if folder))))
+        return replace(kind, calls=True, modules=self.modules, roots=roots)
+
+    def surroundings(self) -> dict[str, object]:
+        """Return what a worker finds: folder, path, variables, cores; as they are now."""
+        return {
+            "cwd": worker_folder(self.order),
+            "path": worker_path(self.order),
+            "first": [*self.path, *first_on_path(self.order)],
+            "env": worker_env(self.order, Tool.NONE),
+            "cores": list(self.cores),
+            "memory_limit_bytes": self.order.memory_limit_bytes,
+        }
+
+
+def settings_of(
+    function: Callable[..., object], options: WorkerOptions, label: str | None = None
+) -> Settings:
+    """Return checked options; raise `UsageError` for what makes no sense."""
+    for name in options:
+        if name not in WorkerOptions.__annotations__:
+            where = "; keyword arguments of the function go in kwargs={…}"
+            raise UnknownOption(name, CallOptions.__annotations__, where)
+    threads, timeout_s = options.get("num_threads"), options.get("timeout_s")
+    order = work_order(
+        function,
+        label=label,
+        timeout_s=600.0 if timeout_s is None else timeout_s,
+        memory_limit_bytes=options.get("memory_limit_bytes"),
+        env=options.get("env") or {},
+        python=_other_python(options.get("python")),
+        source_cmd=options.get("source_cmd"),
+        num_threads=1 if threads is None else threads,
+        retries=options.get("retries", 0),
+    )
+    return Settings(
+        order=order if threads is not None else replace(order, num_threads=0),
+        timeout_s=math.inf if timeout_s is None else timeout_s,
+        cores=_checked_cores(options.get("cores", ())),
+        modules=tuple(options.get("imports", ())),
+        path=tuple(os.path.abspath(folder) for folder in options.get("path", ())),
+    )
+
+
+def _other_python(python: str | os.PathLike[str] | None) -> str | None:
+    return None if python is None or os.fspath(python) == sys.executable else os.fspath(python)
+
+
+def _checked_cores(cores: Sequence[int]) -> tuple[int, ...]:
+    usable = os.sched_getaffinity(0)
+    if not set(cores) <= usable:
+        raise InvalidOption("cores", cores, f"this process may use the cores {sorted(usable)}")
+    return tuple(cores)
+
+
+def _folder_of(module: str) -> str | None:
+    """Return the folder that a module's package is found in; None if it is not there, or built in."""
+    try:
+        spec = importlib.util.find_spec(module.partition(".")[0])
+    except (ImportError, ValueError):
+        return None
+    if spec is None or spec.origin is None or not os.path.isabs(spec.origin):
+        return None
+    file = Path(spec.origin)
+    return str(file.parent.parent if spec.submodule_search_locations else file.parent)

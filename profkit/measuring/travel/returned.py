@@ -1,0 +1,77 @@
+"""What a call returned or raised, read from the file that its worker wrote.
+
+Reading a pickle runs code that the pickle names. The file was made by this process and handed to nobody but
+the worker, which is gone by then; it is sealed before it is read. A worker of this process's own interpreter
+ran the caller's own function, under the caller's user, with the modules that the caller imports itself: its
+pickles are read as they are. Another interpreter has other modules, which must run nothing here: from there
+only plain data is read.
+"""
+
+from __future__ import annotations
+
+import builtins
+import fcntl
+import json
+import mmap
+import os
+from typing import Any
+
+from profkit.measuring.worker.unpack import FOOTER, MAGIC, Loader
+
+_SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
+_PLAIN = {
+    "builtins": {"bool", "bytearray", "bytes", "complex", "dict", "float", "frozenset", "int", "list",
+                 "range", "set", "slice", "str", "tuple"},
+    "collections": {"Counter", "OrderedDict", "defaultdict", "deque"},
+    "datetime": {"date", "datetime", "time", "timedelta", "timezone"},
+    "decimal": {"Decimal"},
+    "fractions": {"Fraction"},
+    "numpy": {"dtype", "ndarray"},
+    "numpy._core.multiarray": {"_reconstruct", "scalar"},
+    "numpy._core.numeric": {"_frombuffer"},
+    "numpy.core.multiarray": {"_reconstruct", "scalar"},
+    "numpy.core.numeric": {"_frombuffer"},
+    "pathlib": {"PosixPath", "PurePosixPath"},
+    "uuid": {"UUID"},
+}  # fmt: skip
+"""What a pickle of another interpreter may name: values without behaviour of their own."""
+
+
+class NotPlain(Exception):
+    """A result of another interpreter is more than plain data; never leaves `profkit.isolated`."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self.kind = f"{module}.{name}"
+        super().__init__("another interpreter returns plain data only")
+
+
+def new_result() -> int:
+    """Return the descriptor of a new file for a result; the caller closes it."""
+    return os.memfd_create("profkit-result", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+
+
+def read_result(descriptor: int, *, trusted: bool) -> Any:
+    """Return the object in the file of a worker that is gone.
+
+    Raises NotPlain if it is not `trusted` and more than plain data, ValueError if it is no such file, OSError
+    if somebody has kept it open for writing, and whatever its objects raise.
+    """
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
+    size = os.fstat(descriptor).st_size
+    magic, start, length = FOOTER.unpack(os.pread(descriptor, FOOTER.size, max(0, size - FOOTER.size)))
+    if magic != MAGIC:
+        raise ValueError("the file of its result was overwritten")
+    index = json.loads(os.pread(descriptor, length, start))
+    memory = mmap.mmap(descriptor, 0, access=mmap.ACCESS_COPY)
+    return (Loader if trusted else _PlainLoader)(memory, index).load()
+
+
+class _PlainLoader(Loader):
+    def find_class(self, module: str, name: str) -> Any:
+        """Only what is plain; the exceptions of Python itself, too."""
+        known = getattr(builtins, name, None) if module == "builtins" else None
+        if isinstance(known, type) and issubclass(known, Exception):
+            return known
+        if name not in _PLAIN.get(module, ()):
+            raise NotPlain(module, name)
+        return super().find_class(module, name)
