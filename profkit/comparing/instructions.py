@@ -5,49 +5,51 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from profkit.comparing.instruction_calls import call_deltas
+from profkit.comparing.steadiness import LEAST_DELTA, LEAST_EFFECT, spread_of_repeats
 from profkit.comparing.timings import times_text
-from profkit.model.measured_comparison import CountsCompared, FunctionDelta, Verdict
+from profkit.model.measured_comparison import CountsCompared, CountSpread, FunctionDelta, Verdict
 from profkit.model.measurement import InstructionCounts
 from profkit.transforms.allocators import is_allocator
 from profkit.transforms.counts import FunctionCounts, InstructionStats
 
-LEAST_EFFECT = 0.001
-"""Without memory allocators, counts of the same statement agree to some hundredths of a per cent."""
-
-_LEAST_DELTA = 0.5
-"""Instructions per execution: less is what a loop's first or last round leaves over."""
-
 
 def compare_counts(
-    a: Sequence[InstructionCounts], b: Sequence[InstructionCounts], *, elsewhere: bool = False
+    a: Sequence[InstructionCounts],
+    b: Sequence[InstructionCounts],
+    *,
+    elsewhere: bool = False,
+    spread: CountSpread | None = None,
 ) -> CountsCompared:
-    """What B's counts have more than A's; of several runs a side the one with the fewest instructions.
+    """Compare B's counts with A's; of several runs a side the one with the fewest instructions is taken.
 
     Only counts of equal numbers of executions compare: if there are such, others are left out.
     Where the two sides were counted in different environments, functions are matched by standard names.
-    `elsewhere`: they were, also if nothing in the counts tells so.
+    `elsewhere`: they were, also if nothing in the counts tells so. `spread`: how runs of one commit differed.
     """
     of_a, of_b = _alike(a, b)
     standardized = elsewhere or of_a.measured_in != of_b.measured_in
     functions = _functions(of_a, standardized), _functions(of_b, standardized)
-    unsure = max(_apart(of_a), _apart(of_b))
-    verdict = _verdict(of_a.stripped, of_b.stripped, max(LEAST_EFFECT, unsure))
+    unsure = max(spread_of_repeats(of_a), spread_of_repeats(of_b), spread.part if spread else 0.0)
+    unstable, effect = _unstable(of_a, of_b), max(LEAST_EFFECT, unsure)
+    verdict = Verdict.NOT_COMPARED if unstable else _verdict(of_a.stripped, of_b.stripped, effect)
+    differs = verdict in (Verdict.SLOWER, Verdict.FASTER)
     return CountsCompared(
         a=of_a.stripped,
         b=of_b.stripped,
         verdict=verdict,
-        sentence=_said(of_a.stripped, of_b.stripped, verdict, max(LEAST_EFFECT, unsure)),
+        sentence=_said(of_a.stripped, of_b.stripped, verdict, effect),
         functions=_deltas(*(side.filter(lambda name: not is_allocator(name)) for side in functions)),
         allocators=FunctionDelta("memory allocators", *(_allocating(side) for side in functions)),
         standardized=standardized,
         unsure=unsure,
-        unstable=_unstable(of_a, of_b),
-        calls=() if verdict is Verdict.NO_DIFFERENCE else call_deltas(of_a, of_b, standardized=standardized),
+        unstable=unstable,
+        spread=spread,
+        calls=call_deltas(of_a, of_b, standardized=standardized) if differs else (),
     )
 
 
 def _unstable(a: InstructionCounts, b: InstructionCounts) -> str:
-    """Why the two sides do not compare; empty if they do."""
+    """Return why the two sides do not compare; empty if they do."""
     if a.number != b.number:
         return (
             f"measurements do not compare: A counted {a.number} executions at a time and B {b.number}, which "
@@ -85,7 +87,7 @@ def _functions(counts: InstructionCounts, standardized: bool) -> FunctionCounts:
 def _deltas(a: FunctionCounts, b: FunctionCounts) -> tuple[FunctionDelta, ...]:
     before, after = ({row.name: row.instructions for row in side.rows} for side in (a, b))
     every = (FunctionDelta(name, before.get(name, 0.0), after.get(name, 0.0)) for name in {**before, **after})
-    changed = [row for row in every if abs(row.delta) >= _LEAST_DELTA]
+    changed = [row for row in every if abs(row.delta) >= LEAST_DELTA]
     return tuple(sorted(changed, key=lambda row: (-abs(row.delta), row.name)))
 
 
@@ -93,20 +95,15 @@ def _allocating(side: FunctionCounts) -> float:
     return side.filter(is_allocator).sum()
 
 
-def _apart(counts: InstructionCounts) -> float:
-    """By which part repeats differ that should have done the same."""
-    repeats = counts.raw_stripped or counts.raw
-    least, most = min(repeats, default=0), max(repeats, default=0)
-    return (most - least) / least if least > 0 else 0.0
-
-
 def _verdict(a: float, b: float, effect: float) -> Verdict:
-    if abs(b - a) < _LEAST_DELTA or (b <= a * (1 + effect) and a <= b * (1 + effect)):
+    if abs(b - a) < LEAST_DELTA or (b <= a * (1 + effect) and a <= b * (1 + effect)):
         return Verdict.NO_DIFFERENCE
     return Verdict.SLOWER if b > a else Verdict.FASTER
 
 
 def _said(a: float, b: float, verdict: Verdict, effect: float) -> str:
+    if verdict is Verdict.NOT_COMPARED:
+        return "counts do not compare"
     if verdict is Verdict.NO_DIFFERENCE:
         return f"executes as many instructions, to within {100 * effect:.2g} %"
     if a <= 0 or not 0.5 < b / a < 2:

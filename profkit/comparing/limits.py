@@ -9,8 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from profkit.comparing.steadiness import LEAST_EFFECT
 from profkit.model.gate import Check, Measure, Outcome
-from profkit.model.measured_comparison import CountsCompared, MeasuredComparison, OrderCompared, TimesCompared
+from profkit.model.measured_comparison import (
+    CountsCompared,
+    MeasuredComparison,
+    OrderCompared,
+    TimesCompared,
+    Verdict,
+)
 from profkit.stats.student import t_quantile
 
 RUN_NOISE = 0.25
@@ -53,15 +60,29 @@ def check_counts(name: str, counts: CountsCompared, limit: float) -> Check:
     if counts.unstable:
         return Check(name, Measure.INSTRUCTIONS, Outcome.INCONCLUSIVE, counts.unstable, counts.ratio)
     if counts.ratio is None:
-        outcome = Outcome.OK if counts.b < 1 else Outcome.REGRESSION
+        outcome = Outcome.OK if counts.verdict is Verdict.NO_DIFFERENCE else Outcome.REGRESSION
         return Check(name, Measure.INSTRUCTIONS, outcome, "the baseline executes no instructions")
     low, high = counts.ratio / (1 + counts.unsure), counts.ratio * (1 + counts.unsure)
     outcome = _outcome(low, high, limit)
-    if outcome is Outcome.REGRESSION:
+    if (
+        counts.verdict is Verdict.NO_DIFFERENCE
+        and counts.unsure <= LEAST_EFFECT
+        and outcome is not Outcome.OK
+    ):
+        # The limit is about 0 %, or it is few instructions, of which one more is a large part.
+        outcome, why = Outcome.OK, "no more than counts of unchanged code differ"
+    elif outcome is Outcome.REGRESSION:
         why = f"{_percent(counts.ratio - 1)} more instructions, and {_percent(limit)} is the limit"
     else:
-        why = _why(outcome, low, high, limit, 0.0, "make the statement do the same each time")
+        why = _why(outcome, low, high, limit, 0.0, _cure_of_counts(counts))
     return Check(name, Measure.INSTRUCTIONS, outcome, why, counts.ratio, low, high)
+
+
+def _cure_of_counts(counts: CountsCompared) -> str:
+    if counts.spread is None:
+        return "make the statement do the same each time"
+    least, most = (f"{count:,.0f}" for count in (counts.spread.least, counts.spread.most))
+    return f"its count depends on its input ({least} to {most} in runs of one commit): seed what it reads"
 
 
 def check_calls(name: str, a_s: Sequence[float], b_s: Sequence[float], limit: float) -> Check:

@@ -9,6 +9,7 @@ from operator import attrgetter
 from profkit.comparing.apart import compare_apart, compare_in_turns
 from profkit.comparing.instructions import compare_counts
 from profkit.comparing.matching import Pair, match_orders
+from profkit.comparing.steadiness import spread_of_runs, widest
 from profkit.comparing.timings import compare_timings
 from profkit.errors import UsageError
 from profkit.model.measured_comparison import MeasuredComparison, OrderCompared, TimesCompared
@@ -50,7 +51,12 @@ def _compared(pair: Pair) -> OrderCompared:
             return OrderCompared(*pair, obstacle=failure)
     counted_a, counted_b = _counts(pair.a), _counts(pair.b)
     elsewhere = _entered(pair.a) != _entered(pair.b)
-    counts = compare_counts(counted_a, counted_b, elsewhere=elsewhere) if counted_a and counted_b else None
+    spread = widest(spread_of_runs(pair.a), spread_of_runs(pair.b))
+    counts = (
+        compare_counts(counted_a, counted_b, elsewhere=elsewhere, spread=spread)
+        if counted_a and counted_b
+        else None
+    )
     try:
         times = _times(pair)
     except UsageError as error:

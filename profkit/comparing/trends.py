@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from profkit.comparing.matching import names_of
+from profkit.comparing.steadiness import spread_of_runs
 from profkit.comparing.timings import LEAST_PROCESSES, minima_of
 from profkit.model.history import History, Point, Quantity, Series
 from profkit.model.kept import AnyRun
@@ -49,11 +50,20 @@ def _measured(runs: Sequence[MeasuredRun]) -> Iterator[Series]:
     each = sorted(orders.values(), key=lambda same: _place(same[0].info.order))
     for name, same in zip(names_of([same[0] for same in each]), each, strict=True):
         timed = [run for run in same if run.measurement is not None and run.measurement.timing is not None]
-        counted = [run for run in same if run.info.instructions is not None]
         if timed:
             yield Series(name, Quantity.MEDIAN_S, _points(timed, _time, _doubts_of_times))
-        if counted:
-            yield Series(name, Quantity.INSTRUCTIONS, _points(counted, _instructions, _doubts_of_counts))
+        yield from _counted(name, same)
+
+
+def _counted(name: str, runs: Sequence[MeasuredRun]) -> Iterator[Series]:
+    """A series for each number of executions that were counted at a time, since that changes a count."""
+    by_number: dict[int, list[MeasuredRun]] = {}
+    for run in runs:
+        if run.measurement is not None and run.measurement.instructions is not None:
+            by_number.setdefault(run.measurement.instructions.number, []).append(run)
+    for number, counted in sorted(by_number.items(), reverse=True):
+        points = _points(counted, _instructions, _doubts_of_counts)
+        yield Series(name, Quantity.INSTRUCTIONS, points, number, spread_of_runs(counted))
 
 
 def _place(order: OrderInfo) -> tuple[object, ...]:

@@ -6,6 +6,8 @@ import enum
 from dataclasses import dataclass
 from itertools import pairwise
 
+from profkit.model.measured_comparison import CountSpread
+
 
 class Quantity(enum.Enum):
     """What a series shows; the value is the word that files carry."""
@@ -40,6 +42,10 @@ class Series:
     name: str
     quantity: Quantity
     points: tuple[Point, ...]
+    number: int | None = None
+    """Of instructions, the executions that were counted at a time; other numbers make other series."""
+    spread: CountSpread | None = None
+    """How instructions differed between runs of one commit; None if they did not."""
 
     @property
     def changes(self) -> tuple[float | None, ...]:

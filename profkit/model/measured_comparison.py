@@ -15,6 +15,8 @@ class Verdict(enum.Enum):
     SLOWER = "slower"
     NO_DIFFERENCE = "no-difference"
     TOO_FEW = "too-few-processes"
+    NOT_COMPARED = "not-compared"
+    """The two sides cannot be compared; where there is a field for the reason, it says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,20 @@ class CallDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class CountSpread:
+    """Instructions that runs of one commit counted for the same statement, which should be equal."""
+
+    least: float
+    most: float
+    runs: int
+
+    @property
+    def part(self) -> float:
+        """By which part of the least they differ."""
+        return (self.most - self.least) / self.least if self.least > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class CountsCompared:
     """How B's instructions of one execution relate to A's, without memory allocators."""
 
@@ -97,9 +113,11 @@ class CountsCompared:
     standardized: bool
     """Whether names were made such as hold in both environments."""
     unsure: float = 0.0
-    """By which part repeats of the same side differed."""
+    """By which part repeats in a process, or runs of one commit, differed."""
     unstable: str = ""
     """Why counts of the two sides do not compare at all: what should have been equal was not."""
+    spread: CountSpread | None = None
+    """How runs of one commit differed, if they did: the statement's count depends on its input."""
     calls: tuple[CallDelta, ...] = ()
     """The calls in which they differ; empty where they do not, or where calls are not known."""
 

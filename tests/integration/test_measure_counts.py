@@ -98,3 +98,17 @@ def test_threads_are_refused_because_they_would_not_be_counted() -> None:
         work_order("pass", mode="callgrind", num_threads=2)
     with pytest.raises(UsageError, match="one thread"):
         measure_all([replace(work_order("pass", mode="callgrind"), num_threads=2)])
+
+
+def test_statements_that_are_to_be_compared_are_counted_equally_often() -> None:
+    orders = [work_order(f"sum(range({n}))", mode="callgrind") for n in (10, 300_000)]
+    alone, beside = measure_all(orders, keep=False), measure_all(orders, interleaved=True, keep=False)
+    numbers = [
+        [
+            run.measurement.instructions.number
+            for run in runs
+            if run.measurement and run.measurement.instructions
+        ]
+        for runs in (alone, beside)
+    ]
+    assert numbers == [[10, 2], [2, 2]]

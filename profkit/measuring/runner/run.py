@@ -6,8 +6,9 @@ is being timed. Orders that need the same kind of zygote follow one another: it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 
 from profkit.errors import MeasuringError
 from profkit.measuring.errors import naming_a_full_disk
@@ -23,7 +24,7 @@ from profkit.measuring.runner.progress import COUNTING, TIMING, Counted
 from profkit.measuring.runner.sentries import Sentries
 from profkit.measuring.runner.spread import spread
 from profkit.measuring.runner.timing import make_ready, time_together, timer_kinds
-from profkit.model.measurement import Manner
+from profkit.model.measurement import InstructionCounts, Manner
 from profkit.model.workorder import WorkOrder
 
 Places = tuple[int, ...]
@@ -40,8 +41,9 @@ def run_tasks(
     """Every task's outcome, in their order; `finished` hears of each at once.
 
     `broken` are those of which it is known, by their places, that they cannot be measured. Those that share
-    a zygote and what else a process has are timed together, where the bench's manner is not `APART`. Raises
-    KeyboardInterrupt; what had finished by then is not lost.
+    a zygote and what else a process has are timed together, where the bench's manner is not `APART`, and
+    equally many executions of them are counted. Raises KeyboardInterrupt; what had finished by then is not
+    lost.
     """
     ledger = Ledger(tasks, bench.batch, bench.workers, bench.clock, finished)
     for place, error in (broken or {}).items():
@@ -69,20 +71,41 @@ def _processes(tasks: Sequence[Task], places: Sequence[int]) -> int:
 
 def _count_all(places: Sequence[int], ledger: Ledger, bench: Bench) -> None:
     bench.pool.warm({callgrind_kind(ledger.tasks[place], 0) for place in places})
-    sentries = Sentries(bench)
+    sentries, held = Sentries(bench), dict[int, InstructionCounts]()
+    note = ledger.counted if bench.manner is Manner.APART else held.__setitem__
 
-    def work(place: int, worker: int) -> None:
-        task, counted = ledger.tasks[place], False
+    def work(task: Task, place: int, worker: int) -> None:
+        counted = False
         with bench.cores(1) as cores, ledger.working_on((place,)):
             kind = callgrind_kind(task, worker)
             with naming_a_full_disk():
                 counts = count(task, kind, bench, cores)
             counted = True
-            ledger.counted(place, sentries.beside(counts, task, kind))
+            note(place, sentries.beside(counts, task, kind))
         if not counted:
             bench.progress.done(task.order.label, COUNTING)
 
-    spread(places, bench.workers, work, bench.stop)
+    try:
+        spread(
+            places, bench.workers, lambda place, worker: work(ledger.tasks[place], place, worker), bench.stop
+        )
+        for place, number in _too_often(held, ledger.tasks):
+            task = ledger.tasks[place]
+            bench.progress.begin(1, COUNTING)
+            work(replace(task, order=replace(task.order, number=number)), place, 0)
+    finally:
+        for place in [place for place in held if place in ledger.open_places()]:
+            ledger.counted(place, held[place])
+
+
+def _too_often(held: Mapping[int, InstructionCounts], tasks: Sequence[Task]) -> Iterator[tuple[int, int]]:
+    """Orders that are counted to be compared, and of which more executions were counted than of another.
+
+    With how many to count them again: only counts of the same number compare.
+    """
+    for group in _grouped(sorted(held), lambda place: _shared_by_arms(tasks[place].order)):
+        least = min(held[place].number for place in group)
+        yield from ((place, least) for place in group if held[place].number > least)
 
 
 def _time_group(groups: Sequence[Places], ledger: Ledger, bench: Bench) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from profkit.model.history import History, Series
 from profkit.render.as_json import dumps
+from profkit.render.compared.measured.as_json import spread_object
 from profkit.render.history.text import is_beyond_noise
 from profkit.render.options import ReportOptions
 from profkit.render.words import iso_moment
@@ -35,5 +36,7 @@ def _series(series: Series, limit: int | None) -> dict[str, object]:
     return {
         "name": series.name,
         "quantity": series.quantity.value,
+        "executions_at_a_time": series.number,
+        "spread_of_runs": spread_object(series.spread),
         "points": points[-limit:] if limit else points,
     }

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from profkit.comparing.instructions import LEAST_EFFECT
+from profkit.comparing.steadiness import LEAST_DELTA, LEAST_EFFECT
 from profkit.model.history import History, Point, Quantity, Series
+from profkit.render.compared.measured.sentences import input_text
 from profkit.render.compared.measured.words import change
 from profkit.render.escape import short
 from profkit.render.measured.words import counts_alike, times_alike
@@ -43,15 +44,24 @@ def _blocks(history: History, limit: int, page: Page) -> Iterator[RenderableType
     yield from title(history.label, "history", page)
     for series in history.series:
         whose = "" if series.name == history.label else f"  {short(series.name, 60)}"
+        whose += _design(series, history)
         yield section(f"{QUANTITIES[series.quantity].capitalize()}{whose}", _range(series))
         yield Text(curve([point.value for point in series.points], _CURVE))
         yield _table(series, limit)
         hidden = len(series.points) - limit
         if hidden > 0:
             yield remark(f"… and {count(hidden, 'older commit')}")
+        if series.spread is not None:
+            yield remark(input_text(series.spread))
     if any(point.doubts for series in history.series for point in series.points[-limit:]):
         yield Text()
         yield remark("! in doubt: `profkit report RUN` tells why")
+
+
+def _design(series: Series, history: History) -> str:
+    """Return what distinguishes a series of counts from others of the same order."""
+    same = [one for one in history.series if (one.name, one.quantity) == (series.name, series.quantity)]
+    return f"  {count(series.number or 0, 'execution')} at a time" if len(same) > 1 else ""
 
 
 def curve(values: Sequence[float], cells: int) -> str:
@@ -100,10 +110,14 @@ def figures(quantity: Quantity, values: Sequence[float]) -> list[str]:
 
 
 def is_beyond_noise(series: Series, place: int) -> bool:
-    """Whether a point's interval leaves out that of the point before; instructions are exact."""
+    """Return whether a point's interval leaves out that of the point before.
+
+    Instructions are exact, but for what runs of one commit differ by.
+    """
     now, before = series.points[place], series.points[place - 1]
     if series.quantity is Quantity.INSTRUCTIONS:
-        return abs(now.value - before.value) > LEAST_EFFECT * before.value
+        noise = max(LEAST_EFFECT, series.spread.part if series.spread else 0.0)
+        return abs(now.value - before.value) > max(noise * min(now.value, before.value), LEAST_DELTA)
     if now.low is None or now.high is None or before.low is None or before.high is None:
         return False
     return now.low > before.high or now.high < before.low

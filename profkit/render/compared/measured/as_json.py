@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from profkit.model.measured_comparison import (
     CallDelta,
     CountsCompared,
+    CountSpread,
     FunctionDelta,
     MeasuredComparison,
     OrderCompared,
@@ -97,16 +98,22 @@ def _counts(counts: CountsCompared, limit: int | None) -> dict[str, object]:
         "b": counts.b,
         "delta": counts.delta,
         "ratio": counts.ratio,
-        "verdict": counts.verdict.value,
+        "verdict": None if counts.unstable else counts.verdict.value,
         "sentence": counts.sentence,
         "spread_of_repeats": counts.unsure,
         "unstable": counts.unstable or None,
+        "spread_of_runs": spread_object(counts.spread),
         "standardized_names": counts.standardized,
         "functions": [_function(row) for row in counts.functions[:limit]],
         "functions_found": len(counts.functions),
         "allocators": _function(counts.allocators),
         "calls": [_call(row) for row in counts.calls[:limit]],
     }
+
+
+def spread_object(spread: CountSpread | None) -> dict[str, object] | None:
+    """What runs of one commit counted, where that differs."""
+    return None if spread is None else {"least": spread.least, "most": spread.most, "runs": spread.runs}
 
 
 def _call(row: CallDelta) -> dict[str, object]:

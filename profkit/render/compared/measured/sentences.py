@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from profkit.comparing.apart import unseen
 from profkit.model.measured_comparison import (
+    CountSpread,
     MeasuredComparison,
     OrderCompared,
     TimesCompared,
@@ -25,6 +26,7 @@ TONES_OF = {
     Verdict.FASTER: Tone.STRONG,
     Verdict.NO_DIFFERENCE: Tone.PLAIN,
     Verdict.TOO_FEW: Tone.WARN,
+    Verdict.NOT_COMPARED: Tone.WARN,
 }
 _LONGEST = 100
 _COMMIT = 10
@@ -123,6 +125,15 @@ def doubts_of(comparison: MeasuredComparison) -> Iterator[tuple[str, str, str]]:
         yield word, ", ".join(whom), visible(why)
 
 
+def input_text(spread: CountSpread) -> str:
+    """Return by how much runs of one commit differ, and what makes counts do so."""
+    return (
+        f"its count depends on its input: {count_text(spread.least)} to {count_text(spread.most)} "
+        f"(+{100 * spread.part:.2g} %) over {spread.runs} runs of one commit; unseeded data, environment "
+        "variables, paths and addresses do that, and so does code that was edited in between"
+    )
+
+
 def _is_allowed_for(doubt: Doubt, times: TimesCompared | None) -> bool:
     """Whether the interval of the ratio holds what a doubt is about, or both sides share it."""
     if doubt.flag is Flag.SPREAD:
@@ -134,6 +145,10 @@ def remarks_of(comparison: MeasuredComparison) -> Iterator[str]:
     """What else a reader should know: what differs beside the code, what had no counterpart."""
     unstable = (order.counts.unstable for order in comparison.orders if order.counts is not None)
     yield from dict.fromkeys(visible(why) for why in unstable if why)
+    for order in comparison.orders:
+        if order.counts is not None and order.counts.spread is not None:
+            whose = "" if len(comparison.orders) == 1 else f"{short(order.name, _LONGEST)}: "
+            yield f"{whose}{input_text(order.counts.spread)}"
     yield from (visible(note) for note in comparison.notes)
     for side, names in zip("AB", comparison.unmatched, strict=True):
         if names:

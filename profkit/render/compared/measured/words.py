@@ -47,5 +47,7 @@ def function_text(name: str) -> tuple[str, str]:
 
 def delta_cell(counts: CountsCompared) -> str:
     """`+615 → 5,614 (+12.3 %)`: by how much the instructions changed, to how many, and in per cent."""
+    if counts.unstable:
+        return f"{count_text(counts.a)}, {count_text(counts.b)}: not comparable"
     share = "" if counts.ratio is None else f" ({change(counts.ratio)})"
     return f"{signed(counts.delta)} → {count_text(counts.b)}{share}"
