@@ -74,7 +74,10 @@ _OPTIONS = {
         "--repeats", type=click.IntRange(1), metavar="N", help="Callgrind's blocks.  [default: 2]"
     ),
     "processes": click.option(
-        "--processes", type=click.IntRange(1), metavar="N", help="How many time it.  [default: 10; quick: 3]"
+        "--processes",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Measuring processes.  [default: 10; quick: 3; to count: 1]",
     ),
     "runs": click.option(
         "--runs", type=click.IntRange(1), metavar="N", help="At most so many executions in all."

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias, Unpack
+from typing import Any, TypeAlias, Unpack
 
 from profkit.errors import EntryRefused, UsageError
 from profkit.measuring.grouped import Explicit, Grouped, is_explicit, is_grouped, options_of, variants_of
@@ -26,11 +26,14 @@ from profkit.measuring.orders import MeasureOptions, identity, label_of, with_op
 from profkit.measuring.variants import Variants, orders_of
 from profkit.model.workorder import WorkOrder
 
-__all__ = ["Definition", "Key", "RefusedEntry", "Variants", "expand", "expand_each", "is_definition"]
+__all__ = ["Definition", "Definitions", "RefusedEntry", "Variants", "expand", "expand_each", "is_definition"]
 
-Key: TypeAlias = "str | tuple[str, ...] | None"
-"""A name, several at once, or none: the definition has the names around it."""
-Definition: TypeAlias = "str | WorkOrder | Variants | Grouped | Explicit | Mapping[Key, Definition]"
+Definitions: TypeAlias = "Mapping[Any, Definition]"
+"""Keys are names, tuples of names, or None: such a definition has the names around it alone.
+
+Any, as a dictionary with names alone is no `Mapping[str | tuple[str, ...] | None, …]` to type checkers.
+"""
+Definition: TypeAlias = "str | WorkOrder | Variants | Grouped | Explicit | Definitions"
 _CONTENT = frozenset(("args", "kwargs", "setup", "global_setup", "language", "label"))
 """Options that say what is measured; a definition that says that itself cannot have them from elsewhere."""
 
@@ -45,9 +48,7 @@ class RefusedEntry:
     error: EntryRefused
 
 
-def expand(
-    definitions: Mapping[Key, Definition], /, **options: Unpack[MeasureOptions]
-) -> tuple[WorkOrder, ...]:
+def expand(definitions: Definitions, /, **options: Unpack[MeasureOptions]) -> tuple[WorkOrder, ...]:
     """Return the orders that definitions describe, in their order. Raise `UsageError` if an entry is wrong.
 
     `options` hold for all, whatever the definitions say.
@@ -61,7 +62,7 @@ def expand(
 
 
 def expand_each(
-    given: Mapping[Key, Definition] | Iterable[Definition], options: MeasureOptions
+    given: Definitions | Iterable[Definition], options: MeasureOptions
 ) -> Iterator[WorkOrder | RefusedEntry]:
     """Yield the orders of definitions; what is wrong with an entry concerns that entry alone.
 

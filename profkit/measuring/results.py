@@ -75,6 +75,16 @@ def counts_of(label: str, reply: Reply, arm: int = 0) -> InstructionCounts:
     return replace(counts, freshness=_freshness(counted.fresh))
 
 
+def together(counts: Sequence[InstructionCounts]) -> InstructionCounts:
+    """Return counts of one order by several processes: all repeats, and what the least process counted."""
+    least = min(counts, key=lambda one: one.stripped)
+    return replace(
+        least,
+        raw=tuple(total for one in counts for total in one.raw),
+        raw_stripped=tuple(total for one in counts for total in one.raw_stripped),
+    )
+
+
 def fresh_of(label: str, reply: Reply) -> tuple[Fresh, ...]:
     """Return how the statements of a reply are to be executed; raises BadReply."""
     return tuple(fresh_arm(label, reply, arm) for arm in range(arms_in(label, reply)))

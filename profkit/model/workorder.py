@@ -104,7 +104,7 @@ class WorkOrder:
     """What a zygote imports ahead (of "torch", "numpy"); None: what the order's own text imports."""
     simulate: tuple[Simulation, ...] = ()
     processes: int | None = None
-    """How many processes time it; None: 3 where `quick`, else 10."""
+    """How many processes time it, and how many count it; None: 10 to time it, 3 if `quick`, 1 to count it."""
     tree: WorkTree | None = None
     """Where it runs: the current folder and what lies on `sys.path` are those of the copy."""
     memory_limit_bytes: int | None = None

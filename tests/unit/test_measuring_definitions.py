@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from profkit.errors import UsageError
-from profkit.measuring.definitions import Definition, Key, RefusedEntry, Variants, expand, expand_each
+from profkit.measuring.definitions import Definition, RefusedEntry, Variants, expand, expand_each
 from profkit.measuring.orders import MeasureOptions, work_order
 from profkit.model.workorder import Language, Mode, WorkOrder
 
@@ -69,17 +69,17 @@ DEDENTED = "for _ in range(3):\n    x = 1\n\ny = 2"
 COUNTING: MeasureOptions = {"mode": "callgrind"}
 
 
-def by_label(given: dict[Key, Definition], **options: object) -> dict[str, WorkOrder]:
+def by_label(given: dict[object, Definition], **options: object) -> dict[str, WorkOrder]:
     return {order.label: order for order in expand(given, **options)}  # type: ignore[arg-type]
 
 
-def refusals(given: dict[Key, Definition], options: MeasureOptions | None = None) -> dict[str, str]:
+def refusals(given: dict[object, Definition], options: MeasureOptions | None = None) -> dict[str, str]:
     entries = expand_each(given, options or {})
     return {entry.label: str(entry.error) for entry in entries if isinstance(entry, RefusedEntry)}
 
 
 def test_keys_are_names_tuples_of_names_or_nothing() -> None:
-    given: dict[Key, Definition] = {
+    given: dict[object, Definition] = {
         ("Pointwise", "Math"): {"add": {None: "1", "large": "2"}},
         "sum": {None: {None: "3"}},
         (): {"bare": "4"},
@@ -173,7 +173,7 @@ def test_several_threads_alone_cannot_be_counted(mode: str) -> None:
 
 
 def test_an_entry_has_options_of_its_own_which_those_for_all_overrule() -> None:
-    given: dict[Key, Definition] = {
+    given: dict[object, Definition] = {
         "a": Variants(python="1", mode="callgrind", number=7, timeout_s=3.0),
         "b": work_order("2", number=5, env={"A": "1", "B": "1"}),
     }
@@ -193,7 +193,7 @@ def test_global_setup_is_for_each_language() -> None:
 
 
 def test_a_wrong_entry_is_refused_alone() -> None:
-    given: dict[Key, Definition] = {
+    given: dict[object, Definition] = {
         "fine": "1",
         "syntax": "1 +",
         "deep": {"unsigned": Variants(python="x", script=True), "fine": "2"},
@@ -207,7 +207,11 @@ def test_a_wrong_entry_is_refused_alone() -> None:
 
 
 def test_what_an_entry_says_itself_is_refused_from_elsewhere() -> None:
-    given: dict[Key, Definition] = {"text": "x", "order": work_order("1"), "variants": Variants(python="1")}
+    given: dict[object, Definition] = {
+        "text": "x",
+        "order": work_order("1"),
+        "variants": Variants(python="1"),
+    }
     assert list(refusals(given, {"setup": "x = 1"})) == ["order", "variants"]
     assert "language cannot" in refusals(given, {"language": "c++"})["variants"]
 

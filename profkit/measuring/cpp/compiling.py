@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import select
 import shutil
@@ -17,6 +18,8 @@ from profkit.measuring.cpp.cache import Cache, unlock
 from profkit.measuring.errors import NO_ROOM, FolderUnavailable, cache_unavailable
 
 _HEARTBEAT_S = 0.5
+_LEAST_BYTES = 1024**2
+"""With less room than this, a statement that does not compile may well do elsewhere."""
 _LOCKED_S = 0.1
 """How long to wait before asking again whether another process has made what is wanted."""
 
@@ -65,15 +68,15 @@ class _Running:
     def start(self, cache: Cache) -> None:
         self._workplace = cache.workplace()
         self._leave.callback(shutil.rmtree, self._workplace, ignore_errors=True)
-        with (self._workplace / "output").open("wb") as output:
-            self._process = subprocess.Popen(
-                self.task.words(self._workplace),
-                env={**self.task.env, "LC_ALL": "C.UTF-8", "TMPDIR": str(self._workplace)},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                process_group=0,  # the compiler's own children end with it, and Ctrl-C is ours to answer
-            )
+        self._output = self._leave.enter_context(os.fdopen(os.memfd_create("profkit-compiler"), "w+b"))
+        self._process = subprocess.Popen(
+            self.task.words(self._workplace),
+            env={**self.task.env, "LC_ALL": "C.UTF-8", "TMPDIR": str(self._workplace)},
+            stdin=subprocess.DEVNULL,
+            stdout=self._output,  # in memory: what the compiler says of a full disk would not fit on it
+            stderr=subprocess.STDOUT,
+            process_group=0,  # the compiler's own children end with it, and Ctrl-C is ours to answer
+        )
         self._leave.callback(_kill, self._process)
         with contextlib.suppress(ProcessLookupError):  # the program's own waitpid(-1) was faster
             self.pidfd = os.pidfd_open(self._process.pid)
@@ -83,8 +86,9 @@ class _Running:
         return self._process.poll() is not None
 
     def result(self, cache: Cache) -> Made:
-        """Return what has been made. A compiler that found no room may have said so, or nothing."""
-        said = (self._workplace / "output").read_text("utf-8", errors="replace")
+        """Return what has been made. A compiler that finds no room says so, unless it crashes."""
+        self._output.seek(0)
+        said = self._output.read().decode("utf-8", "replace")
         try:
             made = self.task.keep(cache, self._workplace, said)
         except OSError as error:
@@ -92,6 +96,8 @@ class _Running:
         if isinstance(made, Path):
             return made
         named = next((reason for reason in map(os.strerror, NO_ROOM) if reason in said), None)
+        if named is None and shutil.disk_usage(cache.folder).free < _LEAST_BYTES:
+            named = os.strerror(errno.ENOSPC)
         return cache_unavailable(cache.folder, named) if named else made
 
     def end(self) -> None:
