@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import subprocess
@@ -46,6 +47,7 @@ def child() -> Iterator[Unpacker]:
         (BOUND.inner_static, (2,), -2),
         (sorted, ([2, 1],), [1, 2]),
         (lambda x: x + 1, (1,), 2),
+        (functools.lru_cache(maxsize=3)(lambda x: x + 1), (1,), 2),
     ],
 )
 def test_a_function_gives_there_what_it_gives_here(

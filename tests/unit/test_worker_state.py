@@ -210,6 +210,17 @@ def test_a_cache_is_named() -> None:
     assert changes(look) == ()
 
 
+def test_a_change_is_that_of_its_own_root_alone() -> None:
+    shared = [1]
+    first: list[object] = [shared]
+    second = [shared, torch.ones(2)]
+    before = state_of({"first": first, "second": second})
+    first.insert(0, torch.ones(3))
+    assert before.changes(state_of({"first": first, "second": second})) == ("first",)
+    shared.append(2)
+    assert before.changes(state_of({"first": first, "second": second})) == ("first",)
+
+
 def test_too_much_is_not_looked_at() -> None:
     many = [[n] for n in range(1000)]
     assert state_of({"it": many}, most_objects=100) == State(whole=False)

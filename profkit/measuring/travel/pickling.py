@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.machinery
 import os
 import pickle
@@ -20,6 +21,7 @@ from profkit.measuring.worker.unpack import DECORATED, Loader, plain
 Reduced = Any
 """What `reducer_override` gives: a tuple of pickle's, or NotImplemented."""
 
+_CACHED = type(functools.lru_cache(len))
 _REGISTERING = threading.RLock()
 """Which modules go by value is told to cloudpickle for the whole process."""
 
@@ -82,6 +84,8 @@ class TravelPickler(cloudpickle.CloudPickler):  # type: ignore[misc]
             self._goes_by_value(obj.__name__)
         elif issubclass(kind, self._torch):
             return self._tensor(obj)
+        elif kind is _CACHED and ("<" in obj.__qualname__ or self._goes_by_value(obj.__module__)):
+            return Loader.cached, (obj.__wrapped__, *obj.cache_parameters().values())
         return super().reducer_override(obj)
 
     def _tensor(self, obj: Any) -> Reduced:

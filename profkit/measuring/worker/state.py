@@ -83,23 +83,31 @@ class _Walk:
         """Globals and class attributes that are still to be looked at."""
         self.globals: dict[str, Global] = {}
         self._objects_left, self._bytes_left = most_objects, MOST_BYTES
-        self._known: dict[int, tuple[int, object]] = {}
-        """(number, object) by `id`; what was made meanwhile is kept alive, lest its `id` be used again."""
+        self._known: dict[int, tuple[int, int, object]] = {}
+        """(root, number in that, object) by `id`; what is made meanwhile keeps its `id`."""
+        self._roots = 0
+        self._classes = set[type]()
 
     def fingerprint(self, root: object) -> int:
-        digest, ahead = 0, [root]
+        digest, ahead, number = 0, [root], 0
+        self._roots += 1
         while ahead:
             value = ahead.pop()
             kind = type(value)
             if kind in ATOMS:
                 digest = hash((digest, token_of((value,))))
+            elif issubclass(kind, type):
+                digest = hash((digest, id(value)))
+                self._note_class(cast(type, value))
             elif id(value) in self._known:
-                digest = hash((digest, self._known[id(value)][0]))
+                other, place, _ = self._known[id(value)]
+                # Where another root has it is a matter of that root.
+                digest = hash((digest, other, place if other == self._roots else 0))
             else:
                 self._objects_left -= 1
                 if self._objects_left < 0:
                     raise _TooMuch
-                self._known[id(value)] = len(self._known), value
+                self._known[id(value)] = self._roots, (number := number + 1), value
                 token, below = self._content(value)
                 digest = hash((digest, kind, token))
                 ahead.extend(below)
@@ -109,8 +117,6 @@ class _Walk:
         kind = type(value)
         if kind is types.FunctionType:
             return self._function(cast(types.FunctionType, value))
-        if issubclass(kind, type):
-            return self._class(cast(type, value))
         if kind is _CACHED:
             return self._cache(cast("functools._lru_cache_wrapper[object]", value))
         token, below = content_of(value, self._checksum)
@@ -136,16 +142,18 @@ class _Walk:
         kept = (function.__defaults__, function.__kwdefaults__, function.__closure__, function.__dict__)
         return id(function.__code__), kept
 
-    def _class(self, kind: type) -> Content:
-        if _is_of_library(kind):
-            return "", ()
-        for name, value in list(vars(kind).items()):
-            plain = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
-            if isinstance(plain, types.FunctionType):
-                self._function(plain)
-            elif not name.startswith("__") and not hasattr(type(value), "__get__"):
-                self._find(f"{name} of class {kind.__qualname__}", value)
-        return "", kind.__bases__
+    def _note_class(self, kind: type) -> None:
+        """Find the attributes of a class and its bases, and what their methods name; they are of no root."""
+        for base in kind.__mro__:
+            if base in self._classes or _is_of_library(base):
+                continue
+            self._classes.add(base)
+            for name, value in list(vars(base).items()):
+                plain = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
+                if isinstance(plain, types.FunctionType):
+                    self._function(plain)
+                elif not name.startswith("__") and not hasattr(type(value), "__get__"):
+                    self._find(f"{name} of class {base.__qualname__}", value)
 
     def note_globals(self, code: types.CodeType, namespace: Mapping[str, object]) -> None:
         """Find the globals that code names, and the names that it takes from modules of the user's."""

@@ -94,6 +94,12 @@ class Loader(pickle.Unpickler):
             value = getattr(value, name)
         return plain(value)
 
+    def cached(self, function: Callable[..., Any], maxsize: int | None, typed: bool) -> Any:
+        """A function with an empty `functools.lru_cache`."""
+        import functools
+
+        return functools.lru_cache(maxsize, typed)(function)
+
     def typed_storage(self, number: int, dtype: Any) -> Any:
         """What torch's own way to rebuild a tensor takes."""
         import torch
