@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from profkit.model.measurement import MeasuredRun, OrderInfo
-from profkit.model.workorder import Language
 
 
 class Pair(NamedTuple):
@@ -69,8 +68,9 @@ def names_of(runs: Sequence[MeasuredRun]) -> Iterator[str]:
 
 def _aspects(order: OrderInfo) -> Mapping[str, str]:
     threads = f"{order.num_threads} thread{'' if order.num_threads == 1 else 's'}"
-    language = {} if order.language is Language.PYTHON else {"language": order.language.value}
-    return {**{f"label {name}": value for name, value in order.labels}, **language, "threads": threads}
+    labels = {f"label {name}": value for name, value in order.labels}
+    language = {"language": order.unlabelled_language} if order.unlabelled_language else {}
+    return {**labels, **language, "threads": threads}
 
 
 def _unlabelled(order: OrderInfo) -> _Key:

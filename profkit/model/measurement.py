@@ -189,6 +189,12 @@ class OrderInfo:
     python: str = field(default="", metadata=_LATER)
     """The interpreter that measured, where the order named one."""
 
+    @property
+    def unlabelled_language(self) -> str:
+        """The language's name; empty for Python, and if a label says it already."""
+        named = self.language is Language.PYTHON or self.language.value in dict(self.labels).values()
+        return "" if named else self.language.value
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Measurement(ShownInNotebooks):

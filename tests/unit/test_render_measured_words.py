@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from profkit.comparing.matching import names_of
+from profkit.model.workorder import Language
 from profkit.render.bars import spread
 from profkit.render.measured.rows import time_row
 from profkit.render.measured.summary import summary_lines
+from profkit.render.measured.variants import variants
 from profkit.render.measured.words import (
     counts_alike,
     range_of,
@@ -17,6 +22,8 @@ from profkit.render.measured.words import (
     times_alike,
     uncertainty,
 )
+from profkit.render.page import Page
+from profkit.render.text.runs import runs_text
 from tests.unit.made_measured import (
     BUSY,
     COUNTS,
@@ -124,3 +131,22 @@ def test_every_run_has_one_or_two_lines_that_print() -> None:
         lines = summary_lines(run)
         assert 1 <= len(lines) <= 2
         assert all(line.isprintable() for line in lines)
+
+
+def test_a_language_is_named_once() -> None:
+    python, cpp = (
+        replace(
+            both(),
+            info=replace(
+                both().info,
+                id=language.value * 4,
+                order=replace(both().info.order, language=language, labels=(("language", language.value),)),
+            ),
+        )
+        for language in Language
+    )
+    assert variants([python, cpp]) == ["python", "c++"]
+    assert list(names_of([python, cpp])) == ["x + y (python)", "x + y (c++)"]
+    assert "(c++, language c++)" not in runs_text([cpp.info], Page(200))
+    plain = replace(cpp, info=replace(cpp.info, order=replace(cpp.info.order, labels=())))
+    assert variants([python, plain])[1] == "c++"

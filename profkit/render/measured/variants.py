@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from profkit.model.measurement import MeasuredRun
-from profkit.model.workorder import Language
 from profkit.render.words import count
 
 
@@ -42,7 +41,7 @@ def _asked(run: MeasuredRun) -> dict[str, str]:
     order = run.info.order
     return {
         **{f"label {name}": value for name, value in order.labels},
-        "language": "" if order.language is Language.PYTHON else order.language.value,
+        "language": order.unlabelled_language,
         "level": order.level.value,
         "source_cmd": shlex.join(order.source_cmd),
         **{f"env {name}": f"{name}={value}" for name, value in order.env},

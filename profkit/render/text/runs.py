@@ -11,7 +11,6 @@ from profkit.model.kept import AnyInfo
 from profkit.model.measurement import MeasuredInfo, OrderInfo
 from profkit.model.run import RunInfo
 from profkit.model.session import SessionState
-from profkit.model.workorder import Language
 from profkit.render.amounts import amount
 from profkit.render.escape import short
 from profkit.render.measured.words import count_text, time_text
@@ -147,7 +146,7 @@ def _where(info: AnyInfo) -> str:
 
 def _variant(order: OrderInfo) -> str:
     """What tells orders of the same code apart, in brackets."""
-    parts = [order.language.value] if order.language is not Language.PYTHON else []
+    parts = [order.unlabelled_language] if order.unlabelled_language else []
     parts += [f"{order.num_threads} threads"] if order.num_threads > 1 else []
     parts += [f"{name} {value}" for name, value in order.labels]
     return f" ({', '.join(parts)})" if parts else ""
