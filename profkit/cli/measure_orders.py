@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, cast
 
 from profkit.cli.here import current_folder
 from profkit.errors import UsageError
@@ -66,7 +66,7 @@ def _asked(request: dict[str, object]) -> tuple[Reply, list[int]]:
     from profkit.process.child import run_child
 
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with ours, theirs, tempfile.NamedTemporaryFile(prefix="profkit-") as output:
+    with ours, theirs, _file() as output:
         message = in_file(request)
         hand(ours, [message])
         os.close(message)
@@ -83,6 +83,16 @@ def _asked(request: dict[str, object]) -> tuple[Reply, list[int]]:
             f"{request['what']} {how}{f': {last}' if last else ''}", "import it in a Python to see why"
         )
     return cast("Reply", from_file(descriptors[0])), descriptors[1:]
+
+
+def _file() -> IO[bytes]:
+    """Return a file for what the user's code prints."""
+    from profkit.measuring.errors import no_temporary_folder
+
+    try:
+        return tempfile.NamedTemporaryFile(prefix="profkit-")
+    except OSError as error:
+        raise no_temporary_folder("what the file prints", error) from error
 
 
 def _received(channel: socket.socket, handed: Callable[[socket.socket], list[int]]) -> Iterator[int]:

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from textwrap import indent
 
@@ -15,6 +15,8 @@ from profkit.errors import MeasuringError
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 """Errors of a file system that takes no more."""
+_VALGRINDS = Path("/tmp")
+"""Valgrind has files there as well if its environment has no TMPDIR, as that of zygotes."""
 _LEAST_BYTES = 512 * 1024
 """Callgrind's files of a large program have some hundred kilobytes."""
 
@@ -50,6 +52,11 @@ def dumps_unavailable(folder: Path, detail: str) -> FolderUnavailable:
     return FolderUnavailable("Callgrind's files", folder, detail, "TMPDIR")
 
 
+def no_temporary_folder(what: str, error: OSError) -> FolderUnavailable:
+    """Return the error of a machine that has no folder for temporary files with room in it."""
+    return FolderUnavailable(what, Path("/tmp"), error.strerror or str(error), "TMPDIR")
+
+
 @contextmanager
 def naming_a_full_disk() -> Iterator[None]:
     """Raise an error that says so if counting fails because there is no room for Callgrind's files.
@@ -59,7 +66,16 @@ def naming_a_full_disk() -> Iterator[None]:
     try:
         yield
     except MeasuringError as error:
-        folder = Path(tempfile.gettempdir())
-        if isinstance(error, FolderUnavailable) or shutil.disk_usage(folder).free >= _LEAST_BYTES:
+        full = None if isinstance(error, FolderUnavailable) else _full_folder()
+        if full is None:
             raise
-        raise dumps_unavailable(folder, os.strerror(errno.ENOSPC)) from error
+        raise dumps_unavailable(full, os.strerror(errno.ENOSPC)) from error
+
+
+def _full_folder() -> Path | None:
+    """Return the folder for dumps, or that of Valgrind's own files, if it has no room."""
+    for folder in (Path(tempfile.gettempdir()), _VALGRINDS):
+        with suppress(OSError):
+            if shutil.disk_usage(folder).free < _LEAST_BYTES:
+                return folder
+    return None

@@ -91,6 +91,7 @@ def _build(
         script = outcome[needed.key] if (needed := _script(task)) else None
         if isinstance(script, MeasuringError):
             outcome[task.key] = script
+            tally.skip(task)
         else:
             late.append(replace(_quickened(task, cache), script=script))
     outcome |= tally.run(late)
@@ -156,6 +157,11 @@ class _Tally:
                 made[task.key] = result
                 self._say(task.label)
         return made
+
+    def skip(self, task: Task) -> None:
+        """Count a task that cannot be run as done."""
+        self._done += 1
+        self._say(task.label)
 
     def _say(self, label: str) -> None:
         self._progress(self._done, self._total, label)

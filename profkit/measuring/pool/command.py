@@ -11,7 +11,7 @@ from pathlib import Path
 
 import profkit.measuring.worker as worker
 from profkit.errors import ToolMissing
-from profkit.measuring.errors import dumps_unavailable
+from profkit.measuring.errors import no_temporary_folder
 from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.model.measurement import Preload, Tool
 from profkit.model.workorder import Simulation
@@ -35,7 +35,7 @@ def new_folder(kind: ZygoteKind) -> Path | None:
     try:
         return Path(tempfile.gettempdir()) / f"profkit-{os.urandom(8).hex()}"
     except FileNotFoundError as error:  # no folder for temporary files takes any
-        raise dumps_unavailable(Path("/tmp"), str(error)) from error
+        raise no_temporary_folder("Callgrind's files", error) from error
 
 
 def supervisor_message(kind: ZygoteKind, folder: Path | None) -> dict[str, object]:
