@@ -1,10 +1,15 @@
-"""Paths through a call graph, heaviest first, as many as are worth it."""
+"""Paths through a call graph, heaviest first, as many as are worth it.
+
+Nothing is on a path twice. A function that is on the path already, and is known to recurse, is called again
+without being added: what it calls then is added to the end of the path, and its own cost counts where it
+is. Other calls of functions on the path are passed over, and their cost is spread over the rest.
+"""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 
 from profkit.model.frame import Frame
 
@@ -22,15 +27,36 @@ Roots = Mapping[Frame, float]
 
 
 @dataclass(frozen=True, slots=True)
+class Recursion:
+    """What a file says about recursion that times nested calls of a function with the outermost one."""
+
+    functions: Collection[Frame]
+    """Those that were called within themselves; no other function was."""
+    totals: Mapping[Frame, float]
+    """What they cost with all that they called; costs of calls are at most these."""
+
+
+@dataclass(frozen=True, slots=True)
 class Graph:
     """Own costs of functions, what each spends in those that it calls, and where stacks begin."""
 
     own: Mapping[Frame, int]
     callees: Mapping[Frame, Mapping[Frame, float]]
+    """The costliest first."""
     roots: Roots
+    spent: Mapping[Frame, float]
+    """Own cost and that of all calls; of functions that are known to recurse, their totals."""
+    recursion: Recursion | None = None
+    """None if every call counts by itself, nested or not."""
 
     @classmethod
-    def of(cls, own: Mapping[Frame, int], calls: Calls, roots: Roots | None = None) -> Graph:
+    def of(
+        cls,
+        own: Mapping[Frame, int],
+        calls: Calls,
+        roots: Roots | None = None,
+        recursion: Recursion | None = None,
+    ) -> Graph:
         """The graph of calls; negative costs count as 0, and calls of a function by itself not at all.
 
         Unless they are known, roots are what of a function's cost its callers do not account for.
@@ -38,16 +64,22 @@ class Graph:
         kept = {function: max(0, weight) for function, weight in own.items()}
         callees: dict[Frame, dict[Frame, float]] = {function: {} for function in kept}
         received = dict.fromkeys(kept, 0.0)
-        for (caller, callee), cost in calls.items():
+        for (caller, callee), cost in sorted(calls.items(), key=lambda call: (-call[1], call[0])):
             if cost > 0 and caller != callee:
                 callees.setdefault(caller, {})[callee] = cost
                 received[callee] = received.get(callee, 0.0) + cost
-        if roots is not None:
-            return cls(kept, callees, roots)
         spent = {f: kept.get(f, 0) + sum(costs.values()) for f, costs in callees.items()}
-        least = sum(kept.values()) * _LEAST_PART
-        left = {f: cost - received.get(f, 0.0) for f, cost in spent.items()}
-        return cls(kept, callees, {f: cost for f, cost in left.items() if cost > least or f not in received})
+        if roots is None:
+            least = sum(kept.values()) * _LEAST_PART
+            left = {f: cost - received.get(f, 0.0) for f, cost in spent.items()}
+            roots = {f: cost for f, cost in left.items() if cost > least or f not in received}
+        if recursion is not None:
+            spent |= {function: recursion.totals[function] for function in recursion.functions}
+        return cls(kept, callees, roots, spent, recursion)
+
+    def recurses(self, function: Frame) -> bool:
+        """Return whether a function is known to have been called within itself."""
+        return self.recursion is not None and function in self.recursion.functions
 
 
 @dataclass(slots=True)
@@ -60,23 +92,32 @@ class CallPath:
     own: float = 0.0
     depth: int = 1
 
-    def frames(self) -> list[Frame]:
-        """Root first."""
+    def parts(self) -> list[CallPath]:
+        """This path and those that it is made of, the shortest last."""
         found = []
         at: CallPath | None = self
         while at is not None:
-            found.append(at.function)
+            found.append(at)
             at = at.caller
-        return found[::-1]
+        return found
 
-    def holds(self, function: Frame) -> bool:
-        """Whether a function is on the path."""
-        at: CallPath | None = self
-        while at is not None:
-            if at.function == function:
-                return True
-            at = at.caller
-        return False
+    def frames(self) -> list[Frame]:
+        """Root first."""
+        return [part.function for part in reversed(self.parts())]
+
+
+@dataclass(slots=True)
+class _Split:
+    """The cost of a path, divided."""
+
+    own: dict[Frame, float] = field(default_factory=dict)
+    """By function on the path: its own cost if it is the path's end, or is called again from there."""
+    callees: dict[Frame, float] = field(default_factory=dict)
+    """By function that is called from there and is not on the path."""
+
+    @property
+    def whole(self) -> float:
+        return sum(self.own.values()) + sum(self.callees.values())
 
 
 class Paths:
@@ -89,6 +130,9 @@ class Paths:
         self._found: dict[Frame, list[CallPath]] = {}
         self._waiting: list[tuple[float, int, CallPath]] = []
         self._pushed = self._kept = 0
+        self._reached: set[Frame] = set()
+        self._given: dict[tuple[Frame, Frame], float] = {}
+        """Of calls by functions that recurse: what paths have got of their cost."""
 
     def found(self) -> Mapping[Frame, list[CallPath]]:
         """The paths that are kept to each function with a weight of its own; at least one to each."""
@@ -114,17 +158,52 @@ class Paths:
             self._enter(path)
 
     def _enter(self, path: CallPath) -> None:
-        """Split a path's cost between its function and what that calls."""
-        own = self._graph.own.get(path.function, 0)
-        callees = self._graph.callees.get(path.function, {})
-        entered = {callee: cost for callee, cost in callees.items() if not path.holds(callee)}
-        whole = own + sum(entered.values())
-        part = path.cost / whole if whole else 0.0
-        path.own = own * part
-        for callee, cost in entered.items():
-            self._push(callee, path, cost * part)
+        """Split a path's cost between its functions and what they call."""
+        above = {part.function: part for part in path.parts()}
+        split = self._split(path, above)
+        scale = path.cost / split.whole if split.whole else 0.0
+        for function, cost in split.own.items():
+            above[function].own += cost * scale
+        for callee, cost in split.callees.items():
+            self._push(callee, path, cost * scale)
+
+    def _split(self, path: CallPath, above: Collection[Frame]) -> _Split:
+        split = _Split()
+        entered, pending = {path.function}, [(path.function, path.cost)]
+        while pending:
+            caller, cost = pending.pop()
+            spent = self._graph.spent.get(caller) or 1.0
+            split.own[caller] = min(cost, self._graph.own.get(caller, 0) * cost / spent)
+            left = cost - split.own[caller]
+            for callee, of_calls in self._graph.callees.get(caller, {}).items():
+                part = min(left, of_calls * cost / spent)
+                if callee not in above:
+                    part = self._take(caller, callee, left, part)
+                    if part > 0 or callee not in self._reached:
+                        split.callees[callee] = split.callees.get(callee, 0.0) + part
+                elif callee not in entered and part > self._least and self._graph.recurses(callee):
+                    entered.add(callee)
+                    pending.append((callee, part))
+                else:
+                    continue
+                left -= part
+        return split
+
+    def _take(self, caller: Frame, callee: Frame, left: float, part: float) -> float:
+        """Return the cost of a call on a path: a part in proportion, unless the caller is known to recurse.
+
+        Then its calls cost more than its total, since a call within another is in the cost of both. So the
+        costliest come first, with all of their cost, and none gets more than that on all paths together.
+        """
+        if not self._graph.recurses(caller):
+            return part
+        given = self._given.get((caller, callee), 0.0)
+        part = max(0.0, min(left, self._graph.callees[caller][callee] - given))
+        self._given[caller, callee] = given + part
+        return part
 
     def _push(self, function: Frame, caller: CallPath | None, cost: float) -> None:
         self._pushed += 1
+        self._reached.add(function)
         depth = 1 if caller is None else caller.depth + 1
         heapq.heappush(self._waiting, (-cost, self._pushed, CallPath(function, caller, cost, depth=depth)))

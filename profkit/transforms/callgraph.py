@@ -16,7 +16,7 @@ from profkit.model.counts import CallCount, FunctionCount
 from profkit.model.frame import Frame, Thread
 from profkit.model.measurement import InstructionCounts
 from profkit.model.profile import Profile, ProfileBuilder
-from profkit.transforms.call_paths import Calls, CheckDepth, Graph, Paths, Roots
+from profkit.transforms.call_paths import Calls, CheckDepth, Graph, Paths, Recursion, Roots
 from profkit.units import Unit
 
 _UNKNOWN = "???"
@@ -36,22 +36,23 @@ def unfold(
     *,
     totals: Mapping[Frame, int] | None = None,
     roots: Roots | None = None,
+    recursion: Recursion | None = None,
 ) -> Profile:
     """The graph as weighted stacks; every function's own weights add up to exactly what `own` says.
 
-    A function that is on a path already is not entered again: what recursion costs is spread over the
-    rest of the path. A path with less than a 100,000th of the whole, or after the heaviest 20,000, is
-    given up in favour of the other paths to its function, of which the heaviest is always kept. Stacks begin
-    with `roots`, if these are known, or else with functions that nothing calls, and with what callers do not
-    account for. Negative weights count as 0. `builder` collects the stacks, and `check_depth` is called with
-    each path's depth before it is followed.
+    A function is on a stack once. If `recursion` says that it was called within itself, what it called there
+    is at the end of the stack; else what recursion costs is spread over the stack. A path with less than a
+    100,000th of the whole, or after the heaviest 20,000, is given up in favour of the other paths to its
+    function, of which the heaviest is always kept. Stacks begin with `roots`, if these are known, or else
+    with functions that nothing calls, and with what callers do not account for. Negative weights count as 0.
+    `builder` collects the stacks, and `check_depth` is called with each path's depth before it is followed.
 
     Stacks of recursive functions cannot have the totals of the graph. `totals` are those that its file
     states; the profile has them beside its stacks.
     """
     builder = builder or ProfileBuilder()
     thread = builder.thread(Thread(0, 0, ""))
-    paths = Paths(Graph.of(own, calls, roots), check_depth)
+    paths = Paths(Graph.of(own, calls, roots, recursion), check_depth)
     for function, parts in paths.found().items():
         for path, weight in zip(parts, _shared_out(own[function], [part.own for part in parts]), strict=True):
             if weight:

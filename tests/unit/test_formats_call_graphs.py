@@ -212,10 +212,29 @@ def test_a_report_of_one_thread_has_no_stated_totals(tmp_path: Path) -> None:
 
 
 def test_small_calls_that_are_left_out_leave_the_totals() -> None:
-    pruned = prune(decode(traces.statistics_of([NESTED])), 0.5)
+    pruned = prune(decode(traces.statistics_of([NESTED])), 0.95)
     assert {name: total for (name, _, _), (_, total) in table_of(pruned).items()} == {
-        "main": 1_000_000, "find": 990_000, "load": 970_000, "__init__": 900_000, "smaller calls": 30_000,
+        "main": 1_000_000, "find": 990_000, "load": 970_000, "__init__": 900_000, "smaller calls": 930_000,
     }  # fmt: skip
+
+
+def test_calls_within_a_recursion_are_below_those_that_led_there() -> None:
+    profile = decode(traces.statistics_of([NESTED]))
+    (stack,) = (stack for stack in profile.stacks if len(stack) == 4)
+    assert [profile.frames[number].name for number in stack] == ["main", "find", "load", "__init__"]
+    counted = {name: total for (name, _, _), (_, total) in table_of(replace(profile, totals=())).items()}
+    # What `find` costs itself within `load` counts where `find` is on the stack.
+    assert counted == {"main": 1_000_000, "find": 990_000, "load": 930_000, "__init__": 900_000}
+
+
+@given(TRACES)
+def test_functions_cost_no_more_on_stacks_than_the_whole(trace: tuple[Call, ...]) -> None:
+    profile = decode(traces.statistics_of(trace))
+    assert all(len(set(stack)) == len(stack) for stack in profile.stacks)
+    own = traces.own_costs(trace)
+    for function, (self_ns, total_ns) in table_of(replace(profile, totals=())).items():
+        assert self_ns == own[function]
+        assert self_ns <= total_ns <= profile.total_weight
 
 
 def test_machine_code_without_symbols_keeps_its_rows_in_reports() -> None:

@@ -15,7 +15,7 @@ from profkit.formats.pstats_file.marshal_reader import read_marshalled
 from profkit.formats.registry import Origin
 from profkit.model.frame import Frame
 from profkit.model.profile import Profile
-from profkit.transforms.call_paths import Calls, Roots
+from profkit.transforms.call_paths import Calls, Recursion, Roots
 from profkit.transforms.callgraph import unfold
 from profkit.units import Unit
 
@@ -74,8 +74,21 @@ def _profile(entries: Mapping[Frame, _Entry], builder: BoundedBuilder) -> Profil
             share = total_s if total_s else entry.total_s * number / counted if counted else 0.0
             calls[caller, function] += share * 1e9
     totals = {function: round(entry.total_s * 1e9) for function, entry in entries.items()}
-    check = builder.budget.check_path
-    return unfold(own, calls, Unit.NANOSECONDS, builder, check, totals=totals, roots=_roots(entries, calls))
+    return unfold(
+        own,
+        calls,
+        Unit.NANOSECONDS,
+        builder,
+        builder.budget.check_path,
+        totals=totals,
+        roots=_roots(entries, calls),
+        recursion=_recursion(entries),
+    )
+
+
+def _recursion(entries: Mapping[Frame, _Entry]) -> Recursion:
+    totals = {f: entry.total_s * 1e9 for f, entry in entries.items() if entry.calls > entry.outermost}
+    return Recursion(frozenset(totals), totals)
 
 
 def _roots(entries: Mapping[Frame, _Entry], calls: Calls) -> Roots:
