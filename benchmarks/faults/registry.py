@@ -41,6 +41,7 @@ FAULTS: Mapping[str, Fault] = {
     "measuring-kills": Fault(
         "measuring_kills", "a measuring program, zygote or supervisor is killed or stopped", 50, 3
     ),
+    "pool": Fault("pool_calls", "an isolated call does its worst, or its pool is killed or stopped", 240, 4),
     "disks": Fault("disks", "the disk fills up, becomes read-only, vanishes, has no inodes", 360, 9),
     "clock": Fault("clock", "the target's clock is set back or ahead", 24, 2),
     "stores": Fault("stores", "the store is locked, damaged, newer, or not ours", 60, 5),

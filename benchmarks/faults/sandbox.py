@@ -71,7 +71,8 @@ class Sandbox:
 
     def environ(self, changes: Mapping[str, str] | None = None) -> dict[str, str]:
         """The environment of all programs here."""
-        return {**environment(), MARK: self.mark, "TMPDIR": str(self.tmp), **(changes or {})}
+        marks = {MARK: self.mark, f"OMP_{MARK}": self.mark}  # zygotes have what OpenMP reads
+        return {**environment(), **marks, "TMPDIR": str(self.tmp), **(changes or {})}
 
     @contextmanager
     def started(

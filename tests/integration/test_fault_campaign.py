@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.faults.programs.calling import BAD
 from tests.integration.harness import environment, run_program
 
 pytestmark = pytest.mark.sampler
@@ -27,6 +28,20 @@ def test_a_fault_is_injected_and_counted(tmp_path: Path) -> None:
     again = run_program(tmp_path, arguments)
     assert (again.returncode, again.stderr) == (0, ""), "what is in the file is not injected again"
     assert len(outcomes.read_text("utf-8").splitlines()) == 1
+
+
+def test_every_future_of_isolated_calls_ends(tmp_path: Path) -> None:
+    numbers = [
+        str(list(BAD).index(manner)) for manner in ("crash", "kill-zygote", "stop-supervisor", "cancel")
+    ]
+    table = tmp_path / "table.json"
+    arguments = ["-m", "benchmarks.faults", "--only", "pool", "--iterations", *numbers, "--json", str(table)]
+    done = run_program(tmp_path, arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (row,) = json.loads(table.read_text("utf-8"))["faults"]
+    assert (row["injected"], row["verdict"]) == (4, "held")
+    assert row["recovered"] == row["taken"] == 4 * 25
+    assert [row[name] for name in COUNTS] == [0, 0, 0, 0]
 
 
 def test_a_fault_that_cannot_be_injected_is_a_failure(tmp_path: Path) -> None:

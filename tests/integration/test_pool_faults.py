@@ -22,6 +22,7 @@ from profkit.measuring.pool.jobs import Reply
 from profkit.measuring.pool.pool import Pool
 from tests.integration.pool_jobs import (
     FAMILY,
+    FAMILY_SIZE,
     LOOP_IN_C,
     await_true,
     job,
@@ -278,3 +279,20 @@ def test_a_killed_launcher_is_started_again(pool: Pool) -> None:
     launcher.kill()
     zygote.kill()
     assert do(pool, "pass").message["ok"]
+
+
+def test_a_killed_supervisor_leaves_no_daemons(pool: Pool, tmp_path: Path) -> None:
+    first = f"""
+import os
+if not os.path.exists({str(tmp_path / "first")!r}):
+    open({str(tmp_path / "first")!r}, "w").close()
+    {FAMILY.replace(chr(10), chr(10) + "    ")}
+    time.sleep(600)
+"""
+    reply = pool.submit(KIND, job("pass", setup=first))
+    await_true(lambda: len(marked(MARKED)) == 2 + FAMILY_SIZE)
+    supervisor = psutil.Process(zygote_pid(pool)).parent()
+    assert supervisor is not None
+    supervisor.kill()
+    assert reply.result(60).message["ok"]
+    await_true(lambda: len(marked(MARKED)) == 1)

@@ -191,6 +191,7 @@ def test_damage_changes_one_file(tmp_path: Path, manner: str) -> None:
 def test_there_are_at_least_as_many_injections_as_promised() -> None:
     least = {
         "target-kills": 200, "sampler-kills": 50, "measuring-kills": 50, "spool-damage": 500 // 10,
+        "pool": 200,
         "programs": 5 * 100, "importers": 10, "soak": 1,
     }  # fmt: skip
     assert all(FAULTS[name].full >= count for name, count in least.items())

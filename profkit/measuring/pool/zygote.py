@@ -71,6 +71,8 @@ class Zygote:
         self._inbox = Inbox(self._channel)
         self._launcher, self._far_end = launcher, socket_number(channel.fileno())
         self._how, self._explained, self._obeyed = "ended with its supervisor", False, False
+        self._signalled = False
+        """Whether somebody, or the kernel, ended it: another one may start."""
         self._lookout, self._supervisors = Lookout(clock), frozenset[int]()
         self.was_stopped = self.child_was_stopped = self.is_silent = False
         self.excess_bytes: int | None = None
@@ -101,7 +103,7 @@ class Zygote:
         except TimeoutError:
             raise self.failed(f"was not ready within {_START_S:g} s", self.output.text()) from None
         except ZygoteGone as gone:
-            if self.was_stopped or not self._explained:
+            if self.was_stopped or self._signalled or not self._explained:
                 raise
             raise self.failed(f"did not start: its process {gone}", self.output.text()) from None
         packages = tuple((str(name), str(version)) for name, version in told["packages"])
@@ -221,6 +223,7 @@ class Zygote:
                 self._explained = True
             if message.get("ended") is not None and not self.was_stopped:
                 self._how = how_ended(message["ended"])
+                self._signalled = os.WIFSIGNALED(message["ended"])
             if "memory" in message:
                 self.excess_bytes = message["memory"]
             if "done" in message:

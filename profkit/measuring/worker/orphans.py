@@ -51,6 +51,20 @@ def end_descendants(spared: Iterable[int], reap: Callable[[], None], timeout_s: 
     return True
 
 
+def end_children(spared: set[int], timeout_s: float) -> None:
+    """Kill every child that is not spared, with its descendants; returns when none is left.
+
+    The caller adopts orphans, and has its children reaped by ignoring SIGCHLD.
+    """
+    deadline_s = time.monotonic() + timeout_s
+    while strays := {pid for pid in children(os.getpid()) - spared if not _is_gone(pid)}:
+        for pid in strays.union(*map(descendants, strays)):
+            kill(pid)
+        if time.monotonic() >= deadline_s:
+            return
+        time.sleep(_PAUSE_S)
+
+
 def end_stopped(root: int, timeout_s: float) -> None:
     """Kill another process, which is stopped, and every descendant of it; returns when those are gone, too.
 
