@@ -25,7 +25,7 @@ from typing import cast  # noqa: E402
 from profkit.cli.packed_orders import Reply, packed_object  # noqa: E402
 from profkit.errors import UsageError  # noqa: E402
 from profkit.measuring.definitions import Definition, RefusedEntry, expand_each, is_definition  # noqa: E402
-from profkit.measuring.orders import MeasureOptions, work_order  # noqa: E402
+from profkit.measuring.orders import MeasureOptions, refusing_later, work_order  # noqa: E402
 from profkit.measuring.travel.parcel import Parcel  # noqa: E402
 from profkit.measuring.worker.messages import from_file, hand, handed, in_file  # noqa: E402
 from profkit.model.workorder import WorkOrder  # noqa: E402
@@ -82,7 +82,8 @@ def _of_file(path: str, options: MeasureOptions) -> tuple[WorkOrder | RefusedEnt
     if (root := benchmark_root(path)) is not None:
         _put_first(root)
     try:
-        defined = runpy.run_path(path)
+        with refusing_later():
+            defined = runpy.run_path(path)
     except Exception as error:
         raise UsageError(f"{path} raised {type(error).__name__}: {error}", "fix it") from error
     found = next((defined[name] for name in _NAMES if name in defined), None)

@@ -6,8 +6,10 @@ import math
 import os
 import shlex
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from typing import TypedDict, TypeVar, Unpack
 
 from profkit.errors import InvalidOption, UnknownOption, UsageError
@@ -15,6 +17,7 @@ from profkit.model.workorder import Language, Level, Mode, Simulation, WorkOrder
 
 _LONGEST_LABEL = 60
 _PRELOADED = ("torch", "numpy")
+_LATER: ContextVar[bool] = ContextVar("_LATER", default=False)
 _E = TypeVar("_E", Mode, Language, Level)
 
 
@@ -50,9 +53,33 @@ class MeasureOptions(TypedDict, total=False):
 
 def work_order(stmt: str | Callable[..., object], /, **options: Unpack[MeasureOptions]) -> WorkOrder:
     """Return the order that `measure` would carry out; raise `UsageError` for what makes no sense."""
-    order = _unchecked(stmt, options)
-    check(order)
-    return order
+    try:
+        order = _unchecked(stmt, options)
+        check(order)
+        return order
+    except UsageError as error:
+        if not _LATER.get():
+            raise
+        said = options.get("label")
+        label = said if isinstance(said, str) and said else label_of(stmt)
+        return RefusedOrder(label, stmt if isinstance(stmt, str) else repr(stmt), error=error)
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedOrder(WorkOrder):
+    """An order that makes no sense, one of many; `check` raises its error."""
+
+    error: UsageError | None = None
+
+
+@contextmanager
+def refusing_later() -> Iterator[None]:
+    """Let `work_order` return a RefusedOrder instead of raising, so that the file which calls it goes on."""
+    token = _LATER.set(True)
+    try:
+        yield
+    finally:
+        _LATER.reset(token)
 
 
 def with_options(order: WorkOrder, options: MeasureOptions) -> WorkOrder:
@@ -157,7 +184,9 @@ def words_of(source_cmd: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def check(order: WorkOrder) -> None:
-    """Raise `UsageError` where an order's parts do not fit together."""
+    """Raise `UsageError` if an order's parts do not fit together."""
+    if isinstance(order, RefusedOrder) and order.error is not None:
+        raise order.error
     if order.stmt is not None and (order.args or order.kwargs):
         raise UsageError("a statement takes no args and kwargs", "name its values in setup")
     if order.stmt is not None and order.language is Language.PYTHON:

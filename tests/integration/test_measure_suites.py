@@ -36,6 +36,12 @@ ORDERS = {
         python="import os", cpp="1;", setup=SETUP, signature="f(x) -> None", script=True
     ),
     "order": work_order("sum([1, 2])", mode="callgrind"),
+    "unknown option": work_order("1", nonsense=1),
+    "gradients": Variants(
+        cpp="auto z = x * whole;",
+        setup={"c++": SETUP["c++"] + "auto whole = at::ones({4}, at::kInt); int n = 1;"},
+        signature="f(x, whole, n) -> z", autograd=True,
+    ),
 }
 """
 STAND_IN = {
@@ -125,6 +131,8 @@ def test_a_suite_is_measured_but_for_its_wrong_entries(tmp_path: Path) -> None:
     assert "broken" in found["broken", "1"]["error"]
     scripted = [found["no TorchScript", "script", "forward", language, "1"] for language in ("python", "c++")]
     assert all("raised" in one["error"] or "cannot be made TorchScript" in one["error"] for one in scripted)
+    assert "no option 'nonsense'" in found["unknown option", "1"]["error"]
+    assert found["gradients", "eager", "forward + backward", "c++", "1"]["error"] is None
     assert found["order", "1"]["mode"] == "timer"
     assert found["order", "1"]["error"] is None
 

@@ -4,7 +4,7 @@ import pytest
 
 from profkit.errors import UsageError
 from profkit.measuring.definitions import Definition, RefusedEntry, Variants, expand, expand_each
-from profkit.measuring.orders import MeasureOptions, work_order
+from profkit.measuring.orders import MeasureOptions, refusing_later, work_order
 from profkit.model.workorder import Language, Mode, WorkOrder
 
 ADD = Variants(
@@ -221,3 +221,18 @@ def test_a_list_of_orders_takes_options_like_a_dictionary() -> None:
     assert [isinstance(one, WorkOrder) for one in two] == [True, False, True]
     assert {one.mode for one in two if isinstance(one, WorkOrder)} == {Mode.CALLGRIND}
     assert [one.label for one in two] == ["1", "2", "3"]
+
+
+def test_an_order_that_makes_no_sense_can_be_refused_with_the_others_of_its_file() -> None:
+    with refusing_later():
+        orders = [
+            work_order("1 +"),
+            work_order("1", nonsense=1),
+            work_order("1"),
+            work_order("2", label="b", number=0),
+        ]  # type: ignore[call-arg]
+    entries = list(expand_each(orders, {"quick": True}))
+    assert [type(entry) for entry in entries] == [RefusedEntry, RefusedEntry, WorkOrder, RefusedEntry]
+    assert [entry.label for entry in entries] == ["1 +", "1", "1", "b"]
+    with pytest.raises(UsageError, match="nonsense"):
+        work_order("1", nonsense=1)  # type: ignore[call-arg]
