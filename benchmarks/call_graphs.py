@@ -9,9 +9,10 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks.children import environment
 from benchmarks.figures import Figure
@@ -64,11 +65,21 @@ class Cost(NamedTuple):
     total: int
 
 
+class Shown(NamedTuple):
+    """What a report has of functions."""
+
+    functions: Mapping[Function, Cost]
+    tree: Mapping[Function, int]
+    """What is below a function in the tree, itself included; recursion counts once."""
+
+
 class Compared(NamedTuple):
     """The functions with at least 1 % of the whole, and those of them that a report shows otherwise."""
 
     large: int
     differing: tuple[Function, ...]
+    points: float
+    """How far the large functions' shares in the tree are from those of their totals, in the mean."""
 
 
 def measure(quick: bool) -> list[Figure]:
@@ -77,27 +88,36 @@ def measure(quick: bool) -> list[Figure]:
     with tempfile.TemporaryDirectory(prefix="profkit-call-graphs-") as folder:
         for name, arguments in PROGRAMS.items():
             if not quick or name in QUICK:
-                figures.append(
-                    _figure("cProfile", name, statistics_of(arguments, Path(folder)), stated_by_pstats)
-                )
+                path = statistics_of(arguments, Path(folder))
+                compared = compare(stated_by_pstats(path), shown(path))
+                figures += [_differing("cProfile", name, compared), _distance(name, compared)]
         for name, arguments in list(COUNTED.items())[: 1 if quick else None]:
-            figures.append(_figure("Callgrind", name, dump_of(arguments, Path(folder)), stated_by_annotate))
+            path = dump_of(arguments, Path(folder))
+            figures.append(_differing("Callgrind", name, compare(stated_by_annotate(path), shown(path))))
     return figures
 
 
-def _figure(tool: str, name: str, path: Path, stated: Callable[[Path], Mapping[Function, Cost]]) -> Figure:
-    compared = compare(stated(path), shown(path))
+def _differing(tool: str, name: str, compared: Compared) -> Figure:
     detail = f"of {compared.large}" + "".join(f", {function[0]}" for function in compared.differing[:3])
     what = f"functions ≥ 1 % that differ, {tool}, {name}"
     return Figure(NAME, what, len(compared.differing), "", 0, certain=True, detail=detail)
 
 
-def compare(stated: Mapping[Function, Cost], reported: Mapping[Function, Cost]) -> Compared:
-    """Compare self and total of each large function, to the last digit."""
-    least = LEAST * sum(cost.own for cost in stated.values())
-    large = {function: cost for function, cost in stated.items() if max(cost) >= least}
-    differing = tuple(function for function, cost in large.items() if reported.get(function) != cost)
-    return Compared(len(large), differing)
+def _distance(name: str, compared: Compared) -> Figure:
+    """The tree's; Callgrind's totals cannot be compared with it, because recursion counts more than once."""
+    what = f"mean distance of their shares in the tree, {name}"
+    return Figure(NAME, what, compared.points, "points", certain=True)
+
+
+def compare(stated: Mapping[Function, Cost], reported: Shown) -> Compared:
+    """Compare self and total of each large function, to the last digit, and its part of the tree."""
+    whole = sum(cost.own for cost in stated.values())
+    large = {function: cost for function, cost in stated.items() if max(cost) >= LEAST * whole}
+    differing = tuple(
+        function for function, cost in large.items() if reported.functions.get(function) != cost
+    )
+    apart = sum(abs(cost.total - reported.tree.get(function, 0)) for function, cost in large.items())
+    return Compared(len(large), differing, 100 * apart / whole / len(large))
 
 
 def statistics_of(arguments: tuple[str, ...], folder: Path) -> Path:
@@ -130,16 +150,31 @@ def stated_by_annotate(path: Path) -> Mapping[Function, Cost]:
     return {function: Cost(own.get(function, 0), total[function]) for function in total}
 
 
-def shown(path: Path) -> Mapping[Function, Cost]:
+def shown(path: Path) -> Shown:
     """Return what `profkit report --json` shows of a file after `profkit import`."""
     environ = {"PROFKIT_STORE": f"sqlite:///{path.parent}/{path.name}.db"}
     _run("-m", "profkit", "import", str(path), "--label", path.name, cwd=path.parent, environ=environ)
-    text = _run("-m", "profkit", "report", path.name, "--json", cwd=path.parent, environ=environ)
-    rows = json.loads(text)["functions"]
-    return {
-        (row["name"], row["file"], row["line"]): Cost(row["self_samples"], row["total_samples"])
-        for row in rows
-    }
+    report = ("-m", "profkit", "report", path.name, "--json", "--show-all")
+    document = json.loads(_run(*report, cwd=path.parent, environ=environ))
+    costs = {_function(row): Cost(row["self_samples"], row["total_samples"]) for row in document["functions"]}
+    return Shown(costs, _below(document["tree"]))
+
+
+def _below(root: Mapping[str, Any]) -> Mapping[Function, int]:
+    """Add up the outermost calls of each function in a tree."""
+    found: Counter[Function] = Counter()
+    pending: list[tuple[Mapping[str, Any], frozenset[Function]]] = [(root, frozenset())]
+    while pending:
+        node, above = pending.pop()
+        function = _function(node)
+        if function not in above:
+            found[function] += node["total_samples"]
+        pending += [(child, above | {function}) for child in node["children"]]
+    return found
+
+
+def _function(row: Mapping[str, Any]) -> Function:
+    return row["name"], row["file"], row["line"]
 
 
 def _annotated(path: Path, *options: str) -> Iterator[tuple[Function, int]]:
