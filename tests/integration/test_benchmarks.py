@@ -87,3 +87,13 @@ def test_reporting_has_a_suite_of_its_own(tmp_path: Path) -> None:
     assert found["html: size of the page"]["verdict"] == "holds"
     assert {name.partition(":")[0] for name in found} == {"text", "html", "markdown"}
     assert not list(tmp_path.iterdir()), "what is measured leaves nothing behind"
+
+
+def test_pools_are_measured_side_by_side(tmp_path: Path) -> None:
+    done = run_program(
+        tmp_path, ["-m", "benchmarks.pool", "--quick", "--json", "--only", "small_calls"], timeout_s=240
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["figures"]
+    assert [figure["unit"] for figure in found] == ["ms", "×", "×", "×"]
+    assert found[2]["value"] < 1, "a fork costs less than a new interpreter"

@@ -1,0 +1,40 @@
+"""What a close look at a worker's memory costs what is timed in it."""
+
+from __future__ import annotations
+
+import time
+
+from benchmarks.figures import Figure
+from benchmarks.pairs import interleaved, ratio_figure
+from profkit import isolated
+
+NAME = "memory_watch"
+_CLOSE_BYTES = 200 << 20
+"""So near to what the worker uses that it is looked at twenty times a second."""
+_FAR_BYTES = 1 << 50
+_HELD_BYTES = 150 << 20
+
+
+def measure(quick: bool) -> list[Figure]:
+    """The least of many blocks, and their mean, in a worker with a near limit and in one with a far one."""
+    pairs = 6 if quick else 30
+    least = interleaved(lambda: _worked(_CLOSE_BYTES)[0], lambda: _worked(_FAR_BYTES)[0], pairs)
+    mean = interleaved(lambda: _worked(_CLOSE_BYTES)[1], lambda: _worked(_FAR_BYTES)[1], pairs)
+    return [
+        ratio_figure(NAME, "least block of 2 ms, 20 looks a second ÷ one a second", least, 1.01),
+        ratio_figure(NAME, "mean block, 20 looks a second ÷ one a second", mean, 1.02),
+    ]
+
+
+def _worked(limit_bytes: int) -> tuple[float, float]:
+    return isolated.call(_blocks, _HELD_BYTES, memory_limit_bytes=limit_bytes)
+
+
+def _blocks(held_bytes: int) -> tuple[float, float]:
+    held, taken = b"x" * held_bytes, []
+    for _ in range(250):
+        start_s = time.perf_counter()
+        for _ in range(40):
+            sum(range(2_000))
+        taken.append(time.perf_counter() - start_s)
+    return min(taken), sum(taken) / len(taken) + 0.0 * len(held)
