@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import sys
-import time
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from uuid import uuid4
 
 from profkit.clock import Clock
 from profkit.errors import InvalidOption, MeasuringError, WorkerFailed
+from profkit.measuring.pool.jobs import Reply, ZygoteFacts
+from profkit.measuring.results import timing_of
+from profkit.measuring.runner.freshness import first_fresh
 from profkit.measuring.runner.jobs import BLOCK_S, Task
 from profkit.measuring.runner.outcomes import Circumstances, Outcome, failed, measured
-from profkit.measuring.worker.blocks import THIS_THREAD, Timed, Wanted, time_arms
+from profkit.measuring.worker.asked import SHARED, Fresh, Times
+from profkit.measuring.worker.blocks import THIS_THREAD, Wanted, time_arms
+from profkit.measuring.worker.designing import Cost, Design, find_design, told_design
 from profkit.measuring.worker.job import no_collector
-from profkit.measuring.worker.measured import Measured, calls, run_global_setup, statement
-from profkit.model.measurement import MeasuredIn, Preload, ProcessTimes, Timing, Tool
+from profkit.measuring.worker.measured import Awaited, Called, Measured, calls, run_global_setup, statement
+from profkit.measuring.worker.timing import effort, seconds, timed_arm
+from profkit.model.measurement import MeasuredIn, Preload, Timing, Tool
 from profkit.model.workorder import Language, WorkOrder
 from profkit.process.surroundings import process_info
+
+_NOT_HERE = "globals are not copied in this process"
 
 
 def check_here(order: WorkOrder) -> None:
@@ -30,6 +39,7 @@ def check_here(order: WorkOrder) -> None:
         "env": order.env,
         "processes": order.processes,
         "memory_limit_bytes": order.memory_limit_bytes,
+        "fresh": order.function is not None and order.fresh,
     }
     for option, value in asked.items():
         if value:
@@ -55,28 +65,39 @@ def run_here(task: Task, clock: Clock, finished: Callable[[Outcome], None]) -> O
 def _timing(order: WorkOrder) -> Timing:
     with no_collector():
         try:
-            arm = _prepared(order)
-            (times,) = time_arms([arm], Wanted(BLOCK_S, order.min_run_time_s, None, 0), THIS_THREAD)
+            times = _times(_measured(order), order)
         except Exception as error:
             raise WorkerFailed(order.label, traceback.format_exc()) from error
-    process = ProcessTimes(
-        times_s=tuple(times["times_s"]),
-        zygote=0,
-        cpu_share=times["cpu_s"] / times["wall_s"] if times["wall_s"] else 1.0,
-        involuntary_switches=times["involuntary"],
-    )
     place = MeasuredIn(Tool.NONE, Preload.NOTHING, sys.version.split()[0], isolated=False)
-    return Timing(times["number"], (process,), place)
+    reply = Reply({"ok": True, "arms": [times]}, "", ZygoteFacts(0, place.python, ()))
+    return replace(timing_of(order.label, [reply]), measured_in=place)
 
 
-def _prepared(order: WorkOrder) -> Timed:
-    measured_here = _measured(order)
+def _times(measured_here: Measured, order: WorkOrder) -> Times:
+    """Time an order; a call that changes its arguments once, as they are not copied here."""
+    first_s = list[float]()
 
-    def elapsed_s(number: int) -> float:
-        before_s, after_s = measured_here.run(number, time.perf_counter)
-        return after_s - before_s
+    def cost(one: Measured, number: int) -> float:
+        first_s.append(seconds(one, number))
+        return first_s[-1]
 
-    return Timed(elapsed_s, measured_here.do, order.number, order.runs)
+    design = _design(measured_here, first_fresh(order), cost)
+    timed = timed_arm(measured_here, design, lambda one: partial(seconds, one))
+    timed = replace(timed, number=order.number, left=order.runs)
+    if design.fresh["why_not"] and order.function is not None:
+        once = replace(timed, number=1, times_s=first_s[:1], fresh={**design.fresh, "why_not": ""})
+        return once.answer()
+    (times,) = time_arms([timed], Wanted(BLOCK_S, order.min_run_time_s, None, 0), THIS_THREAD)
+    return times
+
+
+def _design(measured_here: Measured, fresh: Fresh, cost: Cost) -> Design:
+    if fresh["decided"] and isinstance(measured_here, Called | Awaited):  # of a limited number of executions
+        return told_design(measured_here, SHARED)
+    if fresh["decided"] is not None:
+        return told_design(measured_here, fresh)
+    found = find_design(measured_here, fresh, cost, effort(BLOCK_S))
+    return Design({**found.fresh, "decided": False, "why_not": _NOT_HERE}) if found.starts_over else found
 
 
 def _measured(order: WorkOrder) -> Measured:

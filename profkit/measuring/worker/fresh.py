@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from types import CellType, FunctionType, MethodType
+from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
 from typing import TypeVar
 
 from .measured import (
@@ -180,6 +180,8 @@ def afresh(measured: Measured, wanted: Wanted) -> Afresh:
         return _called_afresh(measured, measured.again, wanted, rebound)
     if isinstance(measured, InFunction) and not isinstance(measured, Called):
         return _stated_afresh(measured, rebound)
+    if isinstance(measured, InFunction | Awaited):
+        raise CannotRepeat("its arguments are not copied in this process")
     raise CannotRepeat("its names are those of a module")
 
 
@@ -252,8 +254,14 @@ def _with_function(first: Call, call: Call, wanted: Wanted) -> Call:
     """
     function, args, kwargs = call
     _adopt_code(first, call)
-    bound = isinstance(function, MethodType)
-    return function if wanted.function or bound else first[0], args, kwargs
+    return function if wanted.function or _is_bound(function) else first[0], args, kwargs
+
+
+def _is_bound(function: object) -> bool:
+    kind = type(function)
+    if kind is BuiltinFunctionType:
+        return not isinstance(getattr(function, "__self__", None), ModuleType)
+    return kind is MethodType
 
 
 def _adopt_code(first: object, copy: object) -> None:
@@ -294,9 +302,9 @@ def _values(rebound: Sequence[_Rebound]) -> list[object]:
 
 def _named_parts(call: Call) -> dict[str, object]:
     function, args, kwargs = call
-    parts: dict[str, object] = {"the function": function}
-    if isinstance(function, MethodType):
-        parts = {"argument 'self'": function.__self__, "the function": function.__func__}
+    parts: dict[str, object] = {"the function": getattr(function, "__func__", function)}
+    if _is_bound(function):
+        parts = {"argument 'self'": getattr(function, "__self__", None), **parts}
     names = _parameters(function)
     for place, value in enumerate(args):
         parts[f"argument {names[place]!r}" if place < len(names) else f"argument {place + 1}"] = value

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from .arms import timed_by
 from .asked import SHARED, Arm, Job, StartOver, Times
-from .blocks import THIS_THREAD, WARMS, WHOLE_PROCESS, Timed, Wanted, time_arms
+from .blocks import THIS_THREAD, WARMS, WHOLE_PROCESS, Elapsed, Timed, Wanted, time_arms
 from .designing import Design, Effort, find_design, told_design
 from .measured import Measured
 
@@ -36,42 +37,51 @@ def times_of(measured: Sequence[Measured], job: Job) -> Sequence[Times | StartOv
         return _times(measured, lasting, job)
 
 
+def effort(block_s: float) -> Effort:
+    """Return what finding out how to execute something may take, if blocks are to take `block_s`."""
+    return Effort(block_s / _BLOCK_PART, _LONG_S)
+
+
+def seconds(measured: Measured, number: int) -> float:
+    """Return what a block of so many executions takes."""
+    before_s, after_s = measured.run(number, time.perf_counter)
+    return after_s - before_s
+
+
 def _design(measured: Measured, arm: Arm, job: Job) -> Design:
     fresh, found = arm.get("fresh", SHARED), list[Design]()
 
     def find() -> None:
-        if fresh["decided"] is None:
-            found.append(
-                find_design(measured, fresh, _seconds, Effort(job["block_s"] / _BLOCK_PART, _LONG_S))
-            )
-        else:
-            found.append(told_design(measured, fresh))
+        undecided = fresh["decided"] is None
+        found.append(
+            find_design(measured, fresh, seconds, effort(job["block_s"]))
+            if undecided
+            else told_design(measured, fresh)
+        )
 
     measured.do(find)
     return found[0]
 
 
-def _seconds(measured: Measured, number: int) -> float:
-    before_s, after_s = measured.run(number, time.perf_counter)
-    return after_s - before_s
-
-
 def _times(measured: Sequence[Measured], designs: Sequence[Design], job: Job) -> list[Times]:
-    each = zip(measured, designs, job["arms"], job["number"], strict=True)
-    arms = [_timed(one, design, arm, number, job) for one, design, arm, number in each]
+    arms = []
+    for one, design, arm, number in zip(measured, designs, job["arms"], job["number"], strict=True):
+        timed = timed_arm(one, design, partial(timed_by, arm=arm, num_threads=job["num_threads"]))
+        arms.append(replace(timed, number=number, left=job["runs"]))
     return time_arms(arms, Wanted.by(job), THIS_THREAD if job["num_threads"] == 1 else WHOLE_PROCESS)
 
 
-def _timed(measured: Measured, design: Design, arm: Arm, number: int | None, job: Job) -> Timed:
-    threads, other = job["num_threads"], design.afresh
-    elapsed = timed_by(measured if other is None else other.full, arm, threads)
-    timed = Timed(elapsed, measured.do, number, job["runs"], fresh=design.fresh)
+def timed_arm(measured: Measured, design: Design, elapsed: Callable[[Measured], Elapsed]) -> Timed:
+    """Return an arm that is executed as designed; `elapsed` returns how its blocks are timed."""
+    other = design.afresh
     if other is None:
-        return timed
+        return Timed(elapsed(measured), measured.do, fresh=design.fresh)
     other.states.limit()
-    return replace(
-        timed,
-        loop=timed_by(other.empty, arm, threads),
+    return Timed(
+        elapsed(other.full),
+        measured.do,
+        fresh=design.fresh,
+        loop=elapsed(other.empty),
         most=other.states.most,
         warms=max(1, min(WARMS, int(_WARMING_S / other.states.each_s))),
         preparing_s=other.states.each_s,
