@@ -135,6 +135,21 @@ def test_inlined_code_stands_below_the_function_that_it_is_in() -> None:
     }
 
 
+def test_totals_are_those_that_callgrind_counted() -> None:
+    functions = [
+        FunctionCount("a.c:main", 10, 100), FunctionCount("a.c:f", 50, 180.4, 2),
+        FunctionCount("a.c:g", 40, 90.5, 1), FunctionCount("a.c:gone", 0, -3, -1),
+    ]  # fmt: skip
+    calls = [
+        CallCount("a.c:main", "a.c:f", 1, 90), CallCount("a.c:f", "a.c:g", 1, 90.5),
+        CallCount("a.c:g", "a.c:f", 1, 90.4),
+    ]  # fmt: skip
+    profile = unfold_functions(functions, calls)
+    named = zip(profile.frames, profile.totals, strict=True)
+    assert {frame.name: total for frame, total in named} == {"main": 100, "f": 180, "g": 90, "gone": 0}
+    assert {row.name: row.total_weight for row in function_rows(profile)} == {"main": 100, "f": 180, "g": 90}
+
+
 def test_instructions_by_name() -> None:
     functions = [
         FunctionCount("a.c:main", 10.4, 100), FunctionCount("???:0x4c", 80, 80, 1, "/lib/libc.so"),

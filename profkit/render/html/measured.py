@@ -27,8 +27,9 @@ _MOST_PATHS = 60_000
 """Through the calls of all orders together; what comes after them is not drawn."""
 _LONGEST_LABEL, _LONGEST_NAME = 200, 400
 _ESTIMATED = (
-    "Callgrind counts calls, not stacks: where a function has several callers, its instructions are split "
-    "among them as theirs are."
+    "Self and total of functions are Callgrind's own; each call of a recursion counts again in totals. It "
+    "counts calls, not stacks, so the graph is an approximation: the instructions of a function with several "
+    "callers are split among them as theirs are."
 )
 
 
