@@ -27,6 +27,16 @@ def keep_header(cache: Cache, key: str) -> Path:
     return cache.keep_header(key, made)
 
 
+def test_files_of_several_kinds_are_kept(tmp_path: Path):
+    cache = open_cache(tmp_path)
+    made = cache.workplace() / "made.pt"
+    made.write_bytes(b"TorchScript")
+    kept = cache.keep("k", made, ())
+    assert kept.suffix == ".pt"
+    assert cache.find("k", ".pt") == kept
+    assert cache.find("k") is None
+
+
 def test_what_was_kept_is_found(tmp_path: Path):
     cache = open_cache(tmp_path / "a" / "cpp")
     assert cache.find("k") is None

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-import pytest
+import os
+import re
+from pathlib import Path
 
-from profkit.measuring.cpp.source import ALL_OF_TORCH, ATEN, TENSORS, needs_torch, source_of
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from profkit.measuring.cpp.source import (
+    ALL_OF_TORCH,
+    ATEN,
+    TENSORS,
+    TORCHSCRIPT,
+    needs_torch,
+    source_of,
+)
+from profkit.measuring.cpp.tasks import in_assembly
 from profkit.model.workorder import Language, WorkOrder
 
 
@@ -71,3 +85,22 @@ def test_the_users_lines_keep_their_numbers():
 def test_equal_statements_are_equal_sources_whatever_they_are_called():
     assert source_of(order("a;")) == source_of(WorkOrder("other", stmt="a;", language=Language.CPP, number=3))
     assert source_of(order("a;")) != source_of(order("b;"))
+
+
+def test_torchscript_is_part_of_the_source():
+    scripted = order("auto y = profkit_model.forward({x});", script="def model(x):\n    return x\n")
+    source = source_of(scripted)
+    assert needs_torch(scripted)
+    assert source.headers == (*ATEN, *TORCHSCRIPT)
+    assert "profkit_script_begin" in source.text
+    assert source.script == scripted.script
+    assert "profkit_script_begin" not in source_of(order("at::ones({2});")).text
+
+
+@given(st.binary(min_size=1, max_size=40).filter(lambda name: b"\0" not in name))
+def test_any_path_can_be_told_to_the_assembler(name: bytes):
+    written = in_assembly(Path(os.fsdecode(b"/a/" + name)))
+    assert written.isascii()
+    assert not set(written) & set('"\n% ')
+    read = re.sub(rb"\\\\(\d{3})", lambda octal: bytes([int(octal[1], 8)]), written.encode())
+    assert read == os.fsencode(Path(os.fsdecode(b"/a/" + name)))

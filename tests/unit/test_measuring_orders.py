@@ -1,9 +1,11 @@
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from profkit.errors import InvalidOption, UsageError
-from profkit.measuring.orders import label_of, words_of, work_order
+from profkit.errors import InvalidOption, UnknownOption, UsageError
+from profkit.measuring.orders import dedented, label_of, with_options, words_of, work_order
 from profkit.model.workorder import Language, Level, Mode, Simulation
 
 
@@ -85,3 +87,24 @@ def test_words_are_not_read_by_a_shell() -> None:
     assert words_of("env 'A=$(date)'") == ("env", "A=$(date)")
     with pytest.raises(InvalidOption):
         words_of("a; b ;")
+
+
+def test_an_order_can_be_had_with_other_options() -> None:
+    order = work_order("x", setup="x = 1", label="a", env={"A": "1", "B": "1"}, number=3)
+    changed = with_options(order, {"mode": "callgrind", "env": {"B": "2"}, "label": "other"})
+    assert (changed.label, changed.setup, changed.number) == ("a", "x = 1", 3)
+    assert (changed.mode, changed.env) == (Mode.CALLGRIND, (("A", "1"), ("B", "2")))
+    assert with_options(order, {}) == order
+    with pytest.raises(UsageError, match="num_threads"):
+        with_options(changed, {"num_threads": 2})
+    with pytest.raises(UnknownOption):
+        with_options(order, {"nonsense": 1})  # type: ignore[typeddict-unknown-key]
+
+
+@given(st.lists(st.sampled_from(["x = 1", "if x:", "    y = 2", "", "  "]), max_size=6), st.integers(0, 4))
+def test_texts_say_the_same_at_each_indentation(lines: list[str], levels: int) -> None:
+    text = "\n".join(lines)
+    indented = "\n" + "\n".join("    " * levels + line for line in lines) + "\n  "
+    assert dedented(indented) == dedented("\n" + text)
+    assert dedented(indented).split() == text.split()
+    assert not dedented(indented).endswith((" ", "\n"))

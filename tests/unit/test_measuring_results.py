@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from profkit.errors import BadReply, MeasuringError, TooShort
 from profkit.measuring.pool.dumps import Dump
 from profkit.measuring.pool.jobs import Reply, ZygoteFacts
-from profkit.measuring.results import counts_of, measured_in, numbers_of, timing_of
+from profkit.measuring.results import counts_of, measured_in, numbers_of, timing_of, together
 from profkit.measuring.worker.asked import SHARED
-from profkit.model.measurement import Freshness, MeasuredIn, Preload, ProcessTimes, Tool
+from profkit.model.measurement import Freshness, InstructionCounts, MeasuredIn, Preload, ProcessTimes, Tool
 
 TIMED: Mapping[str, object] = {
     "number": 100,
@@ -105,9 +105,7 @@ def test_a_time_that_what_was_subtracted_could_explain_is_refused() -> None:
         return [reply(arm), reply({**arm, "loop_spread_s": 1e-3}), reply(arm)]
 
     assert timing_of("sort", times(0.05e-6)).number == 100
-    with pytest.raises(
-        TooShort, match=r"takes about 1e\+03 ns, and passing what it changes"
-    ):
+    with pytest.raises(TooShort, match=r"takes about 1e\+03 ns, and passing what it changes"):
         timing_of("sort", times(0.051e-6))
 
 
@@ -150,6 +148,19 @@ def counted(texts: Mapping[str, str] = DUMPS, **changes: object) -> Reply:
         zygote(1, ("numpy", "2.1")),
         {path: Dump(path, text) for path, text in texts.items()},
     )
+
+
+@given(st.lists(st.tuples(st.integers(1, 10**6), st.integers(1, 10**6)), min_size=1, max_size=5))
+def test_counts_of_several_processes_have_the_repeats_of_all(pairs: list[tuple[int, int]]) -> None:
+    counts = [made_counts(raw=(first, second), stripped=float(min(first, second))) for first, second in pairs]
+    merged = together(counts)
+    assert merged.raw == tuple(total for pair in pairs for total in pair)
+    assert merged.stripped == min(one.stripped for one in counts)
+
+
+def made_counts(raw: tuple[int, ...], stripped: float) -> InstructionCounts:
+    place = MeasuredIn(Tool.VALGRIND, Preload.NOTHING, "3.11.9")
+    return InstructionCounts(10, raw, 0.0, stripped, stripped, place, raw_stripped=raw)
 
 
 def test_instructions_of_one_execution() -> None:

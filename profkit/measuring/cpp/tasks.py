@@ -60,7 +60,7 @@ class ObjectTask:
     def words(self, workplace: Path) -> Sequence[str]:
         """Write the source; the command that compiles it."""
         source = workplace / "source.cpp"
-        script = f'#define PROFKIT_SCRIPT "{_in_assembly(self.script)}"\n' if self.script else ""
+        script = f'#define PROFKIT_SCRIPT "{in_assembly(self.script)}"\n' if self.script else ""
         text = include(self.source.headers) + script + self.source.text
         source.write_text(text, "utf-8", errors="surrogatepass")
         return self.tools.compile_words(source, workplace / "made.so", self.cwd, self.precompiled)
@@ -173,7 +173,7 @@ open(target.removesuffix(".pt"), "x").close()
 _PLAIN = frozenset((string.ascii_letters + string.digits + "/._-").encode())
 
 
-def _in_assembly(path: Path) -> str:
+def in_assembly(path: Path) -> str:
     """Return a path as the assembler reads it from a string of C++, whatever characters it has."""
     return "".join(chr(byte) if byte in _PLAIN else f"\\\\{byte:03o}" for byte in os.fsencode(path))
 
