@@ -13,6 +13,7 @@ MEASUREMENTS = {
     "cpp": "a C++ statement, beside torch's collect_callgrind",
     "determinism": "counts of seven statements over forks, zygotes, heaps and hash seeds",
     "agreement": "the same statements, beside torch's counts",
+    "changes": "functions that change their arguments, and others: which are recognised",
     "verdicts": "a statement beside itself, and beside one that is 2 % slower",
     "spread": "the same statement in cold, in forked and in several zygotes' processes",
     "many_orders": "300 orders in a row",

@@ -1,0 +1,44 @@
+"""Functions that change what they are given: how many are recognised, and how many others are suspected.
+
+The functions in `programs.changing_functions` and `programs.pure_functions` were written without knowledge of
+the rule that recognises them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from benchmarks.figures import Figure
+from benchmarks.programs import changing_functions, pure_functions
+from benchmarks.programs.changing_functions import Call
+from profkit import measure as measured
+from profkit.model.measurement import Flag
+
+NAME = "changes"
+Cases = Sequence[tuple[Callable[..., object], Callable[[], Call]]]
+
+
+def measure(quick: bool) -> list[Figure]:
+    """Each function is timed as a user would time it; quickly, the first ten of both kinds."""
+    most = 10 if quick else None
+    changing, pure = changing_functions.CASES[:most], pure_functions.CASES[:most]
+    missed = [name for name, seen in _seen(changing) if not seen]
+    suspected = [name for name, seen in _seen(pure) if seen]
+    return [
+        Figure(NAME, f"missed of {len(changing)} that change something", len(missed), "", 2, certain=True,
+               detail=", ".join(missed)),
+        Figure(NAME, f"suspected of {len(pure)} that do not", len(suspected), "", 0, certain=True,
+               detail=", ".join(suspected)),
+    ]  # fmt: skip
+
+
+def _seen(cases: Cases) -> list[tuple[str, bool]]:
+    return [(function.__qualname__, _changes(function, make())) for function, make in cases]
+
+
+def _changes(function: Callable[..., object], call: Call) -> bool:
+    args, kwargs = call
+    found = measured(function, args=args, kwargs=kwargs, quick=True, processes=1, keep=False)
+    if found.timing is None:
+        raise RuntimeError(f"{function} was not timed")
+    return found.timing.freshness.fresh or Flag.CHANGES_STATE in {doubt.flag for doubt in found.doubts}
