@@ -4,6 +4,8 @@ An order goes to the runner, which hands jobs to the pool; a zygote forks a work
 worker's answers become a Measurement.
 
     orders.py     measure()'s arguments → WorkOrder
+    definitions.py, variants.py, grouped.py
+                  nested definitions → WorkOrders; those of PyTorch's benchmarks, too
     runner/       cores, canaries, retries, progress; orders → measurements
     pool/         zygotes: started ahead, lingering, replaced, ended
     worker/       the program that zygotes are; imports nothing of profkit

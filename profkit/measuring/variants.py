@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -112,6 +113,10 @@ def _check(given: Variants, signature: Signature | None) -> None:
             f"autograd needs a result, and the signature {given.signature!r} has none",
             "name the tensor to go back from, as in 'f(x, y) -> z', or leave out autograd",
         )
+    for language in Language:
+        text = _text(given.model, language)
+        if text and not re.search(r"\bmodel\b", text):
+            raise UsageError(f"its model is {text!r}", "let that text define `model`, as in 'model = …'")
     if given.script and given.python is None and not _text(given.model, Language.PYTHON):
         raise UsageError("there is no Python to make TorchScript of", "give Variants python= or model=")
 

@@ -52,6 +52,8 @@ def test_options_hold_for_all() -> None:
         (Variants(python="x", autograd=True), "no signature"),
         (Variants(python="x", script=True, signature="x -> y"), "write it as"),
         (3, "define orders"),
+        (Variants(model={"python": "import os"}, signature="f(x) -> y"), "define `model`"),
+        (Variants(cpp="1;", script=True, signature="f(x) -> y"), "no Python"),
     ],
 )
 def test_what_is_no_definition_is_named(given: object, word: str) -> None:
