@@ -37,7 +37,7 @@ class Slots:
             retired = self._make_room(1)
             slot = self._new(kind)
             self._busy[slot] = kind
-        self._retire(retired)
+        self._end(retired)
         return slot
 
     def give_back(self, slot: ZygoteKind) -> None:
@@ -46,12 +46,14 @@ class Slots:
             kind = self._busy.pop(slot, None)
             if kind is not None:  # else a fork has come between
                 self._idle[slot] = kind
+            retired = self._make_room(0)
+        self._end(retired)
 
     def keep_ready(self, kind: ZygoteKind, number: int) -> list[ZygoteKind]:
         """Return so many slots of this kind that are idle, or as many as there may be."""
         with self._lock:
             known = [slot for slot in self._idle if self._idle[slot] == kind][:number]
-            wanted = min(number, self._most) - len(known)
+            wanted = max(0, min(number, self._most - len(self._busy)) - len(known))
             for slot in known:
                 self._idle.move_to_end(slot)
             retired = self._make_room(wanted, spared=len(known))
@@ -59,8 +61,13 @@ class Slots:
                 slot = self._new(kind)
                 self._idle[slot] = kind
                 known.append(slot)
-        self._retire(retired)
+        self._end(retired)
         return known
+
+    def _end(self, retired: list[ZygoteKind]) -> None:
+        """Outside the lock, as ending may take a moment."""
+        if retired:
+            self._retire(retired)
 
     def _make_room(self, number: int, spared: int = 0) -> list[ZygoteKind]:
         retired = []

@@ -11,12 +11,11 @@ import json
 import mmap
 import os
 import pickle
-import socket
 from collections.abc import Awaitable, Callable
 from typing import cast
 
 from .failures import as_reply
-from .messages import Message, identity_of, send
+from .messages import Message, blocking_socket, identity_of, send
 from .unpack import FOOTER, MAGIC, unpack
 
 MOST_RESULT_BYTES = 1 << 30
@@ -37,8 +36,7 @@ def begin(message: Message, parcel: int, channel: int) -> Callable[[], object]:
         made = function(*args, **kwargs)
         return _awaited(cast("Awaitable[object]", made)) if message["coroutine"] else made
 
-    connection = socket.socket(fileno=os.dup(channel))
-    with connection:
+    with blocking_socket(os.dup(channel)) as connection:
         send(connection, {"begun": True})
     return call
 

@@ -10,7 +10,7 @@ from typing import NoReturn
 from . import job as jobs
 from .failures import as_reply
 from .kernel import die_with_parent
-from .messages import CANNOT_ANSWER, Message, from_file, handed, identity_of, send
+from .messages import CANNOT_ANSWER, Message, blocking_socket, from_file, handed, identity_of, send
 from .surroundings import flush_output, refuse_strays, send_output_to, take_on
 
 
@@ -63,7 +63,7 @@ def _call(job: Message, channel: int, parcel: int, result: int) -> Message:
 
 
 def _answer(channel: int, reply: Message) -> bool:
-    with socket.socket(fileno=channel) as connection:
+    with blocking_socket(channel) as connection:
         try:
             send(connection, reply)
         except OSError:  # the driver gave up

@@ -14,7 +14,7 @@ import signal
 import socket
 
 from .kernel import adopt_orphans
-from .messages import handed
+from .messages import blocking_socket, handed
 from .orphans import end_children
 from .supervisor import supervise
 
@@ -26,7 +26,7 @@ def main() -> None:
     os.chdir("/")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # supervisors need not be waited for
     adopt_orphans()
-    channel = socket.socket(fileno=os.dup(0))
+    channel = blocking_socket(os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
     driver = handed(channel)
     if driver:

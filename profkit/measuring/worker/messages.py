@@ -30,6 +30,12 @@ _PIECE = 1 << 16
 _MOST_DESCRIPTORS = 8
 
 
+def blocking_socket(descriptor: int) -> socket.socket:
+    """The socket behind a descriptor, whose calls wait: those of gevent do not."""
+    os.set_blocking(descriptor, True)
+    return socket.socket(fileno=descriptor)
+
+
 def send(channel: socket.socket, message: Message) -> None:
     """Write a message to a channel; raises OSError where the other end is gone."""
     text = json.dumps(message).encode("ascii")

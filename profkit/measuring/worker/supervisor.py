@@ -21,7 +21,7 @@ from typing import NoReturn
 
 from .kernel import adopt_orphans
 from .memory import MemoryLimit
-from .messages import DUMP_SIGNAL, Inbox, Message, from_file, send
+from .messages import DUMP_SIGNAL, Inbox, Message, blocking_socket, from_file, send
 from .orphans import children, descendants, end_descendants
 
 _SWEEP_S = 20.0
@@ -40,7 +40,7 @@ def supervise(driver: int, descriptors: list[int]) -> NoReturn:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
     adopt_orphans()
-    supervisor = Supervisor(socket.socket(fileno=channel), from_file(config))
+    supervisor = Supervisor(blocking_socket(channel), from_file(config))
     try:
         supervisor.start(driver, control, output)
         supervisor.watch(driver)

@@ -23,7 +23,7 @@ from . import child
 from .failures import as_text
 from .heap import fill_holes
 from .kernel import die_with_parent
-from .messages import DUMP_SIGNAL, FORK, Message
+from .messages import DUMP_SIGNAL, FORK, Message, blocking_socket
 from .rehearsing import prepare_to_count
 
 _MOST_TRACE = 60_000
@@ -38,7 +38,7 @@ _STATUS = struct.Struct(">i")
 def main(config_text: str) -> None:
     """Import what the configuration says, tell the driver at the other end of stdin, and serve it."""
     die_with_parent()
-    control = socket.socket(fileno=os.dup(0))
+    control = blocking_socket(os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
     config = json.loads(config_text)
     try:
