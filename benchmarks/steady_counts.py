@@ -1,0 +1,133 @@
+"""Counts under load and in other surroundings, which must not change, and gates of what has not changed."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.children import PROGRAMS, environment, output_of
+from benchmarks.figures import Figure
+from profkit.stats import share_interval
+
+NAME = "steady_counts"
+_LOAD = 6
+"""Busy processes beside what is measured."""
+_SEED = 7
+_MINIMAL = ("PATH", "HOME", "PYTHONPATH")
+_GATED = "text.split(',')"
+_PROFKIT = ("-m", "profkit")
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Where a command runs."""
+
+    name: str
+    env: dict[str, str] = field(default_factory=dict)
+    minimal: bool = False
+    folder: str = ""
+    prefix: tuple[str, ...] = ()
+
+
+SURROUNDINGS = (
+    Surroundings("as they are"),
+    Surroundings("another folder", folder="a/folder/with a longer name"),
+    Surroundings("a large environment", env={f"PADDING_{n}": "x" * 300 for n in range(20)}),
+    Surroundings("a small environment", minimal=True),
+    Surroundings("another hash seed", env={"PYTHONHASHSEED": "4711"}),
+    Surroundings("fixed addresses", prefix=("setarch", "-R")),
+)
+
+
+def measure(quick: bool) -> list[Figure]:
+    """24 statements in six surroundings, at load 0 and 6; and gates of what did not change."""
+    surroundings, gates = (SURROUNDINGS[:2], 4) if quick else (SURROUNDINGS, 200)
+    counts: dict[str, set[float]] = {}
+    commands = 0
+    for load in (0, _LOAD):
+        for around in surroundings:
+            with _busy(load):
+                for label, count in _counted(around).items():
+                    counts.setdefault(label, set()).add(count)
+            commands += 1
+    moved = {label: sorted(found) for label, found in counts.items() if len(found) > 1}
+    widest = max((found[-1] / found[0] - 1 for found in moved.values()), default=0.0)
+    return [
+        Figure(
+            NAME, f"statements of {len(counts)} with more than one count", len(moved), "", 0, certain=True,
+            detail=f"{commands} commands; {', '.join(moved) or 'none'}",
+        ),
+        Figure(NAME, "counts of a statement apart, at most", widest * 100, "%", 0.1, certain=True),
+        _gates(gates),
+    ]  # fmt: skip
+
+
+def _counted(around: Surroundings) -> dict[str, float]:
+    """The stripped counts of one command, by label."""
+    with tempfile.TemporaryDirectory() as top:
+        folder = Path(top) / around.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        kept = {
+            name: value for name, value in environment().items() if name in _MINIMAL or not around.minimal
+        }
+        arguments = (
+            "measure",
+            str(PROGRAMS / "counted_orders.py"),
+            "--mode",
+            "callgrind",
+            "--no-keep",
+            "--json",
+        )
+        command = [*around.prefix, sys.executable, *_PROFKIT, *arguments]
+        done = subprocess.run(
+            command, cwd=folder, env=kept | around.env, check=True, capture_output=True, text=True
+        )
+    return {order["label"]: order["instructions"]["stripped"] for order in json.loads(done.stdout)["orders"]}
+
+
+def _gates(gates: int) -> Figure:
+    """Measure the same commit again and again while the load changes, and gate pairs of its runs."""
+    dice = random.Random(_SEED)
+    with tempfile.TemporaryDirectory() as folder:
+        env = environment() | {
+            "PROFKIT_STORE": f"sqlite:///{folder}/runs.db",
+            "PROFKIT_SPOOL": f"{folder}/spool",
+        }
+        runs = []
+        for _ in range(max(3, gates // 10)):
+            with _busy(dice.choice((0, 1, 3, _LOAD))):
+                made = output_of([*_PROFKIT, "measure", _GATED, "--setup", "text = 'a,b,c'", "--mode",
+                                  "callgrind", "--json"], env)  # fmt: skip
+            runs.append(json.loads(made)["orders"][0]["id"])
+        codes = [_gate(*dice.sample(runs, 2), env) for _ in range(gates)]
+    failed = sum(code != 0 for code in codes)
+    low, high = share_interval(failed, gates)
+    return Figure(
+        NAME, f"gates of {gates} of what did not change that fail", failed, "", 0, certain=True,
+        detail=f"exit codes {sorted(set(codes))}; 95 %: {low:.1%} to {high:.1%}",
+    )  # fmt: skip
+
+
+def _gate(run: str, baseline: str, env: dict[str, str]) -> int:
+    command = [sys.executable, *_PROFKIT, "gate", run, "--baseline", baseline]
+    return subprocess.run(command, env=env, check=False, capture_output=True).returncode
+
+
+@contextmanager
+def _busy(processes: int) -> Iterator[None]:
+    """Keep so many processes busy meanwhile."""
+    program = [sys.executable, "-c", "while True: sum(range(10_000))"]
+    busy = [subprocess.Popen(program) for _ in range(processes)]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
