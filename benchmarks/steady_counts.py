@@ -106,7 +106,8 @@ def _gates(gates: int) -> Figure:
                 made = output_of([*_PROFKIT, "measure", _GATED, "--setup", "text = 'a,b,c'", "--mode",
                                   "callgrind", "--json"], env)  # fmt: skip
             runs.append(json.loads(made)["orders"][0]["id"])
-        codes = [_gate(*dice.sample(runs, 2), env) for _ in range(gates)]
+        pairs = [dice.sample(runs, 2) for _ in range(gates)]
+        codes = [_gate(run, baseline, env) for run, baseline in pairs]
     failed = sum(code != 0 for code in codes)
     low, high = share_interval(failed, gates)
     return Figure(
