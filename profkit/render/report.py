@@ -83,7 +83,8 @@ def _function(row: tables.FunctionRow, scale: Scale) -> CostRow:
 
 
 def _line(row: tables.LineRow, scale: Scale, source: SourceLines) -> LineRow:
-    costs = scale.costs(row.self_weight, row.total_weight)
+    # Which line a library call counts for is an approximation in call graphs; the total is exact.
+    costs = scale.costs(min(row.self_weight, row.total_weight), row.total_weight)
     return LineRow(row.name, row.file, row.line, *costs, source=source.line(row.file, row.line))
 
 

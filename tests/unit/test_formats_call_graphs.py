@@ -26,6 +26,7 @@ from profkit.render.compared.sampled.as_html import compared_html
 from profkit.render.html.sampled import sampled_html
 from profkit.render.markdown import report_markdown
 from profkit.render.options import ReportOptions
+from profkit.render.report import build_report
 from profkit.render.text.report import report_text
 from profkit.transforms.cut import cut_region
 from profkit.transforms.merge import merge_profiles
@@ -38,6 +39,8 @@ from profkit.transforms.trim import keep_leaf_end, keep_threads
 from tests.unit import call_traces as traces
 from tests.unit.call_traces import FUNCTIONS, MAIN, TRACES, Call
 from tests.unit.html_pages import read_page
+from tests.unit.made_runs import made_run
+from tests.unit.profile_strategies import LIBRARY
 
 Costs = Mapping[Frame, tuple[int, int]]
 """Self and total of functions."""
@@ -271,3 +274,14 @@ def test_a_comparisons_page_has_the_totals_of_each_side(tmp_path: Path) -> None:
         assert {names[function]: total for function, total in zip(*columns, strict=True)} == {
             "main": whole_ns, "find": 990_000, "load": 970_000, "__init__": 900_000,
         }  # fmt: skip
+
+
+@given(TRACES)
+def test_lines_never_cost_more_by_themselves_than_in_total(trace: tuple[Call, ...]) -> None:
+    paths = {"app.py": "/home/ann/app.py", "lib.py": LIBRARY, "": ""}
+    profile = decode(traces.statistics_of(trace))
+    frames = tuple(frame._replace(file=paths[frame.file]) for frame in profile.frames)
+    report = build_report(replace(made_run(), profile=replace(profile, frames=frames)), ReportOptions())
+    assert all(row.self_samples <= row.total_samples for row in report.lines)
+    totals = {(frame.file, frame.line): total for frame, total in zip(frames, profile.totals, strict=True)}
+    assert all(row.total_samples == totals[row.file, row.line] for row in report.lines if row.file != LIBRARY)

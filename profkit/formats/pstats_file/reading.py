@@ -59,8 +59,8 @@ class _Entry:
     calls: float
     own_s: float
     total_s: float
-    callers: Mapping[Frame, tuple[float, float]]
-    """(calls, time with callees) under each; the time is 0 where only calls were counted."""
+    callers: Mapping[Frame, tuple[float, float | None]]
+    """(calls, time with callees) under each; the time is None if only calls were counted."""
 
 
 def _profile(entries: Mapping[Frame, _Entry], builder: BoundedBuilder) -> Profile:
@@ -70,9 +70,10 @@ def _profile(entries: Mapping[Frame, _Entry], builder: BoundedBuilder) -> Profil
         counted = sum(calls for calls, _ in entry.callers.values())
         for caller, (number, total_s) in entry.callers.items():
             own.setdefault(caller, 0)
-            # The module `profile` counts calls under each caller, but times none.
-            share = total_s if total_s else entry.total_s * number / counted if counted else 0.0
-            calls[caller, function] += share * 1e9
+            if total_s is None:
+                # The module `profile` counts calls under each caller, but times none.
+                total_s = entry.total_s * number / counted if counted else 0.0
+            calls[caller, function] += total_s * 1e9
     totals = {function: round(entry.total_s * 1e9) for function, entry in entries.items()}
     return unfold(
         own,
@@ -139,10 +140,10 @@ def _function(key: object) -> Frame:
     raise ValueError(f"{key} is no function")
 
 
-def _caller(value: object) -> tuple[float, float]:
+def _caller(value: object) -> tuple[float, float | None]:
     if isinstance(value, tuple) and len(value) == 4:
         return _number(value[0]), _time_s(value[3], "a caller")
-    return _number(value), 0.0
+    return _number(value), None
 
 
 def _time_s(value: object, function: object) -> float:
