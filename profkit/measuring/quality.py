@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from profkit.comparing.timings import LEAST_PROCESSES
 from profkit.model.measurement import Doubt, Flag, Freshness, InstructionCounts, ProcessTimes, Timing
@@ -56,7 +56,7 @@ def count_doubts(instructions: InstructionCounts) -> tuple[Doubt, ...]:
 
 def _state(freshness: Freshness) -> tuple[Doubt, ...]:
     """Return the doubt about executions that found changed what others had left."""
-    if freshness.fresh or not freshness.why_not:
+    if freshness.fresh or not (freshness.changes and freshness.why_not):
         return ()
     what = ", ".join(freshness.changes)
     told = f"each execution changes {what}, which the next one finds changed, since {freshness.why_not}"
@@ -65,11 +65,23 @@ def _state(freshness: Freshness) -> tuple[Doubt, ...]:
 
 def _repeats(instructions: InstructionCounts) -> tuple[Doubt, ...]:
     repeats = instructions.raw_stripped or instructions.raw
-    least, most = min(repeats, default=0), max(repeats, default=0)
-    if most <= least * (1 + MOST_COUNT_SPREAD):
+    if _agree(repeats):
         return ()
-    told = f"{len(repeats)} repeats counted {least:,} to {most:,} instructions without allocators"
-    return (Doubt(Flag.COUNTS_DIFFER, f"{told}: the statement does not do the same each time"),)
+    counted = f"counted {min(repeats):,} to {max(repeats):,} instructions without allocators"
+    size = max(1, len(repeats) // instructions.processes)
+    each = [repeats[start : start + size] for start in range(0, len(repeats), size)]
+    if instructions.processes > 1 and all(map(_agree, each)):
+        told = (
+            f"{instructions.processes} processes {counted}, each the same in all of its repeats: the count "
+            "depends on the statement's input, such as unseeded data, paths or addresses"
+        )
+    else:
+        told = f"{len(repeats)} repeats {counted}: the statement does not do the same each time"
+    return (Doubt(Flag.COUNTS_DIFFER, told),)
+
+
+def _agree(repeats: Sequence[int]) -> bool:
+    return max(repeats, default=0) <= min(repeats, default=0) * (1 + MOST_COUNT_SPREAD)
 
 
 def _how_measured(order: WorkOrder, timing: Timing, workers: int) -> Iterable[Doubt]:

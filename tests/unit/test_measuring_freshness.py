@@ -45,6 +45,30 @@ def test_what_the_first_process_finds_the_others_are_told(manner: Manner) -> Non
     assert len(found.processes) == 3
 
 
+def test_sides_that_take_turns_are_alike() -> None:
+    """States of their own lie elsewhere in memory: both sides have them, or none."""
+
+    def one_changes(_kind: ZygoteKind, job: Job) -> Mapping[str, object]:
+        if job.message["mode"] == "canary":
+            return times(_kind, job)
+        (arm,) = job.message["arms"]  # type: ignore[misc]
+        fresh = arm["fresh"]
+        if fresh["decided"] is None:
+            fresh = {**fresh, "decided": arm["stmt"] == "changes()"}
+        return {"ok": True, "arms": [{**TIMED, "fresh": fresh}]}
+
+    orders = [work_order(stmt, processes=3, quick=True) for stmt in ("reads()", "changes()")]
+    outcomes, pool = run(orders, one_changes, Manner.IN_TURNS)
+    for outcome in outcomes:
+        assert outcome.run.measurement is not None
+        timing = outcome.run.measurement.timing
+        assert timing is not None
+        assert timing.freshness.fresh
+        assert len(timing.processes) == 3
+    timed = [job for _, job in pool.asked if job.message["mode"] == "timer"]
+    assert len(timed) == 2 * 3 + 1
+
+
 def test_a_worker_that_never_finds_out_is_refused() -> None:
     def never(_kind: ZygoteKind, job: Job) -> Mapping[str, object]:
         return {"ok": True, "arms": [{"fresh": FOUND}], "versions": {}}

@@ -242,3 +242,12 @@ def test_states_are_as_many_as_memory_and_time_allow() -> None:
     assert states.of(3) is first
     states.use()
     assert states.of(3) is not first
+
+
+def test_arms_that_are_compared_are_executed_alike() -> None:
+    arms = [arm(stmt, "v = [3, 1, 2] * 99", fresh=UNDECIDED) for stmt in ("len(v)", "drain(v)")]
+    for one in arms:
+        one["global_setup"] = "def drain(values):\n    while values: values.pop()"
+    found = perform(timer_job(*arms))["arms"]
+    assert [one["fresh"]["decided"] for one in found] == [True, True]
+    assert [one["fresh"]["changes"] for one in found] == [[], ["v"]]

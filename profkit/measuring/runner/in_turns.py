@@ -24,26 +24,42 @@ from profkit.model.measurement import Timing
 def time_in_turns(
     tasks: Sequence[Task], kinds: Sequence[ZygoteKind], bench: Bench, cores: tuple[int, ...] = ()
 ) -> tuple[Timing, ...]:
-    """The tasks' timings, each in processes of its own; raises MeasuringError."""
+    """Return the tasks' timings, each in processes of its own; raises MeasuringError."""
     replies: list[list[Reply]] = [[] for _ in tasks]
     numbers = [task.order.number for task in tasks]
     fresh = [first_fresh(task.order) for task in tasks]
-    for place, kind in _turns(len(tasks), processes_of(tasks[0].order), kinds):
-        task = tasks[place]
+
+    def take(place: int, kind: ZygoteKind) -> None:
+        task, share = tasks[place], _share(tasks[place], numbers[place], cores)
         bench.progress.at_work(task.order.label)
-        share = _share(task, numbers[place], cores)
-
-        def ask(
-            known: Sequence[Fresh], task: Task = task, share: Share = share, kind: ZygoteKind = kind
-        ) -> Reply:
-            return bench.attempt(kind, timer_job([task], share, known), task.order.retries)
-
-        reply = settled(task.order.label, [fresh[place]], ask)
+        reply = settled(
+            task.order.label,
+            [fresh[place]],
+            lambda known: bench.attempt(kind, timer_job([task], share, known), task.order.retries),
+        )
         (numbers[place],) = numbers_of(task.order.label, reply)
         (fresh[place],) = fresh_of(task.order.label, reply)
         replies[place].append(reply)
         bench.progress.done(task.order.label, TIMING)
+
+    turns = _turns(len(tasks), processes_of(tasks[0].order), kinds)
+    for place, kind in turns[: len(tasks)]:
+        take(place, kind)
+    for place, kind in _unlike(turns[: len(tasks)], fresh):
+        fresh[place], numbers[place] = {**fresh[place], "decided": True}, tasks[place].order.number
+        replies[place].clear()
+        bench.progress.begin(1, TIMING)
+        take(place, kind)
+    for place, kind in turns[len(tasks) :]:
+        take(place, kind)
     return tuple(timing_of(task.order.label, own) for task, own in zip(tasks, replies, strict=True))
+
+
+def _unlike(turns: Sequence[tuple[int, ZygoteKind]], fresh: Sequence[Fresh]) -> list[tuple[int, ZygoteKind]]:
+    """Return the turns of tasks whose executions share a state, if those of another task do not."""
+    if not any(state["decided"] for state in fresh):
+        return []
+    return [(place, kind) for place, kind in turns if not fresh[place]["decided"]]
 
 
 def _turns(tasks: int, rounds: int, kinds: Sequence[ZygoteKind]) -> list[tuple[int, ZygoteKind]]:

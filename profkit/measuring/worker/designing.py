@@ -58,8 +58,26 @@ class Design:
 
 
 def told_design(measured: Measured, fresh: Fresh) -> Design:
-    """Return the design that another process has found; raises CannotRepeat."""
-    return Design(fresh, afresh(measured, _wanted(fresh)) if fresh["decided"] else None)
+    """Return the design that another process has found, or that was asked for, as far as it is possible."""
+    if not fresh["decided"]:
+        return Design(fresh)
+    try:
+        return Design(fresh, afresh(measured, _wanted(fresh)))
+    except CannotRepeat as error:
+        return Design({**fresh, "decided": False, "why_not": str(error)})
+
+
+def alike(measured: Sequence[Measured], designs: Sequence[Design]) -> list[Design]:
+    """Return designs that compare: if one has a state for each execution, all have that can.
+
+    States of their own lie elsewhere in memory, which makes executions a little longer.
+    """
+    if all(design.afresh is None for design in designs):
+        return list(designs)
+    return [
+        design if design.afresh is not None else told_design(one, {**design.fresh, "decided": True})
+        for one, design in zip(measured, designs, strict=True)
+    ]
 
 
 def find_design(measured: Measured, fresh: Fresh, cost: Cost, effort: Effort) -> Design:

@@ -10,7 +10,7 @@ from functools import partial
 from .arms import timed_by
 from .asked import SHARED, Arm, Job, StartOver, Times
 from .blocks import THIS_THREAD, WARMS, WHOLE_PROCESS, Elapsed, Timed, Wanted, time_arms
-from .designing import Design, Effort, find_design, told_design
+from .designing import Design, Effort, alike, find_design, told_design
 from .measured import Measured
 
 _BLOCK_PART = 10
@@ -28,6 +28,7 @@ def times_of(measured: Sequence[Measured], job: Job) -> Sequence[Times | StartOv
     designs = [_design(one, arm, job) for one, arm in zip(measured, job["arms"], strict=True)]
     if any(design.starts_over for design in designs):
         return [{"fresh": design.fresh} for design in designs]
+    designs = alike(measured, designs)
     try:
         return _times(measured, designs, job)
     except Exception:
