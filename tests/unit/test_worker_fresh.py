@@ -238,6 +238,9 @@ def test_states_are_as_many_as_memory_and_time_allow() -> None:
     assert states.most == 1
     states.limit(clock=lambda: 0.0)
     assert states.most > 100
+    states.limit(memory_bytes=1, clock=lambda: 0.0)
+    assert states.most == 1
+    states.limit(clock=lambda: 0.0)
     first = states.of(3)
     assert states.of(3) is first
     states.use()

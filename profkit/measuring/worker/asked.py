@@ -63,6 +63,8 @@ class Job(TypedDict):
     repeats: NotRequired[int]
     warm: NotRequired[int]
     """Executions before anything is counted, where they do not take long."""
+    memory_limit_bytes: NotRequired[int | None]
+    """Of the process and what it starts."""
     dump_prefix: NotRequired[str]
     """Callgrind's dumps are files whose paths begin with it."""
 

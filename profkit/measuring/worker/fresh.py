@@ -88,15 +88,19 @@ class States:
         """Have the next block take the states that the last one has used, if it is of the same size."""
         self._used = False
 
-    def limit(self, clock: Clock = time.perf_counter) -> None:
-        """Find out how many states a block may have, by the time and the memory that some take."""
+    def limit(self, memory_bytes: int | None = None, clock: Clock = time.perf_counter) -> None:
+        """Find out how many states a block may have, by the time and the memory that some take.
+
+        `memory_bytes` is what the process may use; None: as much as is available.
+        """
         tried: list[Values] = []
         start_s, before = clock(), _resident_bytes()
         while not tried or (len(tried) < _TRIED and clock() - start_s < _TRYING_S):
             tried.append(self._make())
         self.each_s = each_s = max((clock() - start_s) / len(tried), 1e-9)
         each_bytes = max((_resident_bytes() - before) / len(tried), 1.0)
-        by_memory = _available_bytes() / _MEMORY_SHARE / each_bytes
+        usable_bytes = min(_available_bytes(), memory_bytes or sys.maxsize)
+        by_memory = usable_bytes / _MEMORY_SHARE / each_bytes
         self.most = max(1, int(min(by_memory, _PREPARING_S / each_s)))
 
 

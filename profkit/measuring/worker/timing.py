@@ -67,17 +67,23 @@ def _design(measured: Measured, arm: Arm, job: Job) -> Design:
 def _times(measured: Sequence[Measured], designs: Sequence[Design], job: Job) -> list[Times]:
     arms = []
     for one, design, arm, number in zip(measured, designs, job["arms"], job["number"], strict=True):
-        timed = timed_arm(one, design, partial(timed_by, arm=arm, num_threads=job["num_threads"]))
+        elapsed = partial(timed_by, arm=arm, num_threads=job["num_threads"])
+        timed = timed_arm(one, design, elapsed, job.get("memory_limit_bytes"))
         arms.append(replace(timed, number=number, left=job["runs"]))
     return time_arms(arms, Wanted.by(job), THIS_THREAD if job["num_threads"] == 1 else WHOLE_PROCESS)
 
 
-def timed_arm(measured: Measured, design: Design, elapsed: Callable[[Measured], Elapsed]) -> Timed:
+def timed_arm(
+    measured: Measured,
+    design: Design,
+    elapsed: Callable[[Measured], Elapsed],
+    memory_bytes: int | None = None,
+) -> Timed:
     """Return an arm that is executed as designed; `elapsed` returns how its blocks are timed."""
     other = design.afresh
     if other is None:
         return Timed(elapsed(measured), measured.do, fresh=design.fresh)
-    other.states.limit()
+    other.states.limit(memory_bytes)
     return Timed(
         elapsed(other.full),
         measured.do,
