@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from profkit.comparing.instruction_calls import call_deltas
-from profkit.comparing.steadiness import LEAST_DELTA, LEAST_EFFECT, spread_of_repeats
+from profkit.comparing.steadiness import LEAST_DELTA, LEAST_EFFECT, noise_of_repeats, noise_of_runs
 from profkit.comparing.timings import times_text
 from profkit.model.measured_comparison import CountsCompared, CountSpread, FunctionDelta, Verdict
 from profkit.model.measurement import InstructionCounts
@@ -29,7 +29,7 @@ def compare_counts(
     of_a, of_b = _alike(a, b)
     standardized = elsewhere or of_a.measured_in != of_b.measured_in
     functions = _functions(of_a, standardized), _functions(of_b, standardized)
-    unsure = max(spread_of_repeats(of_a), spread_of_repeats(of_b), spread.part if spread else 0.0)
+    unsure = max(noise_of_repeats(of_a), noise_of_repeats(of_b), noise_of_runs(spread))
     unstable, effect = _unstable(of_a, of_b), max(LEAST_EFFECT, unsure)
     verdict = Verdict.NOT_COMPARED if unstable else _verdict(of_a.stripped, of_b.stripped, effect)
     differs = verdict in (Verdict.SLOWER, Verdict.FASTER)

@@ -10,6 +10,13 @@ from profkit.model.measurement import InstructionCounts, MeasuredRun
 LEAST_EFFECT = 0.001
 """Without memory allocators, counts of the same statement agree to some hundredths of a per cent."""
 
+FEW_TIMES, MANY_TIMES = 10, 3
+"""By how many times their range the least of a few values, or of `_MANY`, differ from each other's by chance.
+
+Simulated: once in a thousand pairs of sides, or once in 200 pairs of a few.
+"""
+_MANY = 4
+
 LEAST_DELTA = 0.5
 """Instructions per execution: less is what a loop's first or last round leaves over."""
 
@@ -35,10 +42,25 @@ def spread_of_repeats(counts: InstructionCounts) -> float:
     return (most - least) / least if least > 0 else 0.0
 
 
+def noise_of_repeats(counts: InstructionCounts) -> float:
+    """Return the part by which another measurement may differ, as far as repeats show it."""
+    part = spread_of_repeats(counts)
+    return part * _times(counts.processes) if counts.processes > 1 and part > LEAST_EFFECT else part
+
+
+def noise_of_runs(spread: CountSpread | None) -> float:
+    """Return the part by which another run may differ, as far as runs of one commit show it."""
+    return spread.part * _times(spread.runs) if spread is not None else 0.0
+
+
 def widest(*spreads: CountSpread | None) -> CountSpread | None:
     """Return the spread that is the largest part of its counts; None if there is none."""
     known: Sequence[CountSpread] = [spread for spread in spreads if spread is not None]
     return max(known, key=lambda spread: spread.part, default=None)
+
+
+def _times(values: int) -> int:
+    return MANY_TIMES if values >= _MANY else FEW_TIMES
 
 
 def _sameness(run: MeasuredRun, counts: InstructionCounts) -> object:

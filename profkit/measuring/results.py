@@ -82,6 +82,7 @@ def together(counts: Sequence[InstructionCounts]) -> InstructionCounts:
         least,
         raw=tuple(total for one in counts for total in one.raw),
         raw_stripped=tuple(total for one in counts for total in one.raw_stripped),
+        processes=sum(one.processes for one in counts),
     )
 
 

@@ -138,6 +138,8 @@ class InstructionCounts:
     """Each repeat's total without allocators: what tells whether it did the same each time."""
     sentries: tuple[SentryCount, ...] = field(default=(), metadata=_LATER)
     """Counted in the same zygote, where the order named an environment."""
+    processes: int = field(default=1, metadata=_LATER)
+    """How many processes counted, each as many of the repeats."""
     freshness: Freshness = field(default=Freshness(), metadata=_LATER)
 
 

@@ -11,9 +11,10 @@ import pytest
 
 from benchmarks.statements import STATEMENTS, Statement
 from profkit import measure, measure_all, work_order
+from profkit.comparing.measured import compare_measured
 from profkit.errors import UsageError
 from profkit.measuring.orders import MeasureOptions
-from profkit.model.measurement import InstructionCounts, Preload, Tool
+from profkit.model.measurement import Flag, InstructionCounts, Preload, Tool
 
 HEAP = "_junk = [bytearray(n * 37) for n in range(1000)]\n"
 IDS = [statement.label for statement in STATEMENTS]
@@ -112,3 +113,17 @@ def test_statements_that_are_to_be_compared_are_counted_equally_often() -> None:
         for runs in (alone, beside)
     ]
     assert numbers == [[10, 2], [2, 2]]
+
+
+def test_what_depends_on_its_input_is_no_difference() -> None:
+    """Each process has another number of rounds, as each has other random numbers."""
+    setup = "import os\nrounds = 100 + 10 * (os.getpid() * 7919 % 1009)"
+    orders = [work_order("sum(range(rounds))", setup=setup, label=name, mode="callgrind") for name in "ab"]
+    runs = measure_all(orders, interleaved=True, keep=False)
+    for run in runs:
+        (doubt,) = run.info.doubts
+        assert doubt.flag is Flag.COUNTS_DIFFER
+        assert "depends on the statement's input, such as unseeded data" in doubt.why
+    compared = compare_measured(runs[:1], runs[1:], ("A", "B"))
+    assert compared.orders[0].counts is not None
+    assert compared.orders[0].counts.unsure > 0

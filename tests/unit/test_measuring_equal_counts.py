@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import repeat
+from typing import Any
 
 import pytest
 
+from profkit.comparing.instructions import compare_counts
+from profkit.comparing.limits import check_counts
 from profkit.errors import WorkerDied
 from profkit.measuring.orders import work_order
+from profkit.measuring.quality import count_doubts
 from profkit.measuring.runner import run as runner
 from profkit.measuring.runner.jobs import Task
-from profkit.measuring.runner.outcomes import Outcome
+from profkit.model.gate import Outcome
 from profkit.model.measurement import InstructionCounts, Manner
 from tests.unit.made_measured import COUNTS
 from tests.unit.test_measuring_run import run
@@ -22,15 +28,19 @@ class Counter:
     """Counts as a worker chooses: short statements often, unless the order gives a number."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, int | None]] = []
+        self.asked: list[tuple[str, int | None, int | None]] = []
+        self.stripped: Iterator[float] = repeat(1000.0)
+        self.raw = 1000
         self.dies = False
 
     def count(self, task: Task, *_: object) -> InstructionCounts:
         order = task.order
-        self.asked.append((order.label, order.number))
+        self.asked.append((order.label, order.number, order.processes))
         if self.dies and order.number is not None:
             raise WorkerDied(order.label, "exited")
-        return replace(COUNTS, number=order.number or NUMBERS[order.label])
+        number, stripped = order.number or NUMBERS[order.label], next(self.stripped)
+        repeats = (round(stripped * number),) * 2
+        return replace(COUNTS, number=number, raw=(self.raw,) * 2, stripped=stripped, raw_stripped=repeats)
 
 
 @pytest.fixture
@@ -40,34 +50,72 @@ def counter(monkeypatch: pytest.MonkeyPatch) -> Counter:
     return made
 
 
-def counted(manner: Manner, *labels: str) -> tuple[Outcome, ...]:
-    orders = [work_order("1", label=label, mode="callgrind") for label in labels]
-    return run(orders, manner=manner)[0]
+def counted(manner: Manner, *labels: str, **options: Any) -> list[InstructionCounts]:
+    orders = [work_order("1", label=label, mode="callgrind", **options) for label in labels]
+    found = [outcome.run.measurement for outcome in run(orders, manner=manner)[0]]
+    return [one.instructions for one in found if one and one.instructions]
 
 
-def numbers(outcomes: tuple[Outcome, ...]) -> list[int | None]:
-    found = [outcome.run.measurement for outcome in outcomes]
-    return [one.instructions.number if one and one.instructions else None for one in found]
+def numbers(counts: list[InstructionCounts]) -> list[int]:
+    return [one.number for one in counts]
 
 
-@pytest.mark.parametrize("manner", [Manner.INTERLEAVED, Manner.IN_TURNS])
-def test_the_smaller_number_holds_for_all(counter: Counter, manner: Manner) -> None:
-    assert numbers(counted(manner, "short", "long", "other")) == [2, 2, 2]
-    assert counter.asked == [("short", None), ("long", None), ("other", None), ("short", 2), ("other", 2)]
+class TestNumbers:
+    @pytest.mark.parametrize("manner", [Manner.INTERLEAVED, Manner.IN_TURNS])
+    def test_the_smallest_holds_for_all(self, counter: Counter, manner: Manner) -> None:
+        assert numbers(counted(manner, "short", "long", "other")) == [2, 2, 2]
+        assert ("short", 2, None) in counter.asked
+        assert ("long", 2, None) not in counter.asked
+
+    @pytest.mark.parametrize("manner", list(Manner))
+    def test_equal_ones_are_left_alone(self, counter: Counter, manner: Manner) -> None:
+        assert numbers(counted(manner, "short", "other")) == [10, 10]
+        assert counter.asked == [
+            ("short", None, None), ("short", 10, 1), ("other", None, None), ("other", 10, 1),
+        ]  # fmt: skip
+
+    def test_orders_that_are_not_to_be_compared_have_their_own(self, counter: Counter) -> None:
+        assert numbers(counted(Manner.APART, "short", "long")) == [10, 2]
+
+    def test_a_failure_is_that_of_its_order(self, counter: Counter) -> None:
+        counter.dies = True
+        assert counted(Manner.IN_TURNS, "short", "long") == []
 
 
-@pytest.mark.parametrize("manner", list(Manner))
-def test_equal_numbers_are_left_alone(counter: Counter, manner: Manner) -> None:
-    assert numbers(counted(manner, "short", "other")) == [10, 10]
-    assert len(counter.asked) == 2
+class TestProcesses:
+    def test_two_that_agree_are_enough(self, counter: Counter) -> None:
+        counter.stripped = iter([1000.0, 1000.9])
+        (found,) = counted(Manner.APART, "short")
+        assert (found.stripped, found.processes, len(found.raw)) == (1000.0, 1, 2)
+
+    def test_two_that_differ_are_followed_by_others(self, counter: Counter) -> None:
+        counter.stripped = iter([1010.0, 1000.0, 1030.0, 1020.0])
+        (found,) = counted(Manner.APART, "short")
+        assert (found.stripped, found.processes, len(found.raw)) == (1000.0, 4, 8)
+        (doubt,) = count_doubts(found)
+        assert doubt.why.startswith(
+            "4 processes counted 10,000 to 10,300 instructions without allocators, each"
+        )
+        assert counter.asked == [("short", None, None), *[("short", 10, 1)] * 3]
+
+    @pytest.mark.parametrize("options", [{"processes": 1}, {"runs": 20}])
+    def test_none_but_those_that_are_asked_for(self, counter: Counter, options: dict[str, int]) -> None:
+        assert len(counted(Manner.APART, "short", **options)) == len(counter.asked) == 1
+
+    def test_none_for_what_takes_long(self, counter: Counter) -> None:
+        counter.raw = 60_000_000
+        assert len(counted(Manner.APART, "long")) == len(counter.asked) == 1
+
+    def test_what_they_differ_by_is_no_regression(self) -> None:
+        """Three times the range of four processes is none; more than that is one."""
+        before, same, after = (made(values) for values in UNSTEADY)
+        assert check_counts("f", compare_counts([before], [same]), 0.0).outcome is Outcome.INCONCLUSIVE
+        assert check_counts("f", compare_counts([before], [after]), 0.0).outcome is Outcome.REGRESSION
 
 
-def test_orders_that_are_not_to_be_compared_have_numbers_of_their_own(counter: Counter) -> None:
-    assert numbers(counted(Manner.APART, "short", "long")) == [10, 2]
+UNSTEADY = [(1000, 1010, 1020, 1030), (1080, 1090, 1100, 1110), (1100, 1110, 1120, 1130)]
 
 
-def test_a_failure_is_that_of_its_order(counter: Counter) -> None:
-    counter.dies = True
-    short, long = counted(Manner.IN_TURNS, "short", "long")
-    assert isinstance(short.error, WorkerDied)
-    assert numbers((long,)) == [2]
+def made(values: tuple[int, ...]) -> InstructionCounts:
+    repeats = tuple(count for value in values for count in (value, value))
+    return replace(COUNTS, stripped=float(min(values)), raw_stripped=repeats, processes=len(values))

@@ -150,3 +150,26 @@ def test_counts_that_differ(raw: tuple[int, ...], differ: bool) -> None:
 def test_the_counts_are_named() -> None:
     counts = InstructionCounts(10, (12_000, 15_000), 0.0, 0.0, 0.0, HERE)
     assert only(count_doubts(counts)).why.startswith("2 repeats counted 12,000 to 15,000 instructions")
+
+
+@pytest.mark.parametrize(
+    ("repeats", "cause"),
+    [
+        (
+            (5000, 5000, 5100, 5100),
+            "2 processes counted 5,000 to 5,100 instructions without allocators, each",
+        ),
+        (
+            (5000, 5100, 5000, 5100),
+            "4 repeats counted 5,000 to 5,100 instructions without allocators: the",
+        ),
+        ((5000, 5000, 5001, 5001), None),
+    ],
+)
+def test_what_differs_between_processes_alone_depends_on_the_input(
+    repeats: tuple[int, ...], cause: str | None
+) -> None:
+    counts = InstructionCounts(10, repeats, 0.0, 0.0, 0.0, HERE, raw_stripped=repeats, processes=2)
+    doubts = count_doubts(counts)
+    assert [doubt.flag for doubt in doubts] == ([Flag.COUNTS_DIFFER] if cause else [])
+    assert all(doubt.why.startswith(cause or "") for doubt in doubts)

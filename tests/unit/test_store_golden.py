@@ -13,6 +13,7 @@ from typing import cast
 import pytest
 
 from profkit.errors import DamagedFile
+from profkit.model.measurement import Freshness
 from profkit.model.run import Imported, RunInfo
 from profkit.store.measured import read_measured
 from profkit.store.records import to_json
@@ -23,16 +24,18 @@ from profkit.units import Unit
 GOLDEN = Path(__file__).parents[1] / "golden"
 LATER = {"nested", "last_ns", "code", "seal"}
 """Fields that sampled runs got since their schema was named."""
+DEFAULTS = {"processes": 1, "freshness": to_json(Freshness())}
+"""What fields of measured runs say that were not written; others are empty."""
 
 
 def new_fields(read: object, written: object) -> set[str]:
-    """The names of fields that were not written, all of which are empty; everything else is equal."""
+    """Return the names of fields that were not written, which have their defaults; all else is equal."""
     if not isinstance(read, dict) or not isinstance(written, dict):
         assert read == written
         return set()
     new = read.keys() - written.keys()
     assert written.keys() <= read.keys()
-    assert not any(read[name] for name in new)
+    assert all(not read[name] or read[name] == DEFAULTS[name] for name in new)
     inner = (new_fields(read[name], written[name]) for name in written)
     return set(new).union(*inner)
 
@@ -75,4 +78,5 @@ def test_a_measured_run_of_schema_1_is_read() -> None:
     assert (run.info.id, run.info.label, run.info.median_s) == ("5c1d0a77e2", "sort", 2.05e-06)
     fields = {"schema": "profkit.measured/1", **cast("dict[str, object]", to_json(run))}
     # Written before orders named their interpreter, and before there were sentries.
-    assert new_fields(fields, json.loads(path.read_text("utf-8"))) == {"python", "sentries", "seal", "ended_ns"}
+    later = {"python", "sentries", "seal", "ended_ns", *DEFAULTS}
+    assert new_fields(fields, json.loads(path.read_text("utf-8"))) == later

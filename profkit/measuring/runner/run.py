@@ -6,7 +6,7 @@ is being timed. Orders that need the same kind of zygote follow one another: it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 
@@ -15,6 +15,7 @@ from profkit.measuring.errors import naming_a_full_disk
 from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.measuring.runner.bench import Bench
 from profkit.measuring.runner.counting import callgrind_kind, count
+from profkit.measuring.runner.equal_counts import counted, with_equal_numbers
 from profkit.measuring.runner.executions import processes_of
 from profkit.measuring.runner.in_turns import time_in_turns
 from profkit.measuring.runner.jobs import Task
@@ -48,18 +49,18 @@ def run_tasks(
     ledger = Ledger(tasks, bench.batch, bench.workers, bench.clock, finished)
     for place, error in (broken or {}).items():
         ledger.fail(place, error)
-    counted = [place for place in ledger.open_places() if tasks[place].order.mode.counts]
+    to_count = [place for place in ledger.open_places() if tasks[place].order.mode.counts]
     timed = [place for place in ledger.open_places() if tasks[place].order.mode.times]
-    bench.progress.begin(len(counted), COUNTING)
+    bench.progress.begin(len(to_count), COUNTING)
     bench.progress.begin(_processes(tasks, timed), TIMING)
     try:
-        _count_all(counted, ledger, bench)
+        _count_all(to_count, ledger, bench)
         still = [place for place in timed if place in ledger.open_places()]
         bench.progress.begin(_processes(tasks, still) - _processes(tasks, timed), TIMING)
         for group in _grouped(still, lambda place: timer_kinds(tasks[place], 0)[0]):
             alone = [(place,) for place in group]
-            together = _grouped(group, lambda place: _shared_by_arms(tasks[place].order))
-            _time_group(alone if bench.manner is Manner.APART else together, ledger, bench)
+            beside = _grouped(group, lambda place: _shared_by_arms(tasks[place].order))
+            _time_group(alone if bench.manner is Manner.APART else beside, ledger, bench)
     finally:
         bench.progress.end()
     return ledger.outcomes()
@@ -75,37 +76,28 @@ def _count_all(places: Sequence[int], ledger: Ledger, bench: Bench) -> None:
     note = ledger.counted if bench.manner is Manner.APART else held.__setitem__
 
     def work(task: Task, place: int, worker: int) -> None:
-        counted = False
+        own = copy(bench)
+        own.progress = steps = Counted(bench.progress)
         with bench.cores(1) as cores, ledger.working_on((place,)):
             kind = callgrind_kind(task, worker)
             with naming_a_full_disk():
-                counts = count(task, kind, bench, cores)
-            counted = True
+                counts = counted(task.order, lambda one: count(replace(task, order=one), kind, own, cores))
             note(place, sentries.beside(counts, task, kind))
-        if not counted:
+        if steps.steps:
+            bench.progress.begin(steps.steps - 1, COUNTING)  # several processes are one step
+        else:
             bench.progress.done(task.order.label, COUNTING)
 
     try:
         spread(
             places, bench.workers, lambda place, worker: work(ledger.tasks[place], place, worker), bench.stop
         )
-        for place, number in _too_often(held, ledger.tasks):
-            task = ledger.tasks[place]
+        for place, order in with_equal_numbers(held, [task.order for task in ledger.tasks]):
             bench.progress.begin(1, COUNTING)
-            work(replace(task, order=replace(task.order, number=number)), place, 0)
+            work(replace(ledger.tasks[place], order=order), place, 0)
     finally:
         for place in [place for place in held if place in ledger.open_places()]:
             ledger.counted(place, held[place])
-
-
-def _too_often(held: Mapping[int, InstructionCounts], tasks: Sequence[Task]) -> Iterator[tuple[int, int]]:
-    """Orders that are counted to be compared, and of which more executions were counted than of another.
-
-    With how many to count them again: only counts of the same number compare.
-    """
-    for group in _grouped(sorted(held), lambda place: _shared_by_arms(tasks[place].order)):
-        least = min(held[place].number for place in group)
-        yield from ((place, least) for place in group if held[place].number > least)
 
 
 def _time_group(groups: Sequence[Places], ledger: Ledger, bench: Bench) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from profkit.comparing.steadiness import LEAST_DELTA, LEAST_EFFECT
+from profkit.comparing.steadiness import LEAST_DELTA, LEAST_EFFECT, noise_of_runs
 from profkit.model.history import History, Point, Quantity, Series
 from profkit.render.compared.measured.sentences import input_text
 from profkit.render.compared.measured.words import change
@@ -116,7 +116,7 @@ def is_beyond_noise(series: Series, place: int) -> bool:
     """
     now, before = series.points[place], series.points[place - 1]
     if series.quantity is Quantity.INSTRUCTIONS:
-        noise = max(LEAST_EFFECT, series.spread.part if series.spread else 0.0)
+        noise = max(LEAST_EFFECT, noise_of_runs(series.spread))
         return abs(now.value - before.value) > max(noise * min(now.value, before.value), LEAST_DELTA)
     if now.low is None or now.high is None or before.low is None or before.high is None:
         return False
