@@ -48,8 +48,9 @@ def docs(session: nox.Session) -> None:
 
 @nox.session(python=FIRST_PYTHON)
 def benchmarks(session: nox.Session) -> None:
-    """The tables of benchmarks/sampling.py, measuring.py and reporting.py."""
+    """The tables of benchmarks/sampling.py, measuring.py, pool.py and reporting.py."""
     session.install(*CONSTRAINTS, "-e", ".[benchmark]")
     session.run("python", "-m", "benchmarks.sampling", *session.posargs)
     session.run("python", "-m", "benchmarks.measuring", *session.posargs)
+    session.run("python", "-m", "benchmarks.pool", *session.posargs)
     session.run("python", "-m", "benchmarks.reporting", *session.posargs)

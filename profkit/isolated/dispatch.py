@@ -51,20 +51,20 @@ class Dispatcher:
 
     def begin(self) -> None:
         """Start over, as a process that was forked off must: what runs is the other's."""
-        self._lock = threading.RLock()  # callbacks of futures may submit and cancel
+        self.lock = threading.RLock()  # callbacks of futures may submit and cancel
         self._waiting: deque[Call] = deque()
         self._running = 0
         self._starting = threading.local()
 
     def submit(self, call: Call) -> None:
         """Have a call done when its turn comes."""
-        with self._lock:
+        with self.lock:
             self._waiting.append(call)
         self._start_more()
 
     def cancel(self, call: Call) -> bool:
         """End a call, waiting or running; False if it is done. Returns at once."""
-        with self._lock:
+        with self.lock:
             if call.settled:
                 return call.cancelled
             call.cancelled, running = True, call.running
@@ -89,7 +89,7 @@ class Dispatcher:
             self._starting.here = False
 
     def _next(self) -> Call | None:
-        with self._lock:
+        with self.lock:
             if not self._waiting or self._running >= self.workers:
                 return None
             self._running += 1
@@ -110,7 +110,7 @@ class Dispatcher:
             if not isinstance(error, Exception):
                 raise
             return
-        with self._lock:
+        with self.lock:
             call.running = running
         running.add_done_callback(partial(self._ended, call, slot, opened))
         if call.cancelled:
@@ -123,7 +123,7 @@ class Dispatcher:
             for descriptor in opened:
                 os.close(descriptor)
         self._slots.give_back(slot)
-        with self._lock:
+        with self.lock:
             closed = outcome.is_cancelled and not call.cancelled
             call.running = None
             self._running -= 1
@@ -139,7 +139,7 @@ class Dispatcher:
         self._start_more()
 
     def _cancel_all(self) -> None:
-        with self._lock:
+        with self.lock:
             waiting, self._waiting = self._waiting, deque()
             for call in waiting:
                 call.cancelled = call.settled = True
@@ -237,5 +237,6 @@ _DISPATCHERS: weakref.WeakSet[Dispatcher] = weakref.WeakSet()
 
 def begin_all() -> None:
     """Have all dispatchers start over in a process that was forked off."""
+    PackedCall.begin()
     for dispatcher in list(_DISPATCHERS):
         dispatcher.begin()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from concurrent import futures
 from typing import ParamSpec, TypeVar, Unpack, cast
@@ -30,18 +29,17 @@ class Executor(futures.Executor):
         self._options = options
         self._workers = max_workers or usable_cores()
         self._dispatcher = new_dispatcher(self._workers)
-        self._lock = threading.Lock()
         self._pending: set[CallFuture[object]] = set()
         self._closed = False
 
     def submit(self, fn: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> CallFuture[_T]:
         """Call `fn` in a clean worker process, and return the future of its result."""
-        with self._lock:
+        with self._dispatcher.lock:
             if self._closed:
                 raise RuntimeError("cannot schedule new futures after shutdown")
         options = cast("CallOptions", {**self._options, "kwargs": kwargs})
         future = start(self._dispatcher, fn, args, options)
-        with self._lock:
+        with self._dispatcher.lock:
             self._pending.add(cast("CallFuture[object]", future))
         future.add_done_callback(self._done)
         return future
@@ -52,7 +50,7 @@ class Executor(futures.Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no more calls; `cancel_futures` cancels those that wait, and lets those go on that run."""
-        with self._lock:
+        with self._dispatcher.lock:
             self._closed = True
             pending = tuple(self._pending)
         for future in pending if cancel_futures else ():
@@ -62,5 +60,5 @@ class Executor(futures.Executor):
             futures.wait(pending)
 
     def _done(self, future: futures.Future[_T]) -> None:
-        with self._lock:
+        with self._dispatcher.lock:
             self._pending.discard(cast("CallFuture[object]", future))

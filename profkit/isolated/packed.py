@@ -47,6 +47,11 @@ class PackedCall:
             self._count(-1)
 
     @classmethod
+    def begin(cls) -> None:
+        """Start over in a process that was forked off: another thread may have held the lock."""
+        cls._lock = threading.Lock()
+
+    @classmethod
     def _count(cls, change: int) -> bool:
         with cls._lock:
             if cls._files + change > _MOST_FILES:

@@ -51,3 +51,17 @@ def test_what_has_grown_large_shrinks_and_goes_on(output, monkeypatch):
     assert output.text().endswith("early\nlate\n")
     output.shrink()
     assert os.fstat(output.descriptor).st_size == KEPT_BYTES + len("late\n")
+
+
+def test_tracebacks_of_workers_have_no_frames_of_the_worker_and_count_repeated_ones():
+    own = f'  File "{outputs.PROGRAM.parent}/child.py", line 3 in work\n'
+    frame = '  File "mine.py", line 4 in recur\n'
+    other = '  File "b.py", line 1 in f\n'
+    dump = "printed\nThread 0x1 (most recent call first):\n" + frame * 9 + other + own * 2
+    assert outputs.without_own_frames(dump) == (
+        "printed\nThread 0x1 (most recent call first):\n"
+        + frame * 3
+        + "  [Previous line repeated 6 more times]\n"
+        + other
+    )
+    assert outputs.without_own_frames("flood\n" * 9) == "flood\n" * 9

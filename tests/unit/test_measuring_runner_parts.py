@@ -1,4 +1,6 @@
 import io
+import os
+import sys
 import threading
 from concurrent.futures import Future
 
@@ -7,9 +9,12 @@ import pytest
 from profkit.clock import ManualClock
 from profkit.errors import UsageError
 from profkit.measuring.background import Background, wait
+from profkit.measuring.orders import work_order
 from profkit.measuring.runner.cores import CorePool
+from profkit.measuring.runner.environment import kind_of
 from profkit.measuring.runner.progress import ProgressLine
 from profkit.measuring.runner.spread import spread
+from profkit.model.measurement import Preload, Tool
 
 
 class Terminal(io.StringIO):
@@ -140,3 +145,23 @@ def test_waiting_puts_results_in_the_place_of_futures() -> None:
     assert wait(scope, ProgressLine(stream, ManualClock())) == (3,)
     assert scope == {"a": 3, "b": "kept"}
     assert "1/1 · 0 s · a" in stream.getvalue()
+
+
+def test_waiting_shows_progress_on_a_stream() -> None:
+    stream, futures = io.StringIO(), [Future[int]() for _ in range(3)]
+    for number, future in enumerate(futures):
+        future.set_result(number)
+    assert wait(futures, progress=stream) == (0, 1, 2)
+    assert stream.getvalue().splitlines()[-1].startswith("profkit: 3/3")
+
+
+def test_paths_of_interpreters_are_those_of_the_current_folder() -> None:
+    def command(**options: object) -> tuple[str, ...]:
+        return kind_of(work_order("pass", **options), Tool.NONE, Preload.NOTHING).command  # type: ignore[arg-type]
+
+    here = os.getcwd()
+    assert command() == (sys.executable,)
+    assert command(python="python3.12") == ("python3.12",)
+    assert command(python="./other/bin/python") == (f"{here}/other/bin/python",)
+    assert command(source_cmd="./enter --here") == (f"{here}/enter", "--here", "python")
+    assert command(source_cmd="env ./enter") == ("env", "./enter", "python")

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import fcntl
 import os
+from itertools import groupby
 
 from profkit.measuring.pool.command import PROGRAM
 
+_MOST_ALIKE = 3
 KEPT_BYTES = 64 * 1024
 _GROWN_BYTES = 16 * 1024 * 1024
 
 
 def without_own_frames(dump: str) -> str:
-    """Leave out of tracebacks that a worker printed what is the worker's own."""
+    """Leave out of tracebacks that a worker printed what is the worker's own, and count repeated lines."""
     own = f'  File "{PROGRAM.parent}{os.sep}'
-    return "".join(line for line in dump.splitlines(keepends=True) if not line.startswith(own))
+    lines = (line for line in dump.splitlines(keepends=True) if not line.startswith(own))
+    return "".join(_counted(line, len(list(same))) for line, same in groupby(lines))
+
+
+def _counted(line: str, times: int) -> str:
+    """A line as often as it was there; of a frame that recurs as Python's own tracebacks have it."""
+    if times <= _MOST_ALIKE or not line.startswith("  File "):
+        return line * times
+    return f"{line * _MOST_ALIKE}  [Previous line repeated {times - _MOST_ALIKE} more times]\n"
 
 
 class Output:

@@ -27,7 +27,7 @@ def kind_of(
     """The zygote that measures `order` under `tool`."""
     foreign = bool(order.source_cmd or order.python)
     return ZygoteKind(
-        command=(*order.source_cmd, order.python or ("python" if order.source_cmd else sys.executable)),
+        command=_command(order),
         tool=tool,
         preload=preload,
         env=tuple(sorted(_zygote_env(order, tool, environ).items())),
@@ -37,6 +37,13 @@ def kind_of(
         # Under Valgrind a worker takes 10 ms to change forty variables.
         around=tuple(sorted(worker_env(order, tool, environ).items())) if tool is Tool.VALGRIND else (),
     )
+
+
+def _command(order: WorkOrder) -> tuple[str, ...]:
+    """The words before the interpreter, and it; zygotes start in another folder, so paths are absolute."""
+    python = order.python or ("python" if order.source_cmd else sys.executable)
+    first, *others = (*order.source_cmd, python)
+    return (os.path.abspath(first) if os.sep in first else first, *others)
 
 
 def worker_env(order: WorkOrder, tool: Tool, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
