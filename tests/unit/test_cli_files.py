@@ -176,6 +176,7 @@ def test_totals_of_a_call_graph_stay_through_the_store_and_files(profkit: Profki
     for file in (whole, tmp_path / "y.pb.gz"):
         profkit("import", str(file))
         reports.append(profkit("report", file.name.partition(".")[0], "--json").json())
+    assert "The profile is of a call graph" in profkit("report", "y").out
     for report in reports:
         functions = report["functions"]
         assert isinstance(functions, list)

@@ -19,6 +19,7 @@ from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.pprof import reading
 from profkit.formats.pprof.messages import Messages, RawSample, ValueType, fields_of, read_messages
 from profkit.formats.pprof.schema import FORMAT, GZIP
+from profkit.formats.pprof.totals import states_totals
 from profkit.formats.registry import Origin
 from profkit.model.frame import Frame, Thread
 from profkit.model.profile import Profile
@@ -28,6 +29,9 @@ _TIMES = {"nanoseconds": 1, "microseconds": 10**3, "milliseconds": 10**6, "secon
 _SIZES = {"bytes": 1, "kilobytes": 1 << 10, "megabytes": 1 << 20, "gigabytes": 1 << 30}
 _SAMPLE_TYPE, _MAPPING, _BEFORE = 1, 3, range(9, 15)
 _HEAD_BYTES = 256
+_APPROXIMATE = (
+    "The profile is of a call graph, which has no stacks: those of the call tree are an approximation."
+)
 _PID = ("pid", "process_id", "process id")
 _TID = ("tid", "thread_id", "thread native id", "thread id")
 _NAME = ("thread", "thread_name", "thread name")
@@ -72,7 +76,7 @@ def sniff(data: bytes) -> bool:
 def origin_of(data: bytes) -> Origin:
     """When the profile was taken, and what of it is not kept; nothing for a file that cannot be read."""
     if _is_own(data):
-        return Origin("profkit")
+        return Origin("profkit", notes=(_APPROXIMATE,) if states_totals(data) else ())
     try:
         messages = read_messages(data)
         return Origin("", messages.started_ns(), tuple(_notes(messages)))

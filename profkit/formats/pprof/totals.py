@@ -17,6 +17,11 @@ _HEAD = "#profkit.totals/1"
 _NOT_STATED = "-"
 
 
+def states_totals(data: bytes) -> bool:
+    """Return whether a file that is not compressed has such a comment."""
+    return f"{_HEAD} ".encode() in data
+
+
 def totals_comment(profile: Profile) -> str:
     """Return the comment for a profile that states totals."""
     texts = (_NOT_STATED if total is None else str(total) for total in profile.totals)
