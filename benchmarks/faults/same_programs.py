@@ -57,7 +57,7 @@ _LOGGED = (
 )  # fmt: skip
 _PROGRESS = re.compile(
     r"profkit: measuring |profkit: not measured (since the program has ended|within )|"
-    r"\S+ will be run about \S+ times in other processes |"
+    r"\S+ will be run \S+ times or more in other processes |"
     r"\S+ is timed in this process, not isolated: |\S+ is called with more than \d+ kinds of arguments: "
 )
 """What a program with measured functions may say: why its exit takes long, what is not isolated."""

@@ -55,6 +55,12 @@ def _unstable(a: InstructionCounts, b: InstructionCounts) -> str:
             f"measurements do not compare: A counted {a.number} executions at a time and B {b.number}, which "
             f"changes a count; measure both sides with --number {min(a.number, b.number)}"
         )
+    preloads = [side.measured_in.preload.value for side in (a, b)]
+    if preloads[0] != preloads[1]:
+        return (
+            f"measurements do not compare: A was counted in a zygote that preloads {preloads[0]}, B in one with "
+            f"{preloads[1]}; measure both sides with the same --imports"
+        )
     before = {sentry.name: sentry.instructions for sentry in a.sentries}
     told = [
         f"{sentry.name} {before[sentry.name]:,.1f} and {sentry.instructions:,.1f}"

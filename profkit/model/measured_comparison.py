@@ -113,7 +113,7 @@ class CountsCompared:
     standardized: bool
     """Whether names were made such as hold in both environments."""
     unsure: float = 0.0
-    """The part by which counts of unchanged code may differ, as repeats, processes and runs of one commit show."""
+    """The part by which counts of unchanged code may differ, as repeats, processes and runs show."""
     unstable: str = ""
     """Why counts of the two sides do not compare at all: what should have been equal was not."""
     spread: CountSpread | None = None

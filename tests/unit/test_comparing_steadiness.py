@@ -17,7 +17,7 @@ from profkit.comparing.steadiness import LEAST_EFFECT, spread_of_runs, widest
 from profkit.comparing.trends import history_of
 from profkit.model.gate import Outcome
 from profkit.model.measured_comparison import CountSpread, Verdict
-from profkit.model.measurement import InstructionCounts, MeasuredRun, SentryCount
+from profkit.model.measurement import InstructionCounts, MeasuredRun, Preload, SentryCount
 from profkit.render.compared.measured.as_json import compared_json
 from profkit.render.compared.measured.text import compared_text
 from profkit.render.history.as_json import history_json
@@ -25,7 +25,7 @@ from profkit.render.history.text import history_text, is_beyond_noise
 from profkit.render.options import ReportOptions
 from profkit.render.page import Page
 from tests.unit.made_comparisons import NEW, OLD, run
-from tests.unit.made_measured import COUNTS
+from tests.unit.made_measured import COUNTS, VALGRIND_ZYGOTE
 
 OPTIONS, PAGE = ReportOptions(), Page(120)
 
@@ -101,7 +101,11 @@ class TestCompare:
 
     @pytest.mark.parametrize(
         "other",
-        [counts(5100, number=2), counts(5100, sentries=(SentryCount("sorting", 2.0),))],
+        [
+            counts(5100, number=2),
+            counts(5100, sentries=(SentryCount("sorting", 2.0),)),
+            counts(5100, measured_in=replace(VALGRIND_ZYGOTE, preload=Preload.NUMPY)),
+        ],
     )
     def test_there_is_no_verdict_where_counts_do_not_compare(self, other: InstructionCounts) -> None:
         first = replace(COUNTS, stripped=5000, sentries=(SentryCount("sorting", 1.0),))

@@ -180,8 +180,8 @@ class Watch:
             LOG.info("%s will be run at most %d times in other processes %s", order.label, most, kinds)
             return
         LOG.warning(
-            "%s will be run about %s times in other processes %s, with all that it does to files, databases "
-            "and servers; runs= and max_signatures= limit that",
+            "%s will be run %s times or more in other processes %s, with all that it does to files, "
+            "databases and servers; runs= and max_signatures= limit that",
             order.label, _rounded(expected_executions(order, max(call_s, 1e-9))), kinds,
         )  # fmt: skip
 
