@@ -58,8 +58,8 @@ def _unstable(a: InstructionCounts, b: InstructionCounts) -> str:
     preloads = [side.measured_in.preload.value for side in (a, b)]
     if preloads[0] != preloads[1]:
         return (
-            f"measurements do not compare: A was counted in a zygote that preloads {preloads[0]}, B in one with "
-            f"{preloads[1]}; measure both sides with the same --imports"
+            f"measurements do not compare: A was counted in a zygote that preloads {preloads[0]}, B in one "
+            f"with {preloads[1]}; measure both sides with the same --imports"
         )
     before = {sentry.name: sentry.instructions for sentry in a.sentries}
     told = [
