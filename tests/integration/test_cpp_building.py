@@ -21,6 +21,7 @@ from profkit.measuring.cpp.compiling import run_tasks
 from profkit.measuring.cpp.source import Source, source_of
 from profkit.measuring.cpp.tasks import HeaderTask, ObjectTask
 from profkit.measuring.cpp.toolchain import toolchain
+from profkit.measuring.errors import ScriptFailed
 from profkit.model.workorder import Language, WorkOrder
 
 ROOT = Path(__file__).parents[2]
@@ -210,6 +211,33 @@ def test_a_changed_header_is_compiled_again(tmp_path: Path, monkeypatch: pytest.
         assert run(first)["thrown"][0].startswith(
             word.replace(" *", "*").replace("const char*", "char const*")
         )
+
+
+def test_torchscript_is_part_of_the_object_and_made_again_if_its_own_files_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    cache, helper = tmp_path / 'odd "é' / "cpp", tmp_path / "helper.py"
+    stmt = "throw std::runtime_error(std::to_string(scripted.forward({x}).toTensor().item<int>()));"
+    setup = "auto scripted = profkit::scripted(); auto x = at::ones({1});"
+    one = order(stmt, setup, script="from helper import model")
+    for added in (2, 3):
+        helper.write_text(f"def model(x):\n    return x + {added}\n")
+        library = built(one, cache)
+        assert built(one, cache) == library
+        kept = {path.suffix for path in cache.iterdir()}
+        assert kept <= {".so", ".pt", ".json", ".lock", ".pch"}
+        for script in cache.glob("*.pt"):
+            script.unlink()  # the object holds all of it
+        assert str(added + 1) in run(library)["thrown"][0]
+
+
+def test_what_is_no_torchscript_is_named(tmp_path: Path):
+    one = order("1;", script="import os\ndef model(x):\n    return os.getcwd()\n")
+    error = libraries_for([one], progress=silent, cache=tmp_path / "cpp")[0]
+    assert isinstance(error, ScriptFailed)
+    assert "os.getcwd" in str(error)
+    assert not list((tmp_path / "cpp").glob("*.so"))
 
 
 def test_headers_are_precompiled_and_used(tmp_path: Path):

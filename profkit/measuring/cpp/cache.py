@@ -24,6 +24,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
 from profkit.errors import UsageError
 from profkit.measuring.errors import NO_ROOM, cache_unavailable
@@ -40,6 +41,13 @@ def default_folder(environ: Mapping[str, str] = os.environ) -> Path:
     return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "profkit" / "cpp"
 
 
+class _Entry(TypedDict):
+    """What KEY.json holds."""
+
+    digest: str
+    headers: dict[str, str]
+
+
 @dataclass(frozen=True, slots=True)
 class Cache:
     """A folder that nobody else can write to: what lies in it is loaded and run."""
@@ -51,7 +59,7 @@ class Cache:
     def find(self, key: str, suffix: str = ".so") -> Path | None:
         """Return the file of a key, if it is whole and the user's headers have not changed."""
         try:
-            entry = json.loads((self.folder / f"{key}.json").read_bytes())
+            entry = self._entry(key)
             made_from = {Path(name): digest for name, digest in entry["headers"].items()}
             found = self.folder / f"{key}-{entry['digest']}{suffix}"
             fits = digest_of(found) == entry["digest"]
@@ -62,6 +70,10 @@ class Cache:
             return None
         self._used(self.folder / f"{key}.json")
         return self._used(found)
+
+    def headers_of(self, key: str) -> tuple[Path, ...]:
+        """Return the files of the user's that a key's file was made from."""
+        return tuple(map(Path, self._entry(key)["headers"]))
 
     def keep(self, key: str, made: Path, headers: Iterable[Path]) -> Path:
         """Move a file in; `headers` are the files of the user's that it was made from."""
@@ -122,6 +134,10 @@ class Cache:
             if self.now() - used_at > KEPT_S and (abandoned or total > self.limit_bytes):
                 _remove(path)
                 total -= sizes[path]
+
+    def _entry(self, key: str) -> _Entry:
+        entry: _Entry = json.loads((self.folder / f"{key}.json").read_bytes())
+        return entry
 
     def _used(self, path: Path) -> Path:
         with contextlib.suppress(OSError):

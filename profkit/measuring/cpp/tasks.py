@@ -72,7 +72,8 @@ class ObjectTask:
             return CompileFailed(self.order.label, trimmed(output, self.order))
         listed = (workplace / "made.so.d").read_text("utf-8", errors="surrogateescape")
         own = [path for path in _listed(listed) if not path.is_relative_to(cache.folder)]
-        return cache.keep(self.key, made, own)
+        script = cache.headers_of(self.tools.script_key(self.source.script)) if self.script else ()
+        return cache.keep(self.key, made, [*own, *script])
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,22 +143,25 @@ class ScriptTask:
         module = workplace / "model.py"
         module.write_text(self.order.script, "utf-8", errors="surrogatepass")
         folders = json.dumps(self.order.path)
-        return [*interpreter(self.order), "-c", _SAVE, folders, str(module), str(workplace / "made.pt")]
+        return [*interpreter(self.order), "-P", "-c", _SAVE, folders, str(module), str(workplace / "made.pt")]
 
     def keep(self, cache: Cache, workplace: Path, output: str) -> Made:
         """Keep the file, or say why there is none."""
         made = workplace / "made.pt"
-        if not (workplace / "made").exists():
+        try:
+            files = json.loads((workplace / "made.pt.files").read_bytes())
+        except (OSError, ValueError):
             return ScriptFailed(self.order.label, output)
-        return cache.keep(self.key, made, ())
+        return cache.keep(self.key, made, map(Path, files))
 
 
 _SAVE = """
 import importlib.util, json, os, sys
 folders, path, target = sys.argv[1:]
-sys.path[:0] = json.loads(folders)
+sys.path[:] = [*json.loads(folders), *sys.path, os.getcwd()]
 import torch
 torch.manual_seed(0)
+before = set(sys.modules)
 spec = importlib.util.spec_from_file_location("profkit_model", path)
 module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
 module.torch = torch
@@ -165,9 +169,13 @@ spec.loader.exec_module(module)
 if not hasattr(module, "model"):
     sys.exit("the text defines no `model`")
 torch.jit.script(module.model).save(target)
-open(target.removesuffix(".pt"), "x").close()
+installed = os.path.dirname(os.path.dirname(torch.__file__)), os.path.dirname(os.__file__)
+files = [getattr(sys.modules[name], "__file__", None) for name in set(sys.modules) - before - {spec.name}]
+with open(target + ".files", "x") as listed:
+    json.dump([file for file in files if file and not file.startswith(installed)], listed)
 """
-"""TorchScript needs source code that it can look up, so the text is a module; its file may be cut short."""
+"""TorchScript looks up source code, so the text is a module. The user's files that it imports come last:
+they decide what it becomes, and without the list what was saved may be cut short."""
 
 
 _PLAIN = frozenset((string.ascii_letters + string.digits + "/._-").encode())
