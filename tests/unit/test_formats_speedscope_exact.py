@@ -81,11 +81,25 @@ def test_names_tell_threads_as_py_spy_does() -> None:
     assert speedscope.parse_thread_name(profiles[0]["name"]) == Thread(7, 7, "MainThread")
 
 
+def read_without_profkit(profile: Profile) -> Profile | None:
+    """What is read without profkit's own part of the file, None if its times need more than 64 bits."""
+    try:
+        return speedscope.decode(without_profkit(speedscope.encode(profile)))
+    except DamagedFile as error:
+        if "more than 64 bits" not in str(error):
+            raise
+        return None
+
+
 @FEW
 @given(exact_profiles())
 def test_a_reader_that_knows_only_the_format_gets_the_same_totals(profile: Profile) -> None:
-    told = speedscope.decode(without_profkit(speedscope.encode(profile)))
     factor = {Unit.SAMPLES: profile.period_ns or 1}.get(profile.unit, 1)
+    told = read_without_profkit(profile)
+    if told is None:
+        # Times of more than 64 bits, 292 years, are refused, and nothing else.
+        assert profile.total_weight * factor >= 2**63 * (1 - 1e-9)
+        return
     if told.unit is Unit.SAMPLES and told.period_ns:
         factor /= told.period_ns
     assert told.total_weight == pytest.approx(profile.total_weight * factor, rel=1e-9, abs=2)
