@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from profkit.model.measurement import Flag, MeasuredRun
 from profkit.store.measured import measured_files, read_measured
 from tests.integration.harness import environment, run_program
@@ -330,6 +332,25 @@ for n in range(100):
     )
     assert said.endswith(": work(0), work(1), work(2), work(3), work(4) and 95 more")
     assert kept(tmp_path) == {}
+
+
+@pytest.mark.parametrize("mode", ["timer", "callgrind", "timer+callgrind"])
+def test_runs_limits_what_a_file_sees(tmp_path: Path, mode: str) -> None:
+    done = run(
+        tmp_path,
+        f"""
+@profile(mode={mode!r}, runs=6)
+def hit(path):
+    with open(path, "a") as file:
+        file.write("x")
+hit({str(tmp_path / "hits")!r})
+""",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "will be run" not in done.stderr
+    ((_, run_),) = kept(tmp_path).items()
+    assert run_.info.error is None
+    assert 2 <= len((tmp_path / "hits").read_text()) <= 1 + 6
 
 
 def test_a_limit_that_is_no_number(tmp_path: Path) -> None:
