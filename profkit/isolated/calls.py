@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from typing import TypeVar, Unpack, cast
 
@@ -89,13 +90,18 @@ def _started(
         future=cast("CallFuture[object]", future),
         kind=settings.kind(packed.packages),
         packed=packed,
-        message={**settings.surroundings(), "mode": "call", "coroutine": packed.coroutine},
+        message={**settings.surroundings(), "mode": "call", **_about(packed)},
         timeout_s=settings.timeout_s,
         retries=settings.order.retries,
         is_own=settings.is_own,
     )
     dispatcher.submit(made)
     return future
+
+
+def _about(packed: PackedCall) -> dict[str, object]:
+    code = list(sys.version_info[:2]) if packed.has_code else None
+    return {"coroutine": packed.coroutine, "code_of": code}
 
 
 class _OfProcess:

@@ -408,6 +408,17 @@ def test_a_python_that_is_too_old(tmp_path: Path) -> None:
         isolated.call(add, 1, python=old)
 
 
+def test_code_does_not_go_to_another_version_of_python(tmp_path: Path) -> None:
+    newer = tmp_path / "python3.99"
+    text = OLD_PYTHON.format(python=sys.executable).replace("(3, 9, 2,", "(3, 99, 0,")
+    newer.write_text(text.replace("del typing.NotRequired\n", ""))
+    newer.chmod(0o755)
+    assert isolated.call(abs, -1, python=newer) == 1
+    assert isolated.call(add, 1, python=newer, path=[ROOT]) == 2
+    with pytest.raises(WorkerFailed, match=r"code of Python 3\.\d+, and this is Python 3\.99; .* path="):
+        isolated.call(lambda: 1, python=newer)
+
+
 @pytest.mark.parametrize("words", [b"", b"nonsense", b"\0" * 64])
 def test_a_result_that_makes_no_sense(words: bytes) -> None:
     def overwrite() -> None:

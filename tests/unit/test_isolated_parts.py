@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 import datetime
 import json
 import os
@@ -115,6 +116,13 @@ def test_packed_calls_open_as_they_were(size: int) -> None:
         os.close(descriptor)
     packed.close()
     packed.close()
+
+
+def test_what_travels_by_value_is_known() -> None:
+    functions = {len: False, os.path.join: False, kind: False, lambda: 1: True, Retired().__call__: False}
+    for function, wanted in functions.items():
+        with contextlib.closing(pack(function)) as parcel:
+            assert parcel.has_code == wanted, function
 
 
 def test_only_so_many_packed_calls_hold_descriptors() -> None:

@@ -56,6 +56,8 @@ class Parcel:
     """Whether calling the function gives something to await."""
     packages: tuple[str, ...]
     """Of torch and numpy, what the worker will need."""
+    has_code: bool = False
+    """Whether functions travel by value, which only the same version of Python can run."""
     _closing: weakref.finalize[[int], Parcel] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -90,8 +92,8 @@ def what_of(function: Callable[..., object], args: Sequence[object], kwargs: Map
     return f"{_home(plain(function))}:{_name(function)}({signature_of(args, kwargs)})"
 
 
-def _write(fd: int, call: Call, most_bytes: int) -> tuple[int, set[str]]:
-    """The bytes written, and the packages that what was written belongs to."""
+def _write(fd: int, call: Call, most_bytes: int) -> tuple[int, set[str], bool]:
+    """The bytes written, the packages that what was written belongs to, and whether it has code."""
     cargo = Cargo(fd, most_bytes)
     pickler = TravelPickler(cargo)
     try:
@@ -108,10 +110,10 @@ def _write(fd: int, call: Call, most_bytes: int) -> tuple[int, set[str]]:
         raise CannotTravel(f"the call of {_name(call[0])} with its arguments", problem) from None
     except Exception as error:
         raise _refusal(call, error) from error
-    return cargo.sent_bytes, pickler.packages
+    return cargo.sent_bytes, pickler.packages, pickler.has_code
 
 
-def _parcel(fd: int, call: Call, size_bytes: int, packages: set[str]) -> Parcel:
+def _parcel(fd: int, call: Call, size_bytes: int, packages: set[str], has_code: bool) -> Parcel:
     function, args, kwargs = call
     target = plain(function)
     code = code_of(target)
@@ -124,6 +126,7 @@ def _parcel(fd: int, call: Call, size_bytes: int, packages: set[str]) -> Parcel:
         line=code.co_firstlineno if code else 0,
         coroutine=kind_of(target) is RegionKind.COROUTINE,
         packages=tuple(name for name in _PRELOADS if name in packages),
+        has_code=has_code,
     )
 
 

@@ -9,7 +9,7 @@ import pickle
 import sys
 import threading
 from collections.abc import Iterator
-from types import CellType, FunctionType, ModuleType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any, Protocol
 
 import cloudpickle
@@ -54,6 +54,8 @@ class TravelPickler(cloudpickle.CloudPickler):  # type: ignore[misc]
         self.buffers: list[pickle.PickleBuffer] = []
         self.storages = Storages()
         self.packages: set[str] = set()
+        self.has_code = False
+        """Whether functions go by value, which other versions of Python cannot run."""
         self._by_value: dict[str, bool] = {}
         self._torch = torch_types()
         super().__init__(sink, protocol=5, buffer_callback=self.buffers.append)
@@ -76,6 +78,7 @@ class TravelPickler(cloudpickle.CloudPickler):  # type: ignore[misc]
         if (why := reason_against_copying(obj)) is not None:
             raise pickle.PicklingError(why)
         self.packages.add(kind.__module__.partition(".")[0])
+        self.has_code |= kind is CodeType
         if kind is FunctionType or issubclass(kind, type):
             self._note_home(obj)
             if kind is FunctionType and self._is_decorated(obj):
