@@ -40,6 +40,14 @@ class CallFuture(Future[_T]):
         """Wait in asyncio. If the task is cancelled the call is, and the task ends when all of it is gone."""
         return _awaited(self).__await__()
 
+    def __repr__(self) -> str:
+        state = "waiting"
+        if self.done():
+            state = "cancelled" if self.cancelled() else "failed" if self.exception() else "done"
+        elif self._runs:
+            state = "running"
+        return f"<CallFuture {self.label!r} {state}>"
+
     def begin(self) -> None:
         """Note that a worker is at it."""
         self._runs = True

@@ -18,11 +18,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.errors import UsageError
+from profkit.errors import UsageError, WorkerError
 from profkit.isolated.future import CallFuture
 from profkit.isolated.options import settings_of
 from profkit.isolated.packed import PackedCall
 from profkit.isolated.slots import Slots
+from profkit.measuring.pool.errors import CannotReturn, MemoryExceeded, ResultUnreadable
 from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.measuring.travel.parcel import pack
 from profkit.measuring.travel.returned import NotPlain, new_result, read_result
@@ -145,11 +146,14 @@ def future() -> CallFuture[int]:
 def test_a_future_runs_until_it_is_done() -> None:
     made = future()
     assert not made.running()
+    assert repr(made) == "<CallFuture 'call' waiting>"
     made.begin()
     assert made.running()
+    assert repr(made) == "<CallFuture 'call' running>"
     made.set_result(1)
     assert not made.running()
     assert made.result(0) == 1
+    assert repr(made) == "<CallFuture 'call' done>"
 
 
 def test_a_running_future_can_be_cancelled() -> None:
@@ -157,6 +161,7 @@ def test_a_running_future_can_be_cancelled() -> None:
     made.begin()
     assert made.cancel()
     assert made.cancelled()
+    assert repr(made) == "<CallFuture 'call' cancelled>"
     assert not made.running()
     assert concurrent.futures.wait([made], 0).done == {made}
     with pytest.raises(concurrent.futures.CancelledError):
@@ -267,6 +272,18 @@ def test_a_result_that_somebody_may_still_change_is_not_read() -> None:
 def test_options_are_checked(options: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         settings_of(len, options)  # type: ignore[arg-type]
+
+
+def test_errors_of_limits_say_what_to_do() -> None:
+    excess = MemoryExceeded("f", 3 << 30, 2 << 30, default=True, output="where\n")
+    assert str(excess) == (
+        "'f' was ended: it used 3.00 GiB of memory, more than the default limit of 2.00 GiB; use less, or "
+        "raise memory_limit_bytes\n    where"
+    )
+    assert "return plain data" in str(CannotReturn("f", "generator", "cannot pickle"))
+    for error in (excess, CannotReturn("f", "g", "no"), ResultUnreadable("f", "no")):
+        assert isinstance(error, WorkerError)
+        assert error.exit_code == 3
 
 
 def test_this_interpreter_is_not_another_one() -> None:
