@@ -57,7 +57,8 @@ def unfold(
         for path, weight in zip(parts, _shared_out(own[function], [part.own for part in parts]), strict=True):
             if weight:
                 builder.add_indexed(tuple(map(builder.frame, path.frames())), thread, weight)
-    stated = {function: max(0, total) for function, total in (totals or {}).items()}
+    # A function whose total were less than its own cost would not be in tables.
+    stated = {function: max(0, own.get(function, 0), total) for function, total in (totals or {}).items()}
     return builder.build(unit=unit, ordered=False, totals=stated)
 
 

@@ -150,6 +150,11 @@ def test_totals_are_those_that_callgrind_counted() -> None:
     assert {row.name: row.total_weight for row in function_rows(profile)} == {"main": 100, "f": 180, "g": 90}
 
 
+def test_totals_are_never_less_than_what_a_function_costs_itself() -> None:
+    profile = unfold({f("a"): 7, f("b"): 0}, {}, Unit.INSTRUCTIONS, totals={f("a"): 3, f("b"): -5})
+    assert [(row.name, row.self_weight, row.total_weight) for row in function_rows(profile)] == [("a", 7, 7)]
+
+
 def test_instructions_by_name() -> None:
     functions = [
         FunctionCount("a.c:main", 10.4, 100), FunctionCount("???:0x4c", 80, 80, 1, "/lib/libc.so"),
