@@ -18,8 +18,8 @@ from profkit.originals import REAL
 from profkit.process.guard import explained, say_once
 
 MOST_WAITING_BYTES = 2 << 30
-_NAMED = 5
-"""Calls that a message about several of them names."""
+_NAMED, _LONGEST = 5, 80
+"""Calls that a message about several of them names, and the length of such a name."""
 _WAY_OUT = (
     "ask for `runs` of the function earlier, or give exit_timeout_s= or PROFKIT_EXIT_TIMEOUT more seconds"
 )
@@ -216,7 +216,8 @@ class Backlog:
 
 def not_measured(labels: Sequence[str], why: str) -> str:
     """Return which calls were not measured, and why; a few of them by name."""
-    named = ", ".join(labels[:_NAMED])
+    shown = (label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…" for label in labels[:_NAMED])
+    named = ", ".join(shown)
     more = f" and {len(labels) - _NAMED} more" if len(labels) > _NAMED else ""
     return f"not measured {why}: {named}{more}"
 
