@@ -223,6 +223,7 @@ def _settle(call: Call, outcome: _Outcome | None) -> None:
         future.set_exception(_counted(outcome.error, call))
     else:
         future.set_result(outcome.result)
+    future.release()
 
 
 def _counted(error: BaseException, call: Call) -> BaseException:

@@ -52,10 +52,18 @@ class CallFuture(Future[_T]):
         """Note that a worker is at it."""
         self._runs = True
 
+    def release(self) -> None:
+        """Let go of the call: from now on it is too late to cancel it."""
+        self._drop = _too_late
+
     def end_cancelled(self) -> None:
         """Let all who wait know that the call was cancelled."""
         if super().cancel():
             self.set_running_or_notify_cancel()
+
+
+def _too_late(future: CallFuture[_T]) -> bool:
+    return future.cancelled()
 
 
 async def _awaited(future: CallFuture[_T]) -> _T:

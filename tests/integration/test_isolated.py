@@ -86,7 +86,7 @@ def test_functions_of_a_program_travel_by_value() -> None:
     assert point.x == 6
 
 
-def test_arrays_come_back_without_a_copy_and_can_be_written_to() -> None:
+def test_arrays_come_back_and_can_be_written_to() -> None:
     numpy = pytest.importorskip("numpy")
     array = isolated.call(numpy.arange, 1 << 20)
     array[0] = 5
@@ -292,6 +292,30 @@ def test_more_calls_than_descriptors_can_wait() -> None:
     assert len(os.listdir("/proc/self/fd")) < before + 50
     assert future.result(60) is None
     assert [each.result(60) for each in waiting] == list(range(1, 201))
+
+
+def test_many_calls_leave_nothing_behind() -> None:
+    numpy = pytest.importorskip("numpy")
+
+    def odd(number: int) -> object:
+        if number % 5 == 0:
+            raise ValueError(number)
+        if number % 7 == 0:
+            os._exit(1)
+        return numpy.ones(1000)
+
+    def state(kept: list[object]) -> tuple[int, int]:
+        with isolated.Executor(2) as executor:
+            futures = [executor.submit(odd, number) for number in range(40)]
+            for future in futures[::6]:
+                future.cancel()
+        kept += [future.result() for future in futures if not future.cancelled() and not future.exception()]
+        return len(os.listdir("/proc/self/fd")), threading.active_count()
+
+    kept: list[object] = []
+    first = state(kept)
+    assert [state(kept) for _ in range(2)] == [first, first]
+    assert len(kept) > 40
 
 
 def test_asyncio() -> None:

@@ -14,9 +14,10 @@ import fcntl
 import json
 import mmap
 import os
+import pickle
 from typing import Any
 
-from profkit.measuring.worker.unpack import FOOTER, MAGIC, Loader
+from profkit.measuring.worker.unpack import FOOTER, MAGIC
 
 _SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 _PLAIN = {
@@ -62,11 +63,21 @@ def read_result(descriptor: int, *, trusted: bool) -> Any:
     if magic != MAGIC:
         raise ValueError("the file of its result was overwritten")
     index = json.loads(os.pread(descriptor, length, start))
-    memory = mmap.mmap(descriptor, 0, access=mmap.ACCESS_COPY)
-    return (Loader if trusted else _PlainLoader)(memory, index).load()
+    memory = _copied(descriptor, size)
+    view = memoryview(memory)
+    buffers = [view[offset : offset + length] for offset, length in index["buffers"]]
+    return (pickle.Unpickler if trusted else _PlainUnpickler)(memory, buffers=buffers).load()
 
 
-class _PlainLoader(Loader):
+def _copied(descriptor: int, size: int) -> mmap.mmap:
+    """Return the contents of a file in memory; a mapping of the file would hold a descriptor of it."""
+    memory, done = mmap.mmap(-1, size), 0
+    while done < size:  # the kernel reads at most 2 GiB at once
+        done += os.preadv(descriptor, [memoryview(memory)[done:]], done)
+    return memory
+
+
+class _PlainUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         """Only what is plain; the exceptions of Python itself, too."""
         known = getattr(builtins, name, None) if module == "builtins" else None
