@@ -200,12 +200,10 @@ class CompileFailed(MeasuringError):
 class CannotTravel(MeasuringError):
     """A function or its arguments cannot be sent to another process."""
 
-    def __init__(self, what: str, detail: str) -> None:
+    def __init__(self, what: str, detail: str, remedy: str = "") -> None:
         self.what, self.detail = what, detail
-        super().__init__(
-            f"{what} cannot be sent to another process: {detail}; measure a statement with a setup that "
-            "makes it, or isolated=False"
-        )
+        self.remedy = remedy or "measure a statement with a setup that makes it, or isolated=False"
+        super().__init__(f"{what} cannot be sent to another process: {detail}; {self.remedy}")
 
 
 class GitFailed(MeasuringError):

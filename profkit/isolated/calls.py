@@ -7,14 +7,14 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TypeVar, Unpack, cast
 
-from profkit.errors import InvalidOption
+from profkit.errors import CannotTravel, InvalidOption
 from profkit.isolated.dispatch import Call, Dispatcher, begin_all
 from profkit.isolated.future import CallFuture
 from profkit.isolated.options import CallOptions, Settings, WorkerOptions, settings_of
 from profkit.isolated.packed import PackedCall
 from profkit.isolated.slots import Slots
 from profkit.measuring.pool.pool import process_pool
-from profkit.measuring.travel.parcel import pack
+from profkit.measuring.travel.parcel import Parcel, pack
 
 _T = TypeVar("_T")
 _SPARE = 4
@@ -84,7 +84,7 @@ def _started(
     args: tuple[object, ...],
     kwargs: Mapping[str, object] | None,
 ) -> CallFuture[_T]:
-    packed = PackedCall(pack(function, args, kwargs))
+    packed = PackedCall(_packed(function, args, kwargs))
     future: CallFuture[_T] = CallFuture(settings.order.label, lambda _: dispatcher.cancel(made))
     made = Call(
         future=cast("CallFuture[object]", future),
@@ -97,6 +97,16 @@ def _started(
     )
     dispatcher.submit(made)
     return future
+
+
+def _packed(
+    function: Callable[..., object], args: tuple[object, ...], kwargs: Mapping[str, object] | None
+) -> Parcel:
+    try:
+        return pack(function, args, kwargs)
+    except CannotTravel as error:
+        remedy = "have the function make it, from something that can be sent"
+        raise CannotTravel(error.what, error.detail, remedy) from error
 
 
 def _about(packed: PackedCall) -> dict[str, object]:
