@@ -215,7 +215,7 @@ def _check_syntax(order: WorkOrder) -> None:
         try:
             compile(text or "", f"<{name}>", "exec", dont_inherit=True)
         except (SyntaxError, ValueError) as error:
-            raise UsageError(f"{name} of {order.label!r} is no Python: {error}", "mend its text") from error
+            raise UsageError(f"{name} of {order.label!r} is no Python: {error}", "fix its text") from error
 
 
 def _refuse_unknown(options: MeasureOptions) -> None:
