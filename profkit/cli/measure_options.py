@@ -110,7 +110,10 @@ _OPTIONS = {
         help="Give each execution arguments or a setup of its own, or never.  [default: if it changes them]",
     ),
     "memory_limit": click.option(
-        "--memory-limit", callback=_read_by(parse_bytes), metavar="SIZE", help="Of a process: 2GiB."
+        "--memory-limit",
+        callback=_read_by(parse_bytes),
+        metavar="SIZE",
+        help="Memory of a worker process and its children, such as 2GiB.  [default: half of the machine's]",
     ),
 }
 """By the names under which commands get them."""
