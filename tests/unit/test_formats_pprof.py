@@ -233,7 +233,11 @@ def test_equal_samples_are_one_with_their_whole_weight_for_other_readers() -> No
     assert [sample.value[0] for sample in message.sample] == [4, 2, 2]
 
 
+NOTHING = Profile(stacks=((),), threads=(Thread(0, 0, ""),), samples=(Sample(0, 0, 0), Sample(0, 0, 0)))
+
+
 @given(profiles())
+@example(NOTHING)
 def test_where_another_tool_drops_their_order_samples_are_unordered(profile: Profile) -> None:
     message = message_of(pprof.encode(profile))
     message.DiscardUnknownFields()

@@ -174,7 +174,7 @@ def test_long_executions_are_not_repeated_to_make_sure() -> None:
         return 1000 * steps(measured, number)
 
     assert design("work(values); values.clear()", "values = [1] * 9", cost).fresh["decided"]
-    assert executed == [1, 1, 1, 1]
+    assert executed == [1] * 5
 
 
 def test_what_fails_the_next_time_has_setups_of_its_own() -> None:
@@ -254,3 +254,20 @@ def test_arms_that_are_compared_are_executed_alike() -> None:
     found = perform(timer_job(*arms))["arms"]
     assert [one["fresh"]["decided"] for one in found] == [True, True]
     assert [one["fresh"]["changes"] for one in found] == [[], ["v"]]
+
+
+def test_names_that_the_statement_makes_are_none_of_the_setup() -> None:
+    found = design("work(values); values.clear(); made = 1", "values = [1] * 9").fresh
+    assert (found["decided"], found["why_not"]) == (True, "")
+
+
+def test_a_block_of_fresh_states_follows_some_executions() -> None:
+    found = design("work(values); values.clear()", "values = [1] * 9")
+    assert found.afresh is not None
+    states = found.afresh.states
+    states.warms = True
+    assert len(states.of(40)) == 40
+    assert len(states.spare()) == 10
+    assert states.spare() == []
+    assert len(states.of(3)) == 3
+    assert states.spare() == []

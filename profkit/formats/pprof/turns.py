@@ -60,7 +60,9 @@ def samples_in_turns(summed: Sequence[Sample], turns: Turns) -> tuple[Sample, ..
     if len(turns.samples) % 4 or len(turns.weights) % 8:
         return None
     numbers, weights = _column(_UINT32, turns.samples), _column(_INT64, turns.weights)
-    if len(numbers) != len(weights) or max(numbers, default=-1) >= len(summed):
+    if len(numbers) != len(weights) or len(set(numbers)) != len(summed):
+        return None
+    if max(numbers, default=-1) >= len(summed):
         return None
     known: dict[tuple[int, int], Sample] = {}
     sums = [0] * len(summed)

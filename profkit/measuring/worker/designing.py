@@ -20,9 +20,11 @@ from .state import MOST_OBJECTS, Global, State
 Cost = Callable[[Measured, int], float]
 """Runs a block of so many executions, and returns what it cost: seconds or instructions."""
 
-_DIFFERS = 1.25
+_DIFFERS = 1.5
 """A first execution that costs so many times as much as the next one, or as little, did something else."""
-_WARM = 20
+_WARM, _WARM_BLOCKS = 20, 10
+"""Executions that warm code up, or so many blocks."""
+_MOST = 100
 _ROUNDS = 3
 
 
@@ -35,6 +37,8 @@ class Effort:
     long: float
     """Executions that cost more are not repeated to make sure."""
     most_objects: int = MOST_OBJECTS
+    warms: bool = False
+    """Whether costs depend on what the processor has just executed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,16 +134,16 @@ def _differs(other: Afresh, cost: Cost, effort: Effort, took: float | None) -> b
     Raises what the setup raises if it runs again.
     """
     states = other.states
+    states.warms = effort.warms
     if took is None:
         states.of(1)
         took = cost(other.full, 1)
     long = took > effort.long
-    number = 1 if long else max(1, min(int(effort.block / max(took, 1e-9)) + 1, 100))
-    if not long:
-        cost(other.full, max(number, _WARM))
+    number = 1 if long else _number(other, cost, effort, took)
     firsts, nexts = [], []
     for _ in range(1 if long else _ROUNDS):
-        empty = cost(other.empty, number)
+        # The first loop fetches the states, which the executions do not need to do again.
+        empty = min(cost(other.empty, number), cost(other.empty, number))
         firsts.append(cost(other.full, number) - empty)
         states.use_again()
         try:
@@ -148,6 +152,14 @@ def _differs(other: Afresh, cost: Cost, effort: Effort, took: float | None) -> b
             return True
     first, following = max(min(firsts), 1e-12), max(min(nexts), 1e-12)
     return not 1 / _DIFFERS < first / following < _DIFFERS
+
+
+def _number(other: Afresh, cost: Cost, effort: Effort, took: float) -> int:
+    """Warm the code up, and return how many executions make a block."""
+    each = max(min(took, cost(other.full, 1)), 1e-9)  # the very first one may have imported something
+    warm = min(_WARM, int(_WARM_BLOCKS * effort.block / each) + 1)
+    each = max(min(each, cost(other.full, warm) / warm), 1e-9)
+    return min(int(effort.block / each) + 1, _MOST)
 
 
 def _wanted(fresh: Fresh) -> Wanted:

@@ -43,6 +43,8 @@ _TRIED = 100
 _TRYING_S = 0.02
 _PREPARING_S = 0.02
 """Longest time to prepare a block's states."""
+_WARM = 20
+"""Most executions before a block."""
 _MEMORY_SHARE = 8
 """States of a block take at most so large a part of the memory that is available."""
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -67,8 +69,14 @@ class States:
     def __init__(self, make: Callable[[], Values]) -> None:
         self.most, self.each_s = sys.maxsize, 0.0
         """States that a block may have, and what it takes to make one."""
+        self.warms = False
+        """Whether some executions go before each block.
+
+        After the making of states, the processor has to fetch the code again, for some 10 µs.
+        """
         self._make = make
         self._ready: list[Values] = []
+        self._spare: list[Values] = []
         self._used = False
 
     def of(self, number: int) -> list[Values]:
@@ -77,8 +85,14 @@ class States:
             self._ready = []
             gc.collect()  # copies may be cycles, and the collector is off
             self._ready = [self._make() for _ in range(number)]
+            self._spare = [self._make() for _ in range(min(_WARM, number // 4) if self.warms else 0)]
             self._used = False
         return self._ready
+
+    def spare(self) -> list[Values]:
+        """Return states for executions before the block, once."""
+        spare, self._spare = self._spare, []
+        return spare
 
     def use(self) -> None:
         """Note that the states are no longer as they were made."""
@@ -97,6 +111,7 @@ class States:
         start_s, before = clock(), _resident_bytes()
         while not tried or (len(tried) < _TRIED and clock() - start_s < _TRYING_S):
             tried.append(self._make())
+        self.warms = True
         self.each_s = each_s = max((clock() - start_s) / len(tried), 1e-9)
         each_bytes = max((_resident_bytes() - before) / len(tried), 1.0)
         usable_bytes = min(_available_bytes(), memory_bytes or sys.maxsize)
@@ -125,6 +140,7 @@ class _InFunction(InThisThread):
         rounds = iter(self._states.of(number))
         if self._uses:
             self._states.use()
+            self._blocks.send(iter(self._states.spare()))
         times = bracketed(partial(self._blocks.send, rounds), probe)
         self._rounds = rounds
         return times
@@ -163,7 +179,7 @@ def state_in(measured: Measured, most_objects: int) -> State:
     if isinstance(measured, Called | Awaited):
         return state_of(_named_parts(measured.call), most_objects=most_objects)
     if isinstance(measured, InFunction):
-        found = [(name, value) for name, value in _locals(measured).items() if not _is_number(value)]
+        found = [(name, value) for name, value in _locals(measured.blocks).items() if not _is_number(value)]
         found.sort(key=lambda item: callable(item[1]))  # what functions reach is named by its own name
         return state_of(dict(found), measured.blocks.gi_code, measured.namespace, most_objects)
     return State(whole=False)
@@ -223,10 +239,10 @@ def _called_afresh(
 
 
 def _stated_afresh(measured: InFunction, rebound: Sequence[_Rebound]) -> Afresh:
-    names = tuple(_locals(measured))
+    names = tuple(_locals(measured.start()))
 
     def make() -> Values:
-        local = measured.start().gi_frame.f_locals
+        local = _locals(measured.start())
         try:
             return (*(local[name] for name in names), *_values(rebound))
         except KeyError as missing:
@@ -323,9 +339,9 @@ def _parameters(function: object) -> tuple[str, ...]:
     return () if code is None else code.co_varnames[bound : code.co_argcount]
 
 
-def _locals(measured: InFunction) -> dict[str, object]:
+def _locals(blocks: Blocks) -> dict[str, object]:
     """Return the names that a setup has bound; none of an identifier's form is the worker's own."""
-    return {name: value for name, value in measured.blocks.gi_frame.f_locals.items() if name.isidentifier()}
+    return {name: value for name, value in blocks.gi_frame.f_locals.items() if name.isidentifier()}
 
 
 def _stored(measured: InFunction) -> set[str]:

@@ -40,7 +40,7 @@ def times_of(measured: Sequence[Measured], job: Job) -> Sequence[Times | StartOv
 
 def effort(block_s: float) -> Effort:
     """Return what finding out how to execute something may take, if blocks are to take `block_s`."""
-    return Effort(block_s / _BLOCK_PART, _LONG_S)
+    return Effort(block_s / _BLOCK_PART, _LONG_S, warms=True)
 
 
 def seconds(measured: Measured, number: int) -> float:
