@@ -177,7 +177,9 @@ class TestHowOftenItWillRun:
     """A function runs many times more than it is called, which its files and servers will see."""
 
     def said(self, caplog: pytest.LogCaptureFixture) -> list[str]:
-        return [record.getMessage() for record in caplog.records if " in other processes " in record.getMessage()]
+        return [
+            record.getMessage() for record in caplog.records if " in other processes " in record.getMessage()
+        ]
 
     def test_it_is_said_once_at_the_first_call(self, bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
         @bench.measured
