@@ -227,6 +227,29 @@ def test_too_much_is_not_looked_at() -> None:
     assert state_of({"it": list(range(1_000_000))}, most_objects=100).whole
 
 
+def test_tensors_without_memory_are_looked_at_as_far_as_they_can() -> None:
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        fake = torch.ones(3)
+    values = {"fake": fake, "meta": torch.ones(3, device="meta"), "sparse": torch.eye(2).to_sparse()}
+    values["empty"] = torch.empty(0)
+    before = state_of(values)
+    assert before.whole
+    assert before.changes(state_of(values)) == ()
+    values["sparse"].zero_()
+    assert before.changes(state_of(values)) == ("sparse",)
+
+
+def test_objects_that_fail_are_no_reason_to_fail() -> None:
+    class Failing(torch.Tensor):
+        @property
+        def shape(self) -> torch.Size:  # type: ignore[override]
+            raise LookupError
+
+    assert state_of({"it": torch.ones(3).as_subclass(Failing)}) == State(whole=False)
+
+
 def test_objects_that_refuse_everything_are_looked_at_from_outside() -> None:
     class Refusing:
         def __getattribute__(self, name: str) -> object:

@@ -143,13 +143,16 @@ def _tensor(value: Any, checksum: Checksum) -> Content:
     below = (value.grad,) if value.is_leaf else ()
     if value.device.type != "cpu" or str(value.layout) != "torch.strided":
         return (*token, value._version), below  # counts what torch changes in place
-    storage = value.untyped_storage()
-    if not storage.nbytes():
-        return token, below
-    import ctypes  # torch has imported it
+    with suppress(RuntimeError, NotImplementedError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # fake tensors have no memory, and say so
+        storage = value.untyped_storage()
+        size, address = storage.nbytes(), storage.data_ptr()
+        if size and address:
+            import ctypes  # torch has imported it
 
-    memory = (ctypes.c_char * storage.nbytes()).from_address(storage.data_ptr())
-    return (*token, value.storage_offset(), checksum(memoryview(memory))), below
+            memory = memoryview((ctypes.c_char * size).from_address(address))
+            return (*token, value.storage_offset(), checksum(memory)), below
+    return (*token, value._version), below
 
 
 def _is_random(value: object) -> bool:

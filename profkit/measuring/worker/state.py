@@ -68,6 +68,8 @@ def state_of(
             values[words] = walk.fingerprint(value)
     except _TooMuch:
         return State(whole=False)
+    except Exception:  # noqa: BLE001 - objects may refuse to be looked at; they are measured all the same
+        return State(whole=False)
     return State(values, walk.globals)
 
 
