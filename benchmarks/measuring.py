@@ -13,7 +13,7 @@ MEASUREMENTS = {
     "cpp": "a C++ statement, beside torch's collect_callgrind",
     "determinism": "counts of seven statements over forks, zygotes, heaps and hash seeds",
     "agreement": "the same statements, beside torch's counts",
-    "steady_counts": "counts in other surroundings and under load, and gates of what did not change",
+    "steady_counts": "counts under load and in other environments, and gates of unchanged code",
     "changes": "functions that change their arguments, and others: which are recognised",
     "verdicts": "a statement beside itself, and beside one that is 2 % slower",
     "spread": "the same statement in cold, in forked and in several zygotes' processes",

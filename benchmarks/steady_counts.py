@@ -1,4 +1,4 @@
-"""Counts under load and in other surroundings, which must not change, and gates of what has not changed."""
+"""Check that counts are the same under load and in other environments, and that gates pass unchanged code."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ SURROUNDINGS = (
 
 
 def measure(quick: bool) -> list[Figure]:
-    """24 statements in six surroundings, at load 0 and 6; and gates of what did not change."""
+    """Count 24 statements in six environments at load 0 and 6, and gate unchanged code."""
     surroundings, gates = (SURROUNDINGS[:2], 4) if quick else (SURROUNDINGS, 200)
     counts: dict[str, set[float]] = {}
     commands = 0
@@ -111,7 +111,7 @@ def _gates(gates: int) -> Figure:
     failed = sum(code != 0 for code in codes)
     low, high = share_interval(failed, gates)
     return Figure(
-        NAME, f"gates of {gates} of what did not change that fail", failed, "", 0, certain=True,
+        NAME, f"failed gates of unchanged code, of {gates}", failed, "", 0, certain=True,
         detail=f"exit codes {sorted(set(codes))}; 95 %: {low:.1%} to {high:.1%}",
     )  # fmt: skip
 

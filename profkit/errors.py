@@ -249,7 +249,7 @@ class WorkerTimeout(WorkerError):
 
 
 class TooShort(MeasuringError):
-    """A time is too short beside the uncertainty of what had to be subtracted from it."""
+    """A time is too short: the loop that was subtracted from it is not known exactly enough."""
 
     def __init__(
         self, label: str, changes: tuple[str, ...], time_s: float, loop_s: float, uncertain_s: float

@@ -38,7 +38,7 @@ def quicksort(values: list[int], low: int = 0, high: int | None = None) -> None:
 
 
 def mean_of_iterator(samples: Iterator[float]) -> float:
-    """Return the mean of what the iterator still holds, or zero when it is spent."""
+    """Return the mean of the remaining items of an iterator, or zero if there are none."""
     total, count = 0.0, 0
     for sample in samples:
         total += sample

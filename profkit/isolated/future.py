@@ -18,7 +18,7 @@ class CallFuture(Future[_T]):
     label: str
     """What errors call it."""
     output: str
-    """The end of what the call printed, stdout and stderr; complete when the future is done."""
+    """The last 64 KiB that the call printed to stdout and stderr, once the future is done."""
 
     def __init__(self, label: str, drop: Callable[[CallFuture[_T]], bool]) -> None:
         super().__init__()

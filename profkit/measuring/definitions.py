@@ -51,7 +51,7 @@ class RefusedEntry:
 def expand(definitions: Definitions, /, **options: Unpack[MeasureOptions]) -> tuple[WorkOrder, ...]:
     """Return the orders that definitions describe, in their order. Raise `UsageError` if an entry is wrong.
 
-    `options` hold for all, whatever the definitions say.
+    `options` apply to all orders and override those of the definitions.
     """
     orders = []
     for entry in expand_each(definitions, options):

@@ -1,4 +1,4 @@
-"""Errors of what measuring needs beside workers: TorchScript, and folders that take files."""
+"""Errors of preparing a measurement: TorchScript that cannot be made, and folders without space."""
 
 from __future__ import annotations
 

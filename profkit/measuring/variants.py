@@ -179,7 +179,7 @@ def _function(signature: Signature, stmt: str) -> str:
 
 
 def _with_gradients(form: _Form, given: Variants, signature: Signature) -> _Form:
-    """Go back from ones; they are made once, in the setup, and are no part of what is measured."""
+    """Add a backward pass from ones, which the setup makes once and which are not measured."""
     result, stmt = signature.result, form.stmt
     wanted = signature.parameters if given.requires_grad is None else tuple(given.requires_grad)
     if form.is_python:

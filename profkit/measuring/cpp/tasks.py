@@ -182,7 +182,7 @@ _PLAIN = frozenset((string.ascii_letters + string.digits + "/._-").encode())
 
 
 def in_assembly(path: Path) -> str:
-    """Return a path as the assembler reads it from a string of C++, whatever characters it has."""
+    """Return a path escaped for an assembler directive within a C++ string literal."""
     return "".join(chr(byte) if byte in _PLAIN else f"\\\\{byte:03o}" for byte in os.fsencode(path))
 
 

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 
 SHARE = 0.5
-"""Of the machine's memory, or of what its control group may use if that is less."""
+"""Default memory limit as a part of the machine's memory, or of its control group's limit if that is less."""
 
 
 @cache

@@ -121,7 +121,7 @@ class Zygote:
         return PythonTooOld(str(self.kind), " ".join(self.kind.command), version, oldest)
 
     def begin(self, descriptors: Sequence[int], limit_bytes: int) -> None:
-        """Have a child forked, hand it these, and limit the memory of it and of what it starts."""
+        """Fork a child, pass it the descriptors, and limit the memory of its process tree."""
         self.child_was_stopped, self.excess_bytes = False, None
         self._command("limit", bytes=limit_bytes)
         try:

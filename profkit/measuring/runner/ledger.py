@@ -107,7 +107,7 @@ class _Span:
 
     @property
     def duration_s(self) -> float:
-        """Time of all that ended, and of what is at work."""
+        """Wall time of the order's processes so far, a running one included."""
         under_way_s = 0.0 if self._since_s is None else self._clock.monotonic_s() - self._since_s
         return self._spent_s + under_way_s
 

@@ -12,12 +12,11 @@ from __future__ import annotations
 import builtins
 import fcntl
 import json
-import mmap
 import os
 import pickle
 from typing import Any
 
-from profkit.measuring.worker.unpack import FOOTER, MAGIC
+from profkit.measuring.worker.unpack import FOOTER, MAGIC, read_memory
 
 _SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 _PLAIN = {
@@ -54,8 +53,8 @@ def new_result() -> int:
 def read_result(descriptor: int, *, trusted: bool) -> Any:
     """Return the object in the file of a worker that is gone.
 
-    Raises NotPlain if it is not `trusted` and more than plain data, ValueError if it is no such file, OSError
-    if somebody has kept it open for writing, and whatever its objects raise.
+    Raises NotPlain if it holds more than plain data and is not `trusted`, ValueError if it is no such file,
+    and OSError if another process can still write to it. Exceptions of its objects' own code pass through.
     """
     fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
     size = os.fstat(descriptor).st_size
@@ -63,18 +62,10 @@ def read_result(descriptor: int, *, trusted: bool) -> Any:
     if magic != MAGIC:
         raise ValueError("the file of its result was overwritten")
     index = json.loads(os.pread(descriptor, length, start))
-    memory = _copied(descriptor, size)
+    memory = read_memory(descriptor, size)  # a mapping of the file would keep a descriptor of it
     view = memoryview(memory)
     buffers = [view[offset : offset + length] for offset, length in index["buffers"]]
     return (pickle.Unpickler if trusted else _PlainUnpickler)(memory, buffers=buffers).load()
-
-
-def _copied(descriptor: int, size: int) -> mmap.mmap:
-    """Return the contents of a file in memory; a mapping of the file would hold a descriptor of it."""
-    memory, done = mmap.mmap(-1, size), 0
-    while done < size:  # the kernel reads at most 2 GiB at once
-        done += os.preadv(descriptor, [memoryview(memory)[done:]], done)
-    return memory
 
 
 class _PlainUnpickler(pickle.Unpickler):

@@ -143,8 +143,9 @@ def _tensor(value: Any, checksum: Checksum) -> Content:
     below = (value.grad,) if value.is_leaf else ()
     if value.device.type != "cpu" or str(value.layout) != "torch.strided":
         return (*token, value._version), below  # counts what torch changes in place
-    with suppress(RuntimeError, NotImplementedError), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # fake tensors have no memory, and say so
+    # Fake tensors have no memory: torch raises RuntimeError, or warns.
+    with suppress(RuntimeError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         storage = value.untyped_storage()
         size, address = storage.nbytes(), storage.data_ptr()
         if size and address:

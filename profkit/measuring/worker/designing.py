@@ -21,9 +21,9 @@ Cost = Callable[[Measured, int], float]
 """Runs a block of so many executions, and returns what it cost: seconds or instructions."""
 
 _DIFFERS = 1.5
-"""A first execution that costs so many times as much as the next one, or as little, did something else."""
+"""Largest ratio of the costs of a first execution and the next one, either way, for doing the same work."""
 _WARM, _WARM_BLOCKS = 20, 10
-"""Executions that warm code up, or so many blocks."""
+"""Limits of warming code up: executions, and blocks' worth of them."""
 _MOST = 100
 _ROUNDS = 3
 
@@ -33,7 +33,7 @@ class Effort:
     """What finding out may cost."""
 
     block: float
-    """Of a block that is long enough to be compared, in the unit of `Cost`."""
+    """Cost of a block that is long enough to be compared, in the unit of `Cost`."""
     long: float
     """Executions that cost more are not repeated to make sure."""
     most_objects: int = MOST_OBJECTS

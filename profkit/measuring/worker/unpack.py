@@ -57,11 +57,12 @@ def unpack(fd: int, *, read: bool = False) -> Call:
     if magic != MAGIC:
         raise ValueError("this is no parcel of profkit's")
     index: Index = json.loads(os.pread(fd, length, start))
-    memory = _read(fd, size) if read else mmap.mmap(fd, 0, access=mmap.ACCESS_COPY)
+    memory = read_memory(fd, size) if read else mmap.mmap(fd, 0, access=mmap.ACCESS_COPY)
     return Loader(memory, index).load()  # type: ignore[no-any-return]
 
 
-def _read(fd: int, size: int) -> mmap.mmap:
+def read_memory(fd: int, size: int) -> mmap.mmap:
+    """Return memory of its own with the contents of a file."""
     memory, done = mmap.mmap(-1, size), 0
     while done < size:  # the kernel reads at most 2 GiB at once
         done += os.preadv(fd, [memoryview(memory)[done:]], done)
