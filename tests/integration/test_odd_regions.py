@@ -89,7 +89,7 @@ def test_functions_that_are_handed_over(tmp_path: Path) -> None:
 
 def test_calls_that_are_not_profiled_have_no_samples(tmp_path: Path) -> None:
     third = seen(tmp_path, "thinned")["third"]
-    assert (third["calls"], colours(third)) == (3, {"red"})
+    assert (third["calls"], colours(third)) == (3, {"red"}), third
 
 
 def test_a_region_of_the_whole_process(tmp_path: Path) -> None:

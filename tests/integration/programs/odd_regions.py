@@ -235,7 +235,7 @@ def thinned() -> Runs:
     """Of three calls one is profiled: the samples of the others are not the region's."""
 
     def work(number: int) -> None:
-        (red if number % 3 == 0 else green)(0.03)
+        (red if number % 3 == 0 else green)(0.1)
 
     third = profile(label="third", every=3, **OPTIONS)(work)
     for number in range(9):
