@@ -213,15 +213,16 @@ def test_a_changed_header_is_compiled_again(tmp_path: Path, monkeypatch: pytest.
         )
 
 
+@pytest.mark.parametrize("additions", [(2,), pytest.param((2, 3), marks=pytest.mark.full)])
 def test_torchscript_is_part_of_the_object_and_made_again_if_its_own_files_change(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    additions: tuple[int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
     cache, helper = tmp_path / 'odd "é' / "cpp", tmp_path / "helper.py"
     stmt = "throw std::runtime_error(std::to_string(scripted.forward({x}).toTensor().item<int>()));"
     setup = "auto scripted = profkit::scripted(); auto x = at::ones({1});"
     one = order(stmt, setup, script="from helper import model")
-    for added in (2, 3):
+    for added in additions:
         helper.write_text(f"def model(x):\n    return x + {added}\n")
         library = built(one, cache)
         assert built(one, cache) == library

@@ -17,7 +17,14 @@ from profkit.measuring.orders import MeasureOptions
 from profkit.model.measurement import Flag, InstructionCounts, Preload, Tool
 
 HEAP = "_junk = [bytearray(n * 37) for n in range(1000)]\n"
-IDS = [statement.label for statement in STATEMENTS]
+TAKES_LONG = {"x + y", "Linear forward + backward", "64×64 matmul", "user function"}
+"""Torch takes some 20 s to start under Valgrind."""
+
+
+EACH = [
+    pytest.param(each, id=each.label, marks=[pytest.mark.full] if each.label in TAKES_LONG else [])
+    for each in STATEMENTS
+]
 
 
 def counted(statement: Statement, heap: str = "", **options: object) -> InstructionCounts:
@@ -27,7 +34,7 @@ def counted(statement: Statement, heap: str = "", **options: object) -> Instruct
     return found.instructions
 
 
-@pytest.mark.parametrize("statement", STATEMENTS, ids=IDS)
+@pytest.mark.parametrize("statement", EACH)
 def test_counts_are_equal_in_forks_and_nearly_so_in_other_heaps(statement: Statement) -> None:
     first, *forks = (counted(statement) for _ in range(3))
     assert all(fork.raw == first.raw for fork in forks)
@@ -37,7 +44,7 @@ def test_counts_are_equal_in_forks_and_nearly_so_in_other_heaps(statement: State
     assert first.stripped <= first.net < min(first.raw) / first.number
 
 
-@pytest.mark.parametrize("statement", STATEMENTS[1:4], ids=IDS[1:4])
+@pytest.mark.parametrize("statement", EACH[1:4])
 def test_stripped_counts_hardly_depend_on_the_hash_seed(statement: Statement) -> None:
     stripped = [counted(statement, env={"PYTHONHASHSEED": seed}).stripped for seed in ("1", "4711")]
     stripped.append(counted(statement).stripped)

@@ -16,7 +16,7 @@ import torch
 from profkit import measure
 from profkit.errors import TooShort, UsageError
 from profkit.model.measurement import Flag, Freshness, InstructionCounts, Timing
-from tests.integration.programs import changing
+from tests.integration.programs import changing, training
 
 
 def shuffled(number: int) -> list[int]:
@@ -75,7 +75,7 @@ def test_globals_of_a_module_are_what_they_were_at_each_execution() -> None:
 
 def test_a_step_of_training_begins_without_gradients() -> None:
     model, batch = torch.nn.Linear(8, 8), torch.ones(4, 8)
-    found = timed(changing.train, args=(model, batch))
+    found = timed(training.train, args=(model, batch))
     assert found.freshness == Freshness(
         fresh=True, changes=("argument 'model'",), loop_s=found.freshness.loop_s
     )

@@ -168,10 +168,11 @@ def test_what_makes_no_sense_is_said_before_anything_starts(
     assert not (tmp_path / ".profkit").exists()
 
 
-def test_many_orders_in_a_row_leave_nothing_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize("orders", [40, pytest.param(150, marks=pytest.mark.full)])
+def test_many_orders_in_a_row_leave_nothing_behind(tmp_path: Path, orders: int) -> None:
     task = Task(work_order("pass", mode="callgrind"))
     kind, counts, descriptors, resident = callgrind_kind(task, 0), set(), set(), []
-    for number in range(150):
+    for number in range(orders):
         found = measure("s.split(',')", setup="s = 'a,b'", mode="callgrind", number=5, keep=False)
         assert found.instructions is not None
         counts.add(found.instructions.raw)

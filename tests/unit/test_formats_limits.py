@@ -38,8 +38,8 @@ def deep(depth: int, period_ns: float = 1e6) -> Profile:
     return builder.build(period_ns=period_ns)
 
 
-def chain(depth: int) -> bytes:
-    """Statistics, by the module marshal, of functions that call each other in a row."""
+def chain(depth: int, *, calls: bool = True) -> bytes:
+    """Statistics, by the module marshal, of functions that call each other in a row, or not at all."""
     import marshal
 
     def function(n: int) -> tuple[str, int, str]:
@@ -47,18 +47,24 @@ def chain(depth: int) -> bytes:
 
     return marshal.dumps(
         {
-            function(n): (1, 1, 1.0, depth - n, {function(n - 1): (1, 1, 1.0, depth - n)} if n else {})
+            function(n): (
+                1,
+                1,
+                1.0,
+                depth - n,
+                {function(n - 1): (1, 1, 1.0, depth - n)} if n and calls else {},
+            )
             for n in range(depth)
         }
     )
 
 
-def dump(depth: int) -> bytes:
+def dump(depth: int, *, calls: bool = True) -> bytes:
     """A Callgrind dump of the same."""
     lines = ["events: Ir"]
     for n in range(depth):
         lines += [f"fl=a.c\nfn=f{n}\n1 1"]
-        lines += [f"cfn=f{n + 1}\ncalls=1 1\n1 {depth - n - 1}"] if n < depth - 1 else []
+        lines += [f"cfn=f{n + 1}\ncalls=1 1\n1 {depth - n - 1}"] if calls and n < depth - 1 else []
     return "\n".join([*lines, f"totals: {depth}", ""]).encode()
 
 
@@ -111,9 +117,9 @@ def many(name: str, count: int) -> bytes:
         data = encode(builder.build(unit=Unit.NANOSECONDS))
         return gzip.decompress(data) if name == "pprof" else data
     if name == "pstats":
-        return chain(count)
+        return chain(count, calls=False)
     if name == "callgrind":
-        return dump(count)
+        return dump(count, calls=False)
     if name == "austin":
         return b"".join(b"P7;T8;a.py:f:%d 5\n" % n for n in range(count))
     records = [[[f"f\0a.py\0{n}"], 0.5] for n in range(count)]

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import gc
 import os
+import weakref
 from collections.abc import Callable
 from functools import partial
 
@@ -9,7 +11,7 @@ import pytest
 from profkit.measuring.travel.parcel import pack
 from profkit.measuring.worker.asked import UNDECIDED, Fresh
 from profkit.measuring.worker.designing import Design, Effort, find_design
-from profkit.measuring.worker.fresh import Wanted, afresh
+from profkit.measuring.worker.fresh import States, Wanted, afresh
 from profkit.measuring.worker.job import perform
 from profkit.measuring.worker.measured import Measured, calls, statement
 from profkit.measuring.worker.messages import Message
@@ -271,3 +273,35 @@ def test_a_block_of_fresh_states_follows_some_executions() -> None:
     assert states.spare() == []
     assert len(states.of(3)) == 3
     assert states.spare() == []
+
+
+def test_states_that_are_cycles_are_gone_before_the_next_are_made() -> None:
+    class Cycle:
+        def __init__(self) -> None:
+            self.own = self
+
+    made: list[weakref.ref[Cycle]] = []
+    alive, generations = [], []
+
+    def make() -> tuple[Cycle]:
+        alive.append(sum(one() is not None for one in made))
+        state = Cycle()
+        made.append(weakref.ref(state))
+        return (state,)
+
+    def note(phase: str, about: dict[str, int]) -> None:
+        generations.append(about["generation"])
+
+    states = States(make)
+    gc.collect()
+    gc.disable()
+    gc.callbacks.append(note)
+    try:
+        for _ in range(3):
+            states.of(5)
+            states.use()
+    finally:
+        gc.callbacks.remove(note)
+        gc.enable()
+    assert alive == [0, 1, 2, 3, 4] * 3
+    assert set(generations) == {0}, "what a large program has in memory is not looked through"

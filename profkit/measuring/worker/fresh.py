@@ -83,7 +83,7 @@ class States:
         """Return so many states of which nothing has used any; the same ones until `use`."""
         if self._used or len(self._ready) != number:
             self._ready = []
-            gc.collect()  # copies may be cycles, and the collector is off
+            gc.collect(0)  # copies may be cycles; as the collector is off they are in the youngest generation
             self._ready = [self._make() for _ in range(number)]
             self._spare = [self._make() for _ in range(min(_WARM, number // 4) if self.warms else 0)]
             self._used = False
