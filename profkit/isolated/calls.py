@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Mapping
 from typing import TypeVar, Unpack, cast
 
@@ -90,7 +89,7 @@ def _started(
         future=cast("CallFuture[object]", future),
         kind=settings.kind(packed.packages),
         packed=packed,
-        message={**settings.surroundings(), "mode": "call", **_about(packed)},
+        message={**settings.surroundings(), "mode": "call", "coroutine": packed.coroutine},
         timeout_s=settings.timeout_s,
         retries=settings.order.retries,
         is_own=settings.is_own,
@@ -107,11 +106,6 @@ def _packed(
     except CannotTravel as error:
         remedy = "have the function make it, from something that can be sent"
         raise CannotTravel(error.what, error.detail, remedy) from error
-
-
-def _about(packed: PackedCall) -> dict[str, object]:
-    code = list(sys.version_info[:2]) if packed.has_code else None
-    return {"coroutine": packed.coroutine, "code_of": code}
 
 
 class _OfProcess:

@@ -18,7 +18,7 @@ class PackedCall:
     _lock = threading.Lock()
 
     def __init__(self, parcel: Parcel) -> None:
-        self.coroutine, self.packages, self.has_code = parcel.coroutine, parcel.packages, parcel.has_code
+        self.coroutine, self.packages = parcel.coroutine, parcel.packages
         self._parcel: Parcel | None = None
         self._bytes = b""
         size = os.fstat(parcel.fd).st_size

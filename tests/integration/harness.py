@@ -17,6 +17,9 @@ PROGRAMS = Path(__file__).parent / "programs"
 _COUNTS_TOO_LATE = (3, 13) <= sys.version_info < (3, 13, 10) or (3, 14) <= sys.version_info < (3, 14, 1)
 FORKING = ("-W", "ignore:This process:DeprecationWarning") if _COUNTS_TOO_LATE else ()
 """Flags of Python for programs that fork."""
+NO_SUPERUSER = ("setpriv", "--bounding-set=-dac_override,-dac_read_search",
+                "--inh-caps=-dac_override,-dac_read_search")  # fmt: skip
+"""Launches a program for which the permissions of files hold though it is root's."""
 
 
 def environment(**changes: str) -> dict[str, str]:

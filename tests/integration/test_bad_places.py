@@ -8,15 +8,13 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from tests.integration.harness import PROGRAMS, await_samplers_end, run_program
+from tests.integration.harness import NO_SUPERUSER, PROGRAMS, await_samplers_end, run_program
 
 pytestmark = pytest.mark.sampler
 
 BEHAVED = "15 calls\n"
 CALLS = 15 + 10
 """Of the function, and entries of blocks."""
-NO_SUPERUSER = ("setpriv", "--bounding-set=-dac_override,-dac_read_search",
-                "--inh-caps=-dac_override,-dac_read_search")  # fmt: skip
 DISK = "py-spy failed at stop"
 SPOOL = "the spool "
 

@@ -201,13 +201,16 @@ def test_an_interrupt_ends_the_compilers_and_leaves_nothing(tmp_path: Path, monk
     assert [path.suffix for path in (tmp_path / "cpp").iterdir()] == [".lock"]
 
 
-def test_a_changed_header_is_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    one, header = order("throw f();", global_setup='#include "the answer.h"'), tmp_path / "the answer.h"
+@pytest.mark.parametrize("name", ["plain", "a b\\c$d#e:f\\ g%h"])
+def test_a_changed_header_is_compiled_again(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = tmp_path / name
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    one, header = order("throw f();", global_setup='#include "the answer.h"'), folder / "the answer.h"
     for word in ("const char *", "int"):
         header.write_text(f"inline auto f() {{ return ({word})0; }}")
-        first = built(one, tmp_path / "cpp")
-        assert built(one, tmp_path / "cpp") == first
+        first = built(one, folder / "cpp")
+        assert built(one, folder / "cpp") == first
         assert run(first)["thrown"][0].startswith(
             word.replace(" *", "*").replace("const char*", "char const*")
         )

@@ -19,7 +19,7 @@ import psutil
 import pytest
 
 import profkit
-from profkit import isolated
+from profkit import isolated, measure
 from profkit.errors import CannotTravel, UsageError
 from profkit.isolated import (
     CannotReturn,
@@ -440,8 +440,12 @@ def test_code_does_not_go_to_another_version_of_python(tmp_path: Path) -> None:
     newer.chmod(0o755)
     assert isolated.call(abs, -1, python=newer) == 1
     assert isolated.call(add, 1, python=newer, path=[ROOT]) == 2
-    with pytest.raises(WorkerFailed, match=r"code of Python 3\.\d+, and this is Python 3\.99; .* path="):
+    refusal = r"code of Python 3\.\d+, and this is Python 3\.99; .* can import"
+    with pytest.raises(WorkerFailed, match=refusal):
         isolated.call(lambda: 1, python=newer)
+    assert measure(abs, args=(-1,), python=str(newer), quick=True, keep=False).timing is not None
+    with pytest.raises(WorkerFailed, match=refusal):
+        measure(lambda: 1, python=str(newer), quick=True, keep=False)
 
 
 @pytest.mark.parametrize("words", [b"", b"nonsense", b"\0" * 64])

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from profkit import expand, measure_all
-from tests.integration.harness import ROOT, environment, run_program
+from tests.integration.harness import NO_SUPERUSER, ROOT, environment, run_program
 
 SUITE = """
 from profkit import Variants, work_order
@@ -214,6 +214,18 @@ def test_a_full_cache_is_no_fault_of_the_statement(tmp_path: Path, free_kib: int
     assert done.returncode == 3
     assert "No space left on device; free some space there, or set XDG_CACHE_HOME" in done.stdout
     assert "does not compile" not in done.stdout
+
+
+def test_a_cache_without_permission_to_write_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "profkit" / "cpp"
+    folder.mkdir(parents=True)
+    folder.chmod(0o500)
+    done = run_program(
+        tmp_path, ["-m", "profkit", "measure", "--language", "c++", "1;"],
+        launcher=NO_SUPERUSER, environ=environment(XDG_CACHE_HOME=str(tmp_path)),
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert f"{folder} for compiled statements cannot be written to; set XDG_CACHE_HOME" in done.stderr
 
 
 @pytest.mark.parametrize("free_kib", [4, 16])

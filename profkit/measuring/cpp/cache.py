@@ -148,7 +148,8 @@ class Cache:
 def open_cache(folder: Path) -> Cache:
     """Return the cache in a folder, which is made if it is missing.
 
-    Raises UsageError if it is not the user's alone, and FolderUnavailable if there is no room for it.
+    Raises UsageError if it is not the user's alone or cannot be written to, and FolderUnavailable if there is
+    no room for it.
     """
     try:
         folder.mkdir(parents=True, mode=0o700, exist_ok=True)
@@ -161,6 +162,8 @@ def open_cache(folder: Path) -> Cache:
         ) from error
     if facts.st_uid != os.geteuid() or facts.st_mode & 0o022:
         raise UsageError(f"the folder {folder} for compiled statements can be written by others", _MEND)
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        raise UsageError(f"the folder {folder} for compiled statements cannot be written to", _MEND)
     return Cache(folder)
 
 

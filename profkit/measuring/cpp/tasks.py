@@ -192,7 +192,12 @@ def environ_of(order: WorkOrder) -> Mapping[str, str]:
 
 
 def _listed(rule: str) -> Iterator[Path]:
-    """The files that a rule for make, as compilers write it, names as needed."""
+    """The files that a rule for make, as compilers write it, names as needed.
+
+    The escapes are those of libcpp's mkdeps.cc: blanks, `#` and `:` have a backslash before them, backslashes
+    before a blank are doubled, other backslashes stand for themselves, and `$` is doubled.
+    """
     _, _, needed = rule.replace("\\\n", " ").partition(": ")
-    for word in re.findall(r"(?:\\.|\S)+", needed):
-        yield Path(re.sub(r"\\(.)", r"\1", word).replace("$$", "$"))
+    for word in re.findall(r"(?:\\*\\[ \t]|\S)+", needed):
+        blanks = re.sub(r"(\\*)\\([ \t])", lambda found: found[1][::2] + found[2], word)
+        yield Path(re.sub(r"\\([#:])", r"\1", blanks).replace("$$", "$"))

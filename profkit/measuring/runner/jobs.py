@@ -85,8 +85,6 @@ def canary_job(task: Task) -> Job:
     """One process that shows whether an environment can import what the task needs."""
     message = _surroundings(task.order, Tool.NONE, ())
     needed = [] if task.preload is Preload.NOTHING else [task.preload.value]
-    if task.parcel is not None:
-        needed.append("cloudpickle")
     return Job(task.order.label, {**message, "mode": "canary", "imports": needed}, task.order.timeout_s)
 
 

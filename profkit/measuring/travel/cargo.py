@@ -7,6 +7,7 @@ import fcntl
 import json
 import mmap
 import os
+import sys
 from collections.abc import Iterable
 from pickle import PickleBuffer
 from typing import Any
@@ -35,11 +36,14 @@ class Cargo:
         self._end += len(view)
         return len(view)
 
-    def load(self, buffers: Iterable[PickleBuffer], storages: Iterable[Storage]) -> None:
+    def load(
+        self, buffers: Iterable[PickleBuffer], storages: Iterable[Storage], *, has_code: bool = False
+    ) -> None:
         """Write what the pickle refers to, and the index, and seal the file; raises `TooBig`."""
         index = Index(
             buffers=[self._buffer(buffer.raw()) for buffer in buffers],
             storages=[self._storage(storage) for storage in storages],
+            code_of=list(sys.version_info[:2]) if has_code else None,
         )
         text = json.dumps(index).encode()
         start = self._end

@@ -56,8 +56,6 @@ class Parcel:
     """Whether calling the function gives something to await."""
     packages: tuple[str, ...]
     """Of torch and numpy, what the worker will need."""
-    has_code: bool = False
-    """Whether functions travel by value, which only the same version of Python can run."""
     _closing: weakref.finalize[[int], Parcel] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -92,8 +90,8 @@ def what_of(function: Callable[..., object], args: Sequence[object], kwargs: Map
     return f"{_home(plain(function))}:{_name(function)}({signature_of(args, kwargs)})"
 
 
-def _write(fd: int, call: Call, most_bytes: int) -> tuple[int, set[str], bool]:
-    """The bytes written, the packages that what was written belongs to, and whether it has code."""
+def _write(fd: int, call: Call, most_bytes: int) -> tuple[int, set[str]]:
+    """The bytes written, and the packages that what was written belongs to."""
     cargo = Cargo(fd, most_bytes)
     pickler = TravelPickler(cargo)
     try:
@@ -104,16 +102,16 @@ def _write(fd: int, call: Call, most_bytes: int) -> tuple[int, set[str], bool]:
                 "make them in a setup, or load them in the function's module",
                 _name(call[0]), cargo.sent_bytes >> 20,
             )  # fmt: skip
-        cargo.load(pickler.buffers, pickler.storages)
+        cargo.load(pickler.buffers, pickler.storages, has_code=pickler.has_code)
     except TooBig:
         problem = f"it is more than {most_bytes >> 20} MB"
         raise CannotTravel(f"the call of {_name(call[0])} with its arguments", problem) from None
     except Exception as error:
         raise _refusal(call, error) from error
-    return cargo.sent_bytes, pickler.packages, pickler.has_code
+    return cargo.sent_bytes, pickler.packages
 
 
-def _parcel(fd: int, call: Call, size_bytes: int, packages: set[str], has_code: bool) -> Parcel:
+def _parcel(fd: int, call: Call, size_bytes: int, packages: set[str]) -> Parcel:
     function, args, kwargs = call
     target = plain(function)
     code = code_of(target)
@@ -126,7 +124,6 @@ def _parcel(fd: int, call: Call, size_bytes: int, packages: set[str], has_code: 
         line=code.co_firstlineno if code else 0,
         coroutine=kind_of(target) is RegionKind.COROUTINE,
         packages=tuple(name for name in _PRELOADS if name in packages),
-        has_code=has_code,
     )
 
 

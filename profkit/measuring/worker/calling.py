@@ -11,7 +11,6 @@ import json
 import mmap
 import os
 import pickle
-import sys
 from collections.abc import Awaitable, Callable
 from typing import cast
 
@@ -31,8 +30,6 @@ def begin(message: Message, parcel: int, channel: int) -> Callable[[], object]:
 
     Raises what importing the function's module raises.
     """
-    if message["code_of"] is not None:
-        _check_code(message["code_of"])
     function, args, kwargs = unpack(parcel)
 
     def call() -> object:
@@ -42,22 +39,6 @@ def begin(message: Message, parcel: int, channel: int) -> Callable[[], object]:
     with blocking_socket(os.dup(channel)) as connection:
         send(connection, {"begun": True})
     return call
-
-
-def _check_code(version: list[int]) -> None:
-    """Raise if functions that came by value cannot run here: bytecode of another version may crash."""
-    remedy = "call a function of a module that is installed there, or name its folder with path="
-    here = list(sys.version_info[:2])
-    if version != here:
-        words = ["Python " + ".".join(map(str, each)) for each in (version, here)]
-        raise RuntimeError(
-            f"a function that travels by value is code of {words[0]}, and this is {words[1]}; {remedy}"
-        )
-    try:
-        import cloudpickle  # noqa: F401
-    except ImportError:
-        lack = "this Python has no cloudpickle, which functions that travel by value need"
-        raise RuntimeError(f"{lack}; install it, or {remedy}") from None
 
 
 def answer(call: Callable[[], object], file: int) -> Message:

@@ -16,6 +16,7 @@ import mmap
 import os
 import pickle
 import struct
+import sys
 from collections.abc import Callable
 from typing import Any, TypedDict
 
@@ -44,12 +45,15 @@ class Index(TypedDict):
 
     buffers: list[tuple[int, int]]
     storages: list[Place]
+    code_of: list[int] | None
+    """Major and minor version of the Python whose code the pickle has, if it has any."""
 
 
 def unpack(fd: int, *, read: bool = False) -> Call:
     """The callable, its positional and its keyword arguments; other readers of `fd` are not disturbed.
 
-    Raises what importing the callable's module raises. The memory stays mapped while anything uses it.
+    Raises what importing the callable's module raises, and RuntimeError if a function came by value that
+    cannot run here. The memory stays mapped while anything uses it.
     With `read` it is all there at once: using it causes no page faults that would be measured.
     """
     size = os.fstat(fd).st_size
@@ -57,8 +61,26 @@ def unpack(fd: int, *, read: bool = False) -> Call:
     if magic != MAGIC:
         raise ValueError("this is no parcel of profkit's")
     index: Index = json.loads(os.pread(fd, length, start))
+    if index["code_of"] is not None:
+        _check_code(index["code_of"])
     memory = read_memory(fd, size) if read else mmap.mmap(fd, 0, access=mmap.ACCESS_COPY)
     return Loader(memory, index).load()  # type: ignore[no-any-return]
+
+
+def _check_code(version: list[int]) -> None:
+    """Raise if functions that came by value cannot run here: bytecode of another version may crash."""
+    remedy = "call a function of a module that it can import"
+    here = list(sys.version_info[:2])
+    if version != here:
+        words = ["Python " + ".".join(map(str, each)) for each in (version, here)]
+        raise RuntimeError(
+            f"a function that travels by value is code of {words[0]}, and this is {words[1]}; {remedy}"
+        )
+    try:
+        import cloudpickle  # noqa: F401
+    except ImportError:
+        lack = "this Python has no cloudpickle, which functions that travel by value need"
+        raise RuntimeError(f"{lack}; install it, or {remedy}") from None
 
 
 def read_memory(fd: int, size: int) -> mmap.mmap:
