@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,13 +17,14 @@ from profkit.errors import WorkerDied
 from profkit.measuring.orders import work_order
 from profkit.measuring.pool.jobs import Job
 from profkit.measuring.pool.kinds import ZygoteKind
+from profkit.measuring.runner import counting
 from profkit.measuring.runner.bench import Bench
 from profkit.measuring.runner.jobs import Task
 from profkit.measuring.runner.ledger import Ledger
 from profkit.measuring.runner.pace import Pace
 from profkit.measuring.runner.progress import COUNTING, TIMING, ProgressLine, Silent
 from profkit.measuring.runner.run import run_tasks
-from profkit.model.measurement import MeasuredRun
+from profkit.model.measurement import InstructionCounts, MeasuredRun
 from profkit.render.measured.text import measured_text
 from tests.unit.made_measured import COUNTS, both
 from tests.unit.made_measured_runs import TIMING as TIMES
@@ -116,8 +118,8 @@ def test_steps_of_orders_that_failed_are_not_waited_for(broken: str) -> None:
     clock, pace, timed = ManualClock(), Pace(), 0
 
     class Steps(Silent):
-        def begin(self, total: int, kind: str = "") -> None:
-            pace.add(total, kind)
+        def begin(self, total: int, kind: str = "", least_s: float = 0.0) -> None:
+            pace.add(total, kind, least_s)
 
         def done(self, label: str, kind: str = "") -> None:
             pace.step(kind, clock.monotonic_s())
@@ -132,6 +134,27 @@ def test_steps_of_orders_that_failed_are_not_waited_for(broken: str) -> None:
     mode = "timer+callgrind" if broken == "callgrind" else "timer"
     run_tasks([Task(work_order(str(n), mode=mode)) for n in range(3)], bench, lambda _: None)
     assert pace.done == pace.total == {"callgrind": 3, "timer": 26, "": 30}[broken]
+
+
+def test_an_order_that_several_processes_count_is_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    pace, shown, stripped = Pace(), list[tuple[int, int]](), itertools.count(1000.0, 10.0)
+
+    class Steps(Silent):
+        def begin(self, total: int, kind: str = "", least_s: float = 0.0) -> None:
+            pace.add(total, kind, least_s)
+
+        def done(self, label: str, kind: str = "") -> None:
+            pace.step(kind, 0.0)
+            shown.append((pace.done, pace.total))
+
+    def count_once(*_: object) -> InstructionCounts:
+        return replace(COUNTS, stripped=next(stripped))
+
+    monkeypatch.setattr(counting, "_count_once", count_once)
+    bench = Bench(ScriptedPool(times), Steps(), clock=ManualClock())  # type: ignore[arg-type]
+    run_tasks([Task(work_order(str(n), mode="callgrind")) for n in range(3)], bench, lambda _: None)
+    assert next(stripped) == 1000.0 + 10.0 * 3 * 4
+    assert shown == [(1, 3), (2, 3), (3, 3)]
 
 
 ETA = re.compile(r"ETA (≥ )?([\d.]+) (ms|s|min|h)")
@@ -198,3 +221,15 @@ def test_nothing_is_said_before_there_is_a_basis() -> None:
     assert (left.seconds, left.at_least) == (980.0, False)
     assert pace.left(20.5).seconds == 979.5  # type: ignore[union-attr]
     assert pace.left(500.0).seconds == 979.0  # type: ignore[union-attr]
+
+
+def test_what_is_not_known_yet_takes_its_least_time() -> None:
+    pace = Pace()
+    pace.add(4, COUNTING)
+    pace.add(10, TIMING, 20.0)
+    pace.add(-5, TIMING)
+    for step in range(1, 4):
+        pace.step(COUNTING, float(step))
+    left = pace.left(3.0)
+    assert left is not None
+    assert (left.seconds, left.at_least) == (1.0 + 5 * 2.0, True)

@@ -12,7 +12,6 @@ from profkit.measuring.runner.bench import Bench
 from profkit.measuring.runner.environment import kind_of
 from profkit.measuring.runner.freshness import first_fresh, settled
 from profkit.measuring.runner.jobs import Task, callgrind_job
-from profkit.measuring.runner.progress import COUNTING
 from profkit.measuring.worker.asked import Fresh
 from profkit.model.measurement import InstructionCounts, Tool
 from profkit.model.workorder import WorkOrder
@@ -30,7 +29,6 @@ def count(task: Task, kind: ZygoteKind, bench: Bench, cores: tuple[int, ...] = (
     counts = [_count_once(task, kind, bench, cores)]
     same = replace(task, order=replace(task.order, number=counts[0].number))
     counts += [_count_once(same, kind, bench, cores) for _ in range(1, processes_of(task.order))]
-    bench.progress.done(task.order.label, COUNTING)
     return together(counts)
 
 

@@ -15,6 +15,14 @@ class _Kind:
     done: int = 0
     spent_s: float = 0.0
     """Time of all steps but the first, which starts what the others use."""
+    least_s: float = 0.0
+    """Time that all steps take at least."""
+
+    def add(self, steps: int, least_s: float) -> None:
+        if steps < 0 < self.total:
+            self.least_s *= (self.total + steps) / self.total
+        self.total += steps
+        self.least_s += least_s
 
     @property
     def left(self) -> int:
@@ -27,6 +35,11 @@ class _Kind:
             return None
         return self.spent_s / (self.done - 1)
 
+    @property
+    def left_s(self) -> float:
+        step_s = self.least_s / self.total if self.step_s is None else self.step_s
+        return self.left * step_s
+
 
 @dataclass(frozen=True, slots=True)
 class Left:
@@ -34,7 +47,7 @@ class Left:
 
     seconds: float
     at_least: bool
-    """Whether nothing is known yet of some kind of step that is still to come."""
+    """Whether of some kind of step that is still to come nothing but its least time is known yet."""
 
 
 @dataclass(slots=True)
@@ -55,9 +68,9 @@ class Pace:
         """Steps that are done."""
         return sum(kind.done for kind in self.kinds.values())
 
-    def add(self, steps: int, kind: str) -> None:
-        """Note that so many more steps are to be done; fewer, if it is negative."""
-        self.kinds.setdefault(kind, _Kind()).total += steps
+    def add(self, steps: int, kind: str, least_s: float = 0.0) -> None:
+        """Note so many more steps to be done, which take so long at least; fewer, if it is negative."""
+        self.kinds.setdefault(kind, _Kind()).add(steps, least_s)
 
     def step(self, kind: str, now_s: float) -> None:
         """Note that a step is done; with several workers steps follow each other sooner."""
@@ -70,9 +83,10 @@ class Pace:
     def left(self, now_s: float) -> Left | None:
         """Return the time that is left; None if nothing can be said of it."""
         open_kinds = [kind for kind in self.kinds.values() if kind.left]
-        known = [(kind.left, kind.step_s) for kind in open_kinds if kind.step_s is not None]
+        known = {kind.step_s for kind in open_kinds} - {None}
         if not known or self.last_s is None:
             return None
-        seconds = sum(left * (step_s or 0.0) for left, step_s in known)
-        under_way_s = min(now_s - self.last_s, max(step_s or 0.0 for _, step_s in known))
-        return Left(max(0.0, seconds - under_way_s), at_least=len(known) < len(open_kinds))
+        seconds = sum(kind.left_s for kind in open_kinds)
+        under_way_s = min(now_s - self.last_s, max(step_s or 0.0 for step_s in known))
+        at_least = any(kind.step_s is None for kind in open_kinds)
+        return Left(max(0.0, seconds - under_way_s), at_least)

@@ -22,10 +22,10 @@ COMPILING, COUNTING, TIMING = "compiling", "counting", "timing"
 class Progress(Protocol):
     """Receives what the runner does; any thread may call."""
 
-    def begin(self, total: int, kind: str = "") -> None:
+    def begin(self, total: int, kind: str = "", least_s: float = 0.0) -> None:
         """Note that so many more steps are to be done; negative for steps that never will be.
 
-        Steps of a kind take about the same time.
+        Steps of a kind take about the same time; those that are added take `least_s` at least, all together.
         """
 
     def at_work(self, label: str) -> None:
@@ -41,7 +41,7 @@ class Progress(Protocol):
 class Silent:
     """Tells nobody."""
 
-    def begin(self, total: int, kind: str = "") -> None:
+    def begin(self, total: int, kind: str = "", least_s: float = 0.0) -> None:
         """See `Progress.begin`."""
 
     def at_work(self, label: str) -> None:
@@ -60,9 +60,9 @@ class Counted:
     def __init__(self, progress: Progress) -> None:
         self._progress, self.steps = progress, 0
 
-    def begin(self, total: int, kind: str = "") -> None:
+    def begin(self, total: int, kind: str = "", least_s: float = 0.0) -> None:
         """See `Progress.begin`."""
-        self._progress.begin(total, kind)
+        self._progress.begin(total, kind, least_s)
 
     def at_work(self, label: str) -> None:
         """See `Progress.at_work`."""
@@ -89,10 +89,10 @@ class ProgressLine:
         self._written_s = float("-inf")
         self._pace = Pace()
 
-    def begin(self, total: int, kind: str = "") -> None:
+    def begin(self, total: int, kind: str = "", least_s: float = 0.0) -> None:
         """See `Progress.begin`."""
         with self._lock:
-            self._pace.add(total, kind)
+            self._pace.add(total, kind, least_s)
 
     def at_work(self, label: str) -> None:
         """See `Progress.at_work`."""

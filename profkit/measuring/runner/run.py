@@ -52,7 +52,7 @@ def run_tasks(
     to_count = [place for place in ledger.open_places() if tasks[place].order.mode.counts]
     timed = [place for place in ledger.open_places() if tasks[place].order.mode.times]
     bench.progress.begin(len(to_count), COUNTING)
-    bench.progress.begin(_processes(tasks, timed), TIMING)
+    bench.progress.begin(_processes(tasks, timed), TIMING, _least_s(tasks, timed) / bench.workers)
     try:
         _count_all(to_count, ledger, bench)
         still = [place for place in timed if place in ledger.open_places()]
@@ -70,23 +70,24 @@ def _processes(tasks: Sequence[Task], places: Sequence[int]) -> int:
     return sum(processes_of(tasks[place].order) for place in places)
 
 
+def _least_s(tasks: Sequence[Task], places: Sequence[int]) -> float:
+    """Return the time that blocks of orders take at least, but for what limits their executions."""
+    orders = (tasks[place].order for place in places)
+    return sum(order.min_run_time_s for order in orders if order.runs is None)
+
+
 def _count_all(places: Sequence[int], ledger: Ledger, bench: Bench) -> None:
     bench.pool.warm({callgrind_kind(ledger.tasks[place], 0) for place in places})
     sentries, held = Sentries(bench), dict[int, InstructionCounts]()
     note = ledger.counted if bench.manner is Manner.APART else held.__setitem__
 
     def work(task: Task, place: int, worker: int) -> None:
-        own = copy(bench)
-        own.progress = steps = Counted(bench.progress)
         with bench.cores(1) as cores, ledger.working_on((place,)):
             kind = callgrind_kind(task, worker)
             with naming_a_full_disk():
-                counts = counted(task.order, lambda one: count(replace(task, order=one), kind, own, cores))
+                counts = counted(task.order, lambda one: count(replace(task, order=one), kind, bench, cores))
             note(place, sentries.beside(counts, task, kind))
-        if steps.steps:
-            bench.progress.begin(steps.steps - 1, COUNTING)  # several processes are one step
-        else:
-            bench.progress.done(task.order.label, COUNTING)
+        bench.progress.done(task.order.label, COUNTING)  # one step, whether one process or several count
 
     try:
         spread(

@@ -16,7 +16,6 @@ from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.measuring.runner.bench import Bench
 from profkit.measuring.runner.counting import count
 from profkit.measuring.runner.jobs import Task
-from profkit.measuring.runner.progress import COUNTING
 from profkit.model.measurement import InstructionCounts, SentryCount
 from profkit.model.workorder import Language, Level, Mode, WorkOrder
 
@@ -51,7 +50,6 @@ class Sentries:
 
     def _count(self, task: Task, kind: ZygoteKind) -> tuple[SentryCount, ...]:
         orders = [_order(name, stmt, task.order) for name, stmt in _STATEMENTS.items()]
-        self._bench.progress.begin(len(orders), COUNTING)
         try:
             built = libraries_for(orders, progress=lambda _done, _total, _label: None)
             return tuple(
