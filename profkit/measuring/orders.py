@@ -200,10 +200,10 @@ def check(order: WorkOrder) -> None:
         )  # fmt: skip
     if order.simulate and not order.mode.counts:
         raise InvalidOption("simulate", [s.value for s in order.simulate], "it needs mode='callgrind'")
-    if order.fresh and (order.language is Language.CPP or order.level is Level.MODULE):
+    if order.fresh and order.language is Language.CPP:
         raise InvalidOption(
             "fresh", order.fresh,
-            "only callables and Python statements with level='function' can have a state for each execution",
+            "only callables and statements of Python can have a state for each execution",
         )  # fmt: skip
     if order.python and order.source_cmd:
         raise UsageError("python and source_cmd both say which interpreter measures", "give one of them")

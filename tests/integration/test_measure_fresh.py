@@ -96,6 +96,18 @@ def test_a_statement_has_setups_of_its_own_only_if_that_matters() -> None:
     assert timed("queue.clear()", global_setup="queue = set(range(100))").freshness.changes == ("queue",)
 
 
+def test_names_of_a_module_are_made_anew_too() -> None:
+    setup = "import random; values = random.Random(1).sample(range(1000), 1000)"
+    counts = [
+        measure("values.sort()", setup=setup, level=level, mode="callgrind", keep=False).instructions
+        for level in ("function", "module")
+    ]
+    assert counts[0] is not None
+    assert counts[1] is not None
+    assert counts[1].freshness.changes == ("values",)
+    assert counts[1].stripped == pytest.approx(counts[0].stripped, rel=0.01)
+
+
 def test_here_a_call_that_changes_its_arguments_is_timed_once(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("text\n" * 1000)
     with (tmp_path / "text").open() as file:
@@ -109,7 +121,7 @@ def test_here_a_call_that_changes_its_arguments_is_timed_once(tmp_path: Path) ->
 
 def test_what_is_asked_for_is_done_or_refused() -> None:
     assert timed(len, args=("text",), fresh=True).freshness.fresh
-    for refused in ({"language": "c++"}, {"level": "module"}, {"isolated": False}):
+    for refused in ({"language": "c++"}, {"isolated": False}):
         with pytest.raises(UsageError, match="fresh"):
             timed(len if refused == {"isolated": False} else "1", fresh=True, **refused)
 

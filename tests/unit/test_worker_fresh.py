@@ -9,12 +9,14 @@ from functools import partial
 import pytest
 
 from profkit.measuring.travel.parcel import pack
+from profkit.measuring.worker.arms import own_main
 from profkit.measuring.worker.asked import UNDECIDED, Fresh
 from profkit.measuring.worker.designing import Design, Effort, find_design
-from profkit.measuring.worker.fresh import States, Wanted, afresh
+from profkit.measuring.worker.fresh import Wanted, afresh
 from profkit.measuring.worker.job import perform
 from profkit.measuring.worker.measured import Measured, calls, statement
 from profkit.measuring.worker.messages import Message
+from profkit.measuring.worker.prepared import States
 from profkit.measuring.worker.unpack import unpack
 from tests.unit.worker_jobs import arm, timer_job
 
@@ -136,6 +138,27 @@ def test_globals_are_copied_by_the_process_that_is_told_of_them() -> None:
     found = timed(drain_queue, fresh=told["fresh"])
     assert found["fresh"]["decided"] is True
     assert seen() == {3}
+
+
+def test_a_statement_of_a_module_has_setups_of_its_own() -> None:
+    with own_main() as namespace:
+        namespace["work"] = work
+        measured = statement("work(alias); alias.clear()", "values = alias = [1] * 9", namespace, "module")
+        told = find_design(measured, UNDECIDED, steps, EFFORT)
+        assert told.starts_over
+        assert told.fresh["changes"] == ["alias"]
+        found = find_design(measured, told.fresh, steps, EFFORT).afresh
+        assert found is not None
+        assert [steps(found.full, number) for number in (1, 5)] == [9, 45]
+        assert steps(found.empty, 5) == 0
+        assert namespace["values"] is namespace["alias"]
+
+
+def test_a_statement_of_a_module_may_share_what_it_changes_at_no_cost() -> None:
+    one = arm("values[0] += 1", "values = [1] * 9; del values[3]", level="module", fresh=UNDECIDED)
+    told = perform(timer_job(one))["arms"][0]["fresh"]
+    assert told["changes"] == ["values"]
+    assert perform(timer_job({**one, "fresh": told}))["arms"][0]["fresh"]["decided"] is False
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from .asked import Fresh
-from .fresh import Afresh, CannotRepeat, Wanted, afresh, state_in
+from .fresh import CannotRepeat, Wanted, afresh, state_in
 from .measured import Awaited, Called, Measured
+from .prepared import Afresh
 from .state import MOST_OBJECTS, Global, State
 
 Cost = Callable[[Measured, int], float]

@@ -6,16 +6,12 @@ also does: what that costs is subtracted.
 
 from __future__ import annotations
 
-import gc
-import os
 import pickle
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
-from typing import TypeVar
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 
 from .measured import (
     Awaited,
@@ -23,31 +19,20 @@ from .measured import (
     Call,
     Called,
     InFunction,
-    InThisThread,
+    InModule,
     Measured,
     Namespace,
-    Probe,
     awaitable_of,
     blocks_of,
-    bracketed,
     values_of,
 )
+from .pieces import compile_piece
+from .prepared import Afresh, PreparedAwaits, PreparedFunction, PreparedModule, States, Values
 from .state import Global, State, state_of
-from .statement import fresh_code
-
-T = TypeVar("T")
-Values = tuple[object, ...]
-Clock = Callable[[], float]
+from .statement import fresh_code, fresh_module_code
 
 _TRIED = 100
-_TRYING_S = 0.02
-_PREPARING_S = 0.02
-"""Longest time to prepare a block's states."""
-_WARM = 20
-"""Most executions before a block."""
-_MEMORY_SHARE = 8
-"""States of a block take at most so large a part of the memory that is available."""
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+"""Most parts of a collection that are looked through for functions."""
 
 
 class CannotRepeat(Exception):
@@ -63,117 +48,6 @@ class Wanted:
     globals: tuple[Global, ...] = ()
 
 
-class States:
-    """States for blocks, made before each; what a block has used up is let go before the next."""
-
-    def __init__(self, make: Callable[[], Values]) -> None:
-        self.most, self.each_s = sys.maxsize, 0.0
-        """States that a block may have, and what it takes to make one."""
-        self.warms = False
-        """Whether some executions go before each block.
-
-        After the making of states, the processor has to fetch the code again, for some 10 µs.
-        """
-        self._make = make
-        self._ready: list[Values] = []
-        self._spare: list[Values] = []
-        self._used = False
-
-    def of(self, number: int) -> list[Values]:
-        """Return so many states of which nothing has used any; the same ones until `use`."""
-        if self._used or len(self._ready) != number:
-            self._ready = []
-            gc.collect(0)  # copies may be cycles; as the collector is off they are in the youngest generation
-            self._ready = [self._make() for _ in range(number)]
-            self._spare = [self._make() for _ in range(min(_WARM, number // 4) if self.warms else 0)]
-            self._used = False
-        return self._ready
-
-    def spare(self) -> list[Values]:
-        """Return states for executions before the block, once."""
-        spare, self._spare = self._spare, []
-        return spare
-
-    def use(self) -> None:
-        """Note that the states are no longer as they were made."""
-        self._used = True
-
-    def use_again(self) -> None:
-        """Have the next block take the states that the last one has used, if it is of the same size."""
-        self._used = False
-
-    def limit(self, memory_bytes: int | None = None, clock: Clock = time.perf_counter) -> None:
-        """Find out how many states a block may have, by the time and the memory that some take.
-
-        `memory_bytes` is what the process may use; None: as much as is available.
-        """
-        tried: list[Values] = []
-        start_s, before = clock(), _resident_bytes()
-        while not tried or (len(tried) < _TRIED and clock() - start_s < _TRYING_S):
-            tried.append(self._make())
-        self.warms = True
-        self.each_s = each_s = max((clock() - start_s) / len(tried), 1e-9)
-        each_bytes = max((_resident_bytes() - before) / len(tried), 1.0)
-        usable_bytes = min(_available_bytes(), memory_bytes or sys.maxsize)
-        by_memory = usable_bytes / _MEMORY_SHARE / each_bytes
-        self.most = max(1, int(min(by_memory, _PREPARING_S / each_s)))
-
-
-@dataclass(frozen=True, slots=True)
-class Afresh:
-    """Something measured with a state for each execution, and its loop around nothing."""
-
-    states: States
-    full: Measured
-    empty: Measured
-
-
-class _InFunction(InThisThread):
-    """Blocks of a generator that gets its states from an iterator."""
-
-    def __init__(self, states: States, start: Callable[[], Blocks], uses: bool) -> None:
-        self._states, self._blocks, self._uses = states, start(), uses
-        self._rounds: Iterator[Values] = iter(())
-
-    def run(self, number: int, probe: Probe[T]) -> tuple[T, T]:
-        """As `Measured` has it."""
-        rounds = iter(self._states.of(number))
-        if self._uses:
-            self._states.use()
-            self._blocks.send(iter(self._states.spare()))
-        times = bracketed(partial(self._blocks.send, rounds), probe)
-        self._rounds = rounds
-        return times
-
-
-class _Awaited(InThisThread):
-    """Blocks of a coroutine function; the state is what makes the coroutine."""
-
-    def __init__(self, states: States, uses: bool) -> None:
-        self._states, self._uses = states, uses
-
-    def run(self, number: int, probe: Probe[T]) -> tuple[T, T]:
-        """As `Measured` has it."""
-        import asyncio  # few jobs need it, and it takes long to import
-
-        states = self._states.of(number)
-        if self._uses:
-            self._states.use()
-        with asyncio.Runner() as runner:
-            return runner.run(self._block(states, probe))
-
-    async def _block(self, states: Sequence[Values], probe: Probe[T]) -> tuple[T, T]:
-        none = ()
-        before = probe(*none)
-        if self._uses:
-            for (call,) in states:
-                await call()  # type: ignore[operator]
-        else:
-            for (_call,) in states:
-                pass
-        return before, probe(*none)
-
-
 def state_in(measured: Measured, most_objects: int) -> State:
     """Return the state that an execution finds; nothing of what has no parts that could be looked at."""
     if isinstance(measured, Called | Awaited):
@@ -182,6 +56,8 @@ def state_in(measured: Measured, most_objects: int) -> State:
         found = [(name, value) for name, value in _locals(measured.blocks).items() if not _is_number(value)]
         found.sort(key=lambda item: callable(item[1]))  # what functions reach is named by its own name
         return state_of(dict(found), measured.blocks.gi_code, measured.namespace, most_objects)
+    if isinstance(measured, InModule):
+        return state_of({}, measured.code, measured.namespace, most_objects)
     return State(whole=False)
 
 
@@ -190,8 +66,9 @@ def afresh(measured: Measured, wanted: Wanted) -> Afresh:
 
     To be called before anything has been executed, if globals are wanted.
     """
+    own = _bound_by_setup(measured) if isinstance(measured, InModule) else frozenset[str]()
     try:
-        rebound = [_Rebound.of(place, measured) for place in wanted.globals]
+        rebound = [_Rebound.of(place, measured) for place in wanted.globals if not _is_own(place, own)]
     except Exception as error:
         raise CannotRepeat(f"a global cannot be copied: {error}") from error
     if isinstance(measured, Awaited) and measured.again is not None and not rebound:
@@ -200,9 +77,9 @@ def afresh(measured: Measured, wanted: Wanted) -> Afresh:
         return _called_afresh(measured, measured.again, wanted, rebound)
     if isinstance(measured, InFunction) and not isinstance(measured, Called):
         return _stated_afresh(measured, rebound)
-    if isinstance(measured, InFunction | Awaited):
-        raise CannotRepeat("its arguments are not copied in this process")
-    raise CannotRepeat("its names are those of a module")
+    if isinstance(measured, InModule):
+        return _module_afresh(measured, sorted(own), rebound)
+    raise CannotRepeat("its arguments are not copied in this process")
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +94,7 @@ class _Rebound:
     def of(cls, place: Global, measured: Measured) -> _Rebound:
         import cloudpickle
 
-        own = place.module == "__main__" and isinstance(measured, InFunction)
+        own = place.module == "__main__" and isinstance(measured, InFunction | InModule)
         namespace = measured.namespace if own else vars(sys.modules[place.module])  # type: ignore[attr-defined]
         return cls(namespace, place.name, cloudpickle.dumps(namespace[place.name]))
 
@@ -235,7 +112,7 @@ def _called_afresh(
         call = _with_function(first, again(), wanted)
         return (*values_of(call).values(), *_values(rebound))
 
-    return _looped(measured, (*values_of(first), *_names(rebound)), make)
+    return _looped(measured, (*values_of(first), *_names(len(rebound))), make)
 
 
 def _stated_afresh(measured: InFunction, rebound: Sequence[_Rebound]) -> Afresh:
@@ -250,7 +127,7 @@ def _stated_afresh(measured: InFunction, rebound: Sequence[_Rebound]) -> Afresh:
 
     if set(measured.blocks.gi_code.co_cellvars) & _stored(measured):
         raise CannotRepeat("it assigns to names that functions of its setup use")
-    return _looped(measured, (*names, *_names(rebound)), make)
+    return _looped(measured, (*names, *_names(len(rebound))), make)
 
 
 def _looped(measured: InFunction, names: tuple[str, ...], make: Callable[[], Values]) -> Afresh:
@@ -259,12 +136,48 @@ def _looped(measured: InFunction, names: tuple[str, ...], make: Callable[[], Val
         blocks_of(fresh_code(names, source.setup, stmt, source.name), measured.namespace)
         for stmt in (source.stmt, None)
     )
-    return Afresh(states, _InFunction(states, full, True), _InFunction(states, empty, False))
+    return Afresh(states, PreparedFunction(states, full, True), PreparedFunction(states, empty, False))
+
+
+def _module_afresh(measured: InModule, names: Sequence[str], rebound: Sequence[_Rebound]) -> Afresh:
+    namespace, setup = measured.namespace, compile_piece(measured.setup, measured.setup.body)
+
+    def make() -> Values:
+        exec(setup, namespace)
+        try:
+            made = [value for name in names for value in (namespace, name, namespace[name])]
+        except KeyError as missing:
+            raise CannotRepeat(f"its setup does not always define {missing}") from missing
+        return (*made, *_values(rebound))
+
+    states, targets = States(make), _names(len(names) + len(rebound))
+    full, empty = (
+        PreparedModule(
+            states, fresh_module_code(targets, measured.stmt, empty=is_empty), namespace, not is_empty
+        )
+        for is_empty in (False, True)
+    )
+    return Afresh(states, full, empty)
+
+
+def _bound_by_setup(measured: InModule) -> frozenset[str]:
+    """Return the names of the module that its setup binds, but not deletes again."""
+    import dis  # few jobs need it
+
+    code: CodeType = compile_piece(measured.setup, measured.setup.body)
+    stored = {
+        one.argval for one in dis.get_instructions(code) if one.opname in ("STORE_NAME", "STORE_GLOBAL")
+    }
+    return frozenset(stored & measured.namespace.keys())
+
+
+def _is_own(place: Global, own: frozenset[str]) -> bool:
+    return place.module == "__main__" and place.name in own
 
 
 def _awaited_afresh(first: Call, again: Callable[[], Call], wanted: Wanted) -> Afresh:
     states = States(lambda: (awaitable_of(_with_function(first, again(), wanted)),))
-    return Afresh(states, _Awaited(states, True), _Awaited(states, False))
+    return Afresh(states, PreparedAwaits(states, True), PreparedAwaits(states, False))
 
 
 def _with_function(first: Call, call: Call, wanted: Wanted) -> Call:
@@ -312,8 +225,8 @@ def _shared(one: dict[str, object], other: dict[str, object]) -> list[tuple[obje
     return [(value, other[key]) for key, value in one.items() if isinstance(value, kinds) and key in other]
 
 
-def _names(rebound: Sequence[_Rebound]) -> list[str]:
-    return [f"{word} {number}" for number in range(len(rebound)) for word in ("namespace", "name", "value")]
+def _names(rebound: int) -> list[str]:
+    return [f"{word} {number}" for number in range(rebound) for word in ("namespace", "name", "value")]
 
 
 def _values(rebound: Sequence[_Rebound]) -> list[object]:
@@ -353,16 +266,3 @@ def _stored(measured: InFunction) -> set[str]:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float | complex | None)
-
-
-def _resident_bytes() -> int:
-    with open("/proc/self/statm", "rb") as file:
-        return int(file.read().split()[1]) * _PAGE_BYTES
-
-
-def _available_bytes() -> int:
-    with open("/proc/meminfo", "rb") as file:
-        for line in file:
-            if line.startswith(b"MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    return 1 << 30

@@ -85,7 +85,7 @@ def statement(
     first = read_piece(setup, f"<setup{nth}>", futures)
     if level == "module":
         _run_in_module(first, namespace)
-        return InModule(module_code(read_piece(stmt, f"<stmt{nth}>", first.futures)), namespace)
+        return InModule(first, read_piece(stmt, f"<stmt{nth}>", first.futures), namespace)
     second = read_piece(stmt, f"<stmt{nth}>", futures, before=first.lines)
     return InFunction(Source(first, second, f"<setup and stmt{nth}>"), namespace)
 
@@ -142,13 +142,14 @@ class InFunction(InThisThread):
 class InModule(InThisThread):
     """A statement whose names are a module's."""
 
-    def __init__(self, code: CodeType, namespace: Namespace) -> None:
-        self._code, self._namespace = code, namespace
+    def __init__(self, setup: Piece, stmt: Piece, namespace: Namespace, code: CodeType | None = None) -> None:
+        self.setup, self.stmt, self.namespace = setup, stmt, namespace
+        self.code = code or module_code(stmt)
 
     def run(self, number: int, probe: Probe[T]) -> tuple[T, T]:
         """As `Measured` has it."""
-        self._namespace[ROUNDS] = repeat(None, number)
-        return bracketed(partial(exec, self._code, self._namespace), probe)
+        self.namespace[ROUNDS] = repeat(None, number)
+        return bracketed(partial(exec, self.code, self.namespace), probe)
 
 
 def nothing(namespace: Namespace, level: str) -> Measured:
@@ -157,7 +158,9 @@ def nothing(namespace: Namespace, level: str) -> Measured:
     `namespace` is the statement's own, as looking a name up depends on what else a dictionary holds.
     """
     source, code = _code_of_nothing(level)
-    return InModule(code, namespace) if level == "module" else InFunction(source, namespace, code)
+    if level == "module":
+        return InModule(source.setup, source.stmt, namespace, code)
+    return InFunction(source, namespace, code)
 
 
 @functools.cache

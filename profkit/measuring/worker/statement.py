@@ -76,15 +76,28 @@ def fresh_code(names: Sequence[str], setup: Piece, stmt: Piece | None, name: str
     a block's states is left when the next ones are made, so that these lie where those did.
     """
     declared = [node for node in setup.body if isinstance(node, ast.Global)]
-    target = ast.Tuple([ast.Name(name, ast.Store()) for name in names], ast.Store()) if names else _EACH
-    rebound = [_rebinding(number) for number in range(sum(one.startswith("namespace ") for one in names))]
-    loop = _loop([*rebound, *(stmt.body if stmt is not None else ())], target)
-    freed = [ast.Assign(targets=[ast.Name(name, ast.Store())], value=ast.Constant(None)) for name in names]
-    body = [*declared, _WAIT, _forever([loop, *freed, _WAIT])]
+    loop = _fresh_loop(names, stmt.body if stmt is not None else [])
+    body = [*declared, _WAIT, _forever([*loop, _WAIT])]
     function = ast.FunctionDef(**{**vars(_TEMPLATE), "name": FUNCTION, "body": body})
     module = ast.fix_missing_locations(ast.Module(body=[function], type_ignores=[]))
     code: CodeType = compile(module, name, "exec", setup.futures | (stmt or setup).futures, dont_inherit=True)
     return code
+
+
+def fresh_module_code(names: Sequence[str], stmt: Piece, *, empty: bool) -> CodeType:
+    """Code as of `module_code`; each item of `ROUNDS` holds the names' values, as in `fresh_code`.
+
+    If it is to be `empty`, there is nothing else in the loop.
+    """
+    module = ast.Module(body=_fresh_loop(names, [] if empty else stmt.body), type_ignores=[])
+    return compile_piece(stmt, ast.fix_missing_locations(module).body)
+
+
+def _fresh_loop(names: Sequence[str], body: list[ast.stmt]) -> list[ast.stmt]:
+    target = ast.Tuple([ast.Name(name, ast.Store()) for name in names], ast.Store()) if names else _EACH
+    rebound = [_rebinding(number) for number in range(sum(one.startswith("namespace ") for one in names))]
+    freed = [ast.Assign(targets=[ast.Name(name, ast.Store())], value=ast.Constant(None)) for name in names]
+    return [_loop([*rebound, *body], target), *freed]
 
 
 def _rebinding(number: int) -> ast.stmt:
