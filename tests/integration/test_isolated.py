@@ -36,6 +36,7 @@ from tests.integration.isolated_functions import (
     Lost,
     Point,
     add,
+    draw,
     fail,
     family,
     later,
@@ -293,6 +294,10 @@ def test_more_calls_than_descriptors_can_wait() -> None:
     assert len(os.listdir("/proc/self/fd")) < before + 50
     assert future.result(60) is None
     assert [each.result(60) for each in waiting] == list(range(1, 201))
+
+
+def test_calls_do_not_draw_the_same_random_numbers() -> None:
+    assert len({isolated.call(draw, imports=["numpy.random"]) for _ in range(3)}) == 3
 
 
 def test_many_calls_leave_nothing_behind() -> None:

@@ -29,6 +29,7 @@ def flush_output() -> None:
 
 def take_on(job: Message) -> None:
     """Move into the job's folder, path, environment and cores; raises OSError where one does not exist."""
+    reseed_numpy()
     os.chdir(job["cwd"])
     change_environment(job["env"])
     if job["path"]:  # else this environment has its own
@@ -36,6 +37,15 @@ def take_on(job: Message) -> None:
     sys.path[:0] = job.get("first", ())
     if job["cores"]:
         os.sched_setaffinity(0, job["cores"])
+
+
+def reseed_numpy() -> None:
+    """Have numpy draw other numbers than the other forks do, as in a process that has just imported it.
+
+    Python's own `random` sees to that by itself, and torch always starts with the same seed.
+    """
+    if (drawing := sys.modules.get("numpy.random")) is not None:
+        drawing.seed()
 
 
 def change_environment(changes: Mapping[str, str | None]) -> None:
