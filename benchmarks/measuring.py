@@ -13,6 +13,7 @@ MEASUREMENTS = {
     "cpp": "a C++ statement, beside torch's collect_callgrind",
     "determinism": "counts of seven statements over forks, zygotes, heaps and hash seeds",
     "agreement": "the same statements, beside torch's counts",
+    "operators": "ten operators of the suite in Python and C++, beside torch's counts",
     "steady_counts": "counts under load and in other environments, and gates of unchanged code",
     "changes": "functions that change their arguments, and others: which are recognised",
     "verdicts": "a statement beside itself, and beside one that is 2 % slower",

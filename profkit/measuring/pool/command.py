@@ -73,7 +73,7 @@ def dump_prefix(folder: Path | None) -> str:
 
 
 def _environment(kind: ZygoteKind) -> dict[str, str]:
-    return {**dict(kind.around), **dict(kind.env), **_OWN_ENV}
+    return {**dict(kind.env), **_OWN_ENV}
 
 
 def _tool(kind: ZygoteKind, folder: Path | None) -> list[str]:

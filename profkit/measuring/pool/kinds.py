@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from profkit.model.measurement import Preload, Tool
 from profkit.model.workorder import Simulation
@@ -27,8 +27,6 @@ class ZygoteKind:
     """Whether its workers call functions: it imports what they need for that before the first one."""
     modules: tuple[str, ...] = ()
     """What it imports beside the preload."""
-    around: tuple[tuple[str, str], ...] = field(default=(), compare=False)
-    """What else is in its environment when it starts, so that jobs like the first need not put it there."""
 
     def __str__(self) -> str:
         under = " under Valgrind" if self.tool is Tool.VALGRIND else ""

@@ -34,8 +34,6 @@ def kind_of(
         roots=() if foreign else _roots(preload),
         simulate=order.simulate if tool is Tool.VALGRIND else (),
         draw=draw,
-        # Under Valgrind a worker takes 10 ms to change forty variables.
-        around=tuple(sorted(worker_env(order, tool, environ).items())) if tool is Tool.VALGRIND else (),
     )
 
 

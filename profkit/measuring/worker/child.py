@@ -9,6 +9,7 @@ from typing import NoReturn
 
 from . import job as jobs
 from .failures import as_reply
+from .heap import start_pages
 from .kernel import die_with_parent
 from .messages import CANNOT_ANSWER, Message, blocking_socket, from_file, handed, identity_of, send
 from .surroundings import flush_output, refuse_strays, send_output_to, take_on
@@ -44,6 +45,8 @@ def work(control: socket.socket) -> bool:
 def _perform(job: Message, parcel: int | None = None) -> Message:
     try:
         take_on(job)
+        if job["mode"] == "callgrind":
+            start_pages()
         reply = jobs.perform(job, parcel)
         refuse_strays(job)
         return reply

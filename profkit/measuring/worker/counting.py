@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -35,8 +36,8 @@ _WAITS_TIMES = 20
 _PER_S = 50e6
 """Instructions that Valgrind executes in a second, at least.
 
-If every execution takes `_WAITS_S` and `_WAITS_TIMES` as long as its instructions need, which no load of the
-machine explains, the statement waits for something. It is executed as seldom as a long one.
+If every execution takes `_WAITS_S` and `_WAITS_TIMES` as long as its instructions need, and sleeps, which no
+load of the machine explains, the statement waits for something. It is executed as seldom as a long one.
 """
 _EFFORT = Effort(block=100_000, long=_LONG, most_objects=5_000)
 _TOTALS_BYTES = 256
@@ -52,11 +53,13 @@ class Execution:
     instructions: int
     """Of this thread, the loop around it included."""
     seconds: float
+    sleeps: int
+    """How often the thread gave up its core of its own accord."""
 
     @property
     def waits(self) -> bool:
         """Whether its time went by without instructions of this thread."""
-        return self.seconds > max(_WAITS_S, _WAITS_TIMES * self.instructions / _PER_S)
+        return self.sleeps > 0 and self.seconds > max(_WAITS_S, _WAITS_TIMES * self.instructions / _PER_S)
 
     @property
     def is_long(self) -> bool:
@@ -152,18 +155,17 @@ def _counted_as(
     # Twice, and the first time for nothing: Callgrind counts calls also while it counts no instructions, and
     # forgets those of a function only when it has written them down.
     for _ in range(2):
-        baseline.do(partial(_count, baseline, number))
+        base = baseline.do(partial(_count, baseline, number, job["dump_prefix"]))
     if settled:
         # So for the statement. And this leaves the heap as every repeat does, so that the first is no other.
-        measured.do(partial(_count, measured, min(number, _OFTEN)))
-    for _ in range(share.repeats):
-        measured.do(partial(_count, measured, number))
-    dumps = sorted(_dumps(job["dump_prefix"]), key=_place)
-    base = -share.repeats - settled - 1
+        measured.do(partial(_count, measured, min(number, _OFTEN), job["dump_prefix"]))
+    repeats = [
+        measured.do(partial(_count, measured, number, job["dump_prefix"])) for _ in range(share.repeats)
+    ]
     return {
         "number": number,
-        "dumps": dumps[-share.repeats :],
-        "baseline_dumps": [dumps[base]],
+        "dumps": repeats,
+        "baseline_dumps": [base],
         "fresh": design.fresh,
     }
 
@@ -203,11 +205,10 @@ def _wait(taken: Sequence[Execution]) -> bool:
 
 
 def _counted_once(prefix: str, clock: Clock, measured: Measured, number: int) -> Execution:
-    start_s = clock()
+    before, start_s = resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw, clock()
     measured.run(number, requests.toggle())
-    seconds = clock() - start_s
-    requests.dump()
-    return Execution(_total(max(_dumps(prefix), key=_place)), seconds)
+    seconds, after = clock() - start_s, resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
+    return Execution(_total(_dump(prefix)), seconds, after - before)
 
 
 def _total(dump: str) -> int:
@@ -221,25 +222,23 @@ def _total(dump: str) -> int:
     return int(end.rpartition(b"totals:")[2].split()[0])
 
 
-def _count(measured: Measured, number: int) -> None:
-    """Nothing was collected since the last dump, so that nothing needs to be forgotten.
+def _count(measured: Measured, number: int, prefix: str) -> str:
+    """Return the dump. Nothing was collected since the last one, so that nothing needs to be forgotten.
 
     Callgrind's own way to forget leaves a few instructions, and those of other threads.
     """
     measured.run(number, requests.toggle())
-    requests.dump()
+    return _dump(prefix)
+
+
+def _dump(prefix: str) -> str:
+    """Return the path of a new dump, as Callgrind names it.
+
+    To look into the folder would leave the heap in the order in which the file system lists it.
+    """
+    return f"{prefix}.{os.getpid()}.{requests.dump()}"
 
 
 def _run(measured: Measured, number: int) -> None:
     """The same but for the counting."""
     measured.run(number, requests.no_toggle())
-
-
-def _dumps(prefix: str) -> list[str]:
-    """This process's, which Callgrind names PREFIX.PID.N."""
-    folder, name = os.path.split(f"{prefix}.{os.getpid()}.")
-    return [os.path.join(folder, file) for file in os.listdir(folder or ".") if file.startswith(name)]
-
-
-def _place(path: str) -> int:
-    return int(path.rpartition(".")[2])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 import platform
 import struct
 from collections.abc import Callable
@@ -56,11 +57,17 @@ def no_toggle() -> Request:
     return _request(RUNNING_ON_VALGRIND)
 
 
-def dump() -> None:
-    """Write what was counted to the next file, and forget it."""
+def dump() -> int:
+    """Write what was counted to the next file, forget it, and return the file's number in this process."""
+    global _dumped
     _request(DUMP)()
+    pid, (last_pid, number) = os.getpid(), _dumped
+    _dumped = pid, number + 1 if pid == last_pid else 1
+    return _dumped[1]
 
 
+_dumped = (0, 0)
+"""The process that wrote dumps last, and how many: a fork begins anew."""
 _requests: dict[int, Request] = {}
 _pages: list[mmap.mmap] = []
 
