@@ -1,12 +1,26 @@
 from __future__ import annotations
 
-import gc
 import os
-import random
+import subprocess
+import sys
+from pathlib import Path
 
-from profkit.measuring.worker.heap import fill_holes, start_pages
+from profkit.measuring.worker.heap import fill_holes
 
-SMALL, LARGE = (10, 30, 100, 300), (600, 3000, 20_000)
+ROOT = Path(__file__).parents[2]
+LITTER = """
+import random, sys
+from profkit.measuring.worker.heap import fill_arenas, start_pages
+
+dice, sizes = random.Random(7), range(1, 9000)
+kept = [bytes(size) for size in dice.choices(sizes, k=int(sys.argv[1]))]
+del kept[::3]
+fill_arenas()
+start_pages()
+small, large = [bytes(size) for size in (100, 300, 400)], [bytes(size) for size in (600, 3000, 20_000)]
+print([id(one) % 16384 for one in small], [id(one) % 4096 for one in large])
+"""
+"""Prints where, in their pools and pages, small and large objects lie."""
 
 
 def test_holes_are_filled_once() -> None:
@@ -20,26 +34,12 @@ def test_holes_are_filled_once() -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
-def places(litter: int) -> str:
-    """Return where, within their pools and pages, a child allocates after it has left some litter."""
-    reader, writer = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        gc.freeze()
-        dice = random.Random(litter)
-        kept = [bytes(dice.randrange(1, 9000)) for _ in range(litter)]
-        del kept[::3]
-        start_pages()
-        small, large = [bytes(size) for size in SMALL], [bytes(size) for size in LARGE]
-        offsets = [id(one) % 16384 for one in small] + [id(one) % 4096 for one in large]
-        os.write(writer, repr(offsets).encode())
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader) as told:
-        found = told.read()
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-    return found
-
-
 def test_what_is_allocated_later_lies_alike() -> None:
-    assert len({places(litter) for litter in (0, 1, 7, 60, 500, 2000)}) == 1
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", LITTER, litter], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout
+        for litter in ("0", "7", "60", "2000")
+    }
+    assert len(found) == 1
+    assert found.pop().startswith("[48, 48, 48] ")

@@ -155,17 +155,16 @@ def _counted_as(
     # Twice, and the first time for nothing: Callgrind counts calls also while it counts no instructions, and
     # forgets those of a function only when it has written them down.
     for _ in range(2):
-        base = baseline.do(partial(_count, baseline, number, job["dump_prefix"]))
+        base = baseline.do(partial(_count, baseline, number))
     if settled:
         # So for the statement. And this leaves the heap as every repeat does, so that the first is no other.
-        measured.do(partial(_count, measured, min(number, _OFTEN), job["dump_prefix"]))
-    repeats = [
-        measured.do(partial(_count, measured, number, job["dump_prefix"])) for _ in range(share.repeats)
-    ]
+        measured.do(partial(_count, measured, min(number, _OFTEN)))
+    for _ in range(share.repeats):
+        last = measured.do(partial(_count, measured, number))
     return {
         "number": number,
-        "dumps": repeats,
-        "baseline_dumps": [base],
+        "dumps": [_path(job["dump_prefix"], last - n) for n in reversed(range(share.repeats))],
+        "baseline_dumps": [_path(job["dump_prefix"], base)],
         "fresh": design.fresh,
     }
 
@@ -208,7 +207,7 @@ def _counted_once(prefix: str, clock: Clock, measured: Measured, number: int) ->
     before, start_s = resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw, clock()
     measured.run(number, requests.toggle())
     seconds, after = clock() - start_s, resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
-    return Execution(_total(_dump(prefix)), seconds, after - before)
+    return Execution(_total(_path(prefix, requests.dump())), seconds, after - before)
 
 
 def _total(dump: str) -> int:
@@ -222,21 +221,21 @@ def _total(dump: str) -> int:
     return int(end.rpartition(b"totals:")[2].split()[0])
 
 
-def _count(measured: Measured, number: int, prefix: str) -> str:
-    """Return the dump. Nothing was collected since the last one, so that nothing needs to be forgotten.
+def _count(measured: Measured, number: int) -> int:
+    """Return the dump's number. Nothing was collected since the last one: there is nothing to be forgotten.
 
     Callgrind's own way to forget leaves a few instructions, and those of other threads.
     """
     measured.run(number, requests.toggle())
-    return _dump(prefix)
+    return requests.dump()
 
 
-def _dump(prefix: str) -> str:
-    """Return the path of a new dump, as Callgrind names it.
+def _path(prefix: str, number: int) -> str:
+    """Return the path of a dump, as Callgrind names it.
 
     To look into the folder would leave the heap in the order in which the file system lists it.
     """
-    return f"{prefix}.{os.getpid()}.{requests.dump()}"
+    return f"{prefix}.{os.getpid()}.{number}"
 
 
 def _run(measured: Measured, number: int) -> None:

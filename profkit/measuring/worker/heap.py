@@ -23,14 +23,15 @@ _IN_A_ROW = 9
 """As many chunks side by side come from the heap's untouched end; a thread's cache holds 7 of a size."""
 _MOST = 5000
 """Of a size, lest another allocator, which may never give chunks in a row, be asked for ever."""
-_END_BYTES = 64 * 1024
-"""The heap's end is moved to a multiple of this."""
+_PAGE_BYTES, _HEADER_BYTES = 4096, 16
+"""Of a page, and of what malloc has before a chunk."""
 
 _POOL_BYTES, _FIRST_BLOCK = 16 * 1024, 48
 """Of Python's own allocator: blocks of one size, behind a header (CPython's Objects/obmalloc.c)."""
+_ARENA_POOLS = 64
 _LARGEST_BLOCK = 512
-_MOST_POOLS = 500
-"""Of a size; for the same reason as `_MOST`."""
+_MOST_POOLS, _MOST_PAGES = 500, 10
+"""Of a size, and tried; for the same reason as `_MOST`."""
 
 _KEPT: deque[object] = deque()
 """What is taken; a deque grows without giving memory back."""
@@ -47,10 +48,36 @@ def start_pages() -> None:
     while size > 0:  # an iterator would be freed afterwards, and leave a hole
         _fill_pools(size)
         size -= 16
+    for _ in range(_MOST_PAGES):
+        if _start_page():
+            return
+        fill_holes()
+
+
+def _start_page() -> bool:
+    """Move the heap's end to the next page; False if it is elsewhere now, with new holes behind it."""
     libc = _glibc()
-    if libc is not None:
-        end = libc.malloc(_LARGEST) + _LARGEST
-        libc.malloc(_END_BYTES - end % _END_BYTES)
+    if libc is None:
+        return True
+    end = libc.malloc(_LARGEST) + _LARGEST
+    return bool(libc.malloc(_PAGE_BYTES - end % _PAGE_BYTES) == end + _HEADER_BYTES)
+
+
+def fill_arenas() -> None:
+    """Take all pools that were in use before, which hand out their blocks in any order.
+
+    There are none left when as many as an arena has come one after the other.
+    """
+    in_a_row, last = 0, 0
+    for _ in range(_MOST):
+        taken = deque(
+            map(bytes, repeat(_LARGEST_BLOCK - bytes.__basicsize__, _POOL_BYTES // _LARGEST_BLOCK - 1))
+        )
+        _KEPT.append(taken)
+        here = id(taken[0]) // _POOL_BYTES
+        in_a_row, last = in_a_row + 1 if here == last + 1 else 0, here
+        if in_a_row == _ARENA_POOLS - 1:
+            return
 
 
 def fill_holes() -> int:

@@ -59,14 +59,15 @@ def no_toggle() -> Request:
 
 def dump() -> int:
     """Write what was counted to the next file, forget it, and return the file's number in this process."""
-    global _dumped
     _request(DUMP)()
-    pid, (last_pid, number) = os.getpid(), _dumped
-    _dumped = pid, number + 1 if pid == last_pid else 1
-    return _dumped[1]
+    pid = os.getpid()
+    if pid != _DUMPED[0]:
+        _DUMPED[:] = pid, 0
+    _DUMPED[1] += 1
+    return _DUMPED[1]
 
 
-_dumped = (0, 0)
+_DUMPED = [0, 0]
 """The process that wrote dumps last, and how many: a fork begins anew."""
 _requests: dict[int, Request] = {}
 _pages: list[mmap.mmap] = []

@@ -21,7 +21,7 @@ from importlib import import_module
 
 from . import child
 from .failures import as_text
-from .heap import start_pages
+from .heap import fill_arenas, start_pages
 from .kernel import die_with_parent
 from .messages import DUMP_SIGNAL, FORK, Message, blocking_socket
 from .rehearsing import prepare_to_count
@@ -71,6 +71,7 @@ def _prepare(config: Message) -> Message:
         prepare_to_count()
     _freeze()
     if config["valgrind"]:
+        fill_arenas()
         start_pages()
     return {
         "ready": True,
