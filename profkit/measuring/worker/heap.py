@@ -44,7 +44,7 @@ def start_pages() -> None:
     """
     gc.collect()  # Python keeps some objects of types that it needs often, until then
     fill_holes()
-    size = _LARGEST_BLOCK
+    size = _LARGEST_BLOCK if _has_pools() else 0
     while size > 0:  # an iterator would be freed afterwards, and leave a hole
         _fill_pools(size)
         size -= 16
@@ -69,7 +69,7 @@ def fill_arenas() -> None:
     There are none left when as many as an arena has come one after the other.
     """
     in_a_row, last = 0, 0
-    for _ in range(_MOST):
+    for _ in range(_MOST if _has_pools() else 0):
         taken = deque(
             map(bytes, repeat(_LARGEST_BLOCK - bytes.__basicsize__, _POOL_BYTES // _LARGEST_BLOCK - 1))
         )
@@ -92,8 +92,14 @@ def fill_holes() -> int:
     return sum(_take(allocate, size) for allocate, size in _requests(libc))
 
 
-def _fill_pools(size: int) -> None:
-    """Take all free blocks of a size, so that the next one is the first of a pool.
+@functools.cache
+def _has_pools() -> bool:
+    """Whether this Python's own allocator is in use, which PYTHONMALLOC can say otherwise."""
+    return _fill_pools(_LARGEST_BLOCK)
+
+
+def _fill_pools(size: int) -> bool:
+    """Take all free blocks of a size, so that the next one is the first of a pool; False if none ever is.
 
     That takes two pools, whether a part of the first one was in use or nothing.
     """
@@ -105,7 +111,8 @@ def _fill_pools(size: int) -> None:
         first = next((n for n, one in enumerate(taken) if id(one) % _POOL_BYTES == _FIRST_BLOCK), None)
         if first is not None:
             _KEPT.extend(map(make, repeat(each, first or blocks)))
-            return
+            return True
+    return False
 
 
 def _maker(size: int) -> tuple[Callable[[int], object], int]:
