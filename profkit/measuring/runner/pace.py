@@ -16,7 +16,7 @@ class _Kind:
     spent_s: float = 0.0
     """Time of all steps but the first, which starts what the others use."""
     least_s: float = 0.0
-    """Time that all steps take at least."""
+    """Minimum time of all steps."""
 
     def add(self, steps: int, least_s: float) -> None:
         if steps < 0 < self.total:
@@ -47,7 +47,7 @@ class Left:
 
     seconds: float
     at_least: bool
-    """Whether of some kind of step that is still to come nothing but its least time is known yet."""
+    """Whether the pace of some kind of step is unknown, so that its minimum time was used."""
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ class Pace:
         return sum(kind.done for kind in self.kinds.values())
 
     def add(self, steps: int, kind: str, least_s: float = 0.0) -> None:
-        """Note so many more steps to be done, which take so long at least; fewer, if it is negative."""
+        """Add steps that take at least `least_s` altogether; a negative number removes steps."""
         self.kinds.setdefault(kind, _Kind()).add(steps, least_s)
 
     def step(self, kind: str, now_s: float) -> None:

@@ -1,11 +1,11 @@
-"""A heap that makes every allocation cost the same, whatever was allocated before.
+"""Prepare the heap so that instruction counts do not depend on earlier allocations.
 
-What imports leave behind is a heap full of holes. Where an allocator looks for one, and what it splits and
-merges, differs from execution to execution: by up to 4 % of what a statement of torch costs. Where there are
-none, a statement that frees what it allocates finds its own again, and soon costs the same.
+Imports leave free chunks of many sizes. How malloc searches, splits and merges them changes the count of a
+torch statement by up to 4 %. Without free chunks, a statement reuses its own memory, and its count is stable.
 
-What a job brings along, such as names of folders and variables, moves what is allocated after it. By where in
-a page something lies, functions of C decide how to copy it: by up to 1.5 % of what a statement costs.
+The data of a job, such as paths and environment variables, shift later allocations. C functions such as
+memcpy choose their code path by address, which changes counts by up to 1.5 %. So allocations start at page
+and pool boundaries.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ _IN_A_ROW = 9
 _MOST = 5000
 """Of a size, lest another allocator, which may never give chunks in a row, be asked for ever."""
 _PAGE_BYTES, _HEADER_BYTES = 4096, 16
-"""Of a page, and of what malloc has before a chunk."""
+"""Sizes of a memory page and of the header of a malloc chunk."""
 
 _POOL_BYTES, _FIRST_BLOCK = 16 * 1024, 48
-"""Of Python's own allocator: blocks of one size, behind a header (CPython's Objects/obmalloc.c)."""
+"""Pymalloc: size of a pool, and offset of its first block (CPython's Objects/obmalloc.c)."""
 _ARENA_POOLS = 64
 _LARGEST_BLOCK = 512
 _MOST_POOLS, _MOST_PAGES = 500, 10
-"""Of a size, and tried; for the same reason as `_MOST`."""
+"""Limits per block size, and of attempts to reach a page, for the same reason as `_MOST`."""
 
 _KEPT: deque[object] = deque()
-"""What is taken; a deque grows without giving memory back."""
+"""Keeps allocated objects alive; a deque frees no memory as it grows."""
 
 
 def start_pages() -> None:
-    """Have what is allocated from here on lie, within its page, where it does in every other process.
+    """Make later allocations start at page and pool boundaries, at the same offsets in every process.
 
-    All free memory is taken for good, but for the heap's end, which is moved to a new page.
+    Allocates all free memory permanently, and advances the end of the heap to a new page.
     """
-    gc.collect()  # Python keeps some objects of types that it needs often, until then
+    gc.collect()  # clears the interpreter's free lists
     fill_holes()
     size = _LARGEST_BLOCK if _has_pools() else 0
     while size > 0:  # an iterator would be freed afterwards, and leave a hole
@@ -55,7 +55,7 @@ def start_pages() -> None:
 
 
 def _start_page() -> bool:
-    """Move the heap's end to the next page; False if it is elsewhere now, with new holes behind it."""
+    """Advance the end of the heap to a new page; return False if the heap continued elsewhere instead."""
     libc = _glibc()
     if libc is None:
         return True
@@ -64,9 +64,9 @@ def _start_page() -> bool:
 
 
 def fill_arenas() -> None:
-    """Take all pools that were in use before, which hand out their blocks in any order.
+    """Allocate all recycled pools, whose free blocks are not in order of address.
 
-    There are none left when as many as an arena has come one after the other.
+    Stops after a whole arena of adjacent pools: an arena that is new.
     """
     in_a_row, last = 0, 0
     for _ in range(_MOST if _has_pools() else 0):
@@ -81,7 +81,7 @@ def fill_arenas() -> None:
 
 
 def fill_holes() -> int:
-    """Take all free memory of malloc but the heap's end, for good; how many pieces there were.
+    """Allocate all free chunks of malloc permanently, except the end of the heap; return their number.
 
     Does nothing where malloc is not glibc's.
     """
@@ -94,14 +94,14 @@ def fill_holes() -> int:
 
 @functools.cache
 def _has_pools() -> bool:
-    """Whether this Python's own allocator is in use, which PYTHONMALLOC can say otherwise."""
+    """Return whether this interpreter uses pymalloc; PYTHONMALLOC can select another allocator."""
     return _fill_pools(_LARGEST_BLOCK)
 
 
 def _fill_pools(size: int) -> bool:
-    """Take all free blocks of a size, so that the next one is the first of a pool; False if none ever is.
+    """Allocate all free blocks of a size, so that the next one starts a pool; return False if none does.
 
-    That takes two pools, whether a part of the first one was in use or nothing.
+    Always uses two pools, whether or not the first one was partly in use.
     """
     make, each = _maker(size)
     blocks = (_POOL_BYTES - _FIRST_BLOCK) // size
@@ -116,7 +116,7 @@ def _fill_pools(size: int) -> bool:
 
 
 def _maker(size: int) -> tuple[Callable[[int], object], int]:
-    """Return what makes an object of a size, and its argument."""
+    """Return a function that makes an object of a size, and the function's argument."""
     if size > bytes.__basicsize__:
         return bytes, size - bytes.__basicsize__
     return (complex, 1) if size == complex.__basicsize__ else (_plain_object, 0)
@@ -136,7 +136,7 @@ def _glibc() -> ctypes.CDLL | None:
 
 
 Allocate = Callable[[int], int]
-"""Returns the address of a chunk of malloc's of a size, which is never freed."""
+"""Allocates a chunk of a size that is never freed, and returns its address."""
 
 
 def _requests(libc: ctypes.CDLL) -> Iterator[tuple[Allocate, int]]:
@@ -150,7 +150,7 @@ def _requests(libc: ctypes.CDLL) -> Iterator[tuple[Allocate, int]]:
 
 
 def _bytes_at(size: int) -> int:
-    """Allocate as Python does what is larger than its own blocks: five times as fast as by ctypes."""
+    """Allocate through a bytes object, which pymalloc passes to malloc; five times as fast as ctypes."""
     made = bytes(size - bytes.__basicsize__)
     _KEPT.append(made)
     return id(made)

@@ -1,4 +1,4 @@
-"""Blocks whose executions each get a state that was prepared for it, and the same loops around nothing."""
+"""Blocks that give each execution a prepared state, and the matching empty loops."""
 
 from __future__ import annotations
 
