@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -145,10 +146,14 @@ class Sandbox:
             words = " ".join(process.words)[:120]
             outcome = outcome.with_problem(f"left process {process.pid} ({process.state}): {words}")
         if files:
-            named = ", ".join(str(path.relative_to(self.root)) for path in files[:_NAMED])
-            outcome = outcome.with_problem(f"left {len(files)} files: {named}")
+            outcome = outcome.with_problem(f"left {len(files)} files: {self._named(files)}")
+        if locks:
+            outcome = outcome.with_problem(f"left {len(locks)} locks: {self._named(locks)}")
         self.end_all()
         return replace(outcome, processes_left=len(processes), files_left=len(files), locks_left=len(locks))
+
+    def _named(self, paths: Sequence[Path]) -> str:
+        return ", ".join(str(path.relative_to(self.root)) for path in paths[:_NAMED])
 
     def left_files(self) -> list[Path]:
         """Files and folders in the spool and in the folder for temporary files."""
@@ -164,11 +169,9 @@ class Sandbox:
         """Whether a path is in the spool's folder for what cannot be read."""
         return path.is_relative_to(self.spool / "damaged")
 
-    def held_locks(self) -> list[str]:
-        """Lines of /proc/locks that are about files in this sandbox."""
-        inodes = {str(path.lstat().st_ino) for path in _below(self.root)}
-        lines = Path("/proc/locks").read_text("ascii").splitlines()
-        return [line for line in lines if _inode(line) in inodes and str(os.getpid()) not in line.split()]
+    def held_locks(self) -> list[Path]:
+        """Files in this sandbox that another process holds a lock of."""
+        return [path for path in _below(self.root) if path.is_file() and _is_locked(path)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +254,12 @@ def _below(folder: Path) -> list[Path]:
     return sorted(folder.rglob("*")) if folder.is_dir() else []
 
 
-def _inode(line: str) -> str:
-    """The inode in a line such as `1: FLOCK ADVISORY WRITE 707 00:13:62 0 EOF`."""
-    return next((word.split(":")[2] for word in line.split() if word.count(":") == 2), "")
+def _is_locked(path: Path) -> bool:
+    """Whether a lock cannot be taken: /proc/locks has inodes, which other file systems have too."""
+    with path.open("r+b") as opened:
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.lockf(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False

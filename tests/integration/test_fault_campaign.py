@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from pathlib import Path
 
@@ -12,6 +13,34 @@ from tests.integration.harness import environment, run_program
 
 pytestmark = pytest.mark.sampler
 
+TWO_DISKS = """
+import subprocess, sys
+from benchmarks.faults.sandbox import sandbox
+
+def locked_in(folder, box, kind):
+    path = folder / "file"
+    with path.open("w+") as opened:
+        code = f"import fcntl; fcntl.{kind}({opened.fileno()}, fcntl.LOCK_EX); print(flush=True); input()"
+        argv = [sys.executable, "-c", code]
+        with subprocess.Popen(argv, pass_fds=[opened.fileno()], stdin=-1, stdout=-1) as child:
+            child.stdout.readline()
+            held = box.held_locks()
+            child.stdin.close()
+    return path.lstat().st_ino, [str(path.relative_to(box.root)) for path in held]
+
+with sandbox() as box:
+    other = box.root.with_name(box.root.name + "-other")
+    other.mkdir()
+    try:
+        for folder in (box.work, other):
+            subprocess.run(["mount", "-t", "tmpfs", "none", str(folder)], check=True)
+        print([locked_in(folder, box, kind) for folder in (box.work, other) for kind in ("flock", "lockf")])
+    finally:
+        for folder in (box.work, other):
+            subprocess.run(["umount", "--lazy", str(folder)], check=False)
+        other.rmdir()
+"""
+"""Locks of a file in a sandbox, and of one on another disk that has the same inode."""
 COUNTS = ("processes_left", "files_left", "locks_left", "changed")
 
 
@@ -51,6 +80,16 @@ def test_a_fault_that_cannot_be_injected_is_a_failure(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "not run" in done.stdout
     assert "--only disks --seed 4 --iterations 0" in done.stdout
+
+
+def test_locks_are_those_of_the_sandbox(tmp_path: Path) -> None:
+    unshared = ["unshare", "--mount", "--propagation", "private"]
+    done = run_program(tmp_path, ["-c", TWO_DISKS], launcher=unshared)
+    assert done.returncode == 0, done.stderr
+    flocked, locked, *others = ast.literal_eval(done.stdout)
+    assert flocked[0] == locked[0] == others[0][0], "the files have one inode"
+    assert flocked[1] == locked[1] == ["work/file"]
+    assert [held for _, held in others] == [[], []]
 
 
 def test_an_unknown_fault_is_refused(tmp_path: Path) -> None:
