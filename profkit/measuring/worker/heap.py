@@ -13,25 +13,44 @@ from __future__ import annotations
 import ctypes
 import functools
 import gc
+import sys
 from collections import deque
-from collections.abc import Callable, Iterator
-from itertools import repeat
+from collections.abc import Callable
+from itertools import pairwise, repeat
+from typing import Any
 
-_LARGEST = 8192
-"""Of nine such chunks, several rows fit into the pieces of 1 MiB by which heaps grow under Valgrind."""
-_IN_A_ROW = 9
-"""As many chunks side by side come from the heap's untouched end; a thread's cache holds 7 of a size."""
-_MOST = 5000
-"""Of a size, lest another allocator, which may never give chunks in a row, be asked for ever."""
-_PAGE_BYTES, _HEADER_BYTES = 4096, 16
-"""Sizes of a memory page and of the header of a malloc chunk."""
+from .glibc import Malloc, glibc_malloc
+
+_LARGEST, _SMALLEST = 65_536, 32
+"""Sizes of chunks that fill holes; malloc has no smaller ones."""
+_CACHED = tuple(range(24, 1033, 16))
+"""Requests that a thread's cache may answer, one of each size; cached chunks do not count as free."""
+_CACHED_EACH = 7
+"""Chunks of a size in the cache (`TCACHE_FILL_COUNT` in glibc's malloc/malloc.c)."""
+_MOST_SWEEPS = 20
+"""Limit of attempts, for another allocator whose free memory never decreases."""
+_HEADER_BYTES = 8
+"""Header of a chunk; sizes of chunks are multiples of 16."""
+_LAST_BYTES, _PAGE_BYTES = 8184, 4096
+"""Sizes of the chunk before a new page, and of a page."""
 
 _POOL_BYTES, _FIRST_BLOCK = 16 * 1024, 48
 """Pymalloc: size of a pool, and offset of its first block (CPython's Objects/obmalloc.c)."""
+_WORDS = (ctypes.c_uint32 * (sys.maxsize // 8)).from_address(0)
+"""The memory of this process, as integers of 32 bits; reading one allocates nothing else."""
+_POOL_WORDS, _UNTOUCHED = _POOL_BYTES // 4, 10
+"""Words of a pool. The first one is its number of allocated blocks; another, the offset of the first block
+that was never allocated (`struct pool_header`)."""
+_TEMPORARY = 4
+"""More blocks of a pool than objects are alive for a moment while it is filled, such as integers."""
+_INTEGER_BYTES = 32
 _ARENA_POOLS = 64
 _LARGEST_BLOCK = 512
-_MOST_POOLS, _MOST_PAGES = 500, 10
-"""Limits per block size, and of attempts to reach a page, for the same reason as `_MOST`."""
+_MOST_POOLS = 5000
+"""Limit of pools that are filled, lest another allocator be asked for ever."""
+
+_LARGE = tuple(size - bytes.__basicsize__ for size in range(400, _LARGEST_BLOCK + 1, 16))
+"""Sizes of objects, each in a pool of its own, that renew pools."""
 
 _KEPT: deque[object] = deque()
 """Keeps allocated objects alive; a deque frees no memory as it grows."""
@@ -44,23 +63,79 @@ def start_pages() -> None:
     """
     gc.collect()  # clears the interpreter's free lists
     fill_holes()
-    size = _LARGEST_BLOCK if _has_pools() else 0
+    size = _LARGEST_BLOCK if has_pools() else 0
     while size > 0:  # an iterator would be freed afterwards, and leave a hole
         _fill_pools(size)
         size -= 16
-    for _ in range(_MOST_PAGES):
-        if _start_page():
-            return
-        fill_holes()
+    _renew_pools()
+    _start_page()
 
 
-def _start_page() -> bool:
-    """Advance the end of the heap to a new page; return False if the heap continued elsewhere instead."""
-    libc = _glibc()
-    if libc is None:
-        return True
-    end = libc.malloc(_LARGEST) + _LARGEST
-    return bool(libc.malloc(_PAGE_BYTES - end % _PAGE_BYTES) == end + _HEADER_BYTES)
+def _start_page() -> None:
+    """Make the heap go on in a new piece, and there at a new page.
+
+    If a piece ended while a statement is counted, its count would depend on how much was left of it.
+    """
+    malloc = glibc_malloc()
+    if malloc is None:
+        return
+    malloc.take([max(malloc.free().end_bytes - _SMALLEST - _HEADER_BYTES, 0)])
+    malloc.take([_PAGE_BYTES - _allocate_last(malloc) % _PAGE_BYTES + _HEADER_BYTES])
+
+
+def fill_holes() -> int:
+    """Allocate all free chunks of malloc permanently, except the end of the heap; return their bytes.
+
+    Does nothing where malloc is not glibc's.
+    """
+    malloc = glibc_malloc()
+    if malloc is None:
+        return 0
+    malloc.trim()
+    holes_bytes = malloc.free().holes_bytes
+    for _ in range(_MOST_SWEEPS):
+        _fill_bins(malloc)
+        if not _fill_cache(malloc) and not malloc.free().holes_bytes:
+            break
+    return holes_bytes
+
+
+def _fill_bins(malloc: Malloc) -> None:
+    """Allocate free chunks from large to small: what is left of a large one is taken as small ones."""
+    size = _LARGEST
+    while size >= _SMALLEST and malloc.free().holes_bytes:
+        number = 1
+        while _only_holes(malloc, size, number):
+            number *= 2
+        size //= 2
+
+
+def _only_holes(malloc: Malloc, size: int, number: int) -> bool:
+    """Allocate chunks of a size; return whether all of them were holes, so that there may be more."""
+    before = malloc.free()
+    malloc.take(repeat(size - _HEADER_BYTES, number))
+    after = malloc.free()
+    return after.end_bytes == before.end_bytes and after.holes_bytes < before.holes_bytes
+
+
+def _fill_cache(malloc: Malloc) -> bool:
+    """Allocate cached chunks: those that do not come from the end of the heap. Return whether there were any.
+
+    Where the heap goes on elsewhere meanwhile, what was left of its end may be cached, too.
+    """
+    end, found = _allocate_last(malloc), False
+    for size in _CACHED:
+        if malloc.address(size) == end:
+            end += size + _HEADER_BYTES
+        else:
+            malloc.take(repeat(size, _CACHED_EACH))
+            end, found = _allocate_last(malloc), True
+    return found
+
+
+def _allocate_last(malloc: Malloc) -> int:
+    """Allocate a chunk at the end of the heap, and return the address of the next one."""
+    return malloc.address(_LAST_BYTES) + _LAST_BYTES + _HEADER_BYTES
 
 
 def fill_arenas() -> None:
@@ -68,101 +143,70 @@ def fill_arenas() -> None:
 
     Stops after a whole arena of adjacent pools: an arena that is new.
     """
-    in_a_row, last = 0, 0
-    for _ in range(_MOST if _has_pools() else 0):
-        taken = deque(
-            map(bytes, repeat(_LARGEST_BLOCK - bytes.__basicsize__, _POOL_BYTES // _LARGEST_BLOCK - 1))
-        )
-        _KEPT.append(taken)
-        here = id(taken[0]) // _POOL_BYTES
+    in_a_row, last, blocks = 0, 0, _POOL_BYTES // _LARGEST_BLOCK - 1
+    for _ in range(_MOST_POOLS if has_pools() else 0):
+        _KEPT.extend(map(bytes, repeat(_LARGE[-1], blocks)))
+        here = id(_KEPT[-1]) // _POOL_BYTES
         in_a_row, last = in_a_row + 1 if here == last + 1 else 0, here
         if in_a_row == _ARENA_POOLS - 1:
             return
 
 
-def fill_holes() -> int:
-    """Allocate all free chunks of malloc permanently, except the end of the heap; return their number.
+def _fill_pools(size: int) -> None:
+    """Allocate all free blocks of a size, so that the next one starts a pool.
 
-    Does nothing where malloc is not glibc's.
+    Keeps no integers from one block to the next, as they would be blocks, too.
     """
-    libc = _glibc()
-    if libc is None:
-        return 0
-    libc.malloc_trim(ctypes.c_size_t(0))  # merges what lies side by side
-    return sum(_take(allocate, size) for allocate, size in _requests(libc))
+    make, argument = _maker(size)
+    for _ in repeat(None, _MOST_POOLS):
+        block = make(argument)
+        if _is_in_new_pool(block, size):
+            return
+        _KEPT.append(block)
+        _KEPT.extend(map(make, repeat(argument, max(0, _free_blocks(block, size) - _TEMPORARY))))
+
+
+def _renew_pools() -> None:
+    """Let go of large blocks from the pools that are next in turn.
+
+    A pool that is used again for blocks of the same size has them in the order in which they were freed;
+    for those of another size, it is as new.
+    """
+    if has_pools():
+        deque(map(bytes, _LARGE), len(_LARGE))
+
+
+def _is_in_new_pool(block: object, size: int) -> bool:
+    pool = id(block) // _POOL_BYTES * _POOL_WORDS
+    alive = _TEMPORARY if size == _INTEGER_BYTES else 1
+    return _WORDS[pool] <= alive and _WORDS[pool + _UNTOUCHED] <= _FIRST_BLOCK + _TEMPORARY * size
+
+
+def _free_blocks(block: object, size: int) -> int:
+    """Return the number of free blocks in the pool of a block."""
+    return (_POOL_BYTES - _FIRST_BLOCK) // size - _WORDS[id(block) // _POOL_BYTES * _POOL_WORDS]
 
 
 @functools.cache
-def _has_pools() -> bool:
-    """Return whether this interpreter uses pymalloc; PYTHONMALLOC can select another allocator."""
-    return _fill_pools(_LARGEST_BLOCK)
+def has_pools() -> bool:
+    """Return whether this interpreter uses pymalloc; PYTHONMALLOC can select another allocator.
 
-
-def _fill_pools(size: int) -> bool:
-    """Allocate all free blocks of a size, so that the next one starts a pool; return False if none does.
-
-    Always uses two pools, whether or not the first one was partly in use.
+    There are pools where two in a row are full of adjacent blocks, as only new ones are.
     """
-    make, each = _maker(size)
-    blocks = (_POOL_BYTES - _FIRST_BLOCK) // size
-    for _ in range(_MOST_POOLS):
-        taken = deque(map(make, repeat(each, blocks)))
-        _KEPT.append(taken)
-        first = next((n for n, one in enumerate(taken) if id(one) % _POOL_BYTES == _FIRST_BLOCK), None)
-        if first is not None:
-            _KEPT.extend(map(make, repeat(each, first or blocks)))
-            return True
+    blocks, pools = (_POOL_BYTES - _FIRST_BLOCK) // _LARGEST_BLOCK, 3
+    for _ in range(0, _MOST_POOLS, pools):
+        taken = deque(map(bytes, repeat(_LARGE[-1], pools * blocks)))  # a list would use such a block, too
+        _KEPT.extend(taken)
+        starts = [place for place, block in enumerate(taken) if id(block) % _POOL_BYTES == _FIRST_BLOCK]
+        for start, following in pairwise(starts):
+            length = id(taken[following - 1]) - id(taken[start])
+            if following - start == blocks and length == (blocks - 1) * _LARGEST_BLOCK:
+                return True
     return False
 
 
-def _maker(size: int) -> tuple[Callable[[int], object], int]:
-    """Return a function that makes an object of a size, and the function's argument."""
+def _maker(size: int) -> tuple[Callable[[Any], object], object]:
+    """Return a C function that makes an object of a size, and the function's argument."""
     if size > bytes.__basicsize__:
         return bytes, size - bytes.__basicsize__
-    return (complex, 1) if size == complex.__basicsize__ else (_plain_object, 0)
-
-
-def _plain_object(_: int) -> object:
-    return object()
-
-
-@functools.cache
-def _glibc() -> ctypes.CDLL | None:
-    libc = ctypes.CDLL(None)
-    if not hasattr(libc, "malloc_trim"):
-        return None
-    libc.malloc.restype, libc.malloc.argtypes = ctypes.c_size_t, [ctypes.c_size_t]
-    return libc
-
-
-Allocate = Callable[[int], int]
-"""Allocates a chunk of a size that is never freed, and returns its address."""
-
-
-def _requests(libc: ctypes.CDLL) -> Iterator[tuple[Allocate, int]]:
-    """From large to small, so that no piece is split where it can be taken whole."""
-    size = _LARGEST
-    while size > 1024:
-        yield _bytes_at, size
-        size = size * 9 // 10
-    yield from ((_bytes_at, size) for size in range(1032, _LARGEST_BLOCK, -16))
-    yield from ((libc.malloc, size) for size in range(_LARGEST_BLOCK - 8, 8, -16))
-
-
-def _bytes_at(size: int) -> int:
-    """Allocate through a bytes object, which pymalloc passes to malloc; five times as fast as ctypes."""
-    made = bytes(size - bytes.__basicsize__)
-    _KEPT.append(made)
-    return id(made)
-
-
-def _take(allocate: Allocate, size: int) -> int:
-    """Take every free piece of at least this size."""
-    taken, in_a_row, last = 0, 0, 0
-    # malloc(3): eight bytes of its own, multiples of 16.
-    chunk = (size + 8 + 15) // 16 * 16
-    while in_a_row < _IN_A_ROW and taken < _MOST:
-        here = allocate(size)
-        in_a_row = in_a_row + 1 if here - last == chunk else 0
-        last, taken = here, taken + 1
-    return taken - in_a_row - 1  # a row of n has n + 1 chunks
+    return (complex, 1) if size == complex.__basicsize__ else (object.__new__, object)

@@ -5,7 +5,7 @@ They use of torch and numpy what is imported already, and never so much that a l
 
 from __future__ import annotations
 
-from .asked import Arm, Job
+from .asked import UNDECIDED, Arm, Job
 
 
 def _arm(stmt: str, setup: str = "", level: str = "function", global_setup: str = "") -> Arm:
@@ -17,6 +17,7 @@ def _arm(stmt: str, setup: str = "", level: str = "function", global_setup: str 
         "level": level,
         "parcel": False,
         "library": None,
+        "fresh": UNDECIDED,
     }
 
 
@@ -49,6 +50,7 @@ _OWN = """
 JOBS: tuple[Job, ...] = (
     _job(_arm("[i * i for i in range(100)]")),
     _job(_arm("s.split()", "s = 'a few words in a string'")),
+    _job(_arm("items.sort()", "items = [3, 1, 2] * 20")),
     _job(_arm("{str(i): (i, float(i)) for i in range(50)}")),
     _job(_arm("f(2, y=3)", _OWN)),
     _job(_arm("x + y", _TORCH, global_setup=_IMPORTED)),

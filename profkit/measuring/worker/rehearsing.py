@@ -18,6 +18,8 @@ from .rehearsal import JOBS
 
 _DUMP_PREFIX = "cg"
 """In the zygote's own folder, whose name differs from zygote to zygote and must not get into its memory."""
+_SET, _UNSET = "PROFKIT_REHEARSAL", "PROFKIT_REHEARSED"
+"""Variables that are changed as a job's are."""
 
 
 def prepare_to_count() -> None:
@@ -34,6 +36,7 @@ def prepare_to_count() -> None:
         for job in JOBS:
             _rehearse(job)
     finally:
+        os.environ.pop(_SET, None)
         os.dup2(printed_to, 1)
         os.dup2(printed_to, 2)
         os.close(printed_to)
@@ -58,7 +61,7 @@ def _whole(job: Job) -> Message:
     here: Message = {
         "cwd": ".",
         "path": sys.path,
-        "env": {},
+        "env": {_SET: "", _UNSET: None},
         "cores": [],
         "memory_limit_bytes": None,
         "dump_prefix": _DUMP_PREFIX,

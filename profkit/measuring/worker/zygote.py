@@ -73,6 +73,7 @@ def _prepare(config: Message) -> Message:
     if config["valgrind"]:
         fill_arenas()
         start_pages()
+        gc.freeze()
     return {
         "ready": True,
         "pid": os.getpid(),
