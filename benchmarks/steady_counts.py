@@ -7,7 +7,7 @@ import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,27 +50,47 @@ def measure(quick: bool) -> list[Figure]:
     """Count 24 statements in six environments at load 0 and 6, and gate unchanged code."""
     surroundings, gates = (SURROUNDINGS[:2], 4) if quick else (SURROUNDINGS, 200)
     counts: dict[str, set[float]] = {}
+    unequal: set[str] = set()
     commands = 0
     for load in (0, _LOAD):
         for around in surroundings:
             with _busy(load):
                 for label, count in _counted(around).items():
-                    counts.setdefault(label, set()).add(count)
+                    counts.setdefault(label, set()).add(count.stripped)
+                    unequal |= set() if count.repeats_are_equal else {label}
             commands += 1
     moved = {label: sorted(found) for label, found in counts.items() if len(found) > 1}
     widest = max((found[-1] / found[0] - 1 for found in moved.values()), default=0.0)
     return [
-        Figure(
-            NAME, f"statements of {len(counts)} with more than one count", len(moved), "", 0, certain=True,
-            detail=f"{commands} commands; {', '.join(moved) or 'none'}",
-        ),
+        _several("whose repeats are equal", counts.keys() - unequal, moved, commands, bound=0),
+        _several("whose repeats differ", unequal, moved, commands, bound=None),
         Figure(NAME, "counts of a statement apart, at most", widest * 100, "%", 0.1, certain=True),
         _gates(gates),
     ]  # fmt: skip
 
 
-def _counted(around: Surroundings) -> dict[str, float]:
-    """The stripped counts of one command, by label."""
+def _several(
+    which: str, labels: Set[str], moved: Mapping[str, object], commands: int, bound: float | None
+) -> Figure:
+    """How many of some statements have several counts."""
+    found = sorted(moved.keys() & labels)
+    return Figure(
+        NAME, f"statements of {len(labels)} {which}, with several counts", len(found), "", bound,
+        certain=True, detail=f"{commands} commands; {', '.join(found) or 'none'}",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A statement's count in one command."""
+
+    stripped: float
+    repeats_are_equal: bool
+    """Whether the statement does exactly the same whenever it is executed."""
+
+
+def _counted(around: Surroundings) -> dict[str, Count]:
+    """The counts of one command, by label."""
     with tempfile.TemporaryDirectory() as top:
         folder = Path(top) / around.folder
         folder.mkdir(parents=True, exist_ok=True)
@@ -89,7 +109,8 @@ def _counted(around: Surroundings) -> dict[str, float]:
         done = subprocess.run(
             command, cwd=folder, env=kept | around.env, check=True, capture_output=True, text=True
         )
-    return {order["label"]: order["instructions"]["stripped"] for order in json.loads(done.stdout)["orders"]}
+    counts = {order["label"]: order["instructions"] for order in json.loads(done.stdout)["orders"]}
+    return {label: Count(found["stripped"], len(set(found["raw"])) == 1) for label, found in counts.items()}
 
 
 def _gates(gates: int) -> Figure:
