@@ -63,11 +63,12 @@ def start_pages() -> None:
     """
     gc.collect()  # clears the interpreter's free lists
     fill_holes()
-    size = _LARGEST_BLOCK if has_pools() else 0
-    while size > 0:  # an iterator would be freed afterwards, and leave a hole
-        _fill_pools(size)
-        size -= 16
-    _renew_pools()
+    if _has_pools():
+        size = _LARGEST_BLOCK
+        while size > 0:  # an iterator would be freed afterwards, and leave a hole
+            _fill_pools(size)
+            size -= 16
+        _renew_pools()
     _start_page()
 
 
@@ -144,7 +145,7 @@ def fill_arenas() -> None:
     Stops after a whole arena of adjacent pools: an arena that is new.
     """
     in_a_row, last, blocks = 0, 0, _POOL_BYTES // _LARGEST_BLOCK - 1
-    for _ in range(_MOST_POOLS if has_pools() else 0):
+    for _ in range(_MOST_POOLS if _has_pools() else 0):
         _KEPT.extend(map(bytes, repeat(_LARGE[-1], blocks)))
         here = id(_KEPT[-1]) // _POOL_BYTES
         in_a_row, last = in_a_row + 1 if here == last + 1 else 0, here
@@ -172,8 +173,7 @@ def _renew_pools() -> None:
     A pool that is used again for blocks of the same size has them in the order in which they were freed;
     for those of another size, it is as new.
     """
-    if has_pools():
-        deque(map(bytes, _LARGE), len(_LARGE))
+    deque(map(bytes, _LARGE), len(_LARGE))
 
 
 def _is_in_new_pool(block: object, size: int) -> bool:
@@ -188,7 +188,7 @@ def _free_blocks(block: object, size: int) -> int:
 
 
 @functools.cache
-def has_pools() -> bool:
+def _has_pools() -> bool:
     """Return whether this interpreter uses pymalloc; PYTHONMALLOC can select another allocator.
 
     There are pools where two in a row are full of adjacent blocks, as only new ones are.
