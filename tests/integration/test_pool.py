@@ -156,7 +156,9 @@ def test_a_retired_zygote_does_what_waits_and_ends(pool: Pool, mark: str) -> Non
     replies = [pool.submit(kind(mark), job("pass")) for _ in range(3)]
     pool.retire([kind(mark)])
     later = pool.submit(kind(mark), job("pass"))
-    assert [reply.result(60).zygote.serial for reply in (*replies, later)] == [1, 1, 1, 2]
+    before = {reply.result(60).zygote.serial for reply in replies}  # either zygote may have started first
+    assert len(before) == 1
+    assert later.result(60).zygote.serial not in before
     await_true(lambda: len(marked(mark)) == 1)
 
 
