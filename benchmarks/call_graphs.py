@@ -47,13 +47,6 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
 }
 """Arguments of Python, or the text of a script: programs that import much, and so recurse."""
 QUICK = ("http.server", "json.tool", "unittest")
-COUNTED: Mapping[str, tuple[str, ...]] = {
-    "json": ("import json.tool",),
-    "http.server": ("import http.server",),
-    "numpy": ("import numpy",),
-}
-"""The same under Callgrind."""
-
 Function = tuple[str, str, int]
 """Name, file and line, which Callgrind does not know: 0."""
 
@@ -86,13 +79,12 @@ def measure(quick: bool) -> list[Figure]:
     """Take profiles of the programs, import and report them, and compare each function."""
     figures = []
     with tempfile.TemporaryDirectory(prefix="profkit-call-graphs-") as folder:
-        for name, arguments in PROGRAMS.items():
-            if not quick or name in QUICK:
-                path = statistics_of(arguments, Path(folder))
-                compared = compare(stated_by_pstats(path), shown(path))
-                figures += [_differing("cProfile", name, compared), _distance(name, compared)]
-        for name, arguments in list(COUNTED.items())[: 1 if quick else None]:
-            path = dump_of(arguments, Path(folder))
+        for name in QUICK if quick else PROGRAMS:
+            path = statistics_of(PROGRAMS[name], Path(folder))
+            compared = compare(stated_by_pstats(path), shown(path))
+            figures += [_differing("cProfile", name, compared), _distance(name, compared)]
+        for name in QUICK[:1] if quick else PROGRAMS:
+            path = dump_of(PROGRAMS[name], Path(folder))
             figures.append(_differing("Callgrind", name, compare(stated_by_annotate(path), shown(path))))
     return figures
 
@@ -150,6 +142,12 @@ def stated_by_annotate(path: Path) -> Mapping[Function, Cost]:
     return {function: Cost(own.get(function, 0), total[function]) for function in total}
 
 
+def split_annotated(text: str) -> tuple[str, str]:
+    """Split a function's name from its library, a path or ???; names of C++ have brackets of their own."""
+    name, library = re.findall(r"^(.*?)(?: \[(/.*|\?\?\?)\])?$", text)[0]
+    return name, library
+
+
 def shown(path: Path) -> Shown:
     """Return what `profkit report --json` shows of a file after `profkit import`."""
     environ = {"PROFKIT_STORE": f"sqlite:///{path.parent}/{path.name}.db"}
@@ -186,8 +184,8 @@ def _annotated(path: Path, *options: str) -> Iterator[tuple[Function, int]]:
     for row in rows.split("\n"):
         count, name = row.strip(" ").split(" ", 1)
         file, _, rest = name.strip(" ").partition(":")
-        function, _, shared_object = rest.partition(" [")
-        place = shared_object.removesuffix("]") if file == "???" else file
+        function, shared_object = split_annotated(rest)
+        place = shared_object if file == "???" else file
         yield (
             (function, "" if place == "???" else place, 0),
             0 if count == "." else int(count.replace(",", "")),
