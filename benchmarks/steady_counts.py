@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -145,8 +146,8 @@ def _gate(run: str, baseline: str, env: dict[str, str]) -> int:
 @contextmanager
 def _busy(processes: int) -> Iterator[None]:
     """Keep so many processes busy meanwhile."""
-    program = [sys.executable, "-c", "while True: sum(range(10_000))"]
-    busy = [subprocess.Popen(program) for _ in range(processes)]
+    program = f"import os\nwhile os.getppid() == {os.getpid()}: sum(range(10_000))"  # until this one ends
+    busy = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(processes)]
     try:
         yield
     finally:

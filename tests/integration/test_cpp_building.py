@@ -23,6 +23,7 @@ from profkit.measuring.cpp.tasks import HeaderTask, ObjectTask
 from profkit.measuring.cpp.toolchain import toolchain
 from profkit.measuring.errors import ScriptFailed
 from profkit.model.workorder import Language, WorkOrder
+from tests.integration.pool_jobs import await_true
 
 ROOT = Path(__file__).parents[2]
 RUN_LIBRARY = Path(__file__).parent / "programs" / "run_library.py"
@@ -32,6 +33,10 @@ if [ "$1" = --version ]; then echo endless 1.0; exit; fi
 sleep 600 &
 echo $$ $! > {log}
 wait
+"""
+BROKEN_COMPILER = """#!/bin/sh
+echo broken 1.0
+rm -f "$0"
 """
 PAIR = """
 import sys
@@ -199,6 +204,28 @@ def test_an_interrupt_ends_the_compilers_and_leaves_nothing(tmp_path: Path, monk
             killed = psutil.Process(pid)
             assert killed.status() == psutil.STATUS_ZOMBIE or killed.wait(10) is None
     assert [path.suffix for path in (tmp_path / "cpp").iterdir()] == [".lock"]
+
+
+def test_a_killed_program_leaves_no_compilers_behind(tmp_path: Path):
+    program, log = compiler(tmp_path, ENDLESS_COMPILER)
+    command = [sys.executable, "-c", PAIR, str(tmp_path / "cpp")]
+    environ = {**os.environ, "CXX": str(program)}
+    started = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=environ, cwd=ROOT)
+    await_true(lambda: log.exists() and len(log.read_text().split()) == 2)
+    compilers = [psutil.Process(int(pid)) for pid in log.read_text().split()]
+    started.kill()
+    started.wait()
+    psutil.wait_procs(compilers, timeout=20)
+    assert not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in compilers)
+    await_true(lambda: [path.suffix for path in (tmp_path / "cpp").iterdir()] == [".lock"])
+
+
+def test_a_compiler_that_cannot_run_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    program, _ = compiler(tmp_path, BROKEN_COMPILER)
+    monkeypatch.setenv("CXX", str(program))
+    (error,) = libraries_for([order("1;")], progress=silent, cache=tmp_path / "cpp").values()
+    assert isinstance(error, CompileFailed)
+    assert f"cannot run {program}: No such file or directory" in str(error)
 
 
 @pytest.mark.parametrize("name", ["plain", "a b\\c$d#e:f\\ g%h"])

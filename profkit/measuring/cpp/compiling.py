@@ -1,4 +1,4 @@
-"""Compilers at work, several at once; none of them is left when the work ends, however it ends."""
+"""Compilers at work, several at once; none is left when the work or this process ends, however it ends."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import select
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -16,6 +17,7 @@ from typing import Protocol
 from profkit.errors import MeasuringError
 from profkit.measuring.cpp.cache import Cache, unlock
 from profkit.measuring.errors import NO_ROOM, FolderUnavailable, cache_unavailable
+from profkit.process import tether
 
 _HEARTBEAT_S = 0.5
 _LEAST_BYTES = 1024**2
@@ -70,7 +72,7 @@ class _Running:
         self._leave.callback(shutil.rmtree, self._workplace, ignore_errors=True)
         self._output = self._leave.enter_context(os.fdopen(os.memfd_create("profkit-compiler"), "w+b"))
         self._process = subprocess.Popen(
-            self.task.words(self._workplace),
+            [*_tethered(self._workplace), *self.task.words(self._workplace)],
             env={**self.task.env, "LC_ALL": "C.UTF-8", "TMPDIR": str(self._workplace)},
             stdin=subprocess.DEVNULL,
             stdout=self._output,  # in memory: what the compiler says of a full disk would not fit on it
@@ -103,6 +105,11 @@ class _Running:
     def end(self) -> None:
         """Kill what still runs, and leave nothing behind; may be called at any time, and again."""
         self._leave.close()
+
+
+def _tethered(workplace: Path) -> tuple[str, ...]:
+    """Return words before a command that let it end with this process, and remove its folder then."""
+    return (sys.executable, "-I", "-S", tether.__file__, str(os.getpid()), str(workplace))
 
 
 def no_room(cache: Cache, error: OSError) -> FolderUnavailable:

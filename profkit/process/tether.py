@@ -1,0 +1,72 @@
+"""`python -I -S tether.py PID FOLDER PROGRAM …`: become PROGRAM, and end with the parent, process PID.
+
+If PID ends first, a second process kills PROGRAM's process group and removes FOLDER. That process is nobody's
+child. PROGRAM has to lead its process group.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+
+_SET_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
+"""Signals that Python ignores; a program that it becomes would ignore them too."""
+_CANNOT_RUN = 127
+
+
+def _main(parent: int, folder: str, argv: list[str]) -> int:
+    watched = os.pidfd_open(parent)
+    if os.getppid() != parent:  # it has ended, and its pid may be another's
+        return _CANNOT_RUN
+    _watch_apart(watched, folder)
+    for number in _SET_BY_PYTHON:
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        os.execvp(argv[0], argv)
+    except OSError as error:
+        os.write(1, f"cannot run {argv[0]}: {error.strerror}\n".encode())
+    return _CANNOT_RUN
+
+
+def _watch_apart(parent: int, folder: str) -> None:
+    """Watch this process and its parent from a process of another session that is nobody's child."""
+    program = os.getpid()
+    watched = os.pidfd_open(program)
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    os.setsid()
+    if os.fork() == 0:
+        _watch(program, watched, parent, folder)
+    os._exit(0)
+
+
+def _watch(program: int, watched: int, parent: int, folder: str) -> None:
+    _close_all_but(watched, parent)
+    poller = select.poll()
+    for descriptor in (watched, parent):
+        poller.register(descriptor, select.POLLIN)
+    ended = {descriptor for descriptor, _ in poller.poll()}
+    if watched in ended:
+        return
+    os.killpg(program, signal.SIGKILL)
+    select.select([watched], [], [])
+    import shutil  # takes milliseconds, which each start would pay
+
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _close_all_but(*kept: int) -> None:
+    for number in map(int, os.listdir("/proc/self/fd")):
+        if number not in kept:
+            try:
+                os.close(number)
+            except OSError:  # of the listing itself
+                continue
+
+
+if __name__ == "__main__":
+    os._exit(_main(int(sys.argv[1]), sys.argv[2], sys.argv[3:]))
