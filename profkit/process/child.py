@@ -14,10 +14,12 @@ import contextlib
 import os
 import posix
 import signal
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from profkit.errors import ToolMissing
 from profkit.originals import REAL
 from profkit.process.handlers import let_through
 
@@ -31,6 +33,13 @@ class EndedChild:
 
     pid: int
     code: int | None
+
+
+def own_python() -> str:
+    """Return the path of this interpreter; raises ToolMissing in a program that embeds Python."""
+    if not os.access(sys.executable or "", os.X_OK):
+        raise ToolMissing(sys.executable or "python", "measuring", "set sys.executable to an interpreter")
+    return sys.executable
 
 
 def run_child(argv: Sequence[str], output: Path, timeout_s: float, stdin: int | None = None) -> EndedChild:

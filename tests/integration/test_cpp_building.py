@@ -228,6 +228,13 @@ def test_a_compiler_that_cannot_run_is_named(tmp_path: Path, monkeypatch: pytest
     assert f"cannot run {program}: No such file or directory" in str(error)
 
 
+def test_without_an_interpreter_there_is_a_remedy(cache: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "executable", "")
+    (error,) = libraries_for([order("2;")], progress=silent, cache=cache).values()
+    assert isinstance(error, ToolMissing)
+    assert "set sys.executable to an interpreter" in str(error)
+
+
 @pytest.mark.parametrize("name", ["plain", "a b\\c$d#e:f\\ g%h"])
 def test_a_changed_header_is_compiled_again(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     folder = tmp_path / name

@@ -9,15 +9,15 @@ import select
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from profkit.errors import MeasuringError
+from profkit.errors import MeasuringError, ToolMissing
 from profkit.measuring.cpp.cache import Cache, unlock
 from profkit.measuring.errors import NO_ROOM, FolderUnavailable, cache_unavailable
 from profkit.process import tether
+from profkit.process.child import own_python
 
 _HEARTBEAT_S = 0.5
 _LEAST_BYTES = 1024**2
@@ -108,8 +108,8 @@ class _Running:
 
 
 def _tethered(workplace: Path) -> tuple[str, ...]:
-    """Return words before a command that let it end with this process, and remove its folder then."""
-    return (sys.executable, "-I", "-S", tether.__file__, str(os.getpid()), str(workplace))
+    """Return words before a command that end it with this process, and then remove its folder."""
+    return (own_python(), "-I", "-S", tether.__file__, str(os.getpid()), str(workplace))
 
 
 def no_room(cache: Cache, error: OSError) -> FolderUnavailable:
@@ -173,9 +173,9 @@ def _start(
         running.append(_Running(task, lock))
         try:
             running[-1].start(cache)
-        except OSError as error:
+        except (OSError, ToolMissing) as error:
             running.pop().end()
-            yield task, no_room(cache, error)
+            yield task, no_room(cache, error) if isinstance(error, OSError) else error
 
 
 def _await_change(running: Sequence[_Running], timeout_s: float) -> None:

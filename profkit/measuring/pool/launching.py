@@ -6,12 +6,11 @@ import contextlib
 import os
 import shutil
 import socket
-import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from profkit.errors import ToolMissing, ZygoteFailed
+from profkit.errors import ZygoteFailed
 from profkit.measuring.green import readable
 from profkit.measuring.pool.command import PROGRAM
 from profkit.measuring.pool.stopped import LOOK_S, holders, socket_number
@@ -101,7 +100,7 @@ def _start(ours: socket.socket, theirs: socket.socket) -> None:
             hand(ours, [driver])
         finally:
             os.close(driver)
-        argv = [*_free_words(), sys.executable, "-I", "-S", str(PROGRAM), "launcher"]
+        argv = [*_free_words(), child.own_python(), "-I", "-S", str(PROGRAM), "launcher"]
         ended = child.run_child(argv, Path(os.devnull), _START_S, stdin=theirs.fileno())
     if ended.code not in (0, None):
         raise ZygoteFailed("launcher", f"exited with status {ended.code}", "", f"try {' '.join(argv)!r}")
@@ -109,9 +108,7 @@ def _start(ours: socket.socket, theirs: socket.socket) -> None:
 
 def _free_words() -> list[str]:
     """What makes the program that follows nobody's child; busybox has a setsid that knows no --fork."""
-    if not os.access(sys.executable or "", os.X_OK):
-        raise ToolMissing(sys.executable or "python", "measuring", "set sys.executable to an interpreter")
     setsid = shutil.which("setsid")
     if setsid is not None and "busybox" not in os.path.realpath(setsid):
         return [setsid, "--fork"]
-    return [sys.executable, "-I", "-S", str(_FORKER)]
+    return [child.own_python(), "-I", "-S", str(_FORKER)]
