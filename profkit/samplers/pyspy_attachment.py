@@ -155,7 +155,9 @@ class PySpyAttachment:
     def _is_pyspy(self) -> bool:
         """Whether this is py-spy and not yet the shell of a script that starts it, as pyenv has them."""
         program = procfs.program(self._process.pid)
-        if program is None or program.rpartition("/")[2].startswith(_PROGRAM):
+        if program is None:  # not ours to look at, or about to end: then it has no arguments either
+            return bool(procfs.command_line(self._process.pid))
+        if program.rpartition("/")[2].startswith(_PROGRAM):
             return True
         return pyspy_log.is_sampling(self._attempt)
 

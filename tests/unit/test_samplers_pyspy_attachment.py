@@ -1,0 +1,48 @@
+"""When an attached py-spy counts as running, by what /proc says of its process."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from profkit.clock import SYSTEM_CLOCK
+from profkit.model.session import SessionState
+from profkit.process import procfs
+from profkit.process.watch import watch
+from profkit.samplers.pyspy_attachment import PySpyAttachment
+from profkit.samplers.pyspy_log import Attempt
+
+CATCHES_INT = f"SigCgt:\t{1 << (signal.SIGINT - 1):016x}\n"
+SHELL, PYSPY = "/bin/dash", "/usr/bin/py-spy"
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments", "state"),
+    [
+        (PYSPY, b"py-spy\0record\0", SessionState.RUNNING),
+        (SHELL, b"sh\0py-spy\0", SessionState.PREPARING),
+        (None, b"py-spy\0record\0", SessionState.RUNNING),  # of another user
+        (None, b"", SessionState.PREPARING),  # about to end
+    ],
+)
+def test_it_runs_if_it_handles_interrupts(
+    program: str | None, arguments: bytes, state: SessionState, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    process = watch(os.getpid())
+    assert process is not None
+    folder = tmp_path / str(os.getpid())
+    folder.mkdir()
+    (folder / "status").write_text(CATCHES_INT)
+    (folder / "cmdline").write_bytes(arguments)
+    if program is not None:
+        (folder / "exe").symlink_to(program)
+    (tmp_path / "log").touch()
+    attempt = Attempt(os.getpid(), ("py-spy",), tmp_path / "log", 0)
+    attachment = PySpyAttachment(process, None, attempt, 100.0, 0, tmp_path / "output", SYSTEM_CLOCK)
+    monkeypatch.setattr(procfs, "PROC", str(tmp_path))
+    assert attachment.poll() is state
+    process.close()
