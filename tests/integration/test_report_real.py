@@ -17,7 +17,7 @@ WORKER = """
 import sys, time
 def spin(until):
     while time.monotonic() < until: pass
-spin(time.monotonic() + 0.6)
+spin(time.monotonic() + 2)
 """
 PARENT = """
 import subprocess, sys

@@ -158,7 +158,8 @@ def test_a_statement_of_a_module_may_share_what_it_changes_at_no_cost() -> None:
     one = arm("values[0] += 1", "values = [1] * 9; del values[3]", level="module", fresh=UNDECIDED)
     told = perform(timer_job(one))["arms"][0]["fresh"]
     assert told["changes"] == ["values"]
-    assert perform(timer_job({**one, "fresh": told}))["arms"][0]["fresh"]["decided"] is False
+    found = [perform(timer_job({**one, "fresh": told}))["arms"][0]["fresh"]["decided"] for _ in range(5)]
+    assert found.count(False) >= 3  # costs are times here, which a busy machine may make longer
 
 
 @pytest.mark.parametrize(
