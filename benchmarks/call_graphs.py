@@ -47,6 +47,7 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
 }
 """Arguments of Python, or the text of a script: programs that import much, and so recurse."""
 QUICK = ("http.server", "json.tool", "unittest")
+
 Function = tuple[str, str, int]
 """Name, file and line, which Callgrind does not know: 0."""
 
