@@ -42,6 +42,15 @@ def await_state(
         attempt += 1
 
 
+def kill_stopped(attachment: Attachment) -> None:
+    """Kill what is left of a sampler that was asked to stop, also if a signal handler interrupts it."""
+    try:
+        attachment.kill()
+    except BaseException:
+        attachment.kill()
+        raise
+
+
 def backed_off_s(attempt: int, first_s: float, growth: float, longest_s: float) -> float:
     """`first_s`, then `growth` times longer at each attempt, up to `longest_s`."""
     # Past 500 attempts any growth has reached its cap, and a power would overflow.

@@ -31,7 +31,7 @@ from profkit.originals import REAL
 from profkit.process.handlers import let_through
 from profkit.process.sockets import SocketWatch
 from profkit.samplers.base import Attachment, LiveStacks, Sampler, SamplerOptions
-from profkit.samplers.polling import await_state
+from profkit.samplers.polling import await_state, kill_stopped
 from profkit.session.account import Account, Policy
 from profkit.session.starting import Start, start_sampler
 from profkit.store import spool as files
@@ -143,7 +143,8 @@ class Session:
         try:
             self.attachment, note = start_sampler(start)
         except BaseException as error:
-            self._abandon(str(error) or type(error).__name__)
+            self._note_segment(stopped_ns=self._clock.unix_ns(), error=str(error) or type(error).__name__)
+            self._write()
             raise
         self.segment_started_s = self._clock.monotonic_s()
         self._note_segment(running_ns=self._clock.unix_ns(), offset_ns=self._elapsed_ns())
@@ -196,8 +197,10 @@ class Session:
                 await_state(attachment, SessionState.SUCCESS, _GRACE_S, self._clock, "")
             raise
         finally:
-            attachment.kill()  # harmless after success; after a second interrupt nothing stays attached
-            self.attachment = None
+            try:
+                kill_stopped(attachment)  # harmless after success; after a second interrupt nothing stays
+            finally:
+                self.attachment = None
         self._note_segment(attachment, error=str(lost) if lost else None)
         self._write()
         self._note_warning(attachment)
@@ -322,10 +325,6 @@ class Session:
             self._why_ended = warning
             self.add_note(f"{warning}.")
             self._say(f"sampling was interrupted: {warning}")
-
-    def _abandon(self, error: str) -> None:
-        self._note_segment(stopped_ns=self._clock.unix_ns(), error=error)
-        self._write()
 
     def _elapsed_ns(self) -> int:
         """The session's age by the monotonic clock: the time of day may be set at any moment."""

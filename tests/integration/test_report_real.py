@@ -65,7 +65,10 @@ def test_children_are_shown_under_a_node_of_their_own(tmp_path: Path, threads: b
     (tmp_path / "worker.py").write_text(WORKER, "utf-8")
     document, text = run_and_report(tmp_path, PARENT.format(threads=threads))
     children = document["tree"]["children"]
-    (node,) = [child for child in children if "worker.py [pid " in child["name"]]
+    (node,) = [child for child in children if " [pid " in child["name"]]
+    # py-spy 0.4 reads a command once: between fork and exec it is that of the parent.
+    seen_before_exec = node["name"].startswith("python program.py [pid ")
+    assert seen_before_exec or "worker.py [pid " in node["name"]
     assert node["total_samples"] >= 20
     spin = next(row for row in document["functions"] if row["name"] == "spin")
     assert spin["self_samples"] >= 20
@@ -75,7 +78,7 @@ def test_children_are_shown_under_a_node_of_their_own(tmp_path: Path, threads: b
     assert max(len(child["name"]) for child in children) < 60
     # Commands are in the details, not in names.
     assert "x" * 50 not in text.split("Hottest lines")[0]
-    assert "x" * 150 in node["file"]
+    assert ("x" * 150 in node["file"]) is not seen_before_exec
 
 
 def test_machine_code_without_symbols_has_the_name_of_its_library(tmp_path: Path) -> None:

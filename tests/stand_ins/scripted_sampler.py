@@ -30,6 +30,8 @@ class Script:
     attached: int = 0
     stopped: int = 0
     killed: int = 0
+    interrupts: int = 0
+    """How many attempts to kill it a signal handler interrupts."""
     died: bool = False
     attachments: list[ScriptedAttachment] = field(default_factory=list)
 
@@ -71,6 +73,9 @@ class ScriptedAttachment:
         return self.script.warning
 
     def kill(self) -> None:
+        if self.script.interrupts > 0:
+            self.script.interrupts -= 1
+            raise KeyboardInterrupt
         if self.state is not SessionState.SUCCESS:
             self.script.killed += 1
 

@@ -396,6 +396,17 @@ def test_an_interrupt_while_starting_leaves_nothing_behind(stage: Stage) -> None
     assert stage.host.session is None
 
 
+def test_an_interrupt_at_the_end_of_a_segment_is_no_failure_of_the_sampler(stage: Stage) -> None:
+    account = stage.account()
+    stage.call(account)
+    stage.script.interrupts = 1
+    with pytest.raises(KeyboardInterrupt):
+        stage.host.settle(account)
+    stage.ticker.tick()
+    assert stage.call(account)
+    assert stage.script.attached == 2
+
+
 def test_a_second_thread_waits_for_running(stage: Stage) -> None:
     entered = threading.Event()
 
