@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from itertools import islice
 from random import Random
 
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, Sample
+from profkit.model.profile import Frame, Profile, Sample, Thread
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Run, RunInfo
 from profkit.model.session import ProcessInfo, SamplerPlan, SessionState

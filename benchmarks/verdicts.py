@@ -6,7 +6,7 @@ from benchmarks.figures import Figure
 from profkit import measure_all
 from profkit.comparing.timings import compare_timings
 from profkit.measuring.orders import work_order
-from profkit.model.measured_comparison import TimesCompared, Verdict
+from profkit.model.comparison import TimesCompared, Verdict
 from profkit.stats import share_interval
 
 NAME = "verdicts"

@@ -6,8 +6,8 @@ from profkit.cli.here import current_folder
 from profkit.cli.sides import Side, Sides
 from profkit.comparing.matching import match_orders
 from profkit.errors import NoBaseline, RunNotFound, UsageError
-from profkit.model.kept import AnyRun
 from profkit.model.measurement import Manner, MeasuredRun
+from profkit.model.run import AnyRun
 from profkit.process.git import commit_of
 
 

@@ -15,7 +15,7 @@ from profkit.errors import UsageError
 from profkit.measuring.front import measure_all, measure_in_turns
 from profkit.measuring.orders import label_of, work_order
 from profkit.measuring.runner.progress import ProgressLine
-from profkit.model.measured_comparison import MeasuredComparison
+from profkit.model.comparison import MeasuredComparison
 from profkit.model.workorder import WorkOrder, WorkTree
 from profkit.process.ending import ending_tidily
 from profkit.process.git import checkout_of, commit_of, has_submodules, work_trees

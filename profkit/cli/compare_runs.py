@@ -13,7 +13,7 @@ from profkit.cli.measure_options import asked_for, measuring_options
 from profkit.cli.showing import Showing, showing_options, source_root_option
 from profkit.config import Config
 from profkit.errors import MeasuringError, UsageError
-from profkit.model.kept import AnyRun
+from profkit.model.run import AnyRun
 from profkit.render.options import ReportOptions
 from profkit.render.page import Page
 

@@ -7,7 +7,7 @@ import click
 from profkit.cli.kept import nothing_recorded
 from profkit.config import Config
 from profkit.errors import ProfkitError
-from profkit.model.kept import AnyInfo
+from profkit.model.run import AnyInfo
 
 
 def complete_run(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:

@@ -16,9 +16,9 @@ from profkit.cli.output import save, tell, write_bytes
 from profkit.config import Config
 from profkit.errors import UsageError
 from profkit.formats.registry import FORMATS, lost_in
-from profkit.model.kept import AnyRun
 from profkit.model.measurement import MeasuredRun
 from profkit.model.profile import Profile
+from profkit.model.run import AnyRun
 
 _STDOUT = "-"
 _COMPRESSED = ".gz"
@@ -126,7 +126,7 @@ def _profile(run: AnyRun) -> Profile:
             f"run {run.info.id} ({run.info.label}) was measured, and has times but no stacks",
             f"--format {WHOLE} keeps its numbers",
         )
-    from profkit.transforms.callgraph import unfold_counts
+    from profkit.transforms.call_graphs import unfold_counts
 
     return unfold_counts(counts)
 

@@ -14,7 +14,7 @@ from profkit.cli.output import page, save, write
 from profkit.cli.target import STDOUT
 from profkit.config import Config
 from profkit.errors import UsageError
-from profkit.model.gate import Check, GateResult, Outcome
+from profkit.model.comparison import Check, GateResult, Outcome
 from profkit.render.options import ReportOptions
 from profkit.render.page import Page
 

@@ -10,8 +10,7 @@ from profkit.cli.imported import import_formats, runs_of_file
 from profkit.cli.limit_options import limit_options, limits_of
 from profkit.cli.output import page, tell, write
 from profkit.config import Config
-from profkit.model.kept import AnyInfo
-from profkit.model.run import RunInfo
+from profkit.model.run import AnyInfo, RunInfo
 
 
 @click.command("import")

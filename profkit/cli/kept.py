@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 from profkit.cli.output import tell
 from profkit.config import Config
 from profkit.errors import DamagedFile, RunNotFound, StoreEmpty, UsageError
-from profkit.model.kept import AnyInfo, AnyRun
 from profkit.model.measurement import MeasuredInfo
-from profkit.model.run import Run, RunInfo
+from profkit.model.run import AnyInfo, AnyRun, Run, RunInfo
 
 if TYPE_CHECKING:
     from profkit.store.runs import Store

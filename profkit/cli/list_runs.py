@@ -10,7 +10,7 @@ from profkit.cli.output import page, tell, write
 from profkit.cli.versions import several_regions
 from profkit.config import Config
 from profkit.errors import RunNotFound, SpoolUnavailable, StoreEmpty
-from profkit.model.unprofiled import UnprofiledGroup, grouped
+from profkit.model.session import UnprofiledGroup, grouped
 from profkit.render.unprofiled import unprofiled_notes
 
 _LIMIT = 20

@@ -11,9 +11,8 @@ from profkit.cli.kept import Kept
 from profkit.cli.output import tell
 from profkit.cli.versions import others_phrase
 from profkit.errors import DamagedFile, NoRunsToMerge, UsageError
-from profkit.model.kept import AnyInfo
 from profkit.model.measurement import MeasuredInfo
-from profkit.model.run import Run, RunInfo
+from profkit.model.run import AnyInfo, Run, RunInfo
 from profkit.model.session import SessionState
 from profkit.render.words import count, moment
 from profkit.units import parse_duration

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from profkit.cli.output import page, tell, write
-from profkit.model.kept import AnyInfo
+from profkit.model.run import AnyInfo
 
 
 def write_removed(infos: Sequence[AnyInfo], *, as_json: bool, dry_run: bool) -> None:

@@ -18,9 +18,8 @@ from profkit.cli.target import merged_name, name_of
 from profkit.cli.versions import with_notes_of_label
 from profkit.config import Config
 from profkit.errors import UsageError
-from profkit.model.kept import AnyInfo, AnyRun
 from profkit.model.measurement import MeasuredInfo, MeasuredRun
-from profkit.model.run import Run, RunInfo
+from profkit.model.run import AnyInfo, AnyRun, Run, RunInfo
 from profkit.render.options import ReportOptions, Sort
 from profkit.render.page import Page
 from profkit.render.registry import IN_ORDER, RENDERERS, SESSION_RENDERERS

@@ -10,7 +10,7 @@ from profkit.cli.output import tell
 from profkit.cli.removed import write_removed
 from profkit.config import Config
 from profkit.errors import DamagedFile, UsageError
-from profkit.model.kept import AnyInfo
+from profkit.model.run import AnyInfo
 
 
 @click.command("rm")

@@ -12,15 +12,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from profkit.model.frame import Frame
-from profkit.model.kept import AnyRun
 from profkit.model.measurement import MeasuredInfo, MeasuredRun, Measurement, OrderInfo
-from profkit.model.profile import Profile
+from profkit.model.profile import Frame, Profile
 from profkit.model.region import Region
-from profkit.model.run import Imported, Run, RunInfo
+from profkit.model.run import AnyRun, Imported, Run, RunInfo
 from profkit.model.session import ProcessInfo
-from profkit.transforms.child_processes import is_child_file
 from profkit.transforms.origin import from_import_root
+from profkit.transforms.simplify import is_child_file
 
 _HIDDEN = "…"
 _HOME = re.compile(r"/(?:home|Users)/([^/\s'\":;,]+)")

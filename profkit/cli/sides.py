@@ -17,9 +17,8 @@ from profkit.cli.imported import runs_of_file
 from profkit.cli.kept import Kept, nothing_recorded, open_kept
 from profkit.config import Config
 from profkit.errors import RunNotFound, StoreEmpty, UsageError
-from profkit.model.kept import AnyInfo, AnyRun
 from profkit.model.measurement import MeasuredInfo, MeasuredRun
-from profkit.model.run import Run
+from profkit.model.run import AnyInfo, AnyRun, Run
 from profkit.process.git import commit_of
 from profkit.process.surroundings import git_commit
 

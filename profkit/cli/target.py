@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from profkit.cli.output import save, tell, write
-from profkit.model.kept import AnyInfo
 from profkit.model.measurement import MeasuredInfo
-from profkit.model.run import RunInfo
+from profkit.model.run import AnyInfo, RunInfo
 
 STDOUT = "-"
 _LONGEST = 60

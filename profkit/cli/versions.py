@@ -9,9 +9,8 @@ from itertools import combinations
 from typing import Literal
 
 from profkit.cli.kept import Kept
-from profkit.model.kept import AnyInfo, AnyRun
 from profkit.model.region import Region, RegionKind
-from profkit.model.run import Run, RunInfo
+from profkit.model.run import AnyInfo, AnyRun, Run, RunInfo
 from profkit.render.words import count, moment
 
 _FEW = 100

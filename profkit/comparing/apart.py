@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from profkit.comparing.timings import LEAST_PROCESSES, minima_of, rounded_up, said, verdict_of
 from profkit.errors import UsageError
-from profkit.model.measured_comparison import TimesCompared, Verdict
+from profkit.model.comparison import TimesCompared, Verdict
 from profkit.model.measurement import Manner, Timing
 from profkit.stats import mann_whitney, median, minimum_detectable_effect, unpaired_ratio
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from profkit.model.calltree import Node
-from profkit.model.frame import Frame
-from profkit.model.measured_comparison import CallDelta
+from profkit.model.comparison import CallDelta
 from profkit.model.measurement import InstructionCounts
-from profkit.transforms.allocators import is_allocator
-from profkit.transforms.callgraph import unfold_counts
-from profkit.transforms.standard_names import standard_file
-from profkit.transforms.tree import call_tree
+from profkit.model.profile import Frame, Node
+from profkit.transforms.call_graphs import unfold_counts
+from profkit.transforms.counts import is_allocator
+from profkit.transforms.origin import standard_file
+from profkit.transforms.trees import call_tree
 
 _LEAST = 0.1
 """Of the largest difference: calls that differ by less are left out."""

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from profkit.comparing.instruction_calls import call_deltas
 from profkit.comparing.steadiness import LEAST_DELTA, LEAST_EFFECT, noise_of_repeats, noise_of_runs
 from profkit.comparing.timings import times_text
-from profkit.model.measured_comparison import CountsCompared, CountSpread, FunctionDelta, Verdict
+from profkit.model.comparison import CountsCompared, CountSpread, FunctionDelta, Verdict
 from profkit.model.measurement import InstructionCounts
-from profkit.transforms.allocators import is_allocator
-from profkit.transforms.counts import FunctionCounts, InstructionStats
+from profkit.transforms.counts import FunctionCounts, InstructionStats, is_allocator
 
 
 def compare_counts(

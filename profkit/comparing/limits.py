@@ -10,15 +10,17 @@ import math
 from collections.abc import Iterator, Sequence
 
 from profkit.comparing.steadiness import LEAST_EFFECT
-from profkit.model.gate import Check, Measure, Outcome
-from profkit.model.measured_comparison import (
+from profkit.model.comparison import (
+    Check,
     CountsCompared,
+    Measure,
     MeasuredComparison,
     OrderCompared,
+    Outcome,
     TimesCompared,
     Verdict,
 )
-from profkit.stats.student import t_quantile
+from profkit.stats.means import t_quantile
 
 RUN_NOISE = 0.25
 """By so much the time of a call differs between two runs of a whole program on a shared machine. It is taken

@@ -12,7 +12,7 @@ from profkit.comparing.matching import Pair, match_orders
 from profkit.comparing.steadiness import spread_of_runs, widest
 from profkit.comparing.timings import compare_timings
 from profkit.errors import UsageError
-from profkit.model.measured_comparison import MeasuredComparison, OrderCompared, TimesCompared
+from profkit.model.comparison import MeasuredComparison, OrderCompared, TimesCompared
 from profkit.model.measurement import InstructionCounts, Manner, MeasuredIn, MeasuredRun, Timing
 
 Runs = Sequence[MeasuredRun]

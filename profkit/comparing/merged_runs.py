@@ -13,11 +13,10 @@ from profkit.model.profile import Profile, Sample
 from profkit.model.run import FunctionPart, Merged, ProcessPart, Run, RunInfo
 from profkit.model.session import SessionState
 from profkit.stats import merge_histograms
-from profkit.transforms.folding import leave_out_libraries
-from profkit.transforms.merge import merge_profiles
-from profkit.transforms.native_names import fold_addresses
+from profkit.transforms.combine import merge_profiles
 from profkit.transforms.origin import is_library_file
-from profkit.transforms.stacks import stack_weights, sum_samples
+from profkit.transforms.simplify import fold_addresses, leave_out_libraries
+from profkit.transforms.trees import stack_weights, sum_samples
 from profkit.units import Unit
 
 MERGED_ID = "merged"

@@ -40,7 +40,7 @@ from profkit.model.comparison import (
 )
 from profkit.model.profile import Profile
 from profkit.model.run import Run
-from profkit.transforms.alignment import Home, aligned, side_by_side
+from profkit.transforms.combine import Home, aligned, side_by_side
 from profkit.transforms.tables import function_rows
 
 

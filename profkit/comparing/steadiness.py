@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from profkit.model.measured_comparison import CountSpread
+from profkit.model.comparison import CountSpread
 from profkit.model.measurement import InstructionCounts, MeasuredRun
 
 LEAST_EFFECT = 0.001

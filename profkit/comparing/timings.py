@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from profkit.errors import UsageError
-from profkit.model.measured_comparison import TimesCompared, Verdict
+from profkit.model.comparison import TimesCompared, Verdict
 from profkit.model.measurement import MeasuredIn, Timing
 from profkit.stats import paired_ratio
 

@@ -11,11 +11,10 @@ from profkit.comparing.matching import names_of
 from profkit.comparing.steadiness import spread_of_runs
 from profkit.comparing.timings import LEAST_PROCESSES, minima_of
 from profkit.model.history import History, Point, Quantity, Series
-from profkit.model.kept import AnyRun
 from profkit.model.measurement import Flag, MeasuredRun, OrderInfo
-from profkit.model.run import Run
+from profkit.model.run import AnyRun, Run
 from profkit.stats import median, median_interval
-from profkit.stats.student import t_quantile
+from profkit.stats.means import t_quantile
 
 _R = TypeVar("_R", Run, MeasuredRun)
 

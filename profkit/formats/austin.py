@@ -18,8 +18,7 @@ from profkit.formats.collapsed.frames import read_frame
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.registry import Origin
 from profkit.formats.text_lines import text_lines
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile
+from profkit.model.profile import Frame, Profile, Thread
 from profkit.units import Unit
 
 _LINE = re.compile(r"P(\d{1,18});T([^;]*)((?:;.*)?) (-?\d{1,18})(?:,([01]),(-?\d{1,18}))?", re.DOTALL)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from profkit.model.frame import Thread
+from profkit.model.profile import Thread
 
 
 def distinct_threads(threads: Iterable[Thread]) -> Iterator[Thread]:

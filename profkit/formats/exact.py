@@ -15,8 +15,7 @@ from typing import NamedTuple
 from profkit.formats.json_members import member, number
 from profkit.formats.limits import Budget
 from profkit.formats.pprof.spelling import spell, unspell
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, Sample
+from profkit.model.profile import Frame, Profile, Sample, Thread
 from profkit.units import Unit
 
 MEMBER = "profkit"

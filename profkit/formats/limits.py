@@ -10,8 +10,7 @@ from pathlib import Path
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import LimitExceeded, UsageError
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import ProfileBuilder
+from profkit.model.profile import Frame, ProfileBuilder, Thread
 
 _CHECK_EVERY = 1 << 12
 """Steps between two looks at the clock."""

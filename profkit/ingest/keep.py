@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import DamagedFile, RefusedFile, SpoolUnavailable
 from profkit.ingest.read import FolderRuns, read_runs_in
-from profkit.model.kept import AnyInfo
 from profkit.model.measurement import MeasuredRun
+from profkit.model.run import AnyInfo
 from profkit.model.session import Dropped
 from profkit.process.procfs import is_running
 from profkit.store.clearing import alone_in, finish_removing, remove_folder_in, set_aside_in

@@ -30,9 +30,9 @@ from profkit.samplers.base import Sampler
 from profkit.samplers.registry import resolve as registry_resolve
 from profkit.store.owned import OwnedFolder, open_spool
 from profkit.store.spool import MANIFEST, SpoolSession, is_live, read_journals, read_session_in
-from profkit.transforms.cut import RegionCut, cut_regions
-from profkit.transforms.merge import merge_profiles
-from profkit.transforms.trim import keep_leaf_end
+from profkit.transforms.attribution import RegionCut, cut_regions
+from profkit.transforms.combine import merge_profiles
+from profkit.transforms.simplify import keep_leaf_end
 
 Resolve = Callable[[str], Sampler]
 

@@ -8,15 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from profkit.ingest.segments import ReadSegment
-from profkit.model.frame import Frame
-from profkit.model.profile import Profile
+from profkit.model.profile import Frame, Profile
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.session import Cover, Manifest, ProcessInfo, SamplerPlan, SessionState
 from profkit.store.owned import OwnedFolder
 from profkit.store.spool import SpoolSession
-from profkit.transforms.cut import RegionCut, cut_regions
-from profkit.transforms.marks import find_marks
-from profkit.transforms.merge import merge_profiles
+from profkit.transforms.attribution import RegionCut, cut_regions, find_marks
+from profkit.transforms.combine import merge_profiles
 from profkit.transforms.origin import OWN_CODE, OwnCode
 
 _UNKNOWN = "unknown"

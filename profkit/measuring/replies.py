@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeGuard, cast
 
 from profkit.errors import BadReply, DamagedFile
 from profkit.measuring.worker.asked import Fresh
-from profkit.model.counts import CallgrindDump
+from profkit.model.measurement import CallgrindDump
 
 if TYPE_CHECKING:
     from profkit.measuring.pool.jobs import Reply

@@ -19,7 +19,7 @@ from profkit.model.measurement import (
     Tool,
 )
 from profkit.stats import median
-from profkit.transforms.baseline import subtract_baseline
+from profkit.transforms.counts import subtract_baseline
 
 if TYPE_CHECKING:
     from profkit.measuring.pool.jobs import Reply, ZygoteFacts

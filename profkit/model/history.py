@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass
 from itertools import pairwise
 
-from profkit.model.measured_comparison import CountSpread
+from profkit.model.comparison import CountSpread
 
 
 class Quantity(enum.Enum):

@@ -1,13 +1,31 @@
-"""A profile: samples in the order they were taken, over tables of frames, stacks and threads."""
+"""Profiles: samples over tables of frames, stacks and threads; and call trees."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from profkit.model.frame import Frame, Thread
 from profkit.units import Unit
+
+
+class Frame(NamedTuple):
+    """A code position: the function's qualified name, its file, the line at work.
+
+    `line` is 0 where it is not known. A named tuple, because a profile holds tens of thousands.
+    """
+
+    name: str
+    file: str
+    line: int = 0
+
+
+class Thread(NamedTuple):
+    """A thread of a process; `tid` is the system's id (`threading.get_native_id()`)."""
+
+    pid: int
+    tid: int
+    name: str
 
 
 class Sample(NamedTuple):
@@ -108,3 +126,25 @@ class ProfileBuilder:
             ordered=ordered,
             totals=tuple(map(totals.get, self._frames)) if totals else (),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A frame's place in the call tree; children stand heaviest first, and may be found only when asked for.
+
+    A function has one node under each distinct caller; `frame.line` is then the line that weighs
+    most. The root's frame has an empty name.
+    """
+
+    frame: Frame
+    self_weight: int
+    total_weight: int
+    children: Sequence[Node] = ()
+
+    def walk(self) -> Iterator[tuple[int, Node]]:
+        """Every node with its depth, parents before children, without recursion."""
+        pending = [(0, self)]
+        while pending:
+            depth, node = pending.pop()
+            yield depth, node
+            pending.extend((depth + 1, child) for child in reversed(node.children))

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 
-from profkit.model.frame import Frame
-from profkit.model.profile import Profile
+from profkit.model.profile import Frame, Profile
 from profkit.model.run import Run
 from profkit.render.amounts import cost_word
 from profkit.render.escape import short

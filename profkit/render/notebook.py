@@ -17,8 +17,8 @@ from profkit.render.html.measured import measured_html
 from profkit.render.html.resources import thinned
 from profkit.render.html.sampled import sampled_html
 from profkit.render.words import count, percent
-from profkit.transforms.prune import prune
-from profkit.transforms.stacks import sum_samples
+from profkit.transforms.simplify import prune
+from profkit.transforms.trees import sum_samples
 from profkit.units import format_duration
 
 MIN_SHARE = 0.005

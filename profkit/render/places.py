@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from profkit.transforms.child_processes import is_child_file
 from profkit.transforms.origin import from_import_root
+from profkit.transforms.simplify import is_child_file
 
 
 def short_path(file: str, cwd: str) -> str:

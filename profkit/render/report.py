@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from profkit.model.calltree import Node
-from profkit.model.frame import Thread
-from profkit.model.profile import Profile
+from profkit.model.profile import Node, Profile, Thread
 from profkit.model.run import Run
 from profkit.render.options import ReportOptions, Sort
 from profkit.render.rows import CostRow, LineRow, Scale, ThreadRow, scale_of
@@ -15,10 +13,8 @@ from profkit.render.source import SourceLines, infos_of, source_of
 from profkit.render.threads import wanted_threads
 from profkit.render.user_code import IsLibrary, library_test
 from profkit.transforms import tables
-from profkit.transforms.folding import fold_libraries, leave_out_libraries
-from profkit.transforms.native_names import fold_addresses
-from profkit.transforms.stacks import number_functions, sum_samples
-from profkit.transforms.tree import call_tree
+from profkit.transforms.simplify import fold_addresses, fold_libraries, leave_out_libraries
+from profkit.transforms.trees import call_tree, number_functions, sum_samples
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, replace
 
-from profkit.model.calltree import Node
-from profkit.model.frame import Frame
+from profkit.model.profile import Frame, Node
 from profkit.render.rows import CostRow, Scale
 from profkit.render.user_code import IsLibrary
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from profkit.model.unprofiled import UnprofiledGroup
+from profkit.model.session import UnprofiledGroup
 from profkit.render.escape import short
 from profkit.render.words import iso_moment, moment
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cache
 
-from profkit.model.frame import Frame
+from profkit.model.profile import Frame
 from profkit.transforms.origin import is_library_file
 
 IsLibrary = Callable[[str], bool]

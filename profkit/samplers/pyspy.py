@@ -19,8 +19,7 @@ from profkit.samplers.base import Attachment, LiveStacks, Recording, SamplerOpti
 from profkit.samplers.pyspy_log import log_facts
 from profkit.samplers.pyspy_processes import with_child_processes
 from profkit.samplers.segment_files import LARGEST_LOG_BYTES, LARGEST_OUTPUT_BYTES, log_name, output_name
-from profkit.transforms.native_names import fold_addresses
-from profkit.transforms.trim import keep_threads
+from profkit.transforms.simplify import fold_addresses, keep_threads
 
 _OWN_THREADS = "profkit/session/background.py"
 """The file of the outermost frame of profkit's own threads in the profiled process."""

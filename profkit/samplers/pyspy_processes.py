@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from profkit.model.frame import Frame
-from profkit.model.profile import Profile, ProfileBuilder
+from profkit.model.profile import Frame, Profile, ProfileBuilder
 from profkit.process.secret_values import SecretRule, secret_rule
-from profkit.transforms.child_processes import child_frame
-from profkit.transforms.reindex import Reindexer, build_like
+from profkit.transforms.combine import Reindexer, build_like
+from profkit.transforms.simplify import child_frame
 
 _PROCESS = re.compile(r'process (\d+)(?::"(.*)")?', re.DOTALL)
 

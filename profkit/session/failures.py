@@ -8,7 +8,7 @@ from pathlib import Path
 
 from profkit.clock import Clock
 from profkit.errors import ProfilerBusy, ProfkitError, SamplerFailed, SpoolUnavailable
-from profkit.model.unprofiled import Unprofiled
+from profkit.model.session import Unprofiled
 from profkit.process.handlers import let_through
 from profkit.samplers.base import SamplerOptions
 from profkit.session.account import Account

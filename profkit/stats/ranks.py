@@ -1,11 +1,66 @@
-"""Two samples that share no processes: do they differ, and how small a difference would have shown."""
+"""Rank statistics: medians and their intervals, ratios, the Mann-Whitney test, Holm's correction."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from statistics import NormalDist
+from typing import NamedTuple
+
+
+def median(values: Iterable[float]) -> float:
+    """The middle value, or the mean of the two middle ones; raises ValueError for no values."""
+    ordered = sorted(values)
+    if not ordered:
+        raise ValueError("no values have no median")
+    half = len(ordered) // 2
+    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+
+
+def median_interval(values: Iterable[float], confidence: float = 0.95) -> tuple[float, float] | None:
+    """Between which two of the values the true median lies, with at least this confidence.
+
+    Exact whatever the values' distribution: how many of them lie below the true median is binomial (the
+    sign test turned round; H. A. David, "Order Statistics"). None where even the smallest and the largest
+    value promise less, as with fewer than 6 values at 95 %. It takes values as independent.
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"a confidence cannot be {confidence}")
+    ordered = sorted(values)
+    outside = values_outside(len(ordered), confidence)
+    return None if outside is None else (ordered[outside], ordered[-1 - outside])
+
+
+def values_outside(count: int, confidence: float) -> int | None:
+    """How many of `count` values a median's interval can leave out at either end; None: it needs more."""
+    wrong = Fraction(1 - Fraction(confidence)) * 2**count / 2
+    found, below, ways = None, 0, 1
+    for rank in range(count // 2 + 1):
+        below += ways
+        if below > wrong:
+            break
+        found, ways = rank, ways * (count - rank) // (rank + 1)
+    return found
+
+
+def paired_ratio(
+    a: Sequence[float], b: Sequence[float], confidence: float = 0.95
+) -> tuple[float, float, float]:
+    """How many times as long as A B takes, and the bounds of that ratio: (ratio, low, high).
+
+    `a[k]` and `b[k]` are the least times of A's and of B's blocks, measured in turns in the same process
+    k. The ratio is the median over processes, in logarithms, so that (b, a) gives the inverse. Too few
+    processes bound nothing: (ratio, 0, infinity). Raises ValueError where the two cannot be paired.
+    """
+    if len(a) != len(b) or not a or min(*a, *b) <= 0:
+        raise ValueError(f"{len(a)} and {len(b)} times, all to be positive, give no ratios")
+    logs = [math.log(of_b / of_a) for of_a, of_b in zip(a, b, strict=True)]
+    bounds = median_interval(logs, confidence)
+    low, high = (0.0, math.inf) if bounds is None else (math.exp(bounds[0]), math.exp(bounds[1]))
+    return math.exp(median(logs)), low, high
+
 
 _POWER = 0.8
 """A difference that is to be found is to be found 4 times in 5."""
@@ -89,3 +144,69 @@ def _normal_p(n: int, m: int, wins: float, ties: tuple[int, ...]) -> float:
         return 1.0
     distance = max(0.0, abs(wins - n * m / 2) - 0.5)
     return math.erfc(distance / math.sqrt(2 * variance))
+
+
+def unpaired_ratio(
+    a: Sequence[float], b: Sequence[float], confidence: float = 0.95
+) -> tuple[float, float, float]:
+    """How many times as long as A B takes, and the bounds of that ratio: (ratio, low, high).
+
+    `a` and `b` are times, one for each process of either. The ratio is the median of all ratios of one of
+    B's to one of A's, in logarithms; its bounds are two of these ratios, counted off by the distribution of
+    the Mann-Whitney test, so that they leave out 1 where the test rejects (J. L. Hodges, E. L. Lehmann,
+    "Estimates of location based on rank tests", Ann. Math. Stat. 34, 1963). Too few values bound nothing:
+    (ratio, 0, infinity). Raises ValueError for no values, and for such as are not positive.
+    """
+    if not a or not b or min(*a, *b) <= 0:
+        raise ValueError(f"{len(a)} and {len(b)} times, all to be positive, give no ratios")
+    logs = sorted(math.log(of_b / of_a) for of_a in a for of_b in b)
+    outside = ratios_outside(len(a), len(b), confidence)
+    if outside is None:
+        return math.exp(median(logs)), 0.0, math.inf
+    return math.exp(median(logs)), math.exp(logs[outside]), math.exp(logs[-1 - outside])
+
+
+def ratios_outside(n: int, m: int, confidence: float) -> int | None:
+    """How many of the n · m ratios the interval can leave out at either end; None: it needs more values."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"a confidence cannot be {confidence}")
+    if max(n, m) > EXACT_UP_TO:
+        deviations = NormalDist().inv_cdf((1 + confidence) / 2)
+        return math.floor(n * m / 2 - deviations * math.sqrt(n * m * (n + m + 1) / 12))
+    wrong = Fraction(1 - Fraction(confidence)) * math.comb(n + m, n) / 2
+    found, below = None, 0
+    for rank, ways in enumerate(arrangements(n, m)):
+        below += ways
+        if below > wrong:
+            break
+        found = rank
+    return found
+
+
+class Adjusted(NamedTuple):
+    """One of several tests after the others were allowed for."""
+
+    p: float
+    """Adjusted: to be compared with the level that holds for all tests together."""
+    level: float
+    """What the test's own p was compared with; an interval at this level leaves 0 out just where
+    the test is significant."""
+
+
+def holm(ps: Sequence[float], level: float) -> tuple[Adjusted, ...]:
+    """Of several tests, so that one in 1/`level` families of them has any false alarm at all, or fewer.
+
+    The smallest p is compared with level/m, the next with level/(m-1), and so on up to the first that is
+    larger; what follows is compared with what that one was (S. Holm, "A simple sequentially rejective
+    multiple test procedure", Scand. J. Stat. 6, 1979). It holds however the tests depend on each other.
+    """
+    order = sorted(range(len(ps)), key=ps.__getitem__)
+    found: dict[int, Adjusted] = {}
+    worst, stopped_at = 0.0, 0
+    for rank, number in enumerate(order):
+        left = len(ps) - rank
+        worst = max(worst, min(1.0, ps[number] * left))
+        if not stopped_at and ps[number] > level / left:
+            stopped_at = left
+        found[number] = Adjusted(worst, level / (stopped_at or left))
+    return tuple(found[number] for number in range(len(ps)))

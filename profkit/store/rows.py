@@ -8,10 +8,9 @@ from pathlib import Path
 
 from profkit.errors import DamagedFile
 from profkit.formats import pprof
-from profkit.model.kept import AnyInfo, AnyRun
 from profkit.model.measurement import MeasuredInfo, MeasuredRun, Measurement
 from profkit.model.profile import Profile
-from profkit.model.run import Run, RunInfo
+from profkit.model.run import AnyInfo, AnyRun, Run, RunInfo
 from profkit.model.session import ResourcePoint
 from profkit.store.measured import SCHEMA as MEASURED_SCHEMA
 from profkit.store.records import from_file, to_json

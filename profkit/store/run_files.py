@@ -17,8 +17,8 @@ from pathlib import Path
 from profkit.errors import DamagedFile
 from profkit.formats import pprof
 from profkit.formats.json_members import read_json
-from profkit.model.kept import AnyInfo, AnyRun, unsealed
 from profkit.model.measurement import MeasuredRun
+from profkit.model.run import AnyInfo, AnyRun, unsealed
 from profkit.store.measured import SCHEMA as MEASURED_SCHEMA
 from profkit.store.records import to_json
 from profkit.store.rows import info_of, run_of

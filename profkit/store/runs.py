@@ -12,9 +12,8 @@ from sqlalchemy import Column, ColumnElement, Connection, CursorResult, delete, 
 
 from profkit.config import CONFIG
 from profkit.errors import DamagedFile, RunNotFound, StoreEmpty, UsageError
-from profkit.model.kept import AnyInfo, AnyRun, unsealed
 from profkit.model.measurement import MeasuredInfo, MeasuredRun
-from profkit.model.run import RunInfo
+from profkit.model.run import AnyInfo, AnyRun, RunInfo, unsealed
 from profkit.store.database import Database, open_database
 from profkit.store.rows import info_of, rows_of, run_of, searchable
 from profkit.store.schema import MEASUREMENTS, PROFILES, REMOVED, RESOURCES, RUNS

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from profkit.clock import SYSTEM_CLOCK, Clock
-from profkit.model.unprofiled import Unprofiled
+from profkit.model.session import Unprofiled
 from profkit.store.home import make_folder
 from profkit.store.journal import append_records, read_records
 

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from heapq import nlargest
 from typing import Generic, TypeVar
 
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile
-from profkit.transforms.stacks import Functions, Stack, number_functions, stack_weights
+from profkit.model.profile import Frame, Profile, Thread
+from profkit.transforms.trees import Functions, Stack, number_functions, stack_weights
 
 _Row = TypeVar("_Row")
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from playwright.sync_api import Page
 
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, ProfileBuilder
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.model.run import Run
 from profkit.render.html.sampled import sampled_html
 from tests.unit.made_runs import RESOURCES, made_run

@@ -12,11 +12,9 @@ import pytest
 from sqlalchemy import create_engine, inspect, text
 
 from profkit.errors import DamagedFile, RunNotFound, StoreEmpty, StoreUnavailable, UsageError
-from profkit.model.frame import Frame, Thread
-from profkit.model.kept import AnyInfo, AnyRun
 from profkit.model.measurement import MeasuredRun
-from profkit.model.profile import ProfileBuilder
-from profkit.model.run import Run
+from profkit.model.profile import Frame, ProfileBuilder, Thread
+from profkit.model.run import AnyInfo, AnyRun, Run
 from profkit.store import migrations
 from profkit.store.migrations import MIGRATIONS
 from profkit.store.records import to_json

@@ -20,8 +20,7 @@ from profkit.formats import pprof
 from profkit.formats.callgrind import read_callgrind
 from profkit.formats.collapsed import encode
 from profkit.formats.pstats_file import decode as call_graph_of
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, ProfileBuilder
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.model.run import Run, RunInfo
 from profkit.transforms.tables import function_rows
 from profkit.units import Unit

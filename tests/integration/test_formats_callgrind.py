@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from profkit.formats.callgrind import read_callgrind
-from profkit.model.counts import CallgrindDump
+from profkit.model.measurement import CallgrindDump
 from tests.integration.callgrind_programs import (
     RECURSION,
     TEMPLATES,

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from profkit.formats.speedscope import read_speedscope
-from profkit.model.frame import Thread
-from profkit.model.profile import Profile
+from profkit.model.profile import Profile, Thread
 
 pytestmark = pytest.mark.sampler
 

@@ -13,7 +13,7 @@ import pytest
 
 from profkit.ingest.keep import ingest
 from profkit.ingest.read import FolderRuns, read_runs
-from profkit.model.frame import Frame
+from profkit.model.profile import Frame
 from profkit.model.run import Run
 from profkit.model.session import SessionState
 from profkit.store.runs import open_store

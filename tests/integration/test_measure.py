@@ -24,7 +24,7 @@ from profkit.errors import (
 )
 from profkit.measuring.pool.errors import MemoryExceeded
 from profkit.measuring.pool.pool import LivingZygote, process_pool
-from profkit.model.measured_comparison import Verdict
+from profkit.model.comparison import Verdict
 from profkit.model.measurement import Flag, Measurement, Preload, Timing
 from profkit.store.measured import measured_files, read_measured
 

@@ -9,8 +9,7 @@ from random import Random
 import pytest
 from playwright.sync_api import Page, expect
 
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, ProfileBuilder
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from tests.integration.browser import PageOf
 from tests.integration.graph_page import COLOURED, click, drawn, page_html, width_of
 

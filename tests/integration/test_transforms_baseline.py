@@ -8,7 +8,7 @@ import pytest
 
 from profkit.formats.callgrind import read_callgrind
 from profkit.model.measurement import InstructionCounts, MeasuredIn, Preload, Tool
-from profkit.transforms.baseline import CYCLES, subtract_baseline
+from profkit.transforms.counts import CYCLES, subtract_baseline
 from tests.integration.callgrind_programs import HEAP, compiled, dumps_of
 
 PLACE = MeasuredIn(Tool.VALGRIND, Preload.NOTHING, "none")

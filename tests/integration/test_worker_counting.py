@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from profkit.formats.callgrind import read_callgrind
-from profkit.transforms.allocators import strip_allocators
+from profkit.transforms.counts import strip_allocators
 from tests.unit.worker_jobs import arm, callgrind_job
 
 ROOT = Path(__file__).parents[2]

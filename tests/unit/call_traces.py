@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from profkit.model.frame import Frame
+from profkit.model.profile import Frame
 
 FUNCTIONS = (
     Frame("main", "app.py", 1),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, ProfileBuilder, Sample
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample, Thread
 from profkit.units import Unit
 
 # Every code point, lone surrogates among them, with extra weight on separators, on what JSON escapes and

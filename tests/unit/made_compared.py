@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from profkit.comparing.sampled import compare_sampled
 from profkit.model.comparison import SampledComparison
-from profkit.model.frame import Frame
-from profkit.model.profile import Profile, ProfileBuilder
+from profkit.model.profile import Frame, Profile, ProfileBuilder
 from profkit.model.run import Run
 from tests.unit.made_runs import APP, HOSTILE, MAIN, labelled, made_run
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from profkit.model.counts import FunctionCount
-from profkit.model.measurement import InstructionCounts, Manner, MeasuredRun
+from profkit.model.measurement import FunctionCount, InstructionCounts, Manner, MeasuredRun
 from profkit.model.workorder import Language
 from tests.unit.made_measured import BUSY, COUNTS, FUNCTIONS, LIBTORCH, ORDER, blocks, measured, timing
 from tests.unit.made_runs import PROCESS, STARTED_NS

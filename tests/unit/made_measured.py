@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from profkit.model.counts import FunctionCount
 from profkit.model.measurement import (
     Doubt,
     Flag,
+    FunctionCount,
     InstructionCounts,
     MeasuredIn,
     MeasuredInfo,

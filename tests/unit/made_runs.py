@@ -6,8 +6,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, ProfileBuilder
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Run, RunInfo
 from profkit.model.session import ProcessInfo, ResourcePoint, SamplerPlan, SessionState

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import cast
 
 from profkit.errors import DamagedFile
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import ProfileBuilder
+from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.session import (
     CallDelta,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import ProfileBuilder
+from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.region import RegionKey
 from profkit.model.run import Run
 from profkit.model.session import ResourcePoint

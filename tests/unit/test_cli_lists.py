@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from profkit.cli.gc_runs import expired
 from profkit.clock import SYSTEM_CLOCK
 from profkit.config import Config
-from profkit.model.unprofiled import Unprofiled
+from profkit.model.session import Unprofiled
 from profkit.store.runs import open_store
 from profkit.store.unprofiled import append_unprofiled
 from tests.unit.cli_runs import Profkit, Said, keep, live_session

@@ -14,12 +14,10 @@ from hypothesis import strategies as st
 from profkit.cli.export_run import _NAMES
 from profkit.cli.scrubbing import scrubbed
 from profkit.config import Config
-from profkit.model.frame import Frame, Thread
-from profkit.model.kept import AnyRun
 from profkit.model.measurement import MeasuredRun
-from profkit.model.profile import ProfileBuilder
+from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.region import Region, RegionKey, RegionKind
-from profkit.model.run import Run
+from profkit.model.run import AnyRun, Run
 from profkit.store.records import to_json
 from profkit.store.run_files import decode_runs
 from tests.unit.cli_runs import Profkit, keep

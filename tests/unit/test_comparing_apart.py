@@ -8,7 +8,7 @@ import pytest
 
 from profkit.comparing.apart import compare_apart, compare_in_turns, unseen
 from profkit.errors import UsageError
-from profkit.model.measured_comparison import Verdict
+from profkit.model.comparison import Verdict
 from profkit.model.measurement import Manner, Timing
 from tests.unit.made_measured import timing
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 from profkit.comparing.instruction_calls import call_deltas
 from profkit.comparing.instructions import compare_counts
 from profkit.comparing.measured import compare_measured
-from profkit.model.counts import CallCount, FunctionCount
-from profkit.model.measured_comparison import CallDelta
-from profkit.model.measurement import InstructionCounts
+from profkit.model.comparison import CallDelta
+from profkit.model.measurement import CallCount, FunctionCount, InstructionCounts
 from profkit.render.compared.measured.registry import COMPARED_MEASURED
 from profkit.render.options import ReportOptions
 from profkit.render.page import Page

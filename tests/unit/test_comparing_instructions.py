@@ -6,10 +6,8 @@ import pytest
 
 from profkit.comparing.instructions import compare_counts
 from profkit.comparing.limits import check_counts
-from profkit.model.counts import FunctionCount
-from profkit.model.gate import Outcome
-from profkit.model.measured_comparison import Verdict
-from profkit.model.measurement import InstructionCounts
+from profkit.model.comparison import Outcome, Verdict
+from profkit.model.measurement import FunctionCount, InstructionCounts
 from tests.unit.made_measured import COUNTS, FUNCTIONS, LIBC, VALGRIND_ZYGOTE
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from profkit.comparing.instructions import compare_counts
 from profkit.comparing.limits import check_calls, check_counts, check_times, tell_gains
-from profkit.model.gate import Check, GateResult, Measure, Outcome
-from profkit.model.measured_comparison import TimesCompared, Verdict
+from profkit.model.comparison import Check, GateResult, Measure, Outcome, TimesCompared, Verdict
 from profkit.model.measurement import Manner
 from tests.unit.made_comparisons import more_counts
 from tests.unit.made_measured import COUNTS

@@ -10,8 +10,7 @@ from profkit.comparing.limits import check_measured
 from profkit.comparing.matching import match_orders
 from profkit.comparing.measured import compare_measured
 from profkit.errors import UsageError
-from profkit.model.gate import Outcome
-from profkit.model.measured_comparison import Verdict
+from profkit.model.comparison import Outcome, Verdict
 from profkit.model.measurement import Manner, MeasuredRun, SentryCount
 from profkit.model.workorder import Mode
 from profkit.render.compared.measured.text import compared_text

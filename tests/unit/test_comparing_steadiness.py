@@ -15,8 +15,7 @@ from profkit.comparing.limits import check_counts, check_measured
 from profkit.comparing.measured import compare_measured
 from profkit.comparing.steadiness import LEAST_EFFECT, spread_of_runs, widest
 from profkit.comparing.trends import history_of
-from profkit.model.gate import Outcome
-from profkit.model.measured_comparison import CountSpread, Verdict
+from profkit.model.comparison import CountSpread, Outcome, Verdict
 from profkit.model.measurement import InstructionCounts, MeasuredRun, Preload, SentryCount
 from profkit.render.compared.measured.as_json import compared_json
 from profkit.render.compared.measured.text import compared_text

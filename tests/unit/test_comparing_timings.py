@@ -9,7 +9,7 @@ import pytest
 
 from profkit.comparing.timings import compare_timings
 from profkit.errors import UsageError
-from profkit.model.measured_comparison import TimesCompared, Verdict
+from profkit.model.comparison import TimesCompared, Verdict
 from profkit.model.measurement import MeasuredIn, Preload, ProcessTimes, Timing, Tool
 
 HERE = MeasuredIn(Tool.NONE, Preload.NOTHING, "3.11.9")

@@ -6,7 +6,7 @@ import pytest
 
 from profkit.errors import DamagedFile, UsageError
 from profkit.formats.austin import decode, origin_of, sniff
-from profkit.model.frame import Frame, Thread
+from profkit.model.profile import Frame, Thread
 from profkit.units import Unit
 
 WALL = b"""# austin: 3.7.0

@@ -17,8 +17,7 @@ from profkit.comparing.sampled_slices import whole
 from profkit.formats import pprof
 from profkit.formats.callgrind import unfolded
 from profkit.formats.pstats_file import decode
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile
+from profkit.model.profile import Frame, Profile, Thread
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Run
 from profkit.render.as_json import report_json
@@ -28,14 +27,11 @@ from profkit.render.markdown import report_markdown
 from profkit.render.options import ReportOptions
 from profkit.render.report import build_report
 from profkit.render.text.report import report_text
-from profkit.transforms.cut import cut_region
-from profkit.transforms.merge import merge_profiles
-from profkit.transforms.native_names import fold_addresses
-from profkit.transforms.prune import prune
-from profkit.transforms.stacks import number_functions
+from profkit.transforms.attribution import cut_region
+from profkit.transforms.combine import merge_profiles
+from profkit.transforms.simplify import fold_addresses, keep_leaf_end, keep_threads, prune
 from profkit.transforms.tables import function_table, line_table
-from profkit.transforms.tree import call_tree
-from profkit.transforms.trim import keep_leaf_end, keep_threads
+from profkit.transforms.trees import call_tree, number_functions
 from tests.unit import call_traces as traces
 from tests.unit.call_traces import FUNCTIONS, MAIN, TRACES, Call
 from tests.unit.html_pages import read_page

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from profkit.errors import DamagedFile
 from profkit.formats.callgrind import parse_callgrind, read_callgrind
-from profkit.model.counts import CallCount, FunctionCount
+from profkit.model.measurement import CallCount, FunctionCount
 
 DUMP = """\
 # callgrind format

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from profkit.errors import UsageError
 from profkit.formats import chrome_trace
 from profkit.formats.chrome_trace import writing
-from profkit.model.frame import Thread
-from profkit.model.profile import Profile
+from profkit.model.profile import Profile, Thread
 from profkit.units import Unit
 from tests.unit.chrome_trace_schema import SCHEMA
 from tests.unit.exact_profiles import exact_profiles, two_threads

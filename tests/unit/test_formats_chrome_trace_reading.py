@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from profkit.errors import DamagedFile
 from profkit.formats.chrome_trace import decode, origin_of, sniff
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile
+from profkit.model.profile import Frame, Profile, Thread
 from profkit.units import Unit
 
 Event = dict[str, Any]

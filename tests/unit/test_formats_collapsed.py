@@ -11,8 +11,7 @@ from profkit.errors import DamagedFile
 from profkit.formats.collapsed import decode, encode, sniff
 from profkit.formats.collapsed.escapes import escape, unescape
 from profkit.formats.collapsed.frames import read_process, read_thread, write_frame
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, ProfileBuilder
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.units import Unit
 from tests.unit.profile_strategies import profiles
 

@@ -11,8 +11,7 @@ from hypothesis import example, given, settings
 
 from profkit.errors import DamagedFile
 from profkit.formats import exact, firefox
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, Sample
+from profkit.model.profile import Frame, Profile, Sample, Thread
 from profkit.units import Unit
 from tests.unit.exact_profiles import exact_profiles, two_threads
 from tests.unit.firefox_rules import check_rules

@@ -18,8 +18,7 @@ from profkit.formats.distinct_threads import distinct_threads
 from profkit.formats.gunzipped import gunzipped
 from profkit.formats.limits import BoundedBuilder, Budget, ImportLimits, enough_memory
 from profkit.formats.registry import FORMATS, importable, read_any
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, ProfileBuilder
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.units import Unit
 from tests.unit.cli_runs import Profkit
 from tests.unit.made_runs import made_run

@@ -19,8 +19,7 @@ from profkit.formats.collapsed.escapes import escape, unescape
 from profkit.formats.firefox import decode as decode_firefox
 from profkit.formats.pprof.spelling import spell, unspell
 from profkit.formats.speedscope import decode as decode_speedscope
-from profkit.model.frame import Frame
-from profkit.model.profile import Profile
+from profkit.model.profile import Frame, Profile
 
 SOURCE = Path("x")
 FACTOR = 8

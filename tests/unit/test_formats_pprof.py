@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from profkit.errors import DamagedFile
 from profkit.formats import pprof, wire
 from profkit.formats.pprof.spelling import spell, unspell
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, ProfileBuilder, Sample
-from profkit.transforms.stacks import stack_weights
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample, Thread
+from profkit.transforms.trees import stack_weights
 from profkit.units import Unit
 from tests.unit.pprof_messages import PprofProfile
 

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from profkit.errors import DamagedFile
 from profkit.formats import pprof
 from profkit.formats.pprof.foreign import decode, origin_of, sniff
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile
+from profkit.model.profile import Frame, Profile, Thread
 from profkit.units import Unit
 from tests.unit.pprof_messages import PprofProfile
 from tests.unit.profile_strategies import profiles

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from profkit.errors import DamagedFile
 from profkit.formats.pstats_file import decode, origin_of, sniff
 from profkit.formats.pstats_file.marshal_reader import read_marshalled
-from profkit.model.frame import Frame
+from profkit.model.profile import Frame
 from profkit.transforms.tables import function_rows
 from profkit.units import Unit
 

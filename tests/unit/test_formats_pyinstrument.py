@@ -7,7 +7,7 @@ import pytest
 
 from profkit.errors import DamagedFile
 from profkit.formats.pyinstrument import decode, origin_of, sniff
-from profkit.model.frame import Frame, Thread
+from profkit.model.profile import Frame, Thread
 from profkit.units import Unit
 
 HEAD = {"start_time": 1795284577.5, "duration": 1.0, "sample_count": 3}

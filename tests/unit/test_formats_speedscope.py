@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from profkit.errors import DamagedFile
 from profkit.formats.speedscope import parse_thread_name, read_speedscope
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, Sample
+from profkit.model.profile import Frame, Profile, Sample, Thread
 
 Document = dict[str, Any]
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from profkit.errors import DamagedFile
 from profkit.formats import exact, speedscope
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, Sample
+from profkit.model.profile import Frame, Profile, Sample, Thread
 from profkit.units import Unit
 from tests.unit.exact_profiles import exact_profiles, two_threads
 from tests.unit.golden import check_golden

@@ -14,8 +14,7 @@ import pytest
 from profkit.clock import ManualClock
 from profkit.errors import SpoolUnavailable, StoreUnavailable
 from profkit.ingest.keep import IngestReport, clear_unfinished, ingest
-from profkit.model.kept import AnyInfo, AnyRun
-from profkit.model.run import Run, RunInfo
+from profkit.model.run import AnyInfo, AnyRun, Run, RunInfo
 from profkit.model.session import Ending, Manifest, SessionState
 from profkit.process.procfs import start_ticks
 from profkit.store import spool as files

@@ -16,7 +16,7 @@ from profkit.measuring.orders import work_order
 from profkit.measuring.quality import count_doubts
 from profkit.measuring.runner import run as runner
 from profkit.measuring.runner.jobs import Task
-from profkit.model.gate import Outcome
+from profkit.model.comparison import Outcome
 from profkit.model.measurement import InstructionCounts, Manner
 from tests.unit.made_measured import COUNTS
 from tests.unit.test_measuring_run import run

@@ -11,9 +11,8 @@ import pytest
 from profkit.comparing.limits import check_measured
 from profkit.comparing.measured import compare_measured
 from profkit.comparing.trends import history_of
-from profkit.model.gate import GateResult
+from profkit.model.comparison import GateResult, MeasuredComparison
 from profkit.model.history import History
-from profkit.model.measured_comparison import MeasuredComparison
 from profkit.render.compared.gate import gate_json, gate_markdown, gate_text
 from profkit.render.compared.measured.registry import COMPARED_MEASURED
 from profkit.render.compared.measured.words import change, delta_cell, function_text, signed

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from profkit.model.frame import Frame
 from profkit.model.histogram import NO_DURATIONS
-from profkit.model.profile import ProfileBuilder
+from profkit.model.profile import Frame, ProfileBuilder
 from profkit.model.region import RegionKind
 from profkit.model.run import Run
 from profkit.model.session import ResourcePoint, SessionState

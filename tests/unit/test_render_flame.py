@@ -6,12 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, ProfileBuilder
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.render.bars import sparkline
 from profkit.render.text.flame import flame_rows
 from profkit.render.text.report import report_text
-from profkit.transforms.tree import call_tree
+from profkit.transforms.trees import call_tree
 from tests.unit.made_runs import hostile_run, made_run
 from tests.unit.profile_strategies import profiles
 

@@ -10,8 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import ProfileBuilder
+from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.run import Run
 from profkit.render.html.assets import SCRIPTS, STYLES, asset
 from profkit.render.html.columns import Columns

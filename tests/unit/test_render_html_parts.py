@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from profkit.errors import UsageError
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, Sample
+from profkit.model.profile import Frame, Profile, Sample, Thread
 from profkit.model.run import Imported, Run
 from profkit.model.session import ResourcePoint, SessionState
 from profkit.render.html.resources import MOST_POINTS, resource_curves

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from profkit.model.frame import Frame
-from profkit.model.profile import Profile, Sample
+from profkit.model.profile import Frame, Profile, Sample
 from profkit.model.run import Run
 from profkit.render.html.columns import Columns
 from profkit.render.html.lines import line_weights

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from profkit.model.frame import Frame, Thread
 from profkit.model.measurement import MeasuredRun
-from profkit.model.profile import ProfileBuilder
+from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.region import RegionKind
 from profkit.model.run import Run
 from profkit.model.session import SessionState

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from profkit.errors import UsageError
-from profkit.model.counts import FunctionCount
+from profkit.model.measurement import FunctionCount
 from profkit.render.measured.as_json import digest, measured_json
 from profkit.render.measured.rows import function_rows, name_and_file, order_rows, time_row
 from profkit.render.options import ReportOptions, Sort

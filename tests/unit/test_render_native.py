@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import ProfileBuilder
+from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.run import Run
 from profkit.render.as_json import report_json
 from profkit.render.html.sampled import sampled_html

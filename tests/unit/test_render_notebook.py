@@ -9,8 +9,7 @@ from html.parser import HTMLParser
 import pytest
 
 from profkit import FunctionProfiler, profiled
-from profkit.model.frame import Frame
-from profkit.model.profile import Profile, Sample
+from profkit.model.profile import Frame, Profile, Sample
 from profkit.model.run import Run
 from profkit.model.session import ResourcePoint
 from profkit.render.html.sampled import sampled_html

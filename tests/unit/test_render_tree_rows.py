@@ -12,7 +12,7 @@ from profkit.render.rows import scale_of
 from profkit.render.text.tree import guides
 from profkit.render.tree_rows import TreeKind, TreeRow, shorten_chains, tree_rows
 from profkit.transforms.origin import is_library_file
-from profkit.transforms.tree import call_tree
+from profkit.transforms.trees import call_tree
 from tests.unit.profile_strategies import profile_of, profiles
 
 

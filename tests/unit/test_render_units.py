@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, ProfileBuilder
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.model.run import Imported, Run
 from profkit.render.amounts import amount
 from profkit.render.markdown import report_markdown

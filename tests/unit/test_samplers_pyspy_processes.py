@@ -2,11 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, ProfileBuilder
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.render.places import package_of, place
 from profkit.samplers.pyspy_processes import with_child_processes
-from profkit.transforms.child_processes import child_frame
+from profkit.transforms.simplify import child_frame
 
 WORK = Frame("work", "/home/ann/worker.py", 3)
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.stats.batches import autocorrelation, batch_spread, phased_spread
-from profkit.stats.student import t_quantile
+from profkit.stats.means import autocorrelation, batch_spread, phased_spread, t_quantile
 
 BATCHES = 20
 values = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=40)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.stats.holm import holm
+from profkit.stats.ranks import holm
 
 ps = st.lists(st.floats(0.0, 1.0), max_size=12)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit.stats import median, median_interval, paired_ratio
-from profkit.stats.order import values_outside
+from profkit.stats.ranks import values_outside
 
 numbers = st.integers(-(10**6), 10**6)
 times = st.floats(1e-9, 1e3)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit.stats import mann_whitney, unpaired_ratio
-from profkit.stats.shift import ratios_outside
+from profkit.stats.ranks import ratios_outside
 
 times = st.lists(st.integers(1, 10**6), min_size=1, max_size=9)
 

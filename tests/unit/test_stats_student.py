@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.stats.student import t_quantile, t_two_sided
+from profkit.stats.means import t_quantile, t_two_sided
 
 TABLE = {
     (0.05, 1): 12.7062,

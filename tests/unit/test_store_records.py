@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.model.counts import CallCount, FunctionCount
 from profkit.model.histogram import Histogram
 from profkit.model.measurement import (
+    CallCount,
     Doubt,
     Flag,
+    FunctionCount,
     InstructionCounts,
     MeasuredIn,
     MeasuredInfo,

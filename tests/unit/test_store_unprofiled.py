@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from profkit.clock import ManualClock
-from profkit.model.unprofiled import Unprofiled, UnprofiledGroup, grouped
+from profkit.model.session import Unprofiled, UnprofiledGroup, grouped
 from profkit.store.unprofiled import FILE, KEPT_S, LARGEST_BYTES, append_unprofiled, read_unprofiled
 
 CLOCK = ManualClock()

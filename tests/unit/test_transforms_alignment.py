@@ -3,9 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, ProfileBuilder
-from profkit.transforms.alignment import Home, aligned, side_by_side
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
+from profkit.transforms.combine import Home, aligned, side_by_side
 from profkit.transforms.tables import function_rows
 from tests.unit.profile_strategies import profile_of, profiles
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from profkit.model.counts import CallgrindDump, FunctionCount
-from profkit.transforms.allocators import is_allocator, strip_allocators
+from profkit.model.measurement import CallgrindDump, FunctionCount
+from profkit.transforms.counts import is_allocator, strip_allocators
 
 ALLOCATORS = [
     "./malloc/./malloc/malloc.c:_int_malloc",

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit.errors import UsageError
-from profkit.model.counts import CallCount, CallgrindDump, FunctionCount
-from profkit.model.measurement import MeasuredIn, Preload, Tool
-from profkit.transforms.baseline import estimated_cycles, subtract_baseline
+from profkit.model.measurement import CallCount, CallgrindDump, FunctionCount, MeasuredIn, Preload, Tool
+from profkit.transforms.counts import estimated_cycles, subtract_baseline
 
 PLACE = MeasuredIn(Tool.VALGRIND, Preload.NOTHING, "3.11.7")
 

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from profkit.model.counts import CallCount, FunctionCount
-from profkit.model.frame import Frame
-from profkit.model.profile import Profile
-from profkit.transforms.callgraph import unfold, unfold_functions
+from profkit.model.measurement import CallCount, FunctionCount
+from profkit.model.profile import Frame, Profile
+from profkit.transforms.call_graphs import unfold, unfold_functions
 from profkit.transforms.tables import function_rows
 from profkit.units import Unit
 

@@ -5,14 +5,13 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, ProfileBuilder
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.session import Cover
-from profkit.transforms.child_processes import child_frame
-from profkit.transforms.cut import RegionCut, cut_region, cut_regions
+from profkit.transforms.attribution import RegionCut, cut_region, cut_regions
 from profkit.transforms.origin import OWN_CODE, OwnCode
-from profkit.transforms.tree import call_tree
+from profkit.transforms.simplify import child_frame
+from profkit.transforms.trees import call_tree
 from tests.unit.profile_strategies import LIBRARY, USER, profiles
 
 PACKAGE = "/opt/env/lib/python3.11/site-packages/profkit"

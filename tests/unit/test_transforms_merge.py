@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from profkit.errors import UsageError
 from profkit.model.profile import Profile, Sample
-from profkit.transforms.merge import merge_profiles
-from profkit.transforms.trim import keep_leaf_end, keep_threads
+from profkit.transforms.combine import merge_profiles
+from profkit.transforms.simplify import keep_leaf_end, keep_threads
 from profkit.units import Unit
 from tests.unit.profile_strategies import profile_of, profiles
 

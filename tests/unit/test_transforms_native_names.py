@@ -5,9 +5,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, ProfileBuilder
-from profkit.transforms.native_names import fold_addresses
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
+from profkit.transforms.simplify import fold_addresses
 from profkit.transforms.tables import function_rows
 from tests.unit.profile_strategies import profiles
 

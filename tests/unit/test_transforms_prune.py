@@ -7,10 +7,9 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from profkit.model.frame import Frame
-from profkit.model.profile import Profile
-from profkit.transforms.prune import SMALLER_CALLS, prune
-from profkit.transforms.tree import call_tree
+from profkit.model.profile import Frame, Profile
+from profkit.transforms.simplify import SMALLER_CALLS, prune
+from profkit.transforms.trees import call_tree
 from tests.unit.profile_strategies import profile_of, profiles
 
 shares = st.sampled_from([0.0, 0.05, 0.2, 0.5, 1.0])

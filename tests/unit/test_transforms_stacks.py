@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit.model.profile import Profile
-from profkit.transforms.stacks import sort_stacks, stack_weights, sum_samples
+from profkit.transforms.trees import sort_stacks, stack_weights, sum_samples
 from tests.unit.profile_strategies import profile_of, profiles
 
 

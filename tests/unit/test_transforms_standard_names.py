@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from profkit.transforms.standard_names import standard_file, standard_name, standard_object
+from profkit.transforms.origin import standard_file, standard_name, standard_object
 
 
 @pytest.mark.parametrize(

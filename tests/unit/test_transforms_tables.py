@@ -5,9 +5,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile
-from profkit.transforms.merge import merge_profiles
+from profkit.model.profile import Frame, Profile, Thread
+from profkit.transforms.combine import merge_profiles
 from profkit.transforms.tables import (
     FunctionRow,
     LineRow,

@@ -5,12 +5,10 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.model.calltree import Node
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, ProfileBuilder
-from profkit.transforms.folding import fold_libraries, leave_out_libraries
+from profkit.model.profile import Frame, Node, Profile, ProfileBuilder, Thread
 from profkit.transforms.origin import is_library_file
-from profkit.transforms.tree import call_tree
+from profkit.transforms.simplify import fold_libraries, leave_out_libraries
+from profkit.transforms.trees import call_tree
 from tests.unit.profile_strategies import LIBRARY, USER, profile_of, profiles
 from tests.unit.tree_oracle import plain_tree, plainly_folded
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from profkit.model.calltree import Node
-from profkit.model.frame import Frame
-from profkit.model.profile import Profile
+from profkit.model.profile import Frame, Node, Profile
 
 _Path = tuple[tuple[str, str], ...]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from profkit.errors import DamagedFile
 from profkit.formats.callgrind.body import Body, read_body
-from profkit.model.counts import INSTRUCTIONS, CallCount, CallgrindDump, FunctionCount
+from profkit.model.measurement import INSTRUCTIONS, CallCount, CallgrindDump, FunctionCount
 
 
 def read_callgrind(path: Path) -> CallgrindDump:

@@ -10,7 +10,7 @@ from profkit.formats.callgrind.reading import parse_callgrind
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.registry import Origin
 from profkit.model.profile import Profile
-from profkit.transforms.callgraph import unfold_functions
+from profkit.transforms.call_graphs import unfold_functions
 
 _NOTES = (
     "The file is a call graph. Self and total of functions are its own, as `callgrind_annotate "

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from profkit.model.frame import Frame
+from profkit.model.profile import Frame
 
 _LINE = re.compile(r"\d+")
 # `torch/nn/modules/module.py(1500): _call_impl`, as torch.profiler writes it with stacks.

@@ -23,8 +23,7 @@ from profkit.formats.json_members import member, read_json
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.pprof.spelling import unspell
 from profkit.formats.registry import Origin
-from profkit.model.frame import Frame
-from profkit.model.profile import Profile, ProfileBuilder
+from profkit.model.profile import Frame, Profile, ProfileBuilder
 from profkit.units import Unit
 
 _LASTING = ("B", "E", "X")

@@ -9,9 +9,8 @@ from itertools import count, pairwise
 from profkit.formats.chrome_trace.names import frame_named
 from profkit.formats.json_members import bounded, member, optional, whole
 from profkit.formats.limits import BoundedBuilder
-from profkit.model.frame import Thread
-from profkit.model.profile import Profile
-from profkit.stats.order import median
+from profkit.model.profile import Profile, Thread
+from profkit.stats.ranks import median
 
 _Stack = tuple[int, ...]
 

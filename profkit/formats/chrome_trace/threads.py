@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from profkit.formats.distinct_threads import distinct_threads
 from profkit.formats.json_members import optional
-from profkit.model.frame import Thread
+from profkit.model.profile import Thread
 
 Event = Mapping[str, object]
 Track = tuple[str, str]

@@ -16,10 +16,9 @@ from typing import NamedTuple
 from profkit.errors import UsageError
 from profkit.formats import exact
 from profkit.formats.pprof.spelling import spell
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, Sample
+from profkit.model.profile import Frame, Profile, Sample, Thread
 from profkit.transforms.origin import is_library_file, is_native_file
-from profkit.transforms.stacks import common_length
+from profkit.transforms.trees import common_length
 from profkit.units import Unit
 
 EXPORTER = "profkit"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from profkit.formats.collapsed.escapes import escape, escape_marks, unescape
-from profkit.model.frame import Frame, Thread
+from profkit.model.profile import Frame, Thread
 
 _LINE = re.compile(r"\d{1,18}")
 _THREAD = re.compile(r"thread \((0x[0-9a-fA-F]{1,16}|\d{1,18})\)(?:: (.*))?", re.DOTALL)

@@ -12,8 +12,7 @@ from profkit.formats.collapsed.frames import read_frame, read_process, read_thre
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.registry import Origin
 from profkit.formats.text_lines import text_lines
-from profkit.model.frame import Thread
-from profkit.model.profile import Profile
+from profkit.model.profile import Profile, Thread
 
 _LINE = re.compile(r"(?:(.*)\s)?(\d{1,18})\s*", re.DOTALL)
 _SNIFFED_LINES, _SNIFFED_BYTES = 20, 1 << 20

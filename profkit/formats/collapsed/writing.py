@@ -6,8 +6,7 @@ from collections import Counter
 from io import BytesIO
 
 from profkit.formats.collapsed.frames import write_frame, write_process, write_thread
-from profkit.model.frame import Thread
-from profkit.model.profile import Profile
+from profkit.model.profile import Profile, Thread
 
 
 def encode(profile: Profile) -> bytes:

@@ -18,8 +18,7 @@ from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.pprof.spelling import unspell
 from profkit.formats.registry import Origin
 from profkit.formats.scaling import whole_steps
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile
+from profkit.model.profile import Frame, Profile, Thread
 from profkit.units import Unit
 
 _UNITS = {"samples": Unit.SAMPLES, "tracing-ms": Unit.NANOSECONDS, "bytes": Unit.BYTES}

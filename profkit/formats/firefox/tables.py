@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 from profkit.formats.firefox.schema import LIBRARY, NATIVE, OTHER, USER
 from profkit.formats.pprof.spelling import spell
-from profkit.model.frame import Frame
-from profkit.model.profile import Profile
+from profkit.model.profile import Frame, Profile
 from profkit.transforms.origin import is_library_file, is_native_file
-from profkit.transforms.stacks import sort_stacks
+from profkit.transforms.trees import sort_stacks
 
 Table = Mapping[str, object]
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from profkit.formats.json_members import column, member, whole
 from profkit.formats.limits import Budget
-from profkit.model.frame import Frame
+from profkit.model.profile import Frame
 
 _HAS_SOURCE = 8
 """Of a function's flags."""

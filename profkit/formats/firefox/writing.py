@@ -11,8 +11,7 @@ from profkit.formats import exact
 from profkit.formats.firefox.schema import CATEGORIES, NS_PER_MS, VERSION, WEIGHT_TYPES
 from profkit.formats.firefox.tables import shared_tables, stack_tree
 from profkit.formats.pprof.spelling import spell
-from profkit.model.frame import Thread
-from profkit.model.profile import Profile, Sample
+from profkit.model.profile import Profile, Sample, Thread
 from profkit.units import Unit
 
 _GECKO_VERSION = 30

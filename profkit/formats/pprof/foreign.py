@@ -21,8 +21,7 @@ from profkit.formats.pprof.messages import Messages, RawSample, ValueType, field
 from profkit.formats.pprof.schema import FORMAT, GZIP
 from profkit.formats.pprof.totals import states_totals
 from profkit.formats.registry import Origin
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile
+from profkit.model.profile import Frame, Profile, Thread
 from profkit.units import Unit
 
 _TIMES = {"nanoseconds": 1, "microseconds": 10**3, "milliseconds": 10**6, "seconds": 10**9}

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from profkit.formats import wire
 from profkit.formats.limits import Budget, unlimited
 from profkit.formats.pprof.spelling import unspell
-from profkit.model.frame import Frame
+from profkit.model.profile import Frame
 
 _SAMPLE_TYPE, _SAMPLE, _MAPPING, _LOCATION, _FUNCTION, _STRING = range(1, 7)
 _TIME_NS, _DURATION_NS, _PERIOD_TYPE, _PERIOD, _COMMENT, _DEFAULT_TYPE = range(9, 15)

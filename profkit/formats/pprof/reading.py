@@ -25,8 +25,7 @@ from profkit.formats.pprof.schema import (
 from profkit.formats.pprof.spelling import unspell
 from profkit.formats.pprof.totals import with_totals
 from profkit.formats.pprof.turns import Turns, samples_in_turns
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, Sample
+from profkit.model.profile import Frame, Profile, Sample, Thread
 from profkit.units import Unit
 
 _PIECE = 1 << 14

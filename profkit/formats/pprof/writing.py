@@ -23,8 +23,7 @@ from profkit.formats.pprof.schema import (
 from profkit.formats.pprof.spelling import spell
 from profkit.formats.pprof.totals import totals_comment
 from profkit.formats.pprof.turns import take_turns
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, Sample
+from profkit.model.profile import Frame, Profile, Sample, Thread
 
 _INT64_MAX = 2**63 - 1
 

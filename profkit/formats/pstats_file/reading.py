@@ -13,10 +13,8 @@ from profkit.formats.json_members import written
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.pstats_file.marshal_reader import read_marshalled
 from profkit.formats.registry import Origin
-from profkit.model.frame import Frame
-from profkit.model.profile import Profile
-from profkit.transforms.call_paths import Calls, Recursion, Roots
-from profkit.transforms.callgraph import unfold
+from profkit.model.profile import Frame, Profile
+from profkit.transforms.call_graphs import Calls, Recursion, Roots, unfold
 from profkit.units import Unit
 
 _NOTES = (

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from profkit.formats.json_members import scaled
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, ProfileBuilder
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.units import Unit
 
 _BUILT_IN = "<built-in>"

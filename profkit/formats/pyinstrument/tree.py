@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from profkit.formats.json_members import member, optional, scaled
 from profkit.formats.limits import BoundedBuilder
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile
+from profkit.model.profile import Frame, Profile, Thread
 from profkit.units import Unit
 
 _SELF = "[self]"

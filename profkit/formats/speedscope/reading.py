@@ -25,8 +25,7 @@ from profkit.formats.speedscope.evented import add_events
 from profkit.formats.speedscope.sampled import ListedStacks, add_samples, listed_frames, listed_weights
 from profkit.formats.speedscope.thread_names import parse_thread_name
 from profkit.formats.speedscope.units import NANOSECONDS, unit_named
-from profkit.model.frame import Thread
-from profkit.model.profile import Profile
+from profkit.model.profile import Profile, Thread
 from profkit.units import Unit
 
 # Some JSON encoders write a slash with a backslash.

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby, islice
 
 from profkit.formats.json_members import member, number, optional, whole
-from profkit.model.frame import Frame
-from profkit.model.profile import ProfileBuilder
+from profkit.model.profile import Frame, ProfileBuilder
 
 
 def listed_frames(document: object) -> list[Frame]:

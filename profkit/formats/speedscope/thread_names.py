@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from profkit.model.frame import Thread
+from profkit.model.profile import Thread
 
 _NAME = re.compile(r'(?:Process (\d+) )?Thread (0x[0-9a-fA-F]+|\d+) "(.*)"', re.DOTALL)
 

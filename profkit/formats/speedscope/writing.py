@@ -11,8 +11,7 @@ from profkit.formats import exact
 from profkit.formats.pprof.spelling import spell
 from profkit.formats.scaling import sample_time_ns
 from profkit.formats.speedscope.thread_names import thread_name
-from profkit.model.frame import Frame, Thread
-from profkit.model.profile import Profile, Sample
+from profkit.model.profile import Frame, Profile, Sample, Thread
 from profkit.units import Unit
 
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"

@@ -10,7 +10,7 @@ from typing import Any
 
 from profkit.errors import DamagedFile
 from profkit.formats.callgrind import parse_callgrind
-from profkit.model.counts import CallgrindDump
+from profkit.model.measurement import CallgrindDump
 
 
 class Dump:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from profkit.model.gate import Check, GateResult, Outcome
+from profkit.model.comparison import Check, GateResult, Outcome
 from profkit.render.as_json import dumps
 from profkit.render.compared.measured.words import change
 from profkit.render.escape import short, visible

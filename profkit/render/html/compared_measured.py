@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from profkit.model.measured_comparison import CountsCompared, MeasuredComparison, OrderCompared
+from profkit.model.comparison import CountsCompared, MeasuredComparison, OrderCompared
 from profkit.model.measurement import MeasuredRun
 from profkit.render.compared.measured.sentences import doubts_of, headline, remarks_of, sentences, side_names
 from profkit.render.compared.measured.words import function_text

@@ -5,12 +5,11 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping, Sequence
 
-from profkit.model.frame import Frame
+from profkit.model.profile import Frame
 from profkit.render.escape import short
 from profkit.render.places import package_of, short_path
 from profkit.render.user_code import IsLibrary
-from profkit.transforms.origin import is_native_file
-from profkit.transforms.standard_names import standard_file
+from profkit.transforms.origin import is_native_file, standard_file
 
 _LONGEST = 400
 """Characters of a name; those of C++ templates can fill pages."""

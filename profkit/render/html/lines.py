@@ -8,7 +8,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from profkit.model.profile import Profile
-from profkit.transforms.stacks import picked, stack_weights
+from profkit.transforms.trees import picked, stack_weights
 
 
 class LineWeights(NamedTuple):

@@ -16,10 +16,9 @@ from profkit.render.measured.variants import variants
 from profkit.render.measured.words import warning
 from profkit.render.options import ReportOptions
 from profkit.render.source import SourceLines
-from profkit.transforms.callgraph import unfold_counts
-from profkit.transforms.origin import is_library_file
-from profkit.transforms.prune import prune
-from profkit.transforms.standard_names import standard_file
+from profkit.transforms.call_graphs import unfold_counts
+from profkit.transforms.origin import is_library_file, standard_file
+from profkit.transforms.simplify import prune
 
 _MOST_FUNCTIONS, _MOST_ROWS = 200, 20_000
 """Of one order, and of all together."""

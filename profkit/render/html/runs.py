@@ -19,7 +19,7 @@ from profkit.render.html.sources import Seen, SourceBudget
 from profkit.render.merged_json import merged_object
 from profkit.render.rows import Scale, scale_of
 from profkit.render.user_code import IsLibrary
-from profkit.transforms.stacks import sum_samples
+from profkit.transforms.trees import sum_samples
 
 _LONGEST_LABEL = 200
 _NO_LINE = 2**32

@@ -18,7 +18,7 @@ from profkit.render.options import ReportOptions
 from profkit.render.source import infos_of, source_of
 from profkit.render.threads import wanted_threads
 from profkit.render.user_code import library_test
-from profkit.transforms.native_names import fold_addresses
+from profkit.transforms.simplify import fold_addresses
 
 SOURCE_BYTES = 400_000
 """Source text in a page; the run that is asked for comes first."""

@@ -11,7 +11,7 @@ from operator import ne
 from profkit.model.profile import Profile
 from profkit.render.html.columns import Columns, Kind
 from profkit.render.html.lines import LineWeights
-from profkit.transforms.stacks import sort_stacks
+from profkit.transforms.trees import sort_stacks
 
 
 @dataclass(frozen=True, slots=True)

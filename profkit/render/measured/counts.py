@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from profkit.model.counts import INSTRUCTIONS
-from profkit.model.measurement import InstructionCounts
+from profkit.model.measurement import INSTRUCTIONS, InstructionCounts
 from profkit.render.escape import short
 from profkit.render.facts import Fact
 from profkit.render.measured.columns import failed_cell, order_table

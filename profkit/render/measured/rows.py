@@ -7,8 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from profkit.errors import UsageError
-from profkit.model.counts import FunctionCount
-from profkit.model.measurement import Doubt, InstructionCounts, MeasuredRun, ProcessTimes, Timing
+from profkit.model.measurement import (
+    Doubt,
+    FunctionCount,
+    InstructionCounts,
+    MeasuredRun,
+    ProcessTimes,
+    Timing,
+)
 from profkit.render.options import ReportOptions, Sort
 from profkit.stats import median, median_interval
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 from rich.text import Text
 
-from profkit.model.calltree import Node
+from profkit.model.profile import Node
 from profkit.render.escape import visible
 from profkit.render.page import Page
 from profkit.render.report import Report

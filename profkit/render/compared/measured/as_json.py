@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from profkit.model.measured_comparison import (
+from profkit.model.comparison import (
     CallDelta,
     CountsCompared,
     CountSpread,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from profkit.model.measured_comparison import CallDelta
+from profkit.model.comparison import CallDelta
 from profkit.render.compared.measured.words import signed_alike
 from profkit.render.escape import short
 from profkit.render.markup import code_block
@@ -18,7 +18,7 @@ from profkit.render.text.palette import FAINT, TONES
 from profkit.render.text.tables import names_and_places
 from profkit.render.text.tree import guides
 from profkit.render.words import Tone, count
-from profkit.transforms.standard_names import standard_file
+from profkit.transforms.origin import standard_file
 
 WHAT = "instructions of one execution with all that is called, without memory allocators"
 _ROOM_FOR_ALL = 90

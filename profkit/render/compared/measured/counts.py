@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 from rich.text import Text
 
-from profkit.model.measured_comparison import CountsCompared, FunctionDelta, MeasuredComparison, OrderCompared
+from profkit.model.comparison import CountsCompared, FunctionDelta, MeasuredComparison, OrderCompared
 from profkit.render.compared.measured.calls import calls_block
 from profkit.render.compared.measured.sentences import TONES_OF
 from profkit.render.compared.measured.words import delta_cell, function_text, signed, signed_alike

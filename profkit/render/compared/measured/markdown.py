@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from profkit.model.measured_comparison import CountsCompared, MeasuredComparison, OrderCompared
+from profkit.model.comparison import CountsCompared, MeasuredComparison, OrderCompared
 from profkit.render.compared.measured.calls import WHAT as CALLS_OF
 from profkit.render.compared.measured.calls import calls_markdown
 from profkit.render.compared.measured.counts import grid_of, shown_deltas

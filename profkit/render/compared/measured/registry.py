@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from profkit.model.measured_comparison import MeasuredComparison
+from profkit.model.comparison import MeasuredComparison
 from profkit.render.options import ReportOptions
 from profkit.render.page import Page
 

@@ -6,13 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from profkit.comparing.apart import unseen
-from profkit.model.measured_comparison import (
-    CountSpread,
-    MeasuredComparison,
-    OrderCompared,
-    TimesCompared,
-    Verdict,
-)
+from profkit.model.comparison import CountSpread, MeasuredComparison, OrderCompared, TimesCompared, Verdict
 from profkit.model.measurement import Doubt, Flag, Manner, MeasuredRun
 from profkit.render.compared.measured.words import signed
 from profkit.render.escape import short, visible

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from profkit.model.measured_comparison import MeasuredComparison, OrderCompared
+from profkit.model.comparison import MeasuredComparison, OrderCompared
 from profkit.model.measurement import MeasuredRun
 from profkit.render.compared.measured.counts import counts_table, deltas_block
 from profkit.render.compared.measured.sentences import (

@@ -6,11 +6,11 @@ import posixpath
 from collections.abc import Sequence
 
 from profkit.comparing.timings import times_text
-from profkit.model.measured_comparison import CountsCompared
+from profkit.model.comparison import CountsCompared
 from profkit.render.escape import short
 from profkit.render.measured.rows import UNKNOWN_FILE
 from profkit.render.measured.words import count_text, counts_alike
-from profkit.transforms.standard_names import standard_file
+from profkit.transforms.origin import standard_file
 
 
 def signed(value: float) -> str:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from profkit.model.calltree import Node
 from profkit.model.comparison import SampledComparison
-from profkit.model.frame import Frame
-from profkit.model.profile import Profile
+from profkit.model.profile import Frame, Node, Profile
 from profkit.render.user_code import library_test
-from profkit.transforms.folding import fold_libraries
-from profkit.transforms.tree import call_tree
+from profkit.transforms.simplify import fold_libraries
+from profkit.transforms.trees import call_tree
 
 _LEAST = 0.01
 """Calls whose share differs by less are left out, whatever their function does elsewhere."""

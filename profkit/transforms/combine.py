@@ -1,0 +1,178 @@
+"""Combine profiles: merge several, and align their file paths."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import NamedTuple
+
+from profkit.errors import UsageError
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
+from profkit.transforms.origin import from_import_root
+from profkit.transforms.simplify import fold_addresses
+from profkit.transforms.trees import stack_weights
+from profkit.units import Unit
+
+
+class Reindexer:
+    """Adds samples to `target` that are given by indexes of `source`; each stack is mapped once."""
+
+    def __init__(self, source: Profile, target: ProfileBuilder) -> None:
+        self._source, self._target = source, target
+        self._frames: dict[int, int] = {}
+        self._threads: dict[int, int] = {}
+        self._stacks: dict[tuple[int, ...], tuple[int, ...]] = {}
+
+    def add(self, stack: tuple[int, ...], thread: int, weight: int) -> None:
+        """Append one sample; `stack` need not be in the source's table, its frames must be."""
+        mapped = self._stacks.get(stack)
+        if mapped is None:
+            mapped = self._stacks[stack] = tuple(self._frame(frame) for frame in stack)
+        if thread not in self._threads:
+            self._threads[thread] = self._target.thread(self._source.threads[thread])
+        self._target.add_indexed(mapped, self._threads[thread], weight)
+
+    def _frame(self, frame: int) -> int:
+        if frame not in self._frames:
+            self._frames[frame] = self._target.frame(self._source.frames[frame])
+        return self._frames[frame]
+
+
+def build_like(source: Profile, target: ProfileBuilder, totals: Mapping[Frame, int] | None = None) -> Profile:
+    """The profile of everything that was added to `target`, in the unit and period of `source`.
+
+    Its stated totals are those that are given: the source's are not those of a part of it.
+    """
+    return target.build(unit=source.unit, period_ns=source.period_ns, ordered=source.ordered, totals=totals)
+
+
+def merge_profiles(profiles: Iterable[Profile]) -> Profile:
+    """All samples of all profiles, one profile after the other; nothing gives an empty profile.
+
+    Where sampling periods differ, the merged one is their mean by weight, so that the time that all
+    samples stand for together stays what it was. Stated totals are added up if all profiles have them.
+    Raises `UsageError` for profiles of several units; a profile without samples has no say in the unit.
+    """
+    merged = tuple(profiles)
+    counted = [profile for profile in merged if profile.samples] or list(merged[:1])
+    unit = _common_unit(counted)
+    builder = ProfileBuilder()
+    for profile in counted:
+        reindexer = Reindexer(profile, builder)
+        for sample in profile.samples:
+            reindexer.add(profile.stacks[sample.stack], sample.thread, sample.weight)
+    return builder.build(
+        unit=unit,
+        period_ns=_mean_period_ns(counted),
+        ordered=all(profile.ordered for profile in counted),
+        totals=_totals(counted),
+    )
+
+
+def _totals(profiles: Sequence[Profile]) -> Mapping[Frame, int]:
+    """Add up the totals of each function; nothing unless all profiles state them."""
+    if not all(profile.totals for profile in profiles):
+        return {}
+    added: Counter[Frame] = Counter()
+    not_stated = set()
+    for profile in profiles:
+        for frame, stated in zip(profile.frames, profile.totals, strict=True):
+            added[frame] += stated or 0
+            not_stated |= {frame} if stated is None else set()
+    return {frame: total for frame, total in added.items() if frame not in not_stated}
+
+
+def _common_unit(profiles: Sequence[Profile]) -> Unit:
+    units = {profile.unit for profile in profiles}
+    if len(units) > 1:
+        words = " and ".join(sorted(unit.value for unit in units))
+        raise UsageError(f"profiles in {words} cannot be merged", "merge profiles of one unit")
+    return units.pop() if units else Unit.SAMPLES
+
+
+def _mean_period_ns(profiles: Sequence[Profile]) -> float:
+    periods = {profile.period_ns for profile in profiles}
+    if len(periods) == 1:
+        return periods.pop()
+    weight = sum(profile.total_weight for profile in profiles)
+    return sum(profile.period_ns * profile.total_weight for profile in profiles) / weight if weight else 0.0
+
+
+class Home(NamedTuple):
+    """Where a run's program lay: the folder that it ran in, and the file of what was profiled."""
+
+    cwd: str
+    file: str
+
+
+def aligned(profiles: Sequence[Profile], homes: Sequence[Home]) -> tuple[Profile, ...]:
+    """The profiles with the paths of the first one's program, and of each library's file its first path."""
+    first_paths: dict[str, str] = {}
+    return tuple(
+        _renamed(fold_addresses(profile, stated=True), _path_in(home, homes[0], first_paths))
+        for profile, home in zip(profiles, homes, strict=True)
+    )
+
+
+def side_by_side(a: Sequence[Profile], b: Sequence[Profile]) -> Profile:
+    """All samples as those of two threads, `A` and `B`; their order is lost.
+
+    The unit and period are those of the first profile.
+    """
+    target = ProfileBuilder()
+    for number, profiles in enumerate((a, b)):
+        thread = target.thread(Thread(0, number, "AB"[number]))
+        for profile in profiles:
+            _add_all(profile, target, thread)
+    return target.build(unit=a[0].unit, period_ns=a[0].period_ns, ordered=False)
+
+
+def _add_all(profile: Profile, target: ProfileBuilder, thread: int) -> None:
+    frame = [target.frame(frame) for frame in profile.frames].__getitem__
+    for stack, weight in stack_weights(profile).items():
+        target.add_indexed(tuple(map(frame, profile.stacks[stack])), thread, weight)
+
+
+def _renamed(profile: Profile, path_in: Callable[[str], str]) -> Profile:
+    return replace(
+        profile, frames=tuple(frame._replace(file=path_in(frame.file)) for frame in profile.frames)
+    )
+
+
+def _path_in(home: Home, first: Home, first_paths: dict[str, str]) -> Callable[[str], str]:
+    """What turns a file's path in one run into that in the first."""
+    here, there = _move(home, first)
+
+    @cache
+    def path_in(file: str) -> str:
+        imported = from_import_root(file)
+        if imported != file:
+            return first_paths.setdefault(imported, file)
+        return there + file[len(here) :] if here and file.startswith(f"{here}/") else file
+
+    return path_in
+
+
+def _move(home: Home, first: Home) -> tuple[str, str]:
+    """The folder of a run's program, and what it is called in the first; nothing for the same program.
+
+    It is what is left of the profiled file's path without the end that both have in common. Where they
+    have none, the folders that the two ran in must do.
+    """
+    if home.file == first.file:
+        return "", ""
+    left = _without_common_end(home.file, first.file)
+    return left if all(left) else (home.cwd.rstrip("/"), first.cwd.rstrip("/"))
+
+
+def _without_common_end(one: str, other: str) -> tuple[str, str]:
+    """What is left of two paths without the file and folders that both end with; empty if none are alike."""
+    parts, others = one.split("/"), other.split("/")
+    alike = 0
+    while alike < min(len(parts), len(others)) and parts[-1 - alike] == others[-1 - alike]:
+        alike += 1
+    if not alike:
+        return "", ""
+    return "/".join(parts[: len(parts) - alike]), "/".join(others[: len(others) - alike])

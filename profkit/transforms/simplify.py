@@ -1,0 +1,251 @@
+"""Simplify profiles: fold library frames, name native code, prune small calls, pick threads."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+from itertools import compress, groupby
+
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample
+from profkit.transforms.combine import Reindexer, build_like
+from profkit.transforms.origin import is_library_file
+from profkit.transforms.trees import SortedStacks, Stack, picked, sort_stacks
+
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
+_VERSION = re.compile(r"\.so(?:\.\d+)*$")
+_NO_LIBRARY = "[native code]"
+
+
+def fold_addresses(profile: Profile, *, stated: bool = False) -> Profile:
+    """Return the profile in which no function is named by an address; the same one if there is none.
+
+    A profile with stated totals stays as it is, since there are none of whole libraries. With `stated`, it is
+    folded as well, and only the other functions keep their totals.
+    """
+    if profile.totals and not stated:
+        return profile
+    # Profiles can have millions of frames, and few have addresses.
+    suspects = [number for number, (name, _, _) in enumerate(profile.frames) if name[:2] == "0x"]
+    named = {n: _library(profile.frames[n]) for n in suspects if _is_address(profile.frames[n])}
+    if not named:
+        return profile
+    builder = ProfileBuilder()
+    numbers = [builder.frame(named.get(number, frame)) for number, frame in enumerate(profile.frames)]
+    folded = {numbers[number] for number in named}
+    threads = [builder.thread(thread) for thread in profile.threads]
+    stacks = [_fold_address([numbers[frame] for frame in stack], folded) for stack in profile.stacks]
+    for stack, thread, weight in profile.samples:
+        builder.add_indexed(stacks[stack], threads[thread], weight)
+    totals = {
+        frame: total
+        for number, (frame, total) in enumerate(zip(profile.frames, profile.totals, strict=False))
+        if total is not None and number not in named
+    }
+    return build_like(profile, builder, totals)
+
+
+def _is_address(frame: Frame) -> bool:
+    return not frame.line and _ADDRESS.fullmatch(frame.name) is not None
+
+
+def _library(frame: Frame) -> Frame:
+    """Return the function that represents all code of the library without symbols."""
+    base = posixpath.basename(frame.file.rstrip("/"))
+    return Frame(f"[{_VERSION.sub('.so', base)}]" if base else _NO_LIBRARY, frame.file)
+
+
+def _fold_address(stack: list[int], folded: set[int]) -> tuple[int, ...]:
+    """The stack in which neighbours that are the same library are one."""
+    if folded.isdisjoint(stack):
+        return tuple(stack)
+    kept: list[int] = []
+    for frame, times in groupby(stack):
+        kept += [frame] if frame in folded else list(times)
+    return tuple(kept)
+
+
+_PREFIX = "<process "
+_LONGEST = 40
+_MODULES = {
+    "multiprocessing.spawn": "multiprocessing worker",
+    "multiprocessing.forkserver": "multiprocessing fork server",
+    "multiprocessing.resource_tracker": "multiprocessing resource tracker",
+}
+"""What the command of a process has after -c, and what it is."""
+
+
+def child_frame(pid: int, command: str) -> Frame:
+    """The frame of a child process: `python worker.py [pid 123]`."""
+    return Frame(f"{_short(command)} [pid {pid}]", f"{_PREFIX}{pid}: {command}>")
+
+
+def is_child_file(file: str) -> bool:
+    """Return whether a frame with this file represents a child process."""
+    return file.startswith(_PREFIX)
+
+
+def child_frames(frames: Sequence[Frame]) -> frozenset[int]:
+    """The numbers of the frames that stand for child processes."""
+    return frozenset(number for number, frame in enumerate(frames) if is_child_file(frame.file))
+
+
+def _short(command: str) -> str:
+    """The program and what it runs: a script, a module, or the first argument that is no option."""
+    program, *arguments = command.split() or [""]
+    name = program.rpartition("/")[2] or "process"
+    for place, argument in enumerate(arguments):
+        if argument == "-c":
+            code = " ".join(arguments[place + 1 :])
+            return next((known for module, known in _MODULES.items() if module in code), f"{name} -c …")
+        if argument == "-m":
+            return _cut(" ".join([name, "-m", *arguments[place + 1 : place + 2]]))
+        if not argument.startswith("-"):
+            return _cut(f"{name} {argument.rpartition('/')[2]}")
+    return _cut(name)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+_OTHERS = bytes.maketrans(b"\0\1", b"\1\0")
+
+
+def fold_libraries(profile: Profile, is_library: Callable[[str], bool] = is_library_file) -> Profile:
+    """The profile with each run of library frames in a stack folded into its first one.
+
+    In its call tree a library's frame stands for all that was reached from there through library frames
+    alone, and never has another below it. User code that any of these called stands directly under it.
+    `is_library` is asked about files.
+    """
+    library = [int(is_library(frame.file)) for frame in profile.frames]
+    return replace(profile, stacks=tuple([_folded(stack, library) for stack in profile.stacks]))
+
+
+def leave_out_libraries(
+    profile: Profile, is_library: Callable[[str], bool] = is_library_file, folded: Profile | None = None
+) -> Profile:
+    """The profile without library frames; a stack that has no other frames stays as it is.
+
+    Less is to be looked at where it is known `folded`.
+    """
+    users = [int(not is_library(frame.file)) for frame in profile.frames]
+    shorter = profile.stacks if folded is None else folded.stacks
+    stacks = [
+        tuple(compress(short, picked(short, users))) or stack
+        for short, stack in zip(shorter, profile.stacks, strict=True)
+    ]
+    return replace(profile, stacks=tuple(stacks), totals=_totals_of(stacks, profile))
+
+
+def _totals_of(stacks: Iterable[Stack], profile: Profile) -> tuple[int | None, ...]:
+    """The stated totals of the functions that are still on stacks."""
+    left: set[int] = set().union(*stacks) if profile.totals else set()
+    return tuple(total if frame in left else None for frame, total in enumerate(profile.totals))
+
+
+def _folded(stack: Stack, library: list[int]) -> Stack:
+    # Flags as bytes of one number: moved by a byte, each meets that of the frame below it.
+    flags = int.from_bytes(picked(stack, library), "big")
+    inner = flags & flags >> 8
+    return tuple(compress(stack, inner.to_bytes(len(stack), "big").translate(_OTHERS))) if inner else stack
+
+
+SMALLER_CALLS = Frame("smaller calls", "")
+"""Stands for all calls of a caller that are left out."""
+
+
+def prune(profile: Profile, min_share: float) -> Profile:
+    """The profile in which each call weighs at least that part of the whole.
+
+    The weight of those left out is that of `SMALLER_CALLS` under the same caller. Samples keep their
+    order; equal neighbours of a thread become one. Stated totals stay: they are of the functions.
+    """
+    functions: dict[tuple[str, str], int] = {}
+    keys = [functions.setdefault((frame.name, frame.file), len(functions)) for frame in profile.frames]
+    ordered = sort_stacks(profile, keys)
+    depths = _kept_depths(ordered, min_share * profile.total_weight)
+    smaller = len(profile.frames)
+    stacks: dict[tuple[int, ...], int] = {}
+    places = []
+    for stack, place in zip(profile.stacks, ordered.places, strict=True):
+        depth = depths[place] if place >= 0 else len(stack)
+        cut = stack if depth == len(stack) else (*stack[:depth], smaller)
+        places.append(stacks.setdefault(cut, len(stacks)))
+    return Profile(
+        unit=profile.unit,
+        period_ns=profile.period_ns,
+        frames=(*profile.frames, SMALLER_CALLS),
+        stacks=tuple(stacks),
+        threads=profile.threads,
+        samples=_moved(profile, places),
+        ordered=profile.ordered,
+        totals=(*profile.totals, None) if profile.totals else (),
+    )
+
+
+def _kept_depths(sorted_stacks: SortedStacks, least: float) -> list[int]:
+    """How many frames of each stack belong to calls of at least that weight."""
+    opened: list[tuple[int, int]] = []  # of each call: the first stack that has it, the weight before it
+    heavy = [0] * len(sorted_stacks.stacks)  # calls that begin with a stack and weigh enough
+    before = 0
+
+    def close(depth: int) -> None:
+        while len(opened) > depth:
+            first, since = opened.pop()
+            heavy[first] += before - since >= least
+
+    for number, (stack, shared) in enumerate(zip(sorted_stacks.stacks, sorted_stacks.shared, strict=True)):
+        close(shared)
+        opened += [(number, before)] * (len(stack) - shared)
+        before += sorted_stacks.weights[number]
+    close(0)
+    return _depths(heavy, sorted_stacks.shared)
+
+
+def _depths(heavy: Sequence[int], shared: Sequence[int]) -> list[int]:
+    depths: list[int] = []
+    for more, common in zip(heavy, shared, strict=True):
+        previous = depths[-1] if depths else 0
+        # A call weighs no more than its caller: below one that is left out nothing is kept.
+        depths.append(previous if previous < common else common + more)
+    return depths
+
+
+def _moved(profile: Profile, places: Sequence[int]) -> tuple[Sample, ...]:
+    """The samples with other stacks; equal neighbours of a thread are one."""
+    moved: list[Sample] = []
+    newest: dict[int, int] = {}
+    for stack, thread, weight in profile.samples:
+        at = newest.get(thread, -1)
+        if at >= 0 and moved[at].stack == places[stack]:
+            moved[at] = Sample(places[stack], thread, moved[at].weight + weight)
+        else:
+            newest[thread] = len(moved)
+            moved.append(Sample(places[stack], thread, weight))
+    return tuple(moved)
+
+
+def keep_leaf_end(profile: Profile, frames: int) -> Profile:
+    """The profile with at most `frames` frames per stack, those nearest the leaf; 0 keeps all."""
+    if frames < 0:
+        raise ValueError(f"a stack cannot keep {frames} frames")
+    if frames == 0 or all(len(stack) <= frames for stack in profile.stacks):
+        return profile
+    builder = ProfileBuilder()
+    reindexer = Reindexer(profile, builder)
+    for sample in profile.samples:
+        reindexer.add(profile.stacks[sample.stack][-frames:], sample.thread, sample.weight)
+    return build_like(profile, builder)
+
+
+def keep_threads(profile: Profile, tids: Collection[int]) -> Profile:
+    """The profile of the threads whose system ids are `tids`."""
+    builder = ProfileBuilder()
+    reindexer = Reindexer(profile, builder)
+    for sample in profile.samples:
+        if profile.threads[sample.thread].tid in tids:
+            reindexer.add(profile.stacks[sample.stack], sample.thread, sample.weight)
+    return build_like(profile, builder)
