@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.figures import Figure
 from profkit import measure_all
-from profkit.comparing.timings import compare_timings
+from profkit.comparing.times import compare_timings
 from profkit.measuring.orders import work_order
 from profkit.model.comparison import TimesCompared, Verdict
 from profkit.stats import share_interval

@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 
 from profkit import measure_all, profile, work_order
-from profkit.comparing.timings import compare_timings
+from profkit.comparing.times import compare_timings
 
 SETUP = """
 from collections import Counter

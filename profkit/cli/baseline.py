@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from profkit.cli.here import current_folder
 from profkit.cli.sides import Side, Sides
-from profkit.comparing.matching import match_orders
+from profkit.comparing.measured import match_orders
 from profkit.errors import NoBaseline, RunNotFound, UsageError
 from profkit.model.measurement import Manner, MeasuredRun
 from profkit.model.run import AnyRun

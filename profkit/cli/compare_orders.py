@@ -17,8 +17,8 @@ from profkit.measuring.orders import label_of, work_order
 from profkit.measuring.runner.progress import ProgressLine
 from profkit.model.comparison import MeasuredComparison
 from profkit.model.workorder import WorkOrder, WorkTree
-from profkit.process.ending import ending_tidily
 from profkit.process.git import checkout_of, commit_of, has_submodules, work_trees
+from profkit.process.signals import ending_tidily
 
 if TYPE_CHECKING:
     from profkit.measuring.orders import MeasureOptions

@@ -99,7 +99,7 @@ class _Gate:
 
 def _held(before: Side, current: Side, limit: float, shown: ReportOptions, gains: bool) -> _Gate:
     """Measured runs against the limit."""
-    from profkit.comparing.limits import check_measured
+    from profkit.comparing.gate import check_measured
     from profkit.comparing.measured import compare_measured
     from profkit.render.compared.measured.registry import COMPARED_MEASURED
 
@@ -110,7 +110,7 @@ def _held(before: Side, current: Side, limit: float, shown: ReportOptions, gains
 
 def _held_samples(before: Side, current: Side, limit: float, shown: ReportOptions, gains: bool) -> _Gate:
     """Sampled runs against the limit, by the time of a call."""
-    from profkit.comparing.limits import check_calls
+    from profkit.comparing.gate import check_calls
 
     labels = dict.fromkeys(run.info.label for run in current.sampled)
     if len(labels) > 1:
@@ -137,6 +137,6 @@ def _call_times(side: Side) -> list[float]:
 
 
 def _result(name: str, limit: float, checks: tuple[Check, ...], gains: bool) -> GateResult:
-    from profkit.comparing.limits import tell_gains
+    from profkit.comparing.gate import tell_gains
 
     return GateResult(name, limit, tell_gains(checks, limit) if gains else checks)

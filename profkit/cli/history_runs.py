@@ -28,7 +28,7 @@ def history_command(config: Config, /, label: str, limit: int | None, **given: o
     time of a call where runs were sampled. Each order with that label has a table of its own. Commits stand
     in the order in which they were made, where the repository here knows them.
     """
-    from profkit.comparing.trends import history_of
+    from profkit.comparing.history import history_of
     from profkit.render.history.registry import HISTORY_RENDERERS
 
     showing = Showing.of(given)

@@ -20,7 +20,7 @@ from profkit.errors import RunNotFound, StoreEmpty, UsageError
 from profkit.model.measurement import MeasuredInfo, MeasuredRun
 from profkit.model.run import AnyInfo, AnyRun, Run
 from profkit.process.git import commit_of
-from profkit.process.surroundings import git_commit
+from profkit.process.manifest import git_commit
 
 _SHOWN = 5
 """Of the newest runs, whose labels an error lists."""

@@ -1,15 +1,84 @@
-"""What B executes more, or less, than A: in all, and function by function, the largest difference first."""
+"""Compare instruction counts: totals, functions, calls, and whether repeated counts agree."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
-from profkit.comparing.instruction_calls import call_deltas
-from profkit.comparing.steadiness import LEAST_DELTA, LEAST_EFFECT, noise_of_repeats, noise_of_runs
-from profkit.comparing.timings import times_text
-from profkit.model.comparison import CountsCompared, CountSpread, FunctionDelta, Verdict
-from profkit.model.measurement import InstructionCounts
+from profkit.comparing.times import times_text
+from profkit.model.comparison import CallDelta, CountsCompared, CountSpread, FunctionDelta, Verdict
+from profkit.model.measurement import InstructionCounts, MeasuredRun
+from profkit.model.profile import Frame, Node
+from profkit.transforms.call_graphs import unfold_counts
 from profkit.transforms.counts import FunctionCounts, InstructionStats, is_allocator
+from profkit.transforms.origin import standard_file
+from profkit.transforms.trees import call_tree
+
+LEAST_EFFECT = 0.001
+"""Without memory allocators, counts of the same statement agree to some hundredths of a per cent."""
+
+FEW_TIMES, MANY_TIMES = 10, 3
+"""By how many times their range the least of a few values, or of `_MANY`, differ from each other's by chance.
+
+Simulated: once in a thousand pairs of sides, or once in 200 pairs of a few.
+"""
+_MANY = 4
+
+LEAST_DELTA = 0.5
+"""Instructions per execution: less is what a loop's first or last round leaves over."""
+
+
+def spread_of_runs(runs: Iterable[MeasuredRun]) -> CountSpread | None:
+    """Return by how much runs of one commit differ at most, beyond what counts always do; None if they don't.
+
+    Runs without a commit are compared with none: their code may have changed.
+    """
+    groups: dict[object, list[float]] = {}
+    for run in runs:
+        counts = None if run.measurement is None else run.measurement.instructions
+        if counts is not None and run.info.process.git_commit:
+            groups.setdefault(_sameness(run, counts), []).append(counts.stripped)
+    found = [CountSpread(min(group), max(group), len(group)) for group in groups.values()]
+    return max(filter(_differs, found), key=lambda spread: spread.part, default=None)
+
+
+def spread_of_repeats(counts: InstructionCounts) -> float:
+    """Return by which part repeats in one process differ that should have done the same."""
+    repeats = counts.raw_stripped or counts.raw
+    least, most = min(repeats, default=0), max(repeats, default=0)
+    return (most - least) / least if least > 0 else 0.0
+
+
+def noise_of_repeats(counts: InstructionCounts) -> float:
+    """Return the part by which another measurement may differ, as far as repeats show it."""
+    part = spread_of_repeats(counts)
+    return part * _times(counts.processes) if counts.processes > 1 and part > LEAST_EFFECT else part
+
+
+def noise_of_runs(spread: CountSpread | None) -> float:
+    """Return the part by which another run may differ, as far as runs of one commit show it."""
+    return spread.part * _times(spread.runs) if spread is not None else 0.0
+
+
+def widest(*spreads: CountSpread | None) -> CountSpread | None:
+    """Return the spread that is the largest part of its counts; None if there is none."""
+    known: Sequence[CountSpread] = [spread for spread in spreads if spread is not None]
+    return max(known, key=lambda spread: spread.part, default=None)
+
+
+def _times(values: int) -> int:
+    return MANY_TIMES if values >= _MANY else FEW_TIMES
+
+
+def _sameness(run: MeasuredRun, counts: InstructionCounts) -> object:
+    order = run.info.order
+    definition = order.label, order.labels, order.what, order.setup, order.global_setup, order.language
+    place = order.source_cmd, order.python, order.env, counts.measured_in, run.info.process.host
+    return run.info.process.git_commit, definition, order.level, place, counts.number
+
+
+def _differs(spread: CountSpread) -> bool:
+    return spread.part > LEAST_EFFECT and spread.most - spread.least >= LEAST_DELTA
 
 
 def compare_counts(
@@ -116,3 +185,92 @@ def _said(a: float, b: float, verdict: Verdict, effect: float) -> str:
         return f"executes {times} instructions"
     word = "more" if b > a else "fewer"
     return f"executes {100 * abs(b / a - 1):.2f} % {word} instructions"
+
+
+_LEAST = 0.1
+"""Of the largest difference: calls that differ by less are left out."""
+
+_Key = Callable[[Frame], tuple[str, str]]
+
+
+@dataclass(slots=True)
+class _Call:
+    frame: Frame
+    a: int
+    b: int
+    children: list[_Call] = field(default_factory=list)
+
+    @property
+    def delta(self) -> int:
+        return self.b - self.a
+
+
+def call_deltas(a: InstructionCounts, b: InstructionCounts, *, standardized: bool) -> tuple[CallDelta, ...]:
+    """The calls whose instructions differ, with all that they call and without memory allocators.
+
+    Callers stand before callees, of siblings first what differs most. Where each of several calls has but the
+    next one below it, and the same difference, the last one stands for all. Empty where no calls are known.
+    """
+    if not (a.calls and b.calls):
+        return ()
+    root = _joined(_tree(a), _tree(b), _standard if standardized else _exact)
+    _prune(root)
+    return tuple(_rows(root))
+
+
+def _tree(counts: InstructionCounts) -> Node:
+    functions = (
+        replace(row, exclusive=0.0) if is_allocator(row.name, row.object) else row for row in counts.functions
+    )
+    return call_tree(unfold_counts(replace(counts, functions=tuple(functions))))
+
+
+def _exact(frame: Frame) -> tuple[str, str]:
+    return frame.name, frame.file
+
+
+def _standard(frame: Frame) -> tuple[str, str]:
+    return frame.name, standard_file(frame.file)
+
+
+def _joined(a: Node, b: Node, key: _Key) -> _Call:
+    """Both trees as one: calls of the same function below the same callers are one call."""
+    root = _Call(a.frame, a.total_weight, b.total_weight)
+    pending: list[tuple[_Call, Node | None, Node | None]] = [(root, a, b)]
+    while pending:
+        call, *sides = pending.pop()
+        left, right = (
+            {key(child.frame): child for child in (side.children if side else ())} for side in sides
+        )
+        for name in dict.fromkeys((*left, *right)):
+            of_a, of_b = left.get(name), right.get(name)
+            frame = (of_b or of_a or a).frame
+            child = _Call(frame, of_a.total_weight if of_a else 0, of_b.total_weight if of_b else 0)
+            call.children.append(child)
+            pending.append((child, of_a, of_b))
+    return root
+
+
+def _prune(root: _Call) -> None:
+    """Leave what differs enough, and the way to it."""
+    order, pending = list[_Call](), [root]
+    while pending:
+        order.append(call := pending.pop())
+        pending += call.children
+    least = max(1.0, _LEAST * max(abs(call.delta) for call in order))
+    for call in reversed(order):
+        kept = [child for child in call.children if child.children or abs(child.delta) >= least]
+        call.children = sorted(kept, key=lambda child: (-abs(child.delta), child.frame))
+
+
+def _rows(root: _Call) -> Sequence[CallDelta]:
+    rows = list[CallDelta]()
+    pending = [(child, 0, number == 0) for number, child in enumerate(reversed(root.children))]
+    while pending:
+        call, depth, last = pending.pop()
+        through = 0
+        while len(call.children) == 1 and abs(call.delta - call.children[0].delta) < _LEAST * abs(call.delta):
+            call, through = call.children[0], through + 1
+        rows.append(CallDelta(call.frame.name, call.frame.file, depth, last, call.a, call.b, through))
+        pending += [(child, depth + 1, number == 0) for number, child in enumerate(reversed(call.children))]
+    return rows

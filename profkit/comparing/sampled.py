@@ -2,7 +2,7 @@
 
 A share counts as changed where its difference is beyond the noise, with all functions allowed for, and at
 least two points. The noise is what slices of a run tell of its shares, widened by how runs of one side
-differ; `sampled_spread` says how.
+differ; `spread` says how.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from profkit.comparing.sampled_fitness import LEAST_RUNS, check, doubts, notes, uneven_load
-from profkit.comparing.sampled_shares import (
+from profkit.comparing.comparability import LEAST_RUNS, check, doubts, notes, uneven_load
+from profkit.comparing.sampled_words import headline, side_names
+from profkit.comparing.shares import (
     MINIMUM_EFFECT,
+    SLICES,
     WORTH_A_TEST,
+    Function,
     OfShares,
     RunsOfSides,
     Taken,
@@ -24,10 +27,8 @@ from profkit.comparing.sampled_shares import (
     shares_of_sides,
     total_share,
 )
-from profkit.comparing.sampled_slices import SLICES, Function
-from profkit.comparing.sampled_spread import LEVEL, Settled, Sides, settle
-from profkit.comparing.sampled_times import call_compared, times_of
-from profkit.comparing.sampled_words import headline, side_names
+from profkit.comparing.spread import LEVEL, Settled, Sides, settle
+from profkit.comparing.time_per_call import call_compared, times_of
 from profkit.model.comparison import (
     Change,
     Compared,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from profkit.errors import DamagedFile
 from profkit.model.session import Manifest, SamplerPlan, Segment
-from profkit.process.handlers import let_through
+from profkit.process.guard import let_through
 from profkit.samplers.base import Recording, Sampler
 from profkit.store.owned import OwnedFolder
 from profkit.store.spool import segment_stem

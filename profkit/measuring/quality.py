@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from profkit.comparing.timings import LEAST_PROCESSES
+from profkit.comparing.times import LEAST_PROCESSES
 from profkit.model.measurement import Doubt, Flag, Freshness, InstructionCounts, ProcessTimes, Timing
 from profkit.model.workorder import WorkOrder
 from profkit.stats import median, median_interval

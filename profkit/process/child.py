@@ -21,7 +21,7 @@ from pathlib import Path
 
 from profkit.errors import ToolMissing
 from profkit.originals import REAL
-from profkit.process.handlers import let_through
+from profkit.process.guard import let_through
 
 _CATCHABLE = tuple(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
 _FIRST_PAUSE_S, _PAUSE_GROWTH, _LONGEST_PAUSE_S = 0.0002, 1.1, 0.01

@@ -16,8 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from profkit.errors import GitFailed, ToolMissing, UsageError
-from profkit.process.ending import undisturbed
 from profkit.process.procfs import start_ticks
+from profkit.process.signals import undisturbed
 
 _QUIET = (
     "core.hooksPath=/dev/null", "core.fsmonitor=false", "advice.detachedHead=false",

@@ -1,6 +1,8 @@
-"""prctl(2) on the calling process; Python has no binding of its own."""
+"""prctl(2) on the calling process, and the Yama security module, which restricts who may trace it."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 _PR_GET_DUMPABLE = 3
 _PR_SET_PTRACER = 0x59616D61
@@ -21,3 +23,24 @@ def _prctl(option: int, argument: int) -> int:
 
     zero = ctypes.c_ulong(0)
     return int(ctypes.CDLL(None).prctl(option, ctypes.c_ulong(argument), zero, zero, zero))
+
+
+SCOPE_FILE = Path("/proc/sys/kernel/yama/ptrace_scope")
+_RESTRICTED = 1
+
+
+def ptrace_scope(path: Path = SCOPE_FILE) -> int:
+    """0 to 3 as Yama counts; 0 where the kernel has no Yama."""
+    try:
+        return int(path.read_text("ascii"))
+    except FileNotFoundError:
+        return 0
+
+
+def allow_tracer(pid: int, path: Path = SCOPE_FILE) -> bool:
+    """Let process `pid` and its descendants read the calling process, where Yama needs to be asked.
+
+    A process has one such permission: this takes the place of an earlier one. The kernel takes it
+    back when `pid` ends. Returns whether it was given; needed and possible under scope 1 alone.
+    """
+    return ptrace_scope(path) == _RESTRICTED and set_ptracer(pid)

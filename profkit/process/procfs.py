@@ -5,9 +5,10 @@ from __future__ import annotations
 import posix
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from profkit.process.handlers import let_through
+from profkit.process.guard import let_through
 from profkit.process.prctl import is_self_dumpable
 
 PROC = "/proc"
@@ -144,3 +145,30 @@ def _read(path: str) -> bytes:
             return file.read()
     except (FileNotFoundError, ProcessLookupError, PermissionError):
         return b""
+
+
+_PROGRAM = "/py-spy"
+_RATE = re.compile(rb"\0-r\0(\d+)\0")
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerLoad:
+    """The samplers that run now."""
+
+    count: int = 0
+    rate_hz: float = 0.0
+    """Their rates together."""
+
+
+def sampler_load(proc: str = PROC) -> SamplerLoad:
+    """Return the load by py-spy on behalf of this user (for root: of every user).
+
+    Takes about a millisecond with 300 processes: only those that run py-spy are looked at closely.
+    """
+    arguments = [
+        b"\0".join(command_line(int(pid), proc)) + b"\0"
+        for pid in posix.listdir(proc)
+        if pid.isdecimal() and (program(int(pid), proc) or "").endswith(_PROGRAM)
+    ]
+    rates = [float(found.group(1)) for text in arguments if (found := _RATE.search(text))]
+    return SamplerLoad(len(rates), sum(rates))

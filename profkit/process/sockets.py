@@ -11,7 +11,7 @@ import posix
 from bisect import bisect_left
 
 from profkit.clock import SYSTEM_CLOCK, Clock
-from profkit.process.handlers import let_through
+from profkit.process.guard import let_through
 
 _MOST = 250
 """Descriptors that one look examines, in about two milliseconds; of more, the next look takes the next."""

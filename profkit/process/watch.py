@@ -7,7 +7,7 @@ import signal
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.process import procfs
-from profkit.process.handlers import let_through
+from profkit.process.guard import let_through
 
 _PAUSE_S = 0.002
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from profkit.model.run import Run, RunInfo
-from profkit.process.seal import is_sealed_here, key_file
+from profkit.process.manifest import is_sealed_here, key_file
 from profkit.transforms.origin import from_import_root
 
 _LARGEST_BYTES = 8 * 2**20

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from profkit.process import procfs, yama
+from profkit.process import prctl, procfs
 
 _CAP_SYS_PTRACE = 19
 
@@ -30,7 +30,7 @@ def attach_facts(pid: int) -> AttachFacts:
     capabilities = int(status.get("CapEff", "0"), 16)
     return AttachFacts(
         tracer_pid=int(status.get("TracerPid", "0")),
-        yama_scope=yama.ptrace_scope(),
+        yama_scope=prctl.ptrace_scope(),
         dumpable=procfs.is_dumpable(pid),
         may_trace=bool(capabilities >> _CAP_SYS_PTRACE & 1),
     )

@@ -13,7 +13,7 @@ from profkit.errors import DamagedFile, SamplerMissing
 from profkit.formats.speedscope import read_speedscope
 from profkit.model.profile import Profile
 from profkit.model.session import SamplerPlan, Segment
-from profkit.process.handlers import let_through
+from profkit.process.guard import let_through
 from profkit.samplers import pyspy_attachment, pyspy_plan
 from profkit.samplers.base import Attachment, LiveStacks, Recording, SamplerOptions, SegmentFiles
 from profkit.samplers.pyspy_log import log_facts

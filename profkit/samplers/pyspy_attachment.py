@@ -17,9 +17,9 @@ from profkit.errors import SamplerFailed
 from profkit.model.session import SamplerPlan, Segment, SessionState
 from profkit.process import procfs
 from profkit.process.detach import Detached, kill_marked, start_detached
-from profkit.process.handlers import let_through
+from profkit.process.guard import let_through
+from profkit.process.prctl import allow_tracer
 from profkit.process.watch import Watched, watch
-from profkit.process.yama import allow_tracer
 from profkit.samplers import pyspy_log
 from profkit.samplers.polling import backed_off_s
 from profkit.samplers.pyspy_log import Attempt

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 
 from profkit.model.profile import Frame, Profile, ProfileBuilder
-from profkit.process.secret_values import SecretRule, secret_rule
+from profkit.process.redaction import SecretRule, secret_rule
 from profkit.transforms.combine import Reindexer, build_like
 from profkit.transforms.simplify import child_frame
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from profkit.errors import SamplerError, SamplerFailed
 from profkit.model.session import SamplerPlan, Segment, SessionState
 from profkit.process.child import run_child
-from profkit.process.handlers import let_through
+from profkit.process.guard import let_through
 from profkit.process.procfs import pid_namespace_inode
 from profkit.samplers.polling import backed_off_s
 from profkit.samplers.strobeclient_replies import is_stopped, parse_run_id, parse_status

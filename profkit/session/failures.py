@@ -9,7 +9,7 @@ from pathlib import Path
 from profkit.clock import Clock
 from profkit.errors import ProfilerBusy, ProfkitError, SamplerFailed, SpoolUnavailable
 from profkit.model.session import Unprofiled
-from profkit.process.handlers import let_through
+from profkit.process.guard import let_through
 from profkit.samplers.base import SamplerOptions
 from profkit.session.account import Account
 from profkit.session.guard import explained

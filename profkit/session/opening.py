@@ -8,10 +8,9 @@ from pathlib import Path
 
 from profkit.clock import Clock
 from profkit.config import CONFIG
-from profkit.process.procfs import crowding
-from profkit.process.sampler_load import sampler_load
+from profkit.process.manifest import process_info
+from profkit.process.procfs import crowding, sampler_load
 from profkit.process.sockets import SocketWatch
-from profkit.process.surroundings import process_info
 from profkit.samplers.base import LiveStacks, Sampler, SamplerOptions
 from profkit.session.activity import live_stacks
 from profkit.session.session import Session

@@ -105,6 +105,6 @@ def _recorded(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """Variables with the values of secrets hidden."""
     if not names:
         return ()
-    from profkit.process.surroundings import recorded_variables  # seldom asked for
+    from profkit.process.manifest import recorded_variables  # seldom asked for
 
     return recorded_variables(names)

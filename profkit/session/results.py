@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from profkit.errors import DamagedFile, SpoolUnavailable
-from profkit.process.handlers import let_through
+from profkit.process.guard import let_through
 from profkit.session.account import Account
 
 if TYPE_CHECKING:

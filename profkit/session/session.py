@@ -28,7 +28,7 @@ from profkit.model.session import (
     SessionState,
 )
 from profkit.originals import REAL
-from profkit.process.handlers import let_through
+from profkit.process.guard import let_through
 from profkit.process.sockets import SocketWatch
 from profkit.samplers.base import Attachment, LiveStacks, Sampler, SamplerOptions
 from profkit.samplers.polling import await_state, kill_stopped

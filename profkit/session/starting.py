@@ -9,7 +9,7 @@ from pathlib import Path
 from profkit.clock import Clock
 from profkit.errors import SamplerFailed
 from profkit.model.session import SamplerPlan, SessionState
-from profkit.process.handlers import let_through
+from profkit.process.guard import let_through
 from profkit.samplers.base import Attachment, Sampler
 from profkit.samplers.polling import await_state
 

@@ -12,7 +12,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, func, make
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from profkit.errors import StoreUnavailable
-from profkit.process.secret_values import HIDDEN, without_secrets
+from profkit.process.redaction import HIDDEN, without_secrets
 from profkit.store.file_modes import make_file
 from profkit.store.home import make_folder
 from profkit.store.migrations import migrate, missing, unknown

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from profkit.errors import DamagedFile
-from profkit.process.handlers import let_through
+from profkit.process.guard import let_through
 from profkit.store.documents import load_json
 from profkit.store.owned import OwnedFolder, open_spool
 from profkit.store.records import from_file, to_json

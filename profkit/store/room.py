@@ -12,7 +12,7 @@ from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.config import SPOOL_LIMIT
 from profkit.errors import DamagedFile, ProfkitError
 from profkit.model.session import Dropped
-from profkit.process.handlers import let_through
+from profkit.process.guard import let_through
 from profkit.store.clearing import alone_in, remove_folder_in
 from profkit.store.documents import load_json
 from profkit.store.journal import Lines, append_records

@@ -32,7 +32,7 @@ from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import DamagedFile, RefusedFile, SpoolUnavailable
 from profkit.model.region import Region
 from profkit.model.session import CallDelta, Lines, Manifest, ResourcePoint
-from profkit.process.handlers import let_through
+from profkit.process.guard import let_through
 from profkit.process.procfs import is_same_process
 from profkit.stats import merge_histograms
 from profkit.store import reserve

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from profkit import measure, measure_all, submit, wait, warm_pool, work_order
-from profkit.comparing.timings import compare_timings
+from profkit.comparing.times import compare_timings
 from profkit.errors import (
     CannotTravel,
     UsageError,

@@ -10,7 +10,7 @@ from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Run, RunInfo
 from profkit.model.session import ProcessInfo, ResourcePoint, SamplerPlan, SessionState
-from profkit.process.seal import key_file, sealed
+from profkit.process.manifest import key_file, sealed
 from profkit.stats import histogram_of
 
 CWD = "/home/ada/vision"

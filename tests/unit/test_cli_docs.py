@@ -14,9 +14,9 @@ import pytest
 
 from profkit import errors
 from profkit.cli.main import COMMANDS, EXIT_INTERRUPTED, EXIT_READER_GONE, EXIT_USAGE
-from profkit.comparing.limits import check_calls
+from profkit.comparing.gate import check_calls
+from profkit.comparing.history import history_of
 from profkit.comparing.measured import compare_measured
-from profkit.comparing.trends import history_of
 from profkit.config import Config
 from profkit.formats.registry import FORMATS
 from profkit.measuring import errors as measuring_errors

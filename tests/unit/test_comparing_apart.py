@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from profkit.comparing.apart import compare_apart, compare_in_turns, unseen
+from profkit.comparing.times import compare_apart, compare_in_turns, unseen
 from profkit.errors import UsageError
 from profkit.model.comparison import Verdict
 from profkit.model.measurement import Manner, Timing

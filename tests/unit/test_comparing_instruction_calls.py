@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from profkit.comparing.instruction_calls import call_deltas
-from profkit.comparing.instructions import compare_counts
+from profkit.comparing.instructions import call_deltas, compare_counts
 from profkit.comparing.measured import compare_measured
 from profkit.model.comparison import CallDelta
 from profkit.model.measurement import CallCount, FunctionCount, InstructionCounts

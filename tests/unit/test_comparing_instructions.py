@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from profkit.comparing.gate import check_counts
 from profkit.comparing.instructions import compare_counts
-from profkit.comparing.limits import check_counts
 from profkit.model.comparison import Outcome, Verdict
 from profkit.model.measurement import FunctionCount, InstructionCounts
 from tests.unit.made_measured import COUNTS, FUNCTIONS, LIBC, VALGRIND_ZYGOTE

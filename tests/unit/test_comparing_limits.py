@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from profkit.comparing.gate import check_calls, check_counts, check_times, tell_gains
 from profkit.comparing.instructions import compare_counts
-from profkit.comparing.limits import check_calls, check_counts, check_times, tell_gains
 from profkit.model.comparison import Check, GateResult, Measure, Outcome, TimesCompared, Verdict
 from profkit.model.measurement import Manner
 from tests.unit.made_comparisons import more_counts

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from profkit.comparing.limits import check_measured
-from profkit.comparing.matching import match_orders
-from profkit.comparing.measured import compare_measured
+from profkit.comparing.gate import check_measured
+from profkit.comparing.measured import compare_measured, match_orders
 from profkit.errors import UsageError
 from profkit.model.comparison import Outcome, Verdict
 from profkit.model.measurement import Manner, MeasuredRun, SentryCount

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from profkit.comparing.sampled import compare_sampled
-from profkit.comparing.sampled_slices import sliced, whole
+from profkit.comparing.shares import sliced, whole
 from profkit.errors import UsageError
 from profkit.model.comparison import Change, Difference, Grade, SampledComparison
 from profkit.model.profile import Profile

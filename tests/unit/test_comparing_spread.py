@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.comparing.sampled_spread import LEVEL, Seen, Sides, settle
+from profkit.comparing.spread import LEVEL, Seen, Sides, settle
 
 
 def side(dice: random.Random, runs: int, within: float, between: float, assumed: float) -> list[Seen]:

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.comparing.instructions import compare_counts
-from profkit.comparing.limits import check_counts, check_measured
+from profkit.comparing.gate import check_counts, check_measured
+from profkit.comparing.history import history_of
+from profkit.comparing.instructions import LEAST_EFFECT, compare_counts, spread_of_runs, widest
 from profkit.comparing.measured import compare_measured
-from profkit.comparing.steadiness import LEAST_EFFECT, spread_of_runs, widest
-from profkit.comparing.trends import history_of
 from profkit.model.comparison import CountSpread, Outcome, Verdict
 from profkit.model.measurement import InstructionCounts, MeasuredRun, Preload, SentryCount
 from profkit.render.compared.measured.as_json import compared_json

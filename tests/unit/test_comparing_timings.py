@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from profkit.comparing.timings import compare_timings
+from profkit.comparing.times import compare_timings
 from profkit.errors import UsageError
 from profkit.model.comparison import TimesCompared, Verdict
 from profkit.model.measurement import MeasuredIn, Preload, ProcessTimes, Timing, Tool

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from profkit.comparing.trends import history_of
+from profkit.comparing.history import history_of
 from profkit.model.history import Quantity
 from profkit.model.measurement import Doubt, Flag
 from profkit.render.history.text import is_beyond_noise

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from profkit.cli.imported import runs_of_file
 from profkit.comparing.sampled import compare_sampled
-from profkit.comparing.sampled_slices import whole
+from profkit.comparing.shares import whole
 from profkit.formats import pprof
 from profkit.formats.callgrind import unfolded
 from profkit.formats.pstats_file import decode

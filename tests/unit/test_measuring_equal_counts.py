@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from profkit.comparing.gate import check_counts
 from profkit.comparing.instructions import compare_counts
-from profkit.comparing.limits import check_counts
 from profkit.errors import WorkerDied
 from profkit.measuring.orders import work_order
 from profkit.measuring.quality import count_doubts

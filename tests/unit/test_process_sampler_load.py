@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from profkit.process.sampler_load import SamplerLoad, sampler_load
+from profkit.process.procfs import SamplerLoad, sampler_load
 
 
 def add_process(proc: Path, pid: int, program: str | None, *arguments: str) -> None:

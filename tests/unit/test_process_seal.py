@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from profkit.model.session import ProcessInfo
-from profkit.process.seal import is_sealed_here, key_file, sealed
+from profkit.process.manifest import is_sealed_here, key_file, sealed
 from tests.unit.made_sessions import GONE
 
 

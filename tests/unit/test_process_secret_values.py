@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from profkit.measuring.orders import work_order
 from profkit.measuring.runner.jobs import Task
 from profkit.measuring.runner.outcomes import order_info
-from profkit.process.secret_values import HIDDEN, SecretRule, secret_rule
-from profkit.process.surroundings import recorded_variables
+from profkit.process.manifest import recorded_variables
+from profkit.process.redaction import HIDDEN, SecretRule, secret_rule
 
 RULE = SecretRule()
 VALUES = st.from_regex(r"q[a-cX-Z0189_.+/=%@!~-]{4,30}", fullmatch=True)
@@ -138,7 +138,7 @@ def test_recorded_variables(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_process_describes_itself_without_its_secrets() -> None:
-    code = "from profkit.process.surroundings import process_info; print(process_info().argv)"
+    code = "from profkit.process.manifest import process_info; print(process_info().argv)"
     done = subprocess.run(
         [sys.executable, "-c", code, "--password=hunter2", "--token", "hunter2", "--lr", "0.1"],
         env=os.environ, capture_output=True, text=True, check=True,

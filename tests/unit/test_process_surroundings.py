@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from profkit.process.surroundings import git_commit, process_info
+from profkit.process.manifest import git_commit, process_info
 
 
 def git(folder: Path, *arguments: str) -> str:

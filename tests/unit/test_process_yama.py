@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from profkit.process.prctl import is_self_dumpable
-from profkit.process.yama import SCOPE_FILE, allow_tracer, ptrace_scope
+from profkit.process.prctl import SCOPE_FILE, allow_tracer, is_self_dumpable, ptrace_scope
 
 
 def scope_file(folder: Path, scope: int) -> Path:

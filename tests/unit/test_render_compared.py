@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from profkit.comparing.limits import check_measured
+from profkit.comparing.gate import check_measured
+from profkit.comparing.history import history_of
 from profkit.comparing.measured import compare_measured
-from profkit.comparing.trends import history_of
 from profkit.model.comparison import GateResult, MeasuredComparison
 from profkit.model.history import History
 from profkit.render.compared.gate import gate_json, gate_markdown, gate_text

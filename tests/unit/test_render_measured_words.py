@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.comparing.matching import names_of
+from profkit.comparing.measured import names_of
 from profkit.model.workorder import Language
 from profkit.render.bars import spread
 from profkit.render.measured.rows import time_row

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from profkit.process import procfs
-from profkit.process.yama import ptrace_scope
+from profkit.process.prctl import ptrace_scope
 from profkit.samplers.denial import AttachFacts, attach_facts, remedy, remedy_for
 
 

@@ -57,7 +57,7 @@ def in_process_run(
     """The run of a call that was timed where it happened; `why` it was not measured in isolation."""
     from profkit.measuring.runner.jobs import Task
     from profkit.measuring.runner.outcomes import Circumstances, measured
-    from profkit.process.surroundings import process_info
+    from profkit.process.manifest import process_info
 
     around = Circumstances(
         batch=uuid4().hex[:12],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from profkit.comparing.steadiness import LEAST_DELTA, LEAST_EFFECT
+from profkit.comparing.instructions import LEAST_DELTA, LEAST_EFFECT
 from profkit.measuring.results import together
 from profkit.model.measurement import InstructionCounts
 from profkit.model.workorder import WorkOrder

@@ -24,7 +24,7 @@ from profkit.measuring.worker.measured import Awaited, Called, Measured, calls, 
 from profkit.measuring.worker.timing import effort, seconds, timed_arm
 from profkit.model.measurement import MeasuredIn, Preload, Timing, Tool
 from profkit.model.workorder import Language, WorkOrder
-from profkit.process.surroundings import process_info
+from profkit.process.manifest import process_info
 
 _NOT_HERE = "globals are not copied in this process"
 

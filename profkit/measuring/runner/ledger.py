@@ -11,7 +11,7 @@ from profkit.errors import MeasuringError
 from profkit.measuring.runner.jobs import Task
 from profkit.measuring.runner.outcomes import Circumstances, Outcome, failed, measured
 from profkit.model.measurement import InstructionCounts, Timing
-from profkit.process.surroundings import process_info
+from profkit.process.manifest import process_info
 
 
 class Ledger:

@@ -22,7 +22,7 @@ from profkit.model.measurement import (
 )
 from profkit.model.region import code_of
 from profkit.model.session import ProcessInfo
-from profkit.process.secret_values import secret_rule
+from profkit.process.redaction import secret_rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from profkit.comparing.steadiness import LEAST_DELTA, LEAST_EFFECT, noise_of_runs
+from profkit.comparing.instructions import LEAST_DELTA, LEAST_EFFECT, noise_of_runs
 from profkit.model.history import History, Point, Quantity, Series
 from profkit.render.compared.measured.sentences import input_text
 from profkit.render.compared.measured.words import change

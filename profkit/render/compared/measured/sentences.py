@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from profkit.comparing.apart import unseen
+from profkit.comparing.times import unseen
 from profkit.model.comparison import CountSpread, MeasuredComparison, OrderCompared, TimesCompared, Verdict
 from profkit.model.measurement import Doubt, Flag, Manner, MeasuredRun
 from profkit.render.compared.measured.words import signed

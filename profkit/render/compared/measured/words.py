@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Sequence
 
-from profkit.comparing.timings import times_text
+from profkit.comparing.times import times_text
 from profkit.model.comparison import CountsCompared
 from profkit.render.escape import short
 from profkit.render.measured.rows import UNKNOWN_FILE

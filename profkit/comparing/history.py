@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from profkit.comparing.matching import names_of
-from profkit.comparing.steadiness import spread_of_runs
-from profkit.comparing.timings import LEAST_PROCESSES, minima_of
+from profkit.comparing.instructions import spread_of_runs
+from profkit.comparing.measured import names_of
+from profkit.comparing.times import LEAST_PROCESSES, minima_of
 from profkit.model.history import History, Point, Quantity, Series
 from profkit.model.measurement import Flag, MeasuredRun, OrderInfo
 from profkit.model.run import AnyRun, Run

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from profkit.comparing.sampled_fitness import LEAST_RUNS
-from profkit.comparing.sampled_spread import Mean, Seen, Sides, settle
+from profkit.comparing.comparability import LEAST_RUNS
+from profkit.comparing.spread import Mean, Seen, Sides, settle
 from profkit.model.comparison import Change, Compared, Difference, Estimate
 from profkit.model.histogram import Histogram, bucket_bounds_ns
 from profkit.model.run import Run

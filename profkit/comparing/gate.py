@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from profkit.comparing.steadiness import LEAST_EFFECT
+from profkit.comparing.instructions import LEAST_EFFECT
 from profkit.model.comparison import (
     Check,
     CountsCompared,
