@@ -15,8 +15,7 @@ from typing import BinaryIO
 
 from profkit.clock import SYSTEM_CLOCK
 from profkit.errors import DamagedFile, UsageError
-from profkit.formats.gunzipped import MAGIC, unpacked
-from profkit.formats.limits import Budget, enough_memory
+from profkit.formats.limits import MAGIC, Budget, enough_memory, unpacked
 
 PIPE, STDIN = "-", "stdin"
 """What stands for stdin, and what stdin is called then."""

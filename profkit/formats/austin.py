@@ -14,10 +14,10 @@ from io import BytesIO
 from pathlib import Path
 
 from profkit.errors import DamagedFile, UsageError
-from profkit.formats.collapsed.frames import read_frame
+from profkit.formats.collapsed import read_frame
+from profkit.formats.json_members import text_lines
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.registry import Origin
-from profkit.formats.text_lines import text_lines
 from profkit.model.profile import Frame, Profile, Thread
 from profkit.units import Unit
 

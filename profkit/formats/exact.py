@@ -8,13 +8,13 @@ differ on lone surrogates (RFC 8259, section 8.2).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from typing import NamedTuple
 
 from profkit.formats.json_members import member, number
 from profkit.formats.limits import Budget
-from profkit.formats.pprof.spelling import spell, unspell
+from profkit.formats.pprof.schema import spell, unspell
 from profkit.model.profile import Frame, Profile, Sample, Thread
 from profkit.units import Unit
 
@@ -125,3 +125,17 @@ def _thread(entry: object, where: str) -> Thread:
         if isinstance(pid, int) and isinstance(tid, int) and isinstance(name, str):
             return Thread(pid, tid, unspell(name))
     raise ValueError(f"{where} is no [pid, tid, name]")
+
+
+def distinct_threads(threads: Iterable[Thread]) -> Iterator[Thread]:
+    """Return each thread with the first free id that is not below its own."""
+    following: dict[Thread, Thread] = {}
+    for thread in threads:
+        free, passed = thread, []
+        while (after := following.get(free)) is not None:
+            passed.append(free)
+            free = after
+        after = free._replace(tid=free.tid + 1)
+        # The next thread of this name starts here: n equal names take n steps, not n².
+        following.update(dict.fromkeys((*passed, free), after))
+        yield free

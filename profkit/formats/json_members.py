@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from io import BytesIO
 from typing import TypeVar
 
 from profkit.formats.limits import Budget
@@ -97,3 +99,9 @@ def column(holder: object, where: str, key: str, length: int) -> list[object]:
     if len(values) != length:
         raise ValueError(f"{where}.{key} has {len(values)} entries, not {length}")
     return values
+
+
+def text_lines(data: bytes) -> Iterator[str]:
+    """The lines without their ends; line feeds alone end them. What is no UTF-8 comes as lone surrogates."""
+    for line in BytesIO(data):
+        yield line.rstrip(b"\r\n").decode("utf-8", "surrogateescape")

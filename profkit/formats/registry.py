@@ -132,9 +132,9 @@ FORMATS: Mapping[str, Format] = {
             loses="empty stacks, the lines that a call goes on to, and times below a microsecond; a sample "
             "is placed by how long those before it lasted",
         ),
-        _read_only("pstats", (".prof", ".pstats"), "pstats_file"),
+        _read_only("pstats", (".prof", ".pstats"), "pstats"),
         _read_only("pyinstrument", (".pyisession", ".json"), "pyinstrument"),
-        _read_only("callgrind", (".callgrind.out", ".out"), "callgrind.unfolded"),
+        _read_only("callgrind", (".callgrind.out", ".out"), "callgrind"),
         _read_only("austin", (".austin",), "austin"),
         # Last, since lines of others end in numbers too.
         Format(

@@ -34,7 +34,7 @@ class ProcessInfo:
     profkit: str
     git_commit: str | None
     seal: str = field(default="", metadata={"later": True})
-    """Shows that this user recorded it on this machine, see `process.manifest`; empty if that is not known."""
+    """Shows that this user recorded it on this machine (`process.manifest`); empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)

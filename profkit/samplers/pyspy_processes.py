@@ -11,8 +11,7 @@ from collections.abc import Mapping
 
 from profkit.model.profile import Frame, Profile, ProfileBuilder
 from profkit.process.redaction import SecretRule, secret_rule
-from profkit.transforms.combine import Reindexer, build_like
-from profkit.transforms.simplify import child_frame
+from profkit.transforms.simplify import Reindexer, build_like, child_frame
 
 _PROCESS = re.compile(r'process (\d+)(?::"(.*)")?', re.DOTALL)
 

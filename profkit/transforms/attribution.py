@@ -11,9 +11,8 @@ from typing import NamedTuple
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample
 from profkit.model.region import MARKER_PREFIX, Region, RegionKind
 from profkit.model.session import Cover
-from profkit.transforms.combine import Reindexer, build_like
 from profkit.transforms.origin import OWN_CODE, OwnCode, is_library_file, is_native_file
-from profkit.transforms.simplify import child_frames
+from profkit.transforms.simplify import Reindexer, build_like, child_frames
 
 Stack = tuple[int, ...]
 

@@ -19,7 +19,7 @@ from profkit.cli.imported import runs_of_file
 from profkit.formats import pprof
 from profkit.formats.callgrind import read_callgrind
 from profkit.formats.collapsed import encode
-from profkit.formats.pstats_file import decode as call_graph_of
+from profkit.formats.pstats import decode as call_graph_of
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.model.run import Run, RunInfo
 from profkit.transforms.tables import function_rows

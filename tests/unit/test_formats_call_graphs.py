@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from profkit.cli.imported import runs_of_file
 from profkit.comparing.sampled import compare_sampled
 from profkit.comparing.shares import whole
-from profkit.formats import pprof
-from profkit.formats.callgrind import unfolded
-from profkit.formats.pstats_file import decode
+from profkit.formats import callgrind, pprof
+from profkit.formats.pstats import decode
 from profkit.model.profile import Frame, Profile, Thread
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Run
@@ -77,7 +76,7 @@ def test_statistics_keep_self_and_cumulative_times(trace: tuple[Call, ...]) -> N
 @given(TRACES)
 def test_dumps_keep_exclusive_and_inclusive_costs(trace: tuple[Call, ...]) -> None:
     program = Call(MAIN, 5, trace)
-    profile = unfolded.decode(traces.dump_of(program))
+    profile = callgrind.decode(traces.dump_of(program))
     own, total = traces.own_costs([program]), traces.costs_by_call([program])
     assert profile.total_weight == sum(own.values())
     found = {
@@ -98,7 +97,7 @@ def test_stacks_begin_where_the_program_did(trace: tuple[Call, ...]) -> None:
 @given(TRACES)
 def test_the_first_function_of_a_program_has_all_of_the_tree(trace: tuple[Call, ...]) -> None:
     program = Call(MAIN, 5, trace)
-    for profile in (decode(traces.statistics_of([program])), unfolded.decode(traces.dump_of(program))):
+    for profile in (decode(traces.statistics_of([program])), callgrind.decode(traces.dump_of(program))):
         (root,) = call_tree(profile).children
         assert root.frame.name.split()[0] == MAIN.name
         assert root.total_weight == profile.total_weight
@@ -239,8 +238,8 @@ def test_functions_cost_no_more_on_stacks_than_the_whole(trace: tuple[Call, ...]
 def test_machine_code_without_symbols_keeps_its_rows_in_reports() -> None:
     dump = traces.dump_of(Call(MAIN, 1, (Call(Frame("0x4c", "", 0), 2, (Call(LOAD, 3),)),)))
     profile = replace(
-        unfolded.decode(dump),
-        frames=tuple(f._replace(name=f.name.split()[0]) for f in unfolded.decode(dump).frames),
+        callgrind.decode(dump),
+        frames=tuple(f._replace(name=f.name.split()[0]) for f in callgrind.decode(dump).frames),
     )
     assert fold_addresses(profile) is profile
     # Where functions must be folded, those that are keep no total, the others do.
@@ -252,7 +251,7 @@ def test_machine_code_without_symbols_keeps_its_rows_in_reports() -> None:
 def test_shares_of_a_comparison_never_exceed_the_whole() -> None:
     again = Call(FIND, 10, (Call(FIND, 10, (Call(FIND, 10),)),))
     dump = traces.dump_of(Call(MAIN, 1, (again,)))
-    profile = unfolded.decode(dump)
+    profile = callgrind.decode(dump)
     assert max(total for _, total in table_of(profile).values()) == 60
     assert max(whole(profile).total.values()) == 1.0
 

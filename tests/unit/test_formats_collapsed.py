@@ -8,9 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from profkit.errors import DamagedFile
-from profkit.formats.collapsed import decode, encode, sniff
-from profkit.formats.collapsed.escapes import escape, unescape
-from profkit.formats.collapsed.frames import read_process, read_thread, write_frame
+from profkit.formats.collapsed import (
+    decode,
+    encode,
+    escape,
+    read_process,
+    read_thread,
+    sniff,
+    unescape,
+    write_frame,
+)
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.units import Unit
 from tests.unit.profile_strategies import profiles

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from profkit.clock import ManualClock
 from profkit.errors import DamagedFile, LimitExceeded, UsageError
-from profkit.formats.distinct_threads import distinct_threads
-from profkit.formats.gunzipped import gunzipped
-from profkit.formats.limits import BoundedBuilder, Budget, ImportLimits, enough_memory
+from profkit.formats.exact import distinct_threads
+from profkit.formats.limits import BoundedBuilder, Budget, ImportLimits, enough_memory, gunzipped
 from profkit.formats.registry import FORMATS, importable, read_any
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.units import Unit

@@ -13,11 +13,11 @@ import pytest
 from profkit.formats.austin import decode as decode_austin
 from profkit.formats.austin import sniff as is_austin
 from profkit.formats.chrome_trace import decode as decode_trace
-from profkit.formats.chrome_trace.names import frame_named
+from profkit.formats.chrome_trace.reading import frame_named
 from profkit.formats.collapsed import decode as decode_collapsed
-from profkit.formats.collapsed.escapes import escape, unescape
+from profkit.formats.collapsed import escape, unescape
 from profkit.formats.firefox import decode as decode_firefox
-from profkit.formats.pprof.spelling import spell, unspell
+from profkit.formats.pprof.schema import spell, unspell
 from profkit.formats.speedscope import decode as decode_speedscope
 from profkit.model.profile import Frame, Profile
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from profkit.errors import DamagedFile
 from profkit.formats import pprof, wire
-from profkit.formats.pprof.spelling import spell, unspell
+from profkit.formats.pprof.schema import spell, unspell
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample, Thread
 from profkit.transforms.trees import stack_weights
 from profkit.units import Unit

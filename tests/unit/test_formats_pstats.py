@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from profkit.errors import DamagedFile
-from profkit.formats.pstats_file import decode, origin_of, sniff
-from profkit.formats.pstats_file.marshal_reader import read_marshalled
+from profkit.formats.pstats import decode, origin_of, read_marshalled, sniff
 from profkit.model.profile import Frame
 from profkit.transforms.tables import function_rows
 from profkit.units import Unit

@@ -1,30 +1,121 @@
-"""A profile from a Chrome trace: the time that each thread spent between events, in nanoseconds.
-
-Only durations are read: B with E, and X. Threads of which nothing lasts are left out, and so is time
-without an open event. So is the event with which torch.profiler marks the whole capture: it is nobody's
-work. A trace without durations may have `samples`: then these are counted.
-"""
+"""The function that an event stands for: tracers write its place into the name, or into `args`."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import count, pairwise
 from pathlib import Path
 
 from profkit.errors import DamagedFile
-from profkit.formats.chrome_trace.durations import durations_of, stacks_of
-from profkit.formats.chrome_trace.names import frame_of
-from profkit.formats.chrome_trace.sampled import sampled_profile
-from profkit.formats.chrome_trace.threads import Event, Track, threads_of, track_of
+from profkit.formats.chrome_trace.threads import Event, Track, durations_of, stacks_of, threads_of, track_of
 from profkit.formats.chrome_trace.writing import EXPORTER
-from profkit.formats.json_members import member, read_json
+from profkit.formats.json_members import bounded, member, optional, read_json, whole
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
-from profkit.formats.pprof.spelling import unspell
+from profkit.formats.pprof.schema import unspell
 from profkit.formats.registry import Origin
-from profkit.model.profile import Frame, Profile, ProfileBuilder
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
+from profkit.stats.ranks import median
 from profkit.units import Unit
+
+_LINE = re.compile(r"\d+")
+# `torch/nn/modules/module.py(1500): _call_impl`, as torch.profiler writes it with stacks.
+_IN_FRONT = re.compile(r"(.+\.py)\((\d+)\): (.+)", re.DOTALL)
+
+
+def frame_of(event: Mapping[str, object]) -> Frame:
+    """The frame of an event: `args` with a line say where it is, else its name may."""
+    name = event.get("name")
+    args = event.get("args")
+    text = name if isinstance(name, str) else ""
+    if isinstance(args, dict) and not args.keys().isdisjoint(("file", "line")):
+        file, line = args.get("file", args.get("filename")), args.get("line")
+        return Frame(text, file if isinstance(file, str) else "", line if isinstance(line, int) else 0)
+    return frame_named(text)
+
+
+@lru_cache(1 << 16)
+def frame_named(text: str) -> Frame:
+    """The frame that a name tells, with its place where it tells that too."""
+    # `fib (/home/ann/app.py:3)`, as viztracer writes it.
+    head, _, line = text.removesuffix(")").rpartition(":")
+    opened = head.find(" (", 1)
+    if text.endswith(")") and 0 < opened < len(head) - 2 and _LINE.fullmatch(line):
+        return Frame(head[:opened], head[opened + 2 :], int(line))
+    if match := _IN_FRONT.fullmatch(text):
+        return Frame(match[3], match[1], int(match[2]))
+    return Frame(text, "", 0)
+
+
+_Stack = tuple[int, ...]
+
+
+def sampled_profile(document: Mapping[str, object], builder: BoundedBuilder) -> Profile:
+    """The samples of all threads, in the order of their times.
+
+    What a sample stands for is the usual time from one to the next of its thread. Raises ValueError,
+    naming the sample or frame, for what the format does not allow.
+    """
+    stacks = _Stacks(optional(document, "the file", "stackFrames", {}), builder)
+    threads: dict[int, list[tuple[float, int, _Stack]]] = defaultdict(list)
+    for place, sample in enumerate(member(document, "the file", "samples", list)):
+        where = f"samples[{place}]"
+        tid = whole(member(sample, where, "tid", object), f"{where}.tid")
+        at = bounded(member(sample, where, "ts", object), f"{where}.ts")
+        weight = whole(sample.get("weight", 1), f"{where}.weight")
+        threads[tid].append((at, weight, stacks.stack(member(sample, where, "sf", object), where)))
+    gaps: list[float] = []
+    for tid, samples in threads.items():
+        samples.sort(key=lambda sample: sample[0])
+        gaps += (later - earlier for (earlier, *_), (later, *_) in pairwise(samples))
+        thread = builder.thread(Thread(0, tid, ""))
+        for _, weight, stack in samples:
+            builder.add_indexed(stack, thread, weight)
+    return builder.build(period_ns=median(gaps) * 1000 if gaps else 0.0)
+
+
+class _Stacks:
+    """Stacks by the id of their innermost frame; those between are not kept, which would be quadratic."""
+
+    def __init__(self, listed: Mapping[object, object], builder: BoundedBuilder) -> None:
+        # Ids are numbers or strings, in the samples as well as in the tree.
+        self._frames = {str(key): frame for key, frame in listed.items()}
+        self._builder = builder
+        self._known: dict[str, _Stack] = {}
+        self._numbers: dict[str, int] = {}
+
+    def stack(self, leaf: object, where: str) -> _Stack:
+        """The frames from the root to this one; raises ValueError for one that there is not."""
+        key = str(leaf)
+        if leaf is None or key in self._known:
+            return () if leaf is None else self._known[key]
+        path = list(self._path(leaf, where))
+        self._known[key] = stack = tuple([self._frame(at) for at in reversed(path)])
+        return stack
+
+    def _path(self, leaf: object, where: str) -> Iterator[str]:
+        """Walk from this frame to the root."""
+        at: object = leaf
+        for depth in count(1):
+            if str(at) not in self._frames or depth > len(self._frames):
+                raise ValueError(f"{where} has a frame {at!r} that stackFrames lacks, or that holds itself")
+            self._builder.budget.check_depth(depth)
+            yield str(at)
+            frame = self._frames[str(at)]
+            at = frame.get("parent") if isinstance(frame, dict) else None
+            if at is None:
+                return
+
+    def _frame(self, at: str) -> int:
+        number = self._numbers.get(at)
+        if number is None:
+            name = member(self._frames[at], f"stackFrames[{at!r}]", "name", str)
+            number = self._numbers[at] = self._builder.frame(frame_named(name))
+        return number
+
 
 _LASTING = ("B", "E", "X")
 _EXPORTER = re.compile(rb'"otherData"\s*:\s*\{\s*"exporter"\s*:\s*("(?:[^"\\]|\\.)*")')

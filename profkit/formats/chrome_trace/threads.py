@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from profkit.formats.distinct_threads import distinct_threads
-from profkit.formats.json_members import optional
+from profkit.formats.exact import distinct_threads
+from profkit.formats.json_members import optional, scaled
 from profkit.model.profile import Thread
 
 Event = Mapping[str, object]
@@ -49,3 +52,123 @@ def _id(text: str) -> int:
 
 def _words(*ids: str) -> str:
     return " ".join(text for text in ids if not text.isdecimal())
+
+
+_LARGEST_US = 2**53
+"""Microseconds up to here need no closer look."""
+
+
+class Duration(NamedTuple):
+    """From when to when a frame was on the stack, in nanoseconds."""
+
+    start: int
+    end: int
+    frame: int
+
+
+class _Open(NamedTuple):
+    """A B event without its E yet."""
+
+    start: int
+    name: object
+    frame: int
+    place: int
+
+
+def durations_of(events: Sequence[Event], frame_number: Callable[[Event], int]) -> list[Duration]:
+    """The durations of one thread, those that begin first and last longest first.
+
+    An E closes the innermost open event of its name, and the innermost of all where it has no name; one
+    without a B was cut off at the beginning and says nothing. A B without an E ends with the last event of
+    its thread.
+    """
+    timed = sorted(((_time(event, "ts"), event) for event in events), key=lambda pair: pair[0])
+    found: dict[int, Duration] = {}
+    opened = _OpenEvents()
+    for place, (at, event) in enumerate(timed):
+        if event["ph"] == "B":
+            opened.push(_Open(at, event.get("name"), frame_number(event), place))
+        elif event["ph"] == "X":
+            found[place] = Duration(at, at + _time(event, "dur"), frame_number(event))
+        elif (closed := opened.pop(event.get("name"))) is not None:
+            found[closed.place] = Duration(closed.start, at, closed.frame)
+    end = max((duration.end for duration in found.values()), default=0)
+    end = max(end, timed[-1][0] if timed else 0)
+    found |= {left.place: Duration(left.start, end, left.frame) for left in opened.left()}
+    in_order = sorted(found.items(), key=lambda item: (item[1].start, -item[1].end, item[0]))
+    return [duration for _, duration in in_order]
+
+
+def stacks_of(durations: Sequence[Duration]) -> Iterator[tuple[tuple[int, ...], int]]:
+    """The stacks of a thread and how long each lasted, empty ones left out.
+
+    What began earlier stands below, also where durations overlap without one holding the other, which the
+    format forbids and tracers write.
+    """
+    active: list[Duration] = []
+    nested = True
+    now = 0
+    for duration in (*durations, None):
+        until = math.inf if duration is None else duration.start
+        while active and now < until:
+            end = min(until, active[-1].end if nested else min([other.end for other in active]))
+            if end > now:
+                yield tuple([other.frame for other in active]), int(end) - now
+            now = int(end)
+            if nested:
+                _close(active, end)
+            else:
+                active = [other for other in active if other.end > end]
+        if duration is not None:
+            now = duration.start
+            nested = not active or (nested and duration.end <= active[-1].end)
+            active.append(duration)
+
+
+def _close(active: list[Duration], end: float) -> None:
+    """Remove what has ended by then, where each holds the next."""
+    while active and active[-1].end <= end:
+        active.pop()
+
+
+class _OpenEvents:
+    """The B events that no E has closed, found by name without a search."""
+
+    def __init__(self) -> None:
+        self._by_place: dict[int, _Open] = {}
+        self._places: defaultdict[Hashable, list[int]] = defaultdict(list)
+
+    def push(self, event: _Open) -> None:
+        """Add an event that begins after all others."""
+        self._by_place[event.place] = event
+        self._places[_key(event.name)].append(event.place)
+
+    def pop(self, name: object) -> _Open | None:
+        """Remove the innermost event of a name, or of all for None; return None if there is none."""
+        if name is None:
+            return self._by_place.popitem()[1] if self._by_place else None
+        places = self._places.get(_key(name), [])
+        while places:
+            # Events that an E without a name closed are still in the list.
+            if (event := self._by_place.pop(places.pop(), None)) is not None:
+                return event
+        return None
+
+    def left(self) -> Iterable[_Open]:
+        """Return the events that are still open."""
+        return self._by_place.values()
+
+
+def _key(name: object) -> Hashable:
+    """Return the name, or a text for a name that is a list or an object."""
+    return name if isinstance(name, Hashable) else repr(name)
+
+
+def _time(event: Event, key: str) -> int:
+    """A time of an event, microseconds in the file, in nanoseconds; raises ValueError for none."""
+    value = event.get(key)
+    if value is None and key == "dur":
+        return 0
+    if (type(value) is float or type(value) is int) and -_LARGEST_US <= value <= _LARGEST_US:
+        return round(value * 1000)
+    return scaled(value, f"{key} of the {event['ph']} event {str(event.get('name'))[:80]!r}", 1000)

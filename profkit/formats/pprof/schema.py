@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import enum
+import re
+import zlib
+from collections.abc import Iterable
+from dataclasses import replace
 
+from profkit.model.profile import Profile
 from profkit.units import Unit
 
 FORMAT = "profkit.pprof/1"
@@ -83,3 +88,70 @@ class InFunction(enum.IntEnum):
     ID = 1
     NAME = 2
     FILE = 4
+
+
+# A run of backslashes is matched from its beginning alone: from each of its places would be quadratic.
+_TO_SPELL = re.compile(r"(?<!\\)(\\*)([\ud800-\udfff])|(?<!\\)(\\+)(?=ud[89a-f][0-9a-f]{2})")
+_SPELLED = re.compile(r"(?<!\\)(\\+)u(d[89a-f][0-9a-f]{2})")
+
+
+def spell(text: str) -> str:
+    """The string without lone surrogates that stands for `text`."""
+    if text.isprintable() and "\\" not in text:
+        return text
+    return _TO_SPELL.sub(_spelled, text)
+
+
+def unspell(text: str) -> str:
+    """The string that `spell` was given."""
+    return _SPELLED.sub(_unspelled, text) if "\\ud" in text else text
+
+
+def _spelled(match: re.Match[str]) -> str:
+    before, surrogate, backslashes = match.groups()
+    return f"{before * 2}\\u{ord(surrogate):x}" if surrogate else backslashes * 2
+
+
+def _unspelled(match: re.Match[str]) -> str:
+    backslashes, digits = match.groups()
+    before = backslashes[: len(backslashes) // 2]
+    return before + (chr(int(digits, 16)) if len(backslashes) % 2 else f"u{digits}")
+
+
+_HEAD = "#profkit.totals/1"
+_NOT_STATED = "-"
+
+
+def states_totals(data: bytes) -> bool:
+    """Return whether a file that is not compressed has such a comment."""
+    return f"{_HEAD} ".encode() in data
+
+
+def totals_comment(profile: Profile) -> str:
+    """Return the comment for a profile that states totals."""
+    texts = (_NOT_STATED if total is None else str(total) for total in profile.totals)
+    return " ".join((_beginning(profile), *texts))
+
+
+def with_totals(profile: Profile, comments: Iterable[str]) -> Profile:
+    """Return the profile with the totals that a comment states for it; as it is if none does.
+
+    Raises ValueError for a comment that `totals_comment` does not write.
+    """
+    comment = next((one for one in comments if one.startswith(_HEAD)), None)
+    if comment is None:
+        return profile
+    beginning = _beginning(profile)
+    texts = comment[len(beginning) :].split()
+    if not comment.startswith(f"{beginning} ") or len(texts) != len(profile.frames):
+        return profile
+    totals = tuple(None if text == _NOT_STATED else int(text) for text in texts)
+    if any(total is not None and total < 0 for total in totals):
+        raise ValueError("one of the totals that it states is negative")
+    return replace(profile, totals=totals)
+
+
+def _beginning(profile: Profile) -> str:
+    frames = "".join(f"{name}\0{file}\0{line}\n" for name, file, line in profile.frames)
+    checksum = zlib.crc32(frames.encode("utf-8", "surrogatepass"))
+    return f"{_HEAD} {profile.total_weight} {checksum}"

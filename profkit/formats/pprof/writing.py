@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 
 from profkit.formats import wire
+from profkit.formats.pprof.reading import take_turns
 from profkit.formats.pprof.schema import (
     FORMAT,
     GZIP,
@@ -19,10 +20,9 @@ from profkit.formats.pprof.schema import (
     InProfile,
     InSample,
     InValueType,
+    spell,
+    totals_comment,
 )
-from profkit.formats.pprof.spelling import spell
-from profkit.formats.pprof.totals import totals_comment
-from profkit.formats.pprof.turns import take_turns
 from profkit.model.profile import Frame, Profile, Sample, Thread
 
 _INT64_MAX = 2**63 - 1

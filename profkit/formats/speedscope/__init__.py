@@ -6,8 +6,7 @@ see `exact`.
 """
 
 from profkit.formats.speedscope.pyspy import read_speedscope
-from profkit.formats.speedscope.reading import decode, origin_of, sniff
-from profkit.formats.speedscope.thread_names import parse_thread_name
+from profkit.formats.speedscope.reading import decode, origin_of, parse_thread_name, sniff
 from profkit.formats.speedscope.writing import encode
 
 __all__ = ["decode", "encode", "origin_of", "parse_thread_name", "read_speedscope", "sniff"]

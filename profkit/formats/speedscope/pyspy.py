@@ -1,9 +1,4 @@
-"""The speedscope file that py-spy writes, read as a profile of sampling rounds.
-
-Of the format py-spy uses one `sampled` profile per (process, thread), with one constant weight, the
-sampling interval (py-spy 0.4, src/speedscope.rs). Threads that follow each other under one pthread
-address share a profile there, and so the name of the first.
-"""
+"""The speedscope file that py-spy writes, read as a profile of sampling rounds."""
 
 from __future__ import annotations
 
@@ -13,9 +8,7 @@ from pathlib import Path
 
 from profkit.errors import DamagedFile
 from profkit.formats.json_members import member, read_json
-from profkit.formats.speedscope.sampled import add_samples, listed_frames
-from profkit.formats.speedscope.thread_names import parse_thread_name
-from profkit.formats.speedscope.units import NANOSECONDS
+from profkit.formats.speedscope.reading import NANOSECONDS, add_samples, listed_frames, parse_thread_name
 from profkit.model.profile import Profile, ProfileBuilder
 
 

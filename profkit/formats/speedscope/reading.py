@@ -1,32 +1,188 @@
-"""A profile from a speedscope file, whichever tool wrote it.
-
-Weights that are one time throughout count samples of that period. Other times come as whole nanoseconds,
-bytes as bytes, and what has no unit as samples.
-"""
+"""The format's words for units."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from itertools import repeat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, islice, repeat
 from pathlib import Path
 from typing import NamedTuple
 
 from profkit.errors import DamagedFile
 from profkit.formats import exact
-from profkit.formats.distinct_threads import distinct_threads
-from profkit.formats.json_members import member, optional, read_json, scaled, whole
+from profkit.formats.exact import distinct_threads
+from profkit.formats.json_members import bounded, member, number, optional, read_json, scaled, whole
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
-from profkit.formats.pprof.spelling import unspell
+from profkit.formats.numbers import weight_of, whole_steps
+from profkit.formats.pprof.schema import unspell
 from profkit.formats.registry import Origin
-from profkit.formats.scaling import weight_of, whole_steps
-from profkit.formats.speedscope.evented import add_events
-from profkit.formats.speedscope.sampled import ListedStacks, add_samples, listed_frames, listed_weights
-from profkit.formats.speedscope.thread_names import parse_thread_name
-from profkit.formats.speedscope.units import NANOSECONDS, unit_named
-from profkit.model.profile import Profile, Thread
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.units import Unit
+
+_NAME = re.compile(r'(?:Process (\d+) )?Thread (0x[0-9a-fA-F]+|\d+) "(.*)"', re.DOTALL)
+
+
+def parse_thread_name(name: str, pid: int = 0) -> Thread:
+    """The thread that py-spy's name of a profile tells; `tid` 0 where the name has another form.
+
+    A hexadecimal id is the pthread address, which py-spy gives where it cannot find the system's id.
+    """
+    match = _NAME.fullmatch(name)
+    if match is None:
+        return Thread(pid, 0, name)
+    process, tid, label = match.groups()
+    return Thread(int(process) if process else pid, int(tid, 0), label)
+
+
+def thread_name(thread: Thread) -> str:
+    """The name that tells this thread."""
+    process = f"Process {thread.pid} " if thread.pid else ""
+    return f'{process}Thread {thread.tid} "{thread.name}"'
+
+
+NANOSECONDS = {"seconds": 1e9, "milliseconds": 1e6, "microseconds": 1e3, "nanoseconds": 1.0}
+"""How many of them each unit of time is."""
+
+COUNTED = {"bytes": Unit.BYTES, "none": Unit.SAMPLES}
+"""What other units count; `none` is anything that has no word."""
+
+
+def unit_named(word: str, where: str) -> Unit:
+    """What a weight in this unit counts; raises ValueError, naming `where`, for a word that is none."""
+    if word in NANOSECONDS:
+        return Unit.NANOSECONDS
+    if word not in COUNTED:
+        known = ", ".join((*NANOSECONDS, *COUNTED))
+        raise ValueError(f"{where}.unit is {word!r}, not one of {known}")
+    return COUNTED[word]
+
+
+_INT64_MAX = 2**63 - 1
+
+
+class _Event(NamedTuple):
+    opens: bool
+    at: float
+    frame: int
+
+
+def add_events(
+    builder: ProfileBuilder,
+    frames: Mapping[int, int],
+    thread: int,
+    recorded: object,
+    where: str,
+    scale: float,
+) -> None:
+    """Append what a thread did between one event and the next; time without an open frame is passed over.
+
+    Frames that nobody closes end with the profile. Times are multiplied by `scale` and rounded, so that no
+    sum is off by more than the rounding of its ends.
+    """
+    events = list(_events(member(recorded, where, "events", list), frames, where))
+    if not events:
+        return
+    start = events[0].at
+    end = bounded(member(recorded, where, "endValue", object), f"{where}.endValue")
+    stack: list[int] = []
+    done = 0
+    for place, event in enumerate(events):
+        now = round((event.at - start) * scale)
+        if not done <= now <= _INT64_MAX:
+            problem = "earlier than the event before it" if now < done else "beyond 64 bits"
+            raise ValueError(f"{where}.events[{place}] is {problem}")
+        _spend(builder, stack, thread, now - done)
+        done = now
+        if event.opens:
+            stack.append(event.frame)
+        elif stack and stack[-1] == event.frame:
+            stack.pop()
+        else:
+            raise ValueError(f"{where}.events[{place}] closes a frame that is not the innermost open one")
+    _spend(builder, stack, thread, max(0, scaled(end - start, f"{where}.endValue", scale) - done))
+
+
+def _events(listed: list[object], frames: Mapping[int, int], where: str) -> Iterator[_Event]:
+    for place, entry in enumerate(listed):
+        at_entry = f"{where}.events[{place}]"
+        kind = member(entry, at_entry, "type", str)
+        if kind not in ("O", "C"):
+            raise ValueError(f"{at_entry}.type is {kind!r}, neither O nor C")
+        frame = frames.get(member(entry, at_entry, "frame", int))
+        if frame is None:
+            raise ValueError(f"{at_entry} has a frame that shared.frames lacks")
+        at = bounded(member(entry, at_entry, "at", object), f"{at_entry}.at")
+        yield _Event(kind == "O", at, frame)
+
+
+def _spend(builder: ProfileBuilder, stack: list[int], thread: int, weight: int) -> None:
+    if stack and weight:
+        builder.add_indexed(tuple(stack), thread, weight)
+
+
+def listed_frames(document: object) -> list[Frame]:
+    """The frames that all profiles of the file share; columns within a line are passed over."""
+    listed = member(member(document, "the file", "shared", dict), "shared", "frames", list)
+    return [_frame(entry, f"shared.frames[{n}]") for n, entry in enumerate(listed)]
+
+
+def add_samples(
+    builder: ProfileBuilder,
+    frames: Mapping[int, int],
+    thread: int,
+    samples: list[object],
+    weights: Iterable[int],
+    where: str,
+) -> None:
+    """Append a thread's samples, those of no weight left out; `frames` gives the builder's numbers."""
+    left = iter(weights)
+    done = 0
+    stacks = ListedStacks(frames)
+    for sample, repeated in groupby(samples):
+        count = sum(1 for _ in repeated)
+        stack = stacks.stack(sample, where, done)
+        if weight := sum(islice(left, count)):
+            builder.add_indexed(stack, thread, weight)
+        done += count
+
+
+class ListedStacks:
+    """Stacks of the file as stacks of these frame numbers, each mapped once."""
+
+    def __init__(self, frames: Mapping[int, int]) -> None:
+        self._frames = frames
+        self._known: dict[tuple[int, ...], tuple[int, ...]] = {}
+
+    def stack(self, sample: object, where: str, place: int) -> tuple[int, ...]:
+        """The stack of a sample; raises ValueError, naming its place, for what is none."""
+        if not isinstance(sample, list):
+            raise ValueError(f"{where}.samples[{place}] is no list of frames")
+        try:
+            listed = tuple(sample)
+            stack = self._known.get(listed)
+            if stack is None:
+                stack = self._known[listed] = tuple(map(self._frames.__getitem__, listed))
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"{where}.samples[{place}] has a frame that shared.frames lacks") from error
+        return stack
+
+
+def listed_weights(recorded: object, where: str, count: int) -> list[float]:
+    """The weights of a sampled profile, which has as many samples, in its own unit."""
+    weights = member(recorded, where, "weights", list)
+    if len(weights) != count:
+        raise ValueError(f"{where} has {count} samples, but {len(weights)} weights")
+    return weights if set(map(type, weights)) <= {int} else [number(w, f"{where}.weights") for w in weights]
+
+
+def _frame(entry: object, where: str) -> Frame:
+    name = member(entry, where, "name", str)
+    line = entry.get("line") if isinstance(entry, dict) else None
+    if line is not None and not isinstance(line, int | float):
+        raise ValueError(f"{where}.line is of type {type(line).__name__}, not int")
+    return Frame(name, optional(entry, where, "file", ""), whole(line, f"{where}.line"))
+
 
 # Some JSON encoders write a slash with a backslash.
 _SCHEMA = re.compile(rb"speedscope\.app\\?/file-format-schema\.json")

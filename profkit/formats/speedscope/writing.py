@@ -8,9 +8,9 @@ from io import BytesIO
 from typing import NamedTuple
 
 from profkit.formats import exact
-from profkit.formats.pprof.spelling import spell
-from profkit.formats.scaling import sample_time_ns
-from profkit.formats.speedscope.thread_names import thread_name
+from profkit.formats.numbers import sample_time_ns
+from profkit.formats.pprof.schema import spell
+from profkit.formats.speedscope.reading import thread_name
 from profkit.model.profile import Frame, Profile, Sample, Thread
 from profkit.units import Unit
 

@@ -1,0 +1,202 @@
+"""Collapsed stacks: a line for each stack, its frames root first between `;`, and how often it was seen.
+
+The format of Brendan Gregg's FlameGraph, https://github.com/brendangregg/FlameGraph, which most viewers
+read. Frames stand as py-spy writes them, `name (file:line)`; the thread is the first frame,
+`thread (TID): NAME`, below `process PID:"COMMAND"` where there are several processes. So what
+`py-spy record -f raw` wrote reads as threads.
+
+Equal stacks of a thread are one line, so the order of samples is lost, and with it the unit, the period
+and the process of a profile of only one. What a line cannot hold stands as an escape: see `escapes`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cache
+from io import BytesIO
+from itertools import islice
+from pathlib import Path
+
+from profkit.errors import DamagedFile
+from profkit.formats.json_members import text_lines
+from profkit.formats.limits import BoundedBuilder, Budget, unlimited
+from profkit.formats.registry import Origin
+from profkit.model.profile import Frame, Profile, Thread
+
+_ESCAPE = r"x[0-9a-f]{2}|u[0-9a-f]{4}"
+# What separates frames and lines, for some reader or other: control characters and Unicode's breaks.
+_UNFIT = r"[;\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]"
+# A run of backslashes is matched from its beginning alone: from each of its places would be quadratic.
+_RUN = r"(?<!\\)"
+_TO_ESCAPE = re.compile(rf"{_RUN}(\\*)({_UNFIT})|{_RUN}(\\+)(?={_ESCAPE})")
+# What tells files, lines, threads, processes and comments.
+_MARK = r"[()]|:(?=\d+\Z)|^[tp#]"
+_MARKS_TOO = re.compile(rf"{_RUN}(\\*)({_UNFIT}|{_MARK})|{_RUN}(\\+)(?={_ESCAPE})")
+_ESCAPED = re.compile(rf"{_RUN}(\\+)({_ESCAPE})")
+
+
+def escape(text: str) -> str:
+    """Text without `;`, control characters, line breaks and lone surrogates."""
+    if text.isprintable() and ";" not in text and "\\" not in text:
+        return text
+    return _TO_ESCAPE.sub(_written, text)
+
+
+def escape_marks(text: str) -> str:
+    """The same, also without what would make a name read as something else."""
+    return _MARKS_TOO.sub(_written, text)
+
+
+def unescape(text: str) -> str:
+    """The text that `escape` was given."""
+    return _ESCAPED.sub(_read, text) if "\\" in text else text
+
+
+def _written(match: re.Match[str]) -> str:
+    before, char, backslashes = match.groups()
+    if not char:
+        return backslashes * 2
+    return before * 2 + (f"\\x{ord(char):02x}" if ord(char) < 0x100 else f"\\u{ord(char):04x}")
+
+
+def _read(match: re.Match[str]) -> str:
+    backslashes, digits = match.groups()
+    kept = backslashes[: len(backslashes) // 2]
+    return kept + (chr(int(digits[1:], 16)) if len(backslashes) % 2 else digits)
+
+
+_LINE = re.compile(r"\d{1,18}")
+_THREAD = re.compile(r"thread \((0x[0-9a-fA-F]{1,16}|\d{1,18})\)(?:: (.*))?", re.DOTALL)
+_PROCESS = re.compile(r'process (\d{1,18}):"(.*)"', re.DOTALL)
+
+
+def write_frame(frame: Frame) -> str:
+    """The frame as one text that `read_frame` gives back, and that is no thread, process or comment."""
+    name, file = escape(frame.name), escape(frame.file)
+    place = f"{file}:{frame.line}" if frame.line else file
+    text = f"{name} ({place})" if place else name
+    means_another = read_thread(text) or read_process(text) is not None or text.startswith("#")
+    if text and read_frame(text) == frame and not means_another:
+        return text
+    return f"{escape_marks(frame.name)} ({escape_marks(frame.file)}:{frame.line})"
+
+
+def read_frame(text: str) -> Frame:
+    """The frame that a text stands for."""
+    # Searched from the end and without a pattern: two that may share a text would try all its divisions.
+    name, opened, place = text.rpartition("(")
+    if not (opened and name.endswith(" ") and place.endswith(")") and place.find(")") == len(place) - 1):
+        return Frame(unescape(text), "")
+    name, place = name[:-1], place[:-1]
+    file, numbered, line = place.rpartition(":")
+    if numbered and _LINE.fullmatch(line):
+        return Frame(unescape(name), unescape(file), int(line))
+    # Without a line only what looks like a file is one: C++ has names that end in `(anonymous namespace)`.
+    if "." in place or "/" in place or (len(place) > 1 and place[0] == "<" and place[-1] == ">"):
+        return Frame(unescape(name), unescape(place))
+    return Frame(unescape(text), "")
+
+
+def write_thread(thread: Thread) -> str:
+    """The first frame of a thread's stacks; nothing for one of which nothing is known."""
+    if not (thread.tid or thread.name):
+        return ""
+    return f"thread ({thread.tid}): {escape(thread.name)}" if thread.name else f"thread ({thread.tid})"
+
+
+def read_thread(text: str) -> tuple[int, str] | None:
+    """The id and the name of a thread; None for other frames."""
+    match = _THREAD.fullmatch(text)
+    return match and (int(match[1], 16 if match[1].startswith("0x") else 10), unescape(match[2] or ""))
+
+
+def write_process(pid: int) -> str:
+    """The frame of a process below its threads; its command is not known here."""
+    return f'process {pid}:""'
+
+
+def read_process(text: str) -> int | None:
+    """The id of a process; None for other frames."""
+    match = _PROCESS.fullmatch(text)
+    return match and int(match[1])
+
+
+_COUNTED_LINE = re.compile(r"(?:(.*)\s)?(\d{1,18})\s*", re.DOTALL)
+_SNIFFED_LINES, _SNIFFED_BYTES = 20, 1 << 20
+
+
+def decode(data: bytes, source: Path = Path("collapsed stacks"), budget: Budget | None = None) -> Profile:
+    """The samples of all lines; comments (`#`) and empty lines say nothing.
+
+    Raises DamagedFile, naming `source` and the line, for a line without a count.
+    """
+    budget = budget or unlimited()
+    builder = BoundedBuilder(budget)
+    frame = cache(lambda text: builder.frame(read_frame(text)))
+    for number, line in enumerate(text_lines(data), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        match = _COUNTED_LINE.fullmatch(line)
+        if match is None:
+            raise DamagedFile(source, f"line {number} has no whole number at its end: {line[:80]!r}")
+        stacked = match[1] or ""
+        budget.check_depth(stacked.count(";") + 1)
+        texts = stacked.split(";") if stacked else []
+        thread, first = _thread(texts)
+        stack = tuple([frame(text) for text in texts[first:]])
+        builder.add_indexed(stack, builder.thread(thread), int(match[2]))
+    return builder.build(ordered=False)
+
+
+def sniff(data: bytes) -> bool:
+    """Whether the first lines are stacks with a count each, or comments; there must be a stack."""
+    head = data[:_SNIFFED_BYTES]
+    # The last line may have been cut.
+    whole = head if len(head) == len(data) else head[: head.rfind(b"\n") + 1] or head
+    lines = islice(text_lines(whole), _SNIFFED_LINES)
+    stacks = [line for line in lines if line.strip() and not line.startswith("#")]
+    return bool(stacks) and all(map(_COUNTED_LINE.fullmatch, stacks)) and "\0" not in "".join(stacks)
+
+
+def origin_of(data: bytes) -> Origin:
+    """What lines cannot tell: unit and period."""
+    return Origin(notes=("collapsed stacks do not tell the time between samples: there are shares only",))
+
+
+def _thread(texts: list[str]) -> tuple[Thread, int]:
+    """Whose stack it is, and how many frames said so.
+
+    Of several processes, each the child of the one before, the last has the thread.
+    """
+    pid = first = 0
+    while first < len(texts) and (found := read_process(texts[first])) is not None:
+        pid, first = found, first + 1
+    named = read_thread(texts[first]) if first < len(texts) else None
+    return (Thread(pid, *named), first + 1) if named else (Thread(pid, 0, ""), first)
+
+
+def encode(profile: Profile) -> bytes:
+    """A line for each thread and stack that has a weight, in the order of their first samples."""
+    weights: Counter[tuple[int, int]] = Counter()
+    for sample in profile.samples:
+        weights[sample.thread, sample.stack] += sample.weight
+    threads = _threads(profile)
+    frames = [write_frame(frame) for frame in profile.frames]
+    written = BytesIO()
+    for (thread, stack), weight in weights.items():
+        texts = [*threads[thread], *[frames[frame] for frame in profile.stacks[stack]]]
+        written.write(f"{';'.join(texts)} {weight}\n".encode())
+    return written.getvalue()
+
+
+def _threads(profile: Profile) -> list[list[str]]:
+    """The first frames of each thread's stacks."""
+    several = len({thread.pid for thread in profile.threads}) > 1
+    return [_first(thread, several) for thread in profile.threads]
+
+
+def _first(thread: Thread, several: bool) -> list[str]:
+    named = write_thread(thread)
+    process = [write_process(thread.pid)] if several and thread.pid else []
+    return process + ([named] if named else [])
