@@ -4,32 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-if TYPE_CHECKING:  # decorating a function needs the options alone
+from profkit.samplers.options import SamplerOptions
+
+if TYPE_CHECKING:
     from profkit.clock import Clock
     from profkit.model.profile import Profile
     from profkit.model.session import SamplerPlan, Segment, SessionState
-
-Blocking = bool | Literal["auto"]
-Scope = Literal["call", "process"]
-
-
-@dataclass(frozen=True, slots=True)
-class SamplerOptions:
-    """What the user asked of a sampler. Regions with equal options share a session."""
-
-    sampler: str = "auto"
-    rate_hz: float | None = None
-    sample_each: float | None = None
-    """Processor cycles per sample, instead of a rate."""
-    blocking: Blocking = "auto"
-    native: bool = False
-    idle: bool = True
-    subprocesses: bool = False
-    scope: Scope = "call"
-    max_duration_s: float = 600.0
-    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,3 +127,28 @@ class Sampler(Protocol):
         Raises `DamagedFile` if the output is missing or cannot be read.
         """
         ...
+
+
+LARGEST_OUTPUT_BYTES = 2**30
+"""Size of the largest output that is read."""
+LARGEST_LOG_BYTES = 16 * 2**20
+
+
+def output_name(index: int) -> str:
+    """Return the name of the file with the samples of a segment."""
+    return f"segment-{index:03d}.speedscope.json"
+
+
+def log_name(index: int) -> str:
+    """Return the name of the sampler's log of a segment."""
+    return f"segment-{index:03d}.log"
+
+
+def output_path(folder: Path, index: int) -> Path:
+    """The samples of a segment."""
+    return folder.absolute() / output_name(index)
+
+
+def log_path(folder: Path, index: int) -> Path:
+    """The sampler's own words about a segment."""
+    return folder.absolute() / log_name(index)

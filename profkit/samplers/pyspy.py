@@ -1,25 +1,72 @@
-"""py-spy: samples of this process, taken by another one and kept in the session's folder."""
+"""py-spy as a sampler: find it, start it on this process, and read its recording."""
 
 from __future__ import annotations
 
 import re
 import shutil
 import sys
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 from profkit.clock import Clock
 from profkit.errors import DamagedFile, SamplerMissing
 from profkit.formats.speedscope import read_speedscope
-from profkit.model.profile import Profile
+from profkit.model.profile import Frame, Profile, ProfileBuilder
 from profkit.model.session import SamplerPlan, Segment
 from profkit.process.guard import let_through
+from profkit.process.redaction import SecretRule, secret_rule
 from profkit.samplers import pyspy_attachment, pyspy_plan
-from profkit.samplers.base import Attachment, LiveStacks, Recording, SamplerOptions, SegmentFiles
+from profkit.samplers.base import (
+    LARGEST_LOG_BYTES,
+    LARGEST_OUTPUT_BYTES,
+    Attachment,
+    LiveStacks,
+    Recording,
+    SegmentFiles,
+    log_name,
+    output_name,
+)
+from profkit.samplers.options import SamplerOptions
 from profkit.samplers.pyspy_log import log_facts
-from profkit.samplers.pyspy_processes import with_child_processes
-from profkit.samplers.segment_files import LARGEST_LOG_BYTES, LARGEST_OUTPUT_BYTES, log_name, output_name
-from profkit.transforms.simplify import fold_addresses, keep_threads
+from profkit.transforms.simplify import Reindexer, build_like, child_frame, fold_addresses, keep_threads
+
+_PROCESS = re.compile(r'process (\d+)(?::"(.*)")?', re.DOTALL)
+
+
+def with_child_processes(profile: Profile) -> Profile:
+    """Return the profile without the frame of the process that was given, and with short ones for children.
+
+    Values in commands that look like secrets are hidden.
+    """
+    rule = secret_rule()
+    found = ((number, _child(frame, rule)) for number, frame in enumerate(profile.frames))
+    processes = {number: child for number, child in found if child is not None}
+    if not processes:
+        return profile
+    first = len(profile.frames)
+    numbers = {number: first + place for place, number in enumerate(processes)}
+    source = Profile(frames=(*profile.frames, *processes.values()), threads=profile.threads)
+    builder = ProfileBuilder()
+    reindexer = Reindexer(source, builder)
+    stacks = [_named(stack, numbers) for stack in profile.stacks]
+    for stack, thread, weight in profile.samples:
+        reindexer.add(stacks[stack], thread, weight)
+    return build_like(profile, builder)
+
+
+def _child(frame: Frame, rule: SecretRule) -> Frame | None:
+    """The short frame for one of py-spy's; None for functions."""
+    match = _PROCESS.fullmatch(frame.name) if not frame.file and frame.name.startswith("process ") else None
+    if match is None:
+        return None
+    return child_frame(int(match[1]), " ".join(rule.argv((match[2] or "").split())))
+
+
+def _named(stack: tuple[int, ...], numbers: Mapping[int, int]) -> tuple[int, ...]:
+    given = 1 if stack and stack[0] in numbers else 0
+    return tuple([numbers.get(frame, frame) for frame in stack[given:]])
+
 
 _OWN_THREADS = "profkit/session/background.py"
 """The file of the outermost frame of profkit's own threads in the profiled process."""

@@ -21,9 +21,9 @@ from profkit.process.guard import let_through
 from profkit.process.prctl import allow_tracer
 from profkit.process.watch import Watched, watch
 from profkit.samplers import pyspy_log
+from profkit.samplers.base import log_path, output_path
 from profkit.samplers.polling import backed_off_s
 from profkit.samplers.pyspy_log import Attempt
-from profkit.samplers.segment_files import log_path, output_path
 
 _START_TIMEOUT_S = 10.0
 _KILL_TIMEOUT_S = 5.0

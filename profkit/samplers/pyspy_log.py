@@ -9,7 +9,7 @@ from pathlib import Path
 
 from profkit.errors import AttachDenied, SamplerError, SamplerFailed
 from profkit.process import watchdog
-from profkit.samplers import denial
+from profkit.samplers import ptrace
 
 START, SAMPLING, STOP = "start", "sampling", "stop"
 """The stages at which it may fail."""
@@ -91,7 +91,7 @@ def failure(attempt: Attempt, stage: str) -> SamplerError:
     """Return the error that explains an attempt's log; another try helps if it is `passing`."""
     text = read_log(attempt.log, attempt.log_start)
     if stage == START and _DENIED.search(text):
-        return AttachDenied("py-spy", attempt.pid, denial.remedy_for(attempt.pid))
+        return AttachDenied("py-spy", attempt.pid, ptrace.remedy_for(attempt.pid))
     if "No space left" in text:
         return SamplerFailed("py-spy", stage, "the disk is full", "free space where the spool lies")
     if any(words in text for words in _NOT_PYTHON):

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from profkit.errors import InvalidOption
 from profkit.model.session import SamplerPlan
-from profkit.samplers.base import LiveStacks, SamplerOptions
-from profkit.samplers.checks import check_common, cpu_frequency
+from profkit.samplers.base import LiveStacks
+from profkit.samplers.options import SamplerOptions, check_common, cpu_frequency
 
 DEFAULT_RATE_HZ = 100
 SLOWEST_BLOCKING_HZ = 50

@@ -1,18 +1,174 @@
-"""strobeclient: Meta's strobelight samples the process and keeps the samples; links lead to them."""
+"""Meta's strobeclient as a sampler: it keeps the samples itself, and links lead to them."""
 
 from __future__ import annotations
 
+import logging
+import re
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 from profkit.clock import Clock
-from profkit.errors import InvalidOption, SamplerMissing
-from profkit.model.session import SamplerPlan, Segment
-from profkit.process.procfs import cpu_frequency_hz
-from profkit.samplers.base import Attachment, LiveStacks, SamplerOptions, SegmentFiles
-from profkit.samplers.checks import check_common, cpu_frequency
-from profkit.samplers.segment_files import log_path
-from profkit.samplers.strobeclient_run import Strobeclient, start_run
+from profkit.errors import InvalidOption, SamplerError, SamplerFailed, SamplerMissing
+from profkit.model.session import SamplerPlan, Segment, SessionState
+from profkit.process.child import run_child
+from profkit.process.guard import let_through
+from profkit.process.procfs import cpu_frequency_hz, pid_namespace_inode
+from profkit.samplers.base import Attachment, LiveStacks, SegmentFiles, log_path
+from profkit.samplers.options import SamplerOptions, check_common, cpu_frequency
+from profkit.samplers.polling import backed_off_s
+
+_RUN_ID = re.compile(r"INFO Run Id: (-?\d+)")
+_STATUS = re.compile(r"Profile run status: (\w+)")
+_FINISHED = re.compile(r"Profile run finished with (\w+)")
+_STOPPED = re.compile(r"INFO ::1:.*Success!")
+_LINK = re.compile(r"((?:Total samples|GraphProfiler|Icicle view \(python stack\))[^:\n]*):?[ \t]*(.*)")
+_STATES = {
+    "PREPARING": SessionState.PREPARING,
+    "RUNNING": SessionState.RUNNING,
+    "PROCESSING": SessionState.PROCESSING,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RunStatus:
+    """Where a run stands; `links` (what, value) come with SUCCESS."""
+
+    state: SessionState
+    links: tuple[tuple[str, str], ...] = ()
+
+
+def parse_run_id(reply: str) -> str | None:
+    """The id of the run that `run` started, None where it did not."""
+    match = _RUN_ID.search(reply)
+    return match.group(1) if match else None
+
+
+def parse_status(reply: str) -> RunStatus | None:
+    """The state in a reply of `getRunStatus`, None where it has none that is known."""
+    finished = _FINISHED.search(reply)
+    if finished is not None:
+        if finished.group(1) != "SUCCESS":
+            return RunStatus(SessionState.FAILED)
+        return RunStatus(SessionState.SUCCESS, tuple(_LINK.findall(reply)))
+    status = _STATUS.search(reply)
+    state = _STATES.get(status.group(1)) if status else None
+    return RunStatus(state) if state else None
+
+
+def is_stopped(reply: str) -> bool:
+    """Whether a reply of `stopRun` says that the run was stopped."""
+    return _STOPPED.search(reply) is not None
+
+
+_COMMAND_TIMEOUT_S = 30.0
+_FINISH_TIMEOUT_S = 60.0
+_REMEDY = "its replies are in the session's log in the spool"
+_logger = logging.getLogger("profkit")
+
+
+class Strobeclient:
+    """Runs strobeclient's commands, and keeps what they say in one log."""
+
+    def __init__(self, program: str, log: Path, timeout_s: float = _COMMAND_TIMEOUT_S) -> None:
+        self._program, self._log, self._timeout_s = program, log, timeout_s
+
+    def ask(self, stage: str, *arguments: str) -> str:
+        """The reply to one command; raises `SamplerFailed` where it fails or takes too long."""
+        before = self._log.stat().st_size if self._log.exists() else 0
+        try:
+            ended = run_child((self._program, *arguments), self._log, self._timeout_s)
+        except OSError as error:  # TimeoutError is one
+            raise SamplerFailed("strobeclient", stage, str(error), _REMEDY) from error
+        with self._log.open("rb") as file:
+            file.seek(before)
+            reply = file.read().decode("utf-8", "replace")
+        # A code is None where the program's own waitpid(-1) took it: then the reply has to do.
+        if ended.code:
+            raise SamplerFailed("strobeclient", stage, f"exit code {ended.code}, {reply.strip()!r}", _REMEDY)
+        return reply
+
+
+def start_run(client: Strobeclient, pid: int, plan: SamplerPlan, index: int) -> StrobeclientRun:
+    """Start a run on a process; raises `SamplerFailed` where none was started."""
+    reply = client.ask("start", *run_arguments(pid, pid_namespace_inode(pid), plan))
+    run_id = parse_run_id(reply)
+    if run_id is None:
+        raise SamplerFailed("strobeclient", "start", f"no run id in {reply.strip()!r}", _REMEDY)
+    return StrobeclientRun(client, run_id, index)
+
+
+def run_arguments(pid: int, namespace: int, plan: SamplerPlan) -> tuple[str, ...]:
+    """The arguments of `run`: `pid` counts in the pid namespace of inode `namespace`."""
+    if plan.sample_each is None:
+        raise ValueError("a plan for strobeclient has an interval in cycles")
+    tags = ("--sample-tags", ",".join(sorted(plan.tags))) if plan.tags else ()
+    return (
+        *("run", "--profiler", "pyperf", "--event", "cycles", "--async"),
+        *("--sample-interval", str(round(plan.sample_each))),
+        *("--duration-ms", str(round(plan.max_duration_s * 1000))),
+        *("--pid", f"{namespace}:{pid}"),
+        *tags,
+    )
+
+
+class StrobeclientRun:
+    """One run that strobelight holds; not thread-safe."""
+
+    def __init__(self, client: Strobeclient, run_id: str, index: int) -> None:
+        self._client, self._run_id, self._index = client, run_id, index
+        self._links: tuple[tuple[str, str], ...] = ()
+        self._finished = self._stop_sent = False
+
+    def segment(self) -> Segment:
+        """See `Attachment.segment`."""
+        return Segment(self._index, started_ns=0, remote_id=self._run_id, links=self._links)
+
+    def poll(self) -> SessionState:
+        """See `Attachment.poll`; takes as long as one command."""
+        if self._finished:
+            return SessionState.SUCCESS
+        stage = "stop" if self._stop_sent else "run"
+        reply = self._client.ask(stage, "getRunStatus", "--run-id", self._run_id)
+        status = parse_status(reply)
+        if status is None or status.state is SessionState.FAILED:
+            raise SamplerFailed("strobeclient", stage, reply.strip() or "an empty reply", _REMEDY)
+        self._finished, self._links = status.state is SessionState.SUCCESS, status.links
+        return status.state
+
+    def poll_interval_s(self, attempt: int) -> float:
+        """See `Attachment.poll_interval_s`."""
+        return backed_off_s(attempt, first_s=0.05, growth=1.5, longest_s=1.0)
+
+    def request_stop(self) -> None:
+        """See `Attachment.request_stop`; raises `SamplerFailed` where a run cannot be stopped."""
+        if self._finished or self._stop_sent:
+            return
+        reply = self._client.ask("stop", "stopRun", "--run-id", self._run_id)
+        self._stop_sent = True
+        # A run that has reached its duration cannot be stopped any more, which is no failure.
+        if not is_stopped(reply) and self.poll() in (SessionState.PREPARING, SessionState.RUNNING):
+            raise SamplerFailed("strobeclient", "stop", reply.strip() or "an empty reply", _REMEDY)
+
+    def stop_timeout_s(self) -> float:
+        """See `Attachment.stop_timeout_s`."""
+        return _FINISH_TIMEOUT_S
+
+    def resident_bytes(self) -> int:
+        """See `Attachment.resident_bytes`: it runs elsewhere."""
+        return 0
+
+    def warning(self) -> None:
+        """See `Attachment.warning`: nothing is known of what happens elsewhere."""
+
+    def kill(self) -> None:
+        """See `Attachment.kill`: a run that cannot be stopped ends by its duration."""
+        try:
+            self.request_stop()
+        except SamplerError as error:
+            let_through(error)
+            _logger.debug("a strobeclient run was left to end by itself: %s", error)
+
 
 DEFAULT_SAMPLE_EACH = 1e7
 """Cycles per sample where nothing else is asked for, as PyTorch's own wrapper asks for."""

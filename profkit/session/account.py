@@ -13,7 +13,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from profkit.model.region import Region
-from profkit.samplers.base import SamplerOptions
+from profkit.samplers.options import SamplerOptions
 from profkit.session.activity import Caller, remember_account
 
 if TYPE_CHECKING:

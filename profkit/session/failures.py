@@ -10,7 +10,7 @@ from profkit.clock import Clock
 from profkit.errors import ProfilerBusy, ProfkitError, SamplerFailed, SpoolUnavailable
 from profkit.model.session import Unprofiled
 from profkit.process.guard import let_through
-from profkit.samplers.base import SamplerOptions
+from profkit.samplers.options import SamplerOptions
 from profkit.session.account import Account
 from profkit.session.guard import explained
 from profkit.store.unprofiled import append_unprofiled

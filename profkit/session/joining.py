@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 
-from profkit.samplers.base import SamplerOptions
+from profkit.samplers.options import SamplerOptions
 from profkit.session.account import Account, Policy
 
 

@@ -11,7 +11,8 @@ from profkit.config import CONFIG
 from profkit.process.manifest import process_info
 from profkit.process.procfs import crowding, sampler_load
 from profkit.process.sockets import SocketWatch
-from profkit.samplers.base import LiveStacks, Sampler, SamplerOptions
+from profkit.samplers.base import LiveStacks, Sampler
+from profkit.samplers.options import SamplerOptions
 from profkit.session.activity import live_stacks
 from profkit.session.session import Session
 from profkit.store.clearing import remove_folder

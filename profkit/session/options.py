@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from profkit.errors import InvalidOption, UnknownOption, UsageError
-from profkit.samplers.base import Blocking, SamplerOptions, Scope
+from profkit.samplers.options import Blocking, SamplerOptions, Scope
 from profkit.session.account import ON_BUSY, OnBusy, Policy
 from profkit.session.regions import RegionExtras
 

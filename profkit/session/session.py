@@ -30,7 +30,8 @@ from profkit.model.session import (
 from profkit.originals import REAL
 from profkit.process.guard import let_through
 from profkit.process.sockets import SocketWatch
-from profkit.samplers.base import Attachment, LiveStacks, Sampler, SamplerOptions
+from profkit.samplers.base import Attachment, LiveStacks, Sampler
+from profkit.samplers.options import SamplerOptions
 from profkit.samplers.polling import await_state, kill_stopped
 from profkit.session.account import Account, Policy
 from profkit.session.starting import Start, start_sampler

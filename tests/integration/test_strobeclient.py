@@ -12,11 +12,11 @@ from torch._strobelight.cli_function_profiler import StrobelightCLIFunctionProfi
 from profkit.clock import SYSTEM_CLOCK
 from profkit.errors import InvalidOption, SamplerFailed, SamplerMissing, SamplerTimeout
 from profkit.model.session import SamplerPlan, Segment, SessionState
-from profkit.samplers.base import LiveStacks, SamplerOptions
+from profkit.samplers.base import LiveStacks
+from profkit.samplers.options import SamplerOptions
 from profkit.samplers.polling import await_state
 from profkit.samplers.registry import resolve
-from profkit.samplers.strobeclient import StrobeclientSampler
-from profkit.samplers.strobeclient_run import Strobeclient, StrobeclientRun, start_run
+from profkit.samplers.strobeclient import Strobeclient, StrobeclientRun, StrobeclientSampler, start_run
 
 STAND_INS = Path(__file__).parent.parent / "stand_ins"
 SAMPLER = StrobeclientSampler()

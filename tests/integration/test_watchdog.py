@@ -19,11 +19,11 @@ from profkit.errors import SamplerFailed
 from profkit.model.session import SamplerPlan, SessionState
 from profkit.process import procfs
 from profkit.process.detach import Detached, kill_marked, start_detached
-from profkit.samplers.base import Attachment, LiveStacks, SamplerOptions
+from profkit.samplers.base import Attachment, LiveStacks, output_path
+from profkit.samplers.options import SamplerOptions
 from profkit.samplers.polling import await_state
 from profkit.samplers.pyspy import PySpySampler
 from profkit.samplers.pyspy_attachment import is_whole
-from profkit.samplers.segment_files import output_path
 from profkit.session.failures import EARLY_S
 from profkit.store.spool import read_session, session_folders
 from tests.integration.harness import await_samplers_end, environment, run_program

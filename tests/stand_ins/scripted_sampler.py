@@ -10,7 +10,8 @@ from profkit.clock import Clock
 from profkit.errors import SamplerFailed, SamplerMissing
 from profkit.model.profile import Profile
 from profkit.model.session import SamplerPlan, Segment, SessionState
-from profkit.samplers.base import LiveStacks, Recording, SamplerOptions, SegmentFiles
+from profkit.samplers.base import LiveStacks, Recording, SegmentFiles
+from profkit.samplers.options import SamplerOptions
 
 
 @dataclass

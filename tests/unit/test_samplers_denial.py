@@ -7,7 +7,7 @@ import pytest
 
 from profkit.process import procfs
 from profkit.process.prctl import ptrace_scope
-from profkit.samplers.denial import AttachFacts, attach_facts, remedy, remedy_for
+from profkit.samplers.ptrace import AttachFacts, attach_facts, remedy, remedy_for
 
 
 def facts(

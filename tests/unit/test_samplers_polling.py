@@ -94,7 +94,7 @@ def test_backing_off():
 
 
 def test_names_agree_with_the_spool(tmp_path: Path):
-    from profkit.samplers.segment_files import log_path, output_path
+    from profkit.samplers.base import log_path, output_path
     from profkit.store.spool import segment_stem
 
     for index in (0, 7, 1234):

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from profkit.errors import InvalidOption, UsageError
 from profkit.process import procfs
-from profkit.samplers.base import LiveStacks, SamplerOptions
+from profkit.samplers.base import LiveStacks
+from profkit.samplers.options import SamplerOptions
 from profkit.samplers.pyspy_plan import (
     BUDGET,
     FASTEST_HZ,
@@ -170,7 +171,7 @@ def test_cycles_become_a_rate(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_cycles_need_a_known_frequency(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("profkit.samplers.checks.cpu_frequency_hz", lambda: None)
+    monkeypatch.setattr("profkit.samplers.options.cpu_frequency_hz", lambda: None)
     with pytest.raises(InvalidOption, match="frequency is not known"):
         check(SamplerOptions(sample_each=1e7))
 

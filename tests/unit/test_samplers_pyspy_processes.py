@@ -4,7 +4,7 @@ import pytest
 
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.render.places import package_of, place
-from profkit.samplers.pyspy_processes import with_child_processes
+from profkit.samplers.pyspy import with_child_processes
 from profkit.transforms.simplify import child_frame
 
 WORK = Frame("work", "/home/ann/worker.py", 3)

@@ -9,7 +9,8 @@ import pytest
 
 from profkit.errors import DamagedFile
 from profkit.model.session import SamplerPlan, Segment
-from profkit.samplers.base import LiveStacks, Recording, SamplerOptions
+from profkit.samplers.base import LiveStacks, Recording
+from profkit.samplers.options import SamplerOptions
 from profkit.samplers.pyspy import PySpySampler
 from profkit.session import background
 from profkit.store.owned import open_folder

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit.model.session import SessionState
-from profkit.samplers.strobeclient_replies import RunStatus, is_stopped, parse_run_id, parse_status
+from profkit.samplers.strobeclient import RunStatus, is_stopped, parse_run_id, parse_status
 
 
 @pytest.mark.parametrize(

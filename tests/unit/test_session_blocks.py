@@ -9,7 +9,7 @@ from types import FrameType
 import pytest
 
 from profkit.model.region import Region
-from profkit.samplers.base import SamplerOptions
+from profkit.samplers.options import SamplerOptions
 from profkit.session import activity
 from profkit.session.account import Account, Policy
 from profkit.session.block import Block

@@ -14,7 +14,8 @@ from profkit.config import read_config
 from profkit.errors import InternalError, ProfkitError, SamplerFailed
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.process import guard as shared_guard
-from profkit.samplers.base import Sampler, SamplerOptions
+from profkit.samplers.base import Sampler
+from profkit.samplers.options import SamplerOptions
 from profkit.session import guard
 from profkit.session.account import Account, Policy
 from profkit.session.host import SessionHost

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from profkit.samplers.base import SamplerOptions
+from profkit.samplers.options import SamplerOptions
 from profkit.session.account import Policy
 from profkit.session.joining import Decision, decide
 

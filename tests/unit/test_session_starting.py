@@ -11,7 +11,7 @@ import pytest
 from profkit.clock import ManualClock
 from profkit.errors import SamplerFailed
 from profkit.model.session import SessionState
-from profkit.samplers.base import Blocking, SamplerOptions
+from profkit.samplers.options import Blocking, SamplerOptions
 from profkit.session.account import Policy
 from profkit.session.opening import open_session
 from profkit.session.session import Session

@@ -1,12 +1,34 @@
-"""What no sampler can honour, whichever it is."""
+"""The options that every sampler has, and what makes sense of them."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Literal
 
 from profkit.errors import InvalidOption, UsageError
-from profkit.process.procfs import cpu_frequency_hz
-from profkit.samplers.base import SamplerOptions
+
+Blocking = bool | Literal["auto"]
+
+
+Scope = Literal["call", "process"]
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerOptions:
+    """What the user asked of a sampler. Regions with equal options share a session."""
+
+    sampler: str = "auto"
+    rate_hz: float | None = None
+    sample_each: float | None = None
+    """Processor cycles per sample, instead of a rate."""
+    blocking: Blocking = "auto"
+    native: bool = False
+    idle: bool = True
+    subprocesses: bool = False
+    scope: Scope = "call"
+    max_duration_s: float = 600.0
+    tags: tuple[str, ...] = ()
 
 
 def check_common(options: SamplerOptions) -> None:
@@ -26,6 +48,9 @@ def check_common(options: SamplerOptions) -> None:
 
 def cpu_frequency(option: str, value: float) -> float:
     """The processor's frequency; raises `InvalidOption` where the machine does not tell it."""
+    # Lazy: every import of profkit would pay for it.
+    from profkit.process.procfs import cpu_frequency_hz
+
     frequency_hz = cpu_frequency_hz()
     if frequency_hz is None:
         raise InvalidOption(option, value, "the processor's frequency is not known here: give the other of "
