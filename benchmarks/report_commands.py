@@ -13,7 +13,7 @@ from time import perf_counter
 from benchmarks.children import caching_environment, environment, output_of
 from benchmarks.made_profiles import made_run
 from profkit.config import CONFIG
-from profkit.store.home import make_folder
+from profkit.store.files import make_folder
 from profkit.store.runs import open_store
 
 DEPTH, STACKS_PART = 60, 10

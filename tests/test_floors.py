@@ -29,7 +29,7 @@ BANNED_NAMES = {"profile", "measure", "compare", "types", "statistics", "typing"
 """Names of public functions and of standard modules; `utils` says nothing. Files of model/ may be nouns."""
 
 HOMES = {
-    "sqlalchemy": {"store/schema.py", "store/migrations.py", "store/database.py", "store/runs.py"},
+    "sqlalchemy": {"store/database.py", "store/runs.py"},
     "rich": {"render", "cli"},
     "click": {"cli"},
     "subprocess": {"process", "samplers", "measuring/cpp"},

@@ -110,7 +110,7 @@ def open_kept(config: Config) -> Iterator[Kept]:
     with open_store(config.store_url, skip_damaged=True) as store:
         report = ingest(config.spool, store, owner=config.owner)
         if report.dropped:
-            from profkit.store.room import dropped_message
+            from profkit.store.clearing import dropped_message
 
             tell("warning", dropped_message(config.spool, report.dropped))
         recording = tuple(run for folder in report.recording for run in folder.runs)
@@ -131,8 +131,8 @@ def open_kept(config: Config) -> Iterator[Kept]:
 
 def nothing_recorded(config: Config) -> bool:
     """Whether there is neither a database nor anything in the spool; looking leaves no file behind."""
-    from profkit.store.measured import measured_files
     from profkit.store.spool import session_folders
+    from profkit.store.spool_files import measured_files
 
     database = config.store_url.removeprefix(_SQLITE)
     file_missing = database != config.store_url and not Path(database).exists()

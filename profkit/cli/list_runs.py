@@ -65,7 +65,7 @@ def _list(
 
 def _unprofiled(config: Config) -> tuple[UnprofiledGroup, ...]:
     """What was not profiled in the last days."""
-    from profkit.store.unprofiled import read_unprofiled
+    from profkit.store.spool_files import read_unprofiled
 
     try:
         return grouped(read_unprofiled(config.spool))

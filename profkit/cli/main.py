@@ -81,7 +81,7 @@ def cli(context: click.Context, owner: str | None) -> None:
 @click.pass_obj
 def _say_if_exposed(config: Config, /, status: int | None, **_options: object) -> int | None:
     """Say at the end of a command that others may read the store, which people rarely want."""
-    from profkit.store.file_modes import VARIABLE, follows_umask, is_exposed
+    from profkit.store.files import VARIABLE, follows_umask, is_exposed
 
     database = Path(config.store_url.removeprefix("sqlite:///"))
     if config.store_url.startswith("sqlite:///") and not follows_umask() and is_exposed(database):

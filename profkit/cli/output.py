@@ -12,7 +12,7 @@ from typing import TextIO
 from profkit.errors import UsageError
 from profkit.render.escape import visible
 from profkit.render.page import Page, page_of
-from profkit.store.file_modes import file_mode
+from profkit.store.files import file_mode
 
 # For terminals without Unicode: what reports draw with in ASCII, one character for each.
 _PLAIN = str.maketrans(

@@ -1,4 +1,4 @@
-"""Members of a JSON document, whose types are checked as they are read; errors name the place."""
+"""Typed access to members of JSON documents, with errors that name the place; lines of text files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits on what is imported, and the budget that a reader checks them with while it reads."""
+"""Limits and budgets for imports, and bounded gunzip."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packed integers and what they stand for, looked up at the speed of C: profiles have millions of them."""
+"""Numbers in profiles: packed integers, time units, and weights scaled to integers."""
 
 from __future__ import annotations
 

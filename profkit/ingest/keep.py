@@ -16,12 +16,10 @@ from profkit.model.measurement import MeasuredRun
 from profkit.model.run import AnyInfo
 from profkit.model.session import Dropped
 from profkit.process.procfs import is_running
-from profkit.store.clearing import alone_in, finish_removing, remove_folder_in, set_aside_in
-from profkit.store.measured import measured_names, read_measured_in, unfinished_names
-from profkit.store.owned import OwnedFolder, open_spool
-from profkit.store.reserve import NAME, read_ending
-from profkit.store.room import take_dropped
+from profkit.store.clearing import alone_in, finish_removing, remove_folder_in, set_aside_in, take_dropped
+from profkit.store.files import OwnedFolder, open_spool
 from profkit.store.spool import MANIFEST, OWN_FILES, early_names, is_sampler_file, session_names
+from profkit.store.spool_files import NAME, measured_names, read_ending, read_measured_in, unfinished_names
 
 if TYPE_CHECKING:
     from profkit.store.runs import Store

@@ -11,7 +11,7 @@ from profkit.ingest.segments import ReadSegment
 from profkit.model.profile import Frame, Profile
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.session import Cover, Manifest, ProcessInfo, SamplerPlan, SessionState
-from profkit.store.owned import OwnedFolder
+from profkit.store.files import OwnedFolder
 from profkit.store.spool import SpoolSession
 from profkit.transforms.attribution import RegionCut, cut_regions, find_marks
 from profkit.transforms.combine import merge_profiles

@@ -10,7 +10,7 @@ from profkit.errors import DamagedFile
 from profkit.model.session import Manifest, SamplerPlan, Segment
 from profkit.process.guard import let_through
 from profkit.samplers.base import Recording, Sampler
-from profkit.store.owned import OwnedFolder
+from profkit.store.files import OwnedFolder
 from profkit.store.spool import segment_stem
 
 _FASTEST, _SLOWEST, _MARGIN_NS = 2, 20, 10 * 10**9

@@ -9,8 +9,7 @@ executor.py   the same as an executor of concurrent.futures
 """
 
 from profkit.errors import MeasuringError, WorkerDied, WorkerError, WorkerFailed, WorkerTimeout, ZygoteFailed
-from profkit.isolated.calls import acall, call, submit, warm_pool
-from profkit.isolated.executor import Executor
+from profkit.isolated.calls import Executor, acall, call, submit, warm_pool
 from profkit.isolated.future import CallFuture
 from profkit.isolated.options import CallOptions, WorkerOptions
 from profkit.measuring.background import wait

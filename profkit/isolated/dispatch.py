@@ -1,25 +1,154 @@
-"""Calls that wait, and those that run: at most so many at once, each in the worker of a zygote of its own."""
+"""Queue isolated calls, run a bounded number at once, and lend each a zygote's worker."""
 
 from __future__ import annotations
 
 import os
 import threading
 import weakref
-from collections import deque
-from collections.abc import Mapping
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
 
 from profkit.errors import WorkerDied, WorkerFailed, WorkerTimeout
 from profkit.isolated.future import CallFuture
-from profkit.isolated.packed import PackedCall
-from profkit.isolated.slots import Slots
 from profkit.measuring.pool.errors import CannotReturn, ResultUnreadable
 from profkit.measuring.pool.jobs import Job, Reply
 from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.measuring.pool.pool import process_pool
+from profkit.measuring.travel.parcel import Parcel
 from profkit.measuring.travel.returned import NotPlain, new_result, read_result
+
+
+class Slots:
+    """Kinds of zygotes with a draw of their own each, so that workers of equal kinds run side by side.
+
+    Beyond `most` of them, those that have been idle for longest are retired.
+    """
+
+    def __init__(self, most: int, retire: Callable[[Iterable[ZygoteKind]], None]) -> None:
+        self._most, self._retire = most, retire
+        self.begin()
+
+    def begin(self) -> None:
+        """Start over, as a process that was forked off must."""
+        self._lock = threading.RLock()
+        self._idle: OrderedDict[ZygoteKind, ZygoteKind] = OrderedDict()
+        self._busy: dict[ZygoteKind, ZygoteKind] = {}
+
+    def take(self, kind: ZygoteKind) -> ZygoteKind:
+        """Return the slot of this kind that was used last, or a new one."""
+        with self._lock:
+            slot = next((slot for slot in reversed(self._idle) if self._idle[slot] == kind), None)
+            if slot is not None:
+                self._busy[slot] = self._idle.pop(slot)
+                return slot
+            retired = self._make_room(1)
+            slot = self._new(kind)
+            self._busy[slot] = kind
+        self._end(retired)
+        return slot
+
+    def give_back(self, slot: ZygoteKind) -> None:
+        """Have a slot used again."""
+        with self._lock:
+            kind = self._busy.pop(slot, None)
+            if kind is not None:  # else a fork has come between
+                self._idle[slot] = kind
+            retired = self._make_room(0)
+        self._end(retired)
+
+    def keep_ready(self, kind: ZygoteKind, number: int) -> list[ZygoteKind]:
+        """Return so many slots of this kind that are idle, or as many as there may be."""
+        with self._lock:
+            known = [slot for slot in self._idle if self._idle[slot] == kind][:number]
+            wanted = max(0, min(number, self._most - len(self._busy)) - len(known))
+            for slot in known:
+                self._idle.move_to_end(slot)
+            retired = self._make_room(wanted, spared=len(known))
+            for _ in range(wanted):
+                slot = self._new(kind)
+                self._idle[slot] = kind
+                known.append(slot)
+        self._end(retired)
+        return known
+
+    def _end(self, retired: list[ZygoteKind]) -> None:
+        """Outside the lock, as ending may take a moment."""
+        if retired:
+            self._retire(retired)
+
+    def _make_room(self, number: int, spared: int = 0) -> list[ZygoteKind]:
+        retired = []
+        while len(self._idle) > spared and len(self._idle) + len(self._busy) + number > self._most:
+            retired.append(self._idle.popitem(last=False)[0])
+        return retired
+
+    def _new(self, kind: ZygoteKind) -> ZygoteKind:
+        slots = (replace(kind, draw=f"call-{number}") for number in count())
+        return next(slot for slot in slots if slot not in self._idle and slot not in self._busy)
+
+
+_SMALL_BYTES = 1 << 20
+_MOST_FILES = 64
+
+
+class PackedCall:
+    """A function with its arguments as they were when it was packed; `open` gives a descriptor of it."""
+
+    _files = 0
+    _lock = threading.Lock()
+
+    def __init__(self, parcel: Parcel) -> None:
+        self.coroutine, self.packages = parcel.coroutine, parcel.packages
+        self._parcel: Parcel | None = None
+        self._bytes = b""
+        size = os.fstat(parcel.fd).st_size
+        if size > _SMALL_BYTES and self._count(1):
+            self._parcel = parcel
+        else:
+            self._bytes = _read(parcel.fd, size)
+            parcel.close()
+
+    def open(self) -> int:
+        """Return a descriptor that the caller closes."""
+        if self._parcel is not None:
+            return os.dup(self._parcel.fd)
+        descriptor = os.memfd_create("profkit-call", os.MFD_CLOEXEC)
+        rest, done = memoryview(self._bytes), 0
+        while done < len(rest):  # the kernel takes at most 2 GiB at once
+            done += os.pwrite(descriptor, rest[done:], done)
+        return descriptor
+
+    def close(self) -> None:
+        """Give up what is packed."""
+        self._bytes = b""
+        if self._parcel is not None:
+            self._parcel.close()
+            self._parcel = None
+            self._count(-1)
+
+    @classmethod
+    def begin(cls) -> None:
+        """Start over in a process that was forked off: another thread may have held the lock."""
+        cls._lock = threading.Lock()
+
+    @classmethod
+    def _count(cls, change: int) -> bool:
+        with cls._lock:
+            if cls._files + change > _MOST_FILES:
+                return False
+            cls._files += change
+            return True
+
+
+def _read(descriptor: int, size: int) -> bytes:
+    pieces = bytearray()
+    while len(pieces) < size:
+        pieces += os.pread(descriptor, size - len(pieces), len(pieces))
+    return bytes(pieces)
 
 
 @dataclass(slots=True, eq=False)
@@ -177,14 +306,14 @@ def _outcome(call: Call, running: Future[Reply], opened: list[int]) -> _Outcome:
         return _Outcome(error=error, output=str(getattr(error, "output", "")))
     reply = running.result()
     try:
-        return _read(call, reply, opened[1])
+        return _read_reply(call, reply, opened[1])
     except Exception as error:  # noqa: BLE001 - reading runs what objects define
         detail = f"{type(error).__name__}: {error}"
         unreadable = ResultUnreadable(call.future.label, detail, reply.output)
         return _Outcome(error=unreadable, output=reply.output)
 
 
-def _read(call: Call, reply: Reply, result: int) -> _Outcome:
+def _read_reply(call: Call, reply: Reply, result: int) -> _Outcome:
     label, answer, output = call.future.label, reply.message, reply.output
     if answer["ok"]:
         return _returned(call, result, output)

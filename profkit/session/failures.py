@@ -13,7 +13,7 @@ from profkit.process.guard import let_through
 from profkit.samplers.options import SamplerOptions
 from profkit.session.account import Account
 from profkit.session.guard import explained
-from profkit.store.unprofiled import append_unprofiled
+from profkit.store.spool_files import append_unprofiled
 
 LOG = logging.getLogger("profkit")
 

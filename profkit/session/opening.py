@@ -15,8 +15,7 @@ from profkit.samplers.base import LiveStacks, Sampler
 from profkit.samplers.options import SamplerOptions
 from profkit.session.activity import live_stacks
 from profkit.session.session import Session
-from profkit.store.clearing import remove_folder
-from profkit.store.room import keep_within
+from profkit.store.clearing import keep_within, remove_folder
 
 
 def open_session(

@@ -36,7 +36,7 @@ from profkit.samplers.polling import await_state, kill_stopped
 from profkit.session.account import Account, Policy
 from profkit.session.starting import Start, start_sampler
 from profkit.store import spool as files
-from profkit.store.reserve import make_reserve, note_ending
+from profkit.store.spool_files import make_reserve, note_ending
 
 _T = TypeVar("_T")
 

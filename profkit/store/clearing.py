@@ -1,21 +1,26 @@
-"""Sessions leave the spool: damaged files are set aside, folders that were read are deleted.
-
-Everything is done through descriptors, so that a link that is swapped in is never followed, see `owned`.
-"""
+"""Clear the spool: quarantine damaged files, delete folders that were read, keep within the size limit."""
 
 from __future__ import annotations
 
 import errno
 import fcntl
+import json
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from profkit.errors import RefusedFile
-from profkit.store.owned import OwnedFolder, open_spool
-from profkit.store.spool import DAMAGED
+from profkit.clock import SYSTEM_CLOCK, Clock
+from profkit.config import SPOOL_LIMIT
+from profkit.errors import DamagedFile, ProfkitError, RefusedFile
+from profkit.model.session import Dropped
+from profkit.process.guard import let_through
+from profkit.store.files import OwnedFolder, open_spool
+from profkit.store.journal import Lines, append_records
+from profkit.store.records import load_json
+from profkit.store.spool import DAMAGED, is_live, read_manifest_in
+from profkit.units import format_bytes, parse_bytes
 
 _LOCK = ".lock"
 _REMOVED = ".removed"
@@ -170,3 +175,180 @@ def _give(parent: OwnedFolder, name: str) -> None:
             os.fchown(descriptor, parent.owner, -1)
     finally:
         os.close(descriptor)
+
+
+FILE = "dropped.jsonl"
+EACH_S = 10.0
+"""The sizes are added up once in so long, by whichever process starts a session then."""
+
+_MARK, _SIZES = ".checked", ".sizes"
+_LARGEST_SIZES_BYTES = 64 * 2**20
+_SETTLED_NS = 120 * 10**9
+"""Age from which a folder that has not changed is taken to be finished."""
+_BLOCK_BYTES = 512
+"""Unit of `st_blocks`."""
+
+_Size = tuple[int, int]
+"""When a folder last changed, and its size then."""
+
+
+def keep_within(spool: Path, limit: str, say: Callable[[str], None], clock: Clock = SYSTEM_CLOCK) -> None:
+    """Drop the oldest finished sessions of a spool that is larger than its limit, and say so.
+
+    `limit` is a size such as 500MB, or 0 or off for none. Raises only what a signal handler of the program
+    raises: a spool that cannot be used is reported by whoever writes to it.
+    """
+    try:
+        limit_bytes = parse_limit(limit)
+    except ValueError as error:
+        limit_bytes = parse_limit(SPOOL_LIMIT)
+        say(f"PROFKIT_SPOOL_LIMIT is ignored: {error}; give a size, or 0 for no limit")
+    if limit_bytes is None:
+        return
+    try:
+        with open_spool(spool, os.geteuid()) as opened:
+            if not _is_due(opened, clock):
+                return
+            with alone_in(opened, wait=False) as alone:
+                if alone:  # else the spool is being emptied
+                    _make_room(opened, limit_bytes, say, clock)
+    except (FileNotFoundError, NotADirectoryError):  # there is no spool yet
+        return
+    except (OSError, ProfkitError) as error:
+        let_through(error)
+        say(f"the size of the spool {spool} could not be checked: {error}")
+
+
+def parse_limit(text: str) -> int | None:
+    """Return a limit in bytes, None for no limit; raises ValueError."""
+    if text.strip().lower() in ("off", "no", "none"):
+        return None
+    return parse_bytes(text) or None
+
+
+def take_dropped(spool: OwnedFolder) -> tuple[Dropped, ...]:
+    """Return what was dropped since the last time, and forget it; the spool's lock must be held."""
+    lines = Lines(spool, FILE, Dropped)
+    dropped = tuple(lines)
+    if not lines.missing and spool.refusal(FILE) is None:
+        os.unlink(FILE, dir_fd=spool.descriptor)
+    return dropped
+
+
+def dropped_message(spool: Path, dropped: Iterable[Dropped]) -> str:
+    """Return one sentence that says what was dropped and how to keep it next time."""
+    each = tuple(dropped)
+    size, limit = sum(one.size_bytes for one in each), max(one.limit_bytes for one in each)
+    one = len(each) == 1
+    sessions, were = ("the oldest session", "was") if one else (f"the {len(each)} oldest sessions", "were")
+    return (
+        f"{sessions} in the spool {spool} ({format_bytes(size)}) {were} dropped unread: it was larger than "
+        f"PROFKIT_SPOOL_LIMIT ({format_bytes(limit)}); run `profkit list` more often, or raise the limit"
+    )
+
+
+def _is_due(spool: OwnedFolder, clock: Clock) -> bool:
+    """Whether nobody checked lately; whoever gets True is the one to check."""
+    now_ns, status = clock.unix_ns(), spool.status(_MARK)
+    if status is not None and abs(now_ns - status.st_mtime_ns) < EACH_S * 1e9:
+        return False
+    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    descriptor = os.open(_MARK, flags, 0o600, dir_fd=spool.descriptor)
+    try:
+        os.utime(descriptor, ns=(now_ns, now_ns))
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def _make_room(spool: OwnedFolder, limit_bytes: int, say: Callable[[str], None], clock: Clock) -> None:
+    sizes, files_bytes = _sizes(spool, clock)
+    total = sum(sizes.values()) + files_bytes
+    dropped = []
+    newest = {_process(name): name for name in sorted(sizes)}
+    for name in sorted(sizes):  # ids of sessions begin with their time
+        if total <= limit_bytes:
+            break
+        if _is_finished(spool, name, newest[_process(name)] == name) and not remove_folder_in(spool, name):
+            dropped.append(Dropped(name, clock.unix_ns(), sizes[name], limit_bytes))
+            total -= sizes[name]
+    if dropped:
+        append_records(spool.path / FILE, dropped)
+        say(dropped_message(spool.path, dropped))
+    if total > limit_bytes:
+        limit = format_bytes(limit_bytes)
+        say(
+            f"the spool {spool.path} is larger than PROFKIT_SPOOL_LIMIT ({limit}) by what is still recorded "
+            "or measured; run `profkit list` to keep what is finished, or raise the limit"
+        )
+
+
+def _sizes(spool: OwnedFolder, clock: Clock) -> tuple[dict[str, int], int]:
+    """The sizes of the sessions' folders, and that of all files beside them; `damaged/` does not count.
+
+    Sizes of folders that have not changed are those of the last time: there may be thousands.
+    """
+    known, current = _known_sizes(spool), {}
+    files_bytes = 0
+    settled_ns = clock.unix_ns() - _SETTLED_NS
+    with os.scandir(spool.descriptor) as entries:
+        for entry in entries:
+            status = entry.stat(follow_symlinks=False)
+            if not stat.S_ISDIR(status.st_mode):
+                files_bytes += status.st_blocks * _BLOCK_BYTES
+            elif entry.name != DAMAGED and entry.name[0] != "." and status.st_uid == spool.owner:
+                changed_ns = status.st_mtime_ns
+                found = known.get(entry.name)
+                same = found is not None and found[0] == changed_ns and changed_ns < settled_ns
+                current[entry.name] = found if same and found else (changed_ns, _size(spool, entry.name))
+    if current != known:
+        _keep_sizes(spool, current)
+    return {name: size for name, (_, size) in current.items()}, files_bytes
+
+
+def _size(spool: OwnedFolder, name: str) -> int:
+    try:
+        with spool.folder(name) as folder, os.scandir(folder.descriptor) as entries:
+            return sum(entry.stat(follow_symlinks=False).st_blocks for entry in entries) * _BLOCK_BYTES
+    except (FileNotFoundError, PermissionError, DamagedFile) as error:  # gone, or not a session's
+        let_through(error)
+        return 0
+
+
+def _known_sizes(spool: OwnedFolder) -> dict[str, _Size]:
+    """What the last check found; nothing if that cannot be read."""
+    try:
+        document = load_json(spool.read(_SIZES, _LARGEST_SIZES_BYTES))
+    except (DamagedFile, ValueError, RecursionError) as error:
+        let_through(error)
+        return {}
+    if not isinstance(document, dict):
+        return {}
+    return {
+        name: (pair[0], pair[1])
+        for name, pair in document.items()
+        if isinstance(pair, list) and len(pair) == 2 and all(type(number) is int for number in pair)
+    }
+
+
+def _keep_sizes(spool: OwnedFolder, sizes: Mapping[str, _Size]) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    descriptor = os.open(_SIZES, flags, 0o600, dir_fd=spool.descriptor)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(json.dumps(sizes).encode("ascii"))
+
+
+def _is_finished(spool: OwnedFolder, name: str, is_newest: bool) -> bool:
+    """Whether nobody writes to a session any more; a living process does to the last one of its own."""
+    try:
+        with spool.folder(name) as folder:
+            manifest = read_manifest_in(folder)
+    except (FileNotFoundError, DamagedFile) as error:  # what is damaged is for a command to set aside
+        let_through(error)
+        return False
+    return not is_live(manifest) or (manifest.ended_ns is not None and not is_newest)
+
+
+def _process(name: str) -> str:
+    """The part of a session's id that names the process."""
+    return name.split("-")[1] if name.count("-") == 2 else name

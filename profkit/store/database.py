@@ -1,21 +1,185 @@
-"""The connection to the store's database, SQLite or PostgreSQL: opening, transactions, clear errors."""
+"""The store's database, SQLite or PostgreSQL: tables, migrations, transactions, clear errors.
+
+Names begin with `profkit_`, because a database may hold other things too. Text columns hold what SQL can
+search; a run's document has everything.
+"""
 
 from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, func, make_url, select
+from sqlalchemy import (
+    URL,
+    BigInteger,
+    Column,
+    Connection,
+    Engine,
+    ForeignKey,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    create_engine,
+    event,
+    func,
+    insert,
+    inspect,
+    make_url,
+    select,
+)
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
+from profkit.clock import SYSTEM_CLOCK
 from profkit.errors import StoreUnavailable
 from profkit.process.redaction import HIDDEN, without_secrets
-from profkit.store.file_modes import make_file
-from profkit.store.home import make_folder
-from profkit.store.migrations import migrate, missing, unknown
+from profkit.store.files import make_file, make_folder
+
+METADATA = MetaData()
+
+RUN_SCHEMA = "profkit.run/2"
+"""The form of a sampled run's document; `measured` has that of the others. What lacks `imported` is 1."""
+
+# One row per migration that was applied.
+APPLIED = Table(
+    "profkit_migrations",
+    METADATA,
+    # As in `migrations.MIGRATIONS`; a name that is unknown there comes from a newer profkit.
+    Column("name", Text, primary_key=True),
+    # Unix time, for people.
+    Column("applied_ns", BigInteger, nullable=False),
+)
+
+# One row per run: what lists and look-ups need, and everything else as a document.
+RUNS = Table(
+    "profkit_runs",
+    METADATA,
+    # Hexadecimal digits; the same wherever and however often a session is read.
+    Column("id", Text, primary_key=True),
+    # The session that the run is part of, or the batch in which it was measured.
+    Column("session", Text, nullable=False, index=True),
+    # The label of the region or order; what SQL cannot hold of it is written as escapes.
+    Column("label", Text, nullable=False, index=True),
+    # Unix time of the region's first call, or of the start of measuring: "newest" and "older than" go by it.
+    Column("started_ns", BigInteger, nullable=False, index=True),
+    # The form of the document, which also tells a sampled run from a measured one.
+    Column("schema", Text, nullable=False),
+    # The RunInfo or MeasuredInfo as JSON, in ASCII.
+    Column("document", Text, nullable=False),
+)
+
+# The samples of a run, apart from it so that lists never touch them. No row where there are none to keep.
+PROFILES = Table(
+    "profkit_profiles",
+    METADATA,
+    Column("run", Text, ForeignKey(RUNS.c.id), primary_key=True),
+    # Gzipped pprof, as `formats.pprof` writes it.
+    Column("pprof", LargeBinary, nullable=False),
+)
+
+# What the process used while the run was recorded. No row where nothing was measured.
+RESOURCES = Table(
+    "profkit_resources",
+    METADATA,
+    Column("run", Text, ForeignKey(RUNS.c.id), primary_key=True),
+    # A JSON array of ResourcePoints in the form of the run's document, compressed by zlib.
+    Column("points", LargeBinary, nullable=False),
+)
+
+# What was measured, apart from the run as samples are. No row where measuring failed.
+MEASUREMENTS = Table(
+    "profkit_measurements",
+    METADATA,
+    Column("run", Text, ForeignKey(RUNS.c.id), primary_key=True),
+    # The Measurement as JSON in the form of the run's document, compressed by zlib.
+    Column("document", LargeBinary, nullable=False),
+)
+
+# Runs that were removed on purpose: should their spool folder still be there, they do not come back.
+REMOVED = Table(
+    "profkit_removed",
+    METADATA,
+    Column("run", Text, primary_key=True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """A step; `apply` runs once per database, in a transaction with the steps beside it."""
+
+    name: str
+    apply: Callable[[Connection], None]
+
+
+def _runs_and_profiles(connection: Connection) -> None:
+    tables = MetaData()
+    Table(
+        "profkit_runs",
+        tables,
+        Column("id", Text, primary_key=True),
+        Column("session", Text, nullable=False, index=True),
+        Column("label", Text, nullable=False, index=True),
+        Column("started_ns", BigInteger, nullable=False, index=True),
+        Column("schema", Text, nullable=False),
+        Column("document", Text, nullable=False),
+    )
+    for name, content in (("profkit_profiles", "pprof"), ("profkit_resources", "points")):
+        Table(
+            name,
+            tables,
+            Column("run", Text, ForeignKey("profkit_runs.id"), primary_key=True),
+            Column(content, LargeBinary, nullable=False),
+        )
+    Table("profkit_removed", tables, Column("run", Text, primary_key=True))
+    tables.create_all(connection, checkfirst=False)
+
+
+def _measurements(connection: Connection) -> None:
+    tables = MetaData()
+    Table("profkit_runs", tables, Column("id", Text, primary_key=True))
+    Table(
+        "profkit_measurements",
+        tables,
+        Column("run", Text, ForeignKey("profkit_runs.id"), primary_key=True),
+        Column("document", LargeBinary, nullable=False),
+    ).create(connection)
+
+
+MIGRATIONS = (
+    Migration("001 runs and profiles", _runs_and_profiles),
+    Migration("002 measurements", _measurements),
+)
+"""In the order in which they are applied. Add to the end; change none."""
+
+
+def missing(connection: Connection) -> tuple[Migration, ...]:
+    """The steps that a database lacks."""
+    applied = _applied(connection)
+    return tuple(migration for migration in MIGRATIONS if migration.name not in applied)
+
+
+def unknown(connection: Connection) -> tuple[str, ...]:
+    """The names of steps that a newer profkit took: this one must leave the database alone."""
+    return tuple(sorted(_applied(connection) - {migration.name for migration in MIGRATIONS}))
+
+
+def migrate(connection: Connection) -> None:
+    """Apply what is missing; the connection holds the store's write lock."""
+    APPLIED.create(connection, checkfirst=True)
+    for migration in missing(connection):
+        migration.apply(connection)
+        connection.execute(insert(APPLIED).values(name=migration.name, applied_ns=SYSTEM_CLOCK.unix_ns()))
+
+
+def _applied(connection: Connection) -> set[str]:
+    if not inspect(connection).has_table(APPLIED.name):
+        return set()
+    return set(connection.scalars(select(APPLIED.c.name)))
+
 
 _BUSY_TIMEOUT_S = 30.0
 _CONNECT_TIMEOUT_S = 10

@@ -14,9 +14,8 @@ from typing import Generic, TypeVar
 
 from profkit.errors import DamagedFile
 from profkit.process.guard import let_through
-from profkit.store.documents import load_json
-from profkit.store.owned import OwnedFolder, open_spool
-from profkit.store.records import from_file, to_json
+from profkit.store.files import OwnedFolder, open_spool
+from profkit.store.records import from_file, load_json, to_json
 
 LARGEST_BYTES = 2**30
 """Size of the largest journal that is read."""

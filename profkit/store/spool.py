@@ -35,19 +35,18 @@ from profkit.model.session import CallDelta, Lines, Manifest, ResourcePoint
 from profkit.process.guard import let_through
 from profkit.process.procfs import is_same_process
 from profkit.stats import merge_histograms
-from profkit.store import reserve
-from profkit.store.documents import UNFINISHED, read_document_in, write_document
-from profkit.store.home import make_folder
+from profkit.store import spool_files
+from profkit.store.files import OwnedFolder, make_folder, open_spool
 from profkit.store.journal import Lines as JournalLines
 from profkit.store.journal import append_records
-from profkit.store.owned import OwnedFolder, open_spool
+from profkit.store.records import UNFINISHED, read_document_in, write_document
 
 SCHEMA = "profkit.spool/1"
 DAMAGED = "damaged"
 MANIFEST, REGIONS, CALLS, RESOURCES = "manifest.json", "regions.jsonl", "calls.jsonl", "resources.jsonl"
-OWN_FILES = frozenset({MANIFEST, MANIFEST + UNFINISHED, REGIONS, CALLS, RESOURCES, reserve.NAME})
+OWN_FILES = frozenset({MANIFEST, MANIFEST + UNFINISHED, REGIONS, CALLS, RESOURCES, spool_files.NAME})
 """What profkit itself writes into a session's folder."""
-_EARLY = frozenset({MANIFEST + UNFINISHED, reserve.NAME})
+_EARLY = frozenset({MANIFEST + UNFINISHED, spool_files.NAME})
 """Written before a session has anything to say."""
 LARGEST_MANIFEST_BYTES = 64 * 2**20
 
@@ -123,7 +122,7 @@ def close_folder(folder: Path, manifest: Manifest) -> None:
         with suppress(FileNotFoundError):
             _sync(folder / name, 0)
     write_manifest(folder, manifest, sync=True)
-    reserve.release_reserve(folder)
+    spool_files.release_reserve(folder)
     _sync(folder, os.O_DIRECTORY)
 
 
@@ -151,13 +150,13 @@ def read_session_in(folder: OwnedFolder) -> SpoolSession:
     """Return what is in an open folder, as `read_session`; OSError is for another try later."""
     manifest = read_manifest_in(folder)
     try:
-        ending = reserve.read_ending(folder)
+        ending = spool_files.read_ending(folder)
     except DamagedFile as damage:
         let_through(damage)
         return read_journals(folder, manifest, [damage])
     if ending is None:
         return read_journals(folder, manifest)
-    return read_journals(folder, reserve.with_ending(manifest, ending), unwritten=ending.calls)
+    return read_journals(folder, spool_files.with_ending(manifest, ending), unwritten=ending.calls)
 
 
 def read_manifest_in(folder: OwnedFolder) -> Manifest:

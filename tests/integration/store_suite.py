@@ -15,11 +15,10 @@ from profkit.errors import DamagedFile, RunNotFound, StoreEmpty, StoreUnavailabl
 from profkit.model.measurement import MeasuredRun
 from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.run import AnyInfo, AnyRun, Run
-from profkit.store import migrations
-from profkit.store.migrations import MIGRATIONS
+from profkit.store import database
+from profkit.store.database import METADATA, MIGRATIONS
 from profkit.store.records import to_json
 from profkit.store.runs import Store, open_store
-from profkit.store.schema import METADATA
 from tests.unit.made_measured import COUNTS
 from tests.unit.made_measured_runs import failed_run, measured_run
 from tests.unit.made_runs import INFO, made_run
@@ -293,7 +292,7 @@ class StoreSuite:
     ) -> None:
         run = made_run()
         with monkeypatch.context() as before:
-            before.setattr(migrations, "MIGRATIONS", MIGRATIONS[:1])
+            before.setattr(database, "MIGRATIONS", MIGRATIONS[:1])
             with open_store(url) as store:
                 store.add([run])
         engine = create_engine(url)

@@ -23,7 +23,7 @@ from profkit.samplers.base import Attachment, LiveStacks, Recording
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.polling import await_state
 from profkit.samplers.pyspy import PySpySampler
-from profkit.store.owned import open_folder
+from profkit.store.files import open_folder
 from tests.integration.harness import await_samplers_end
 from tests.integration.pool_jobs import await_true
 from tests.integration.targets import run_attaching, running_target

@@ -14,7 +14,7 @@ from profkit.clock import SYSTEM_CLOCK
 from profkit.config import Config
 from profkit.model.session import Unprofiled
 from profkit.store.runs import open_store
-from profkit.store.unprofiled import append_unprofiled
+from profkit.store.spool_files import append_unprofiled
 from tests.unit.cli_runs import Profkit, Said, keep, live_session
 from tests.unit.made_runs import STARTED_NS, labelled
 

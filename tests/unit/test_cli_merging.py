@@ -16,8 +16,8 @@ from profkit.config import Config
 from profkit.errors import UsageError
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Run
+from profkit.store.database import PROFILES
 from profkit.store.runs import open_store
-from profkit.store.schema import PROFILES
 from tests.unit.cli_runs import Profkit, finished_session, keep, live_session
 from tests.unit.made_measured_runs import measured_run
 from tests.unit.made_runs import STARTED_NS, labelled, made_run

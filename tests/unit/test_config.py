@@ -9,7 +9,7 @@ import pytest
 
 from profkit.config import read_config
 from profkit.errors import SpoolUnavailable
-from profkit.store.home import make_folder
+from profkit.store.files import make_folder
 from profkit.store.spool import create_folder, session_folders
 
 ROOT = Path(__file__).parents[2]

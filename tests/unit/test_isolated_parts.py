@@ -19,10 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit.errors import UsageError, WorkerError
+from profkit.isolated.dispatch import PackedCall, Slots
 from profkit.isolated.future import CallFuture
 from profkit.isolated.options import settings_of
-from profkit.isolated.packed import PackedCall
-from profkit.isolated.slots import Slots
 from profkit.measuring.pool.errors import CannotReturn, MemoryExceeded, ResultUnreadable
 from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.measuring.travel.parcel import pack

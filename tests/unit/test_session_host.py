@@ -23,7 +23,7 @@ from profkit.session.host import SessionHost
 from profkit.session.ticker import IDLE_END_S, SAMPLER_BYTES, SEGMENT_S, Ticker
 from profkit.store import spool
 from profkit.store.spool import read_session, session_folders
-from profkit.store.unprofiled import read_unprofiled
+from profkit.store.spool_files import read_unprofiled
 from tests.stand_ins.scripted_sampler import Script, ScriptedSampler
 
 Make = Callable[..., Account]

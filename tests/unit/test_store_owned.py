@@ -13,7 +13,7 @@ import pytest
 
 from profkit.errors import DamagedFile, RefusedFile, SpoolUnavailable
 from profkit.store.clearing import remove_folder, set_aside
-from profkit.store.owned import open_folder, open_spool
+from profkit.store.files import open_folder, open_spool
 from profkit.store.spool import session_folders
 
 SOMEBODY = os.geteuid() + 1

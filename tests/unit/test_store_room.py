@@ -13,9 +13,8 @@ from profkit.ingest.keep import ingest
 from profkit.model.session import SessionState
 from profkit.process.procfs import start_ticks
 from profkit.store import spool as files
-from profkit.store.clearing import alone_in
-from profkit.store.owned import open_folder
-from profkit.store.room import EACH_S, keep_within, parse_limit
+from profkit.store.clearing import EACH_S, alone_in, keep_within, parse_limit
+from profkit.store.files import open_folder
 from profkit.store.runs import open_store
 from tests.unit.made_sessions import GONE, START_NS, F, manifest, session_folder
 

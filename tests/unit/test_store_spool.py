@@ -29,9 +29,9 @@ from profkit.model.session import (
 )
 from profkit.process.procfs import start_ticks
 from profkit.stats import histogram_of
-from profkit.store import clearing, reserve, spool
+from profkit.store import clearing, spool, spool_files
+from profkit.store.files import open_folder
 from profkit.store.journal import append_records
-from profkit.store.owned import open_folder
 
 HOST = os.uname().nodename
 GONE = 2**22 + 1
@@ -359,7 +359,7 @@ def test_the_spool_loads_nothing_heavy() -> None:
 REFUSES_SYNC = """
 import ctypes, os, struct, sys
 from pathlib import Path
-from profkit.store import reserve, spool
+from profkit.store import spool
 from tests.unit.test_store_spool import manifest_of
 
 folder = Path(sys.argv[1])
@@ -403,15 +403,15 @@ def test_a_session_that_counted_its_lines_notices_that_one_is_lost(tmp_path: Pat
 
 def test_how_a_session_ended_is_kept_without_any_space(tmp_path: Path) -> None:
     folder = spool.create_folder(tmp_path, "s1")
-    reserve.make_reserve(folder)
+    spool_files.make_reserve(folder)
     manifest = replace(manifest_of(), segments=(Segment(0, 1),))
     spool.write_manifest(folder, manifest)
     assert spool.read_session(folder).manifest == manifest, "the reserve is not used yet"
     segments = tuple(Segment(number, 1, error="x" * 50) for number in range(40))
     deltas = tuple(CallDelta("a", number, histogram_of([number])) for number in range(3))
     ending = Ending(7, SessionState.FAILED, "no space \U0001f4a5", 9, segments=segments, calls=deltas)
-    reserve.note_ending(folder, ending)
-    assert (folder / reserve.NAME).stat().st_size == reserve.SIZE_BYTES
+    spool_files.note_ending(folder, ending)
+    assert (folder / spool_files.NAME).stat().st_size == spool_files.SIZE_BYTES
     session = spool.read_session(folder)
     found = session.manifest
     assert (found.state, found.error, found.ended_ns) == (SessionState.FAILED, "no space \U0001f4a5", 9)
@@ -425,15 +425,15 @@ def test_any_ending_fits(
     tmp_path_factory: pytest.TempPathFactory, error: str, segments: int, calls: int
 ) -> None:
     folder = tmp_path_factory.mktemp("ending")
-    reserve.make_reserve(folder)
+    spool_files.make_reserve(folder)
     ending = Ending(
         7, SessionState.FAILED, error,
         segments=tuple(Segment(number, 1) for number in range(segments)),
         calls=tuple(CallDelta("a", number) for number in range(calls)),
     )  # fmt: skip
-    reserve.note_ending(folder, ending)
+    spool_files.note_ending(folder, ending)
     with open_folder(folder) as opened:
-        found = reserve.read_ending(opened)
+        found = spool_files.read_ending(opened)
     assert found is not None
     assert error.startswith(found.error)
     assert found.segments == ending.segments[len(ending.segments) - len(found.segments) :]

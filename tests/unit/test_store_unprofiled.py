@@ -5,7 +5,7 @@ from pathlib import Path
 
 from profkit.clock import ManualClock
 from profkit.model.session import Unprofiled, UnprofiledGroup, grouped
-from profkit.store.unprofiled import FILE, KEPT_S, LARGEST_BYTES, append_unprofiled, read_unprofiled
+from profkit.store.spool_files import FILE, KEPT_S, LARGEST_BYTES, append_unprofiled, read_unprofiled
 
 CLOCK = ManualClock()
 NOW_NS = CLOCK.unix_ns()

@@ -1,21 +1,93 @@
-"""Files and folders of one user, reached through descriptors, so that nobody can swap one for a link.
-
-A path is resolved once, when a folder is opened. Everything inside is reached from that descriptor by its
-name alone, and only regular files and real folders of the expected owner are opened. Links, pipes, devices,
-sockets and files of other users are refused and left where they are.
-"""
+"""Folders and files of one user: where they are, their modes, and access through descriptors."""
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
+from profkit.config import HOME, NO_FOLDER, is_nowhere
 from profkit.errors import DamagedFile, RefusedFile, SpoolUnavailable
+
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, for their owner alone; keep a `.profkit` folder out of git.
+
+    Raises OSError if that cannot be done.
+    """
+    if is_nowhere(folder):
+        raise OSError(errno.ENOENT, NO_FOLDER)
+    _make(folder)
+    for home in (folder, *folder.parents):
+        if home.name == HOME:
+            _ignore(home / ".gitignore")
+
+
+def _make(folder: Path) -> None:
+    """As `mkdir(parents=True)`, whose mode is not that of the folders above."""
+    if folder.is_dir():
+        return
+    _make(folder.parent)
+    folder.mkdir(mode=folder_mode(), exist_ok=True)
+
+
+def _ignore(path: Path) -> None:
+    try:
+        descriptor = os.open(path, _NEW_FILE, 0o600)
+    except FileExistsError:  # the user's own, or ours
+        return
+    try:
+        os.write(descriptor, b"*\n")
+    finally:
+        os.close(descriptor)
+
+
+VARIABLE = "PROFKIT_FILES"
+_UMASK = "umask"
+
+
+def follows_umask(environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether stores, pages and exports have the permissions that the umask gives (PROFKIT_FILES=umask)."""
+    return environ.get(VARIABLE, "").strip().lower() == _UMASK
+
+
+def file_mode(environ: Mapping[str, str] = os.environ) -> int:
+    """Mode to create a file with; the umask still applies."""
+    return 0o666 if follows_umask(environ) else 0o600
+
+
+def folder_mode(environ: Mapping[str, str] = os.environ) -> int:
+    """Mode to create a folder with; the umask still applies."""
+    return 0o777 if follows_umask(environ) else 0o700
+
+
+def make_file(path: Path) -> None:
+    """Create an empty file with `file_mode`, unless something has that name; raises OSError.
+
+    SQLite gives the journal files beside a database the mode of the database.
+    """
+    if os.path.lexists(path):
+        return
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, file_mode()))
+    except FileExistsError:
+        return
+
+
+def is_exposed(path: Path) -> bool:
+    """Whether other users may read a file of ours, as far as its own mode and its folder's say."""
+    try:
+        file, folder = path.stat(), path.parent.stat()
+    except OSError:
+        return False
+    return file.st_uid == os.geteuid() and bool(file.st_mode & 0o004) and bool(folder.st_mode & 0o001)
+
 
 _CHUNK = 2**20
 _DEEPEST = 16

@@ -1,0 +1,205 @@
+"""Single files in the spool: a session's reserve, measured runs, processes that were not profiled."""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from profkit.clock import SYSTEM_CLOCK, Clock
+from profkit.errors import DamagedFile
+from profkit.model.measurement import MeasuredRun
+from profkit.model.session import Ending, Manifest, Unprofiled
+from profkit.store.files import OwnedFolder, make_folder
+from profkit.store.journal import append_records, read_records
+from profkit.store.records import (
+    UNFINISHED,
+    document_bytes,
+    parse_document,
+    read_document,
+    read_document_in,
+    write_document,
+)
+
+NAME = "reserve.json"
+SIZE_BYTES = 4096
+"""The block of most file systems."""
+_SCHEMA = "profkit.spool-ending/1"
+_LONGEST_ERROR = 1000
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+_OVERWRITE = os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+def make_reserve(folder: Path) -> None:
+    """Take the space; raises OSError if there is none, and leaves no file behind then."""
+    path = folder / NAME
+    descriptor = os.open(path, _NEW, 0o600)
+    try:
+        _take(descriptor)
+    except OSError:
+        path.unlink()
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def _take(descriptor: int) -> None:
+    try:
+        os.posix_fallocate(descriptor, 0, SIZE_BYTES)
+    except OSError as error:
+        if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS):
+            raise
+        os.write(descriptor, bytes(SIZE_BYTES))
+
+
+def release_reserve(folder: Path) -> None:
+    """Give the space back."""
+    (folder / NAME).unlink(missing_ok=True)
+
+
+def note_ending(folder: Path, ending: Ending) -> None:
+    """Write how the session ended into the reserve; raises OSError if not even that is possible."""
+    data = _fitting(replace(ending, error=ending.error[:_LONGEST_ERROR]))
+    descriptor = os.open(folder / NAME, _OVERWRITE)
+    try:
+        os.pwrite(descriptor, data.ljust(SIZE_BYTES), 0)
+    finally:
+        os.close(descriptor)
+
+
+def read_ending(folder: OwnedFolder) -> Ending | None:
+    """Return what the reserve says, None while it is unused; raises DamagedFile if it cannot be read.
+
+    It is unused while it is empty, as after a start without space, or zeros.
+    """
+    if folder.status(NAME) is None:
+        return None
+    with suppress(ValueError, RecursionError):
+        data = folder.read(NAME, SIZE_BYTES).rstrip(b"\0")
+        return parse_document(data, _SCHEMA, Ending) if data else None
+    raise DamagedFile(folder.path / NAME, "it is no note of how the session ended")
+
+
+def with_ending(manifest: Manifest, ending: Ending) -> Manifest:
+    """Return a manifest as it would be if the disk had not been full."""
+    segments = {segment.index: segment for segment in (*manifest.segments, *ending.segments)}
+    return replace(
+        manifest,
+        state=ending.state,
+        error=ending.error,
+        ended_ns=ending.ended_ns or ending.at_ns,
+        truncated=ending.truncated or manifest.truncated,
+        segments=tuple(segments[index] for index in sorted(segments)),
+        lines=ending.lines or manifest.lines,
+    )
+
+
+def _fitting(ending: Ending) -> bytes:
+    """As a document that is no larger than the reserve: the oldest segments and calls go, then the reason."""
+    while len(data := document_bytes(_SCHEMA, ending)) > SIZE_BYTES:
+        if len(ending.segments) > 1:
+            ending = replace(ending, segments=ending.segments[1:])
+        elif ending.calls or ending.segments:
+            ending = replace(ending, calls=ending.calls[1:], segments=ending.segments if ending.calls else ())
+        else:
+            ending = replace(ending, error=ending.error[: len(ending.error) // 2])
+    return data
+
+
+SCHEMA = "profkit.measured/1"
+"""The form of a measured run, in the spool and in the store."""
+
+_SUFFIX = ".measured.json"
+
+
+def keep_measured(spool: Path, run: MeasuredRun) -> Path:
+    """Write a run into the spool, which is made if need be; raises OSError where that cannot be done."""
+    make_folder(spool)
+    path = spool / f"{run.info.id}{_SUFFIX}"
+    write_document(path, SCHEMA, run)
+    return path
+
+
+def measured_files(spool: Path) -> tuple[Path, ...]:
+    """Return the files of all measured runs, by name; none if there is no spool."""
+    return tuple(sorted(spool.glob(f"*{_SUFFIX}")))
+
+
+def measured_names(spool: OwnedFolder) -> tuple[str, ...]:
+    """Return the names of the files of all measured runs in an open spool, sorted."""
+    return tuple(name for name in spool.names() if name.endswith(_SUFFIX))
+
+
+def unfinished_names(spool: OwnedFolder) -> tuple[str, ...]:
+    """Return the names of files of runs that are being written, or whose writer ended before that."""
+    return tuple(name for name in spool.names() if name.endswith(f"{_SUFFIX}{UNFINISHED}"))
+
+
+def read_measured(path: Path) -> MeasuredRun:
+    """Return the run in a file; raises DamagedFile."""
+    return read_document(path, SCHEMA, MeasuredRun)
+
+
+def read_measured_in(spool: OwnedFolder, name: str) -> MeasuredRun:
+    """Return the run in a file of an open spool, as `read_measured`; OSError is for another try later."""
+    return read_document_in(spool, name, SCHEMA, MeasuredRun)
+
+
+FILE = "unprofiled.jsonl"
+KEPT_S = 7 * 86400.0
+"""How long an entry is shown."""
+LARGEST_BYTES = 2**20
+"""A server that starts workers without end must not fill the spool with notes about them."""
+
+
+def append_unprofiled(spool: Path, entry: Unprofiled) -> bool:
+    """Add an entry to the spool's journal and return whether there was room.
+
+    Raises OSError if the spool cannot be written.
+    """
+    make_folder(spool)
+    path = spool / FILE
+    with suppress(FileNotFoundError):
+        if path.stat().st_size >= LARGEST_BYTES:
+            return False
+    append_records(path, (entry,))
+    return True
+
+
+def read_unprofiled(spool: Path, clock: Clock = SYSTEM_CLOCK) -> tuple[Unprofiled, ...]:
+    """Return the entries of the last seven days, and remove older ones from a spool of this user.
+
+    Lines that cannot be read are left out. Raises OSError if the journal cannot be rewritten.
+    """
+    oldest_ns = clock.unix_ns() - round(KEPT_S * 1e9)
+    entries = read_records(spool / FILE, Unprofiled).records
+    if _is_ours(spool):
+        entries = _without_old(spool, entries, oldest_ns)
+    return tuple(entry for entry in entries if entry.at_ns >= oldest_ns)
+
+
+def _without_old(spool: Path, entries: tuple[Unprofiled, ...], oldest_ns: int) -> tuple[Unprofiled, ...]:
+    """Take old entries out of the journal, and return what is in it then."""
+    path = spool / FILE
+    if any(entry.at_ns < oldest_ns for entry in entries):
+        with suppress(FileNotFoundError):
+            path.rename(path.with_name(f".{FILE}.{os.getpid()}"))
+    # Others may append meanwhile: to a new file, into which the entries to keep are put back. An interrupted
+    # reader leaves the old file to the next one.
+    for taken in sorted(spool.glob(f".{FILE}.*")):
+        kept = [entry for entry in read_records(taken, Unprofiled).records if entry.at_ns >= oldest_ns]
+        append_records(path, kept)
+        taken.unlink(missing_ok=True)
+        entries = read_records(path, Unprofiled).records
+    return entries
+
+
+def _is_ours(spool: Path) -> bool:
+    """Whether the spool is this user's: a collector makes no files in that of another."""
+    try:
+        return spool.stat().st_uid == os.geteuid()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
