@@ -10,10 +10,10 @@ from benchmarks.statements import STATEMENTS, Statement
 from benchmarks.torch_tools import alike
 from profkit.measuring.orders import work_order
 from profkit.measuring.pool.pool import process_pool
-from profkit.measuring.runner.bench import Bench
+from profkit.measuring.runner.context import Bench
 from profkit.measuring.runner.counting import callgrind_kind, count
 from profkit.measuring.runner.jobs import Task
-from profkit.measuring.runner.preload import preload_of
+from profkit.measuring.runner.placement import preload_of
 from profkit.measuring.runner.progress import Silent
 from profkit.model.measurement import InstructionCounts
 from profkit.model.workorder import WorkOrder

@@ -15,9 +15,9 @@ from benchmarks.figures import Figure
 from benchmarks.spread_picture import picture
 from profkit.measuring.orders import work_order
 from profkit.measuring.pool.pool import process_pool
-from profkit.measuring.runner.bench import Bench
-from profkit.measuring.runner.environment import kind_of
+from profkit.measuring.runner.context import Bench
 from profkit.measuring.runner.jobs import Task
+from profkit.measuring.runner.placement import kind_of
 from profkit.measuring.runner.progress import Silent
 from profkit.measuring.runner.timing import make_ready, time_together
 from profkit.model.measurement import Preload, Tool

@@ -11,9 +11,8 @@ if TYPE_CHECKING:
     from profkit import isolated
     from profkit.decorators import profile, profiled
     from profkit.errors import ProfkitError
-    from profkit.measuring.background import wait
+    from profkit.measuring.api import measure, measure_all, submit, wait, warm_pool
     from profkit.measuring.definitions import Variants, expand
-    from profkit.measuring.front import measure, measure_all, submit, warm_pool
     from profkit.measuring.orders import work_order
     from profkit.model.measurement import MeasuredRun, Measurement
     from profkit.model.profile import Profile
@@ -53,13 +52,13 @@ _HOMES = {
     "Variants": "profkit.measuring.definitions",
     "WorkOrder": "profkit.model.workorder",
     "expand": "profkit.measuring.definitions",
-    "measure": "profkit.measuring.front",
-    "measure_all": "profkit.measuring.front",
+    "measure": "profkit.measuring.api",
+    "measure_all": "profkit.measuring.api",
     "profile": "profkit.decorators",
     "profiled": "profkit.decorators",
-    "submit": "profkit.measuring.front",
-    "wait": "profkit.measuring.background",
-    "warm_pool": "profkit.measuring.front",
+    "submit": "profkit.measuring.api",
+    "wait": "profkit.measuring.api",
+    "warm_pool": "profkit.measuring.api",
     "work_order": "profkit.measuring.orders",
 }
 

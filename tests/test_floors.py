@@ -34,10 +34,10 @@ HOMES = {
     "click": {"cli"},
     "subprocess": {"process", "samplers", "measuring/cpp"},
     "wrapt": {"session/wrapper.py", "tracing.py", "measuring/decorated"},
-    "torch": {"measuring/worker", "measuring/travel", "measuring/exports.py"},
+    "torch": {"measuring/worker", "measuring/transfer"},
     "numpy": set(),
-    "pickle": {"measuring/worker", "measuring/travel"},
-    "cloudpickle": {"measuring/worker", "measuring/travel"},
+    "pickle": {"measuring/worker", "measuring/transfer"},
+    "cloudpickle": {"measuring/worker", "measuring/transfer"},
 }
 """Which parts of the house may import what; everything else asks them."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from profkit.cli.here import current_folder
 from profkit.comparing.measured import compare_measured
 from profkit.errors import UsageError
-from profkit.measuring.front import measure_all, measure_in_turns
+from profkit.measuring.api import measure_all, measure_in_turns
 from profkit.measuring.orders import label_of, work_order
 from profkit.measuring.runner.progress import ProgressLine
 from profkit.model.comparison import MeasuredComparison

@@ -21,7 +21,7 @@ from profkit.errors import UsageError
 
 if TYPE_CHECKING:
     from profkit.cli.packed_orders import Reply
-    from profkit.measuring.front import PackedOrder
+    from profkit.measuring.api import PackedOrder
     from profkit.measuring.orders import MeasureOptions
 
 _FUNCTION = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*(\.\w+)*")
@@ -44,7 +44,7 @@ def orders_of(what: str, threads: Sequence[int] | None, options: MeasureOptions)
 
 
 def _statements(what: str, threads: Sequence[int], options: MeasureOptions) -> tuple[PackedOrder, ...]:
-    from profkit.measuring.front import PackedOrder
+    from profkit.measuring.api import PackedOrder
     from profkit.measuring.orders import work_order
 
     variants: list[MeasureOptions] = [{**options, "num_threads": count} for count in threads]
@@ -62,7 +62,7 @@ def _found(request: dict[str, object]) -> tuple[PackedOrder, ...]:
 
 
 def _asked(request: dict[str, object]) -> tuple[Reply, list[int]]:
-    from profkit.measuring.worker.messages import from_file, hand, handed, in_file
+    from profkit.measuring.worker.protocol import from_file, hand, handed, in_file
     from profkit.process.child import run_child
 
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -37,7 +37,7 @@ def measure_command(config: Config, /, what: str, **given: object) -> int:
     WHAT is a statement such as "x + y", or MODULE:FUNCTION, or the path of a Python file that defines
     ORDERS. It is measured in processes of its own. The numbers are shown, and kept as runs.
     """
-    from profkit.measuring.front import measure_packed
+    from profkit.measuring.api import measure_packed
     from profkit.measuring.runner.progress import ProgressLine
     from profkit.render.measured.registry import MEASURED_RENDERERS
 

@@ -26,8 +26,8 @@ from profkit.cli.packed_orders import Reply, packed_object  # noqa: E402
 from profkit.errors import UsageError  # noqa: E402
 from profkit.measuring.definitions import Definition, RefusedEntry, expand_each, is_definition  # noqa: E402
 from profkit.measuring.orders import MeasureOptions, refusing_later, work_order  # noqa: E402
-from profkit.measuring.travel.parcel import Parcel  # noqa: E402
-from profkit.measuring.worker.messages import from_file, hand, handed, in_file  # noqa: E402
+from profkit.measuring.transfer.payload import Parcel  # noqa: E402
+from profkit.measuring.worker.protocol import from_file, hand, handed, in_file  # noqa: E402
 from profkit.model.workorder import WorkOrder  # noqa: E402
 
 _NAMES = ("ORDERS", "BENCHMARKS")

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypedDict, cast
 
 from profkit.errors import CannotTravel, EntryRefused, MeasuringError
+from profkit.measuring.api import PackedOrder
 from profkit.measuring.definitions import RefusedEntry
-from profkit.measuring.front import PackedOrder
-from profkit.measuring.travel.parcel import Parcel, pack
+from profkit.measuring.transfer.payload import Parcel, pack
 from profkit.model.workorder import Language, Level, Mode, Simulation, WorkOrder
 from profkit.store.records import to_json
 

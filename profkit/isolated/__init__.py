@@ -12,8 +12,8 @@ from profkit.errors import MeasuringError, WorkerDied, WorkerError, WorkerFailed
 from profkit.isolated.calls import Executor, acall, call, submit, warm_pool
 from profkit.isolated.future import CallFuture
 from profkit.isolated.options import CallOptions, WorkerOptions
-from profkit.measuring.background import wait
-from profkit.measuring.pool.errors import CannotReturn, MemoryExceeded, PythonTooOld, ResultUnreadable
+from profkit.measuring.api import wait
+from profkit.measuring.errors import CannotReturn, MemoryExceeded, PythonTooOld, ResultUnreadable
 
 __all__ = [
     "CallFuture",

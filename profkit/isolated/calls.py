@@ -12,7 +12,7 @@ from profkit.isolated.dispatch import Call, Dispatcher, PackedCall, Slots, begin
 from profkit.isolated.future import CallFuture
 from profkit.isolated.options import CallOptions, Settings, WorkerOptions, settings_of
 from profkit.measuring.pool.pool import process_pool
-from profkit.measuring.travel.parcel import Parcel, pack
+from profkit.measuring.transfer.payload import Parcel, pack
 
 _T = TypeVar("_T")
 _SPARE = 4

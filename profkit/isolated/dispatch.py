@@ -14,12 +14,12 @@ from itertools import count
 
 from profkit.errors import WorkerDied, WorkerFailed, WorkerTimeout
 from profkit.isolated.future import CallFuture
-from profkit.measuring.pool.errors import CannotReturn, ResultUnreadable
+from profkit.measuring.errors import CannotReturn, ResultUnreadable
+from profkit.measuring.pool.command import ZygoteKind
 from profkit.measuring.pool.jobs import Job, Reply
-from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.measuring.pool.pool import process_pool
-from profkit.measuring.travel.parcel import Parcel
-from profkit.measuring.travel.returned import NotPlain, new_result, read_result
+from profkit.measuring.transfer.payload import Parcel
+from profkit.measuring.transfer.returned import NotPlain, new_result, read_result
 
 
 class Slots:

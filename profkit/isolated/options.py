@@ -13,9 +13,8 @@ from typing import TypedDict
 
 from profkit.errors import InvalidOption, UnknownOption
 from profkit.measuring.orders import work_order
-from profkit.measuring.pool.kinds import ZygoteKind
-from profkit.measuring.runner.environment import kind_of, worker_env
-from profkit.measuring.runner.place import first_on_path, worker_folder, worker_path
+from profkit.measuring.pool.command import ZygoteKind
+from profkit.measuring.runner.placement import first_on_path, kind_of, worker_env, worker_folder, worker_path
 from profkit.model.measurement import Preload, Tool
 from profkit.model.workorder import WorkOrder
 

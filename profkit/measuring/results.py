@@ -1,15 +1,16 @@
-"""From workers' answers to what a Measurement holds."""
+"""Check the replies of workers, which ran arbitrary code, and build Measurements of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeGuard, cast
 
-from profkit.errors import BadReply, TooShort, UsageError
-from profkit.measuring.replies import TimedArm, arms_in, counted_arm, fresh_arm, timed_arm
-from profkit.measuring.worker.asked import Fresh
+from profkit.errors import BadReply, DamagedFile, TooShort, UsageError
+from profkit.measuring.worker.protocol import Fresh
 from profkit.model.measurement import (
+    CallgrindDump,
     Freshness,
     InstructionCounts,
     MeasuredIn,
@@ -23,6 +24,163 @@ from profkit.transforms.counts import subtract_baseline
 
 if TYPE_CHECKING:
     from profkit.measuring.pool.jobs import Reply, ZygoteFacts
+
+
+@dataclass(frozen=True, slots=True)
+class TimedArm:
+    """What one process timed of one statement."""
+
+    number: int
+    """Executions in each block."""
+    times_s: tuple[float, ...]
+    """Of one execution, for each block its mean; at least one."""
+    cpu_s: float
+    """Of all blocks together, as `wall_s`."""
+    wall_s: float
+    involuntary: int
+    loop_s: float
+    """What was subtracted from each time."""
+    loop_spread_s: float
+    """How far that is uncertain."""
+    fresh: Fresh
+
+
+@dataclass(frozen=True, slots=True)
+class CountedArm:
+    """What Callgrind counted of one statement."""
+
+    number: int
+    """Executions in each repeat."""
+    dumps: tuple[CallgrindDump, ...]
+    """One for each repeat; at least one."""
+    baseline_dumps: tuple[CallgrindDump, ...]
+    """The same loop around nothing; may be missing."""
+    fresh: Fresh
+
+
+def timed_arm(label: str, reply: Reply, arm: int) -> TimedArm:
+    """One statement's times in a reply; raises BadReply where it does not hold them."""
+    fields = _Fields(label, reply, arm)
+    return TimedArm(
+        number=fields.count("number", least=1),
+        times_s=fields.seconds_list("times_s"),
+        cpu_s=fields.seconds("cpu_s"),
+        wall_s=fields.seconds("wall_s"),
+        involuntary=fields.count("involuntary"),
+        loop_s=fields.seconds("loop_s"),
+        loop_spread_s=fields.seconds("loop_spread_s"),
+        fresh=fields.fresh(),
+    )
+
+
+def counted_arm(label: str, reply: Reply, arm: int) -> CountedArm:
+    """One statement's dumps in a reply; raises BadReply where they are missing or cannot be read."""
+    fields = _Fields(label, reply, arm)
+    return CountedArm(
+        number=fields.count("number", least=1),
+        dumps=fields.dumps("dumps"),
+        baseline_dumps=fields.dumps("baseline_dumps", least=0),
+        fresh=fields.fresh(),
+    )
+
+
+def fresh_arm(label: str, reply: Reply, arm: int) -> Fresh:
+    """Return how one statement of a reply is to be executed; raises BadReply."""
+    return _Fields(label, reply, arm).fresh()
+
+
+def arms_in(label: str, reply: Reply) -> int:
+    """How many statements a reply is about; raises BadReply where it does not say."""
+    return len(_arms(label, reply))
+
+
+class _Fields:
+    """The fields of one arm of a reply, each taken out as what it must be."""
+
+    def __init__(self, label: str, reply: Reply, arm: int) -> None:
+        arms = _arms(label, reply)
+        fields = arms[arm] if arm < len(arms) else None
+        if not isinstance(fields, Mapping):
+            raise BadReply(label, f"statement {arm} of {len(arms)} is missing", reply.output)
+        self._label, self._reply, self._fields = label, reply, fields
+
+    def count(self, name: str, least: int = 0) -> int:
+        """A whole number that is not below `least`."""
+        value = self._fields.get(name)
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise self._wrong(name, value)
+        return value
+
+    def seconds(self, name: str) -> float:
+        """A finite number that is not negative."""
+        return self._duration(name, self._fields.get(name))
+
+    def seconds_list(self, name: str) -> tuple[float, ...]:
+        """At least one of them."""
+        return tuple(self._duration(name, value) for value in self._list(name))
+
+    def fresh(self) -> Fresh:
+        """Return what the worker found out about the state that executions change."""
+        found = self._fields.get("fresh")
+        fields = found if isinstance(found, Mapping) else {}
+        decided, changes, globals_ = (fields.get(name) for name in ("decided", "changes", "globals"))
+        function, why_not = fields.get("function"), fields.get("why_not")
+        if not (
+            isinstance(decided, bool | None)
+            and _are_texts(changes)
+            and isinstance(globals_, list)
+            and all(_are_texts(place) and len(place) == 2 for place in globals_)
+            and isinstance(function, bool)
+            and isinstance(why_not, str)
+        ):
+            raise self._wrong("fresh", found)
+        return cast(Fresh, {name: fields[name] for name in Fresh.__annotations__})
+
+    def dumps(self, name: str, least: int = 1) -> tuple[CallgrindDump, ...]:
+        """`least` or more dumps that came with the reply."""
+        return tuple(self._dump(name, path) for path in self._list(name, least))
+
+    def _dump(self, name: str, path: object) -> CallgrindDump:
+        dump = self._reply.dumps.get(path) if isinstance(path, str) else None
+        if dump is None:
+            raise self._wrong(name, path)
+        try:
+            return dump.parsed
+        except DamagedFile as damage:
+            raise BadReply(self._label, damage.detail, self._reply.output) from damage
+
+    def _list(self, name: str, least: int = 1) -> list[object]:
+        values = self._fields.get(name)
+        if not isinstance(values, list) or len(values) < least:
+            raise self._wrong(name, values)
+        return values
+
+    def _duration(self, name: str, value: object) -> float:
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            raise self._wrong(name, value)
+        if not math.isfinite(value) or value < 0:
+            raise self._wrong(name, value)
+        return float(value)
+
+    def _wrong(self, name: str, value: object) -> BadReply:
+        return BadReply(self._label, f"{name} is {_shortened(value)}", self._reply.output)
+
+
+def _arms(label: str, reply: Reply) -> list[object]:
+    arms = reply.message.get("arms")
+    if not isinstance(arms, list):
+        raise BadReply(label, f"arms is {_shortened(arms)}", reply.output)
+    return arms
+
+
+def _are_texts(value: object) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _shortened(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
 
 MOST_UNCERTAIN = 0.05
 """Part of a time by which what was subtracted from it may be uncertain."""

@@ -10,8 +10,16 @@ from textwrap import indent
 from typing import Literal
 
 from profkit.errors import InvalidOption, UsageError
-from profkit.measuring.orders import MeasureOptions, dedented, language_of, mode_of, with_options, work_order
-from profkit.measuring.signatures import Signature, read_signature
+from profkit.measuring.orders import (
+    MeasureOptions,
+    Signature,
+    dedented,
+    language_of,
+    mode_of,
+    read_signature,
+    with_options,
+    work_order,
+)
 from profkit.model.workorder import Language, Mode, WorkOrder
 
 Runtime = Literal["eager", "script"]

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from profkit.measuring.pool.command import ZygoteKind
 from profkit.measuring.pool.jobs import Job
-from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.model.measurement import Preload, Tool
 
 MARK = "POOL_TEST_MARK"

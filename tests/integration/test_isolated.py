@@ -30,7 +30,7 @@ from profkit.isolated import (
     WorkerTimeout,
 )
 from profkit.measuring.pool.pool import process_pool
-from profkit.measuring.worker.orphans import descendants
+from profkit.measuring.worker.processes import descendants
 from tests.integration.isolated_functions import (
     Forgetful,
     Lost,

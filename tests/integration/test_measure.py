@@ -22,7 +22,7 @@ from profkit.errors import (
     WorkerTimeout,
     ZygoteFailed,
 )
-from profkit.measuring.pool.errors import MemoryExceeded
+from profkit.measuring.errors import MemoryExceeded
 from profkit.measuring.pool.pool import LivingZygote, process_pool
 from profkit.model.comparison import Verdict
 from profkit.model.measurement import Flag, Measurement, Preload, Timing

@@ -16,9 +16,9 @@ import psutil
 import pytest
 
 from profkit.errors import WorkerFailed, ZygoteFailed
-from profkit.measuring.pool.errors import PythonTooOld
+from profkit.measuring.errors import PythonTooOld
 from profkit.measuring.pool.pool import Pool, process_pool
-from profkit.measuring.travel.parcel import pack
+from profkit.measuring.transfer.payload import pack
 from profkit.model.measurement import Preload, Tool
 from tests.integration.pool_jobs import await_true, job, kind, marked
 

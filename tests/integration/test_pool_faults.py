@@ -17,7 +17,7 @@ from profkit.errors import (
     WorkerTimeout,
     ZygoteFailed,
 )
-from profkit.measuring.pool.errors import MemoryExceeded
+from profkit.measuring.errors import MemoryExceeded
 from profkit.measuring.pool.jobs import Reply
 from profkit.measuring.pool.pool import Pool
 from tests.integration.pool_jobs import (

@@ -16,7 +16,7 @@ import cloudpickle
 import pytest
 
 from profkit.errors import CannotTravel
-from profkit.measuring.travel.parcel import pack
+from profkit.measuring.transfer.payload import pack
 from profkit.measuring.worker.unpack import DECORATED
 from tests.integration.programs import travelling
 from tests.integration.unpacker import Unpacker
@@ -109,7 +109,7 @@ def test_a_script_travels_by_value(tmp_path: Path) -> None:
 
 SCRIPT = """
 from profkit import profile
-from profkit.measuring.travel.parcel import pack
+from profkit.measuring.transfer.payload import pack
 from tests.integration.unpacker import Unpacker
 
 class Point:
@@ -183,7 +183,7 @@ class TestWhatCannotGo:
 def test_much_beside_tensors_is_warned_of(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("profkit.measuring.travel.parcel.MANY_BYTES", 1 << 20)
+    monkeypatch.setattr("profkit.measuring.transfer.payload.MANY_BYTES", 1 << 20)
     pack(travelling.plain, (b"x" * (2 << 20),))
     assert "plain: 2 MB beside tensors" in caplog.text
 
@@ -218,7 +218,7 @@ def close():
     kept[0].close()
     print(os.path.exists(f"/proc/self/fd/{kept[0].fd}"))
 atexit.register(close)
-from profkit.measuring.travel.parcel import pack
+from profkit.measuring.transfer.payload import pack
 kept.append(pack(int, (1,)))
 """
 

@@ -15,8 +15,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from profkit.measuring.travel import tensors
-from profkit.measuring.travel.parcel import Parcel, pack
+from profkit.measuring.transfer import tensors
+from profkit.measuring.transfer.payload import Parcel, pack
 from tests.integration.unpacker import Unpacker
 
 FACTS = (
@@ -203,7 +203,7 @@ def test_any_views(child: Unpacker, made: list[torch.Tensor]) -> None:
 MEMORY = """
 import resource, sys
 import torch
-from profkit.measuring.travel.parcel import pack
+from profkit.measuring.transfer.payload import pack
 x = torch.ones(50_000_000)  # 200 MB
 pack(print, (torch.ones(1),)).close()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -222,7 +222,7 @@ def test_large_storage_is_not_copied_in_this_process() -> None:
 
 
 def test_without_torch_it_is_not_imported() -> None:
-    code = "import sys\nfrom profkit.measuring.travel.parcel import pack\npack(sorted, ([1],))\n"
+    code = "import sys\nfrom profkit.measuring.transfer.payload import pack\npack(sorted, ([1],))\n"
     code += "print('torch' in sys.modules, 'numpy' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path.cwd()

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch.utils import benchmark
 
-from profkit.measuring.worker.job import perform, trace_of
-from profkit.measuring.worker.torch_blocks import clock, clock_of_library
+from profkit.measuring.worker.blocks import clock, clock_of_library
+from profkit.measuring.worker.child import perform, trace_of
 from tests.integration.performing import performed
 from tests.unit.worker_jobs import arm, timer_job
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import profkit.measuring.worker
-from profkit.measuring.travel.parcel import Parcel
+from profkit.measuring.transfer.payload import Parcel
 
 PROGRAM = Path(__file__).parent / "programs" / "unpacking.py"
 WORKER = Path(profkit.measuring.worker.__file__).parent

@@ -20,7 +20,7 @@ from profkit.comparing.measured import compare_measured
 from profkit.config import Config
 from profkit.formats.registry import FORMATS
 from profkit.measuring import errors as measuring_errors
-from profkit.measuring.pool import errors as pool_errors
+from profkit.measuring import errors as pool_errors
 from profkit.model.comparison import GateResult
 from profkit.render.as_json import report_json, runs_json
 from profkit.render.compared.gate import gate_json

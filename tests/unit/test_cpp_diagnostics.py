@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from profkit.measuring.cpp.diagnostics import trimmed
+from profkit.measuring.cpp.compiling import trimmed
 from profkit.model.workorder import Language, WorkOrder
 
 ORDER = WorkOrder(

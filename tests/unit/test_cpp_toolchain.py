@@ -14,8 +14,7 @@ from profkit.measuring.cpp.building import worth_precompiling
 from profkit.measuring.cpp.cache import Cache
 from profkit.measuring.cpp.source import ATEN, Source
 from profkit.measuring.cpp.tasks import ObjectTask
-from profkit.measuring.cpp.toolchain import Toolchain
-from profkit.measuring.cpp.torch_build import TorchBuild, read_build, torch_build
+from profkit.measuring.cpp.toolchain import Toolchain, TorchBuild, read_build, torch_build
 from profkit.model.workorder import Language, WorkOrder
 
 TORCH = TorchBuild(Path("/site/torch"), "2.13.0+cpu", cxx11_abi=True, standard="c++20", built=1)
@@ -108,7 +107,7 @@ def test_what_a_torch_says_of_itself(tmp_path: Path):
 def test_the_torch_of_this_interpreter_is_found_without_importing_it():
     asked = """
 import sys
-from profkit.measuring.cpp.torch_build import torch_build
+from profkit.measuring.cpp.toolchain import torch_build
 from profkit.model.workorder import WorkOrder
 build = torch_build(WorkOrder("x", stmt="x"))
 assert "torch" not in sys.modules

@@ -21,11 +21,11 @@ from profkit.clock import ManualClock
 from profkit.errors import InternalError, ZygoteFailed
 from profkit.measuring.decorated import backlog
 from profkit.measuring.decorated.backlog import Backlog
-from profkit.measuring.decorated.kinds import MOST_SIGNATURES, MOST_VALUES
-from profkit.measuring.decorated.markers import marker_of
+from profkit.measuring.decorated.calls import MOST_SIGNATURES, MOST_VALUES
 from profkit.measuring.decorated.options import plan_of
 from profkit.measuring.decorated.watch import Watch
-from profkit.measuring.travel.parcel import Parcel
+from profkit.measuring.decorated.wrapper import marker_of
+from profkit.measuring.transfer.payload import Parcel
 from profkit.measuring.worker.unpack import unpack
 from profkit.model.measurement import Flag, MeasuredInfo, MeasuredRun, OrderInfo
 from profkit.model.workorder import WorkOrder

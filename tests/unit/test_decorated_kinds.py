@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.measuring.decorated.kinds import MOST_SIGNATURES, MOST_VALUES, Kinds
-from profkit.measuring.travel.signature import signature_of
+from profkit.measuring.decorated.calls import MOST_SIGNATURES, MOST_VALUES, Kinds
+from profkit.measuring.transfer.signature import signature_of
 
 
 class Colour(enum.Enum):

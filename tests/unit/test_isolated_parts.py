@@ -22,10 +22,10 @@ from profkit.errors import UsageError, WorkerError
 from profkit.isolated.dispatch import PackedCall, Slots
 from profkit.isolated.future import CallFuture
 from profkit.isolated.options import settings_of
-from profkit.measuring.pool.errors import CannotReturn, MemoryExceeded, ResultUnreadable
-from profkit.measuring.pool.kinds import ZygoteKind
-from profkit.measuring.travel.parcel import pack
-from profkit.measuring.travel.returned import NotPlain, new_result, read_result
+from profkit.measuring.errors import CannotReturn, MemoryExceeded, ResultUnreadable
+from profkit.measuring.pool.command import ZygoteKind
+from profkit.measuring.transfer.payload import pack
+from profkit.measuring.transfer.returned import NotPlain, new_result, read_result
 from profkit.measuring.worker import calling
 from profkit.measuring.worker.unpack import FOOTER, MAGIC
 from profkit.model.measurement import Preload, Tool

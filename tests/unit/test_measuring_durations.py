@@ -15,14 +15,13 @@ from hypothesis import strategies as st
 from profkit.clock import ManualClock
 from profkit.errors import WorkerDied
 from profkit.measuring.orders import work_order
+from profkit.measuring.pool.command import ZygoteKind
 from profkit.measuring.pool.jobs import Job
-from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.measuring.runner import counting
-from profkit.measuring.runner.bench import Bench
+from profkit.measuring.runner.context import Bench
 from profkit.measuring.runner.jobs import Task
-from profkit.measuring.runner.ledger import Ledger
-from profkit.measuring.runner.pace import Pace
-from profkit.measuring.runner.progress import COUNTING, TIMING, ProgressLine, Silent
+from profkit.measuring.runner.outcomes import Ledger
+from profkit.measuring.runner.progress import COUNTING, TIMING, Pace, ProgressLine, Silent
 from profkit.measuring.runner.run import run_tasks
 from profkit.model.measurement import InstructionCounts, MeasuredRun
 from profkit.render.measured.text import measured_text

@@ -13,9 +13,9 @@ from profkit.comparing.gate import check_counts
 from profkit.comparing.instructions import compare_counts
 from profkit.errors import WorkerDied
 from profkit.measuring.orders import work_order
-from profkit.measuring.quality import count_doubts
 from profkit.measuring.runner import run as runner
 from profkit.measuring.runner.jobs import Task
+from profkit.measuring.warnings import count_doubts
 from profkit.model.comparison import Outcome
 from profkit.model.measurement import InstructionCounts, Manner
 from tests.unit.made_measured import COUNTS

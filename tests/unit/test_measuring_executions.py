@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit.measuring.orders import work_order
-from profkit.measuring.runner.executions import counted_runs, expected_executions, processes_of, timed_runs
+from profkit.measuring.runner.jobs import counted_runs, expected_executions, processes_of, timed_runs
 from tests.unit.test_worker_blocks import Scripted, measured, wanted
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from profkit.errors import BadReply
 from profkit.measuring.orders import work_order
+from profkit.measuring.pool.command import ZygoteKind
 from profkit.measuring.pool.jobs import Job
-from profkit.measuring.pool.kinds import ZygoteKind
-from profkit.measuring.runner.freshness import first_fresh
-from profkit.measuring.worker.asked import SHARED, UNDECIDED, Fresh
+from profkit.measuring.runner.jobs import first_fresh
+from profkit.measuring.worker.protocol import SHARED, UNDECIDED, Fresh
 from profkit.model.measurement import Freshness, Manner
 from profkit.model.workorder import WorkOrder
 from tests.unit.test_measuring_run import TIMED, run, times

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from profkit.measuring.orders import work_order
-from profkit.measuring.runner.place import first_on_path, worker_folder, worker_path
+from profkit.measuring.runner.placement import first_on_path, worker_folder, worker_path
 from profkit.model.measurement import Manner
 from profkit.model.workorder import WorkOrder, WorkTree
 from tests.unit.test_measuring_run import ScriptedPool, run

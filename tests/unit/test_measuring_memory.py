@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from profkit.measuring.pool.machine import SHARE, default_limit_bytes, usable_bytes
-from profkit.measuring.worker.memory import MemoryLimit, most_bytes, pause_s, shared_bytes
+from profkit.measuring.pool.jobs import SHARE, default_limit_bytes, usable_bytes
+from profkit.measuring.worker.processes import MemoryLimit, most_bytes, pause_s, shared_bytes
 
 MIB = 1 << 20
 GIB = 1 << 30

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.measuring.worker.messages import Inbox, from_file, hand, handed, in_file, send
+from profkit.measuring.worker.protocol import Inbox, from_file, hand, handed, in_file, send
 
 texts = st.text(st.characters(exclude_categories=()))
 values = st.recursive(

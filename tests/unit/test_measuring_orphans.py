@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from profkit.measuring.worker import orphans
+from profkit.measuring.worker import processes
 
 PROGRAM = """
 import os, sys, time
-from profkit.measuring.worker import orphans
-from profkit.measuring.worker.kernel import adopt_orphans
-from profkit.measuring.worker.orphans import descendants, end_descendants
+from profkit.measuring.worker import processes
+from profkit.measuring.worker.processes import adopt_orphans
+from profkit.measuring.worker.processes import descendants, end_descendants
 adopt_orphans()
 told, tell = os.pipe()
 def start(*steps):
@@ -67,7 +67,7 @@ assert descendants(os.getpid()) == set()
 """
 
 
-@pytest.mark.parametrize("lists", ["", "orphans._has_lists = lambda: False\n"], ids=["lists", "scan"])
+@pytest.mark.parametrize("lists", ["", "processes._has_lists = lambda: False\n"], ids=["lists", "scan"])
 def test_all_kinds_of_descendants_are_found_and_ended(lists: str) -> None:
     run(lists + FAMILY + CHECK)
 
@@ -106,7 +106,7 @@ os.kill(spared, 9)
 
 def test_who_cannot_be_ended_is_told_at_the_deadline() -> None:
     run("""
-orphans.kill, kill = lambda pid: None, orphans.kill
+processes.kill, kill = lambda pid: None, processes.kill
 pid = start()
 await_told(1)
 assert not end_descendants((), reap, 0.05)
@@ -117,4 +117,4 @@ kill(pid)
 def test_a_process_that_is_gone_has_no_descendants(tmp_path: Path) -> None:
     done = subprocess.Popen([sys.executable, "-c", ""])
     done.wait()
-    assert orphans.descendants(done.pid) == set()
+    assert processes.descendants(done.pid) == set()

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from profkit.measuring.pool import output as outputs
-from profkit.measuring.pool.output import KEPT_BYTES, Output
+from profkit.measuring.pool import command as outputs
+from profkit.measuring.pool.command import KEPT_BYTES, Output
 
 
 @pytest.fixture

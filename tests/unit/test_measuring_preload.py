@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from profkit.measuring.orders import work_order
-from profkit.measuring.runner.preload import preload_of
-from profkit.measuring.travel.parcel import pack
+from profkit.measuring.runner.placement import preload_of
+from profkit.measuring.transfer.payload import pack
 from profkit.model.measurement import Preload
 
 

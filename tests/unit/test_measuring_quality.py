@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from profkit.measuring.quality import count_doubts, timing_doubts
+from profkit.measuring.warnings import count_doubts, timing_doubts
 from profkit.model.measurement import (
     Doubt,
     Flag,

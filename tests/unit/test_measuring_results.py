@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit.errors import BadReply, MeasuringError, TooShort
-from profkit.measuring.pool.dumps import Dump
-from profkit.measuring.pool.jobs import Reply, ZygoteFacts
+from profkit.measuring.pool.jobs import Dump, Reply, ZygoteFacts
 from profkit.measuring.results import counts_of, measured_in, numbers_of, timing_of, together
-from profkit.measuring.worker.asked import SHARED
+from profkit.measuring.worker.protocol import SHARED
 from profkit.model.measurement import Freshness, InstructionCounts, MeasuredIn, Preload, ProcessTimes, Tool
 
 TIMED: Mapping[str, object] = {

@@ -12,17 +12,15 @@ import pytest
 from profkit.clock import ManualClock
 from profkit.errors import CompileFailed, WorkerDied, WorkerFailed, WorkerTimeout
 from profkit.measuring.orders import work_order
+from profkit.measuring.pool.command import ZygoteKind
 from profkit.measuring.pool.jobs import Job, Reply, ZygoteFacts
-from profkit.measuring.pool.kinds import ZygoteKind
-from profkit.measuring.runner.bench import Bench
-from profkit.measuring.runner.environment import kind_of, worker_env
-from profkit.measuring.runner.executions import processes_of
-from profkit.measuring.runner.jobs import Task, callgrind_job
+from profkit.measuring.runner.context import Bench
+from profkit.measuring.runner.jobs import Task, callgrind_job, processes_of
 from profkit.measuring.runner.outcomes import Outcome, duplicates
-from profkit.measuring.runner.place import worker_path
+from profkit.measuring.runner.placement import kind_of, worker_env, worker_path
 from profkit.measuring.runner.progress import Silent
 from profkit.measuring.runner.run import run_tasks
-from profkit.measuring.worker.asked import SHARED
+from profkit.measuring.worker.protocol import SHARED
 from profkit.model.measurement import Manner, Preload, Tool
 from profkit.model.workorder import WorkOrder
 

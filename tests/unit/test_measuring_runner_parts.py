@@ -8,12 +8,11 @@ import pytest
 
 from profkit.clock import ManualClock
 from profkit.errors import UsageError
-from profkit.measuring.background import Background, wait
+from profkit.measuring.api import Background, wait
 from profkit.measuring.orders import work_order
-from profkit.measuring.runner.cores import CorePool
-from profkit.measuring.runner.environment import kind_of
+from profkit.measuring.runner.context import spread
+from profkit.measuring.runner.placement import CorePool, kind_of
 from profkit.measuring.runner.progress import ProgressLine
-from profkit.measuring.runner.spread import spread
 from profkit.model.measurement import Preload, Tool
 
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import pytest
 
 from profkit.clock import ManualClock
-from profkit.measuring.pool.stopped import LOOK_S, Lookout, holders, socket_number
-from profkit.measuring.worker.orphans import is_stopped
+from profkit.measuring.pool.launching import LOOK_S, Lookout, holders, socket_number
+from profkit.measuring.worker.processes import is_stopped
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import sys
 
 BEGIN = """
 import os, sys
-from profkit.measuring.worker.surroundings import take_on
+from profkit.measuring.worker.child import take_on
 job = {"env": {"A": "1", "B": "2", "C": None, "D": None}, "cwd": "/", "path": ["/nowhere"], "cores": []}
 """
 

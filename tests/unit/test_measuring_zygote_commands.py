@@ -11,9 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from profkit.measuring.pool.command import PROGRAM, changes_of, dump_prefix, new_folder, supervisor_message
-from profkit.measuring.pool.endings import how_ended, is_own_end
-from profkit.measuring.pool.kinds import ZygoteKind
+from profkit.measuring.pool.command import (
+    PROGRAM,
+    ZygoteKind,
+    changes_of,
+    dump_prefix,
+    new_folder,
+    supervisor_message,
+)
+from profkit.measuring.pool.jobs import how_ended, is_own_end
 from profkit.model.measurement import Preload, Tool
 from profkit.model.workorder import Simulation
 

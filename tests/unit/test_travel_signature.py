@@ -12,7 +12,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.measuring.travel.signature import signature_of
+from profkit.measuring.transfer.signature import signature_of
 
 
 class Colour(enum.Enum):

@@ -26,7 +26,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from profkit.errors import CannotTravel
-from profkit.measuring.travel.parcel import pack
+from profkit.measuring.transfer.payload import pack
 from profkit.measuring.worker.unpack import unpack
 
 

@@ -8,15 +8,14 @@ from functools import partial
 
 import pytest
 
-from profkit.measuring.travel.parcel import pack
-from profkit.measuring.worker.arms import own_main
-from profkit.measuring.worker.asked import UNDECIDED, Fresh
-from profkit.measuring.worker.designing import Design, Effort, find_design
+from profkit.measuring.transfer.payload import pack
+from profkit.measuring.worker.cases import own_main
+from profkit.measuring.worker.child import perform
+from profkit.measuring.worker.design import Design, Effort, find_design
 from profkit.measuring.worker.fresh import Wanted, afresh
-from profkit.measuring.worker.job import perform
-from profkit.measuring.worker.measured import Measured, calls, statement
-from profkit.measuring.worker.messages import Message
 from profkit.measuring.worker.prepared import States
+from profkit.measuring.worker.protocol import UNDECIDED, Fresh, Message
+from profkit.measuring.worker.runnable import Measured, calls, statement
 from profkit.measuring.worker.unpack import unpack
 from tests.unit.worker_jobs import arm, timer_job
 

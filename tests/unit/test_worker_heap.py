@@ -16,7 +16,7 @@ print(fill_holes() > 900 * 2000, fill_holes() < 2000)
 """
 CACHE = """
 import random
-from profkit.measuring.worker.glibc import glibc_malloc
+from profkit.measuring.worker.heap import glibc_malloc
 from profkit.measuring.worker.heap import fill_holes
 
 malloc, sizes = glibc_malloc(), random.Random(3).choices(range(520, 1000, 16), k=300)

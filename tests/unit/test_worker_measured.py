@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from profkit.measuring.worker.job import perform
-from profkit.measuring.worker.measured import calls, nothing
+from profkit.measuring.worker.child import perform
+from profkit.measuring.worker.runnable import calls, nothing
 from tests.unit.worker_jobs import arm, timer_job
 
 
@@ -75,11 +75,11 @@ def test_nothing_takes_two_probes(level: str) -> None:
 
 
 def test_the_collector_is_off_unless_the_setup_wants_it_and_as_before_afterwards() -> None:
-    import profkit.measuring.worker.job as job
+    from profkit.measuring.worker import child
 
     seen: list[bool] = []
-    job.seen_by_test = seen  # type: ignore[attr-defined]
-    setup = "import gc\nfrom profkit.measuring.worker.job import seen_by_test as seen\n"
+    child.seen_by_test = seen  # type: ignore[attr-defined]
+    setup = "import gc\nfrom profkit.measuring.worker.child import seen_by_test as seen\n"
     assert gc.isenabled()
     perform(timer_job(arm("seen.append(gc.isenabled())", setup), runs=1))
     perform(timer_job(arm("seen.append(gc.isenabled())", setup + "gc.enable()"), runs=1))
@@ -88,7 +88,7 @@ def test_the_collector_is_off_unless_the_setup_wants_it_and_as_before_afterwards
     with pytest.raises(ZeroDivisionError):
         perform(timer_job(arm("1/0")))
     assert gc.isenabled()
-    del job.seen_by_test  # type: ignore[attr-defined]
+    del child.seen_by_test  # type: ignore[attr-defined]
 
 
 def test_classes_of_a_global_setup_can_be_pickled_and_main_is_given_back() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from profkit.measuring.pool.client import OLDEST_PYTHON
 from profkit.measuring.pool.command import PROGRAM
-from profkit.measuring.pool.zygote import OLDEST_PYTHON
 from profkit.measuring.worker import __main__ as program
 
 

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from profkit.measuring.worker import requests
+from profkit.measuring.worker import valgrind
 
 
 def test_requests_do_nothing_outside_valgrind() -> None:
-    requests.prepare()
-    assert not requests.running_on_valgrind()
-    requests.start_instrumentation()
-    requests.dump()
-    assert [requests.toggle()(), requests.no_toggle()()] == [0, 0]
+    valgrind.prepare()
+    assert not valgrind.running_on_valgrind()
+    valgrind.start_instrumentation()
+    valgrind.dump()
+    assert [valgrind.toggle()(), valgrind.no_toggle()()] == [0, 0]
 
 
 def test_no_page_is_writable_and_executable_at_once() -> None:
-    requests.prepare()
-    page = ctypes.cast(requests.toggle(), ctypes.c_void_p).value // mmap.PAGESIZE
+    valgrind.prepare()
+    page = ctypes.cast(valgrind.toggle(), ctypes.c_void_p).value // mmap.PAGESIZE
     mappings = [line.split() for line in Path("/proc/self/maps").read_text("ascii").splitlines()]
     spans = [
         ([int(end, 16) // mmap.PAGESIZE for end in span.split("-")], rights) for span, rights, *_ in mappings
@@ -30,28 +30,28 @@ def test_no_page_is_writable_and_executable_at_once() -> None:
 
 
 def test_children_have_the_page_of_the_parent() -> None:
-    requests.prepare()
+    valgrind.prepare()
     pid = os.fork()
     if pid == 0:
-        os._exit(1 if requests.running_on_valgrind() else 42)
+        os._exit(1 if valgrind.running_on_valgrind() else 42)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 42
 
 
 def test_other_machines_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
-    monkeypatch.setattr(requests, "_requests", {})
+    monkeypatch.setattr(valgrind, "_requests", {})
     with pytest.raises(RuntimeError, match="x86_64 and aarch64, not for riscv64"):
-        requests.prepare()
+        valgrind.prepare()
 
 
 def test_code_for_both_machines() -> None:
     """As `objdump -d` and `llvm-mc --disassemble` read it back."""
     words = 0x1122334455667788
-    assert requests.x86_64_code(words).hex(" ") == (
+    assert valgrind.x86_64_code(words).hex(" ") == (
         "48 b8 88 77 66 55 44 33 22 11 31 d2 "
         "48 c1 c7 03 48 c1 c7 0d 48 c1 c7 3d 48 c1 c7 33 48 87 db 48 89 d0 c3"
     )
-    assert requests.aarch64_code(words).hex(" ", 4) == (
+    assert valgrind.aarch64_code(words).hex(" ", 4) == (
         "44010058 030080d2 "
         "8c0dcc93 8c35cc93 8ccdcc93 8cf5cc93 4a010aaa e00303aa c0035fd6 1f2003d5 88776655 44332211"
     )

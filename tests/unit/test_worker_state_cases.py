@@ -9,7 +9,7 @@ import pytest
 from benchmarks.programs import changing_functions, pure_functions
 from benchmarks.programs.changing_functions import Call
 from profkit.measuring.worker.fresh import state_in
-from profkit.measuring.worker.measured import calls
+from profkit.measuring.worker.runnable import calls
 
 NO_STATE = {"issue_tickets", "roll"}
 """They advance a counter, and a random number generator."""

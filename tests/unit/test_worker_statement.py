@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.measuring.worker.measured import Namespace, run_global_setup, statement
+from profkit.measuring.worker.runnable import Namespace, run_global_setup, statement
 
 LEVELS = ("function", "module")
 both_levels = pytest.mark.parametrize("level", LEVELS)

@@ -4,8 +4,8 @@ import traceback
 
 import pytest
 
-from profkit.measuring.worker.job import perform, trace_of
-from profkit.measuring.worker.measured import calls
+from profkit.measuring.worker.child import perform, trace_of
+from profkit.measuring.worker.runnable import calls
 from tests.unit.worker_jobs import arm, timer_job
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from profkit.measuring.worker.messages import Message
+from profkit.measuring.worker.protocol import Message
 
 
 def arm(stmt: str | None, setup: str = "", global_setup: str = "", **others: object) -> Message:

@@ -15,8 +15,7 @@ from profkit.measuring.cpp.cache import Cache, default_folder, open_cache
 from profkit.measuring.cpp.compiling import Made, Task, run_tasks
 from profkit.measuring.cpp.source import needs_torch, source_of
 from profkit.measuring.cpp.tasks import HeaderTask, ObjectTask, ScriptTask, environ_of
-from profkit.measuring.cpp.toolchain import toolchain
-from profkit.measuring.cpp.torch_build import torch_build
+from profkit.measuring.cpp.toolchain import toolchain, torch_build
 from profkit.measuring.errors import FolderUnavailable, ScriptFailed
 from profkit.model.workorder import Language, WorkOrder
 

@@ -12,11 +12,9 @@ from pathlib import Path
 
 from profkit.errors import CompileFailed
 from profkit.measuring.cpp.cache import Cache
-from profkit.measuring.cpp.compiling import Made
-from profkit.measuring.cpp.diagnostics import trimmed
+from profkit.measuring.cpp.compiling import Made, trimmed
 from profkit.measuring.cpp.source import Source, include
-from profkit.measuring.cpp.toolchain import Toolchain
-from profkit.measuring.cpp.torch_build import interpreter
+from profkit.measuring.cpp.toolchain import Toolchain, interpreter
 from profkit.measuring.errors import ScriptFailed
 from profkit.model.workorder import WorkOrder
 

@@ -12,7 +12,7 @@ from typing import Protocol
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import CannotTravel, ProfkitError
 from profkit.measuring.green import leave_signals
-from profkit.measuring.travel.parcel import Parcel
+from profkit.measuring.transfer.payload import Parcel
 from profkit.model.measurement import MeasuredRun
 from profkit.originals import REAL
 from profkit.process.guard import explained, say_once

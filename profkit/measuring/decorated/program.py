@@ -16,7 +16,7 @@ from profkit.config import CONFIG
 from profkit.measuring.decorated.backlog import Backlog, not_measured
 from profkit.measuring.decorated.options import Plan
 from profkit.measuring.decorated.watch import Watch
-from profkit.measuring.travel.parcel import Parcel
+from profkit.measuring.transfer.payload import Parcel
 from profkit.model.measurement import MeasuredRun
 from profkit.model.workorder import WorkOrder
 from profkit.process.guard import guarded
@@ -30,7 +30,7 @@ class Front:
 
     def submit(self, order: WorkOrder, parcel: Parcel) -> Future[MeasuredRun]:
         """See `front.submit`; the run is kept."""
-        from profkit.measuring.front import submit
+        from profkit.measuring.api import submit
 
         _end_before_pools()
         return submit(order, parcel)

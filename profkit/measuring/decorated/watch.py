@@ -15,13 +15,19 @@ import wrapt
 from profkit import tracing
 from profkit.errors import CannotTravel
 from profkit.measuring.decorated.backlog import Backlog, Pending
-from profkit.measuring.decorated.inprocess import Moment, in_process_run, now, what_and_where
-from profkit.measuring.decorated.kinds import Claim, Kinds
+from profkit.measuring.decorated.calls import (
+    Claim,
+    Kinds,
+    Moment,
+    in_process_run,
+    is_traced,
+    now,
+    what_and_where,
+)
 from profkit.measuring.decorated.options import Plan
-from profkit.measuring.decorated.torch_state import is_traced
-from profkit.measuring.runner.executions import expected_executions
-from profkit.measuring.travel.parcel import Parcel, pack
-from profkit.measuring.travel.signature import signature_of
+from profkit.measuring.runner.jobs import expected_executions
+from profkit.measuring.transfer.payload import Parcel, pack
+from profkit.measuring.transfer.signature import signature_of
 from profkit.model.measurement import MeasuredRun
 from profkit.model.workorder import WorkOrder
 from profkit.originals import REAL

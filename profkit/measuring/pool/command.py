@@ -1,20 +1,48 @@
-"""The command line of a zygote, and what its supervisor is told."""
+"""The command line of a zygote, the specification that it is started from, and files for its output."""
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 import profkit.measuring.worker as worker
 from profkit.errors import ToolMissing
 from profkit.measuring.errors import no_temporary_folder
-from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.model.measurement import Preload, Tool
 from profkit.model.workorder import Simulation
+
+
+@dataclass(frozen=True, slots=True)
+class ZygoteKind:
+    """Jobs of equal kinds share a zygote."""
+
+    command: tuple[str, ...]
+    """Words that enter an environment, if any, and the interpreter last."""
+    tool: Tool
+    preload: Preload
+    env: tuple[tuple[str, str], ...]
+    """What it depends on of its environment; a job's own comes with the job."""
+    roots: tuple[str, ...] = ()
+    """Folders for the zygote's `sys.path`, where it has not got them: the preload is found there."""
+    simulate: tuple[Simulation, ...] = ()
+    draw: str = ""
+    """Distinguishes zygotes that are alike: each has its own draw of memory layout and hash seed."""
+    calls: bool = False
+    """Whether its workers call functions: it imports what they need for that before the first one."""
+    modules: tuple[str, ...] = ()
+    """What it imports beside the preload."""
+
+    def __str__(self) -> str:
+        under = " under Valgrind" if self.tool is Tool.VALGRIND else ""
+        return f"{self.command[-1]} with {self.preload.value}{under}"
+
 
 PROGRAM = Path(worker.__file__).with_name("__main__.py")
 
@@ -95,3 +123,54 @@ def _tool(kind: ZygoteKind, folder: Path | None) -> list[str]:
         f"--log-file={folder / 'valgrind'}",
         *(_SIMULATION[simulation] for simulation in kind.simulate),
     ]
+
+
+_MOST_ALIKE = 3
+KEPT_BYTES = 64 * 1024
+_GROWN_BYTES = 16 * 1024 * 1024
+
+
+def without_own_frames(dump: str) -> str:
+    """Leave out of tracebacks that a worker printed what is the worker's own, and count repeated lines."""
+    own = f'  File "{PROGRAM.parent}{os.sep}'
+    lines = (line for line in dump.splitlines(keepends=True) if not line.startswith(own))
+    return "".join(_counted(line, len(list(same))) for line, same in groupby(lines))
+
+
+def _counted(line: str, times: int) -> str:
+    """A line as often as it was there; of a frame that recurs as Python's own tracebacks have it."""
+    if times <= _MOST_ALIKE or not line.startswith("  File "):
+        return line * times
+    return f"{line * _MOST_ALIKE}  [Previous line repeated {times - _MOST_ALIKE} more times]\n"
+
+
+class Output:
+    """Takes any amount without making its writers wait; the end is kept. Close it."""
+
+    def __init__(self) -> None:
+        self.descriptor = os.memfd_create("profkit-output", os.MFD_CLOEXEC)
+        fcntl.fcntl(self.descriptor, fcntl.F_SETFL, os.O_APPEND)
+
+    def text(self) -> str:
+        """The last 64 KiB, cut at a line where there is one."""
+        size = os.fstat(self.descriptor).st_size
+        start = max(0, size - KEPT_BYTES)
+        text = os.pread(self.descriptor, KEPT_BYTES, start).decode("utf-8", "replace")
+        return text if start == 0 else text[text.find("\n") + 1 :]
+
+    def shrink(self) -> bool:
+        """Let go of the start of a file that has grown large, and return whether it had.
+
+        Writers append, wherever its end is.
+        """
+        size = os.fstat(self.descriptor).st_size
+        if size <= _GROWN_BYTES:
+            return False
+        end = os.pread(self.descriptor, KEPT_BYTES, size - KEPT_BYTES)
+        os.ftruncate(self.descriptor, 0)
+        os.write(self.descriptor, end)
+        return True
+
+    def close(self) -> None:
+        """Free it; processes that still write to it may go on."""
+        os.close(self.descriptor)

@@ -1,11 +1,152 @@
-"""What goes to a zygote, and what comes back."""
+"""Jobs and replies: memory limits, Callgrind dumps, and how a worker's process ended."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import os
+import signal
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path, PurePosixPath
+from typing import Any
 
-from profkit.measuring.pool.dumps import Dump
+from profkit.errors import DamagedFile
+from profkit.formats.callgrind import parse_callgrind
+from profkit.measuring.worker.protocol import CANNOT_ANSWER
+from profkit.model.measurement import CallgrindDump
+
+_HINTS = {
+    int(signal.SIGKILL): ", as the system does where memory runs out",
+    int(signal.SIGILL): ", as Valgrind does at instructions that it does not know "
+    "(ATEN_CPU_CAPABILITY=default keeps torch from using them)",
+}
+
+
+def how_ended(status: int) -> str:
+    """A wait status as the end of a sentence that begins with "its process"."""
+    code = os.waitstatus_to_exitcode(status)
+    if code == CANNOT_ANSWER:
+        return "closed the descriptor of its answer"
+    if code >= 0:
+        return f"exited with status {code}"
+    return f"was ended by {_signal_name(-code)}{_HINTS.get(-code, '')}"
+
+
+def is_own_end(status: int) -> bool:
+    """Whether a child ended as one does that has answered."""
+    return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # a real-time signal between the first and the last
+        return f"signal {number}"
+
+
+class Dump:
+    """A dump's text, parsed once and by whoever asks first: that takes some milliseconds."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path, self.text = path, text
+
+    @cached_property
+    def parsed(self) -> CallgrindDump:
+        """What it holds; raises DamagedFile."""
+        return parse_callgrind(self.text, Path(self.path))
+
+
+def read_dumps(folder: Path | None, answer: Mapping[str, Any]) -> Mapping[str, Dump]:
+    """Each dump in the folder that an answer names; raises FileNotFoundError."""
+    if folder is None:
+        return {}
+    paths = [path for path in _named(answer) if Path(path).parent == folder]  # a job may name any file
+    return {path: Dump(path, Path(path).read_text("utf-8", "surrogateescape")) for path in paths}
+
+
+def parse_ahead(dumps: Mapping[str, Dump]) -> None:
+    """Parse dumps while there is nothing else to do; what is damaged is left to whoever asks for it.
+
+    Repeats that did the same are parsed once: their files are alike from the line of events on.
+    """
+    known: dict[str, CallgrindDump] = {}
+    for dump in dumps.values():
+        _, _, body = dump.text.partition("\nevents:")
+        with contextlib.suppress(DamagedFile):
+            if body not in known:
+                known[body] = dump.parsed
+            dump.parsed = known[body]
+
+
+def remove_dumps(folder: Path | None) -> None:
+    """Remove every dump of a zygote, where it makes any: Callgrind writes one at each crash, too."""
+    if folder is None:
+        return
+    for path in folder.glob("cg.*"):
+        path.unlink(missing_ok=True)
+
+
+def _named(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Whatever an answer calls a dump; whether it makes sense is seen to where it is read."""
+    arms = answer.get("arms")
+    for arm in arms if isinstance(arms, list) else ():
+        for name in ("dumps", "baseline_dumps"):
+            paths = arm.get(name) if isinstance(arm, dict) else ()
+            yield from (path for path in paths or () if isinstance(path, str))
+
+
+SHARE = 0.5
+"""Default memory limit as a part of the machine's memory, or of its control group's limit if that is less."""
+
+
+@cache
+def default_limit_bytes() -> int:
+    """Return half of the memory that this process can have at all."""
+    return int(usable_bytes() * SHARE)
+
+
+def usable_bytes(root: Path = Path("/")) -> int:
+    """Return the machine's memory, or the lowest limit of the control groups that this process is in."""
+    return min((_physical_bytes(root), *_group_limits(root)))
+
+
+def _physical_bytes(root: Path) -> int:
+    for line in (root / "proc/meminfo").read_text("ascii").splitlines():
+        if line.startswith("MemTotal:"):
+            return int(line.split()[1]) * 1024
+    raise RuntimeError("/proc/meminfo does not say how much memory there is")
+
+
+def _group_limits(root: Path) -> Iterator[int]:
+    """Yield the limits of all groups above this process; a container sees its own as the topmost one."""
+    for folder, name in _groups(root):
+        for place in (folder, *folder.parents):
+            try:
+                text = (place / name).read_text("ascii").strip()
+            except OSError:  # no such limit there
+                continue
+            if text.isdecimal():  # else "max"
+                yield int(text)
+            if place == root / "sys/fs/cgroup":
+                break
+
+
+def _groups(root: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the folders of this process's groups for memory, and the file that holds the limit there."""
+    try:
+        lines = (root / "proc/self/cgroup").read_text("utf-8", "surrogateescape").splitlines()
+    except OSError:  # a kernel without control groups
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        below = PurePosixPath(path.lstrip("/"))
+        if ".." in below.parts:  # a group outside the container's
+            below = PurePosixPath()
+        if not controllers:
+            yield root / "sys/fs/cgroup" / below, "memory.max"
+        elif "memory" in controllers.split(","):
+            yield root / "sys/fs/cgroup/memory" / below, "memory.limit_in_bytes"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The launcher of this process: the one program that the pool itself starts."""
+"""The launcher, the one program that the pool starts itself; helper processes that somebody stopped."""
 
 from __future__ import annotations
 
@@ -7,16 +7,67 @@ import os
 import shutil
 import socket
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from profkit.clock import Clock
 from profkit.errors import ZygoteFailed
 from profkit.measuring.green import readable
 from profkit.measuring.pool.command import PROGRAM
-from profkit.measuring.pool.stopped import LOOK_S, holders, socket_number
-from profkit.measuring.worker.messages import hand
-from profkit.measuring.worker.orphans import kill
+from profkit.measuring.worker.processes import is_stopped, kill
+from profkit.measuring.worker.protocol import hand
 from profkit.process import child
+
+LOOK_S = 1.0
+"""How often helpers are looked at. One that is found stopped twice in a row counts as dead, so within 2 s:
+what stops a program with everything around it, and lets all go on, is not to end them."""
+
+
+class Lookout:
+    """Tells who stays stopped."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock, self._last_s = clock, float("-inf")
+        self._seen: frozenset[int] = frozenset()
+
+    def stays_stopped(self, find: Callable[[], Iterable[int]]) -> frozenset[int]:
+        """Of those that `find` names, return who is stopped now and was at the look before.
+
+        Looks once a second at most, and returns nobody in between.
+        """
+        now_s = self._clock.monotonic_s()
+        if now_s - self._last_s < LOOK_S:
+            return frozenset()
+        before, self._last_s = self._seen, now_s
+        self._seen = frozenset(pid for pid in find() if is_stopped(pid))
+        return self._seen & before
+
+
+def socket_number(descriptor: int) -> int:
+    """What /proc calls the socket behind a descriptor."""
+    return os.fstat(descriptor).st_ino
+
+
+def holders(number: int) -> set[int]:
+    """The other processes that have a socket open, as far as this user may see.
+
+    Tells helpers apart before they can say who they are: they may be stopped in their first moment.
+    """
+    wanted, own = f"socket:[{number}]", os.getpid()
+    pids = (int(name) for name in os.listdir("/proc") if name.isdecimal())
+    return {pid for pid in pids if pid != own and wanted in _open_files(pid)}
+
+
+def _open_files(pid: int) -> set[str]:
+    folder = f"/proc/{pid}/fd"
+    found: set[str] = set()
+    try:
+        for name in os.listdir(folder):
+            found.add(os.readlink(f"{folder}/{name}"))
+    except OSError:  # of another user, or gone; what was closed meanwhile is found at the next look
+        return found
+    return found
+
 
 _FORKER = Path(child.__file__).with_name("forker.py")
 _START_S = 30.0

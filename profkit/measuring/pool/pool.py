@@ -18,10 +18,10 @@ from dataclasses import dataclass
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import MeasuringError
+from profkit.measuring.pool.command import ZygoteKind
 from profkit.measuring.pool.jobs import Job, Reply, ZygoteFacts
-from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.measuring.pool.launching import Launcher
-from profkit.measuring.pool.line import Line, Means, Task
+from profkit.measuring.pool.queue import Line, Means, Task
 
 _IDLE_S = 300.0
 

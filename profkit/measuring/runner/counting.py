@@ -1,20 +1,123 @@
-"""Instruction counts: a process under Callgrind, or several, whose repeats must agree."""
+"""Count instructions of work orders, and of the controls that show whether environments are comparable."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
+from profkit.comparing.instructions import LEAST_DELTA, LEAST_EFFECT
+from profkit.errors import MeasuringError, ProfkitError
+from profkit.measuring.cpp.building import libraries_for
+from profkit.measuring.pool.command import ZygoteKind
 from profkit.measuring.pool.jobs import Reply
-from profkit.measuring.pool.kinds import ZygoteKind
 from profkit.measuring.results import counts_of, together
-from profkit.measuring.runner.bench import Bench
-from profkit.measuring.runner.environment import kind_of
-from profkit.measuring.runner.freshness import first_fresh, settled
-from profkit.measuring.runner.jobs import Task, callgrind_job
-from profkit.measuring.worker.asked import Fresh
-from profkit.model.measurement import InstructionCounts, Tool
-from profkit.model.workorder import WorkOrder
+from profkit.measuring.runner.context import Bench
+from profkit.measuring.runner.jobs import Task, callgrind_job, first_fresh, settled
+from profkit.measuring.runner.placement import kind_of
+from profkit.measuring.worker.protocol import Fresh
+from profkit.model.measurement import InstructionCounts, SentryCount, Tool
+from profkit.model.workorder import Language, Level, Mode, WorkOrder
+
+_PROCESSES = 4
+"""Processes that show how much counts differ which are not the same in two of them."""
+_LONG = 50_000_000
+"""Instructions of a repeat, about a second under Valgrind, that is counted in one process only."""
+
+Count = Callable[[WorkOrder], InstructionCounts]
+
+
+def counted(order: WorkOrder, count: Count) -> InstructionCounts:
+    """Return an order's counts, and see in a second process whether they depend on its input.
+
+    If so, four processes count. Not if the order says how many should, limits its executions, or takes long.
+    """
+    first = count(order)
+    if order.processes is not None or order.runs is not None or max(first.raw, default=0) > _LONG:
+        return first
+    once = replace(order, number=first.number, processes=1)
+    second = count(once)
+    if _are_same(first, second):
+        return first
+    return together([first, second, *(count(once) for _ in range(2, _PROCESSES))])
+
+
+def with_equal_numbers(
+    counts: Mapping[int, InstructionCounts], orders: Sequence[WorkOrder]
+) -> Iterator[tuple[int, WorkOrder]]:
+    """Yield the places of orders that were counted more often than others, and how to count them again."""
+    least = min((one.number for one in counts.values()), default=1)
+    often = [place for place in sorted(counts) if counts[place].number > least]
+    yield from ((place, replace(orders[place], number=least)) for place in often)
+
+
+def _are_same(first: InstructionCounts, second: InstructionCounts) -> bool:
+    low, high = sorted((first.stripped, second.stripped))
+    return high <= low * (1 + LEAST_EFFECT) or high - low < LEAST_DELTA
+
+
+_LOG = logging.getLogger("profkit")
+_FIXED = "static char from[4096], to[4096]; static int values[256];"
+_STATEMENTS = {
+    "arithmetic": "std::uint64_t x = 1; for (int i = 0; i < 1000; ++i) { x = x * 5 + i; profkit::keep(x); }",
+    "copying": "std::copy_n(from, 4096, to); profkit::keep(to[0]); profkit::keep(from[0]);",
+    "sorting": "unsigned x = 1; for (int &value : values) value = (x = x * 1103515245u + 12345u) >> 16;"
+    " std::sort(values, values + 256); profkit::keep(values[0]);",
+}
+"""The processor's own work, the C library's choice of code for this processor, and the compiler's."""
+
+
+class Sentries:
+    """The sentries of a batch: compiled once, and counted once by each zygote."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self._counted: dict[ZygoteKind, tuple[SentryCount, ...]] = {}
+
+    def beside(self, counts: InstructionCounts, task: Task, kind: ZygoteKind) -> InstructionCounts:
+        """The counts with those of the sentries, where the task's order names an environment.
+
+        Without a compiler there are none, which is logged.
+        """
+        if not (task.order.source_cmd or task.order.python):
+            return counts
+        if kind not in self._counted:
+            self._counted[kind] = self._count(task, kind)
+        return replace(counts, sentries=self._counted[kind])
+
+    def _count(self, task: Task, kind: ZygoteKind) -> tuple[SentryCount, ...]:
+        orders = [_order(name, stmt, task.order) for name, stmt in _STATEMENTS.items()]
+        try:
+            built = libraries_for(orders, progress=lambda _done, _total, _label: None)
+            return tuple(
+                self._counted_one(order, _path(built[place]), task, kind)
+                for place, order in enumerate(orders)
+            )
+        except ProfkitError as error:
+            _LOG.warning(
+                "whether its instructions compare with another environment's is not known: %s", error
+            )
+            return ()
+
+    def _counted_one(self, order: WorkOrder, library: Path, task: Task, kind: ZygoteKind) -> SentryCount:
+        found = count(Task(order, library=library, preload=task.preload), kind, self._bench)
+        return SentryCount(order.label, found.stripped)
+
+
+def _order(name: str, stmt: str, like: WorkOrder) -> WorkOrder:
+    """The sentry in the environment of an order, whose zygote counts it."""
+    return WorkOrder(
+        label=name, stmt=stmt, global_setup=_FIXED, mode=Mode.CALLGRIND, language=Language.CPP,
+        level=Level.FUNCTION, num_threads=like.num_threads, number=10, timeout_s=like.timeout_s,
+        source_cmd=like.source_cmd, python=like.python, env=like.env, simulate=like.simulate,
+    )  # fmt: skip
+
+
+def _path(made: Path | MeasuringError) -> Path:
+    if isinstance(made, MeasuringError):
+        raise made
+    return made
 
 
 def callgrind_kind(task: Task, worker: int) -> ZygoteKind:

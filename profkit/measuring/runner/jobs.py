@@ -1,20 +1,98 @@
-"""Orders as jobs: the messages that workers read; worker/job.py describes their form."""
+"""Job messages for work orders: how many processes and executions, which state, which code.
+
+worker/protocol.py describes their form.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from profkit.measuring.pool.jobs import Job
-from profkit.measuring.runner.environment import worker_env
-from profkit.measuring.runner.executions import counted_runs
-from profkit.measuring.runner.freshness import first_fresh
-from profkit.measuring.runner.place import first_on_path, worker_folder, worker_path
-from profkit.measuring.travel.parcel import Parcel
-from profkit.measuring.worker.asked import Fresh
+from profkit.errors import BadReply
+from profkit.measuring.pool.jobs import Job, Reply
+from profkit.measuring.results import fresh_of
+from profkit.measuring.runner.placement import first_on_path, worker_env, worker_folder, worker_path
+from profkit.measuring.transfer.payload import Parcel
+from profkit.measuring.worker.protocol import SHARED, UNDECIDED, Fresh
 from profkit.model.measurement import Preload, Tool
-from profkit.model.workorder import WorkOrder
+from profkit.model.workorder import Language, Mode, WorkOrder
+
+SERIOUS_PROCESSES, QUICK_PROCESSES = 10, 3
+_BLOCK_S, _BLOCKS, _LEAST_BLOCKS = 0.002, 20, 3
+_LONGEST_S = 0.5
+_SETTLED, _WARM_S = 20, 0.04
+_COUNTED, _COUNTED_IF_LONG = 110, 8
+"""Executions under Callgrind: warm-up, rehearsal and two repeats."""
+_LONG_S = 0.001
+"""A call of some 2.5 million instructions, from which on it is counted less often."""
+
+
+def processes_of(order: WorkOrder) -> int:
+    """Return how many processes time an order: no more than its limit of executions allows."""
+    wanted = order.processes or (QUICK_PROCESSES if order.quick else SERIOUS_PROCESSES)
+    limit = timed_runs(order)
+    return wanted if limit is None else max(1, min(wanted, limit))
+
+
+def timed_runs(order: WorkOrder) -> int | None:
+    """Return how many of an order's executions are for timing: half of them, if it is counted as well."""
+    if order.runs is None or order.mode is not Mode.BOTH:
+        return order.runs
+    return order.runs - max(1, order.runs // 2) or 1
+
+
+def counted_runs(order: WorkOrder) -> int | None:
+    """Return how many of an order's executions are for counting; at least one."""
+    if order.runs is None or order.mode is not Mode.BOTH:
+        return order.runs
+    return max(1, order.runs // 2)
+
+
+def expected_executions(order: WorkOrder, call_s: float) -> int:
+    """Return about how many times an order will be executed, if each execution takes `call_s`.
+
+    It follows the rules of `worker.blocks` and `worker.counting`, for orders without `runs` and `number`.
+    """
+    timed = processes_of(order) * _timed(call_s, order) if order.mode.times else 0
+    counted = (_COUNTED if call_s < _LONG_S else _COUNTED_IF_LONG) if order.mode.counts else 0
+    return timed + counted
+
+
+def _timed(call_s: float, order: WorkOrder) -> int:
+    """Return the executions of one process: warm-up, and blocks."""
+    number = max(1, round(_BLOCK_S / call_s))
+    block_s = number * call_s
+    least_s = order.min_run_time_s / processes_of(order)
+    blocks = max(_BLOCKS, math.ceil(least_s / block_s))
+    blocks = max(_LEAST_BLOCKS, min(blocks, math.floor(max(least_s, _LONGEST_S) / block_s)))
+    return max(1, min(max(_SETTLED, number), math.ceil(_WARM_S / call_s))) + number * blocks
+
+
+def first_fresh(order: WorkOrder) -> Fresh:
+    """Return what the first process of an order is told about the state of executions."""
+    if order.language is Language.CPP or order.fresh is False:
+        return SHARED
+    if order.fresh or order.runs is not None:  # to find out, it would have to be executed
+        return {**SHARED, "decided": bool(order.fresh) or order.function is not None}
+    return UNDECIDED
+
+
+def settled(label: str, fresh: Sequence[Fresh], ask: Callable[[Sequence[Fresh]], Reply]) -> Reply:
+    """Return the reply of a process; ask another one if the first finds what has to be known before.
+
+    Raises BadReply, and what `ask` raises.
+    """
+    reply = ask(fresh)
+    found = fresh_of(label, reply)
+    if all(one["decided"] is not None for one in found):
+        return reply
+    reply = ask(found)
+    if any(one["decided"] is None for one in fresh_of(label, reply)):
+        raise BadReply(label, "it does not find out what its statement changes", reply.output)
+    return reply
+
 
 BLOCK_S = 0.002
 """Short blocks: the least of many is disturbed least."""

@@ -12,19 +12,13 @@ from dataclasses import replace
 
 from profkit.errors import MeasuringError
 from profkit.measuring.errors import naming_a_full_disk
-from profkit.measuring.pool.kinds import ZygoteKind
-from profkit.measuring.runner.bench import Bench
-from profkit.measuring.runner.counting import callgrind_kind, count
-from profkit.measuring.runner.equal_counts import counted, with_equal_numbers
-from profkit.measuring.runner.executions import processes_of
-from profkit.measuring.runner.in_turns import time_in_turns
-from profkit.measuring.runner.jobs import Task
-from profkit.measuring.runner.ledger import Ledger
-from profkit.measuring.runner.outcomes import Outcome
+from profkit.measuring.pool.command import ZygoteKind
+from profkit.measuring.runner.context import Bench, spread
+from profkit.measuring.runner.counting import Sentries, callgrind_kind, count, counted, with_equal_numbers
+from profkit.measuring.runner.jobs import Task, processes_of
+from profkit.measuring.runner.outcomes import Ledger, Outcome
 from profkit.measuring.runner.progress import COUNTING, TIMING, Counted
-from profkit.measuring.runner.sentries import Sentries
-from profkit.measuring.runner.spread import spread
-from profkit.measuring.runner.timing import make_ready, time_together, timer_kinds
+from profkit.measuring.runner.timing import make_ready, time_in_turns, time_together, timer_kinds
 from profkit.model.measurement import InstructionCounts, Manner
 from profkit.model.workorder import WorkOrder
 

@@ -10,6 +10,7 @@ import sys
 
 _PACKAGE = "_profkit_worker"
 _OLDEST = (3, 11)
+_MODULES = {"launcher": "supervisor", "zygote": "zygote"}
 
 
 def _make_package(folder: str) -> None:
@@ -45,7 +46,7 @@ def main() -> None:
     if role == "compile":  # leaves bytecode behind: a zygote that has to compile it counts otherwise
         import_module(_PACKAGE + ".zygote")
     else:
-        import_module(_PACKAGE + "." + role).main(*sys.argv[2:])
+        import_module(_PACKAGE + "." + _MODULES[role]).main(*sys.argv[2:])
 
 
 if __name__ == "__main__":

@@ -1,18 +1,155 @@
-"""The child: one process for one job. It takes its job from the driver itself, answers, and is gone."""
+"""The child: one process per job. It prepares its surroundings, does the job, answers and ends."""
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import importlib
 import os
 import signal
 import socket
-from typing import NoReturn
+import sys
+from collections.abc import Iterator, Mapping
+from types import ModuleType
+from typing import NoReturn, cast
 
-from . import job as jobs
-from .failures import as_reply
+from .calling import as_reply, trace_of, unwrapped
+from .cases import with_arms, with_baseline
+from .counting import count_arm
 from .heap import start_pages
-from .kernel import die_with_parent
-from .messages import CANNOT_ANSWER, Message, blocking_socket, from_file, handed, identity_of, send
-from .surroundings import flush_output, refuse_strays, send_output_to, take_on
+from .processes import die_with_parent, flush_c_streams
+from .protocol import (
+    CANNOT_ANSWER,
+    Answer,
+    Counts,
+    Job,
+    Message,
+    StartOver,
+    blocking_socket,
+    from_file,
+    handed,
+    identity_of,
+    send,
+)
+from .timing import times_of
+
+
+def send_output_to(descriptor: int) -> None:
+    """Make a file stdout and stderr of this process and of those that it starts; closes the descriptor."""
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    os.close(descriptor)
+
+
+def flush_output() -> None:
+    """Write out what was printed, by Python and by C, as far as the job has left the means to."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or something else by now
+            stream.flush()
+    flush_c_streams()
+
+
+def take_on(job: Message) -> None:
+    """Move into the job's folder, path, environment and cores; raises OSError where one does not exist."""
+    reseed_numpy()
+    os.chdir(job["cwd"])
+    change_environment(job["env"])
+    if job["path"]:  # else this environment has its own
+        sys.path[:] = job["path"]
+    sys.path[:0] = job.get("first", ())
+    if job["cores"]:
+        os.sched_setaffinity(0, job["cores"])
+
+
+def reseed_numpy() -> None:
+    """Have numpy draw other numbers than the other forks do, as in a process that has just imported it.
+
+    Python's own `random` sees to that by itself, and torch always starts with the same seed.
+    """
+    if (drawing := sys.modules.get("numpy.random")) is not None:
+        drawing.seed()
+
+
+def change_environment(changes: Mapping[str, str | None]) -> None:
+    """Set variables, or unset those that are None; under Valgrind each takes a quarter of a millisecond."""
+    for name, value in changes.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+
+def refuse_strays(job: Message) -> None:
+    """Raise ImportError where a module came from the caller's checkout, and the job's copy of it has it too.
+
+    Import hooks of editable installs know nothing of copies; what was measured then is not the commit.
+    """
+    if "moved" not in job:
+        return
+    checkout, copy = map(os.path.realpath, job["moved"])
+    for name, module in tuple(sys.modules.items()):
+        file = vars(module).get("__file__") if isinstance(module, ModuleType) else None
+        path = os.path.realpath(file) if isinstance(file, str) else ""
+        if not path.startswith(checkout + os.sep) or path.startswith(os.path.realpath(sys.prefix) + os.sep):
+            continue
+        if name.split(".")[0] != __package__ and os.path.exists(copy + path.removeprefix(checkout)):
+            raise ImportError(
+                f"{name} was imported from {path}, which is not the commit; name its folder in PYTHONPATH, "
+                "or install it without import hooks (for setuptools: --config-settings editable_mode=compat)"
+            )
+
+
+__all__ = ["perform", "trace_of"]
+
+
+def perform(message: Message, parcel_fd: int | None = None) -> Message:
+    """Do a job (`asked.Job`) in this process, and answer (`asked.Answer`).
+
+    Raises what the user's code raises. `parcel_fd` holds the callable of arms that have no text.
+    """
+    job = cast(Job, message)
+    work = {"canary": _canary, "timer": _timed, "callgrind": _counted}[job["mode"]]
+    try:
+        with no_collector():
+            return dict(work(job, parcel_fd))
+    except RuntimeError as error:
+        mended = unwrapped(error)
+        if mended is error:
+            raise
+        raise mended from None
+
+
+def _canary(job: Job, parcel_fd: int | None) -> Answer:
+    return {"ok": True, "versions": {name: _version(name) for name in job["imports"]}}
+
+
+def _timed(job: Job, parcel_fd: int | None) -> Answer:
+    return {"ok": True, "arms": with_arms(job, parcel_fd, lambda measured: times_of(measured, job))}
+
+
+def _counted(job: Job, parcel_fd: int | None) -> Answer:
+    def counts(place: int) -> Counts | StartOver:
+        return with_baseline(
+            job, place, parcel_fd, lambda measured, baseline: count_arm(measured, baseline, place, job)
+        )
+
+    return {"ok": True, "arms": [counts(place) for place in range(len(job["arms"]))]}
+
+
+@contextlib.contextmanager
+def no_collector() -> Iterator[None]:
+    """As in `timeit`: the collector is off, and a setup may switch it on again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _version(name: str) -> str:
+    return str(getattr(importlib.import_module(name), "__version__", ""))
 
 
 def live(control: socket.socket) -> NoReturn:
@@ -47,7 +184,7 @@ def _perform(job: Message, parcel: int | None = None) -> Message:
         take_on(job)
         if job["mode"] == "callgrind":
             start_pages()
-        reply = jobs.perform(job, parcel)
+        reply = perform(job, parcel)
         refuse_strays(job)
         return reply
     except BaseException as error:  # noqa: BLE001 - sys.exit and Ctrl-C of the job are answers as well

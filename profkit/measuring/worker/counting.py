@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from . import requests
-from .asked import SHARED, Counts, Fresh, Job, StartOver
-from .designing import Design, Effort, find_design, told_design
-from .measured import Measured
+from . import valgrind
+from .design import Design, Effort, find_design, told_design
+from .protocol import SHARED, Counts, Fresh, Job, StartOver
+from .runnable import Measured
 
 _OFTEN, _SELDOM = 10, 2
 """Executions in a repeat where nobody asks for a number; more would not make a count more exact."""
@@ -205,9 +205,9 @@ def _wait(taken: Sequence[Execution]) -> bool:
 
 def _counted_once(prefix: str, clock: Clock, measured: Measured, number: int) -> Execution:
     before, start_s = resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw, clock()
-    measured.run(number, requests.toggle())
+    measured.run(number, valgrind.toggle())
     seconds, after = clock() - start_s, resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
-    return Execution(_total(_path(prefix, requests.dump())), seconds, after - before)
+    return Execution(_total(_path(prefix, valgrind.dump())), seconds, after - before)
 
 
 def _total(dump: str) -> int:
@@ -226,8 +226,8 @@ def _count(measured: Measured, number: int) -> int:
 
     Callgrind's own way to forget leaves a few instructions, and those of other threads.
     """
-    measured.run(number, requests.toggle())
-    return requests.dump()
+    measured.run(number, valgrind.toggle())
+    return valgrind.dump()
 
 
 def _path(prefix: str, number: int) -> str:
@@ -240,4 +240,4 @@ def _path(prefix: str, number: int) -> str:
 
 def _run(measured: Measured, number: int) -> None:
     """The same but for the counting."""
-    measured.run(number, requests.no_toggle())
+    measured.run(number, valgrind.no_toggle())

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 
-from .measured import (
+from .prepared import Afresh, PreparedAwaits, PreparedFunction, PreparedModule, States, Values
+from .runnable import (
     Awaited,
     Blocks,
     Call,
@@ -26,10 +27,8 @@ from .measured import (
     blocks_of,
     values_of,
 )
-from .pieces import compile_piece
-from .prepared import Afresh, PreparedAwaits, PreparedFunction, PreparedModule, States, Values
+from .source import compile_piece, fresh_code, fresh_module_code
 from .state import Global, State, state_of
-from .statement import fresh_code, fresh_module_code
 
 _TRIED = 100
 """Most parts of a collection that are looked through for functions."""

@@ -12,8 +12,8 @@ from functools import partial
 from types import CodeType
 from typing import TypeVar
 
-from .measured import Blocks, InThisThread, Measured, Namespace, Probe, bracketed
-from .statement import ROUNDS
+from .runnable import Blocks, InThisThread, Measured, Namespace, Probe, bracketed
+from .source import ROUNDS
 
 T = TypeVar("T")
 Values = tuple[object, ...]

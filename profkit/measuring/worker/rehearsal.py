@@ -1,11 +1,14 @@
-"""Jobs that a zygote does before it serves, so that Callgrind has translated what every job runs through.
-
-They use of torch and numpy what is imported already, and never so much that a library starts threads.
-"""
+"""Rehearsal jobs of a zygote under Valgrind, so that its children count alike and start fast."""
 
 from __future__ import annotations
 
-from .asked import UNDECIDED, Arm, Job
+import os
+import socket
+import sys
+
+from . import valgrind
+from .child import work
+from .protocol import UNDECIDED, Arm, Inbox, Job, Message, hand, in_file
 
 
 def _arm(stmt: str, setup: str = "", level: str = "function", global_setup: str = "") -> Arm:
@@ -58,3 +61,56 @@ JOBS: tuple[Job, ...] = (
     _job(_arm("x + y", _TORCH, "module", _IMPORTED)),
 )
 """Messages without what a zygote fills in: `dump_prefix` and surroundings."""
+
+
+_DUMP_PREFIX = "cg"
+"""In the zygote's own folder, whose name differs from zygote to zygote and must not get into its memory."""
+_SET, _UNSET = "PROFKIT_REHEARSAL", "PROFKIT_REHEARSED"
+"""Variables that are changed as a job's are."""
+
+
+def prepare_to_count() -> None:
+    """Switch instrumentation on and rehearse; raises RuntimeError where that fails."""
+    valgrind.prepare()
+    if not valgrind.running_on_valgrind():
+        raise RuntimeError(
+            "Valgrind runs what starts this interpreter, and not the interpreter: name it itself, and no "
+            f"script around it, such as pyenv's: {sys.executable}"
+        )
+    valgrind.start_instrumentation()
+    printed_to = os.dup(1)
+    try:
+        for job in JOBS:
+            _rehearse(job)
+    finally:
+        os.environ.pop(_SET, None)
+        os.dup2(printed_to, 1)
+        os.dup2(printed_to, 2)
+        os.close(printed_to)
+
+
+def _rehearse(job: Job) -> None:
+    control, childs_control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    channel, childs_channel = socket.socketpair()
+    with control, childs_control, channel:
+        output, message = os.open(os.devnull, os.O_WRONLY), in_file(_whole(job))
+        hand(control, [childs_channel.fileno(), output, message])
+        for descriptor in (childs_channel.detach(), output, message):
+            os.close(descriptor)
+        work(childs_control)
+        answers = Inbox(channel).read()
+    if not answers or not answers[0]["ok"]:
+        raise RuntimeError(f"a rehearsal failed: {answers[0]['trace'] if answers else 'no answer'}")
+
+
+def _whole(job: Job) -> Message:
+    """The job's message, in the surroundings that the zygote has anyway."""
+    here: Message = {
+        "cwd": ".",
+        "path": sys.path,
+        "env": {_SET: "", _UNSET: None},
+        "cores": [],
+        "memory_limit_bytes": None,
+        "dump_prefix": _DUMP_PREFIX,
+    }
+    return {**here, **job}

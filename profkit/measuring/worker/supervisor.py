@@ -1,13 +1,4 @@
-"""The supervisor: starts one zygote and sees to it that nothing of its tree outlives the driver.
-
-It adopts every orphan below it, watches the driver by pidfd (which sees a SIGKILL, and no leaked pipe
-deceives it), and ends descendants until none is left. Commands come over a channel: `{"do": "settle"}`
-(spare who lives now), `{"do": "sweep"}` (end everybody else); both are answered when that is done, by
-`{"done": SUCCESS}`. `{"do": "limit", "bytes": NUMBER}` limits the memory of everybody else until the next
-sweep: if they use more they are ended, and `{"memory": BYTES}` says how much it was. `{"do": "dump"}` has
-workers print where they are. `{"do": "end"}` has no answer, either. Its last message is `{"ended": STATUS}`,
-the zygote's wait status where it had one; the channel's end means: everything is gone, the folder too.
-"""
+"""The launcher, which starts supervisors, and the supervisor, which starts a zygote and ends its tree."""
 
 from __future__ import annotations
 
@@ -19,10 +10,53 @@ import socket
 import time
 from typing import NoReturn
 
-from .kernel import adopt_orphans
-from .memory import MemoryLimit
-from .messages import DUMP_SIGNAL, Inbox, Message, blocking_socket, from_file, send
-from .orphans import children, descendants, end_descendants
+from .processes import MemoryLimit, adopt_orphans, children, descendants, end_children, end_descendants
+from .protocol import DUMP_SIGNAL, Inbox, Message, blocking_socket, from_file, handed, send
+
+_END_S = 20.0
+
+
+def main() -> None:
+    """Serve the driver at the other end of stdin; its pidfd comes first."""
+    os.chdir("/")
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # supervisors need not be waited for
+    adopt_orphans()
+    channel = blocking_socket(os.dup(0))
+    os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+    driver = handed(channel)
+    if driver:
+        _serve(channel, driver[0])
+    os._exit(0)
+
+
+def _serve(channel: socket.socket, driver: int) -> None:
+    poller = select.poll()
+    poller.register(channel, select.POLLIN)
+    poller.register(driver, select.POLLIN)
+    supervisors: dict[int, int] = {}
+    while driver not in (ready := dict(poller.poll())):
+        for ended in ready.keys() & supervisors.keys():
+            poller.unregister(ended)
+            os.close(ended)
+            del supervisors[ended]
+            end_children(set(supervisors.values()), _END_S)
+        if channel.fileno() not in ready:
+            continue
+        descriptors = handed(channel)
+        if not descriptors:
+            return
+        pid = os.fork()
+        if pid == 0:
+            channel.close()
+            for other in supervisors:
+                os.close(other)
+            supervise(driver, descriptors)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        watched = os.pidfd_open(pid)
+        supervisors[watched] = pid
+        poller.register(watched, select.POLLIN)
+
 
 _SWEEP_S = 20.0
 """Longer than the kernel takes to free the memory of a large process."""

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from .arms import timed_by
-from .asked import SHARED, Arm, Job, StartOver, Times
 from .blocks import THIS_THREAD, WARMS, WHOLE_PROCESS, Elapsed, Timed, Wanted, time_arms
-from .designing import Design, Effort, alike, find_design, told_design
-from .measured import Measured
+from .cases import timed_by
+from .design import Design, Effort, alike, find_design, told_design
+from .protocol import SHARED, Arm, Job, StartOver, Times
+from .runnable import Measured
 
 _BLOCK_PART = 10
 """Blocks that show what an execution changes may be so much shorter than others."""

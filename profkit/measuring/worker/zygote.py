@@ -20,11 +20,11 @@ import sys
 from importlib import import_module
 
 from . import child
-from .failures import as_text
+from .calling import as_text
 from .heap import fill_arenas, start_pages
-from .kernel import die_with_parent
-from .messages import DUMP_SIGNAL, FORK, Message, blocking_socket
-from .rehearsing import prepare_to_count
+from .processes import die_with_parent
+from .protocol import DUMP_SIGNAL, FORK, Message, blocking_socket
+from .rehearsal import prepare_to_count
 
 _MOST_TRACE = 60_000
 """Characters that fit into a packet."""

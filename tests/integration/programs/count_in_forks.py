@@ -8,16 +8,16 @@ import json
 import os
 import sys
 
-from profkit.measuring.worker import requests
+from profkit.measuring.worker import valgrind
+from profkit.measuring.worker.child import perform, trace_of
 from profkit.measuring.worker.heap import fill_holes
-from profkit.measuring.worker.job import perform, trace_of
 from profkit.measuring.worker.rehearsal import JOBS
 
 
 def rehearse(dump_prefix: str) -> None:
-    requests.prepare()
-    assert requests.running_on_valgrind()
-    requests.start_instrumentation()
+    valgrind.prepare()
+    assert valgrind.running_on_valgrind()
+    valgrind.start_instrumentation()
     for job in JOBS:
         assert perform({**job, "dump_prefix": dump_prefix})["ok"]
     gc.collect()

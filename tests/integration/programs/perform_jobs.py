@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
-from profkit.measuring.worker.job import perform
+from profkit.measuring.worker.child import perform
 
 
 def answer(message: dict[str, object]) -> dict[str, object]:

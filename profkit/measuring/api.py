@@ -1,0 +1,332 @@
+"""The functions that users call: `measure`, `measure_all`, `submit`, `wait`, `warm_pool`."""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO, TypeVar, Unpack
+
+from profkit.clock import SYSTEM_CLOCK
+from profkit.config import CONFIG
+from profkit.errors import CannotTravel, MeasuringError, UsageError
+from profkit.measuring.orders import MeasureOptions, check, work_order
+from profkit.measuring.pool.pool import process_pool
+from profkit.measuring.runner.context import Bench, with_libraries
+from profkit.measuring.runner.counting import callgrind_kind
+from profkit.measuring.runner.in_process import check_here, run_here
+from profkit.measuring.runner.jobs import Task
+from profkit.measuring.runner.outcomes import Outcome, duplicates
+from profkit.measuring.runner.placement import preload_of
+from profkit.measuring.runner.progress import Progress, ProgressLine, Silent
+from profkit.measuring.runner.run import run_tasks
+from profkit.measuring.runner.timing import timer_kinds
+from profkit.measuring.transfer.payload import Parcel, pack
+from profkit.model.measurement import Manner, MeasuredRun, Measurement
+from profkit.model.workorder import WorkOrder
+from profkit.store.spool_files import keep_measured
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    future: Future[object]
+    work: Callable[[], object]
+
+    def run(self) -> None:
+        """Do the work, unless its future was cancelled."""
+        if not self.future.set_running_or_notify_cancel():
+            return
+        try:
+            self.future.set_result(self.work())
+        except BaseException as error:  # noqa: BLE001 - the future carries it
+            self.future.set_exception(error)
+
+
+class Background:
+    """One daemon thread that works off what is submitted, in order; it starts with the first."""
+
+    def __init__(self) -> None:
+        self._items: queue.SimpleQueue[_Item] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def submit(self, work: Callable[[], _T]) -> Future[_T]:
+        """The future of `work()`; done at once, by the caller, where no thread can be started any more."""
+        future: Future[_T] = Future()
+        item = _Item(future, work)  # type: ignore[arg-type]
+        if self._started():
+            self._items.put(item)
+        else:
+            item.run()
+        return future
+
+    def _started(self) -> bool:
+        with self._lock:
+            if self._thread is None:
+                thread = threading.Thread(target=self._serve, name="profkit-measure", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:  # the interpreter is ending, or the system has no threads left
+                    return False
+                self._thread = thread
+            return True
+
+    def _serve(self) -> None:
+        while True:
+            self._items.get().run()
+
+
+class ProcessBackground:
+    """The process's own; a forked child gets others: threads, and locks that they hold, do not survive."""
+
+    current: Background
+    turn: threading.Lock
+    """Held by the batch that is being measured: two would disturb each other's times."""
+
+    def __init__(self) -> None:
+        self._renew()
+        os.register_at_fork(after_in_child=self._renew)
+
+    def _renew(self) -> None:
+        self.current, self.turn = Background(), threading.Lock()
+
+
+BACKGROUND = ProcessBackground()
+
+
+def as_progress(given: TextIO | Progress | None) -> Progress:
+    """Return what shows progress on a stream, what was given itself, or what shows nothing."""
+    if given is None:
+        return Silent()
+    return given if isinstance(given, Progress) else ProgressLine(given)
+
+
+def wait(
+    scope: MutableMapping[str, object] | Iterable[Future[_T]], progress: TextIO | Progress | None = None
+) -> tuple[_T, ...]:
+    """Wait for futures and return their results; those in a mapping are replaced by their results.
+
+    `progress` is a stream, such as `sys.stderr`, for a line that shows how many are done; or it hears of each
+    with its key, or its number. Raises what the first future that failed holds, when all are done.
+    """
+    told = as_progress(progress)
+    named: list[tuple[str, Future[_T]]]
+    if isinstance(scope, MutableMapping):
+        named = [(name, value) for name, value in scope.items() if isinstance(value, Future)]
+    else:
+        named = [(str(number), future) for number, future in enumerate(scope, 1)]
+    told.begin(len(named))
+    try:
+        for name, future in named:
+            told.at_work(name)
+            future.exception()
+            told.done(name)
+    finally:
+        told.end()
+    results = tuple(future.result() for _, future in named)
+    if isinstance(scope, MutableMapping):
+        scope.update({name: result for (name, _), result in zip(named, results, strict=True)})
+    return results
+
+
+_LOG = logging.getLogger("profkit")
+
+
+def measure(
+    stmt: str | Callable[..., object],
+    /,
+    *,
+    keep: bool = True,
+    isolated: bool = True,
+    **options: Unpack[MeasureOptions],
+) -> Measurement:
+    """Time a statement or a callable, or count its instructions, in processes of its own.
+
+    The options are those of `work_order`. The numbers are kept as a run, unless `keep=False`. With
+    `isolated=False` it is timed in this process, and the numbers say so. Raises `UsageError` before
+    anything starts, and `MeasuringError` where there are no numbers.
+    """
+    order, kept = work_order(stmt, **options), _keeper(CONFIG.spool) if keep else None
+    outcome = _measured([order], keep=kept)[0] if isolated else _measured_here(order, kept)
+    if outcome.error is not None:
+        raise outcome.error
+    assert outcome.run.measurement is not None
+    return outcome.run.measurement
+
+
+def measure_all(
+    orders: Iterable[WorkOrder],
+    *,
+    workers: int = 1,
+    interleaved: bool = False,
+    progress: TextIO | Progress | None = None,
+    keep: bool = True,
+    spool: Path = CONFIG.spool,
+) -> tuple[MeasuredRun, ...]:
+    """Measure orders, one after the other, and return their runs in the same order.
+
+    An order that fails has a run with an error; the others go on. `workers` measure side by side, each
+    on cores of its own: sooner done, and not as exact. `interleaved` times what shares an environment in
+    the same processes, block by block in random order: the way to compare. `progress` is a stream for a
+    line that tells how far it is. Runs are kept in `spool`. Raises `UsageError` before anything starts.
+    """
+    outcomes = _measured(
+        tuple(orders),
+        workers=workers,
+        manner=Manner.INTERLEAVED if interleaved else Manner.APART,
+        progress=_progress(progress),
+        keep=_keeper(spool) if keep else None,
+    )
+    return tuple(outcome.run for outcome in outcomes)
+
+
+@dataclass(frozen=True, slots=True)
+class PackedOrder:
+    """An order whose function, if it has one, was packed elsewhere, or what was refused there."""
+
+    order: WorkOrder
+    parcel: Parcel | None = None
+    refusal: MeasuringError | None = None
+
+
+def measure_packed(
+    packed: Sequence[PackedOrder],
+    *,
+    workers: int = 1,
+    interleaved: bool = False,
+    progress: TextIO | Progress | None = None,
+    keep: Callable[[MeasuredRun], None] | None = None,
+) -> tuple[MeasuredRun, ...]:
+    """Measure orders as `measure_all` does; parcels are closed when all is done.
+
+    `keep` is called with each run as soon as it is there.
+    """
+    outcomes = _measured(
+        [one.order for one in packed],
+        workers=workers,
+        manner=Manner.INTERLEAVED if interleaved else Manner.APART,
+        progress=_progress(progress),
+        keep=keep,
+        parcels={n: one.parcel for n, one in enumerate(packed) if one.parcel is not None},
+        refused={n: one.refusal for n, one in enumerate(packed) if one.refusal is not None},
+    )
+    return tuple(outcome.run for outcome in outcomes)
+
+
+def measure_in_turns(
+    orders: Iterable[WorkOrder],
+    *,
+    progress: TextIO | Progress | None = None,
+    keep: bool = True,
+    spool: Path = CONFIG.spool,
+) -> tuple[MeasuredRun, ...]:
+    """Measure orders that cannot share a process, such as those of two work trees, and return their runs.
+
+    Their processes take turns, which is the way to compare them. Everything else is as in `measure_all`.
+    """
+    outcomes = _measured(
+        tuple(orders),
+        manner=Manner.IN_TURNS,
+        progress=_progress(progress),
+        keep=_keeper(spool) if keep else None,
+    )
+    return tuple(outcome.run for outcome in outcomes)
+
+
+def submit(order: WorkOrder, parcel: Parcel | None = None, *, keep: bool = True) -> Future[MeasuredRun]:
+    """The future of an order's run, measured in the background; `parcel` is closed when it is done.
+
+    `parcel` stands for the order's function and arguments, as they were when it was packed. The future
+    fails only for what is no fault of the order.
+    """
+    check(order)
+
+    def work() -> MeasuredRun:
+        parcels = {} if parcel is None else {0: parcel}
+        return _measured([order], parcels=parcels, keep=_keeper(CONFIG.spool) if keep else None)[0].run
+
+    return BACKGROUND.current.submit(work)
+
+
+def warm_pool(*stmts: str | Callable[..., object], **options: Unpack[MeasureOptions]) -> None:
+    """Start in the background what statements like these will need, and return at once."""
+    for stmt in stmts or ("pass",):
+        order = work_order(stmt, **options)
+        task = Task(order, preload=preload_of(order))
+        counting = [callgrind_kind(task, 0)] if order.mode.counts else []
+        process_pool().warm([*counting, *(timer_kinds(task, 0) if order.mode.times else ())])
+
+
+def _measured(
+    orders: Sequence[WorkOrder],
+    *,
+    workers: int = 1,
+    manner: Manner = Manner.APART,
+    progress: Progress | None = None,
+    keep: Callable[[MeasuredRun], None] | None = None,
+    parcels: dict[int, Parcel] | None = None,
+    refused: Mapping[int, MeasuringError] | None = None,
+) -> tuple[Outcome, ...]:
+    if workers < 1:
+        raise UsageError(f"{workers} workers measure nothing", "give 1 or more")
+    with ExitStack() as stack:
+        broken: dict[int, MeasuringError] = dict(refused or {})
+        given = parcels or {}
+        tasks = [_task(order, n, stack, broken, given.get(n)) for n, order in enumerate(orders)]
+        if twice := duplicates([task for n, task in enumerate(tasks) if n not in broken]):
+            named = ", ".join(map(repr, twice))
+            raise UsageError(f"orders are given twice: {named}", "give them other labels")
+        if manner is Manner.INTERLEAVED and sum(task.parcel is not None for task in tasks) > 1:
+            raise UsageError("two callables cannot be interleaved", "measure statements that import them")
+        stack.enter_context(BACKGROUND.turn)
+        bench = Bench(process_pool(), progress or Silent(), workers, manner=manner)
+        tasks = with_libraries(tasks, broken, bench)
+        return run_tasks(tasks, bench, _told(keep), broken=broken)
+
+
+def _measured_here(order: WorkOrder, keep: Callable[[MeasuredRun], None] | None) -> Outcome:
+    check_here(order)
+    with BACKGROUND.turn:
+        return run_here(Task(order), SYSTEM_CLOCK, _told(keep))
+
+
+def _task(
+    order: WorkOrder, place: int, stack: ExitStack, broken: dict[int, MeasuringError], parcel: Parcel | None
+) -> Task:
+    if place in broken:
+        return Task(order)
+    check(order)
+    if order.function is not None and parcel is None:
+        try:
+            parcel = pack(order.function, order.args, order.kwargs)
+        except CannotTravel as error:
+            broken[place] = error
+    if parcel is not None:
+        stack.callback(parcel.close)
+    return Task(order, parcel, preload=preload_of(order, parcel))
+
+
+def _keeper(spool: Path) -> Callable[[MeasuredRun], None]:
+    def kept(run: MeasuredRun) -> None:
+        try:
+            keep_measured(spool, run)
+        except OSError as error:  # the caller gets the numbers all the same
+            _LOG.warning("the run of %r was not kept: %s", run.info.label, error)
+
+    return kept
+
+
+def _told(keep: Callable[[MeasuredRun], None] | None) -> Callable[[Outcome], None]:
+    return (lambda _: None) if keep is None else (lambda outcome: keep(outcome.run))
+
+
+def _progress(given: TextIO | Progress | None) -> Progress | None:
+    return given if given is None or isinstance(given, Progress) else ProgressLine(given)

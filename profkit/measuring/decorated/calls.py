@@ -1,0 +1,190 @@
+"""Calls of a decorated function: which differ from earlier ones, and which are timed in place."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from resource import RUSAGE_THREAD, getrusage
+from uuid import uuid4
+
+from profkit.measuring.transfer.payload import what_of
+from profkit.measuring.transfer.signature import Likeness, likeness_of, signature_of
+from profkit.measuring.worker.unpack import plain
+from profkit.model.measurement import MeasuredIn, MeasuredRun, Preload, ProcessTimes, Timing, Tool
+from profkit.model.region import code_of
+from profkit.model.workorder import WorkOrder
+from profkit.originals import REAL
+
+
+def is_traced() -> bool:
+    """Whether calls are recorded, transformed or made with tensors that hold no numbers.
+
+    torch.jit.trace, torch.fx's make_fx and torch.export, fake tensors, torch.func's transforms, and the
+    capture of a CUDA graph. (torch.compile takes the plain function, and never comes here.)
+    """
+    torch = sys.modules.get("torch")
+    core = getattr(torch, "_C", None)
+    if torch is None or core is None:
+        return False
+    try:
+        return (
+            core._get_tracing_state() is not None
+            or core._len_torch_dispatch_stack() > 0
+            or core._functorch.peek_interpreter_stack() is not None
+            or (torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing())
+        )
+    except AttributeError:  # it is being imported, or has other names for these
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Where the clocks of a thread stand."""
+
+    wall_s: float
+    cpu_s: float
+    involuntary: int
+    unix_ns: int
+
+    def times(self, end: Moment) -> ProcessTimes:
+        """What passed from here to `end`, as one block of one execution."""
+        wall_s = end.wall_s - self.wall_s
+        return ProcessTimes(
+            times_s=(wall_s,),
+            zygote=0,
+            cpu_share=(end.cpu_s - self.cpu_s) / wall_s if wall_s else 1.0,
+            involuntary_switches=end.involuntary - self.involuntary,
+        )
+
+
+def now() -> Moment:
+    """Where the clocks of this thread stand."""
+    switches = getrusage(RUSAGE_THREAD).ru_nivcsw
+    return Moment(REAL.perf_counter_ns() / 1e9, time.thread_time(), switches, REAL.time_ns())
+
+
+def what_and_where(
+    function: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]
+) -> tuple[str, str, int]:
+    """What a parcel would say of the call: what it is, the file and the line of the function."""
+    code = code_of(plain(function))
+    return what_of(function, args, kwargs), *((code.co_filename, code.co_firstlineno) if code else ("", 0))
+
+
+def in_process_run(
+    order: WorkOrder, described: tuple[str, str, int], start: Moment, end: Moment, why: str
+) -> MeasuredRun:
+    """The run of a call that was timed where it happened; `why` it was not measured in isolation."""
+    from profkit.measuring.runner.jobs import Task
+    from profkit.measuring.runner.outcomes import Circumstances, measured
+    from profkit.process.manifest import process_info
+
+    around = Circumstances(
+        batch=uuid4().hex[:12],
+        started_ns=start.unix_ns,
+        duration_s=end.wall_s - start.wall_s,
+        process=process_info(),
+        notes=(why,),
+    )
+    place = MeasuredIn(Tool.NONE, Preload.NOTHING, sys.version.split()[0], isolated=False)
+    run = measured(Task(order), around, Timing(1, (start.times(end),), place), None).run
+    what, file, line = described
+    info = replace(run.info, order=replace(run.info.order, what=what, file=file, line=line))
+    assert run.measurement is not None
+    return MeasuredRun(info, replace(run.measurement, order=info.order))
+
+
+MOST_SIGNATURES = 32
+"""Kinds of arguments that are measured of a function, if nobody asks for another number."""
+
+MOST_VALUES = 4
+"""Values of each parameter that make a kind of their own, if nobody asks for a number of kinds."""
+
+_MOST_KNOWN = 4096
+"""Signatures that are remembered, so that looking at their calls again takes no time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A call that is to be measured, and what it was the first to show."""
+
+    signature: str
+    shape: str | None = None
+    """None: an earlier call had the same."""
+    values: tuple[tuple[str, str], ...] = ()
+
+
+class Kinds:
+    """The kinds of arguments that a function was called with; any thread may use it.
+
+    A loop over numbers is one kind of call, not one for each number: a call is of a new kind if types, shapes
+    or modes are new, or if a parameter has one of its first `MOST_VALUES` values (for containers: lengths).
+    With a limit of the user's every signature is a kind.
+    """
+
+    def __init__(self, most: int | None = None) -> None:
+        self.most = MOST_SIGNATURES if most is None else most
+        self._exact = most is not None
+        self.refused = False
+        """Whether a call of a new kind was not claimed, because there were enough."""
+        self._lock = REAL.allocate_lock()
+        self._claimed: set[str] = set()
+        self._known: set[str] = set()
+        """The claimed signatures, and others that are of no new kind."""
+        self._shapes: set[str] = set()
+        self._values: dict[str, set[str]] = {}
+
+    @property
+    def closed(self) -> bool:
+        """Whether there are as many kinds as are measured, and one more was refused."""
+        return self.refused and len(self._claimed) >= self.most
+
+    def claim(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Claim | None:
+        """Return the claim of a call that is of a new kind; None for others, and if there are enough."""
+        signature = signature_of(args, kwargs)
+        if signature in self._known:
+            return None
+        likeness = None if self._exact else likeness_of(args, kwargs)
+        with self._lock:
+            if signature in self._known:
+                return None
+            claim = Claim(signature) if likeness is None else self._new(signature, likeness)
+            if claim is not None and len(self._claimed) >= self.most:
+                self.refused = True
+                return None
+            self._note(signature, claim)
+        return claim
+
+    def release(self, claim: Claim) -> None:
+        """Take back a claim: another call of its kind may be measured."""
+        with self._lock:
+            self._claimed.discard(claim.signature)
+            # Some signatures may have been of a known kind because of this claim alone.
+            self._known = set(self._claimed)
+            if claim.shape is not None:
+                self._shapes.discard(claim.shape)
+            for parameter, value in claim.values:
+                self._values[parameter].discard(value)
+
+    def _new(self, signature: str, likeness: Likeness) -> Claim | None:
+        shape = None if likeness.shape in self._shapes else likeness.shape
+        values = tuple(pair for pair in likeness.values if self._is_new_value(*pair))
+        return Claim(signature, shape, values) if shape is not None or values else None
+
+    def _note(self, signature: str, claim: Claim | None) -> None:
+        if claim is None:
+            if len(self._known) < _MOST_KNOWN:
+                self._known.add(signature)
+            return
+        self._claimed.add(signature)
+        self._known.add(signature)
+        if claim.shape is not None:
+            self._shapes.add(claim.shape)
+        for parameter, value in claim.values:
+            self._values.setdefault(parameter, set()).add(value)
+
+    def _is_new_value(self, parameter: str, value: str) -> bool:
+        known = self._values.get(parameter, ())
+        return value not in known and len(known) < MOST_VALUES

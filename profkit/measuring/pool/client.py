@@ -1,0 +1,301 @@
+"""Client for a zygote and its supervisor; not thread-safe."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import shutil
+import socket
+from collections.abc import Callable, Iterable, Sequence
+
+from profkit.clock import Clock
+from profkit.errors import MeasuringError, ZygoteFailed
+from profkit.measuring.errors import PythonTooOld
+from profkit.measuring.green import readable
+from profkit.measuring.pool.command import Output, ZygoteKind, new_folder, supervisor_message
+from profkit.measuring.pool.jobs import ZygoteFacts, how_ended, remove_dumps
+from profkit.measuring.pool.launching import LOOK_S, Launcher, Lookout, holders, socket_number
+from profkit.measuring.worker.processes import children, descendants, end_stopped, kill
+from profkit.measuring.worker.protocol import FORK, Inbox, hand, in_file, send
+
+LONGEST_POLL_S = 3600.0
+"""poll(2) takes its milliseconds as an int."""
+
+
+class Wakeup:
+    """Another thread calls `wake`; the one that polls `descriptor` then calls `clear`. Close it."""
+
+    def __init__(self) -> None:
+        self.descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+
+    def wake(self) -> None:
+        """Make the descriptor readable."""
+        os.eventfd_write(self.descriptor, 1)
+
+    def clear(self) -> None:
+        """Make it unreadable until the next `wake`."""
+        with contextlib.suppress(BlockingIOError):
+            os.eventfd_read(self.descriptor)
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for the next `wake`, and clear it; whether it came. Gives up early after an hour."""
+        woken = bool(readable([self.descriptor], min(timeout_s, LONGEST_POLL_S)))
+        self.clear()
+        return woken
+
+    def close(self) -> None:
+        """Free it."""
+        os.close(self.descriptor)
+
+
+_START_S = 600.0
+"""Importing torch under Valgrind takes 14 s on an idle machine."""
+_OBEY_S = 60.0
+"""Longer than a supervisor takes to end a tree."""
+_MOST_PACKET_BYTES = 1 << 17
+_KILL_S = 20.0
+OLDEST_PYTHON = (3, 11)
+"""As `worker/__main__.py` has it."""
+STOPPED = "was stopped by a signal (SIGSTOP), and then ended"
+
+
+class ZygoteGone(Exception):
+    """It ended by itself, and everything below it with it; the message says how."""
+
+
+class Stopped(Exception):
+    """Whoever waited was told to stop."""
+
+
+_LOG = logging.getLogger("profkit")
+
+
+def _never() -> bool:
+    return False
+
+
+class Zygote:
+    """Started when made, serving once `await_ready` has returned; end it.
+
+    Raises ToolMissing, and ZygoteFailed where nothing can be started.
+    """
+
+    def __init__(
+        self, kind: ZygoteKind, serial: int, launcher: Launcher, wakeup: Wakeup, clock: Clock
+    ) -> None:
+        self.folder = new_folder(kind)
+        config = in_file(supervisor_message(kind, self.folder))
+        self.kind, self.pid, self.facts = kind, 0, ZygoteFacts(serial, "", ())
+        self.output = Output()
+        self._clock, self._wakeup = clock, wakeup
+        self._channel, channel = socket.socketpair()
+        self._control, control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._inbox = Inbox(self._channel)
+        self._launcher, self._far_end = launcher, socket_number(channel.fileno())
+        self._how, self._explained, self._obeyed = "ended with its supervisor", False, False
+        self._signalled = False
+        """Whether somebody, or the kernel, ended it: another one may start."""
+        self._lookout, self._supervisors = Lookout(clock), frozenset[int]()
+        self.was_stopped = self.child_was_stopped = self.is_silent = False
+        self.excess_bytes: int | None = None
+        """How much memory the job used when it was ended for that."""
+        try:
+            with channel, control:
+                launcher.launch([channel.fileno(), control.fileno(), self.output.descriptor, config])
+        except BaseException as error:
+            self.forget()
+            if not isinstance(error, MeasuringError | OSError):
+                raise
+            raise self.failed(f"cannot be started: {error}", "") from error
+        finally:
+            os.close(config)
+
+    def await_ready(self, stop: Callable[[], bool]) -> None:
+        """Wait until it serves; raises ZygoteFailed, Stopped, and ZygoteGone if another may start."""
+        deadline_s = self._clock.monotonic_s() + _START_S
+        try:
+            while not self.wait([self._control.fileno()], deadline_s, stop):
+                pass
+            told = json.loads(self.packet())
+            if "too_old" in told:
+                raise self._too_old(told["too_old"])
+            if not told["ready"]:
+                raise self.failed("cannot import what it is to have", told["trace"])
+            self._obey("settle")
+        except TimeoutError:
+            raise self.failed(f"was not ready within {_START_S:g} s", self.output.text()) from None
+        except ZygoteGone as gone:
+            if self.was_stopped or self._signalled or not self._explained:
+                raise
+            raise self.failed(f"did not start: its process {gone}", self.output.text()) from None
+        packages = tuple((str(name), str(version)) for name, version in told["packages"])
+        self.pid = told["pid"]
+        self.facts = ZygoteFacts(self.facts.serial, told["python"], packages)
+        remove_dumps(self.folder)  # of its rehearsal
+
+    def failed(self, detail: str, output: str) -> ZygoteFailed:
+        """The error that tells what became of it."""
+        words = " ".join(self.kind.command)
+        return ZygoteFailed(str(self.kind), detail, output, f"check that {words!r} starts a Python that can")
+
+    def _too_old(self, version: str) -> PythonTooOld:
+        oldest = ".".join(map(str, OLDEST_PYTHON))
+        return PythonTooOld(str(self.kind), " ".join(self.kind.command), version, oldest)
+
+    def begin(self, descriptors: Sequence[int], limit_bytes: int) -> None:
+        """Fork a child, pass it the descriptors, and limit the memory of its process tree."""
+        self.child_was_stopped, self.excess_bytes = False, None
+        self._command("limit", bytes=limit_bytes)
+        try:
+            self._control.send(FORK, socket.MSG_NOSIGNAL)
+            hand(self._control, descriptors)
+        except OSError:
+            self._await_end()
+
+    @property
+    def control(self) -> int:
+        """The descriptor that is readable when the zygote has told something."""
+        return self._control.fileno()
+
+    def packet(self) -> bytes:
+        """What it has told; raises ZygoteGone."""
+        try:
+            packet = self._control.recv(_MOST_PACKET_BYTES)
+        except ConnectionResetError:
+            packet = b""
+        if not packet:
+            self._await_end()
+        return packet
+
+    def wait(
+        self,
+        others: Iterable[int],
+        deadline_s: float,
+        stop: Callable[[], bool] = _never,
+        pause_s: float = LOOK_S,
+    ) -> frozenset[int]:
+        """Wait for an answer, for `pause_s` at most; which of `others` are readable, perhaps none.
+
+        Raises TimeoutError at the deadline, Stopped where `stop` says so, and ZygoteGone. Helpers that stay
+        stopped are ended: what they owe comes as from killed ones.
+        """
+        look_s = self._clock.monotonic_s() + pause_s
+        if look_s >= deadline_s:
+            return self.await_news(others, deadline_s, stop)
+        with contextlib.suppress(TimeoutError):
+            return self.await_news(others, look_s, stop)
+        self._end_stopped(self._lookout.stays_stopped(self._owing))
+        return frozenset()
+
+    def await_news(
+        self, others: Iterable[int], deadline_s: float, stop: Callable[[], bool] = _never
+    ) -> frozenset[int]:
+        """Wait in the same way for what may never come; helpers that are stopped do not matter."""
+        left_s = min(max(0.0, deadline_s - self._clock.monotonic_s()), LONGEST_POLL_S)
+        ready = readable((self._wakeup.descriptor, self._channel.fileno(), *others), left_s)
+        if self._wakeup.descriptor in ready:
+            self._wakeup.clear()
+        if stop():
+            raise Stopped
+        if self._channel.fileno() in ready:
+            self._hear()
+        if not ready and self._clock.monotonic_s() >= deadline_s:
+            raise TimeoutError
+        return frozenset(ready.intersection(others))
+
+    def _owing(self) -> set[int]:
+        """Whose answers are awaited: of all while it starts, then of supervisor, zygote and its child.
+
+        What jobs start is theirs to stop.
+        """
+        if not self.pid:
+            supervisors = holders(self._far_end)
+            return self._launcher.processes().union(supervisors, *map(descendants, supervisors))
+        if not self._supervisors:
+            self._supervisors = frozenset(holders(self._far_end))
+        return {self.pid, *self._supervisors, *children(self.pid)}
+
+    def _end_stopped(self, stopped: frozenset[int]) -> None:
+        """End processes, as far as they are still ours: numbers are used again."""
+        if not stopped:
+            return
+        launchers = self._launcher.processes()
+        supervisors = holders(self._far_end) - launchers
+        below = set[int]().union(*map(descendants, supervisors))
+        for pid in stopped & below:
+            if self.pid and pid != self.pid:
+                self.child_was_stopped = True
+            else:
+                self._note_stopped()
+            kill(pid)
+        for pid in stopped & supervisors:
+            self._note_stopped()
+            end_stopped(pid, _KILL_S)
+        if stopped & launchers:
+            self._note_stopped()
+            self._launcher.end()
+
+    def _note_stopped(self) -> None:
+        self.was_stopped, self._how = True, STOPPED
+        _LOG.debug("the zygote %s %s", self.kind, STOPPED)
+
+    def _hear(self) -> None:
+        for message in self._inbox.read():
+            if "ended" in message:
+                self._explained = True
+            if message.get("ended") is not None and not self.was_stopped:
+                self._how = how_ended(message["ended"])
+                self._signalled = os.WIFSIGNALED(message["ended"])
+            if "memory" in message:
+                self.excess_bytes = message["memory"]
+            if "done" in message:
+                self._obeyed = True
+                if not message["done"]:
+                    _LOG.warning("processes that jobs of the zygote %s had started do not end", self.kind)
+        if self._inbox.ended:
+            raise ZygoteGone(self._how)
+
+    def sweep(self) -> None:
+        """End everything below the zygote, and wait until it is gone; raises ZygoteGone, TimeoutError."""
+        self._obey("sweep")
+
+    def dump(self) -> None:
+        """Have its child print the tracebacks of its threads; returns before it has."""
+        self._command("dump")
+
+    def end(self) -> None:
+        """End it with everything below it, wait until that is gone, and free what we hold of it."""
+        with contextlib.suppress(ZygoteGone, TimeoutError):
+            self._command("end")
+            self._await_end()
+        self.forget()
+        if self.folder is not None:  # the supervisor was killed before it could
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def forget(self) -> None:
+        """Close our descriptors, as a fork that has got copies must."""
+        self._channel.close()
+        self._control.close()
+        self.output.close()
+
+    def _obey(self, what: str) -> None:
+        """Have the supervisor do something, and wait until it has."""
+        self._obeyed = False
+        self._command(what)
+        deadline_s = self._clock.monotonic_s() + _OBEY_S
+        while not self._obeyed:
+            self.wait((), deadline_s)
+
+    def _command(self, what: str, **more: int) -> None:
+        try:
+            send(self._channel, {"do": what, **more})
+        except OSError:
+            self._await_end()
+
+    def _await_end(self) -> None:
+        """Wait for the supervisor's end; raises ZygoteGone then, TimeoutError where it does not come."""
+        deadline_s = self._clock.monotonic_s() + _OBEY_S
+        while True:
+            self.wait((), deadline_s)

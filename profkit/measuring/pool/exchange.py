@@ -1,0 +1,215 @@
+"""One job on one zygote, from the fork to the answer, the time-out or the end."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from profkit.clock import Clock
+from profkit.errors import WorkerDied, WorkerError, WorkerFailed, WorkerTimeout
+from profkit.measuring.errors import MemoryExceeded
+from profkit.measuring.green import readable
+from profkit.measuring.pool.client import STOPPED, Stopped, Zygote, ZygoteGone
+from profkit.measuring.pool.command import Output, changes_of, dump_prefix, without_own_frames
+from profkit.measuring.pool.jobs import (
+    Dump,
+    Job,
+    Reply,
+    default_limit_bytes,
+    how_ended,
+    is_own_end,
+    parse_ahead,
+    read_dumps,
+    remove_dumps,
+)
+from profkit.measuring.pool.launching import LOOK_S
+from profkit.measuring.worker.protocol import Inbox, Message, in_file
+
+_STATUS = struct.Struct(">i")
+_LAST_WORD_S = 5.0
+"""How long a zygote may take to say that a child is gone, once the supervisor has ended it."""
+_SHORTEST_FORK_S, _LONGEST_FORK_S = 2.0, 20.0
+"""How long a zygote may take to fork: a job's time-out within these limits. Busy machines take long, too."""
+_LAST_NEWS_S = 1.0
+_FLOODED_S = 0.05
+"""How often to look after output that grows fast."""
+
+
+def converse(zygote: Zygote, job: Job, stop: Callable[[], bool], clock: Clock) -> Reply:
+    """Do a job; everything that it started is gone when this returns or raises.
+
+    Raises WorkerFailed, WorkerDied, WorkerTimeout, MemoryExceeded; ZygoteGone and Stopped.
+    """
+    output = Output()
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    try:
+        with ours:
+            with theirs:
+                _hand_over(zygote, job, theirs.fileno(), output)
+            return _Conversation(zygote, job, ours, output, clock).result(stop)
+    finally:
+        output.close()
+        remove_dumps(zygote.folder)
+
+
+def _never() -> bool:
+    return False
+
+
+def _limit_of(job: Job) -> int | None:
+    return cast("int | None", job.message.get("memory_limit_bytes"))
+
+
+def _hand_over(zygote: Zygote, job: Job, channel: int, output: Output) -> None:
+    own = {"dump_prefix": dump_prefix(zygote.folder), "env": changes_of(zygote.kind, job.message["env"])}
+    message = in_file({**job.message, **own})
+    more = [each for each in (job.parcel, job.result) if each is not None]
+    try:
+        zygote.begin(
+            [channel, output.descriptor, message, *more], _limit_of(job) or default_limit_bytes()
+        )  # fmt: skip
+    finally:
+        os.close(message)
+
+
+class _Conversation:
+    def __init__(
+        self, zygote: Zygote, job: Job, channel: socket.socket, output: Output, clock: Clock
+    ) -> None:
+        self._zygote, self._job, self._output, self._clock = zygote, job, output, clock
+        self._channel, self._inbox = channel, Inbox(channel)
+        self._answer: Message | None = None
+        self._begun = self._forked = False
+        self._status: int | None = None
+        self._look_s = LOOK_S
+        self._dumps: Mapping[str, Dump] = {}
+        self._lost: str | None = None
+
+    def result(self, stop: Callable[[], bool]) -> Reply:
+        try:
+            return self._result(stop)
+        except ZygoteGone as gone:
+            if self._job.repeatable or not self._has_begun():
+                raise
+            how = f"was ended with its zygote, which {gone}"
+            raise WorkerDied(self._job.label, how, self._output.text()) from None
+
+    def _result(self, stop: Callable[[], bool]) -> Reply:
+        try:
+            self._await_fork(stop)
+            self._await_end(self._clock.monotonic_s() + self._job.timeout_s, stop)
+        except TimeoutError:
+            raise self._late() from None
+        except Stopped:
+            self._end_early()
+            raise
+        self._read_answer()
+        self._read_dumps()
+        self._zygote.sweep()
+        return self._judged()
+
+    def _await_fork(self, stop: Callable[[], bool]) -> None:
+        """Wait for the child's number; raises ZygoteGone if the zygote says nothing."""
+        allowed_s = min(max(self._job.timeout_s, _SHORTEST_FORK_S), _LONGEST_FORK_S)
+        deadline_s = self._clock.monotonic_s() + allowed_s
+        try:
+            self._await_number(deadline_s, stop)
+        except TimeoutError:
+            raise ZygoteGone(f"forked no worker within {allowed_s:g} s") from None
+
+    def _await_number(self, deadline_s: float, stop: Callable[[], bool]) -> None:
+        while not self._zygote.wait([self._zygote.control], deadline_s, stop):
+            pass
+        self._zygote.packet()
+        self._forked = True
+
+    def _await_end(self, deadline_s: float, stop: Callable[[], bool]) -> None:
+        while self._status is None:
+            listened = [self._zygote.control]
+            if not self._inbox.ended:
+                listened.append(self._channel.fileno())
+            ready = self._zygote.wait(listened, deadline_s, stop, self._look_s)
+            if not ready:  # lest it fill the memory
+                self._look_s = _FLOODED_S if self._output.shrink() else LOOK_S
+            if self._channel.fileno() in ready:
+                self._read_answer()
+                self._read_dumps()  # while the child's memory is given back
+            if self._zygote.control in ready:
+                (self._status,) = _STATUS.unpack(self._zygote.packet())
+
+    def _read_answer(self) -> None:
+        for message in self._inbox.read():
+            if "begun" in message:
+                self._begun = True
+            else:
+                self._answer = message
+
+    def _has_begun(self) -> bool:
+        """Whether the job's own code may have run; it is gone, or about to be."""
+        while not self._begun and not self._inbox.ended:
+            if not readable([self._channel.fileno()], _LAST_NEWS_S):
+                return True  # what it has started lives on
+            self._read_answer()
+        return self._begun
+
+    def _late(self) -> WorkerError:
+        """End a job that ran out of time, and return the error; raises ZygoteGone if the time was not its."""
+        job, zygote = self._job, self._zygote
+        zygote.dump()
+        self._end_early()
+        if zygote.was_stopped:
+            raise ZygoteGone(STOPPED)
+        if zygote.excess_bytes is not None:
+            return self._excessive(zygote.excess_bytes)
+        return WorkerTimeout(job.label, job.timeout_s, 1, without_own_frames(self._output.text()))
+
+    def _end_early(self) -> None:
+        """End the child and what it started; a zygote that ends meanwhile has ended them as well."""
+        try:
+            if not self._forked:  # else it would be forked afterwards
+                self._await_number(self._clock.monotonic_s() + _LAST_WORD_S, _never)
+            self._zygote.sweep()
+            self._await_end(self._clock.monotonic_s() + _LAST_WORD_S, _never)
+        except ZygoteGone:
+            return
+        except TimeoutError:
+            self._zygote.is_silent = True
+
+    def _judged(self) -> Reply:
+        job, answer, status = self._job, self._answer, self._status
+        assert status is not None
+        output = self._output.text()
+        if answer is None:
+            raise self._dead(status, output)
+        if not answer["ok"] and job.result is None:
+            raise WorkerFailed(job.label, answer["trace"], output)
+        if not is_own_end(status):
+            raise WorkerDied(job.label, f"answered, and then {how_ended(status)}", output)
+        if self._lost is not None:
+            raise WorkerDied(job.label, f"left no dump {self._lost}", output)
+        return Reply(answer, output, self._zygote.facts, self._dumps)
+
+    def _dead(self, status: int, output: str) -> WorkerError:
+        if self._zygote.excess_bytes is not None:
+            return self._excessive(self._zygote.excess_bytes)
+        how = STOPPED if self._zygote.child_was_stopped else how_ended(status)
+        return WorkerDied(self._job.label, how, output)
+
+    def _excessive(self, used_bytes: int) -> MemoryExceeded:
+        given = _limit_of(self._job)
+        limit, output = given or default_limit_bytes(), without_own_frames(self._output.text())
+        return MemoryExceeded(self._job.label, used_bytes, limit, default=given is None, output=output)
+
+    def _read_dumps(self) -> None:
+        """Read what the answer names, once it is there: the child wrote its dumps before."""
+        if self._answer is None or not self._answer["ok"] or self._dumps or self._zygote.folder is None:
+            return
+        try:
+            self._dumps = read_dumps(self._zygote.folder, self._answer)
+        except FileNotFoundError as error:
+            self._lost = error.filename
+        parse_ahead(self._dumps)

@@ -1,0 +1,250 @@
+"""The jobs that wait for one zygote, and the thread that does them one at a time."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass, field
+
+from profkit.clock import Clock
+from profkit.errors import MeasuringError, WorkerError
+from profkit.measuring.green import leave_signals
+from profkit.measuring.pool.client import Stopped, Wakeup, Zygote, ZygoteGone
+from profkit.measuring.pool.command import ZygoteKind
+from profkit.measuring.pool.exchange import converse
+from profkit.measuring.pool.jobs import Job, Reply
+from profkit.measuring.pool.launching import Launcher
+from profkit.originals import REAL
+
+_TRIES = 3
+_LOG = logging.getLogger("profkit")
+
+
+@dataclass(slots=True, eq=False)
+class Task:
+    """A job and who waits for it."""
+
+    job: Job
+    future: Future[Reply] = field(default_factory=Future)
+    dropped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What all lines of a pool share."""
+
+    lock: threading.RLock
+    launcher: Launcher
+    clock: Clock
+    idle_s: float
+    next_serial: Callable[[], int]
+
+
+class Line:
+    """Public methods are called with the pool's lock held; the rest is its own thread's."""
+
+    def __init__(self, kind: ZygoteKind, means: Means) -> None:
+        self.kind, self.open = kind, True
+        """A line that has closed takes no more tasks; its zygote is gone, or about to be."""
+        self.zygote: Zygote | None = None
+        self._means = means
+        self._waiting: deque[Task] = deque()
+        self._current: Task | None = None
+        self._warm = self._retiring = self._closing = False
+        self._wakeup = Wakeup()
+        self.thread = self._begun()
+
+    def add(self, task: Task) -> None:
+        """Do a job after those that wait already."""
+        self._waiting.append(task)
+        self._wakeup.wake()
+
+    def work_off(self) -> None:
+        """Do what waits in the calling thread, without the pool's lock, where there is no other to do it."""
+        while self.thread is None and self._waiting:
+            self._do(self._waiting.popleft())
+
+    def warm(self) -> None:
+        """Start a zygote before it is needed."""
+        self._warm = True
+        self._wakeup.wake()
+
+    def retire(self) -> None:
+        """End once nothing waits."""
+        self._retiring = True
+        self._wakeup.wake()
+        if self.thread is None:
+            self._end_here()
+
+    def close(self) -> None:
+        """End now: what waits is cancelled, and what runs is ended."""
+        self._closing = True
+        for task in self._waiting:
+            task.future.cancel()
+        self._wakeup.wake()
+        if self.thread is None and self.open:
+            self._end_here()
+
+    def drop(self, future: Future[Reply]) -> bool:
+        """End the job of a future if it is running here; whether it is."""
+        current = self._current
+        if current is None or current.future is not future:
+            return False
+        current.dropped = True
+        self._wakeup.wake()
+        return True
+
+    def forget(self) -> None:
+        """Close the descriptors of a line that lives in the process that forked this one."""
+        if self.zygote is not None:
+            self.zygote.forget()
+        self._wakeup.close()
+
+    def _begun(self) -> threading.Thread | None:
+        """The thread that works, None where none can be started: CPython 3.12 starts none at its end."""
+        thread = threading.Thread(
+            target=self._run, args=(REAL.get_ident(),), name=f"profkit {self.kind}", daemon=True
+        )
+        try:
+            thread.start()
+        except RuntimeError:
+            return None
+        return thread
+
+    def _end_here(self) -> None:
+        self.open = False
+        self._discard()
+        self._wakeup.close()
+
+    def _run(self, starter: int) -> None:
+        leave_signals(starter)
+        try:
+            while (task := self._next()) is not None:
+                self._do(task)
+        finally:
+            with self._means.lock:
+                self.close()
+                self.open = False
+            self._discard()
+            self._wakeup.close()
+
+    def _next(self) -> Task | None:
+        """Wait for the next task; None when the line is to end, and has closed."""
+        while True:
+            with self._means.lock:
+                if self._waiting and not self._closing:
+                    return self._waiting.popleft()
+                if self._closing or self._retiring:
+                    self.open = False
+                    return None
+                warm, self._warm = self._warm, False
+            if warm:
+                self._start_ahead()
+            elif not self._await_news():
+                with self._means.lock:
+                    self._retiring = True
+
+    def _start_ahead(self) -> None:
+        try:
+            self._started(self._is_closing)
+        except (MeasuringError, Stopped, OSError) as error:
+            _LOG.debug("no zygote ahead of need: %s", error)  # the first job will tell
+
+    def _is_closing(self) -> bool:
+        return self._closing
+
+    def _await_news(self) -> bool:
+        """Wait until something is wanted, or the zygote ends; False where nothing happened for long."""
+        if self.zygote is None:
+            return self._wakeup.wait(self._means.idle_s)
+        try:
+            self.zygote.await_news((), self._means.clock.monotonic_s() + self._means.idle_s)
+        except TimeoutError:
+            return False
+        except ZygoteGone as gone:
+            _LOG.debug("the zygote %s %s", self.kind, gone)
+            self._discard()
+        return True
+
+    def _do(self, task: Task) -> None:
+        self._current = task  # before it runs: what runs can be dropped
+        try:
+            if task.future.set_running_or_notify_cancel():
+                self._answer(task)
+        finally:
+            self._current = None
+
+    def _answer(self, task: Task) -> None:
+        try:
+            reply = self._tried(task)
+        except Stopped:
+            task.future.set_exception(CancelledError())
+        except BaseException as error:  # noqa: BLE001 - it is the future's
+            task.future.set_exception(error)
+        else:
+            task.future.set_result(reply)
+
+    def _tried(self, task: Task) -> Reply:
+        def stop() -> bool:
+            return self._closing or task.dropped
+
+        for _ in range(_TRIES):
+            zygote = self._started_for_all(stop)
+            try:
+                return self._conversed(zygote, task.job, stop)
+            except ZygoteGone as gone:
+                how, output = str(gone), zygote.output.text()
+                self._discard()
+            except (WorkerError, Stopped):
+                raise
+            except Exception as error:  # out of step with what it says, or its supervisor says nothing
+                failed = zygote.failed(f"cannot be talked to ({error!r})", zygote.output.text())
+                self._discard()
+                raise failed from error
+        raise zygote.failed(f"{how}, {_TRIES} times in a row, while it did {task.job.label!r}", output)
+
+    def _conversed(self, zygote: Zygote, job: Job, stop: Callable[[], bool]) -> Reply:
+        try:
+            return converse(zygote, job, stop, self._means.clock)
+        finally:
+            if zygote.is_silent:
+                self._discard()
+
+    def _started_for_all(self, stop: Callable[[], bool]) -> Zygote:
+        """The zygote, started where there is none; those who wait for one that cannot start learn it too."""
+        try:
+            return self._started(stop)
+        except MeasuringError as error:
+            with self._means.lock:
+                others, self._waiting = self._waiting, deque()
+            for task in others:
+                if task.future.set_running_or_notify_cancel():
+                    task.future.set_exception(error)
+            raise
+
+    def _started(self, stop: Callable[[], bool]) -> Zygote:
+        means, tries = self._means, 0
+        while self.zygote is None:
+            tries += 1
+            zygote = Zygote(self.kind, means.next_serial(), means.launcher, self._wakeup, means.clock)
+            self.zygote = zygote
+            try:
+                zygote.await_ready(stop)
+            except ZygoteGone as gone:
+                output = zygote.output.text()
+                self._discard()
+                if tries == _TRIES:
+                    how = f"did not start: its process {gone}, {_TRIES} times in a row"
+                    raise zygote.failed(how, output) from None
+            except BaseException:
+                self._discard()
+                raise
+        return self.zygote
+
+    def _discard(self) -> None:
+        zygote, self.zygote = self.zygote, None
+        if zygote is not None:
+            zygote.end()

@@ -1,0 +1,151 @@
+"""What the steps of a batch share: pool, cores, progress, compiled C++ statements, parallel work."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable, MutableMapping, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import TypeVar
+from uuid import uuid4
+
+from profkit.clock import SYSTEM_CLOCK, Clock
+from profkit.errors import MeasuringError, WorkerTimeout
+from profkit.measuring.cpp.building import libraries_for
+from profkit.measuring.cpp.source import needs_torch
+from profkit.measuring.pool.command import ZygoteKind
+from profkit.measuring.pool.jobs import Job, Reply
+from profkit.measuring.pool.pool import Pool
+from profkit.measuring.runner.jobs import Task
+from profkit.measuring.runner.placement import CorePool, preload_of
+from profkit.measuring.runner.progress import COMPILING, Progress
+from profkit.model.measurement import Manner
+from profkit.model.workorder import Language
+
+_T = TypeVar("_T")
+
+
+def spread(
+    items: Sequence[_T], workers: int, work: Callable[[_T, int], None], stop: Callable[[], None]
+) -> None:
+    """Call `work(item, worker)` for each item, with the number of a worker that is free.
+
+    What a call raises is raised here after `stop`, which must make the calls that still run end soon.
+    """
+    if min(workers, len(items)) <= 1:
+        for item in items:
+            work(item, 0)
+        return
+    free: queue.SimpleQueue[int] = queue.SimpleQueue()
+    for number in range(workers):
+        free.put(number)
+
+    def one(item: _T) -> None:
+        number = free.get()
+        try:
+            work(item, number)
+        finally:
+            free.put(number)
+
+    with ThreadPoolExecutor(workers, thread_name_prefix="profkit-measure") as threads:
+        futures = [threads.submit(one, item) for item in items]
+        try:
+            for future in futures:
+                future.result()
+        except BaseException:
+            _cancel(futures)
+            stop()
+            raise
+
+
+def _cancel(futures: Sequence[Future[None]]) -> None:
+    for future in futures:
+        future.cancel()
+
+
+class Bench:
+    """What all orders of a batch share."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        progress: Progress,
+        workers: int = 1,
+        clock: Clock = SYSTEM_CLOCK,
+        manner: Manner = Manner.APART,
+    ) -> None:
+        self.pool, self.progress, self.workers, self.clock = pool, progress, workers, clock
+        self.manner, self.batch = manner, manner.batch(uuid4().hex[:12])
+        self._cores = CorePool()
+        self._running: set[Future[Reply]] = set()
+
+    def cores(self, count: int) -> AbstractContextManager[tuple[int, ...]]:
+        """Cores to bind a worker to. A single one is left to the scheduler, which knows the busy ones."""
+        return nullcontext(()) if self.workers == 1 else self._cores.lend(count)
+
+    def attempt(self, kind: ZygoteKind, job: Job, retries: int) -> Reply:
+        """A job's reply; tried again where it ran out of time, and only there. Raises MeasuringError.
+
+        An interrupt ends the job, with everything that it started, before it goes on.
+        """
+        for tries in range(1, retries + 2):
+            try:
+                return self._once(kind, job)
+            except WorkerTimeout as late:
+                last = WorkerTimeout(job.label, job.timeout_s, tries, late.output)
+        raise last
+
+    def stop(self) -> None:
+        """End what is running; the threads that wait for it are interrupted."""
+        for future in tuple(self._running):
+            self.pool.drop(future)
+
+    def _once(self, kind: ZygoteKind, job: Job) -> Reply:
+        future = self.pool.submit(kind, job)
+        self._running.add(future)
+        try:
+            return future.result()
+        except CancelledError as dropped:
+            raise KeyboardInterrupt from dropped
+        except KeyboardInterrupt:
+            self.pool.drop(future)
+            raise
+        finally:
+            self._running.discard(future)
+
+
+def with_libraries(
+    tasks: Sequence[Task], broken: MutableMapping[int, MeasuringError], bench: Bench
+) -> list[Task]:
+    """The tasks, those in C++ with their shared objects; what does not compile is noted in `broken`."""
+    wanted = [n for n, task in enumerate(tasks) if task.order.language is Language.CPP and n not in broken]
+    if not wanted:
+        return list(tasks)
+    built = libraries_for([tasks[place].order for place in wanted], progress=_Steps(bench).step)
+    made = list(tasks)
+    for place, library in ((wanted[n], library) for n, library in built.items()):
+        if isinstance(library, MeasuringError):
+            broken[place] = library
+            continue
+        order = tasks[place].order
+        preload = preload_of(order, torch_library=needs_torch(order))
+        made[place] = replace(tasks[place], library=library, preload=preload)
+    return made
+
+
+class _Steps:
+    """Compiling as steps of the bench's progress."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._progress = bench.progress
+        self._total = self._done = 0
+
+    def step(self, done: int, total: int, label: str) -> None:
+        """`done` of `total` are compiled; `label` is at work, or has just been done."""
+        self._progress.begin(total - self._total, COMPILING)
+        self._total = total
+        for _ in range(done - self._done):
+            self._progress.done(f"compiling {label}", COMPILING)
+        self._done = done
+        self._progress.at_work(f"compiling {label}")

@@ -1,0 +1,107 @@
+"""Orders timed in the caller's own process: for what cannot travel to another."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from uuid import uuid4
+
+from profkit.clock import Clock
+from profkit.errors import InvalidOption, MeasuringError, WorkerFailed
+from profkit.measuring.pool.jobs import Reply, ZygoteFacts
+from profkit.measuring.results import timing_of
+from profkit.measuring.runner.jobs import BLOCK_S, Task, first_fresh
+from profkit.measuring.runner.outcomes import Circumstances, Outcome, failed, measured
+from profkit.measuring.worker.blocks import THIS_THREAD, Wanted, time_arms
+from profkit.measuring.worker.child import no_collector
+from profkit.measuring.worker.design import Cost, Design, find_design, told_design
+from profkit.measuring.worker.protocol import SHARED, Fresh, Times
+from profkit.measuring.worker.runnable import Awaited, Called, Measured, calls, run_global_setup, statement
+from profkit.measuring.worker.timing import effort, seconds, timed_arm
+from profkit.model.measurement import MeasuredIn, Preload, Timing, Tool
+from profkit.model.workorder import Language, WorkOrder
+from profkit.process.manifest import process_info
+
+_NOT_HERE = "globals are not copied in this process"
+
+
+def check_here(order: WorkOrder) -> None:
+    """Raise `UsageError` for what only a process of its own can do."""
+    asked = {
+        "mode": order.mode.counts and order.mode.value,
+        "language": order.language is Language.CPP and order.language.value,
+        "source_cmd": order.source_cmd,
+        "python": order.python,
+        "env": order.env,
+        "processes": order.processes,
+        "memory_limit_bytes": order.memory_limit_bytes,
+        "fresh": order.function is not None and order.fresh,
+    }
+    for option, value in asked.items():
+        if value:
+            raise InvalidOption(option, value, "it needs a process of its own: leave out isolated=False")
+
+
+def run_here(task: Task, clock: Clock, finished: Callable[[Outcome], None]) -> Outcome:
+    """A task's outcome, timed in this thread; what the statement raises is told in the outcome."""
+    started_ns, started_s = clock.unix_ns(), clock.monotonic_s()
+
+    def around() -> Circumstances:
+        duration_s = clock.monotonic_s() - started_s
+        return Circumstances(uuid4().hex[:12], started_ns, duration_s, process_info())
+
+    try:
+        outcome = measured(task, around(), _timing(task.order), None)
+    except MeasuringError as error:
+        outcome = failed(task, around(), error)
+    finished(outcome)
+    return outcome
+
+
+def _timing(order: WorkOrder) -> Timing:
+    with no_collector():
+        try:
+            times = _times(_measured(order), order)
+        except Exception as error:
+            raise WorkerFailed(order.label, traceback.format_exc()) from error
+    place = MeasuredIn(Tool.NONE, Preload.NOTHING, sys.version.split()[0], isolated=False)
+    reply = Reply({"ok": True, "arms": [times]}, "", ZygoteFacts(0, place.python, ()))
+    return replace(timing_of(order.label, [reply]), measured_in=place)
+
+
+def _times(measured_here: Measured, order: WorkOrder) -> Times:
+    """Time an order; a call that changes its arguments once, as they are not copied here."""
+    first_s = list[float]()
+
+    def cost(one: Measured, number: int) -> float:
+        first_s.append(seconds(one, number))
+        return first_s[-1]
+
+    design = _design(measured_here, first_fresh(order), cost)
+    timed = timed_arm(measured_here, design, lambda one: partial(seconds, one))
+    timed = replace(timed, number=order.number, left=order.runs)
+    if design.fresh["why_not"] and order.function is not None:
+        once = replace(timed, number=1, times_s=first_s[:1], fresh={**design.fresh, "why_not": ""})
+        return once.answer()
+    (times,) = time_arms([timed], Wanted(BLOCK_S, order.min_run_time_s, None, 0), THIS_THREAD)
+    return times
+
+
+def _design(measured_here: Measured, fresh: Fresh, cost: Cost) -> Design:
+    if fresh["decided"] and isinstance(measured_here, Called | Awaited):  # of a limited number of executions
+        return told_design(measured_here, SHARED)
+    if fresh["decided"] is not None:
+        return told_design(measured_here, fresh)
+    found = find_design(measured_here, fresh, cost, effort(BLOCK_S))
+    return Design({**found.fresh, "decided": False, "why_not": _NOT_HERE}) if found.starts_over else found
+
+
+def _measured(order: WorkOrder) -> Measured:
+    if order.function is not None:
+        return calls(order.function, order.args, order.kwargs)
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    run_global_setup(order.global_setup, namespace)
+    return statement(order.stmt or "", order.setup, namespace, order.level.value)

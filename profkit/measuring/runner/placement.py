@@ -1,0 +1,220 @@
+"""Where workers run: cores, folder and path, and the zygote whose interpreter and preloads fit."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+from profkit.errors import InvalidOption
+from profkit.measuring.pool.command import ZygoteKind
+from profkit.measuring.transfer.payload import Parcel
+from profkit.model.measurement import Preload, Tool
+from profkit.model.workorder import WorkOrder, WorkTree
+
+
+def worker_folder(order: WorkOrder) -> str:
+    """The caller's current folder, or the same folder of the order's tree; its top where there is none."""
+    if order.tree is None:
+        return os.getcwd()
+    moved = _moved(os.getcwd(), order.tree)
+    return moved if moved is not None and os.path.isdir(moved) else order.tree.copy
+
+
+def first_on_path(order: WorkOrder) -> list[str]:
+    """What stands first on a worker's `sys.path`, in any environment: the tree's folders of modules."""
+    if order.tree is None:
+        return []
+    source = os.path.join(order.tree.copy, "src")
+    return list(dict.fromkeys([worker_folder(order), *([source] if os.path.isdir(source) else [])]))
+
+
+def worker_path(order: WorkOrder) -> list[str]:
+    """`sys.path` of a worker: the caller's. Empty in another environment, which has one of its own."""
+    if order.source_cmd or order.python:
+        return []
+    entries = [os.path.abspath(entry) for entry in (*order.path, *sys.path)]
+    return entries if order.tree is None else list(_entries_of(order.tree, entries))
+
+
+def _entries_of(tree: WorkTree, entries: list[str]) -> Iterator[str]:
+    """Folders of the checkout become those of the tree; an environment that lies in the checkout stays."""
+    for entry in entries:
+        moved = _moved(entry, tree)
+        if moved is None or _within(entry, sys.prefix):
+            yield entry
+        elif os.path.exists(moved):
+            yield moved
+
+
+def _moved(path: str, tree: WorkTree) -> str | None:
+    """The place in the tree of a path in the checkout; None for one outside of it."""
+    if not _within(path, tree.checkout):
+        return None
+    return os.path.normpath(os.path.join(tree.copy, os.path.relpath(_real(path), _real(tree.checkout))))
+
+
+def _within(path: str, folder: str) -> bool:
+    return os.path.commonpath([_real(path), _real(folder)]) == _real(folder)
+
+
+def _real(path: str) -> str:
+    return os.path.realpath(path)
+
+
+class CorePool:
+    """Lends contiguous blocks of cores, first fit, to one holder each."""
+
+    def __init__(self, cores: Sequence[int] | None = None) -> None:
+        self.cores = tuple(sorted(os.sched_getaffinity(0) if cores is None else cores))
+        self._free = set(self.cores)
+        self._changed = threading.Condition()
+
+    def check(self, count: int) -> None:
+        """Raise `UsageError` where so many cores could never be lent."""
+        if next(self._blocks(count, set(self.cores)), None) is None:
+            raise InvalidOption(
+                "num_threads",
+                count,
+                f"this process may use the cores {list(self.cores)}: ask for fewer threads",
+            )
+
+    @contextmanager
+    def lend(self, count: int) -> Iterator[tuple[int, ...]]:
+        """Lend `count` neighbouring cores, waiting until they are free."""
+        self.check(count)
+        with self._changed:
+            self._changed.wait_for(lambda: next(self._blocks(count, self._free), None) is not None)
+            block = next(self._blocks(count, self._free))
+            self._free.difference_update(block)
+        try:
+            yield block
+        finally:
+            with self._changed:
+                self._free.update(block)
+                self._changed.notify_all()
+
+    def _blocks(self, count: int, free: set[int]) -> Iterator[tuple[int, ...]]:
+        """Blocks of cores that follow one another in the order of those we may use at all."""
+        for start in range(len(self.cores) - count + 1):
+            block = self.cores[start : start + count]
+            if free.issuperset(block):
+                yield block
+
+
+def preload_of(order: WorkOrder, parcel: Parcel | None = None, *, torch_library: bool = False) -> Preload:
+    """What the order's zygote imports ahead; `torch_library`: its C++ is linked against torch."""
+    if torch_library:
+        return Preload.TORCH
+    if order.imports is not None:
+        return _preload(order.imports)
+    packed = () if parcel is None else parcel.packages
+    return _preload((*packed, *_imported_in(order.global_setup, order.setup, order.stmt or "")))
+
+
+@cache
+def root_of(package: str) -> str | None:
+    """The folder to be put on sys.path so that `package` is found; None where it is not installed."""
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return str(Path(next(iter(spec.submodule_search_locations))).parent)
+
+
+def _preload(packages: Iterable[str]) -> Preload:
+    known = set(packages)
+    return Preload.TORCH if "torch" in known else Preload.NUMPY if "numpy" in known else Preload.NOTHING
+
+
+def _imported_in(*texts: str) -> Iterator[str]:
+    """Top-level packages that source text imports anywhere; text that is no Python (C++) imports nothing."""
+    for text in texts:
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                yield from (alias.name.partition(".")[0] for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                yield (node.module or "").partition(".")[0]
+
+
+_LOADED_WITH = (
+    "LD_", "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "ATEN_", "TORCH", "PYTORCH_", "CUDA_",
+    "NCCL_", "MALLOC_", "GLIBC_TUNABLES", "PYTHONHASHSEED", "PYTHONMALLOC", "CONDA_", "VIRTUAL_ENV",
+)  # fmt: skip
+"""What loader, OpenMP, BLAS and torch read once, when they are loaded: it makes a zygote another one."""
+_FIXED = {"PATH": os.defpath, "HOME": "/", "LC_ALL": "C.UTF-8", "MKL_THREADING_LAYER": "GNU"}
+"""MKL takes torch's OpenMP and brings none of its own: two in one process disturb each other."""
+_THREAD_COUNTS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+
+def kind_of(
+    order: WorkOrder, tool: Tool, preload: Preload, draw: str = "", environ: Mapping[str, str] = os.environ
+) -> ZygoteKind:
+    """The zygote that measures `order` under `tool`."""
+    foreign = bool(order.source_cmd or order.python)
+    return ZygoteKind(
+        command=_command(order),
+        tool=tool,
+        preload=preload,
+        env=tuple(sorted(_zygote_env(order, tool, environ).items())),
+        roots=() if foreign else _roots(preload),
+        simulate=order.simulate if tool is Tool.VALGRIND else (),
+        draw=draw,
+    )
+
+
+def _command(order: WorkOrder) -> tuple[str, ...]:
+    """The words before the interpreter, and it; zygotes start in another folder, so paths are absolute."""
+    python = order.python or ("python" if order.source_cmd else sys.executable)
+    first, *others = (*order.source_cmd, python)
+    return (os.path.abspath(first) if os.sep in first else first, *others)
+
+
+def worker_env(order: WorkOrder, tool: Tool, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """All of a worker's `os.environ`: the caller's, what its zygote depends on, and the order's changes.
+
+    Empty where a command enters another environment: its zygote's is what that command made of the caller's.
+    """
+    if order.source_cmd:
+        return {}
+    own = {**_threads(order), **_seed(tool), **dict(order.env), "PROFKIT_DISABLE": "1"}
+    return {**_FIXED, **_callers(environ), **own}
+
+
+def _zygote_env(order: WorkOrder, tool: Tool, environ: Mapping[str, str]) -> dict[str, str]:
+    if order.source_cmd:
+        return {**_callers(environ), **_threads(order), **_seed(tool), **dict(order.env)}
+    loaded = {name: value for name, value in environ.items() if name.startswith(_LOADED_WITH)}
+    path = {"PATH": environ["PATH"]} if "PATH" in environ else {}
+    home = {"HOME": environ["HOME"]} if "HOME" in environ else {}
+    env = {**_FIXED, **path, **home, **loaded, **_threads(order), **_seed(tool)}
+    return {**env, **{name: value for name, value in order.env if name.startswith(_LOADED_WITH)}}
+
+
+def _callers(environ: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environ.items() if not name.startswith("PROFKIT_")}
+
+
+def _threads(order: WorkOrder) -> dict[str, str]:
+    """Nothing for 0 threads: the caller's own variables decide."""
+    return dict.fromkeys(_THREAD_COUNTS, str(order.num_threads)) if order.num_threads else {}
+
+
+def _seed(tool: Tool) -> dict[str, str]:
+    """Counts depend on the order of sets; times are to show what hash seeds do to them."""
+    return {"PYTHONHASHSEED": "0"} if tool is Tool.VALGRIND else {}
+
+
+def _roots(preload: Preload) -> tuple[str, ...]:
+    """Folders of what the zygote imports, and of cloudpickle, which reads functions in its children."""
+    wanted = ("cloudpickle",) if preload is Preload.NOTHING else ("cloudpickle", preload.value)
+    return tuple(dict.fromkeys(root for name in wanted if (root := root_of(name)) is not None))

@@ -1,0 +1,242 @@
+"""Payloads: a function and its arguments in a sealed memory file, which any number of workers read."""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import inspect
+import json
+import logging
+import mmap
+import os
+import sys
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pickle import PickleBuffer
+from types import ModuleType
+from typing import Any
+
+from profkit.errors import CannotTravel
+from profkit.measuring.transfer.pickling import TravelPickler, reason_against
+from profkit.measuring.transfer.signature import signature_of
+from profkit.measuring.transfer.tensors import Storage
+from profkit.measuring.worker.unpack import FOOTER, MAGIC, Index, Place, plain
+from profkit.model.region import RegionKind, code_of, kind_of, readable
+
+_SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
+
+
+class TooBig(Exception):
+    """More would be sent than is allowed; never leaves this package."""
+
+
+class Cargo:
+    """A file in memory, as yet without its pickle; `sent_bytes` counts what was written."""
+
+    def __init__(self, fd: int, most_bytes: int) -> None:
+        self._fd, self._most_bytes, self._end = fd, most_bytes, 0
+        self.sent_bytes = 0
+
+    def write(self, data: Any) -> int:
+        """Append something with the buffer protocol, as pickle does; raises `TooBig`."""
+        view = memoryview(data).cast("B")
+        self._write_at(self._end, view)
+        self._end += len(view)
+        return len(view)
+
+    def load(
+        self, buffers: Iterable[PickleBuffer], storages: Iterable[Storage], *, has_code: bool = False
+    ) -> None:
+        """Write what the pickle refers to, and the index, and seal the file; raises `TooBig`."""
+        index = Index(
+            buffers=[self._buffer(buffer.raw()) for buffer in buffers],
+            storages=[self._storage(storage) for storage in storages],
+            code_of=list(sys.version_info[:2]) if has_code else None,
+        )
+        text = json.dumps(index).encode()
+        start = self._end
+        self.write(text)
+        self.write(FOOTER.pack(MAGIC, start, len(text)))
+        fcntl.fcntl(self._fd, fcntl.F_ADD_SEALS, _SEALS)
+
+    def _buffer(self, memory: memoryview) -> tuple[int, int]:
+        place = self._place(_address(memory), len(memory))
+        self._write_at(place, memory)
+        return place, len(memory)
+
+    def _storage(self, storage: Storage) -> Place:
+        place, pieces = self._place(storage.address, storage.size), storage.pieces()
+        for piece in pieces:
+            at = place + piece[0]
+            for memory in storage.read(piece):
+                self._write_at(at, memory)
+                at += len(memory)
+        return Place(offset=place, size=storage.size, device=storage.device, pieces=pieces)
+
+    def _place(self, address: int, size: int) -> int:
+        """The next place that is, within its page, where the memory was: alignment changes speed."""
+        place = self._end + (address - self._end) % mmap.PAGESIZE
+        self._end = place + size
+        return place
+
+    def _write_at(self, offset: int, data: memoryview) -> None:
+        self.sent_bytes += len(data)
+        if self.sent_bytes > self._most_bytes:
+            raise TooBig
+        done = 0
+        while done < len(data):  # the kernel takes at most 2 GiB at once
+            done += os.pwrite(self._fd, data[done:], offset + done)
+
+
+def _address(memory: memoryview) -> int:
+    if memory.readonly or not len(memory):
+        return 0
+    return ctypes.addressof(ctypes.c_char.from_buffer(memory))
+
+
+MOST_BYTES = 1 << 30
+MANY_BYTES = 100 << 20
+"""So much beside tensors and arrays is worth a warning: each worker makes it anew from the pickle."""
+
+_PRELOADS = ("torch", "numpy")
+
+_log = logging.getLogger("profkit")
+
+Call = tuple[Callable[..., object], tuple[object, ...], dict[str, object]]
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Parcel:
+    """A packed call; its file lives until `close`, or until nobody has the parcel any more."""
+
+    fd: int
+    """Sealed, so nobody can change it. Read it with offsets of your own."""
+    size_bytes: int
+    what: str
+    """`module:function(signature)`."""
+    file: str
+    """Where the function is defined; empty where that is not Python."""
+    line: int
+    coroutine: bool
+    """Whether calling the function gives something to await."""
+    packages: tuple[str, ...]
+    """Of torch and numpy, what the worker will need."""
+    _closing: weakref.finalize[[int], Parcel] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        closing = weakref.finalize(self, os.close, self.fd)
+        closing.atexit = False  # the pool may still be measuring then
+        object.__setattr__(self, "_closing", closing)
+
+    def close(self) -> None:
+        """Give the file up, once; workers that have it open go on."""
+        if self._closing.detach() is not None:  # calling it does nothing once exit handlers run
+            os.close(self.fd)
+
+
+def pack(
+    function: Callable[..., object],
+    args: Iterable[object] = (),
+    kwargs: Mapping[str, object] | None = None,
+    most_bytes: int = MOST_BYTES,
+) -> Parcel:
+    """Pack a call as it is now; raises `CannotTravel`, which names what cannot be sent."""
+    call: Call = function, tuple(args), dict(kwargs or {})
+    fd = os.memfd_create("profkit-parcel", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        return _parcel(fd, call, *_write(fd, call, most_bytes))
+    except BaseException:
+        os.close(fd)
+        raise
+
+
+def what_of(function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]) -> str:
+    """A call as `Parcel.what` has it."""
+    return f"{_home(plain(function))}:{_name(function)}({signature_of(args, kwargs)})"
+
+
+def _write(fd: int, call: Call, most_bytes: int) -> tuple[int, set[str]]:
+    """The bytes written, and the packages that what was written belongs to."""
+    cargo = Cargo(fd, most_bytes)
+    pickler = TravelPickler(cargo)
+    try:
+        pickler.dump(call)
+        if cargo.sent_bytes > MANY_BYTES:
+            _log.warning(
+                "%s: %d MB beside tensors and arrays are copied to every process that measures it; "
+                "make them in a setup, or load them in the function's module",
+                _name(call[0]), cargo.sent_bytes >> 20,
+            )  # fmt: skip
+        cargo.load(pickler.buffers, pickler.storages, has_code=pickler.has_code)
+    except TooBig:
+        problem = f"it is more than {most_bytes >> 20} MB"
+        raise CannotTravel(f"the call of {_name(call[0])} with its arguments", problem) from None
+    except Exception as error:
+        raise _refusal(call, error) from error
+    return cargo.sent_bytes, pickler.packages
+
+
+def _parcel(fd: int, call: Call, size_bytes: int, packages: set[str]) -> Parcel:
+    function, args, kwargs = call
+    target = plain(function)
+    code = code_of(target)
+    packages = packages | _packages_around(target)
+    return Parcel(
+        fd=fd,
+        size_bytes=size_bytes,
+        what=what_of(function, args, kwargs),
+        file=code.co_filename if code else "",
+        line=code.co_firstlineno if code else 0,
+        coroutine=kind_of(target) is RegionKind.COROUTINE,
+        packages=tuple(name for name in _PRELOADS if name in packages),
+    )
+
+
+def _refusal(call: Call, error: Exception) -> CannotTravel:
+    """Which part of the call it is that does not pickle, and why."""
+    for words, value in _named_parts(call):
+        reason = reason_against(value)
+        if reason is not None:
+            where, why = reason
+            return CannotTravel(f"{words}{where}", why)
+    return CannotTravel(f"the call of {_name(call[0])}", f"{type(error).__name__}: {error}")
+
+
+def _named_parts(call: Call) -> Iterator[tuple[str, object]]:
+    function, args, kwargs = call
+    name = _name(function)
+    yield f"the function {name}", function
+    names = _parameters(function)
+    for at, value in enumerate(args):
+        known = f" {names[at]!r}" if at < len(names) else f" {at + 1}"
+        yield f"argument{known} of {name} ({type(value).__qualname__})", value
+    for key, value in kwargs.items():
+        yield f"argument {key!r} of {name} ({type(value).__qualname__})", value
+
+
+def _parameters(function: Callable[..., object]) -> list[str]:
+    """Names of positional parameters, as far as they can be known."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # builtins
+        return []
+    return [
+        item.name for item in parameters if item.kind in (item.POSITIONAL_ONLY, item.POSITIONAL_OR_KEYWORD)
+    ]
+
+
+def _packages_around(function: object) -> set[str]:
+    """Packages that the function's module, which the worker imports, has as globals."""
+    module = sys.modules.get(str(getattr(function, "__module__", "")))
+    values = (value for value in vars(module).values()) if module is not None else ()
+    return {value.__name__.partition(".")[0] for value in values if type(value) is ModuleType}
+
+
+def _home(function: object) -> str:
+    return str(getattr(function, "__module__", None) or type(function).__module__)
+
+
+def _name(function: object) -> str:
+    named = function if hasattr(function, "__qualname__") else type(function)
+    return readable(str(named.__qualname__))

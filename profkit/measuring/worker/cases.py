@@ -1,0 +1,221 @@
+"""The cases of a job, Python or C++, as functions that run blocks."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import random
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from queue import SimpleQueue
+from types import ModuleType
+from typing import TypeVar
+
+from .blocks import Elapsed
+from .protocol import Arm, Job
+from .runnable import InThisThread, Measured, Namespace, calls, nothing, run_global_setup, statement
+
+T = TypeVar("T")
+
+STATEMENT, NOTHING = "profkit_measure", "profkit_measure_empty"
+"""Functions that a shared object exports: the statement, and what a block costs as such."""
+
+_BLOCK = ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int64)
+_READY = ctypes.CFUNCTYPE(None, _BLOCK, ctypes.c_void_p)
+_Block = Callable[[int, int], bytes | None]
+
+
+def within(path: str, function: str, work: Callable[[Measured], T]) -> T:
+    """Run a shared object's setup in this thread, and `work` while its variables and guards last.
+
+    Raises what `work` raises, and RuntimeError with what the user's code threw.
+    """
+    done: list[T] = []
+    raised: list[BaseException] = []
+
+    def ready(block: _Block, context: int) -> None:
+        try:
+            done.append(work(_Blocks(block, context)))
+        except BaseException as error:  # noqa: BLE001 - raised again where C++ is not in between
+            raised.append(error)
+
+    measure = getattr(ctypes.CDLL(path), function)
+    measure.restype = ctypes.c_char_p
+    thrown = measure(_READY(ready))
+    if raised:
+        raise raised[0]
+    _raise_if_thrown(thrown)
+    return done[0]
+
+
+class _Blocks(InThisThread):
+    """A shared object whose setup has run."""
+
+    def __init__(self, block: _Block, context: int) -> None:
+        self._block, self._context = block, context
+
+    def run(self, number: int, probe: Callable[[], T]) -> tuple[T, T]:
+        """As `Measured` has it."""
+        block, none = partial(self._block, self._context, number), ()
+        before = probe(*none)
+        thrown = block(*none)
+        after = probe(*none)
+        _raise_if_thrown(thrown)
+        return before, after
+
+
+class Library:
+    """A shared object with a thread of its own; raises RuntimeError with what the user's code threw."""
+
+    def __init__(self, path: str, function: str, at_start: Callable[[], None] = lambda: None) -> None:
+        """`at_start` is called in the object's thread before its setup."""
+        self._tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._ready: SimpleQueue[BaseException | None] = SimpleQueue()
+        live = partial(self._live, path, function, at_start)
+        self._thread = threading.Thread(target=live, name=function, daemon=True)
+        self._thread.start()
+        failed = self._ready.get()
+        if failed is not None:
+            raise failed
+
+    def do(self, task: Callable[[], T]) -> T:
+        """Do something in the object's thread, as `Measured` has it."""
+        done: list[T] = []
+        raised: list[BaseException] = []
+        ended = threading.Event()
+
+        def whole() -> None:
+            try:
+                done.append(task())
+            except BaseException as error:  # noqa: BLE001 - raised again in the thread that asked
+                raised.append(error)
+            ended.set()
+
+        self._tasks.put(whole)
+        ended.wait()
+        if raised:
+            raise raised[0]
+        return done[0]
+
+    def run(self, number: int, probe: Callable[[], T]) -> tuple[T, T]:
+        """Run a block, as `Measured` has it; in the object's thread."""
+        return self._blocks.run(number, probe)
+
+    def close(self) -> None:
+        """End what the setup made."""
+        self._tasks.put(None)
+        self._thread.join()
+
+    def _live(self, path: str, function: str, at_start: Callable[[], None]) -> None:
+        try:
+            at_start()
+            within(path, function, self._serve)
+        except BaseException as error:  # noqa: BLE001 - raised again in the thread that made the object
+            self._ready.put(error)
+
+    def _serve(self, blocks: Measured) -> None:
+        self._blocks = blocks
+        self._ready.put(None)
+        while (task := self._tasks.get()) is not None:
+            task()
+
+
+def _raise_if_thrown(text: bytes | None) -> None:
+    if text is not None:
+        raise RuntimeError(text.decode("utf-8", "replace"))
+
+
+_Open = contextlib.ExitStack
+"""What ends when the job does."""
+
+
+@contextlib.contextmanager
+def own_main() -> Iterator[Namespace]:
+    """The names of an empty `__main__`, the user's, whose classes can so be pickled and looked up."""
+    workers = sys.modules["__main__"]
+    users = sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield vars(users)
+    finally:
+        sys.modules["__main__"] = workers
+
+
+def with_arms(job: Job, parcel_fd: int | None, work: Callable[[list[Measured]], T]) -> T:
+    """Do something with a job's arms, after their setups.
+
+    A library that is alone gets no thread of its own: where there are two threads, C++ counts its shared
+    pointers' owners atomically, and some statements become half as slow again.
+    """
+    first, *others = job["arms"]
+    if first["library"] is not None and not others:
+        _use_threads(job["num_threads"])
+        return within(first["library"], STATEMENT, lambda measured: work([measured]))
+    with contextlib.ExitStack() as still_open:
+        # In random order: who is set up first gets the better places in memory.
+        places = random.Random(job["seed"]).sample(range(len(job["arms"])), len(job["arms"]))
+        ready = {place: _measured_arm(job, place, parcel_fd, still_open) for place in places}
+        return work([ready[place] for place in sorted(ready)])
+
+
+def with_baseline(job: Job, place: int, parcel_fd: int | None, work: Callable[[Measured, Measured], T]) -> T:
+    """Do something with an arm after its setup, and with the same loop around nothing."""
+    arm = job["arms"][place]
+    library = arm["library"]
+    if library is not None:
+        _use_threads(job["num_threads"])
+        return within(
+            library, NOTHING, lambda empty: within(library, STATEMENT, lambda full: work(full, empty))
+        )
+    with contextlib.ExitStack() as still_open:
+        measured = _measured_arm(job, place, parcel_fd, still_open)
+        return work(measured, nothing(vars(sys.modules["__main__"]), arm["level"]))
+
+
+def timed_by(measured: Measured, arm: Arm, num_threads: int) -> Elapsed:
+    """How to run a block and time it: by torch where the process has it."""
+    if "torch" in sys.modules:
+        from .blocks import clock, clock_of_library, elapsed_by_torch
+
+        reads = clock() if arm["library"] is None else clock_of_library()
+        return elapsed_by_torch(measured, reads, arm["stmt"] or "", arm["setup"], num_threads)
+
+    def elapsed(number: int) -> float:
+        before, after = measured.run(number, time.perf_counter)
+        return after - before
+
+    return elapsed
+
+
+def _measured_arm(job: Job, place: int, parcel_fd: int | None, still_open: _Open) -> Measured:
+    """An arm after its setup."""
+    arm, use_threads = job["arms"][place], partial(_use_threads, job["num_threads"])
+    if arm["library"] is not None:
+        library = Library(arm["library"], STATEMENT, use_threads)
+        still_open.callback(library.close)
+        return library
+    namespace = still_open.enter_context(own_main())
+    use_threads()
+    measured = _set_up(arm, f" {place + 1}" if len(job["arms"]) > 1 else "", parcel_fd, namespace)
+    use_threads()  # the setup may just have imported torch
+    return measured
+
+
+def _set_up(arm: Arm, nth: str, parcel_fd: int | None, namespace: Namespace) -> Measured:
+    if arm["parcel"]:
+        from .unpack import unpack
+
+        assert parcel_fd is not None
+        return calls(*unpack(parcel_fd), again=partial(unpack, parcel_fd, read=True))
+    futures = run_global_setup(arm["global_setup"], namespace, nth)
+    return statement(arm["stmt"] or "", arm["setup"], namespace, arm["level"], futures, nth)
+
+
+def _use_threads(num_threads: int) -> None:
+    """In this thread, where torch is imported."""
+    if "torch" in sys.modules:
+        from .blocks import use_threads
+
+        use_threads(num_threads)

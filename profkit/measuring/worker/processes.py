@@ -1,0 +1,218 @@
+"""Process trees: what happens to them if others end, their memory, and ending every descendant."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def die_with_parent() -> None:
+    """Be killed when the thread that started this process ends."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every descendant whose own parent ends."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def flush_c_streams() -> None:
+    """Write out what C and C++ code has printed and the C library still holds."""
+    _LIBC.fflush(None)
+
+
+def _prctl(option: int, argument: int) -> None:
+    zero = ctypes.c_ulong(0)
+    if _LIBC.prctl(option, ctypes.c_ulong(argument), zero, zero, zero) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+_FASTEST_BYTES_PER_S = 8 << 30
+"""Several threads fill memory at most so fast: where there is room, a look may wait."""
+_SHORTEST_S, _LONGEST_S = 0.05, 1.0
+_OWN = (b"RssAnon:", b"RssShmem:", b"VmSwap:")
+_SHARES = (b"Pss_Anon:", b"Pss_Shmem:", b"SwapPss:")
+
+
+class MemoryLimit:
+    """The memory that a set of processes may use."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self.limit_bytes = limit_bytes
+        self.pause_s = _SHORTEST_S
+        """How long the next look may wait."""
+
+    def excess(self, pids: Iterable[int]) -> int | None:
+        """Return the bytes that processes use if that is more than the limit, else None."""
+        known = tuple(pids)
+        used = most_bytes(known)
+        self.pause_s = pause_s(self.limit_bytes - used)
+        if used <= self.limit_bytes:
+            return None
+        used = shared_bytes(known)
+        return used if used > self.limit_bytes else None
+
+
+def pause_s(room_bytes: int) -> float:
+    """Return how long memory that nobody uses yet lasts at least, between 0.05 and 1 s."""
+    return min(max(room_bytes / _FASTEST_BYTES_PER_S, _SHORTEST_S), _LONGEST_S)
+
+
+def most_bytes(pids: Iterable[int]) -> int:
+    """Return what processes use, with pages that several share counted several times."""
+    return sum(_summed(f"/proc/{pid}/status", _OWN) for pid in pids)
+
+
+def shared_bytes(pids: Iterable[int]) -> int:
+    """Return what processes use, with pages that several share divided among them."""
+    return sum(
+        _summed(f"/proc/{pid}/smaps_rollup", _SHARES) or _summed(f"/proc/{pid}/status", _OWN) for pid in pids
+    )
+
+
+def _summed(path: str, names: tuple[bytes, ...]) -> int:
+    """Return the sum of some lines of a file such as `status`; 0 if it cannot be read."""
+    try:
+        with open(path, "rb", buffering=0) as file:
+            lines = file.read(8192).split(b"\n")
+    except OSError:  # the process is gone, or not ours
+        return 0
+    return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith(names))
+
+
+_PAUSE_S = 0.001
+_GONE = "ZX"
+"""States of processes that run no more (proc(5))."""
+_STOPPED = "T"
+"""By a signal; 't' is a process that a debugger holds."""
+
+
+def descendants(root: int) -> set[int]:
+    """Every process below `root`, zombies included."""
+    below = _listed_children if _has_lists() else _scanned_children()
+    found: set[int] = set()
+    ahead = [root]
+    while ahead:
+        new = set(below(ahead.pop())) - found
+        found |= new
+        ahead += new
+    return found
+
+
+def end_descendants(spared: Iterable[int], reap: Callable[[], None], timeout_s: float) -> bool:
+    """Kill every descendant that is not spared, and wait until none is left; whether none is.
+
+    `reap` waits for children of ours that have ended, without blocking. Goes on until a look finds
+    nobody: those who were killed may have started others meanwhile, which then are ours.
+    """
+    let_be = set(spared)
+    gone: set[int] = set()
+    deadline_s = time.monotonic() + timeout_s
+    while living := descendants(os.getpid()) - let_be - gone:
+        for pid in living:
+            kill(pid)
+        reap()
+        gone = {pid for pid in living | gone if _is_gone(pid)}
+        if time.monotonic() >= deadline_s:
+            return False
+        if living - gone:
+            time.sleep(_PAUSE_S)
+    return True
+
+
+def end_children(spared: set[int], timeout_s: float) -> None:
+    """Kill every child that is not spared, with its descendants; returns when none is left.
+
+    The caller adopts orphans, and has its children reaped by ignoring SIGCHLD.
+    """
+    deadline_s = time.monotonic() + timeout_s
+    while strays := {pid for pid in children(os.getpid()) - spared if not _is_gone(pid)}:
+        for pid in strays.union(*map(descendants, strays)):
+            kill(pid)
+        if time.monotonic() >= deadline_s:
+            return
+        time.sleep(_PAUSE_S)
+
+
+def end_stopped(root: int, timeout_s: float) -> None:
+    """Kill another process, which is stopped, and every descendant of it; returns when those are gone, too.
+
+    Descendants go first: while `root` exists it adopts their orphans, which can be found no more after it.
+    """
+    deadline_s = time.monotonic() + timeout_s
+    while living := {pid for pid in descendants(root) if not _is_gone(pid)}:
+        for pid in living:
+            kill(pid)
+        if time.monotonic() >= deadline_s:
+            break
+        time.sleep(_PAUSE_S)
+    kill(root)
+
+
+def children(pid: int) -> set[int]:
+    """The children of a process, zombies included; empty if there is no such process."""
+    return set((_listed_children if _has_lists() else _scanned_children())(pid))
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a signal, such as SIGSTOP, has stopped a process; False if there is no such process."""
+    return _stat(str(pid))[:1] == [_STOPPED]
+
+
+def kill(pid: int) -> None:
+    """Send SIGKILL to a process, if it exists and this user may."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):  # gone, or of another user: the deadline tells
+        return
+
+
+def _is_gone(pid: int) -> bool:
+    fields = _stat(str(pid))
+    return not fields or fields[0] in _GONE
+
+
+def _stat(pid: str) -> list[str]:
+    """The fields of /proc/PID/stat from the third on, empty where there is no such process."""
+    text = _read(f"/proc/{pid}/stat")
+    return text.rpartition(")")[2].split()
+
+
+def _has_lists() -> bool:
+    """Whether the kernel keeps lists of children (CONFIG_PROC_CHILDREN)."""
+    return os.path.exists(f"/proc/self/task/{os.getpid()}/children")
+
+
+def _listed_children(pid: int) -> list[int]:
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:  # gone
+        return []
+    lists = (_read(f"/proc/{pid}/task/{thread}/children") for thread in threads)
+    return [int(child) for text in lists for child in text.split()]
+
+
+def _scanned_children() -> Callable[[int], list[int]]:
+    children: dict[int, list[int]] = {}
+    for name in os.listdir("/proc"):
+        fields = _stat(name) if name.isdecimal() else []
+        if fields:
+            children.setdefault(int(fields[1]), []).append(int(name))
+    return lambda pid: children.get(pid, [])
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return file.read().decode("utf-8", "replace")
+    except OSError:  # gone: ENOENT, or ESRCH while it is read
+        return ""

@@ -1,0 +1,226 @@
+"""Statements as code that runs in blocks; syntax errors name the user's own lines."""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import linecache
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import CodeType
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A text that stands by itself as Python."""
+
+    name: str
+    """Stands for a file's name, such as "<stmt>"."""
+    text: str
+    body: list[ast.stmt]
+    """Its lines are numbered as if `before` lines stood before the text."""
+    before: int
+    futures: int
+    """What it imports from __future__, as flags for compile()."""
+
+    @property
+    def lines(self) -> int:
+        """How many lines it takes in a file."""
+        return self.text.count("\n") + 1
+
+
+def read_piece(text: str, name: str, futures: int = 0, before: int = 0) -> Piece:
+    """Parse a text, which may be indented as a whole; raises SyntaxError.
+
+    `return`, `yield`, `break` and the like are refused where nothing in the text itself holds them.
+    """
+    remember(name, text)
+    body = _parsed(text, name, futures, before)
+    piece = Piece(name, text, body, before, futures)
+    if not _NEEDS_A_PLACE.search(text):
+        return piece
+    own = compile_piece(piece, body).co_flags & _ALL_FUTURES
+    return Piece(name, text, body, before, futures | own)
+
+
+def compile_piece(piece: Piece, body: list[ast.stmt]) -> CodeType:
+    """The code of a module with this body, made of the piece; raises SyntaxError."""
+    module = ast.Module(body=body, type_ignores=[])
+    try:
+        code: CodeType = compile(module, piece.name, "exec", piece.futures, dont_inherit=True)
+        return code
+    except SyntaxError as error:
+        raise retold(error, piece.name, piece.text, piece.before) from None
+
+
+def remember(name: str, text: str) -> None:
+    """Let tracebacks quote the text's lines; without a time of change, linecache keeps what it is given."""
+    linecache.cache[name] = (len(text), None, [line + "\n" for line in text.split("\n")], name)
+
+
+def retold(error: SyntaxError, name: str, text: str, before: int) -> SyntaxError:
+    """The error as one of `text`, which had so many lines before it where the error was found."""
+    line = max(1, (error.lineno or 1) - before)
+    end = None if error.end_lineno is None else max(line, error.end_lineno - before)
+    lines = text.split("\n")
+    quoted = lines[line - 1] + "\n" if line <= len(lines) else ""
+    return type(error)(error.msg, (name, line, error.offset, quoted, end, error.end_offset))
+
+
+_NEEDS_A_PLACE = re.compile(r"\b(?:return|yield|async|await|break|continue|nonlocal|__future__)\b")
+"""Words of what is not allowed, or means something else, outside a function or a loop."""
+
+
+def _parsed(text: str, name: str, futures: int, before: int) -> list[ast.stmt]:
+    """The text's statements. Indented ones are read as a block: to dedent them would change their strings."""
+    code = next((line for line in text.split("\n") if line.strip() and line.lstrip()[0] != "#"), "")
+    if not code:
+        return []
+    indented = code[0] in " \t\f"
+    above = max(1, before) if indented else before
+    source = "\n" * (above - 1) + "if True:\n" + text if indented else "\n" * above + text
+    try:
+        tree = compile(source, name, "exec", futures | ast.PyCF_ONLY_AST, dont_inherit=True)
+    except SyntaxError as error:
+        raise retold(error, name, text, above) from None
+    if not indented:
+        return list(tree.body)
+    if above != before:
+        ast.increment_lineno(tree, before - above)
+    return _inside(tree, name, text, before)
+
+
+def _inside(tree: ast.Module, name: str, text: str, before: int) -> list[ast.stmt]:
+    block, *others = tree.body
+    assert isinstance(block, ast.If)
+    for node in [*others, *block.orelse]:
+        problem = IndentationError("less indented than the first line")
+        problem.lineno, problem.offset = node.lineno, 1
+        raise retold(problem, name, text, before)
+    return block.body
+
+
+_ALL_FUTURES = 0
+for _feature in __future__.all_feature_names:
+    _ALL_FUTURES |= getattr(__future__, _feature).compiler_flag
+
+
+FUNCTION = "setup and statement"
+"""The only name that a module made by `function_code` defines."""
+ROUNDS = "rounds of the block"
+"""A global of code made by `module_code`: an iterator that says how often to run the statement."""
+_ROUND = "round of the block"
+
+
+@dataclass(frozen=True, slots=True)
+class Splice:
+    """Whose the lines of a spliced file are: first all of the setup's, then the statement's."""
+
+    setup: Piece
+    stmt: Piece
+
+    def origin(self, line: int) -> Piece:
+        """The piece that a line belongs to."""
+        return self.setup if line <= self.stmt.before else self.stmt
+
+
+SPLICES: dict[str, Splice] = {}
+"""By the name that the spliced file bears; `traces` looks up whose lines a traceback shows."""
+
+
+def module_code(stmt: Piece) -> CodeType:
+    """Code of a module that runs the statement once for each item of `ROUNDS`; all names are globals."""
+    return compile_piece(stmt, [_loop(stmt.body)])
+
+
+def function_code(setup: Piece, stmt: Piece, name: str) -> CodeType:
+    """Code of a module that defines `FUNCTION`; `name` stands for its file's. Raises SyntaxError.
+
+    The statement is one that was read with the setup's lines before it. The generator runs the setup when
+    it is started.
+    """
+    splice = SPLICES[name] = Splice(setup, stmt)
+    remember(name, f"{setup.text}\n{stmt.text}")
+    for piece in (setup, stmt):
+        _refuse_star(piece)
+    body = [node for node in setup.body if not _is_future(node)]
+    body += [_WAIT, _forever([_loop(stmt.body), _WAIT])]
+    function = ast.FunctionDef(**{**vars(_TEMPLATE), "name": FUNCTION, "body": body})
+    module = ast.Module(body=[function], type_ignores=[])
+    try:
+        code: CodeType = compile(module, name, "exec", setup.futures | stmt.futures, dont_inherit=True)
+        return code
+    except SyntaxError as error:
+        piece = splice.origin(error.lineno or 1)
+        raise retold(error, piece.name, piece.text, piece.before) from None
+
+
+def fresh_code(names: Sequence[str], setup: Piece, stmt: Piece | None, name: str) -> CodeType:
+    """Code as of `function_code` without the setup: each item of the iterator holds the names' values.
+
+    Before each execution, `namespace N` gets the value `value N` by the name `name N`, if `names` has these.
+    Without a statement there is nothing else in the loop. After it no name has a value of a state: nothing of
+    a block's states is left when the next ones are made, so that these lie where those did.
+    """
+    declared = [node for node in setup.body if isinstance(node, ast.Global)]
+    loop = _fresh_loop(names, stmt.body if stmt is not None else [])
+    body = [*declared, _WAIT, _forever([*loop, _WAIT])]
+    function = ast.FunctionDef(**{**vars(_TEMPLATE), "name": FUNCTION, "body": body})
+    module = ast.fix_missing_locations(ast.Module(body=[function], type_ignores=[]))
+    code: CodeType = compile(module, name, "exec", setup.futures | (stmt or setup).futures, dont_inherit=True)
+    return code
+
+
+def fresh_module_code(names: Sequence[str], stmt: Piece, *, empty: bool) -> CodeType:
+    """Code as of `module_code`; each item of `ROUNDS` holds the names' values, as in `fresh_code`.
+
+    If it is to be `empty`, there is nothing else in the loop.
+    """
+    module = ast.Module(body=_fresh_loop(names, [] if empty else stmt.body), type_ignores=[])
+    return compile_piece(stmt, ast.fix_missing_locations(module).body)
+
+
+def _fresh_loop(names: Sequence[str], body: list[ast.stmt]) -> list[ast.stmt]:
+    target = ast.Tuple([ast.Name(name, ast.Store()) for name in names], ast.Store()) if names else _EACH
+    rebound = [_rebinding(number) for number in range(sum(one.startswith("namespace ") for one in names))]
+    freed = [ast.Assign(targets=[ast.Name(name, ast.Store())], value=ast.Constant(None)) for name in names]
+    return [_loop([*rebound, *body], target), *freed]
+
+
+def _rebinding(number: int) -> ast.stmt:
+    namespace, key, value = (f"{word} {number}" for word in ("namespace", "name", "value"))
+    place = ast.Subscript(ast.Name(namespace, ast.Load()), ast.Name(key, ast.Load()), ast.Store())
+    return ast.Assign(targets=[place], value=ast.Name(value, ast.Load()))
+
+
+def _loop(body: list[ast.stmt], target: ast.expr | None = None) -> ast.stmt:
+    each = target or _EACH
+    return ast.copy_location(ast.For(target=each, iter=_ALL, body=body or [_PASS], orelse=[]), _TEMPLATE)
+
+
+def _forever(body: list[ast.stmt]) -> ast.stmt:
+    return ast.copy_location(ast.While(test=_TRUE, body=body, orelse=[]), _TEMPLATE)
+
+
+_TEMPLATE, _PASS = ast.parse("def nothing(): pass\npass").body
+_WAIT = ast.Assign(targets=[ast.Name(ROUNDS, ast.Store())], value=ast.Yield())
+"""`ROUNDS = yield`: the end of a block and the begin of the next."""
+_TRUE, _EACH, _ALL = ast.Constant(True), ast.Name(_ROUND, ast.Store()), ast.Name(ROUNDS, ast.Load())
+for _node in (_WAIT, _TRUE, _EACH, _ALL):
+    ast.fix_missing_locations(_node)
+
+
+def _is_future(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def _refuse_star(piece: Piece) -> None:
+    if "*" not in piece.text or "import" not in piece.text:
+        return
+    for node in (inner for outer in piece.body for inner in ast.walk(outer)):
+        if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
+            error = SyntaxError("import * works at module level only: put it into global_setup")
+            error.lineno, error.offset = node.lineno, node.col_offset + 1
+            error.end_lineno, error.end_offset = node.end_lineno, (node.end_col_offset or 0) + 1
+            raise retold(error, piece.name, piece.text, piece.before)
