@@ -31,7 +31,7 @@ def main(name: str, *options: str) -> None:
     import atheris
 
     with atheris.instrument_imports(include=["profkit"]):
-        from profkit.cli.imported import runs_of_file
+        from profkit.cli.files import runs_of_file
         from profkit.errors import DamagedFile, UsageError
         from profkit.store.runs import rows_of
     path = f"/dev/shm/profkit-fuzz-{os.getpid()}"

@@ -15,17 +15,17 @@ from pathlib import Path
 import click
 from click.exceptions import NoArgsIsHelpError
 
-from profkit.cli.compare_runs import compare_command
-from profkit.cli.export_run import export_command
-from profkit.cli.gate_runs import gate_command
-from profkit.cli.gc_runs import gc_command
-from profkit.cli.history_runs import history_command
-from profkit.cli.import_file import import_command
-from profkit.cli.list_runs import list_command
-from profkit.cli.measure_runs import measure_command
+from profkit.cli.commands.compare import compare_command
+from profkit.cli.commands.export import export_command
+from profkit.cli.commands.gate import gate_command
+from profkit.cli.commands.gc import gc_command
+from profkit.cli.commands.history import history_command
+from profkit.cli.commands.import_ import import_command
+from profkit.cli.commands.list import list_command
+from profkit.cli.commands.measure import measure_command
+from profkit.cli.commands.report import report_command
+from profkit.cli.commands.rm import rm_command
 from profkit.cli.output import ReaderGone, tell
-from profkit.cli.report import report_command
-from profkit.cli.rm_runs import rm_command
 from profkit.config import CONFIG, Config
 from profkit.errors import ProfkitError, UsageError
 from profkit.version import VERSION

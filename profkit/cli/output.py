@@ -1,17 +1,24 @@
-"""What commands write: data to stdout, everything else to stderr."""
+"""Write what commands print: data to stdout or a file, messages to stderr; the options for it."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, TypeVar
+
+import click
 
 from profkit.errors import UsageError
+from profkit.model.measurement import MeasuredInfo
+from profkit.model.run import AnyInfo, RunInfo
 from profkit.render.escape import visible
 from profkit.render.page import Page, page_of
+from profkit.render.registry import ENDINGS
 from profkit.store.files import file_mode
 
 # For terminals without Unicode: what reports draw with in ASCII, one character for each.
@@ -119,3 +126,137 @@ def _encodable(text: str, stream: TextIO) -> str:
     except UnicodeEncodeError:
         return text.translate(_PLAIN).encode(encoding, "backslashreplace").decode(encoding)
     return text
+
+
+STDOUT = "-"
+_LONGEST = 60
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.]+")
+
+
+def deliver(text: str, target: Path | None, *, named: bool, opens: bool) -> None:
+    """Write a report, say where it is if nobody named the file, and open it; raises as `save` and `write`."""
+    if target is None:
+        write(text)
+        return
+    save(target, text if text.endswith("\n") else f"{text}\n")
+    if not named:
+        tell("note", f"the report is in {target}")
+    if opens:
+        _open(target)
+
+
+def _open(target: Path) -> None:
+    import webbrowser
+
+    if not webbrowser.open(target.resolve().as_uri()):
+        tell("warning", f"no browser was found; open {target} with one")
+
+
+def name_of(infos: Sequence[AnyInfo]) -> str:
+    """Label and id of what is shown, or of its batch, in characters that mean nothing to a shell."""
+    first = infos[0]
+    labels = {info.label for info in infos}
+    label = first.label if len(labels) == 1 else f"{len(infos)} orders"
+    identity = first.batch if isinstance(first, MeasuredInfo) and len(infos) > 1 else first.id
+    return "-".join(filter(None, (_slug(label), _slug(identity))))
+
+
+def merged_name(infos: Sequence[RunInfo]) -> str:
+    """The label of runs that are shown as one, in the same characters."""
+    return "-".join(filter(None, (_slug(infos[0].label), "merged")))
+
+
+def _slug(text: str) -> str:
+    return _UNSAFE.sub("-", text)[:_LONGEST].strip("-.")
+
+
+_Command = TypeVar("_Command", bound=Callable[..., object])
+
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """What somebody wants to see, and where."""
+
+    format: str
+    output: str | None
+    opens: bool
+
+    @classmethod
+    def of(cls, given: dict[str, object], formats: Collection[str] = ("text", "json", "html")) -> Showing:
+        """From a command's options, which are taken out of `given`; raises UsageError where two disagree.
+
+        Where no format is asked for, the ending of the file tells.
+        """
+        chosen, output = given.pop("renderer", None), given.pop("output")
+        as_json, as_html = bool(given.pop("as_json")), bool(given.pop("as_html"))
+        opens = bool(given.pop("opens"))
+        asked = [name for name, wanted in (("json", as_json), ("html", as_html or opens)) if wanted]
+        asked += [str(chosen)] if chosen is not None and str(chosen) not in asked else []
+        if len(asked) > 1:
+            raise UsageError(f"{' and '.join(asked)} are different formats", "ask for one")
+        if opens and output == STDOUT:
+            raise UsageError(
+                "what goes to stdout cannot be opened", "leave out --open, or name a file with -o"
+            )
+        file = None if output is None else str(output)
+        told = ENDINGS.get(Path(file or "").suffix.lower(), "")
+        return cls(asked[0] if asked else told if told in formats else "text", file, opens)
+
+    def page(self) -> Page:
+        """What the text is laid out for."""
+        return Page() if self.target("") is not None else page()
+
+    def target(self, name: str) -> Path | None:
+        """The file that it goes into, None for stdout; HTML has a file of this name where none is given."""
+        if self.output is None:
+            return Path(f"profkit-{name}.html") if self.format == "html" else None
+        return None if self.output == STDOUT else Path(self.output)
+
+    def show(self, text: str, name: str) -> None:
+        """Write the text; raises as `deliver`."""
+        deliver(text, self.target(name), named=self.output is not None, opens=self.opens)
+
+
+def source_root_option() -> Callable[[_Command], _Command]:
+    """Give a command --source-root, for reports that show source lines."""
+    return click.option(
+        "--source-root",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        metavar="DIR",
+        help="Also show source lines of files below DIR, for runs that were not recorded here.",
+    )
+
+
+def showing_options(formats: Sequence[str] = ()) -> Callable[[_Command], _Command]:
+    """Give a command the options of a `Showing`; --format only where formats are named."""
+    options = [
+        click.option("--json", "as_json", is_flag=True, help="As JSON, for programs."),
+        click.option("--html", "as_html", is_flag=True, help="As an HTML file, for a browser."),
+        click.option("-o", "--output", metavar="FILE", help="Where to write it; - is stdout."),
+        click.option("--open", "opens", is_flag=True, help="Open the HTML file in a browser."),
+    ]
+    if formats:
+        choice = click.Choice(list(formats))
+        shown = "How to show it.  [default: by FILE's ending, or text]"
+        options.insert(0, click.option("--format", "renderer", type=choice, help=shown))
+
+    def decorate(command: _Command) -> _Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def write_removed(infos: Sequence[AnyInfo], *, as_json: bool, dry_run: bool) -> None:
+    """The runs as data, and their number for people."""
+    if as_json:
+        from profkit.render.as_json import removed_json
+
+        write(removed_json(infos, dry_run=dry_run))
+    elif infos:
+        from profkit.render.text.runs import runs_text
+
+        write(runs_text(infos, page()))
+    runs = f"{len(infos)} run{'' if len(infos) == 1 else 's'}"
+    tell("note", f"{runs} would be removed" if dry_run else f"{runs} removed")

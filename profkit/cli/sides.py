@@ -12,9 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from profkit.cli.here import current_folder
-from profkit.cli.imported import runs_of_file
-from profkit.cli.kept import Kept, nothing_recorded, open_kept
+from profkit.cli.files import runs_of_file
+from profkit.cli.workspace import Kept, current_folder, nothing_recorded, open_kept
 from profkit.config import Config
 from profkit.errors import RunNotFound, StoreEmpty, UsageError
 from profkit.model.measurement import MeasuredInfo, MeasuredRun

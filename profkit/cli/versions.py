@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Literal
 
-from profkit.cli.kept import Kept
+from profkit.cli.workspace import Kept
 from profkit.model.region import Region, RegionKind
 from profkit.model.run import AnyInfo, AnyRun, Run, RunInfo
 from profkit.render.words import count, moment

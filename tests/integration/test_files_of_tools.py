@@ -15,7 +15,7 @@ import pytest
 from pyinstrument.renderers import JSONRenderer
 from pyinstrument.session import Session
 
-from profkit.cli.imported import runs_of_file
+from profkit.cli.files import runs_of_file
 from profkit.formats import pprof
 from profkit.formats.callgrind import read_callgrind
 from profkit.formats.collapsed import encode

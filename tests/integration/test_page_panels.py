@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page
 
-from profkit.cli.imported import runs_of_file
+from profkit.cli.files import runs_of_file
 from profkit.comparing.merged_runs import merge_runs
 from profkit.model.measurement import MeasuredRun
 from profkit.model.run import Run

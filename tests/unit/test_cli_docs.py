@@ -20,7 +20,6 @@ from profkit.comparing.measured import compare_measured
 from profkit.config import Config
 from profkit.formats.registry import FORMATS
 from profkit.measuring import errors as measuring_errors
-from profkit.measuring import errors as pool_errors
 from profkit.model.comparison import GateResult
 from profkit.render.as_json import report_json, runs_json
 from profkit.render.compared.gate import gate_json
@@ -34,7 +33,7 @@ from tests.unit.made_comparisons import one_order
 from tests.unit.made_measured_runs import measured_run
 from tests.unit.made_runs import made_run, with_sources
 
-ERROR_MODULES = (errors, measuring_errors, pool_errors)
+ERROR_MODULES = (errors, measuring_errors)
 ROOT = Path(__file__).parents[2]
 CLI, READING, ERRORS = (
     (ROOT / "docs" / name).read_text("utf-8") for name in ("cli.md", "reading-reports.md", "errors.md")

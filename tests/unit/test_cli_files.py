@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from profkit.cli.imported import runs_of_file
+from profkit.cli.files import runs_of_file
 from profkit.config import Config
 from profkit.errors import DamagedFile, UsageError
 from profkit.formats.registry import FORMATS

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.cli.gc_runs import expired
+from profkit.cli.commands.gc import expired
 from profkit.clock import SYSTEM_CLOCK
 from profkit.config import Config
 from profkit.model.session import Unprofiled

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from profkit.cli.completion import complete_run
-from profkit.cli.report import report_command
+from profkit.cli.commands.report import report_command
+from profkit.cli.workspace import complete_run
 from profkit.config import Config
 from profkit.store.runs import open_store
 from profkit.store.spool_files import keep_measured

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from profkit.cli.merging import parse_moment
+from profkit.cli.commands.report import parse_moment
 from profkit.cli.versions import Relation, relation_of, several_regions
 from profkit.clock import SYSTEM_CLOCK
 from profkit.config import Config

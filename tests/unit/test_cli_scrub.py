@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.cli.export_run import _NAMES
-from profkit.cli.scrubbing import scrubbed
+from profkit.cli.commands.export import _NAMES, scrubbed
 from profkit.config import Config
 from profkit.model.measurement import MeasuredRun
 from profkit.model.profile import Frame, ProfileBuilder, Thread

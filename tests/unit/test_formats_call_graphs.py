@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.cli.imported import runs_of_file
+from profkit.cli.files import runs_of_file
 from profkit.comparing.sampled import compare_sampled
 from profkit.comparing.shares import whole
 from profkit.formats import callgrind, pprof

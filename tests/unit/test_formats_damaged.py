@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from profkit.cli.imported import runs_of_file
+from profkit.cli.files import runs_of_file
 from profkit.errors import DamagedFile, UsageError
 from profkit.formats.registry import FORMATS
 from profkit.model.run import Run

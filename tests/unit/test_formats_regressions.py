@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from profkit.cli.imported import import_formats
+from profkit.cli.files import import_formats
 from tests.unit.test_formats_damaged import is_read_or_refused
 
 REGRESSIONS = Path(__file__).parents[1] / "regressions"

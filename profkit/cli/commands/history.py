@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import click
 
-from profkit.cli.completion import complete_label
-from profkit.cli.here import current_folder
-from profkit.cli.kept import open_kept
-from profkit.cli.showing import Showing, showing_options
+from profkit.cli.output import Showing, showing_options
+from profkit.cli.workspace import complete_label, current_folder, open_kept
 from profkit.config import Config
 from profkit.errors import RunNotFound, UsageError
 from profkit.model.measurement import MeasuredInfo

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import click
 
-from profkit.cli.completion import complete_run
-from profkit.cli.kept import Kept, open_kept
-from profkit.cli.output import tell
-from profkit.cli.removed import write_removed
+from profkit.cli.output import tell, write_removed
+from profkit.cli.workspace import Kept, complete_run, open_kept
 from profkit.config import Config
 from profkit.errors import DamagedFile, UsageError
 from profkit.model.run import AnyInfo

@@ -1,5 +1,4 @@
-"""The runs that commands work on: those in the store, after what is finished was ingested, and those
-that are still being recorded."""
+"""The runs that commands work on: stored ones, after ingesting, and those still being recorded."""
 
 from __future__ import annotations
 
@@ -9,14 +8,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from profkit.cli.output import tell
 from profkit.config import Config
-from profkit.errors import DamagedFile, RunNotFound, StoreEmpty, UsageError
+from profkit.errors import DamagedFile, ProfkitError, RunNotFound, StoreEmpty, UsageError
 from profkit.model.measurement import MeasuredInfo
 from profkit.model.run import AnyInfo, AnyRun, Run, RunInfo
 
 if TYPE_CHECKING:
     from profkit.store.runs import Store
+
+
+def current_folder() -> Path:
+    """Return the current folder; raises UsageError if it was removed."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError as error:
+        raise UsageError("the current folder no longer exists", "change to one that does") from error
+
 
 _SQLITE = "sqlite:///"
 _BY_ID, _BY_LABEL, _BY_PREFIX = range(3)
@@ -157,3 +167,29 @@ def _meant(found: Sequence[AnyInfo], wanted: str | None) -> AnyInfo:
         known = ", ".join(f"{info.id} ({info.label})" for info in fitting)
         raise UsageError(f"several runs have ids that begin with {wanted!r}: {known}", "give more digits")
     return max(fitting, key=lambda info: info.started_ns)
+
+
+def complete_run(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Labels and ids that begin as typed; none where the store cannot be read: a shell shows no errors."""
+    infos = _infos(context)
+    names = dict.fromkeys([*(info.label for info in infos), *(info.id for info in infos)])
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def complete_label(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Labels that begin as typed."""
+    names = dict.fromkeys(info.label for info in _infos(context))
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def _infos(context: click.Context) -> tuple[AnyInfo, ...]:
+    config = context.find_object(Config)
+    if config is None or nothing_recorded(config):
+        return ()
+    from profkit.store.runs import open_store
+
+    try:
+        with open_store(config.store_url, skip_damaged=True) as store:
+            return store.runs()
+    except ProfkitError:
+        return ()

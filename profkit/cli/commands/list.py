@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import click
 
-from profkit.cli.completion import complete_label
-from profkit.cli.kept import open_kept
 from profkit.cli.output import page, tell, write
 from profkit.cli.versions import several_regions
+from profkit.cli.workspace import complete_label, open_kept
 from profkit.config import Config
 from profkit.errors import RunNotFound, SpoolUnavailable, StoreEmpty
 from profkit.model.session import UnprofiledGroup, grouped

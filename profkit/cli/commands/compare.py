@@ -1,21 +1,132 @@
-"""`profkit compare`: what differs between two runs, two statements or two commits, and is more than noise."""
+"""`profkit compare`: compare two sets of runs, two statements or two commits."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
-from profkit.cli.completion import complete_run
 from profkit.cli.measure_options import asked_for, measuring_options
-from profkit.cli.showing import Showing, showing_options, source_root_option
+from profkit.cli.output import Showing, showing_options, source_root_option
+from profkit.cli.workspace import complete_run, current_folder
+from profkit.comparing.measured import compare_measured
 from profkit.config import Config
 from profkit.errors import MeasuringError, UsageError
+from profkit.measuring.api import measure_all, measure_in_turns
+from profkit.measuring.orders import label_of, work_order
+from profkit.measuring.runner.progress import ProgressLine
+from profkit.model.comparison import MeasuredComparison
 from profkit.model.run import AnyRun
+from profkit.model.workorder import WorkOrder, WorkTree
+from profkit.process.git import checkout_of, commit_of, has_submodules, work_trees
+from profkit.process.signals import ending_tidily
 from profkit.render.options import ReportOptions
 from profkit.render.page import Page
+
+if TYPE_CHECKING:
+    from profkit.measuring.orders import MeasureOptions
+
+_FUNCTION = re.compile(r"(?P<module>[A-Za-z_]\w*(\.\w+)*):(?P<path>[A-Za-z_]\w*(\.\w+)*)")
+_QUICK_PROCESSES = 6
+"""Fewer give no verdict."""
+_IN_TURNS_S = 1.0
+"""Least time of measuring where nothing but the number of blocks makes the minima of two processes alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measuring:
+    """How both sides are measured."""
+
+    options: MeasureOptions
+    threads: Sequence[int]
+    keep: bool
+    spool: Path
+
+
+def compare_statements(a: str, b: str, how: Measuring) -> MeasuredComparison:
+    """Both statements measured block by block in the same processes, then compared; raises UsageError."""
+    labels = _labels(a, b)
+    orders = [
+        order
+        for threads in how.threads
+        for order in (_order(a, labels[0], threads, how), _order(b, labels[1], threads, how))
+    ]
+    runs = measure_all(
+        orders, interleaved=True, progress=ProgressLine(sys.stderr), keep=how.keep, spool=how.spool
+    )
+    return compare_measured(runs[0::2], runs[1::2], (a, b))
+
+
+def compare_commits(revisions: tuple[str, str], stmt: str, how: Measuring) -> MeasuredComparison:
+    """A statement measured at two commits, in processes that take turns, then compared.
+
+    Each commit is checked out in a work tree of its own, which is gone afterwards; the user's checkout
+    stays as it is. Raises UsageError and GitFailed.
+    """
+    here = current_folder()
+    checkout = checkout_of(here)
+    commits = [commit_of(revision, here) for revision in revisions]
+    longer = replace(how, options={**_longer(how.options), **how.options})
+    with ending_tidily(), work_trees(checkout, commits) as trees:
+        made = [
+            WorkTree(str(checkout), str(tree), commit) for tree, commit in zip(trees, commits, strict=True)
+        ]
+        orders = [
+            replace(_order(stmt, label_of(stmt), threads, longer), tree=tree)
+            for threads in how.threads
+            for tree in made
+        ]
+        runs = measure_in_turns(orders, progress=ProgressLine(sys.stderr), keep=how.keep, spool=how.spool)
+        notes = tuple(_notes(trees))
+    names = [f"{revision} ({commit[:10]})" for revision, commit in zip(revisions, commits, strict=True)]
+    compared = compare_measured(runs[0::2], runs[1::2], (names[0], names[1]))
+    return replace(compared, notes=(*compared.notes, *notes))
+
+
+def _order(stmt: str, label: str, threads: int, how: Measuring) -> WorkOrder:
+    setup, stmt = _as_statement(stmt)
+    options: MeasureOptions = {**how.options, "label": label, "num_threads": threads}
+    if setup:
+        options["setup"] = "\n".join(filter(None, (options.get("setup", ""), setup)))
+    if options.get("quick") and "processes" not in options:
+        options["processes"] = _QUICK_PROCESSES
+    return replace(work_order(stmt, **options), path=(str(current_folder()),))
+
+
+def _longer(options: MeasureOptions) -> MeasureOptions:
+    return {} if options.get("quick") else {"min_run_time_s": _IN_TURNS_S}
+
+
+def _as_statement(text: str) -> tuple[str, str]:
+    """MODULE:FUNCTION as a setup and a call, since what is measured imports it by itself."""
+    named = _FUNCTION.fullmatch(text)
+    if named is None:
+        return "", text
+    first, _, rest = named["path"].partition(".")
+    return f"from {named['module']} import {first}", f"{first}{f'.{rest}' if rest else ''}()"
+
+
+def _labels(a: str, b: str) -> tuple[str, str]:
+    """What the runs are called; a statement against itself would give the same run twice."""
+    first, second = label_of(a), label_of(b)
+    return (first, second) if first != second else (first, f"{second} (again)")
+
+
+def _notes(trees: Sequence[Path]) -> Iterator[str]:
+    if any(map(has_submodules, trees)):
+        yield "submodules are empty in work trees: what is in them was not measured at these commits"
+
+
+def refuse_language(options: MeasureOptions) -> None:
+    """Raise UsageError for what commits of a checkout do not change."""
+    if options.get("language", "python") != "python":
+        raise UsageError("a C++ statement uses nothing of a checkout", "leave out --language")
+
 
 _FORMATS = ("text", "json", "markdown", "html")
 
@@ -116,7 +227,6 @@ def _measured(
     showing: Showing,
     shown: ReportOptions,
 ) -> int:
-    from profkit.cli.compare_orders import Measuring, compare_commits, compare_statements, refuse_language
     from profkit.render.compared.measured.registry import COMPARED_MEASURED
 
     threads = cast("tuple[int, ...] | None", given["threads"]) or (1,)

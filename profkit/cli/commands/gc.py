@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import click
 
-from profkit.cli.kept import open_kept
-from profkit.cli.removed import write_removed
+from profkit.cli.output import write_removed
+from profkit.cli.workspace import open_kept
 from profkit.clock import SYSTEM_CLOCK
 from profkit.config import Config
 from profkit.model.run import AnyInfo

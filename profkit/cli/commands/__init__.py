@@ -1,0 +1,1 @@
+"""The commands of `profkit`, one module each; `cli.main` lists them."""

@@ -1,0 +1,170 @@
+"""`profkit measure`: measure times and instruction counts of a statement, a function or a file of orders."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, cast
+
+import click
+
+from profkit.cli.measure_options import asked_for, measuring_options
+from profkit.cli.output import page, tell, write
+from profkit.cli.workspace import current_folder
+from profkit.config import Config
+from profkit.errors import MeasuringError, SpoolUnavailable, UsageError
+from profkit.render.options import ReportOptions
+
+if TYPE_CHECKING:
+    from profkit.cli.orders_process import Reply
+    from profkit.measuring.api import PackedOrder
+    from profkit.measuring.orders import MeasureOptions
+    from profkit.model.measurement import MeasuredRun
+
+_FUNCTION = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*(\.\w+)*")
+_PROGRAM = Path(__file__).parents[1] / "orders_process.py"
+_LONGEST_S = 86400.0
+
+
+def orders_of(what: str, threads: Sequence[int] | None, options: MeasureOptions) -> tuple[PackedOrder, ...]:
+    """Return the orders that `what` means; raises `UsageError` if it means none."""
+    folder = str(current_folder())
+    is_file = what.endswith(".py") and os.path.isfile(what)
+    if is_file and threads is not None:
+        raise UsageError(f"{what} says itself how many threads", "leave out --threads")
+    if is_file or _FUNCTION.fullmatch(what):
+        request = {"what": what, "is_file": is_file, "threads": threads or (1,), "folder": folder}
+        found = _found({**request, "options": options})
+    else:
+        found = _statements(what, threads or (1,), options)
+    return tuple(replace(one, order=replace(one.order, path=(folder,))) for one in found)
+
+
+def _statements(what: str, threads: Sequence[int], options: MeasureOptions) -> tuple[PackedOrder, ...]:
+    from profkit.measuring.api import PackedOrder
+    from profkit.measuring.orders import work_order
+
+    variants: list[MeasureOptions] = [{**options, "num_threads": count} for count in threads]
+    return tuple(PackedOrder(work_order(what, **variant)) for variant in variants)
+
+
+def _found(request: dict[str, object]) -> tuple[PackedOrder, ...]:
+    """Have the user's code say its orders, in a process of its own."""
+    from profkit.cli.orders_process import unpacked
+
+    reply, descriptors = _asked(request)
+    if "problem" in reply:
+        raise UsageError(reply["problem"], reply["remedy"])
+    return unpacked(reply["orders"], iter(descriptors))
+
+
+def _asked(request: dict[str, object]) -> tuple[Reply, list[int]]:
+    from profkit.measuring.worker.protocol import from_file, hand, handed, in_file
+    from profkit.process.child import run_child
+
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours, theirs, _file() as output:
+        message = in_file(request)
+        hand(ours, [message])
+        os.close(message)
+        # -P: no folder of the command's or of the program's file comes first on sys.path.
+        argv = [sys.executable, "-P", str(_PROGRAM)]
+        ended = run_child(argv, Path(output.name), _LONGEST_S, stdin=theirs.fileno())
+        theirs.close()
+        sys.stderr.write(said := output.read().decode("utf-8", "replace"))
+        descriptors = list(_received(ours, handed))
+    if ended.code != 0 or not descriptors:
+        last = (said.strip().splitlines() or [""])[-1]
+        how = f"ended with status {ended.code}" if ended.code else "ended before its orders were known"
+        raise UsageError(
+            f"{request['what']} {how}{f': {last}' if last else ''}", "import it in a Python to see why"
+        )
+    return cast("Reply", from_file(descriptors[0])), descriptors[1:]
+
+
+def _file() -> IO[bytes]:
+    """Return a file for what the user's code prints."""
+    from profkit.measuring.errors import no_temporary_folder
+
+    try:
+        return tempfile.NamedTemporaryFile(prefix="profkit-")
+    except OSError as error:
+        raise no_temporary_folder("what the file prints", error) from error
+
+
+def _received(channel: socket.socket, handed: Callable[[socket.socket], list[int]]) -> Iterator[int]:
+    while group := handed(channel):
+        yield from group
+
+
+@click.command("measure")
+@click.argument("what")
+@measuring_options()
+@click.option(
+    "--workers", type=click.IntRange(1), metavar="N", default=1, help="Measure side by side.  [default: 1]"
+)
+@click.option("--interleaved", is_flag=True, help="Time orders in the same processes, to compare them.")
+@click.option("--no-keep", is_flag=True, help="Keep no run.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Functions shown.  [default: 15]")
+@click.option("--json", "as_json", is_flag=True, help="As JSON, for programs; without functions.")
+@click.option("--functions", is_flag=True, help="JSON also lists the functions that were counted.")
+@click.pass_obj
+def measure_command(config: Config, /, what: str, **given: object) -> int:
+    """Measure how long code takes, or its instructions.
+
+    WHAT is a statement such as "x + y", or MODULE:FUNCTION, or the path of a Python file that defines
+    ORDERS. It is measured in processes of its own. The numbers are shown, and kept as runs.
+    """
+    from profkit.measuring.api import measure_packed
+    from profkit.measuring.runner.progress import ProgressLine
+    from profkit.render.measured.registry import MEASURED_RENDERERS
+
+    if given["functions"] and not given["as_json"]:
+        raise UsageError("--functions is about --json", "add --json, or leave it out")
+    threads = cast("tuple[int, ...] | None", given["threads"])
+    spool = _Spool(config.spool)
+    runs = measure_packed(
+        orders_of(what, threads, asked_for(given)),
+        workers=cast(int, given["workers"]),
+        interleaved=bool(given["interleaved"]),
+        progress=ProgressLine(sys.stderr),
+        keep=None if given["no_keep"] else spool.keep,
+    )
+    shown = ReportOptions(limit=cast("int | None", given["limit"]), functions=bool(given["functions"]))
+    write(MEASURED_RENDERERS["json" if given["as_json"] else "text"](runs, shown, page()))
+    spool.check(len(runs))
+    return MeasuringError.exit_code if any(run.info.error for run in runs) else 0
+
+
+class _Spool:
+    """Keeps runs as they come; what cannot be kept is an error when all have been shown."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._lost = folder, 0
+        self._error: OSError | None = None
+
+    def keep(self, run: MeasuredRun) -> None:
+        """Keep a run; say the first time that it cannot be done, since others may take long."""
+        from profkit.store.spool_files import keep_measured
+
+        try:
+            keep_measured(self._folder, run)
+        except OSError as error:
+            if self._error is None:
+                tell(
+                    "warning",
+                    f"{run.info.label!r} cannot be kept in {self._folder}: {error.strerror or error}",
+                )
+            self._error, self._lost = error, self._lost + 1
+
+    def check(self, runs: int) -> None:
+        """Raise `SpoolUnavailable` if runs were not kept."""
+        if self._error is not None:
+            reason = self._error.strerror or str(self._error)
+            raise SpoolUnavailable(self._folder, f"{self._lost} of {runs} runs were not kept: {reason}")
