@@ -16,8 +16,8 @@ from benchmarks.attached import finished_run
 from benchmarks.figures import Figure
 from benchmarks.work import fixed_work, renamed, turns_for
 from profkit import Run, profile
+from profkit.calls.options import ProfilerOptions
 from profkit.decorators import ProfiledFunction
-from profkit.session.options import ProfilerOptions
 from profkit.stats import share_interval
 
 NAME = "attribution"

@@ -18,7 +18,7 @@ from benchmarks.figures import Figure
 from benchmarks.pairs import interleaved, ratio_figure
 from benchmarks.work import pure_python, rounds_for
 from profkit import profile
-from profkit.session.options import ProfilerOptions
+from profkit.calls.options import ProfilerOptions
 
 NAME = "slowdown"
 _WORK_S = 0.3

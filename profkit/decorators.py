@@ -18,15 +18,15 @@ from typing import (
 )  # fmt: skip
 
 from profkit import inert
+from profkit.calls.blocks import Block
+from profkit.calls.options import ProfilerOptions
+from profkit.calls.regions import check_callable
+from profkit.calls.wrapper import decorated, wrapper_of
 from profkit.config import CONFIG
 from profkit.errors import ProfkitError, UsageError
+from profkit.process.guard import ignore
 from profkit.profiler import FunctionProfiler
 from profkit.session.activity import is_spawned
-from profkit.session.block import Block
-from profkit.session.guard import ignore
-from profkit.session.options import ProfilerOptions
-from profkit.session.regions import check_callable
-from profkit.session.wrapper import decorated, wrapper_of
 from profkit.tracing import trace_instead
 
 if TYPE_CHECKING:

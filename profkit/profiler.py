@@ -7,13 +7,13 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, Unpack, cast
 
+from profkit.calls.markers import Marker, make_marker
+from profkit.calls.options import ProfilerOptions, settings
+from profkit.calls.regions import block_region, check_callable, function_region
+from profkit.calls.slow_path import results_of
 from profkit.config import CONFIG
 from profkit.model.region import Region, RegionKey, code_of
-from profkit.session.account import Account
-from profkit.session.entry import results_of
-from profkit.session.markers import Marker, make_marker
-from profkit.session.options import ProfilerOptions, settings
-from profkit.session.regions import block_region, check_callable, function_region
+from profkit.session.counters import Account
 
 if TYPE_CHECKING:
     from profkit.model.run import Run

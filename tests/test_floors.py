@@ -19,10 +19,11 @@ FLOORS = {
     "samplers": 4, "store": 4, "render": 4,
     "ingest": 5, "measuring": 5,
     "session": 6, "isolated": 6,
-    "profiler": 7,
-    "decorators": 8,
-    "cli": 9, "integrations": 9,
-    "__init__": 10, "__main__": 10,
+    "calls": 7,
+    "profiler": 8,
+    "decorators": 9,
+    "cli": 10,
+    "__init__": 11, "__main__": 11,
 }  # fmt: skip
 
 BANNED_NAMES = {"profile", "measure", "compare", "types", "statistics", "typing", "utils"}
@@ -36,7 +37,7 @@ HOMES = {
     "rich": {"render", "cli"},
     "click": {"cli"},
     "subprocess": {"process", "samplers", "measuring/cpp"},
-    "wrapt": {"session/wrapper.py", "tracing.py", "measuring/decorated"},
+    "wrapt": {"calls/wrapper.py", "tracing.py", "measuring/decorated"},
     "torch": {"measuring/worker", "measuring/transfer"},
     "numpy": set(),
     "pickle": {"measuring/worker", "measuring/transfer"},

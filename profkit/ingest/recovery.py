@@ -35,7 +35,7 @@ NO_REGION = (
 )
 
 _MARKER = re.compile(r"profkit:(.*)#([0-9a-f]{4,40})", re.DOTALL)
-_MARKERS_FILE = "/profkit/session/markers.py"
+_MARKERS_FILE = "/profkit/calls/markers.py"
 _SESSION = re.compile(r"\d{8}T\d{6}-(\d{1,9})-[0-9a-f]+")
 
 

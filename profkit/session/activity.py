@@ -18,7 +18,7 @@ from weakref import ref
 from profkit.originals import REAL
 
 if TYPE_CHECKING:
-    from profkit.session.account import Account
+    from profkit.session.counters import Account
 
 Caller = object
 """What identifies a thread, or a greenlet in programs that have them."""

@@ -9,10 +9,9 @@ from pathlib import Path
 from profkit.clock import Clock
 from profkit.errors import ProfilerBusy, ProfkitError, SamplerFailed, SpoolUnavailable
 from profkit.model.session import Unprofiled
-from profkit.process.guard import let_through
+from profkit.process.guard import explained, let_through
 from profkit.samplers.options import SamplerOptions
-from profkit.session.account import Account
-from profkit.session.guard import explained
+from profkit.session.counters import Account
 from profkit.store.spool_files import append_unprofiled
 
 LOG = logging.getLogger("profkit")

@@ -16,12 +16,12 @@ from profkit.config import CONFIG, Config
 from profkit.errors import ProfilerBusy
 from profkit.model.session import Cover
 from profkit.originals import REAL
+from profkit.process.guard import pass_on
 from profkit.samplers.base import Sampler
 from profkit.samplers.registry import resolve
 from profkit.session import activity
-from profkit.session.account import Account, Policy
+from profkit.session.counters import Account, Policy
 from profkit.session.failures import Failures
-from profkit.session.guard import pass_on
 from profkit.session.joining import Decision, decide, rival_of, rivals_note, sharing_messages
 from profkit.session.opening import open_session
 from profkit.session.session import Session

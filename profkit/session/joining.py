@@ -6,7 +6,7 @@ import enum
 from collections.abc import Iterable
 
 from profkit.samplers.options import SamplerOptions
-from profkit.session.account import Account, Policy
+from profkit.session.counters import Account, Policy
 
 
 class Decision(enum.Enum):

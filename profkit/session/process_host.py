@@ -7,8 +7,8 @@ import os
 import sys
 
 import profkit.stats  # noqa: F401 - accounts need it later, when it may be out of reach
+from profkit.process.guard import guarded
 from profkit.session.activity import is_spawned
-from profkit.session.guard import guarded
 from profkit.session.host import SessionHost
 from profkit.session.ticker import Ticker
 

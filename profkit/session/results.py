@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from profkit.errors import DamagedFile, SpoolUnavailable
 from profkit.process.guard import let_through
-from profkit.session.account import Account
+from profkit.session.counters import Account
 
 if TYPE_CHECKING:
     from profkit.model.run import Run

@@ -33,7 +33,7 @@ from profkit.process.sockets import SocketWatch
 from profkit.samplers.base import Attachment, LiveStacks, Sampler
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.polling import await_state, kill_stopped
-from profkit.session.account import Account, Policy
+from profkit.session.counters import Account, Policy
 from profkit.session.starting import Start, start_sampler
 from profkit.store import spool as files
 from profkit.store.spool_files import make_reserve, note_ending

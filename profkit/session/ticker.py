@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.model.session import ResourcePoint, SessionState
 from profkit.originals import REAL
+from profkit.process.guard import ignore, pass_on
 from profkit.session import activity
 from profkit.session.background import BackgroundThread
-from profkit.session.guard import ignore, pass_on
 from profkit.session.host import SessionHost
 from profkit.session.session import Session
 

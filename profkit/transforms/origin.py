@@ -10,9 +10,9 @@ from pathlib import Path
 
 from profkit.model.profile import Frame
 
-_RECORDING = ("session/", "decorators.py", "profiler.py")
+_RECORDING = ("session/", "calls/", "decorators.py", "profiler.py")
 # Of the recording code, what runs users' functions: everything else works for profkit alone.
-_CALLING = ("session/markers.py", "session/steps.py")
+_CALLING = ("calls/markers.py", "calls/stepping.py")
 
 # `site-packages` and Debian's `dist-packages`; the standard library in `lib/python3.11/`,
 # `lib64/python3.11/` or `lib/python311.zip/`.

@@ -56,7 +56,7 @@ def test_every_option_of_measuring_is_explained() -> None:
 
 
 def test_every_option_is_explained() -> None:
-    from profkit.session.options import ProfilerOptions
+    from profkit.calls.options import ProfilerOptions
 
     text = (ROOT / "docs" / "options.md").read_text("utf-8")
     assert [name for name in ProfilerOptions.__annotations__ if f"| `{name}` |" not in text] == []

@@ -152,7 +152,7 @@ def test_the_target_log_knows_finished_calls(tmp_path: Path) -> None:
 
 
 def test_lines_of_profkit_on_stderr_are_odd_but_its_frames_are_not() -> None:
-    frame = '  File "/x/profkit/session/markers.py", line 78, in profkit:f\n    return wrapped()\n'
+    frame = '  File "/x/profkit/calls/markers.py", line 78, in profkit:f\n    return wrapped()\n'
     assert list(odd_lines(f"Traceback\n{frame}ValueError: mine\n")) == []
     handled = "KeyError: '/x/profkit/formats'"
     chained = "During handling of the above exception, another exception occurred:"

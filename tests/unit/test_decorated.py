@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from profkit.calls.wrapper import decorated
 from profkit.clock import ManualClock
 from profkit.errors import InternalError, ZygoteFailed
 from profkit.measuring.decorated import backlog
@@ -29,7 +30,6 @@ from profkit.measuring.transfer.payload import Parcel
 from profkit.measuring.worker.unpack import unpack
 from profkit.model.measurement import Flag, MeasuredInfo, MeasuredRun, OrderInfo
 from profkit.model.workorder import WorkOrder
-from profkit.session.wrapper import decorated
 from tests.unit.made_runs import PROCESS
 
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from profkit.calls.wrapper import decorated
 from profkit.clock import ManualClock
 from profkit.measuring.decorated.backlog import Backlog
 from profkit.measuring.decorated.options import plan_of
 from profkit.measuring.decorated.watch import Watch
 from profkit.measuring.decorated.wrapper import marker_of
 from profkit.process import guard
-from profkit.session.wrapper import decorated
 from tests.unit.test_decorated import Laboratory
 
 STEPS = ("looks", "choose", "begin", "end", "settle")

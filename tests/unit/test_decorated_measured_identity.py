@@ -18,12 +18,12 @@ from typing import Any
 
 import pytest
 
+from profkit.calls.wrapper import decorated
 from profkit.clock import ManualClock
 from profkit.measuring.decorated.backlog import Backlog
 from profkit.measuring.decorated.options import plan_of
 from profkit.measuring.decorated.watch import Watch
 from profkit.measuring.decorated.wrapper import marker_of
-from profkit.session.wrapper import decorated
 from tests.unit.test_decorated import Laboratory
 
 BACKLOG = Backlog(ManualClock())

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from profkit import FunctionProfiler, decorators, profile, profiled
-from profkit.session.account import Account
+from profkit.session.counters import Account
 
 TIMES = 10
 

@@ -8,12 +8,12 @@ from types import FrameType
 
 import pytest
 
+from profkit.calls.blocks import Block
+from profkit.calls.regions import RegionExtras, block_region
 from profkit.model.region import Region
 from profkit.samplers.options import SamplerOptions
 from profkit.session import activity
-from profkit.session.account import Account, Policy
-from profkit.session.block import Block
-from profkit.session.regions import RegionExtras, block_region
+from profkit.session.counters import Account, Policy
 
 
 class Source:

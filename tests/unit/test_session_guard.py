@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from profkit.calls import slow_path
 from profkit.clock import ManualClock
 from profkit.config import read_config
 from profkit.errors import InternalError, ProfkitError, SamplerFailed
@@ -16,8 +17,7 @@ from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.process import guard as shared_guard
 from profkit.samplers.base import Sampler
 from profkit.samplers.options import SamplerOptions
-from profkit.session import guard
-from profkit.session.account import Account, Policy
+from profkit.session.counters import Account, Policy
 from profkit.session.host import SessionHost
 from profkit.session.ticker import Ticker
 from tests.stand_ins.scripted_sampler import Script, ScriptedSampler
@@ -104,7 +104,7 @@ def test_what_a_signal_handler_raises_passes_whatever_its_class() -> None:
         failed = SamplerFailed("scripted", "start", "it did not start", "try again")
         failed.__cause__ = caught.value
         with pytest.raises(TimeoutError, match="time is up"):
-            guard.ignore(failed, "testing")
+            slow_path.ignore(failed, "testing")
     finally:
         signal.signal(signal.SIGUSR1, before)
 
@@ -112,11 +112,11 @@ def test_what_a_signal_handler_raises_passes_whatever_its_class() -> None:
 def test_a_circle_of_causes_ends() -> None:
     first, second = OSError("first"), OSError("second")
     first.__cause__, second.__cause__ = second, first
-    guard.pass_on(first)
+    slow_path.pass_on(first)
 
 
 def test_the_recursion_limit_is_the_programs_business(caplog: pytest.LogCaptureFixture) -> None:
-    assert not guard.refuse(account_of(strict=True), RecursionError())
+    assert not slow_path.refuse(account_of(strict=True), RecursionError())
     assert not caplog.records
 
 
@@ -124,7 +124,7 @@ def test_a_hook_that_fails_says_so_and_returns(caplog: pytest.LogCaptureFixture)
     def hook() -> None:
         raise ValueError("odd")
 
-    guard.guarded("testing", hook)()
+    slow_path.guarded("testing", hook)()
     assert "profkit failed while testing: ValueError: odd" in caplog.text
 
 

@@ -17,7 +17,7 @@ from profkit.errors import ProfilerBusy, SamplerFailed
 from profkit.model.region import Region, RegionKey, RegionKind, digest_of
 from profkit.model.session import Manifest, SessionState
 from profkit.samplers.options import SamplerOptions
-from profkit.session.account import Account, OnBusy, Policy
+from profkit.session.counters import Account, OnBusy, Policy
 from profkit.session.failures import EARLY_S, RETRY_AFTER_S
 from profkit.session.host import SessionHost
 from profkit.session.ticker import IDLE_END_S, SAMPLER_BYTES, SEGMENT_S, Ticker

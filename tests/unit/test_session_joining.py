@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from profkit.samplers.options import SamplerOptions
-from profkit.session.account import Policy
+from profkit.session.counters import Policy
 from profkit.session.joining import Decision, decide
 
 A, B, WHOLE = SamplerOptions(), SamplerOptions(rate_hz=7.0), SamplerOptions(scope="process")

@@ -12,7 +12,7 @@ from profkit.clock import ManualClock
 from profkit.errors import SamplerFailed
 from profkit.model.session import SessionState
 from profkit.samplers.options import Blocking, SamplerOptions
-from profkit.session.account import Policy
+from profkit.session.counters import Policy
 from profkit.session.opening import open_session
 from profkit.session.session import Session
 from tests.stand_ins.scripted_sampler import Script, ScriptedSampler

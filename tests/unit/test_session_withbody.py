@@ -11,7 +11,7 @@ from types import TracebackType
 
 import pytest
 
-from profkit.session.withbody import body_lines, line_at
+from profkit.calls.blocks import body_lines, line_at
 
 SEEN: list[tuple[int, frozenset[int] | None]] = []
 

@@ -15,9 +15,9 @@ from profkit.transforms.trees import call_tree
 from tests.unit.profile_strategies import LIBRARY, USER, profiles
 
 PACKAGE = "/opt/env/lib/python3.11/site-packages/profkit"
-MARKERS = f"{PACKAGE}/session/markers.py"
-OWN_FILE = f"{PACKAGE}/session/entry.py"
-STEPS = f"{PACKAGE}/session/steps.py"
+MARKERS = f"{PACKAGE}/calls/markers.py"
+OWN_FILE = f"{PACKAGE}/calls/slow_path.py"
+STEPS = f"{PACKAGE}/calls/stepping.py"
 OWN = OwnCode((PACKAGE,))
 C_FILE = "/opt/env/lib/python3.11/site-packages/wrapt/_wrappers.cpython-311-x86_64-linux-gnu.so"
 

@@ -12,13 +12,13 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from types import FrameType, FunctionType, ModuleType
 from typing import Any, Protocol, TypeVar, cast
 
+from profkit.calls.slow_path import enter, enter_off_loop, leave, leave_off_loop
+from profkit.calls.stepping import Steps, awaited, first_step
 from profkit.model.region import RegionKind
 from profkit.originals import REAL
 from profkit.session import activity
-from profkit.session.account import Account
 from profkit.session.activity import is_within, remember_marker
-from profkit.session.entry import enter, enter_off_loop, leave, leave_off_loop
-from profkit.session.steps import Steps, awaited, first_step
+from profkit.session.counters import Account
 
 Call = Callable[..., Any]
 """A user's callable: profkit passes its arguments and its value on untouched."""

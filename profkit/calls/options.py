@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
+from profkit.calls.regions import RegionExtras
 from profkit.errors import InvalidOption, UnknownOption, UsageError
 from profkit.samplers.options import Blocking, SamplerOptions, Scope
-from profkit.session.account import ON_BUSY, OnBusy, Policy
-from profkit.session.regions import RegionExtras
+from profkit.session.counters import ON_BUSY, OnBusy, Policy
 
 SCOPES: tuple[Scope, ...] = ("call", "process")
 

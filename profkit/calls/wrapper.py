@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex
 
 import wrapt
 
-from profkit.session.account import Account
-from profkit.session.entry import note_traced, results_of
-from profkit.session.markers import tell_greenlets_apart
+from profkit.calls.markers import tell_greenlets_apart
+from profkit.calls.slow_path import note_traced, results_of
+from profkit.session.counters import Account
 from profkit.tracing import Note, Sightings, StandIn, seen_function, seen_through, skip_frames_of
 
 if TYPE_CHECKING:
+    from profkit.calls.markers import Marker
     from profkit.model.measurement import MeasuredRun
     from profkit.model.run import Run
-    from profkit.session.markers import Marker
 
 Runs = Callable[[], "tuple[Run, ...] | tuple[MeasuredRun, ...]"]
 WraptMarker = Callable[[Callable[..., Any], object, tuple[Any, ...], dict[str, Any]], Any]

@@ -1,6 +1,6 @@
-"""The slow path of a profiled call: the host is imported, asked, and kept off event loops.
+"""The slow path of a profiled call: import the session manager, ask it, and keep it off event loops.
 
-Nothing here raises but what `guard.pass_on` passes on, and under `stop_at_error=True` why a call cannot be
+Nothing here raises but what `guard.pass_on` passes on, and with `stop_at_error=True` why a call cannot be
 profiled.
 """
 
@@ -15,16 +15,35 @@ from typing import TYPE_CHECKING
 from profkit import tracing
 from profkit.errors import ProfkitError
 from profkit.originals import REAL
-from profkit.session.account import Account
+from profkit.process.guard import LOG, explained, guarded, ignore, pass_on, say_once
 from profkit.session.activity import own_calls
 from profkit.session.background import BackgroundThread
-from profkit.session.guard import explained, ignore, pass_on, refuse
+from profkit.session.counters import Account
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
 
     from profkit.model.run import Run
     from profkit.session.host import SessionHost
+
+__all__ = ["LOG", "explained", "guarded", "ignore", "pass_on", "refuse", "say_once"]
+
+
+def refuse(account: Account, error: BaseException) -> bool:
+    """Log once what ended an attempt to profile a call, and return False: the call runs unprofiled.
+
+    Raises what the program is to see, and under `stop_at_error=True` the failure itself.
+    """
+    pass_on(error)
+    if isinstance(error, RecursionError):  # the call itself is about to say so
+        return False
+    account.refused = True
+    reason = explained(error, "starting to profile a call")
+    LOG.debug("profkit failed", exc_info=error)
+    if account.policy.strict:
+        raise reason
+    say_once(f"{account.region.key.label!r} runs unprofiled: {reason}")
+    return False
 
 
 _IMPORTING = REAL.rlock()
