@@ -22,9 +22,10 @@ from profkit.formats import pprof
 from profkit.formats.json_members import read_json
 from profkit.formats.limits import MAGIC, Budget, ImportLimits, enough_memory, unpacked
 from profkit.formats.registry import Format, ReadProfile, format_of, importable, read_any
+from profkit.model.measurement import AnyRun
 from profkit.model.profile import Profile
 from profkit.model.region import Region, RegionKey, RegionKind
-from profkit.model.run import AnyRun, Imported, Run, RunInfo
+from profkit.model.run import Imported, Run, RunInfo
 from profkit.model.session import ProcessInfo, SamplerPlan, SessionState
 from profkit.units import Unit
 

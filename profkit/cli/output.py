@@ -14,8 +14,8 @@ from typing import TextIO, TypeVar
 import click
 
 from profkit.errors import UsageError
-from profkit.model.measurement import MeasuredInfo
-from profkit.model.run import AnyInfo, RunInfo
+from profkit.model.measurement import AnyInfo, MeasuredInfo
+from profkit.model.run import RunInfo
 from profkit.render.escape import visible
 from profkit.render.page import Page, page_of
 from profkit.render.registry import ENDINGS

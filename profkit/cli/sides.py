@@ -16,8 +16,8 @@ from profkit.cli.files import runs_of_file
 from profkit.cli.workspace import Kept, current_folder, nothing_recorded, open_kept
 from profkit.config import Config
 from profkit.errors import RunNotFound, StoreEmpty, UsageError
-from profkit.model.measurement import MeasuredInfo, MeasuredRun
-from profkit.model.run import AnyInfo, AnyRun, Run
+from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun
+from profkit.model.run import Run
 from profkit.process.git import commit_of
 from profkit.process.manifest import git_commit
 

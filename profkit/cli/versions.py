@@ -9,8 +9,9 @@ from itertools import combinations
 from typing import Literal
 
 from profkit.cli.workspace import Kept
+from profkit.model.measurement import AnyInfo, AnyRun
 from profkit.model.region import Region, RegionKind
-from profkit.model.run import AnyInfo, AnyRun, Run, RunInfo
+from profkit.model.run import Run, RunInfo
 from profkit.render.words import count, moment
 
 _FEW = 100

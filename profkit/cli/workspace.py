@@ -13,8 +13,8 @@ import click
 from profkit.cli.output import tell
 from profkit.config import Config
 from profkit.errors import DamagedFile, ProfkitError, RunNotFound, StoreEmpty, UsageError
-from profkit.model.measurement import MeasuredInfo
-from profkit.model.run import AnyInfo, AnyRun, Run, RunInfo
+from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo
+from profkit.model.run import Run, RunInfo
 
 if TYPE_CHECKING:
     from profkit.store.runs import Store
@@ -141,8 +141,8 @@ def open_kept(config: Config) -> Iterator[Kept]:
 
 def nothing_recorded(config: Config) -> bool:
     """Whether there is neither a database nor anything in the spool; looking leaves no file behind."""
+    from profkit.store.measured import measured_files
     from profkit.store.spool import session_folders
-    from profkit.store.spool_files import measured_files
 
     database = config.store_url.removeprefix(_SQLITE)
     file_missing = database != config.store_url and not Path(database).exists()

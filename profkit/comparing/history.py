@@ -11,8 +11,8 @@ from profkit.comparing.instructions import spread_of_runs
 from profkit.comparing.measured import names_of
 from profkit.comparing.times import LEAST_PROCESSES, minima_of
 from profkit.model.history import History, Point, Quantity, Series
-from profkit.model.measurement import Flag, MeasuredRun, OrderInfo
-from profkit.model.run import AnyRun, Run
+from profkit.model.measurement import AnyRun, Flag, MeasuredRun, OrderInfo
+from profkit.model.run import Run
 from profkit.stats import median, median_interval
 from profkit.stats.means import t_quantile
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import DamagedFile, RefusedFile, SpoolUnavailable
 from profkit.ingest.read import FolderRuns, read_runs_in
-from profkit.model.measurement import MeasuredRun
-from profkit.model.run import AnyInfo
+from profkit.model.measurement import AnyInfo, MeasuredRun
 from profkit.model.session import Dropped
 from profkit.process.procfs import is_running
 from profkit.store.clearing import alone_in, finish_removing, remove_folder_in, set_aside_in, take_dropped
 from profkit.store.files import OwnedFolder, open_spool
+from profkit.store.measured import measured_names, read_measured_in, unfinished_names
 from profkit.store.spool import MANIFEST, OWN_FILES, early_names, is_sampler_file, session_names
-from profkit.store.spool_files import NAME, measured_names, read_ending, read_measured_in, unfinished_names
+from profkit.store.spool_files import NAME, read_ending
 
 if TYPE_CHECKING:
     from profkit.store.runs import Store

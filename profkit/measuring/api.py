@@ -30,7 +30,7 @@ from profkit.measuring.runner.timing import timer_kinds
 from profkit.measuring.transfer.payload import Parcel, pack
 from profkit.model.measurement import Manner, MeasuredRun, Measurement
 from profkit.model.workorder import WorkOrder
-from profkit.store.spool_files import keep_measured
+from profkit.store.measured import keep_measured
 
 _T = TypeVar("_T")
 

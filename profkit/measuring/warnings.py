@@ -1,4 +1,4 @@
-"""What speaks against measured numbers: each doubt with the figures that it rests on."""
+"""Find what speaks against measured numbers: each warning with the figures that it rests on."""
 
 from __future__ import annotations
 

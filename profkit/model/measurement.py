@@ -1,12 +1,14 @@
-"""What Callgrind counted: events per function."""
+"""Measurements: times per process and block, instruction counts, and warnings about both."""
 
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
+from typing import TypeVar
 
 from profkit.model.notebook import ShownInNotebooks
+from profkit.model.run import Run, RunInfo
 from profkit.model.session import ProcessInfo
 from profkit.model.workorder import Language, Level, Mode
 from profkit.units import format_duration, short_repr
@@ -339,3 +341,19 @@ class MeasuredRun(ShownInNotebooks):
 def _figures(median_s: float | None, instructions: float | None) -> str:
     time = "" if median_s is None else f", median {format_duration(median_s)}"
     return time + ("" if instructions is None else f", {instructions:,.0f} instructions")
+
+
+AnyInfo = RunInfo | MeasuredInfo
+"""Everything about a kept run but its samples or numbers."""
+
+
+AnyRun = Run | MeasuredRun
+"""A kept run, whole."""
+
+
+_Info = TypeVar("_Info", RunInfo, MeasuredInfo, AnyInfo)
+
+
+def unsealed(info: _Info) -> _Info:
+    """Return what is known of a run without what shows who recorded it."""
+    return replace(info, process=replace(info.process, seal="")) if info.process.seal else info

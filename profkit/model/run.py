@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from dataclasses import dataclass, field
 
 from profkit.model.histogram import NO_DURATIONS, Histogram
-from profkit.model.measurement import MeasuredInfo, MeasuredRun
 from profkit.model.notebook import ShownInNotebooks
 from profkit.model.profile import Profile
 from profkit.model.region import Region
@@ -175,16 +173,3 @@ def _identity(info: RunInfo) -> str:
         f"{info.id} of {short_repr(info.label)}, {info.state.value}, {info.calls} calls in "
         f"{format_duration(info.wall_s)}, {info.samples} samples"
     )
-
-
-AnyInfo = RunInfo | MeasuredInfo
-"""Everything about a kept run but its samples or numbers."""
-AnyRun = Run | MeasuredRun
-"""A kept run, whole."""
-
-_Info = TypeVar("_Info", RunInfo, MeasuredInfo, AnyInfo)
-
-
-def unsealed(info: _Info) -> _Info:
-    """Return what is known of a run without what shows who recorded it."""
-    return replace(info, process=replace(info.process, seal="")) if info.process.seal else info

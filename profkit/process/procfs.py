@@ -1,4 +1,7 @@
-"""What /proc tells about a process (proc(5)); "no such process" is an answer, never an error."""
+"""/proc (proc(5)): what it tells about processes, and how many samplers run on this host.
+
+"No such process" is an answer, never an error.
+"""
 
 from __future__ import annotations
 

@@ -10,8 +10,9 @@ import json
 from collections.abc import Iterable, Mapping
 from itertools import repeat
 
+from profkit.model.measurement import AnyInfo
 from profkit.model.profile import Node
-from profkit.model.run import AnyInfo, Run
+from profkit.model.run import Run
 from profkit.model.session import UnprofiledGroup
 from profkit.render.facts import run_notes
 from profkit.render.merged_json import merged_object

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Iterable
 
 from profkit.model.histogram import Histogram, bucket_bounds_ns
-from profkit.model.measurement import Doubt, MeasuredInfo, OrderInfo
-from profkit.model.run import AnyInfo, Imported, RunInfo
+from profkit.model.measurement import AnyInfo, Doubt, MeasuredInfo, OrderInfo
+from profkit.model.run import Imported, RunInfo
 from profkit.model.session import ProcessInfo, SessionState
 from profkit.render.words import iso_moment
 from profkit.stats import quantile_ns

@@ -17,12 +17,11 @@ from pathlib import Path
 from profkit.errors import DamagedFile
 from profkit.formats import pprof
 from profkit.formats.json_members import read_json
-from profkit.model.measurement import MeasuredRun
-from profkit.model.run import AnyInfo, AnyRun, unsealed
+from profkit.model.measurement import AnyInfo, AnyRun, MeasuredRun, unsealed
 from profkit.store.database import RUN_SCHEMA
+from profkit.store.measured import SCHEMA as MEASURED_SCHEMA
 from profkit.store.records import to_json
 from profkit.store.runs import info_of, run_of
-from profkit.store.spool_files import SCHEMA as MEASURED_SCHEMA
 
 SCHEMA = "profkit.runs-file/1"
 

@@ -16,9 +16,9 @@ from sqlalchemy import Column, ColumnElement, Connection, CursorResult, delete, 
 from profkit.config import CONFIG
 from profkit.errors import DamagedFile, RunNotFound, StoreEmpty, UsageError
 from profkit.formats import pprof
-from profkit.model.measurement import MeasuredInfo, MeasuredRun, Measurement
+from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun, Measurement, unsealed
 from profkit.model.profile import Profile
-from profkit.model.run import AnyInfo, AnyRun, Run, RunInfo, unsealed
+from profkit.model.run import Run, RunInfo
 from profkit.model.session import ResourcePoint
 from profkit.store.database import (
     MEASUREMENTS,
@@ -30,8 +30,8 @@ from profkit.store.database import (
     Database,
     open_database,
 )
+from profkit.store.measured import SCHEMA as MEASURED_SCHEMA
 from profkit.store.records import from_file, to_json
-from profkit.store.spool_files import SCHEMA as MEASURED_SCHEMA
 
 Values = dict[str, object]
 

@@ -1,4 +1,4 @@
-"""Single files in the spool: a session's reserve, measured runs, processes that were not profiled."""
+"""A session's reserve in the spool, and the spool's journal of processes that were not profiled."""
 
 from __future__ import annotations
 
@@ -10,17 +10,12 @@ from pathlib import Path
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import DamagedFile
-from profkit.model.measurement import MeasuredRun
 from profkit.model.session import Ending, Manifest, Unprofiled
 from profkit.store.files import OwnedFolder, make_folder
 from profkit.store.journal import append_records, read_records
 from profkit.store.records import (
-    UNFINISHED,
     document_bytes,
     parse_document,
-    read_document,
-    read_document_in,
-    write_document,
 )
 
 NAME = "reserve.json"
@@ -107,45 +102,6 @@ def _fitting(ending: Ending) -> bytes:
         else:
             ending = replace(ending, error=ending.error[: len(ending.error) // 2])
     return data
-
-
-SCHEMA = "profkit.measured/1"
-"""The form of a measured run, in the spool and in the store."""
-
-_SUFFIX = ".measured.json"
-
-
-def keep_measured(spool: Path, run: MeasuredRun) -> Path:
-    """Write a run into the spool, which is made if need be; raises OSError where that cannot be done."""
-    make_folder(spool)
-    path = spool / f"{run.info.id}{_SUFFIX}"
-    write_document(path, SCHEMA, run)
-    return path
-
-
-def measured_files(spool: Path) -> tuple[Path, ...]:
-    """Return the files of all measured runs, by name; none if there is no spool."""
-    return tuple(sorted(spool.glob(f"*{_SUFFIX}")))
-
-
-def measured_names(spool: OwnedFolder) -> tuple[str, ...]:
-    """Return the names of the files of all measured runs in an open spool, sorted."""
-    return tuple(name for name in spool.names() if name.endswith(_SUFFIX))
-
-
-def unfinished_names(spool: OwnedFolder) -> tuple[str, ...]:
-    """Return the names of files of runs that are being written, or whose writer ended before that."""
-    return tuple(name for name in spool.names() if name.endswith(f"{_SUFFIX}{UNFINISHED}"))
-
-
-def read_measured(path: Path) -> MeasuredRun:
-    """Return the run in a file; raises DamagedFile."""
-    return read_document(path, SCHEMA, MeasuredRun)
-
-
-def read_measured_in(spool: OwnedFolder, name: str) -> MeasuredRun:
-    """Return the run in a file of an open spool, as `read_measured`; OSError is for another try later."""
-    return read_document_in(spool, name, SCHEMA, MeasuredRun)
 
 
 FILE = "unprofiled.jsonl"

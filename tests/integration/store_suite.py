@@ -12,9 +12,9 @@ import pytest
 from sqlalchemy import create_engine, inspect, text
 
 from profkit.errors import DamagedFile, RunNotFound, StoreEmpty, StoreUnavailable, UsageError
-from profkit.model.measurement import MeasuredRun
+from profkit.model.measurement import AnyInfo, AnyRun, MeasuredRun
 from profkit.model.profile import Frame, ProfileBuilder, Thread
-from profkit.model.run import AnyInfo, AnyRun, Run
+from profkit.model.run import Run
 from profkit.store import database
 from profkit.store.database import METADATA, MIGRATIONS
 from profkit.store.records import to_json

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from profkit.model.measurement import Flag, MeasuredRun
-from profkit.store.spool_files import measured_files, read_measured
+from profkit.store.measured import measured_files, read_measured
 from tests.integration.harness import environment, run_program
 
 HEAD = """

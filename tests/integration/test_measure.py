@@ -26,7 +26,7 @@ from profkit.measuring.errors import MemoryExceeded
 from profkit.measuring.pool.pool import LivingZygote, process_pool
 from profkit.model.comparison import Verdict
 from profkit.model.measurement import Flag, Measurement, Preload, Timing
-from profkit.store.spool_files import measured_files, read_measured
+from profkit.store.measured import measured_files, read_measured
 
 QUICK = {"quick": True, "min_run_time_s": 0.01, "keep": False}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from profkit.config import Config
-from profkit.model.run import AnyRun
+from profkit.model.measurement import AnyRun
 from profkit.model.session import SessionState
 from profkit.process.procfs import start_ticks
 from profkit.store.runs import open_store

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from profkit.config import Config, read_config
-from profkit.model.measurement import Manner
-from profkit.model.run import AnyRun, Run
+from profkit.model.measurement import AnyRun, Manner
+from profkit.model.run import Run
 from profkit.stats import histogram_of
 from profkit.store.run_files import encode_runs
 from tests.unit.cli_runs import Profkit, keep

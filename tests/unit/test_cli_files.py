@@ -17,8 +17,9 @@ from profkit.cli.files import runs_of_file
 from profkit.config import Config
 from profkit.errors import DamagedFile, UsageError
 from profkit.formats.registry import FORMATS
+from profkit.model.measurement import AnyRun
 from profkit.model.profile import Profile
-from profkit.model.run import AnyRun, Imported, Run
+from profkit.model.run import Imported, Run
 from profkit.store.run_files import decode_runs, encode_runs
 from profkit.store.runs import open_store
 from profkit.units import Unit

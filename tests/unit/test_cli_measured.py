@@ -10,8 +10,8 @@ import pytest
 from profkit.cli.commands.report import report_command
 from profkit.cli.workspace import complete_run
 from profkit.config import Config
+from profkit.store.measured import keep_measured
 from profkit.store.runs import open_store
-from profkit.store.spool_files import keep_measured
 from tests.unit.cli_runs import Profkit, Said, finished_session, keep
 from tests.unit.made_measured_runs import counted_run, failed_run, measured_run, timed_run
 from tests.unit.made_runs import STARTED_NS, labelled

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from profkit.cli.commands.export import _NAMES, scrubbed
 from profkit.config import Config
-from profkit.model.measurement import MeasuredRun
+from profkit.model.measurement import AnyRun, MeasuredRun
 from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.region import Region, RegionKey, RegionKind
-from profkit.model.run import AnyRun, Run
+from profkit.model.run import Run
 from profkit.store.records import to_json
 from profkit.store.run_files import decode_runs
 from tests.unit.cli_runs import Profkit, keep

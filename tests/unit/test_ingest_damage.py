@@ -17,8 +17,9 @@ from profkit.errors import ProfkitError, RefusedFile
 from profkit.ingest.keep import IngestReport, ingest
 from profkit.ingest.read import FolderRuns, read_runs
 from profkit.ingest.recovery import WITHOUT_REGIONS
+from profkit.model.measurement import AnyInfo, AnyRun
 from profkit.model.region import Region, RegionKey, RegionKind
-from profkit.model.run import AnyInfo, AnyRun, RunInfo
+from profkit.model.run import RunInfo
 from profkit.model.session import Lines, SessionState
 from profkit.store import spool as files
 from profkit.store.runs import Store, open_store

@@ -14,12 +14,14 @@ import pytest
 from profkit.clock import ManualClock
 from profkit.errors import SpoolUnavailable, StoreUnavailable
 from profkit.ingest.keep import IngestReport, clear_unfinished, ingest
-from profkit.model.run import AnyInfo, AnyRun, Run, RunInfo
+from profkit.model.measurement import AnyInfo, AnyRun
+from profkit.model.run import Run, RunInfo
 from profkit.model.session import Ending, Manifest, SessionState
 from profkit.process.procfs import start_ticks
 from profkit.store import spool as files
+from profkit.store.measured import keep_measured, measured_files
 from profkit.store.runs import Store, open_store
-from profkit.store.spool_files import keep_measured, make_reserve, measured_files, note_ending
+from profkit.store.spool_files import make_reserve, note_ending
 from tests.unit.made_measured_runs import failed_run, measured_run
 from tests.unit.made_sessions import (
     GONE,

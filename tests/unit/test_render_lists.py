@@ -7,7 +7,7 @@ import json
 import pytest
 from rich.cells import cell_len
 
-from profkit.model.run import AnyInfo
+from profkit.model.measurement import AnyInfo
 from profkit.model.session import SessionState
 from profkit.render.as_json import removed_json, runs_json
 from profkit.render.page import Page

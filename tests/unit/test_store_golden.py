@@ -15,10 +15,10 @@ import pytest
 from profkit.errors import DamagedFile
 from profkit.model.measurement import Freshness
 from profkit.model.run import Imported, RunInfo
+from profkit.store.measured import read_measured
 from profkit.store.records import to_json
 from profkit.store.runs import info_of
 from profkit.store.spool import read_session
-from profkit.store.spool_files import read_measured
 from profkit.units import Unit
 
 GOLDEN = Path(__file__).parents[1] / "golden"

@@ -12,8 +12,8 @@ import pytest
 from profkit.errors import DamagedFile
 from profkit.store.clearing import set_aside
 from profkit.store.files import open_folder
+from profkit.store.measured import keep_measured, measured_files, read_measured, unfinished_names
 from profkit.store.spool import session_folders
-from profkit.store.spool_files import keep_measured, measured_files, read_measured, unfinished_names
 from tests.unit.made_measured import INFO
 from tests.unit.made_measured_runs import failed_run, measured_run
 
@@ -75,7 +75,7 @@ def test_a_full_disk_leaves_no_part_of_a_file(tmp_path: Path) -> None:
     code = """
 import resource, signal, sys
 from pathlib import Path
-from profkit.store.spool_files import keep_measured
+from profkit.store.measured import keep_measured
 from tests.unit.made_measured_runs import measured_run
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))

@@ -21,7 +21,7 @@ from profkit.measuring.api import measure_all, measure_in_turns
 from profkit.measuring.orders import label_of, work_order
 from profkit.measuring.runner.progress import ProgressLine
 from profkit.model.comparison import MeasuredComparison
-from profkit.model.run import AnyRun
+from profkit.model.measurement import AnyRun
 from profkit.model.workorder import WorkOrder, WorkTree
 from profkit.process.git import checkout_of, commit_of, has_submodules, work_trees
 from profkit.process.signals import ending_tidily

@@ -18,10 +18,10 @@ from profkit.cli.workspace import complete_run, open_kept
 from profkit.config import Config
 from profkit.errors import UsageError
 from profkit.formats.registry import FORMATS, lost_in
-from profkit.model.measurement import MeasuredInfo, MeasuredRun, Measurement, OrderInfo
+from profkit.model.measurement import AnyRun, MeasuredInfo, MeasuredRun, Measurement, OrderInfo
 from profkit.model.profile import Frame, Profile
 from profkit.model.region import Region
-from profkit.model.run import AnyRun, Imported, Run, RunInfo
+from profkit.model.run import Imported, Run, RunInfo
 from profkit.model.session import ProcessInfo
 from profkit.transforms.origin import from_import_root
 from profkit.transforms.simplify import is_child_file

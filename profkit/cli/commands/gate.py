@@ -16,8 +16,7 @@ from profkit.comparing.measured import match_orders
 from profkit.config import Config
 from profkit.errors import NoBaseline, RunNotFound, UsageError
 from profkit.model.comparison import Check, GateResult, Outcome
-from profkit.model.measurement import Manner, MeasuredRun
-from profkit.model.run import AnyRun
+from profkit.model.measurement import AnyRun, Manner, MeasuredRun
 from profkit.process.git import commit_of
 from profkit.render.options import ReportOptions
 from profkit.render.page import Page

@@ -11,7 +11,7 @@ from profkit.cli.output import write_removed
 from profkit.cli.workspace import open_kept
 from profkit.clock import SYSTEM_CLOCK
 from profkit.config import Config
-from profkit.model.run import AnyInfo
+from profkit.model.measurement import AnyInfo
 from profkit.units import parse_duration
 
 _OLDER_THAN_S = 30 * 86400.0

@@ -12,7 +12,8 @@ from profkit.cli.files import import_formats, runs_of_file
 from profkit.cli.output import page, tell, write
 from profkit.config import Config
 from profkit.formats.limits import ImportLimits
-from profkit.model.run import AnyInfo, RunInfo
+from profkit.model.measurement import AnyInfo
+from profkit.model.run import RunInfo
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 

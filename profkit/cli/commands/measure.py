@@ -151,7 +151,7 @@ class _Spool:
 
     def keep(self, run: MeasuredRun) -> None:
         """Keep a run; say the first time that it cannot be done, since others may take long."""
-        from profkit.store.spool_files import keep_measured
+        from profkit.store.measured import keep_measured
 
         try:
             keep_measured(self._folder, run)

@@ -18,8 +18,8 @@ from profkit.cli.versions import others_phrase, with_notes_of_label
 from profkit.cli.workspace import Kept, complete_run, open_kept
 from profkit.config import Config
 from profkit.errors import DamagedFile, NoRunsToMerge, UsageError
-from profkit.model.measurement import MeasuredInfo, MeasuredRun
-from profkit.model.run import AnyInfo, AnyRun, Run, RunInfo
+from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun
+from profkit.model.run import Run, RunInfo
 from profkit.model.session import SessionState
 from profkit.render.options import ReportOptions, Sort
 from profkit.render.page import Page

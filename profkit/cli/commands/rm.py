@@ -8,7 +8,7 @@ from profkit.cli.output import tell, write_removed
 from profkit.cli.workspace import Kept, complete_run, open_kept
 from profkit.config import Config
 from profkit.errors import DamagedFile, UsageError
-from profkit.model.run import AnyInfo
+from profkit.model.measurement import AnyInfo
 
 
 @click.command("rm")

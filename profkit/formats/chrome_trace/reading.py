@@ -1,4 +1,4 @@
-"""The function that an event stands for: tracers write its place into the name, or into `args`."""
+"""Read a Chrome trace: the time that each thread spent between events, in nanoseconds."""
 
 from __future__ import annotations
 

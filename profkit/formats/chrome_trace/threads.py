@@ -1,4 +1,4 @@
-"""Whose events are whose: process and thread ids, which may be any text, and the names that M events give."""
+"""Threads of a Chrome trace, and the stacks that their overlapping durations make up."""
 
 from __future__ import annotations
 

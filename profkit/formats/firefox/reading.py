@@ -1,9 +1,4 @@
-"""Frames and stacks out of the tables of any version since 2019.
-
-Versions differ in where the tables are – each thread has its own, since 60 they share them – and in a few
-columns: a stack's caller as its number, since 66 as how far back it is, 0 for none; a function's file as a
-string, since 58 as a source; since 75 a function's flags say which of its columns mean something.
-"""
+"""Read the Firefox Profiler's JSON, as any tool has written it since 2019."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables that all threads of a written profile share: strings, functions, frames and stacks."""
+"""Write the Firefox Profiler's JSON: tables that all threads share, and the samples of each."""
 
 from __future__ import annotations
 

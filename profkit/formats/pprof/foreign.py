@@ -1,7 +1,4 @@
-"""What a pprof file of any tool says, before it is a profile: its fields by name, strings looked up.
-
-Field numbers: https://github.com/google/pprof/blob/main/proto/profile.proto.
-"""
+"""Read pprof files of any tool, those without profkit's comment too."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""The order of samples, in columns of its own beside samples that are summed up.
-
-A profile of a million samples has few distinct pairs of stack and thread. Each pair is one sample of the
-file, with its whole weight: what a reader of pprof adds up anyway. Two fields beyond those of profile.proto,
-which such readers pass over, tell the turns: whose sample it was (uint32), and its weight (int64), both
-little-endian.
-"""
+"""Read pprof files that profkit wrote, also if another tool wrote them again without loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What writing and reading agree on: profile.proto's field numbers, and profkit's own comment."""
+"""The pprof schema: field numbers of profile.proto, profkit's own comment, UTF-8 for any string."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The format's words for units."""
+"""Read a speedscope file of any tool: `evented` and `sampled` profiles."""
 
 from __future__ import annotations
 

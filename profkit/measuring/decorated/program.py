@@ -37,7 +37,7 @@ class Front:
 
     def keep(self, run: MeasuredRun) -> None:
         """Put a run into the spool."""
-        from profkit.store.spool_files import keep_measured
+        from profkit.store.measured import keep_measured
 
         keep_measured(CONFIG.spool, run)
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from rich.text import Text
 
-from profkit.model.measurement import MeasuredInfo, OrderInfo
-from profkit.model.run import AnyInfo, RunInfo
+from profkit.model.measurement import AnyInfo, MeasuredInfo, OrderInfo
+from profkit.model.run import RunInfo
 from profkit.model.session import SessionState
 from profkit.render.amounts import amount
 from profkit.render.escape import short

@@ -1,0 +1,53 @@
+"""Measured runs in the spool: a file each, `SPOOL/ID.measured.json`, which appears whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from profkit.model.measurement import MeasuredRun
+from profkit.store.files import OwnedFolder, make_folder
+from profkit.store.records import (
+    UNFINISHED,
+    read_document,
+    read_document_in,
+    write_document,
+)
+
+SCHEMA = "profkit.measured/1"
+"""The form of a measured run, in the spool and in the store."""
+
+
+_SUFFIX = ".measured.json"
+
+
+def keep_measured(spool: Path, run: MeasuredRun) -> Path:
+    """Write a run into the spool, which is made if need be; raises OSError where that cannot be done."""
+    make_folder(spool)
+    path = spool / f"{run.info.id}{_SUFFIX}"
+    write_document(path, SCHEMA, run)
+    return path
+
+
+def measured_files(spool: Path) -> tuple[Path, ...]:
+    """Return the files of all measured runs, by name; none if there is no spool."""
+    return tuple(sorted(spool.glob(f"*{_SUFFIX}")))
+
+
+def measured_names(spool: OwnedFolder) -> tuple[str, ...]:
+    """Return the names of the files of all measured runs in an open spool, sorted."""
+    return tuple(name for name in spool.names() if name.endswith(_SUFFIX))
+
+
+def unfinished_names(spool: OwnedFolder) -> tuple[str, ...]:
+    """Return the names of files of runs that are being written, or whose writer ended before that."""
+    return tuple(name for name in spool.names() if name.endswith(f"{_SUFFIX}{UNFINISHED}"))
+
+
+def read_measured(path: Path) -> MeasuredRun:
+    """Return the run in a file; raises DamagedFile."""
+    return read_document(path, SCHEMA, MeasuredRun)
+
+
+def read_measured_in(spool: OwnedFolder, name: str) -> MeasuredRun:
+    """Return the run in a file of an open spool, as `read_measured`; OSError is for another try later."""
+    return read_document_in(spool, name, SCHEMA, MeasuredRun)
