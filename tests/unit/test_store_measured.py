@@ -91,6 +91,6 @@ except OSError as error:
 
 def test_keeping_loads_nothing_heavy() -> None:
     """Every program that measures imports it."""
-    code = "import sys, profkit.store.spool_files; print(*sys.modules)"
+    code = "import sys, profkit.store.measured; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"sqlalchemy", "rich", "click", "torch", "numpy", "zlib"} & set(done.stdout.split())
