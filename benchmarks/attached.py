@@ -7,12 +7,12 @@ import psutil
 from profkit import Run
 from profkit.decorators import ProfiledFunction
 from profkit.samplers.base import Attachment
-from profkit.session.process_host import HOST
+from profkit.session.manager import MANAGER
 
 
 def detach() -> None:
     """End the session: nothing samples this process until the next profiled call."""
-    HOST.end_session()
+    MANAGER.end_session()
 
 
 def sampler_cpu_s() -> float:
@@ -36,7 +36,7 @@ def finished_run(function: ProfiledFunction[..., object]) -> Run:
 
 
 def _attachment() -> Attachment:
-    session = HOST.session
+    session = MANAGER.session
     if session is None or session.attachment is None:
         raise RuntimeError("no sampler is attached")
     return session.attachment

@@ -15,7 +15,7 @@ from benchmarks.pairs import difference_figure, estimate, interleaved, ratio_fig
 from benchmarks.work import fixed_work, turns_for
 from profkit import profile, profiled
 from profkit.measuring.decorated.program import BACKLOG
-from profkit.session.process_host import HOST
+from profkit.session.manager import MANAGER
 
 NAME = "calls"
 _CALLS, _TAKEN_AT_ONCE = 1000, 100
@@ -107,13 +107,13 @@ def _counting_figure(repetitions: int) -> Figure:
 
 
 def _counting_us(call: Callable[[], object]) -> float:
-    with HOST.lock:  # or the ticker might come first
+    with MANAGER.lock:  # or the ticker might come first
         for _ in range(_EMPTY_CALLS):
             call()
-        if HOST.session is None:
+        if MANAGER.session is None:
             raise RuntimeError("the session has ended")
         start_s = perf_counter()
-        HOST.session.drain()
+        MANAGER.session.drain()
         return (perf_counter() - start_s) / _EMPTY_CALLS * 1e6
 
 

@@ -45,9 +45,9 @@ def block_s(start: str) -> float:
 
 def end_session() -> None:
     """Nothing of the session is left but its files."""
-    from profkit.session.process_host import HOST
+    from profkit.session.manager import MANAGER
 
-    HOST.end_session()
+    MANAGER.end_session()
 
 
 def by_hand_s(folder: Path) -> float:
@@ -74,10 +74,10 @@ def by_hand_command(output: Path) -> tuple[str, ...]:
     """What profkit's own session, the last one here, started py-spy with."""
     from profkit.samplers import pyspy_attachment
     from profkit.samplers.pyspy import PySpySampler
-    from profkit.session.process_host import HOST
+    from profkit.session.manager import MANAGER
     from profkit.store.spool import read_session, session_folders
 
-    plan = read_session(session_folders(HOST.spool)[-1]).manifest.plan
+    plan = read_session(session_folders(MANAGER.spool)[-1]).manifest.plan
     return pyspy_attachment.command(PySpySampler().find(), os.getpid(), plan, output)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
 
     from profkit.model.run import Run
-    from profkit.session.host import SessionHost
+    from profkit.session.manager import SessionManager
 
 __all__ = ["LOG", "explained", "guarded", "ignore", "pass_on", "refuse", "say_once"]
 
@@ -47,12 +47,12 @@ def refuse(account: Account, error: BaseException) -> bool:
 
 
 _IMPORTING = REAL.rlock()
-_known_host: SessionHost | None = None
+_known_manager: SessionManager | None = None
 _import_failure: ProfkitError | None = None
 
 
 def enter(account: Account, frame: FrameType, tid: int | None = None) -> bool:
-    """See `SessionHost.enter`; the caller's stack ends with `frame`."""
+    """See `SessionManager.enter`; the caller's stack ends with `frame`."""
     try:
         return tracing.unseen(_enter, account, frame, tid)
     except BaseException as error:  # noqa: BLE001 - raised where the program is to see it
@@ -60,7 +60,7 @@ def enter(account: Account, frame: FrameType, tid: int | None = None) -> bool:
 
 
 def leave(account: Account, tid: int | None = None) -> None:
-    """See `SessionHost.leave`."""
+    """See `SessionManager.leave`."""
     try:
         tracing.unseen(_leave, account, tid)
     except BaseException as error:  # noqa: BLE001 - raised where the program is to see it
@@ -70,9 +70,9 @@ def leave(account: Account, tid: int | None = None) -> None:
 def note_traced(account: Account) -> None:
     """Note that a compiler took the function in place of its wrapper: calls of that code are not seen."""
     account.traced.append(None)
-    if _known_host is not None:
+    if _known_manager is not None:
         try:
-            _known_host.mention(account)
+            _known_manager.mention(account)
         except BaseException as error:  # noqa: BLE001 - raised where the program is to see it
             ignore(error, "noting a compiled function")
 
@@ -91,24 +91,24 @@ def results_of(account: Account) -> tuple[Run, ...]:
 
 
 def _enter(account: Account, frame: FrameType, tid: int | None) -> bool:
-    host = _host()
-    return host is not None and host.enter(account, own_calls(frame), tid)
+    manager = _manager()
+    return manager is not None and manager.enter(account, own_calls(frame), tid)
 
 
 def _leave(account: Account, tid: int | None) -> None:
-    host = _host()
-    if host is not None:
-        host.leave(account, tid)
+    manager = _manager()
+    if manager is not None:
+        manager.leave(account, tid)
 
 
 async def enter_off_loop(account: Account, frame: FrameType) -> bool:
     """`enter`, in a thread of its own if an asyncio loop runs and a sampler has to be started."""
     loop = _running_loop()
     try:
-        host = tracing.unseen(_host)
-        if loop is None or host is None or not host.must_wait(account):
+        manager = tracing.unseen(_manager)
+        if loop is None or manager is None or not manager.must_wait(account):
             return enter(account, frame)
-        answer = _answer_of_thread(loop, host, account, own_calls(frame))
+        answer = _answer_of_thread(loop, manager, account, own_calls(frame))
     except BaseException as error:  # noqa: BLE001 - raised where the program is to see it
         return refuse(account, error)
     return await answer
@@ -125,13 +125,15 @@ def leave_off_loop(account: Account) -> None:
         ignore(error, "ending the segment of a region")
 
 
-def _answer_of_thread(loop: AbstractEventLoop, host: SessionHost, account: Account, own: int) -> Future[bool]:
+def _answer_of_thread(
+    loop: AbstractEventLoop, manager: SessionManager, account: Account, own: int
+) -> Future[bool]:
     answer: Future[bool] = loop.create_future()
 
     def work() -> None:
         outcome: bool | Exception
         try:
-            outcome = host.enter(account, own)
+            outcome = manager.enter(account, own)
         except Exception as error:  # noqa: BLE001 - passed on to the task
             outcome = error
         with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
@@ -146,24 +148,24 @@ def _answer_of_thread(loop: AbstractEventLoop, host: SessionHost, account: Accou
     return answer
 
 
-def _host() -> SessionHost | None:
-    """Return the process's host; None to a signal handler or a finalizer that interrupts its import.
+def _manager() -> SessionManager | None:
+    """Return the process's manager; None to a signal handler or a finalizer that interrupts its import.
 
     An import that failed, as in a folder whose files hide standard modules, is not tried again.
     """
-    global _known_host, _import_failure
+    global _known_manager, _import_failure
     if _import_failure is not None:
         raise _import_failure.with_traceback(None)
-    if _known_host is None and not _IMPORTING._is_owned():  # type: ignore[attr-defined]
+    if _known_manager is None and not _IMPORTING._is_owned():  # type: ignore[attr-defined]
         try:
             with _IMPORTING:
-                from profkit.session.process_host import HOST
+                from profkit.session.manager import MANAGER
         except Exception as error:
             pass_on(error)
             _import_failure = explained(error, "importing what a session needs")
             raise _import_failure from error
-        _known_host = HOST
-    return _known_host
+        _known_manager = MANAGER
+    return _known_manager
 
 
 def _running_loop() -> AbstractEventLoop | None:

@@ -1,10 +1,11 @@
-"""Who may join a session: one decision, taken under the host's lock, without touching anything."""
+"""Decide who may join a session; the manager calls this under its lock."""
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
 
+import profkit.stats  # noqa: F401 - accounts need it later, when it may be out of reach
 from profkit.samplers.options import SamplerOptions
 from profkit.session.counters import Account, Policy
 

@@ -24,14 +24,14 @@ def runs_of(account: Account) -> tuple[Run, ...]:
     A session that was never started, or whose folder is gone, has no run. Raises SpoolUnavailable if what
     was recorded cannot be read any more, as after a change of user.
     """
-    from profkit.session.process_host import HOST
+    from profkit.session.manager import MANAGER
 
-    folders = HOST.settle(account)
+    folders = MANAGER.settle(account)
     try:
         runs = [_run_in(folder, account.region.id) for folder in folders]
     except OSError as error:
         let_through(error)
-        raise SpoolUnavailable(HOST.spool, error.strerror or str(error)) from error
+        raise SpoolUnavailable(MANAGER.spool, error.strerror or str(error)) from error
     return tuple(run for run in runs if run is not None)
 
 
@@ -51,11 +51,11 @@ def is_lost(account: Account) -> bool:
 
 def _segments(account: Account) -> tuple[Segment, ...]:
     """Those of a region's newest session; none where its folder is gone."""
-    from profkit.session.process_host import HOST
+    from profkit.session.manager import MANAGER
     from profkit.store.spool import read_session
 
     try:
-        return read_session(HOST.spool / account.sessions[-1]).manifest.segments
+        return read_session(MANAGER.spool / account.sessions[-1]).manifest.segments
     except DamagedFile as error:
         let_through(error)
         return ()

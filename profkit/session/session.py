@@ -1,6 +1,6 @@
 """Session: one sampler on this process, from start to stop, as a chain of segments in a spool folder.
 
-Not thread-safe: the host calls it under its lock. Nothing here parses samples.
+Not thread-safe: the manager calls it under its lock. Nothing here parses samples.
 """
 
 from __future__ import annotations
@@ -273,7 +273,7 @@ class Session:
         self._asleep_since_ns = self._elapsed_ns()
 
     def pause(self) -> None:
-        """Have the next call of every region ask the host."""
+        """Have the next call of every region ask the manager."""
         for account in self.accounts:
             account.live = False
 
@@ -313,7 +313,7 @@ class Session:
         try:
             self.drain()
         finally:
-            if self._failure is not None:  # the reason may come from the host, which knows no time
+            if self._failure is not None:  # the reason may come from the manager, which knows no time
                 error = f"{error} {self._failure[self._failure.rindex('(') :]}" if error else self._failure
             if error is not None and self._why_ended is not None:
                 error = f"{error}: {self._why_ended}"

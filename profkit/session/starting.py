@@ -10,8 +10,11 @@ from profkit.clock import Clock
 from profkit.errors import SamplerFailed
 from profkit.model.session import SamplerPlan, SessionState
 from profkit.process.guard import let_through
-from profkit.samplers.base import Attachment, Sampler
+from profkit.process.procfs import crowding, sampler_load
+from profkit.process.sockets import SocketWatch
+from profkit.samplers.base import Attachment, LiveStacks, Sampler
 from profkit.samplers.polling import await_state
+from profkit.session.activity import live_stacks
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +70,18 @@ def import_what_results_need() -> None:
 
     from profkit.ingest import read  # noqa: F401
     from profkit.session import results  # noqa: F401
+
+
+def live_facts(sockets: SocketWatch) -> LiveStacks:
+    """Return what decides how fast this process can be sampled now."""
+    threads, frames = live_stacks()
+    others = sampler_load()
+    return LiveStacks(
+        threads=threads,
+        frames=frames,
+        crowding=crowding(),
+        processors=posix.cpu_count() or 1,
+        other_samplers=others.count,
+        other_rates_hz=others.rate_hz,
+        timed_sockets=sockets.timed(),
+    )

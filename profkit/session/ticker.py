@@ -12,13 +12,14 @@ from profkit.originals import REAL
 from profkit.process.guard import ignore, pass_on
 from profkit.session import activity
 from profkit.session.background import BackgroundThread
-from profkit.session.host import SessionHost
 from profkit.session.session import Session
 
 if TYPE_CHECKING:
     from threading import Lock
 
     import psutil
+
+    from profkit.session.manager import SessionManager
 
 TICK_S = 1.0
 IDLE_END_S = 10.0
@@ -27,10 +28,10 @@ SAMPLER_BYTES = 100 * 2**20
 
 
 class Ticker:
-    """Ticks while the host has a session; a new session starts it again."""
+    """Tick while the manager has a session; a new session starts it again."""
 
-    def __init__(self, host: SessionHost, clock: Clock = SYSTEM_CLOCK) -> None:
-        self._host, self._clock = host, clock
+    def __init__(self, manager: SessionManager, clock: Clock = SYSTEM_CLOCK) -> None:
+        self._manager, self._clock = manager, clock
         self._thread: BackgroundThread | None = None
         self._stop = REAL.allocate_lock()
         """Held while the thread is to go on."""
@@ -58,25 +59,25 @@ class Ticker:
 
     def restart(self) -> None:
         """Start again after a fork, if there is still a session to mind."""
-        if self._host.session is not None:
+        if self._manager.session is not None:
             self.start()
 
     def tick(self) -> bool:
         """Write down what happened and enforce the limits; False when there is no session left."""
-        if not self._host.lock.acquire(blocking=False):
+        if not self._manager.lock.acquire(blocking=False):
             return True  # somebody is starting or stopping a sampler: the next tick will do
         try:
-            session = self._host.session
+            session = self._manager.session
             if session is None:
                 return False
             try:
                 self._mind(session)
             except Exception as error:  # noqa: BLE001 - logged, and kept with the session
                 pass_on(error)
-                self._host.fail(error)
-            return self._host.session is not None
+                self._manager.fail(error)
+            return self._manager.session is not None
         finally:
-            self._host.lock.release()
+            self._manager.lock.release()
 
     def _run(self, stop: Lock) -> None:
         try:
@@ -92,7 +93,7 @@ class Ticker:
         if activity.calls_under_way():
             session.last_used_s = now_s
         elif now_s - session.last_used_s >= IDLE_END_S:
-            self._host.end_session()
+            self._manager.end_session()
             return
         session.write_resources((self._resources(),))
         attachment = session.attachment
@@ -101,16 +102,16 @@ class Ticker:
         # A remote sampler is asked by a program of its own, and keeps what it has: neither is worth it.
         here = attachment.segment().pid is not None
         if here and attachment.poll() is not SessionState.RUNNING:
-            session.end_segment(self._host.policy)
-            self._host.end_without_sampler()
+            session.end_segment(self._manager.policy)
+            self._manager.end_without_sampler()
         elif now_s - session.started_s >= session.options.max_duration_s:
-            session.truncate(self._host.policy)
+            session.truncate(self._manager.policy)
         elif here and (
             session.mind_sockets()
             or now_s - session.segment_started_s >= SEGMENT_S
             or attachment.resident_bytes() >= SAMPLER_BYTES
         ):
-            self._host.rotate()
+            self._manager.rotate()
 
     def _resources(self) -> ResourcePoint:
         """One reading of this process by psutil, without profkit's own thread."""

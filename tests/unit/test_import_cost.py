@@ -38,7 +38,7 @@ def test_nothing_heavy(statement: str) -> None:
 
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_nothing_that_a_first_call_can_load(statement: str) -> None:
-    later = {"psutil", "profkit.session.host", "profkit.ingest", "profkit.store", "profkit.samplers.pyspy"}
+    later = {"psutil", "profkit.session.manager", "profkit.ingest", "profkit.store", "profkit.samplers.pyspy"}
     assert not later & loaded(statement)
 
 

@@ -18,7 +18,7 @@ from profkit.process import guard as shared_guard
 from profkit.samplers.base import Sampler
 from profkit.samplers.options import SamplerOptions
 from profkit.session.counters import Account, Policy
-from profkit.session.host import SessionHost
+from profkit.session.manager import SessionManager
 from profkit.session.ticker import Ticker
 from tests.stand_ins.scripted_sampler import Script, ScriptedSampler
 
@@ -42,24 +42,24 @@ def nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_guard, "_SAID", set())
 
 
-Make = Callable[[BaseException], SessionHost]
+Make = Callable[[BaseException], SessionManager]
 
 
 @pytest.fixture
 def host_that_meets(tmp_path: Path) -> Iterator[Make]:
-    made: list[SessionHost] = []
+    made: list[SessionManager] = []
 
-    def make(error: BaseException) -> SessionHost:
+    def make(error: BaseException) -> SessionManager:
         def resolve(_name: str) -> Sampler:
             raise error
 
-        made.append(SessionHost(read_config({}, tmp_path), ManualClock(), resolve))
+        made.append(SessionManager(read_config({}, tmp_path), ManualClock(), resolve))
         return made[-1]
 
     yield make
-    for host in made:
-        assert not host.lock_is_mine()
-        host.close()
+    for manager in made:
+        assert not manager.lock_is_mine()
+        manager.close()
 
 
 def account_of(**policy: bool) -> Account:
@@ -73,8 +73,8 @@ def test_an_own_failure_is_logged_once_and_the_call_runs(
     host_that_meets: Make,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    host, account = host_that_meets(error), account_of()
-    assert [host.enter(account, 1) for _ in range(3)] == [False, False, False]
+    manager, account = host_that_meets(error), account_of()
+    assert [manager.enter(account, 1) for _ in range(3)] == [False, False, False]
     (record,) = [record for record in caplog.records if record.levelno == logging.WARNING]
     assert "'f' runs unprofiled" in record.getMessage()
 
@@ -130,13 +130,13 @@ def test_a_hook_that_fails_says_so_and_returns(caplog: pytest.LogCaptureFixture)
 
 def test_a_tick_that_fails_ends_the_session(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     clock, script = ManualClock(), Script()
-    host = SessionHost(read_config({}, tmp_path), clock, lambda _: ScriptedSampler(script))
+    manager = SessionManager(read_config({}, tmp_path), clock, lambda _: ScriptedSampler(script))
     account = account_of()
-    assert host.enter(account, 1)
-    session = host.session
+    assert manager.enter(account, 1)
+    session = manager.session
     assert session is not None
     account.durations.append("no number")  # type: ignore[arg-type]
-    assert not Ticker(host, clock).tick()
+    assert not Ticker(manager, clock).tick()
     assert session.manifest.error is not None
     assert "profkit failed while profiling" in session.manifest.error
     assert not account.live

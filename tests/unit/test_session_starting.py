@@ -13,7 +13,7 @@ from profkit.errors import SamplerFailed
 from profkit.model.session import SessionState
 from profkit.samplers.options import Blocking, SamplerOptions
 from profkit.session.counters import Policy
-from profkit.session.opening import open_session
+from profkit.session.manager import open_session
 from profkit.session.session import Session
 from tests.stand_ins.scripted_sampler import Script, ScriptedSampler
 from tests.unit.test_process_sockets import TIMEOUT, timed_socket

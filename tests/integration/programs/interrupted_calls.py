@@ -16,7 +16,7 @@ from types import FrameType
 from spinning import spin
 
 from profkit import profile
-from profkit.session.process_host import HOST
+from profkit.session.manager import MANAGER
 
 MAIN = threading.get_ident()
 EVENTS = ("open", "os.", "socket.__new__")
@@ -42,7 +42,7 @@ def interrupt(event: str, args: tuple[object, ...]) -> None:
 
 def session(rate: int) -> None:
     profile(rate=rate)(spin)(0.01)
-    HOST.end_session()
+    MANAGER.end_session()
 
 
 def outcome(number: int, rate: int) -> str | None:
@@ -70,7 +70,7 @@ def main(stride: int) -> None:
     while (got := outcome(number, 100 + number)) is not None:
         if got != "TimeoutError('from the handler')":
             problems.append(f"{number}: {got}; at {RAISED_AT}")
-        HOST.end_session()
+        MANAGER.end_session()
         number += stride
     print(json.dumps({"problems": problems, "said": said, "calls": number}, indent=1))
 

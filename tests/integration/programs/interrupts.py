@@ -21,7 +21,7 @@ from spinning import spin
 
 from profkit import profile, profiled
 from profkit.session import activity
-from profkit.session.process_host import HOST
+from profkit.session.manager import MANAGER
 
 LAST_S, STEPS = 0.06, 25
 STRAYS: set[int] = set()
@@ -94,7 +94,7 @@ def leftovers() -> list[str]:
 def left_behind(after_s: float = 0.0) -> set[int]:
     """Samplers of this process that no session knows, and that were not told of yet."""
     time.sleep(after_s)
-    attachment = HOST.session.attachment if HOST.session is not None else None
+    attachment = MANAGER.session.attachment if MANAGER.session is not None else None
     known = STRAYS | {attachment.segment().pid if attachment is not None else None}
     samplers = {process.pid: process for process in psutil.process_iter() if is_sampler(process)}
     return {pid for pid, process in samplers.items() if not ({pid} | children(process)) & known}
@@ -110,9 +110,9 @@ def children(process: psutil.Process) -> set[int]:
 
 def take_lock() -> bool:
     """Take and release the lock; profkit's own thread may hold it for a moment."""
-    taken = HOST.lock.acquire(timeout=5)
+    taken = MANAGER.lock.acquire(timeout=5)
     if taken:
-        HOST.lock.release()
+        MANAGER.lock.release()
     return taken
 
 

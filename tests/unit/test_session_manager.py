@@ -1,4 +1,4 @@
-"""The host: who joins, who waits, what is counted, and that nothing is leaked."""
+"""The manager: who joins, who waits, what is counted, and that nothing is leaked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from profkit.model.session import Manifest, SessionState
 from profkit.samplers.options import SamplerOptions
 from profkit.session.counters import Account, OnBusy, Policy
 from profkit.session.failures import EARLY_S, RETRY_AFTER_S
-from profkit.session.host import SessionHost
+from profkit.session.manager import SessionManager
 from profkit.session.ticker import IDLE_END_S, SAMPLER_BYTES, SEGMENT_S, Ticker
 from profkit.store import spool
 from profkit.store.spool import read_session, session_folders
@@ -30,13 +30,13 @@ Make = Callable[..., Account]
 
 
 class Stage:
-    """A host with a scripted sampler and a clock of its own."""
+    """A manager with a scripted sampler and a clock of its own."""
 
     def __init__(self, folder: Path) -> None:
         self.clock, self.script = ManualClock(), Script()
         self.config = read_config({}, folder)
-        self.host = SessionHost(self.config, self.clock, lambda _: ScriptedSampler(self.script))
-        self.ticker = Ticker(self.host, self.clock)
+        self.manager = SessionManager(self.config, self.clock, lambda _: ScriptedSampler(self.script))
+        self.ticker = Ticker(self.manager, self.clock)
 
     def account(self, name: str = "f", *, rate: float | None = None, scope: str = "call",
                 all_threads: bool = False, **policy: object) -> Account:  # fmt: skip
@@ -47,7 +47,7 @@ class Stage:
     def call(self, account: Account, duration_ns: int = 1000, own: int = 1) -> bool:
         account.open_runs.append(None)
         try:
-            if account.live or self.host.enter(account, own):
+            if account.live or self.manager.enter(account, own):
                 account.durations.append(duration_ns)
                 return True
             return False
@@ -73,10 +73,10 @@ class Stage:
 def stage(tmp_path: Path) -> Iterator[Stage]:
     made = Stage(tmp_path)
     yield made
-    made.host.close()
-    assert not made.host.lock_is_mine()
-    assert made.host.lock.acquire(blocking=False)
-    made.host.lock.release()
+    made.manager.close()
+    assert not made.manager.lock_is_mine()
+    assert made.manager.lock.acquire(blocking=False)
+    made.manager.lock.release()
 
 
 def test_equal_options_share_one_sampler(stage: Stage) -> None:
@@ -92,7 +92,7 @@ def test_calls_and_regions_are_on_disk_after_settling(stage: Stage) -> None:
     account = stage.account()
     for _ in range(3):
         stage.call(account)
-    (folder,) = stage.host.settle(account)
+    (folder,) = stage.manager.settle(account)
     session = read_session(folder)
     assert session.calls[account.region.id].durations.count == 3
     assert [region.id for region in session.regions] == [account.region.id]
@@ -102,8 +102,8 @@ def test_calls_and_regions_are_on_disk_after_settling(stage: Stage) -> None:
 def test_asking_twice_costs_one_stop_and_the_next_call_goes_on_in_the_same_session(stage: Stage) -> None:
     account = stage.account()
     stage.call(account)
-    stage.host.settle(account)
-    stage.host.settle(account)
+    stage.manager.settle(account)
+    stage.manager.settle(account)
     assert stage.script.stopped == 1
     stage.clock.advance(3)
     stage.call(account)
@@ -119,13 +119,13 @@ def test_a_clock_that_is_set_changes_no_duration(stage: Stage, set_s: float) -> 
     stage.call(account)
     stage.clock.advance(2)
     stage.clock.set_ahead(set_s)
-    stage.host.settle(account)
+    stage.manager.settle(account)
     stage.clock.set_ahead(set_s)
     stage.clock.advance(3)
     stage.call(account)
     stage.clock.set_ahead(-set_s)
     stage.clock.advance(1)
-    stage.host.end_session()
+    stage.manager.end_session()
     first, second = read_session(stage.folder).manifest.segments
     assert (first.offset_ns, first.sampled_ns, first.asleep_ns) == (0, 2 * 10**9, 0)
     assert (second.offset_ns, second.sampled_ns, second.asleep_ns) == (5 * 10**9, 10**9, 3 * 10**9)
@@ -166,7 +166,7 @@ def test_asking_while_a_region_is_active_rotates(stage: Stage) -> None:
     account = stage.account()
     stage.call(account)
     with stage.call_elsewhere():
-        stage.host.settle(account)
+        stage.manager.settle(account)
     assert (stage.script.stopped, stage.script.attached) == (1, 2)
     assert account.live
 
@@ -191,7 +191,7 @@ def test_waiting_ends_when_the_holder_does(stage: Stage) -> None:
             super().sleep(duration_s)
             holder.open_runs.clear()
 
-    stage.host._clock = Leaving()
+    stage.manager._clock = Leaving()
     assert stage.call(stage.account("other", rate=7.0, on_busy="wait"))
     assert stage.script.attached == 2
 
@@ -259,7 +259,7 @@ def test_a_sampler_that_never_stops_is_killed_and_named(stage: Stage) -> None:
     account = stage.account()
     stage.call(account)
     stage.script.never_done = True
-    stage.host.settle(account)
+    stage.manager.settle(account)
     assert stage.script.killed == 1
     assert "within" in (read_session(stage.folder).manifest.segments[0].error or "")
 
@@ -302,7 +302,7 @@ def test_the_longest_duration_truncates_but_goes_on_counting(stage: Stage) -> No
         stage.clock.advance(600)
         assert stage.ticker.tick()
     stage.call(account)
-    stage.host.settle(account)
+    stage.manager.settle(account)
     session = read_session(stage.folder)
     assert session.manifest.truncated
     assert session.calls[account.region.id].durations.count == 2
@@ -324,7 +324,7 @@ def test_a_region_of_all_threads_has_segments_of_its_own(stage: Stage) -> None:
     stage.call(stage.account("f"))
     for _ in range(2):
         assert stage.call(account)
-        stage.host.leave(account)
+        stage.manager.leave(account)
     covers = [bool(segment.covers) for segment in read_session(stage.folder).manifest.segments]
     assert covers == [False, True, False, True, False]
 
@@ -332,33 +332,33 @@ def test_a_region_of_all_threads_has_segments_of_its_own(stage: Stage) -> None:
 def test_a_forked_child_has_a_session_of_its_own(stage: Stage) -> None:
     account = stage.account()
     stage.call(account)
-    parents = stage.host.session
-    stage.host.become_child()
+    parents = stage.manager.session
+    stage.manager.become_child()
     assert not account.durations
     assert stage.call(account)
     assert parents is not None
-    assert stage.host.session is not None
-    assert stage.host.session.id != parents.id
+    assert stage.manager.session is not None
+    assert stage.manager.session.id != parents.id
     assert stage.script.attached == 2
 
 
 def test_children_run_unprofiled_where_that_is_asked_for_and_it_is_noted(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    host = SessionHost(
+    manager = SessionManager(
         read_config({"PROFKIT_CHILDREN": "0"}, stage.config.spool.parent.parent),
         stage.clock, lambda _: ScriptedSampler(stage.script),
     )  # fmt: skip
     account = stage.account()
     monkeypatch.setattr("profkit.session.activity._FIRST_PID", -1)
     for _ in range(2):
-        assert not host.enter(account, 1)
+        assert not manager.enter(account, 1)
     (entry,) = read_unprofiled(stage.config.spool, stage.clock)
     assert (entry.label, entry.reason) == ("f", "PROFKIT_CHILDREN=0 is set")
 
 
 def test_after_the_exit_nothing_starts(stage: Stage) -> None:
-    stage.host.close()
+    stage.manager.close()
     assert not stage.call(stage.account())
 
 
@@ -374,12 +374,12 @@ def test_calls_of_daemon_threads_are_counted_until_the_exit_handler_ends(
         assert stage.call(account)
 
     monkeypatch.setattr(spool, "close_folder", called_meanwhile)
-    stage.host.close()
+    stage.manager.close()
     assert read_session(stage.folder).calls[account.region.id].durations.count == 2
 
 
 def test_a_caller_inside_the_host_runs_bare(stage: Stage) -> None:
-    with stage.host.lock:
+    with stage.manager.lock:
         assert not stage.call(stage.account())
 
 
@@ -389,11 +389,11 @@ def test_an_interrupt_while_starting_leaves_nothing_behind(stage: Stage) -> None
             raise KeyboardInterrupt
 
     stage.script.never_running = True
-    stage.host._clock = Interrupted()
+    stage.manager._clock = Interrupted()
     with pytest.raises(KeyboardInterrupt):
         stage.call(stage.account())
     assert stage.script.killed == 1
-    assert stage.host.session is None
+    assert stage.manager.session is None
 
 
 def test_an_interrupt_at_the_end_of_a_segment_is_no_failure_of_the_sampler(stage: Stage) -> None:
@@ -401,7 +401,7 @@ def test_an_interrupt_at_the_end_of_a_segment_is_no_failure_of_the_sampler(stage
     stage.call(account)
     stage.script.interrupts = 1
     with pytest.raises(KeyboardInterrupt):
-        stage.host.settle(account)
+        stage.manager.settle(account)
     stage.ticker.tick()
     assert stage.call(account)
     assert stage.script.attached == 2
@@ -415,7 +415,7 @@ def test_a_second_thread_waits_for_running(stage: Stage) -> None:
             entered.set()
             super().sleep(duration_s)
 
-    stage.host._clock = Slow()
+    stage.manager._clock = Slow()
     accounts = [stage.account("f"), stage.account("g")]
     threads = [threading.Thread(target=stage.call, args=(account,)) for account in accounts]
     for thread in threads:
@@ -429,18 +429,18 @@ def test_a_second_thread_waits_for_running(stage: Stage) -> None:
 def test_calls_that_outlive_their_session_are_counted_in_it(stage: Stage) -> None:
     account = stage.account()
     stage.call(account)
-    stage.host.end_session()
+    stage.manager.end_session()
     account.durations.append(5)  # the call that was still running then
-    stage.host.settle(account)
+    stage.manager.settle(account)
     assert read_session(stage.folder).calls[account.region.id].durations.count == 2
 
 
 def test_a_region_in_a_second_session_is_counted_there(stage: Stage) -> None:
     account = stage.account()
     stage.call(account)
-    stage.host.end_session()
+    stage.manager.end_session()
     stage.call(account)
-    first, second = stage.host.settle(account)
+    first, second = stage.manager.settle(account)
     assert [read_session(folder).calls[account.region.id].durations.count for folder in (first, second)] == [
         1,
         1,
@@ -488,7 +488,7 @@ def test_blocks_in_blocks_are_no_versions_of_each_other(stage: Stage) -> None:
 def test_calls_of_other_threads_count_while_the_sampler_ends(stage: Stage) -> None:
     account = stage.account()
     stage.call(account)
-    session = stage.host.session
+    session = stage.manager.session
     assert session is not None
     attachment = stage.script.attachments[-1]
     stop = attachment.request_stop
@@ -498,6 +498,6 @@ def test_calls_of_other_threads_count_while_the_sampler_ends(stage: Stage) -> No
         stop()
 
     attachment.request_stop = called_meanwhile  # type: ignore[method-assign]
-    stage.host.end_session()
+    stage.manager.end_session()
     assert read_session(stage.folder).calls[account.region.id].durations.count == 2
     assert not account.live

@@ -1,4 +1,4 @@
-"""SessionHost: at most one session per process, who may join it, and how it ends.
+"""The session manager: at most one session per process, who may join it, how it starts and ends.
 
 One lock guards everything here. It is only ever taken by `with`, which CPython does not interrupt
 between acquiring and entering: a KeyboardInterrupt cannot leak it. The hot path takes no lock.
@@ -6,32 +6,68 @@ between acquiring and entering: a KeyboardInterrupt cannot leak it. The hot path
 
 from __future__ import annotations
 
+import atexit
+import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+import profkit.stats  # noqa: F401 - accounts need it later, when it may be out of reach
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.config import CONFIG, Config
 from profkit.errors import ProfilerBusy
 from profkit.model.session import Cover
 from profkit.originals import REAL
-from profkit.process.guard import pass_on
+from profkit.process.guard import guarded, pass_on
+from profkit.process.manifest import process_info
+from profkit.process.sockets import SocketWatch
 from profkit.samplers.base import Sampler
+from profkit.samplers.options import SamplerOptions
 from profkit.samplers.registry import resolve
 from profkit.session import activity
+from profkit.session.activity import is_spawned
 from profkit.session.counters import Account, Policy
 from profkit.session.failures import Failures
 from profkit.session.joining import Decision, decide, rival_of, rivals_note, sharing_messages
-from profkit.session.opening import open_session
 from profkit.session.session import Session
+from profkit.session.starting import live_facts
+from profkit.session.ticker import Ticker
+from profkit.store.clearing import keep_within, remove_folder
+
+
+def open_session(
+    spool: Path, options: SamplerOptions, resolve: Callable[[str], Sampler], clock: Clock,
+    say: Callable[[str], None],
+) -> Session:  # fmt: skip
+    """A session of this process that has a folder and no segment yet; it will `say` what went wrong.
+
+    Raises SamplerMissing, UsageError for what the sampler cannot honour, and OSError if there can be no
+    folder with a manifest. No folder is left behind then, nor if a signal handler of the program raises.
+    """
+    keep_within(spool, CONFIG.spool_limit, say, clock)
+    sampler = resolve(options.sampler)
+    sampler.check(options)
+    sampler.find()
+    sockets = SocketWatch(clock=clock)
+    session = Session(spool, sampler, options, process_info(), clock, live_facts(sockets), say, sockets)
+    try:
+        session.save()
+    except BaseException:  # also if the program has replaced what profkit needs
+        remove_folder(session.folder)
+        raise
+    if options.blocking is True and not session.plan.blocking:
+        for note in session.plan.notes:
+            say(note)
+    return session
+
 
 _POLL_S = 0.001
 _SEPARATE_S = 1.0
 """How long a session lasts before another begins only to separate two versions of a block."""
 
 
-class SessionHost:
+class SessionManager:
     """The keeper of this process's session."""
 
     def __init__(
@@ -86,7 +122,7 @@ class SessionHost:
         return self._busy_starting or account.covers or not joins
 
     def lock_is_mine(self) -> bool:
-        """Whether this thread is inside the host already: a signal handler, a finalizer."""
+        """Whether this thread is inside the manager already: a signal handler, a finalizer."""
         return self.lock._is_owned()  # type: ignore[attr-defined,no-any-return]
 
     def leave(self, account: Account, tid: int | None = None) -> None:
@@ -321,3 +357,29 @@ class SessionHost:
         except Exception as later:  # noqa: BLE001 - logged
             pass_on(later)
             self._failures.of_session(None, later)
+
+
+MANAGER = SessionManager()
+_TICKER = Ticker(MANAGER)
+
+
+_close = guarded("ending the session with the program", MANAGER.close)
+
+
+def _begin() -> None:
+    """A session has begun: mind it, and see to its end."""
+    _TICKER.start()
+    if is_spawned():  # forked workers of multiprocessing run its finalizers, and no exit handlers
+        sys.modules["multiprocessing.util"].Finalize(None, _close, exitpriority=0)
+
+
+MANAGER.on_start = _begin
+
+# Since 3.12 CPython warns where a process with several threads forks: without the ticker, a
+# single-threaded program stays one.
+os.register_at_fork(
+    before=guarded("preparing for a fork", _TICKER.stop),
+    after_in_parent=guarded("going on after a fork", _TICKER.restart),
+    after_in_child=guarded("starting anew in a forked child", MANAGER.become_child),
+)
+atexit.register(_close)
