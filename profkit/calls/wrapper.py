@@ -189,5 +189,5 @@ def _get(self: RegionWrapper, instance: object, owner: type | None = None) -> ob
     return self if instance is None else RegionWrapper.__get__(self, instance, owner)
 
 
-skip_frames_of("profkit.session")
+skip_frames_of("profkit.session", "profkit.calls")
 wrapt.register_post_import_hook(tell_greenlets_apart, "greenlet")

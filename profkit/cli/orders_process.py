@@ -1,98 +1,13 @@
-"""Load orders from a user's file or module, in a process of its own."""
+"""The process that finds orders: it runs the user's file, or imports the user's module.
+
+Started by its path, by `commands.measure`. The user's folder comes first on its `sys.path`, never on that
+of the command itself: a `rich.py` there belongs to the user's program.
+"""
 
 from __future__ import annotations
 
-import dataclasses
-import importlib
-import inspect
 import os
-import runpy
-import socket
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TypedDict, cast
-
-from profkit.errors import (
-    CannotTravel,
-    EntryRefused,
-    MeasuringError,
-    UsageError,
-)
-from profkit.measuring.api import PackedOrder
-from profkit.measuring.definitions import Definition, RefusedEntry, expand_each, is_definition
-from profkit.measuring.orders import MeasureOptions, refusing_later, work_order
-from profkit.measuring.transfer.payload import Parcel, pack
-from profkit.measuring.worker.protocol import from_file, hand, handed, in_file
-from profkit.model.workorder import Language, Level, Mode, Simulation, WorkOrder
-from profkit.store.records import to_json
-
-_APART = frozenset(("function", "args", "kwargs", "tree", "path"))
-"""Fields that do not travel as JSON."""
-_ENUMS = {"mode": Mode, "language": Language, "level": Level}
-
-
-class Reply(TypedDict, total=False):
-    """What the process that finds orders answers: the orders, or what is wrong and how to fix it."""
-
-    orders: list[dict[str, object]]
-    problem: str
-    remedy: str
-
-
-def packed_object(order: WorkOrder | RefusedEntry, parcels: list[Parcel]) -> dict[str, object]:
-    """Return an order as JSON; the call of a function is packed and added to `parcels`."""
-    if isinstance(order, RefusedEntry):
-        error = order.error
-        return {
-            "order": {"label": order.label, "stmt": order.what},
-            "entry": [error.label, error.problem, error.remedy],
-        }
-    names = [field.name for field in dataclasses.fields(WorkOrder) if field.name not in _APART]
-    found: dict[str, object] = {"order": {name: to_json(getattr(order, name)) for name in names}}
-    if order.function is None:
-        return found
-    try:
-        parcel = pack(order.function, order.args, order.kwargs)
-    except CannotTravel as error:
-        return {**found, "refused": [error.what, error.detail]}
-    parcels.append(parcel)
-    about = ("size_bytes", "what", "file", "line", "coroutine", "packages")
-    return {**found, "parcel": {name: to_json(getattr(parcel, name)) for name in about}}
-
-
-def unpacked(objects: Sequence[Mapping[str, object]], descriptors: Iterator[int]) -> tuple[PackedOrder, ...]:
-    """Return the orders that `packed_object` was given, each parcel with its descriptor."""
-    return tuple(_unpacked(item, descriptors) for item in objects)
-
-
-def _unpacked(item: Mapping[str, object], descriptors: Iterator[int]) -> PackedOrder:
-    fields = {
-        name: _field(name, value) for name, value in cast("Mapping[str, object]", item["order"]).items()
-    }
-    order = WorkOrder(**fields)  # type: ignore[arg-type]
-    parcel = None
-    refusal: MeasuringError | None = None
-    if "parcel" in item:
-        about = {name: _tuples(value) for name, value in cast("Mapping[str, object]", item["parcel"]).items()}
-        parcel = Parcel(fd=next(descriptors), **about)  # type: ignore[arg-type]
-    if "refused" in item:
-        refusal = CannotTravel(*cast("tuple[str, str]", item["refused"]))
-    if "entry" in item:
-        refusal = EntryRefused(*cast("tuple[str, str, str]", item["entry"]))
-    return PackedOrder(order, parcel, refusal)
-
-
-def _field(name: str, value: object) -> object:
-    if name in _ENUMS:
-        return _ENUMS[name](value)
-    if name == "simulate":
-        return tuple(Simulation(item) for item in cast("Sequence[str]", value))
-    return _tuples(value)
-
-
-def _tuples(value: object) -> object:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
-
 
 STARTED_WITH = frozenset(sys.modules)
 """What Python itself needs, which no folder on `sys.path` can replace."""
@@ -100,6 +15,20 @@ STARTED_WITH = frozenset(sys.modules)
 if __name__ == "__main__":
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
+import importlib  # noqa: E402
+import inspect  # noqa: E402
+import runpy  # noqa: E402
+import socket  # noqa: E402
+from collections.abc import Callable, Iterable, Mapping, Sequence  # noqa: E402
+from typing import cast  # noqa: E402
+
+from profkit.cli.packed_orders import Reply, packed_object  # noqa: E402
+from profkit.errors import UsageError  # noqa: E402
+from profkit.measuring.definitions import Definition, RefusedEntry, expand_each, is_definition  # noqa: E402
+from profkit.measuring.orders import MeasureOptions, refusing_later, work_order  # noqa: E402
+from profkit.measuring.transfer.payload import Parcel  # noqa: E402
+from profkit.measuring.worker.protocol import from_file, hand, handed, in_file  # noqa: E402
+from profkit.model.workorder import WorkOrder  # noqa: E402
 
 _NAMES = ("ORDERS", "BENCHMARKS")
 """Names that a file may give its definitions; the second is that of PyTorch's instruction_counts."""

@@ -37,7 +37,7 @@ SCENARIOS = {
     ],
 }  # fmt: skip
 CASES = [(program, scenario) for program, scenarios in SCENARIOS.items() for scenario in scenarios]
-OWN_FRAME = re.compile(r'^ +File ".*/profkit/(session|tracing).*\n(^    .*\n)*', re.MULTILINE)
+OWN_FRAME = re.compile(r'^ +File ".*/profkit/(session|calls|tracing).*\n(^    .*\n)*', re.MULTILINE)
 
 
 def run(folder: Path, program: str, argument: str, disabled: str) -> CompletedProcess[str]:

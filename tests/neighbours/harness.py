@@ -18,7 +18,9 @@ from profkit.store.spool import session_folders
 from tests.integration.harness import FORKING, ROOT, await_samplers_end, environment, run_program
 
 PROGRAMS = Path(__file__).parent / "programs"
-OWN_FRAME = re.compile(r'^ +File ".*/profkit/(session|tracing|decorators).*\n(^    .*\n)*', re.MULTILINE)
+OWN_FRAME = re.compile(
+    r'^ +File ".*/profkit/(session|calls|tracing|decorators).*\n(^    .*\n)*', re.MULTILINE
+)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from profkit.errors import MeasuringError, SpoolUnavailable, UsageError
 from profkit.render.options import ReportOptions
 
 if TYPE_CHECKING:
-    from profkit.cli.orders_process import Reply
+    from profkit.cli.packed_orders import Reply
     from profkit.measuring.api import PackedOrder
     from profkit.measuring.orders import MeasureOptions
     from profkit.model.measurement import MeasuredRun
@@ -56,7 +56,7 @@ def _statements(what: str, threads: Sequence[int], options: MeasureOptions) -> t
 
 def _found(request: dict[str, object]) -> tuple[PackedOrder, ...]:
     """Have the user's code say its orders, in a process of its own."""
-    from profkit.cli.orders_process import unpacked
+    from profkit.cli.packed_orders import unpacked
 
     reply, descriptors = _asked(request)
     if "problem" in reply:

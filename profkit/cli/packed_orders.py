@@ -1,0 +1,81 @@
+"""Orders on their way between two processes of `profkit measure`: JSON, and parcels in descriptors."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypedDict, cast
+
+from profkit.errors import CannotTravel, EntryRefused, MeasuringError
+from profkit.measuring.api import PackedOrder
+from profkit.measuring.definitions import RefusedEntry
+from profkit.measuring.transfer.payload import Parcel, pack
+from profkit.model.workorder import Language, Level, Mode, Simulation, WorkOrder
+from profkit.store.records import to_json
+
+_APART = frozenset(("function", "args", "kwargs", "tree", "path"))
+"""Fields that do not travel as JSON."""
+_ENUMS = {"mode": Mode, "language": Language, "level": Level}
+
+
+class Reply(TypedDict, total=False):
+    """What the process that finds orders answers: the orders, or what is wrong and how to fix it."""
+
+    orders: list[dict[str, object]]
+    problem: str
+    remedy: str
+
+
+def packed_object(order: WorkOrder | RefusedEntry, parcels: list[Parcel]) -> dict[str, object]:
+    """Return an order as JSON; the call of a function is packed and added to `parcels`."""
+    if isinstance(order, RefusedEntry):
+        error = order.error
+        return {
+            "order": {"label": order.label, "stmt": order.what},
+            "entry": [error.label, error.problem, error.remedy],
+        }
+    names = [field.name for field in dataclasses.fields(WorkOrder) if field.name not in _APART]
+    found: dict[str, object] = {"order": {name: to_json(getattr(order, name)) for name in names}}
+    if order.function is None:
+        return found
+    try:
+        parcel = pack(order.function, order.args, order.kwargs)
+    except CannotTravel as error:
+        return {**found, "refused": [error.what, error.detail]}
+    parcels.append(parcel)
+    about = ("size_bytes", "what", "file", "line", "coroutine", "packages")
+    return {**found, "parcel": {name: to_json(getattr(parcel, name)) for name in about}}
+
+
+def unpacked(objects: Sequence[Mapping[str, object]], descriptors: Iterator[int]) -> tuple[PackedOrder, ...]:
+    """Return the orders that `packed_object` was given, each parcel with its descriptor."""
+    return tuple(_unpacked(item, descriptors) for item in objects)
+
+
+def _unpacked(item: Mapping[str, object], descriptors: Iterator[int]) -> PackedOrder:
+    fields = {
+        name: _field(name, value) for name, value in cast("Mapping[str, object]", item["order"]).items()
+    }
+    order = WorkOrder(**fields)  # type: ignore[arg-type]
+    parcel = None
+    refusal: MeasuringError | None = None
+    if "parcel" in item:
+        about = {name: _tuples(value) for name, value in cast("Mapping[str, object]", item["parcel"]).items()}
+        parcel = Parcel(fd=next(descriptors), **about)  # type: ignore[arg-type]
+    if "refused" in item:
+        refusal = CannotTravel(*cast("tuple[str, str]", item["refused"]))
+    if "entry" in item:
+        refusal = EntryRefused(*cast("tuple[str, str, str]", item["entry"]))
+    return PackedOrder(order, parcel, refusal)
+
+
+def _field(name: str, value: object) -> object:
+    if name in _ENUMS:
+        return _ENUMS[name](value)
+    if name == "simulate":
+        return tuple(Simulation(item) for item in cast("Sequence[str]", value))
+    return _tuples(value)
+
+
+def _tuples(value: object) -> object:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
