@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Mapping
 from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -47,6 +48,9 @@ def refuse(account: Account, error: BaseException) -> bool:
 
 
 _IMPORTING = REAL.rlock()
+_IN_IMPORT_LOCK: Mapping[int, object] = getattr(sys.modules["_frozen_importlib"], "_blocking_on", {})
+"""Threads that are acquiring a module's lock. CPython 3.11 loses track of one that imports meanwhile, as a
+finalizer may (python/cpython#106176)."""
 _known_manager: SessionManager | None = None
 _import_failure: ProfkitError | None = None
 
@@ -91,6 +95,8 @@ def results_of(account: Account) -> tuple[Run, ...]:
 
 
 def _enter(account: Account, frame: FrameType, tid: int | None) -> bool:
+    if _IN_IMPORT_LOCK.get(REAL.get_ident()):  # starting a session imports: this call runs unprofiled
+        return False
     manager = _manager()
     return manager is not None and manager.enter(account, own_calls(frame), tid)
 

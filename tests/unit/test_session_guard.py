@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import signal
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -65,6 +67,18 @@ def host_that_meets(tmp_path: Path) -> Iterator[Make]:
 def account_of(**policy: bool) -> Account:
     region = Region(RegionKey("m", "f", 1, "f"), RegionKind.FUNCTION, "m.py")
     return Account(region, SamplerOptions(), Policy(**policy))
+
+
+def test_a_call_within_the_import_system_runs_unprofiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one from a finalizer that a collection runs while a module's lock is acquired."""
+    asked: list[object] = []
+    monkeypatch.setattr(slow_path, "_manager", lambda: asked.append("a manager"))
+    monkeypatch.setattr(slow_path, "_IN_IMPORT_LOCK", {threading.get_ident(): object()})
+    assert not slow_path.enter(account_of(), sys._getframe())
+    assert asked == []
+    monkeypatch.setattr(slow_path, "_IN_IMPORT_LOCK", {threading.get_ident() + 1: object()})
+    assert not slow_path.enter(account_of(), sys._getframe())
+    assert asked == ["a manager"]
 
 
 @pytest.mark.parametrize("error", OWN, ids=lambda error: type(error).__name__)
