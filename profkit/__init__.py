@@ -1,4 +1,4 @@
-"""profkit: where the time goes, how long code takes, how many instructions it executes."""
+"""profkit: a sampling profiler that also measures time and instruction counts of code."""
 
 from __future__ import annotations
 
@@ -87,13 +87,13 @@ def _package(name: str) -> object:
 
 
 def _decorator(name: str) -> object:
-    """Import what programs are written with; if nothing can be profiled, they run as if undecorated."""
+    """Import a decorator; if nothing can be profiled, return a stand-in that does nothing."""
     if sys.platform != "linux":
         why = f"profkit profiles on Linux, and this is {sys.platform}"
     else:
         try:
             return _import(name)
-        except Exception as error:  # noqa: BLE001 - said, and nothing is profiled
+        except Exception as error:  # noqa: BLE001 - logged, and nothing is profiled
             from profkit.inert import reason_of
 
             why = reason_of(error)

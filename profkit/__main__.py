@@ -1,7 +1,7 @@
-"""`python -m profkit` is the command `profkit`.
+"""Entry point of `python -m profkit`, the same as the command `profkit`.
 
-Python puts the current folder first on `sys.path` for `-m`. It is taken off before anything is imported:
-what lies there, such as a `rich.py`, is the user's own, and not what profkit means.
+With `-m`, Python puts the current folder first on `sys.path`. It is removed before anything is imported:
+modules there, such as a `rich.py`, are the user's and must not replace those that profkit imports.
 """
 
 import sys

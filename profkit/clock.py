@@ -1,4 +1,4 @@
-"""Time, injected: the system's clock for programs, a manual one for tests."""
+"""Injectable clocks: the system's clock for programs, a manual one for tests."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from profkit.originals import REAL
 
 
 class Clock(Protocol):
-    """What profkit asks of time."""
+    """Interface of clocks."""
 
     def unix_ns(self) -> int:
-        """Nanoseconds since the epoch, for records that people read."""
+        """Return nanoseconds since the epoch, for records that people read."""
         ...
 
     def monotonic_s(self) -> float:
-        """Seconds that never go back, for deadlines and durations."""
+        """Return monotonic seconds, for deadlines and durations."""
         ...
 
     def sleep(self, duration_s: float) -> None:
@@ -24,7 +24,7 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The clock of the machine, also in a program that patched `time` (gevent, freezegun)."""
+    """Clock of the machine, even in a program that patches `time` (gevent, freezegun)."""
 
     def unix_ns(self) -> int:
         """See `Clock.unix_ns`."""
@@ -40,7 +40,7 @@ class SystemClock:
 
 
 class ManualClock:
-    """A clock that moves only when it is told to, or slept on: tests take no time."""
+    """Clock for fast tests; it advances only by `advance` and `sleep`."""
 
     def __init__(self, start_s: float = 0.0, start_unix_ns: int = 1_700_000_000_000_000_000) -> None:
         self._elapsed_s = 0.0
@@ -55,17 +55,17 @@ class ManualClock:
         return self._start_s + self._elapsed_s
 
     def sleep(self, duration_s: float) -> None:
-        """Move on by `duration_s` at once."""
+        """Advance by `duration_s` at once."""
         self.advance(duration_s)
 
     def advance(self, duration_s: float) -> None:
-        """Move on by `duration_s`; raises ValueError for a step back."""
+        """Advance by `duration_s`; raises ValueError if it is negative."""
         if duration_s < 0:
             raise ValueError(f"a clock cannot go back by {duration_s} s")
         self._elapsed_s += duration_s
 
     def set_ahead(self, by_s: float) -> None:
-        """Set the time of day ahead, or back by a negative number; durations stay as they are."""
+        """Set the time of day ahead, or back by a negative number; the monotonic time does not change."""
         self._start_unix_ns += round(by_s * 1e9)
 
 

@@ -1,4 +1,4 @@
-"""What the environment and the current folder decide, read once when profkit is imported."""
+"""Configuration from environment variables and the current folder, read once when profkit is imported."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HOME = ".profkit"
-"""The folder that profkit makes in the current folder; its `.gitignore` holds `*`."""
+"""Folder that profkit creates in the current folder; its `.gitignore` contains `*`."""
 
 NOWHERE = Path("/dev/null/no-current-folder")
-"""Placeholder for a current folder that is gone; nobody can create anything in it."""
+"""Placeholder for a deleted current folder; nothing can be created in it."""
 NO_FOLDER = "the current folder was gone when profkit was imported"
 
 SPOOL_LIMIT = "1GB"
-"""Size of a spool above which the oldest sessions are dropped, unless PROFKIT_SPOOL_LIMIT is set."""
+"""Default maximum size of the spool, above which the oldest sessions are deleted (PROFKIT_SPOOL_LIMIT)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Where things are kept, and whether anything is profiled at all."""
+    """Places of the spool and the store, and switches for profiling."""
 
     spool: Path
     """Folder of session folders (PROFKIT_SPOOL, else .profkit/spool)."""
@@ -29,17 +29,17 @@ class Config:
     disabled: bool = False
     """PROFKIT_DISABLE: `profile()` returns the function itself."""
     children: bool = True
-    """PROFKIT_CHILDREN: forked and spawned children start sessions of their own."""
+    """PROFKIT_CHILDREN: forked and spawned children start their own sessions."""
     spool_limit: str = SPOOL_LIMIT
-    """PROFKIT_SPOOL_LIMIT as it is written; "0" and "off" are no limit."""
+    """PROFKIT_SPOOL_LIMIT, not parsed; "0" and "off" mean no limit."""
     exit_timeout: str = ""
-    """PROFKIT_EXIT_TIMEOUT as it is written: seconds that the end of a program waits for measuring."""
+    """PROFKIT_EXIT_TIMEOUT, not parsed: time limit for measuring when the program exits, in seconds."""
     owner: int | None = None
-    """User id that the spool must belong to (`profkit --owner`); None is the user of this process."""
+    """Id of the user who must own the spool (`profkit --owner`); None is the user of this process."""
 
 
 def read_config(environ: Mapping[str, str], cwd: Path | None) -> Config:
-    """Return the configuration of an environment and a current folder, which is None if it is gone."""
+    """Return the configuration for an environment and a current folder, which is None if deleted."""
     home = (cwd or NOWHERE) / HOME
     spool = environ.get("PROFKIT_SPOOL")
     return Config(
@@ -53,7 +53,7 @@ def read_config(environ: Mapping[str, str], cwd: Path | None) -> Config:
 
 
 def is_nowhere(path: Path) -> bool:
-    """Return whether a configured path is below a current folder that was gone."""
+    """Return whether a configured path is below a deleted current folder."""
     return NOWHERE in (path, *path.parents)
 
 
@@ -66,9 +66,9 @@ def _is_on(value: str | None, *, default: bool) -> bool:
 def _current_folder() -> Path | None:
     try:
         return Path.cwd()
-    except OSError:  # it was removed, or is not ours to see
+    except OSError:  # it was deleted, or access is denied
         return None
 
 
 CONFIG = read_config(os.environ, _current_folder())
-"""Resolved at import, so that a later chdir moves nothing."""
+"""Configuration of this process, resolved at import: a later chdir has no effect."""

@@ -1,4 +1,4 @@
-"""What a user writes: `@profile()` above a function, `with profiled():` around a block."""
+"""Public decorators and blocks: `@profile()` for functions, `with profiled():` for blocks."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ _T = TypeVar("_T")
 
 
 class ProfiledFunction(Protocol[_P, _R]):
-    """A decorated function as type checkers see it; at run time it is a wrapt proxy of the function."""
+    """Type of a decorated function for type checkers; at run time it is a wrapt proxy of the function."""
 
     @property
     def last_run(self) -> Run | None:
-        """The newest of `runs`, None before the first profiled call."""
+        """Newest of `runs`, None before the first profiled call."""
 
     @property
     def runs(self) -> tuple[Run, ...]:
-        """This process's runs, oldest first; asking may end a sampler's segment."""
+        """Runs in this process, oldest first; reading may end a sampler's segment."""
 
     @property
     def __wrapped__(self) -> Callable[_P, _R]:
-        """The function as it was written."""
+        """Undecorated function."""
 
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        """Call the function; the call is profiled."""
+        """Call the function and profile the call."""
 
     @overload
     def __get__(self, instance: None, owner: type) -> ProfiledFunction[_P, _R]: ...
@@ -68,22 +68,22 @@ class ProfiledFunction(Protocol[_P, _R]):
 
 
 class MeasuredFunction(Protocol[_P, _R]):
-    """A function decorated with a measuring mode, as type checkers see it."""
+    """Type of a function that is decorated with a measuring mode, for type checkers."""
 
     @property
     def last_run(self) -> MeasuredRun | None:
-        """The newest of `runs`, None before the first call that returned."""
+        """Newest of `runs`, None before the first call that returned."""
 
     @property
     def runs(self) -> tuple[MeasuredRun, ...]:
-        """This process's runs, oldest first; asking measures what is still to be measured, and waits."""
+        """Runs in this process, oldest first; reading waits for pending measurements."""
 
     @property
     def __wrapped__(self) -> Callable[_P, _R]:
-        """The function as it was written."""
+        """Undecorated function."""
 
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        """Call the function; the first call of its signature is measured later."""
+        """Call the function; the first call of each signature is measured later."""
 
     @overload
     def __get__(self, instance: None, owner: type) -> MeasuredFunction[_P, _R]: ...
@@ -123,19 +123,18 @@ def profile(
 ) -> Callable[..., Any]:
     """Profile every call of a function, with or without parentheses: `@profile`, `@profile(rate=50)`.
 
-    With `mode="timer"`, "callgrind" or "timer+callgrind" calls are measured in isolated processes
-    instead: the first of each signature, later, in the background or when the program ends, on its
-    arguments as they were. That runs the function many more times, on whatever files, networks and
-    databases it uses.
+    With `mode="timer"`, "callgrind" or "timer+callgrind", calls are measured in isolated processes instead.
+    Only the first call of each signature is measured, later, in the background or when the program ends,
+    with its original arguments. That runs the function many more times, with the files, networks and
+    databases that it uses.
 
-    Here the function runs exactly once per call; its value or exception passes through. With
+    In the program the function runs exactly once per call; its value or exception passes through. With
     `enabled=False` or PROFKIT_DISABLE=1 the function itself is returned. The options are those of
-    `FunctionProfiler`, or of `MeasuredOptions`. Raises `UsageError` for options that make no sense, when
-    decorating.
+    `FunctionProfiler`, or of `MeasuredOptions`. Raises `UsageError` for invalid options when decorating.
     """
     try:
         decorator = _sampled(options) if mode == "samples" else _measured(mode, options)
-    except BaseException as error:  # noqa: BLE001 - raised if it is wrong use, or the program's
+    except BaseException as error:  # noqa: BLE001 - raised if it is a usage error or the program's
         _check_use(error)
         return inert.profile(function)
     return _guarded(decorator) if function is None else _guarded(decorator)(function)
@@ -145,7 +144,7 @@ def _guarded(decorate: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Ca
     def decorated_or_plain(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return decorate(function)
-        except BaseException as error:  # noqa: BLE001 - raised if it is wrong use, or the program's
+        except BaseException as error:  # noqa: BLE001 - raised if it is a usage error or the program's
             _check_use(error)
             return function
 
@@ -153,7 +152,7 @@ def _guarded(decorate: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Ca
 
 
 def _check_use(error: BaseException) -> None:
-    """Raise what a user did wrong; log what profkit did."""
+    """Raise a user's error; log an error of profkit."""
     if isinstance(error, ProfkitError):
         raise error
     ignore(error, "decorating a function")
@@ -189,15 +188,15 @@ def _measured(mode: str, options: Mapping[str, Any]) -> Callable[[Callable[..., 
 
 
 def _refuse_class(function: object) -> None:
-    """Pickle finds classes by their names, and would find the wrapper."""
+    """Raise UsageError for a class: pickle finds classes by name, and would find the wrapper."""
     if isinstance(function, type):
         raise UsageError(f"{function!r} is a class", "decorate its methods, such as __init__")
 
 
 def _as_in_class(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the class or static method that Python makes of a plain function of this name in a class.
+    """Convert `__new__`, `__init_subclass__` and `__class_getitem__` to static or class methods.
 
-    It would not do so with a wrapper.
+    Python does that for plain functions in a class, but not for wrappers.
     """
     name, owner = getattr(function, "__name__", ""), getattr(function, "__qualname__", "").rpartition(".")[0]
     if type(function) is not FunctionType or not owner or owner.endswith("<locals>"):
@@ -211,7 +210,7 @@ def _decorator(profiler: FunctionProfiler) -> Callable[[Callable[_P, _R]], Profi
     def decorate(function: Callable[_P, _R]) -> ProfiledFunction[_P, _R]:
         _refuse_class(function)
         if not profiler.active:
-            profiler.account(function)  # raises for what cannot be decorated
+            profiler.account(function)  # raises if the function cannot be decorated
             return cast(ProfiledFunction[_P, _R], function)
         return cast(ProfiledFunction[_P, _R], wrapper_of(_as_in_class(function), profiler))
 
@@ -219,10 +218,10 @@ def _decorator(profiler: FunctionProfiler) -> Callable[[Callable[_P, _R]], Profi
 
 
 class profiled(Block):
-    """Profile a block: `with profiled("loading") as session: …`, then `session.run`.
+    """Profiled block: `with profiled("loading") as session: …`, then `session.run`.
 
-    Also a decorator: `@profiled("loading")` is `@profile(label="loading")`. Make one for each `with`
-    statement, or keep one and enter it again; it cannot be entered while it is.
+    Also a decorator: `@profiled("loading")` is `@profile(label="loading")`. Create one for each `with`
+    statement, or reuse one; it cannot be entered while it is active.
     """
 
     __slots__ = ("_options",)
@@ -236,19 +235,19 @@ class profiled(Block):
         self._options = options
 
     def __call__(self, function: Callable[_P, _R]) -> ProfiledFunction[_P, _R]:
-        """Decorate a function, as `profile` with these options does."""
+        """Decorate a function as `profile` with these options does."""
         return profile(function, **self._options)
 
 
 _PROFILERS: dict[tuple[tuple[str, object], ...], FunctionProfiler] = {}
-"""Profilers of `profiled()` by their options, so that a block in a loop makes none."""
+"""Profilers of `profiled()` by their options, so that a block in a loop reuses one."""
 
 
 def _profiler_for(options: ProfilerOptions) -> FunctionProfiler:
     key = tuple(options.items())
     try:
         known = _PROFILERS.get(key)
-    except TypeError:  # a list among the options: no key, and a profiler of its own
+    except TypeError:  # an unhashable option, such as a list: not cached
         return FunctionProfiler(**options)
     if known is None:
         known = _PROFILERS[key] = FunctionProfiler(**options)

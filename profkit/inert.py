@@ -1,7 +1,7 @@
-"""What `profile` and `profiled` are in a program that cannot be profiled: nothing, said once.
+"""Stand-ins for `profile` and `profiled` that do nothing, for programs that cannot be profiled.
 
-That is so outside Linux, and in a folder whose files hide standard modules that profkit or wrapt needs, such
-as a `random.py`. Nothing of either is imported here.
+These are programs on other systems than Linux, and those whose folder has files that hide standard modules
+needed by profkit or wrapt, such as a `random.py`. This module imports neither package. It warns once.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ _SAID: list[str] = []
 
 
 def stand_in(name: str, why: str) -> Callable[..., object]:
-    """Return what takes the place of `profile` or `profiled`, and log why."""
+    """Return the stand-in for `profile` or `profiled`, and log the reason once."""
     _say_once(f"nothing is profiled: {why}")
     return profile if name == "profile" else profiled
 
 
 def reason_of(error: Exception) -> str:
-    """Return why profkit could not be imported, and what to do about it."""
+    """Return why profkit could not be imported, and how to fix it."""
     hidden = hiding_module(error)
     if hidden is None:
         return f"profkit cannot be imported here ({type(error).__name__}: {error}); install it anew"
@@ -35,7 +35,7 @@ def profile(function: _F | None = None, /, **options: object) -> _F | Callable[[
 
 
 class profiled:
-    """A block that is not profiled; has the attributes of one that is."""
+    """Block that is not profiled, with the attributes of a profiled one."""
 
     region = None
     run = None
@@ -53,7 +53,7 @@ class profiled:
         return function
 
     def report(self) -> str:
-        """Return nothing: there is no run."""
+        """Return an empty text: there is no run."""
         return ""
 
 
@@ -62,7 +62,7 @@ def _as_it_is(function: _F) -> _F:
 
 
 def hiding_module(error: BaseException) -> tuple[str, str] | None:
-    """Return the standard module that a file of the program hides, and that file, if the error says so."""
+    """Return the standard module that a program's file hides, and that file, if this caused the error."""
     obj = getattr(error, "obj", None) if isinstance(error, AttributeError) else None
     name = str(error.name if isinstance(error, ImportError) else getattr(obj, "__name__", ""))
     name = name.partition(".")[0]
@@ -81,6 +81,6 @@ def _say_once(message: str) -> None:
         import logging
 
         logging.getLogger("profkit").warning(message)
-    except (ImportError, AttributeError):  # logging, or what it needs, is what is hidden
+    except (ImportError, AttributeError):  # logging, or a module that it needs, is hidden
         if sys.stderr is not None:
             sys.stderr.write(f"profkit: {message}\n")

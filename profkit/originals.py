@@ -1,9 +1,9 @@
-"""Functions of the standard library as CPython defines them, also in programs that replaced them.
+"""Unpatched functions of the standard library, as CPython defines them, in programs that patch it.
 
-gevent and eventlet replace `time.sleep`, `os.waitpid`, `select.poll`, locks and threads by cooperative ones,
-freezegun replaces clocks, debuggers wrap `os.posix_spawn` and thread starts. Code that runs inside a
-profiled program takes these functions from `REAL`, and those of `os` from the module `posix`, which none of
-them changes. `REAL` is an object because freezegun replaces the attributes of modules.
+gevent and eventlet replace `time.sleep`, `os.waitpid`, `select.poll`, locks and threads by cooperative
+ones. freezegun replaces clocks, and debuggers wrap `os.posix_spawn` and thread starts. Code in a profiled
+program takes these functions from `REAL`, and those of `os` from the module `posix`, which none of them
+changes. `REAL` is an object because freezegun replaces the attributes of modules.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class Originals:
 
 
 def unpatched(module: ModuleType, names: tuple[str, ...]) -> ModuleType:
-    """Return `module`, or a second instance of this C module if one of the names was replaced."""
+    """Return `module`, or a new instance of this C module if one of the names was replaced."""
     if all(_is_from_c(getattr(module, name, None)) for name in names):
         return module
-    import importlib.util  # takes a millisecond, and is needed in patched programs alone
+    import importlib.util  # takes a millisecond, and is needed only in patched programs
 
     name = module.__name__
     spec = importlib.util.find_spec(name)
@@ -70,4 +70,4 @@ def _find() -> Originals:
 
 
 REAL = _find()
-"""The unpatched functions of this process."""
+"""Unpatched functions of this process."""

@@ -1,4 +1,4 @@
-"""FunctionProfiler: the lock-guarded profiler under `profile()` and `profiled()`."""
+"""`FunctionProfiler`, the profiler that `profile()` and `profiled()` use."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ _R = TypeVar("_R")
 
 
 class FunctionProfiler:
-    """Profiles functions that it is handed, under one set of options.
+    """Profiler of functions and blocks with one set of options.
 
-    All profilers of a process share its one session, which a class-wide lock guards. The user's
-    function runs exactly once; its value or exception passes through. Takes every parameter of
-    PyTorch's `StrobelightCLIFunctionProfiler`, and has its attributes, so that code written for that
-    class can be handed this one.
+    All profilers of a process share its one session, which the session manager's lock guards. The user's
+    function runs exactly once; its value or exception passes through. Accepts every parameter of PyTorch's
+    `StrobelightCLIFunctionProfiler` and has its attributes, so that it can replace that class.
     """
 
     def __init__(self, **options: Unpack[ProfilerOptions]) -> None:
@@ -39,16 +38,16 @@ class FunctionProfiler:
 
     @property
     def active(self) -> bool:
-        """Whether anything is profiled: not with `enabled=False` or PROFKIT_DISABLE=1, and only on Linux."""
+        """True if calls are profiled: only on Linux, not with `enabled=False` or PROFKIT_DISABLE=1."""
         return self.settings.enabled and not CONFIG.disabled and sys.platform == "linux"
 
     @property
     def every(self) -> int:
-        """Of so many calls the first is profiled."""
+        """Interval N of profiled calls: the first of every N calls is profiled."""
         return self.settings.every
 
     def profile(self, function: Callable[_P, _R], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        """Call `function` and profile the call; what it returns or raises is handed on."""
+        """Call `function` and profile the call; its value or exception passes through."""
         if not self.active:
             return function(*args, **kwargs)
         try:
@@ -58,29 +57,29 @@ class FunctionProfiler:
             raise
 
     def account(self, function: Callable[..., object]) -> Account:
-        """The account of a function under this profiler's options; raises `UsageError`."""
+        """Return the account of a function with this profiler's options; raises `UsageError`."""
         check_callable(function)
         chosen = self.settings
         return self._account(function_region(function, chosen.label, chosen.extras))
 
     def block_account(self, frame: FrameType, line: int, body: frozenset[int] | None) -> Account:
-        """The account of a `with` statement; `body` None: enter and exit lie in different frames."""
+        """Return the account of a `with` block; `body` is None if enter and exit are in different frames."""
         chosen = self.settings
         return self._account(block_region(frame, line, chosen.label, body, chosen.extras), frame.f_code)
 
     def marker(self, function: Callable[..., object], account: Account) -> Marker:
-        """A wrapper that runs `function` as that account's region."""
+        """Return a marker that runs `function` as the account's region."""
         return make_marker(account, function, self.settings.every)
 
     @property
     def last_run(self) -> Run | None:
-        """The run of the function that was profiled last, None before the first."""
+        """Newest run of the last profiled function, None before the first."""
         runs = results_of(self._last) if self._last is not None else ()
         return runs[-1] if runs else None
 
     @property
     def profile_result(self) -> list[str] | None:
-        """The last call's run in lines of text, None unless it succeeded. Reading asks for the result."""
+        """Lines of text on the last call's run, None unless it succeeded. Reading requests the result."""
         account, run = self._last, self.last_run
         if account is None or account.refused or run is None or run.info.error is not None:
             return None
@@ -91,9 +90,9 @@ class FunctionProfiler:
 
     @property
     def current_run_id(self) -> str | int | None:
-        """The last call's run: a remote sampler's number, else the id that `profkit report` takes.
+        """Id of the last call's run: a remote sampler's number, else the id that `profkit report` takes.
 
-        None before the first call, and where the last one could not be profiled.
+        None before the first call, and if the last call could not be profiled.
         """
         if self._last is None or self._last.refused or not self._last.sessions:
             return None
@@ -102,12 +101,12 @@ class FunctionProfiler:
         return current_id(self._last)
 
     def _repr_html_(self) -> str | None:
-        """The last run as notebooks show it, None before the first."""
+        """Return the last run as HTML for notebooks, None before the first."""
         run = self.last_run
         return None if run is None else run._repr_html_()
 
     def _release_compile_hook(self) -> None:
-        """PyTorch's hook stays busy for ever where a compilation raises; see its `profile_compile_time`."""
+        """Release PyTorch's hook, which stays busy if a compilation raises (`profile_compile_time`)."""
         module = sys.modules.get("torch._strobelight.compile_time_profiler")
         hook = getattr(module, "StrobelightCompileTimeProfiler", None)
         if hook is not None and hook.profiler is self:
@@ -122,7 +121,7 @@ class FunctionProfiler:
         return account
 
     def _marker(self, function: Callable[..., object]) -> Marker:
-        """The marker of a function that was handed over, kept by its code: a lambda is made anew."""
+        """Return the marker of a function, cached by code: a lambda is a new object each time."""
         code = code_of(function) if hasattr(function, "__code__") else None
         known = self._markers.get(code) if code is not None else None
         if known is None:

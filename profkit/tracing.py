@@ -1,16 +1,16 @@
-"""What PyTorch's tracers find in place of a profiled function or block: the user's code, and a note of it.
+"""Support for PyTorch's tracers: they trace the user's function in place of its wrapper, and that is noted.
 
-Nothing here imports torch; all of it is attributes that torch looks for on what it traces, checked with
-torch 2.13 and 2.14. TorchDynamo takes a wrapt proxy for a function (its `__class__` says so), inlines
-the code it finds on it, and then guards in C on the defaults and the closure of a *real* function,
-which a proxy is not. So the proxy has to say where the real function is:
+This module does not import torch. It sets attributes that torch looks for on traced objects, checked with
+torch 2.13 and 2.14. TorchDynamo takes a wrapt proxy for a function (because of its `__class__`) and inlines
+the proxy's code. It then guards in C on the defaults and the closure of a *real* function, which a proxy
+is not. So the proxy refers to the real function:
 
-- `__script_if_tracing_wrapper` and `__original_fn` (read by TorchDynamo and by torch.jit.script wherever
-  they meet the proxy as a value);
-- `_torchdynamo_inline` (read where TorchDynamo takes the proxy from the dictionary of a class, once as
-  an attribute and once by `inspect.getattr_static`: hence one pair of types for each function).
+- `__script_if_tracing_wrapper` and `__original_fn` (read by TorchDynamo and torch.jit.script if the proxy
+  is a value);
+- `_torchdynamo_inline` (read if TorchDynamo takes the proxy from the dictionary of a class, once as an
+  attribute and once by `inspect.getattr_static`: hence a pair of types for each function).
 
-This module has to stay traceable: it must not lie in a package named to `skip_frames_of`.
+This module must stay traceable: it must not be in a package named to `skip_frames_of`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _R = TypeVar("_R")
 _log = logging.getLogger("profkit")
 
 Note = Callable[[], None]
-"""Called once for each compilation that takes the user's function in place of its wrapper."""
+"""Callback, called once for each compilation that uses the user's function in place of its wrapper."""
 
 
 def _run(function: Callable[_P, _R], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -39,13 +39,13 @@ def _run(function: Callable[_P, _R], /, *args: _P.args, **kwargs: _P.kwargs) -> 
 
 
 unseen = _run
-"""Calls a function with nothing of it, or below it, being compiled: `unseen(function, *arguments)`."""
+"""Function that calls another, without compiling it or its callees: `unseen(function, *arguments)`."""
 
 
 def skip_frames_of(*names: str) -> None:
-    """Have TorchDynamo, once it is imported, run the frames of these modules as they are.
+    """Make TorchDynamo, when it is imported, run the frames of these modules without compiling them.
 
-    It then compiles what they call, as if they were not there. Does not import torch.
+    It then compiles the functions that they call, as if these modules did not exist. Does not import torch.
     """
 
     def tell(dynamo: ModuleType) -> None:
@@ -64,7 +64,7 @@ def skip_frames_of(*names: str) -> None:
 
 
 class Sightings:
-    """Calls `note` at the first sighting in each compilation; a check of guards is no sighting."""
+    """Detector of tracing; calls `note` once per compilation, and not for guard checks."""
 
     __slots__ = ("_compilation", "_note")
 
@@ -73,7 +73,7 @@ class Sightings:
         self._compilation: weakref.ref[object] | None = None
 
     def in_dynamo(self) -> None:
-        """TorchDynamo asks for the function, to trace it or to check a guard."""
+        """Record that TorchDynamo requests the function, to trace it or to check a guard."""
         compilation = _compilation()
         if compilation is None or (self._compilation is not None and self._compilation() is compilation):
             return
@@ -81,12 +81,12 @@ class Sightings:
         self._note()
 
     def in_script(self) -> None:
-        """torch.jit.script asks for the function."""
+        """Record that torch.jit.script requests the function."""
         self._note()
 
 
 class StandIn(wrapt.CallableObjectProxy):  # type: ignore[type-arg]
-    """A function to trace in place of a proxy. Who reads its code is about to trace it."""
+    """Function to trace in place of a proxy; reading its code counts as tracing."""
 
     def __init__(self, function: Callable[..., Any], sightings: Sightings) -> None:
         super().__init__(_plain(function))
@@ -100,9 +100,9 @@ class StandIn(wrapt.CallableObjectProxy):  # type: ignore[type-arg]
 
 
 def seen_through(sightings: Sightings) -> dict[str, object]:
-    """Attributes of a proxy's type: what it wraps is to be traced in its place.
+    """Return attributes for a proxy's type that make torch trace the wrapped function instead.
 
-    Made as a dictionary because Python would mangle these names in the body of a class.
+    They are a dictionary because Python would mangle these names in a class body.
     """
 
     def is_wrapper(proxy: object) -> bool:
@@ -117,7 +117,7 @@ def seen_through(sightings: Sightings) -> dict[str, object]:
 
 
 def seen_function(sightings: Sightings) -> property:
-    """The `__func__` of a proxy of a static or class method."""
+    """Return the `__func__` property for a proxy of a static or class method."""
 
     def function(proxy: wrapt.ObjectProxy) -> object:  # type: ignore[type-arg]
         sightings.in_dynamo()
@@ -132,7 +132,7 @@ def _compilation() -> object | None:
 
 
 def _plain(function: Callable[..., Any]) -> FunctionType:
-    """A function without defaults and closure that calls `function`, which it finds in its globals."""
+    """Return a function without defaults and closure that calls `function` from its globals."""
     scope = {"__builtins__": builtins, "_function": function}
     plain = FunctionType(_call.__code__, scope, _call.__name__)
     plain.__qualname__ = getattr(function, "__qualname__", _call.__qualname__)
@@ -144,5 +144,5 @@ def _call(*args: object, **kwargs: object) -> object:
 
 
 def trace_instead(function: Callable[..., Any], traced: Callable[..., Any]) -> None:
-    """Have TorchDynamo trace `traced` wherever it meets `function`, a function of ours."""
+    """Make TorchDynamo trace `traced` in place of `function`, a function of profkit."""
     function._torchdynamo_inline = traced  # type: ignore[attr-defined]

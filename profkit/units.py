@@ -1,4 +1,4 @@
-"""Units of weights, and numbers with units as people read and write them."""
+"""Units of weights, and formatting and parsing of durations and sizes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 
 class Unit(enum.Enum):
-    """What a weight counts; the value is the word that files carry."""
+    """Unit of a weight; the value is its name in files."""
 
     SAMPLES = "samples"
     NANOSECONDS = "nanoseconds"
@@ -21,19 +21,19 @@ _SPELLED = {"d": 86400.0, "h": 3600.0, "m": 60.0, "min": 60.0, "s": 1.0, "ms": 1
 
 
 def format_duration(duration_s: float) -> str:
-    """Three significant digits in the largest unit that keeps them readable: `1.23 ms`."""
+    """Format with three significant digits, in the largest suitable unit: `1.23 ms`."""
     size = abs(duration_s)
     if size == 0:
         return "0 s"
     for unit, factor in _SECONDS:
-        # 90 s and 90 min read better than 1.5 min and 1.5 h.
+        # Below 1.5 min and 1.5 h the smaller unit is easier to read.
         if size >= factor * (1.5 if factor > 1 else 0.9995):
             return f"{_three_digits(duration_s / factor)} {unit}"
     return f"{_three_digits(duration_s * 1e9)} ns"
 
 
 def format_bytes(count: float) -> str:
-    """Three significant digits in binary units: `1.50 GiB`."""
+    """Format with three significant digits, in binary units: `1.50 GiB`."""
     for unit, factor in _BYTES:
         if abs(count) >= factor:
             return f"{_three_digits(count / factor)} {unit}"
@@ -41,7 +41,7 @@ def format_bytes(count: float) -> str:
 
 
 def parse_duration(text: str) -> float:
-    """Seconds of `90`, `1.5h`, `30d`, `250ms`; raises ValueError for anything else."""
+    """Parse a duration such as `90`, `1.5h`, `30d` or `250ms` into seconds; raises ValueError."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zµ]*)\s*", text.lower())
     unit = match.group(2).replace("µ", "u") or "s" if match else ""
     if match is None or unit not in _SPELLED:
@@ -50,7 +50,7 @@ def parse_duration(text: str) -> float:
 
 
 def parse_bytes(text: str) -> int:
-    """Bytes of `1000`, `512MiB`, `1.5GB`, the letters binary all the same; raises ValueError otherwise."""
+    """Parse a size such as `1000`, `512MiB` or `1.5GB`, all binary, into bytes; raises ValueError."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(?:([kmgt])i?)?b?\s*", text.lower())
     if match is None:
         raise ValueError(f"{text!r} is not a size such as 500000, 512MiB or 2GiB")
@@ -59,7 +59,7 @@ def parse_bytes(text: str) -> int:
 
 
 def short_repr(text: str, most: int = 60) -> str:
-    """Return the text in quotes, on one line, without its middle if it has more than `most` characters."""
+    """Return a text quoted on one line; without its middle if longer than `most` characters."""
     if len(text) > most:
         head = (most - 1) // 2
         text = f"{text[:head]}…{text[len(text) - (most - 1 - head) :]}"

@@ -1,1 +1,1 @@
-"""What a profiled call touches: markers, wrappers, blocks, and the way to a session; all of it is hot."""
+"""Path of a profiled call: markers, wrappers, blocks, and access to the session; all of it is hot."""

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from profkit.model.run import Run
 
 _BEFORE_WITH = opcode.opmap.get("BEFORE_WITH")
-_UNIT = 2  # bytes of an instruction
+_UNIT = 2  # bytes per instruction
 
 CONTEXTLIB = contextmanager.__code__.co_filename
-"""The file whose frames enter blocks for others."""
+"""File of contextlib, whose frames enter blocks on behalf of others."""
 GENERATORS = CO_GENERATOR | CO_ASYNC_GENERATOR
-"""The flags of code that may be run by contextlib."""
+"""Flags of code that contextlib can run."""
 
 
 class _Entry(NamedTuple):
@@ -41,7 +41,7 @@ class _Entry(NamedTuple):
 
 
 def statement_frame(frame: FrameType) -> FrameType:
-    """The frame in which a block's body runs, given the one that entered the block.
+    """Return the frame in which a block's body runs, given the one that entered the block.
 
     A generator that contextlib runs as a context manager enters the block for the frame that entered
     the context manager; so does an ExitStack.
@@ -61,10 +61,10 @@ def _is_generator(frame: FrameType) -> bool:
 
 
 def body_lines(code: CodeType, offset: int) -> frozenset[int] | None:
-    """Lines of the body of the `with` statement whose enter is the instruction at `offset`.
+    """Return the lines of the body of the `with` statement that the instruction at `offset` enters.
 
-    None where that instruction enters no `with` statement: somebody called `__enter__`. The
-    statement's own line is left out, unless the body stands on it.
+    Return None if it enters no `with` statement, as for a direct call of `__enter__`. The
+    statement's own line is excluded, unless the body is on it.
     """
     if _BEFORE_WITH is None or code.co_code[offset] != _BEFORE_WITH:
         return None
@@ -81,7 +81,7 @@ def body_lines(code: CodeType, offset: int) -> frozenset[int] | None:
 
 
 def line_at(code: CodeType, offset: int) -> int:
-    """The line of the instruction at `offset`, 0 where it has none."""
+    """Return the line of the instruction at `offset`, 0 if it has none."""
     return next((line or 0 for start, end, line in code.co_lines() if start <= offset < end), 0)
 
 
@@ -102,7 +102,7 @@ def _leads_to(entries: list[_Entry], offset: int, handler: int) -> bool:
 
 
 def _entries(table: bytes) -> Iterator[_Entry]:
-    """Start, length, target and depth of each entry, in units of instructions."""
+    """Yield the entries of a table of start, length, target and depth, in units of instructions."""
     numbers = _numbers(table)
     for start in numbers:
         length, target, _depth = next(numbers), next(numbers), next(numbers)
@@ -110,7 +110,7 @@ def _entries(table: bytes) -> Iterator[_Entry]:
 
 
 def _numbers(table: bytes) -> Iterator[int]:
-    """Six bits a byte, most significant first; bit 6 says that more follow."""
+    """Yield numbers of six bits per byte, most significant first; bit 6 is set if more follow."""
     value = 0
     for byte in table:
         value = value << 6 | byte & 0x3F
@@ -120,23 +120,23 @@ def _numbers(table: bytes) -> Iterator[int]:
 
 
 class BlockSource(Protocol):
-    """Who makes accounts for blocks: a profiler."""
+    """Factory of accounts for blocks: a profiler."""
 
     @property
     def active(self) -> bool:
-        """Whether anything is profiled."""
+        """True if anything is profiled."""
 
     @property
     def every(self) -> int:
-        """Of so many entries the first is profiled."""
+        """Interval N of profiled entries: the first of every N is profiled."""
 
     def block_account(self, frame: FrameType, line: int, body: frozenset[int] | None) -> Account:
-        """The account of a `with` statement; `body` None: enter and exit lie in different frames."""
+        """Return the account of a `with` statement; `body` None: enter and exit are in different frames."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """A `with` statement under a profiler; holds what its key names, so that no identity is used twice."""
+    """A `with` statement under a profiler; it references the objects of its key, so that no id is reused."""
 
     account: Account
     turn: Iterator[int]
@@ -145,11 +145,11 @@ class _Statement:
 
 
 _STATEMENTS: dict[tuple[int, int, int], _Statement] = {}
-"""By identity of the code, offset of the instruction, identity of the profiler."""
+"""Statements by id of the code, offset of the instruction, and id of the profiler."""
 
 
 class Block:
-    """One `with` statement at work; its `run` is there once it was entered."""
+    """Context manager of one `with` statement; its `run` is available once it was entered."""
 
     __slots__ = ("_joined", "_nested", "_open", "_source", "_start", "_tid", "account", "frame_id")
 
@@ -182,7 +182,7 @@ class Block:
         self._nested = bool(OPEN_BLOCKS) and is_open_in(account, frame)
         self._start = self._now()  # at the recursion limit this raises, before anything is counted
         OPEN_BLOCKS[self] = None
-        self._open = True  # no interrupt can come between this and `try`: none of it is a call
+        self._open = True  # no interrupt can occur between this and `try`: there is no call
         try:
             if not account.live:
                 self._join(account, frame)
@@ -208,7 +208,7 @@ class Block:
             return
         try:
             wall_ns = self._now() - self._start
-        finally:  # a handler of a signal may raise after any call
+        finally:  # a signal handler may raise after any call
             self._open = False
             OPEN_BLOCKS.pop(self, None)
         if not self._joined:
@@ -224,22 +224,22 @@ class Block:
 
     @property
     def region(self) -> Region | None:
-        """The block's region, None before it was entered."""
+        """Region of the block, None before it is entered."""
         return self.account.region if self.account is not None else None
 
     @property
     def runs(self) -> tuple[Run, ...]:
-        """This process's runs of the block, oldest first; asking may end a sampler's segment."""
+        """Runs of the block in this process, oldest first; reading may end a sampler's segment."""
         return results_of(self.account) if self.account is not None else ()
 
     @property
     def run(self) -> Run | None:
-        """The newest of `runs`; None where no session could be had."""
+        """Newest of `runs`; None if there was no session."""
         runs = self.runs
         return runs[-1] if runs else None
 
     def report(self) -> str:
-        """The newest run as text, as `profkit report` prints it; empty where there is none."""
+        """Return the newest run as text, as `profkit report` prints it; empty if there is none."""
         run = self.run
         if run is None:
             return ""
@@ -248,16 +248,16 @@ class Block:
         return report_text(run)
 
     def _repr_html_(self) -> str | None:
-        """The newest run as notebooks show it; None where there is none."""
+        """Return the newest run as HTML for notebooks; None if there is none."""
         run = self.run
         return None if run is None else run._repr_html_()
 
 
 def _learned(source: BlockSource, frame: FrameType) -> _Statement | None:
-    """Return the statement that `frame` is entering; None if profkit failed to make it out."""
+    """Return the statement that `frame` is entering; None if profkit failed to analyse it."""
     try:
         return tracing.unseen(_learn, source, frame)
-    except BaseException as error:  # noqa: BLE001 - raised where the program is to see it
+    except BaseException as error:  # noqa: BLE001 - raised if it is the program's
         ignore(error, "looking at a `with` statement")
         return None
 

@@ -1,7 +1,7 @@
-"""Markers: the wrappers whose code objects have a region's name, so that stacks say where they belong.
+"""Markers: wrappers whose code objects have a region's name, so that stacks show their region.
 
 The frame directly above a marker is the user's function. Frames of this package are profkit's own, and
-reports leave them out. Every line here runs in every profiled call: measure before adding one.
+reports omit them. Every line here runs in every profiled call: measure before adding one.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from profkit.session.activity import is_within, remember_marker
 from profkit.session.counters import Account
 
 Call = Callable[..., Any]
-"""A user's callable: profkit passes its arguments and its value on untouched."""
+"""A user's callable; its arguments and its value are passed on unchanged."""
 
 current_caller = activity.current_caller
-"""As in `activity`; a global of this module because each call needs it."""
+"""See `activity.current_caller`; a global here, too, because each call needs it."""
 
 _F = TypeVar("_F", bound=Call)
 
 
 class Marker(Protocol):
-    """Calls a function as a region: `marker(function, *args, **kwargs)`."""
+    """Function that calls another as a region: `marker(function, *args, **kwargs)`."""
 
     def __call__(self, called: Call, /, *args: Any, **kwargs: Any) -> Any:
         """Call `called` with its arguments."""
@@ -39,7 +39,7 @@ class Marker(Protocol):
 def make_marker(account: Account, function: Call, every: int = 1) -> Marker:
     """Return a marker of the region's kind for `function` or others with its code.
 
-    It profiles the first of `every` calls; the others run bare and are counted as skipped.
+    It profiles the first of every `every` calls; the others run unprofiled and are counted as skipped.
     """
     makers: dict[RegionKind, Callable[[Account, Call], Marker]] = {
         RegionKind.COROUTINE: _coroutine,
@@ -57,9 +57,9 @@ def tell_greenlets_apart(greenlets: ModuleType) -> None:
 
 
 def _named(function: _F, account: Account, public: Call | None = None) -> _F:
-    """Return the same function under a code object that has the region's marker as its name.
+    """Return the same function with a code object that is named after the region's marker.
 
-    Generators and coroutines take their `__name__` from the function: that of `public`.
+    Its generators and coroutines have the `__name__` of `public`.
     """
     marker = account.region.marker
     source = cast(FunctionType, function)
@@ -81,7 +81,7 @@ def _function(account: Account, function: Call) -> Marker:
             if account.live:
                 nested(None)
             return called(*args, **kwargs)
-        callers[caller] = None  # no interrupt can come between this and `try`: neither is a call
+        callers[caller] = None  # no interrupt can occur between this and `try`: there is no call
         try:
             if not account.live and not enter(account, sys._getframe()):
                 return called(*args, **kwargs)
@@ -116,9 +116,9 @@ def _some(account: Account, marker: Marker, every: int) -> Marker:
 
 
 class _Unstarted:
-    """Holds a user's coroutine until its wrapper starts; closes it if that never happens.
+    """Holder of a user's coroutine until its wrapper starts; closes it if that never happens.
 
-    A coroutine that nobody awaits is then warned about once, under the user's name, and not twice.
+    Python then warns about a coroutine that is never awaited once, by the user's name, and not twice.
     """
 
     __slots__ = ("coroutine",)
@@ -169,7 +169,7 @@ def _coroutine(account: Account, function: Call) -> Marker:
 def _generator(account: Account, function: Call) -> Marker:
     now, runs = REAL.perf_counter_ns, account.open_runs
 
-    # Not `yield from`, which answers GeneratorExit itself: the user's generator is to answer it.
+    # Not `yield from`, which handles GeneratorExit itself: the user's generator must handle it.
     def run(generator: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
         start = now()
         nested = bool(runs) and _is_nested(sys._getframe())
@@ -252,7 +252,7 @@ def _is_nested(frame: FrameType) -> bool:
 
 
 def _count_raised(account: Account, error: BaseException) -> None:
-    """Count a run that failed; closing a generator early is no failure of it."""
+    """Count a run that failed; closing a generator early is no failure."""
     if not isinstance(error, GeneratorExit):
         account.raised.append(None)
 

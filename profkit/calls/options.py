@@ -1,4 +1,4 @@
-"""What a user may ask for, checked before anything starts, and told apart by who needs it."""
+"""User options of profilers, checked before anything starts and split by the component that needs them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SCOPES: tuple[Scope, ...] = ("call", "process")
 
 
 class ProfilerOptions(TypedDict, total=False):
-    """The keyword arguments of `FunctionProfiler`, `profile` and `profiled`; explained in docs/options.md."""
+    """Keyword arguments of `FunctionProfiler`, `profile` and `profiled`; explained in docs/options.md."""
 
     stop_at_error: bool
     max_profile_duration_sec: float
@@ -44,7 +44,7 @@ class ProfilerOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Checked options, by who needs them."""
+    """Checked options, by the component that needs them."""
 
     sampler: SamplerOptions
     policy: Policy
@@ -55,7 +55,7 @@ class Settings:
 
 
 def settings(options: ProfilerOptions) -> Settings:
-    """The settings that options ask for; raises `UsageError` for what makes no sense."""
+    """Return the settings for options; raises `UsageError` for invalid ones."""
     _refuse_unknown(options)
     _check_values(options)
     scope = options.get("scope", "call")
@@ -108,7 +108,7 @@ def _extras(options: ProfilerOptions, scope: Scope) -> RegionExtras:
 
 
 def _tags(options: ProfilerOptions) -> tuple[str, ...]:
-    """In a fixed order: torch's compile hook gives a set, which may hold None."""
+    """Return the tags in a fixed order: torch's compile hook passes a set, which may contain None."""
     given = options.get("sample_tags") or ()
     if isinstance(given, str):
         raise InvalidOption("sample_tags", given, "give a list of words, not one string")

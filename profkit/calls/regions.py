@@ -1,4 +1,4 @@
-"""Regions of user code: what a function or a `with` statement is called, and how its samples are told."""
+"""Regions of user code: names of functions and `with` statements, and how their samples are identified."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from profkit.model.region import (
 
 @dataclass(frozen=True, slots=True)
 class RegionExtras:
-    """What a profiler adds to every region of its own."""
+    """Settings that a profiler adds to each of its regions."""
 
     all_threads: bool = False
     stack_max_len: int = 0
@@ -34,7 +34,7 @@ class RegionExtras:
 
 
 def check_callable(function: object) -> None:
-    """Raise `UsageError` for what cannot be decorated."""
+    """Raise `UsageError` for an object that cannot be decorated."""
     if not callable(function) and not hasattr(function, "__func__"):
         raise UsageError(
             f"{function!r} is not callable", "give a function: @profile() above a def, or profile(label=…)"
@@ -102,9 +102,9 @@ def _region(
 
 
 def _recorded(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """Variables with the values of secrets hidden."""
+    """Return environment variables, with the values of secrets hidden."""
     if not names:
         return ()
-    from profkit.process.manifest import recorded_variables  # seldom asked for
+    from profkit.process.manifest import recorded_variables  # rarely needed
 
     return recorded_variables(names)

@@ -1,7 +1,7 @@
-"""The slow path of a profiled call: import the session manager, ask it, and keep it off event loops.
+"""Slow path of a profiled call: import the session manager, call it, and keep it off event loops.
 
-Nothing here raises but what `guard.pass_on` passes on, and with `stop_at_error=True` why a call cannot be
-profiled.
+This raises only exceptions that `guard.pass_on` passes on and, with `stop_at_error=True`, the reason why a
+call cannot be profiled.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ __all__ = ["LOG", "explained", "guarded", "ignore", "pass_on", "refuse", "say_on
 
 
 def refuse(account: Account, error: BaseException) -> bool:
-    """Log once what ended an attempt to profile a call, and return False: the call runs unprofiled.
+    """Log once why a call cannot be profiled, and return False: the call runs unprofiled.
 
-    Raises what the program is to see, and under `stop_at_error=True` the failure itself.
+    Raises exceptions that belong to the program and, with `stop_at_error=True`, the failure itself.
     """
     pass_on(error)
-    if isinstance(error, RecursionError):  # the call itself is about to say so
+    if isinstance(error, RecursionError):  # the call itself is about to raise it
         return False
     account.refused = True
     reason = explained(error, "starting to profile a call")
@@ -59,7 +59,7 @@ def enter(account: Account, frame: FrameType, tid: int | None = None) -> bool:
     """See `SessionManager.enter`; the caller's stack ends with `frame`."""
     try:
         return tracing.unseen(_enter, account, frame, tid)
-    except BaseException as error:  # noqa: BLE001 - raised where the program is to see it
+    except BaseException as error:  # noqa: BLE001 - raised if it is the program's
         return refuse(account, error)
 
 
@@ -67,22 +67,22 @@ def leave(account: Account, tid: int | None = None) -> None:
     """See `SessionManager.leave`."""
     try:
         tracing.unseen(_leave, account, tid)
-    except BaseException as error:  # noqa: BLE001 - raised where the program is to see it
+    except BaseException as error:  # noqa: BLE001 - raised if it is the program's
         ignore(error, "ending the segment of a region")
 
 
 def note_traced(account: Account) -> None:
-    """Note that a compiler took the function in place of its wrapper: calls of that code are not seen."""
+    """Count a compilation of the function in place of its wrapper: calls of that code are not profiled."""
     account.traced.append(None)
     if _known_manager is not None:
         try:
             _known_manager.mention(account)
-        except BaseException as error:  # noqa: BLE001 - raised where the program is to see it
+        except BaseException as error:  # noqa: BLE001 - raised if it is the program's
             ignore(error, "noting a compiled function")
 
 
 def results_of(account: Account) -> tuple[Run, ...]:
-    """See `results.runs_of`; raises `ProfkitError` if what was recorded cannot be read."""
+    """See `results.runs_of`; raises `ProfkitError` if the recordings cannot be read."""
     if not account.sessions:
         return ()
     try:
@@ -108,26 +108,26 @@ def _leave(account: Account, tid: int | None) -> None:
 
 
 async def enter_off_loop(account: Account, frame: FrameType) -> bool:
-    """`enter`, in a thread of its own if an asyncio loop runs and a sampler has to be started."""
+    """Call `enter`, in another thread if an asyncio loop runs and a sampler has to be started."""
     loop = _running_loop()
     try:
         manager = tracing.unseen(_manager)
         if loop is None or manager is None or not manager.must_wait(account):
             return enter(account, frame)
         answer = _answer_of_thread(loop, manager, account, own_calls(frame))
-    except BaseException as error:  # noqa: BLE001 - raised where the program is to see it
+    except BaseException as error:  # noqa: BLE001 - raised if it is the program's
         return refuse(account, error)
     return await answer
 
 
 def leave_off_loop(account: Account) -> None:
-    """`leave`, without waiting if an asyncio loop runs: a `finally` must not await."""
+    """Call `leave`, without waiting if an asyncio loop runs: a `finally` must not await."""
     if _running_loop() is None:
         leave(account)
         return
     try:
         tracing.unseen(BackgroundThread(partial(leave, account)).start)
-    except BaseException as error:  # noqa: BLE001 - raised where the program is to see it
+    except BaseException as error:  # noqa: BLE001 - raised if it is the program's
         ignore(error, "ending the segment of a region")
 
 
@@ -142,22 +142,22 @@ def _answer_of_thread(
             outcome = manager.enter(account, own)
         except Exception as error:  # noqa: BLE001 - passed on to the task
             outcome = error
-        with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
+        with contextlib.suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(_settle, answer, outcome, account)
 
     from profkit.session.starting import import_what_results_need
 
-    # Not in the thread: after Ctrl-C it may outlive the main thread, and whoever runs a class statement of
-    # dataclasses then makes CPython forget that an interrupt ended the program (pythonrun.c).
+    # Not in the thread: after Ctrl-C it may outlive the main thread. A class statement of a dataclass then
+    # makes CPython forget that an interrupt ended the program (pythonrun.c).
     import_what_results_need()
     tracing.unseen(BackgroundThread(work).start)
     return answer
 
 
 def _manager() -> SessionManager | None:
-    """Return the process's manager; None to a signal handler or a finalizer that interrupts its import.
+    """Return the process's manager; None for a signal handler or a finalizer that interrupts its import.
 
-    An import that failed, as in a folder whose files hide standard modules, is not tried again.
+    An import that failed, as in a folder whose files shadow standard modules, is not retried.
     """
     global _known_manager, _import_failure
     if _import_failure is not None:
@@ -180,7 +180,7 @@ def _running_loop() -> AbstractEventLoop | None:
 
 
 def _settle(answer: Future[bool], outcome: bool | Exception, account: Account) -> None:
-    """Give the loop its answer; a task that was cancelled meanwhile will not `leave`."""
+    """Set the result of the future; if its task was cancelled, `leave` in its place."""
     if answer.done():
         if outcome is True and account.covers:
             leave_off_loop(account)

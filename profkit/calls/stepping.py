@@ -1,4 +1,4 @@
-"""Steps of coroutines and generators, driven one by one to separate time at work from time suspended."""
+"""Steps of coroutines and generators, run one by one to separate active from suspended time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from profkit.originals import REAL
 
 
 class Steppable(Protocol):
-    """What generators, coroutines and the awaitables of async generators have in common."""
+    """Common interface of generators, coroutines and the awaitables of async generators."""
 
     def send(self, value: Any, /) -> Any:
         """Resume with a value."""
@@ -21,10 +21,10 @@ class Steppable(Protocol):
 
 
 class Steps:
-    """A generator or coroutine, run step by step; `active_ns` is the time that its steps took.
+    """A generator or coroutine, run step by step; `active_ns` is the time of its steps.
 
-    Everything thrown in goes to the target by `throw`, GeneratorExit too: whether it answers, returns
-    or ignores it is then seen outside just as without the wrapper. No item and no exception is kept.
+    All exceptions thrown in are thrown into the target, GeneratorExit too: whether it yields, returns
+    or ignores it has the same effect as without the wrapper. Items and exceptions are not kept.
     """
 
     __slots__ = ("_argument", "_method", "_now", "_target", "active_ns", "returned", "waiting")
@@ -35,12 +35,12 @@ class Steps:
         self._argument: Any = None
         self.active_ns = 0
         self.waiting = False
-        """Whether the target waits for its next step: what is raised then was thrown in from outside."""
+        """True if the target waits for its next step: an exception then was thrown in from outside."""
         self.returned = False
-        """Whether the target has returned."""
+        """True if the target has returned."""
 
     def step(self) -> Any:
-        """Run one step and return what it yields; raises what the target raises, StopIteration included."""
+        """Run one step and return the item; raises what the target raises, StopIteration included."""
         method, argument, now = self._method, self._argument, self._now
         self._argument, self.waiting = None, False
         start = now()
@@ -48,22 +48,22 @@ class Steps:
             item = method(argument)
         finally:
             self.active_ns += now() - start
-            del argument  # an exception that was thrown in would hold its own traceback alive
+            del argument  # an exception that was thrown in would keep its own traceback alive
         self.waiting = True
         return item
 
     def send(self, value: Any) -> None:
-        """Have the next step send a value."""
+        """Make the next step send a value."""
         self._method, self._argument = self._target.send, value
 
     def throw(self, error: BaseException) -> None:
-        """Have the next step throw an exception."""
+        """Make the next step throw an exception."""
         self._method, self._argument = self._target.throw, error
 
 
 @types.coroutine
 def awaited(steps: Steps) -> Generator[Any, Any, Any]:
-    """Await a target by way of its steps; returns what it returns."""
+    """Await a target by its steps and return its result."""
     while True:
         try:
             steps.send((yield steps.step()))
@@ -78,10 +78,10 @@ def awaited(steps: Steps) -> Generator[Any, Any, Any]:
 
 
 def first_step(generator: AsyncGenerator[Any, Any]) -> Steppable:
-    """Return the first `asend` of a user's async generator, which no event loop registers.
+    """Return the first `asend` of a user's async generator, without registering it with an event loop.
 
-    The loop knows the wrapper's generator and closes it; were it to know both, it would close the inner
-    one while the outer one is doing so. Hooks are read at the first step (PEP 525).
+    The loop closes the wrapper's generator, which is registered. If both were, it would close the inner
+    one while the outer one does so. Hooks are read at the first step (PEP 525).
     """
     hooks = sys.get_asyncgen_hooks()
     sys.set_asyncgen_hooks(None, None)

@@ -1,7 +1,7 @@
-"""What takes a decorated function's place: a wrapt proxy that knows its region's runs.
+"""Wrappers of decorated functions: wrapt proxies with their region's runs.
 
 Calling the proxy of a plain function calls the marker, which is the `__call__` of its own type; bound, it
-is an ordinary method. That takes half the time of wrapt's own way, which other callables go.
+is an ordinary method. That takes half the time of wrapt's own calls, which other callables use.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ if TYPE_CHECKING:
 
 Runs = Callable[[], "tuple[Run, ...] | tuple[MeasuredRun, ...]"]
 WraptMarker = Callable[[Callable[..., Any], object, tuple[Any, ...], dict[str, Any]], Any]
-"""Calls a function as wrapt has it: `marker(bound function, instance, args, kwargs)`."""
+"""Function that calls another, in wrapt's form: `marker(bound function, instance, args, kwargs)`."""
 
 # No annotations in the bodies of these classes: they would hide those of the function.
 
 
 class _Region:
-    """What bound and unbound wrappers have in common; `_self_` names are wrapt's way to keep state."""
+    """Common base of bound and unbound wrappers; wrapt keeps state in names with `_self_`."""
 
     _profkit_decorated = True  # measuring sends the plain function to workers
 
     @property
     def runs(self) -> tuple[Run, ...] | tuple[MeasuredRun, ...]:
-        """This process's runs of the function, oldest first.
+        """Runs of the function in this process, oldest first.
 
-        Asking may end a sampler's segment, or wait until calls are measured.
+        Reading may end a sampler's segment, or wait until calls are measured.
         """
         return self._self_runs()  # type: ignore[attr-defined,no-any-return]
 
     @property
     def last_run(self) -> Run | MeasuredRun | None:
-        """The newest of `runs`, None before the first profiled call."""
+        """Newest of `runs`, None before the first profiled call."""
         runs = self.runs
         return runs[-1] if runs else None
 
@@ -57,12 +57,12 @@ class _Region:
 
 
 class BoundRegionWrapper(_Region, wrapt.BoundFunctionWrapper):  # type: ignore[type-arg]
-    """A decorated method on its way to being called, unless it is a plain function's."""
+    """A decorated callable bound to an instance, unless it is a plain function."""
 
     @property
     def __func__(self) -> object:
-        """What is bound, as it stands in the class: the decorated function."""
-        getattr(self.__wrapped__, "__func__")  # noqa: B009 - an AttributeError where nothing is bound
+        """The decorated function that is bound, as it is in the class."""
+        getattr(self.__wrapped__, "__func__")  # noqa: B009 - an AttributeError if nothing is bound
         return self._self_parent
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Callable[..., Any], tuple[object, str]]:
@@ -81,7 +81,7 @@ class RegionWrapper(_Region, wrapt.FunctionWrapper):  # type: ignore[type-arg]
 
     @property
     def __dict__(self) -> dict[str, object]:
-        """The function's own attributes, which functools.wraps copies."""
+        """Attributes of the function, which functools.wraps copies."""
         return self.__wrapped__.__dict__
 
     @__dict__.setter
@@ -101,7 +101,7 @@ class StaticMethodWrapper(_Region, staticmethod):  # type: ignore[type-arg]
 
 
 class RegionSource(Protocol):
-    """A profiler, which makes regions of functions."""
+    """Factory of regions for functions: a profiler."""
 
     def account(self, function: Callable[..., object]) -> Account:
         """Return the account of a function."""
@@ -136,7 +136,7 @@ def _code_of(wrapper: RegionWrapper) -> CodeType:
 
 
 def _change_code(wrapper: RegionWrapper, code: CodeType) -> None:
-    """Give the function other code, as IPython's autoreload does: it is another version of its region."""
+    """Replace the function's code, as IPython's autoreload does, and start another version of its region."""
     function, source = wrapper.__wrapped__, wrapper._self_source
     function.__code__ = code
     account = source.account(function)
@@ -150,9 +150,9 @@ _CODE = property(_code_of, _change_code)
 
 
 def decorated(function: Callable[..., Any], marker: WraptMarker, runs: Runs, note: Note) -> RegionWrapper:
-    """Return a wrapper of `function`, of a type of its own, whose calls `marker` makes.
+    """Return a wrapper of `function`, with its own type, which calls it by `marker`.
 
-    `note` is called once for each compilation that takes the function in its place.
+    `note` is called once for each compilation that uses the function in its place.
     """
     return _wrapper_type(function, Sightings(note), {})(function, marker, runs)
 
@@ -167,7 +167,7 @@ def _by_wrapt(marker: Marker) -> WraptMarker:
 
 
 def _wrapper_type(function: object, sightings: Sightings, own: dict[str, object]) -> type[RegionWrapper]:
-    """Return a type of its own for each function, because tracers look on the type (see profkit.tracing)."""
+    """Return a new type for each function, because tracers look at the type (see profkit.tracing)."""
     common = seen_through(sightings)
     if isinstance(function, FunctionType):
         common["_torchdynamo_inline"] = StandIn(function, sightings)
@@ -185,7 +185,7 @@ def _bind(self: RegionWrapper, instance: object, owner: type | None = None) -> o
 
 
 def _get(self: RegionWrapper, instance: object, owner: type | None = None) -> object:
-    """TorchDynamo takes `type(x).__call__` and guards on its identity."""
+    """Return the same object for the class: TorchDynamo guards on the identity of `type(x).__call__`."""
     return self if instance is None else RegionWrapper.__get__(self, instance, owner)
 
 

@@ -1,1 +1,1 @@
-"""Comparisons: what differs between two sides, and whether it is more than noise; pure."""
+"""Comparisons of two sides, and tests of whether they differ by more than noise; pure."""

@@ -1,4 +1,4 @@
-"""Whether sampled runs can be compared, and what their differences make doubtful."""
+"""Comparability of sampled runs: errors, warnings and notes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from profkit.errors import UsageError
 from profkit.model.run import Run, RunInfo
 
 LEAST_RUNS = 3
-"""Of a side: fewer do not tell how much runs differ by themselves."""
+"""Minimum number of runs a side: fewer do not show the variation between runs."""
 _MUCH_TORN = 0.02
-"""Share of torn stacks above which callers cannot be trusted."""
+"""Share of torn stacks above which callers are reported as unreliable."""
 _UNLIKE = 1.25
-"""Rates, and uses of the CPU, further apart than this are said."""
+"""Ratio of rates, or of CPU shares, above which they are reported."""
 
 
 def check(a: Sequence[Run], b: Sequence[Run]) -> None:
-    """Raise UsageError for runs that say nothing of each other."""
+    """Raise UsageError if the runs cannot be compared."""
     if not a or not b:
         raise UsageError("a side has no runs", "name at least one run for each side")
     for run in (*a, *b):
@@ -40,7 +40,7 @@ def check(a: Sequence[Run], b: Sequence[Run]) -> None:
 
 
 def doubts(a: Sequence[Run], b: Sequence[Run]) -> tuple[str, ...]:
-    """Differences in how the sides were sampled that can make shares differ: they leave no certainty."""
+    """Return differences in how the sides were sampled that can themselves change shares."""
     ways: tuple[tuple[str, Callable[[RunInfo], str]], ...] = (
         ("samplers", lambda info: info.plan.sampler),
         ("ways to sample", lambda info: _word(info, "blocking" if info.plan.blocking else "nonblocking")),
@@ -58,12 +58,12 @@ def doubts(a: Sequence[Run], b: Sequence[Run]) -> tuple[str, ...]:
 
 
 def notes(a: Sequence[Run], b: Sequence[Run]) -> tuple[str, ...]:
-    """What else the reader should know."""
+    """Return notes on other differences between the runs."""
     return (*_loads(a, b), *_rates(a, b), *_orders(a, b), *_torn(a, b), *_versions(a, b))
 
 
 def uneven_load(a: Sequence[Run], b: Sequence[Run]) -> float:
-    """By what part one side had less of the CPU than the other; 0 where that is not known."""
+    """Return the part by which one side had less of the CPU than the other; 0 if not known."""
     shares = _cpu_shares(a), _cpu_shares(b)
     return 1 - min(shares) / max(shares) if all(shares) else 0.0
 
@@ -78,13 +78,13 @@ def _loads(a: Sequence[Run], b: Sequence[Run]) -> Iterator[str]:
 
 
 def _cpu_shares(runs: Sequence[Run]) -> float:
-    """The mean of a side's runs, 0 where none was looked at twice."""
+    """Return the mean CPU share of a side's runs; 0 if no run has two readings."""
     shares = [share for share in map(_cpu_share, runs) if share]
     return math.fsum(shares) / len(shares) if shares else 0.0
 
 
 def _cpu_share(run: Run) -> float | None:
-    """Of one core; None where it was not looked at twice."""
+    """Return the used share of one core; None without two readings."""
     points = run.resources
     if len(points) < 2 or points[-1].at_ns <= points[0].at_ns:
         return None
@@ -130,7 +130,7 @@ def _clock(info: RunInfo) -> str:
 
 
 def _word(info: RunInfo, word: str) -> str:
-    """What is not known of runs that other tools took is no difference."""
+    """Return the word, or '' for imported runs: unknown facts count as no difference."""
     return "" if info.imported is not None else word
 
 

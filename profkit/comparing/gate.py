@@ -1,7 +1,7 @@
-"""Comparisons held against a limit: an interval below it is let through, one above it is a regression.
+"""Checks of comparisons against a limit: an interval below it passes, one above it is a regression.
 
-What holds the limit inside decides nothing. Where both sides were measured at different times, a regression
-must also exceed what the machine may have done in between; where it does not, that decides nothing either.
+An interval that contains the limit is inconclusive. If both sides were measured at different times, a
+regression must also exceed the possible drift of the machine; if it does not, it is inconclusive too.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from profkit.model.comparison import (
 from profkit.stats.means import t_quantile
 
 RUN_NOISE = 0.25
-"""By so much the time of a call differs between two runs of a whole program on a shared machine. It is taken
-for granted where one side has a single run, which cannot show it."""
+"""Relative difference of the time of a call between two runs of a whole program on a shared machine. It is
+assumed if one side has a single run, which cannot show it."""
 
 _MORE_PROCESSES = "measure with more --processes"
 _IN_TURNS = "measure both in turns, with `profkit compare --git`, or in 4 runs a side"
@@ -32,7 +32,7 @@ _MORE_RUNS = "record more runs of both sides, and name them all: LABEL@REVISION"
 
 
 def check_measured(comparison: MeasuredComparison, limit: float) -> tuple[Check, ...]:
-    """The checks of all orders: times, instructions, or why there are neither."""
+    """Check the times and instructions of all orders; an obstacle to either is inconclusive."""
     return tuple(check for order in comparison.orders for check in _checks(order, limit))
 
 
@@ -47,7 +47,7 @@ def _checks(order: OrderCompared, limit: float) -> Iterator[Check]:
 
 
 def check_times(name: str, times: TimesCompared, limit: float) -> Check:
-    """Times by the interval of their ratio."""
+    """Check times by the interval of their ratio."""
     if times.low is None or times.high is None:
         return Check(name, Measure.TIME, Outcome.INCONCLUSIVE, times.sentence, times.ratio)
     drift = times.minimum_effect if times.indicative else 0.0
@@ -58,7 +58,7 @@ def check_times(name: str, times: TimesCompared, limit: float) -> Check:
 
 
 def check_counts(name: str, counts: CountsCompared, limit: float) -> Check:
-    """Instructions as they are, give or take by how much repeats of a side differed."""
+    """Check instructions by their ratio, widened by the noise of repeats and of runs."""
     if counts.unstable:
         return Check(name, Measure.INSTRUCTIONS, Outcome.INCONCLUSIVE, counts.unstable, counts.ratio)
     if counts.ratio is None:
@@ -71,7 +71,7 @@ def check_counts(name: str, counts: CountsCompared, limit: float) -> Check:
         and counts.unsure <= LEAST_EFFECT
         and outcome is not Outcome.OK
     ):
-        # The limit is about 0 %, or it is few instructions, of which one more is a large part.
+        # The limit is about 0 %, or the count is so small that one more instruction is a large part.
         outcome, why = Outcome.OK, "no more than counts of unchanged code differ"
     elif outcome is Outcome.REGRESSION:
         why = f"{_percent(counts.ratio - 1)} more instructions, and {_percent(limit)} is the limit"
@@ -88,9 +88,9 @@ def _cure_of_counts(counts: CountsCompared) -> str:
 
 
 def check_calls(name: str, a_s: Sequence[float], b_s: Sequence[float], limit: float) -> Check:
-    """Times of one call, for each sampled run its mean: Student's t over runs, in logarithms.
+    """Check mean times of one call, one per sampled run, by Student's t over runs, in logarithms.
 
-    Of a single run nothing is known of how much runs differ: `RUN_NOISE` is taken for that.
+    A single run does not show how much runs differ: `RUN_NOISE` is assumed.
     """
     if not a_s or not b_s or min(*a_s, *b_s) <= 0:
         why = f"the durations of calls are not known on both sides; {_MORE_RUNS}"
@@ -106,7 +106,7 @@ def check_calls(name: str, a_s: Sequence[float], b_s: Sequence[float], limit: fl
 
 
 def tell_gains(checks: Sequence[Check], limit: float) -> tuple[Check, ...]:
-    """The checks, where what became faster by more than the limit is told as such."""
+    """Return the checks, with those that became faster by more than the limit marked FASTER."""
     return tuple(_gain(check, limit) for check in checks)
 
 
@@ -147,7 +147,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _half_width(a: Sequence[float], b: Sequence[float]) -> float:
-    """Half of the 95 % interval of the difference of means, both sides scattering alike."""
+    """Return half the 95 % interval of the difference of means, assuming equal variances."""
     if min(len(a), len(b)) == 1:
         return math.log1p(RUN_NOISE)
     squares = math.fsum((value - _mean(side)) ** 2 for side in (a, b) for value in side)

@@ -1,4 +1,4 @@
-"""From the runs of a label to its history: grouped by commit, one series for each order and quantity."""
+"""History of a label's results: runs grouped by commit, one series per order and quantity."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Figures = tuple[float, float | None, float | None]
 
 
 def history_of(label: str, runs: Sequence[AnyRun], committed_s: Mapping[str, int] | None = None) -> History:
-    """The history of a label from all of its runs, in any sequence; those without numbers are passed over.
+    """Return the history of a label from all of its runs, in any order; skip runs without numbers.
 
-    Points stand in the order in which commits were made, as far as that is given, else first run.
+    Points are sorted by commit time; a commit without one in `committed_s` is placed by its first run.
     """
     ordered = sorted(runs, key=lambda run: (run.info.started_ns, run.info.id))
     sampled = [run for run in ordered if isinstance(run, Run) and run.info.outermost_calls]
@@ -55,7 +55,7 @@ def _measured(runs: Sequence[MeasuredRun]) -> Iterator[Series]:
 
 
 def _counted(name: str, runs: Sequence[MeasuredRun]) -> Iterator[Series]:
-    """A series for each number of executions that were counted at a time, since that changes a count."""
+    """Yield a series for each number of executions counted at a time, since it changes the count."""
     by_number: dict[int, list[MeasuredRun]] = {}
     for run in runs:
         if run.measurement is not None and run.measurement.instructions is not None:
@@ -93,7 +93,7 @@ def _points(
 
 
 def _time(runs: Sequence[MeasuredRun]) -> Figures:
-    """The median of processes; of runs where there are enough, since they differ more than processes do."""
+    """Return the median of runs if there are enough, else of processes: runs differ more."""
     sides = [minima_of(run.measurement.timing) for run in runs if run.measurement and run.measurement.timing]
     values = [median(side) for side in sides]
     if len(values) < LEAST_PROCESSES:
@@ -106,7 +106,7 @@ def _instructions(runs: Sequence[MeasuredRun]) -> Figures:
 
 
 def _call(runs: Sequence[Run]) -> Figures:
-    """The mean of runs' times per call, in logarithms, and its interval by Student's t."""
+    """Return the mean time per call of runs, in logarithms, and its interval by Student's t."""
     logs = [math.log(max(run.info.wall_s / run.info.outermost_calls, 1e-12)) for run in runs]
     mean = math.fsum(logs) / len(logs)
     if len(logs) == 1:
@@ -117,7 +117,7 @@ def _call(runs: Sequence[Run]) -> Figures:
 
 
 def _doubts_of_times(run: MeasuredRun) -> dict[Flag, str]:
-    """One for each flag; how the times scatter is what their interval says."""
+    """Return the reason for each flag, except that of counts and that of spread, which the interval shows."""
     passed_over = (Flag.SPREAD, Flag.COUNTS_DIFFER)
     return {doubt.flag: doubt.why for doubt in run.info.doubts if doubt.flag not in passed_over}
 

@@ -1,4 +1,4 @@
-"""Compare instruction counts: totals, functions, calls, and whether repeated counts agree."""
+"""Comparison of instruction counts: totals, functions, calls, and agreement of repeated counts."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from profkit.transforms.origin import standard_file
 from profkit.transforms.trees import call_tree
 
 LEAST_EFFECT = 0.001
-"""Without memory allocators, counts of the same statement agree to some hundredths of a per cent."""
+"""Minimum effect: without memory allocators, counts of a statement agree to some hundredths of a per cent."""
 
 FEW_TIMES, MANY_TIMES = 10, 3
-"""By how many times their range the least of a few values, or of `_MANY`, differ from each other's by chance.
+"""Factors on the range of a few values, or of at least `_MANY`: bounds of chance differences between minima.
 
-Simulated: once in a thousand pairs of sides, or once in 200 pairs of a few.
+Simulated: exceeded once in a thousand pairs of sides, or once in 200 pairs of a few.
 """
 _MANY = 4
 
 LEAST_DELTA = 0.5
-"""Instructions per execution: less is what a loop's first or last round leaves over."""
+"""Minimum difference, in instructions per execution: less is left over from a loop's first or last round."""
 
 
 def spread_of_runs(runs: Iterable[MeasuredRun]) -> CountSpread | None:
-    """Return by how much runs of one commit differ at most, beyond what counts always do; None if they don't.
+    """Return the largest spread of runs of one commit that exceeds `LEAST_EFFECT`; None if there is none.
 
-    Runs without a commit are compared with none: their code may have changed.
+    Runs without a commit are left out: their code may have changed.
     """
     groups: dict[object, list[float]] = {}
     for run in runs:
@@ -43,25 +43,25 @@ def spread_of_runs(runs: Iterable[MeasuredRun]) -> CountSpread | None:
 
 
 def spread_of_repeats(counts: InstructionCounts) -> float:
-    """Return by which part repeats in one process differ that should have done the same."""
+    """Return the relative range of repeats in one process, which should be equal."""
     repeats = counts.raw_stripped or counts.raw
     least, most = min(repeats, default=0), max(repeats, default=0)
     return (most - least) / least if least > 0 else 0.0
 
 
 def noise_of_repeats(counts: InstructionCounts) -> float:
-    """Return the part by which another measurement may differ, as far as repeats show it."""
+    """Return the part by which another measurement may differ, estimated from repeats."""
     part = spread_of_repeats(counts)
     return part * _times(counts.processes) if counts.processes > 1 and part > LEAST_EFFECT else part
 
 
 def noise_of_runs(spread: CountSpread | None) -> float:
-    """Return the part by which another run may differ, as far as runs of one commit show it."""
+    """Return the part by which another run may differ, estimated from runs of one commit."""
     return spread.part * _times(spread.runs) if spread is not None else 0.0
 
 
 def widest(*spreads: CountSpread | None) -> CountSpread | None:
-    """Return the spread that is the largest part of its counts; None if there is none."""
+    """Return the spread with the largest relative width; None if there is none."""
     known: Sequence[CountSpread] = [spread for spread in spreads if spread is not None]
     return max(known, key=lambda spread: spread.part, default=None)
 
@@ -88,11 +88,11 @@ def compare_counts(
     elsewhere: bool = False,
     spread: CountSpread | None = None,
 ) -> CountsCompared:
-    """Compare B's counts with A's; of several runs a side the one with the fewest instructions is taken.
+    """Compare B's counts with A's; of several runs a side the one with the fewest instructions is used.
 
     Only counts of equal numbers of executions compare: if there are such, others are left out.
-    Where the two sides were counted in different environments, functions are matched by standard names.
-    `elsewhere`: they were, also if nothing in the counts tells so. `spread`: how runs of one commit differed.
+    If the sides were counted in different environments, functions are matched by standard names.
+    `elsewhere`: they were, even if the counts do not show it. `spread`: differences of runs of one commit.
     """
     of_a, of_b = _alike(a, b)
     standardized = elsewhere or of_a.measured_in != of_b.measured_in
@@ -146,7 +146,7 @@ def _unstable(a: InstructionCounts, b: InstructionCounts) -> str:
 def _alike(
     a: Sequence[InstructionCounts], b: Sequence[InstructionCounts]
 ) -> tuple[InstructionCounts, InstructionCounts]:
-    """The least counts of both sides, of the largest number of executions that both have."""
+    """Return the smallest counts of both sides, for the largest number of executions they share."""
     common = {counts.number for counts in a} & {counts.number for counts in b}
     sides = [[counts for counts in side if not common or counts.number == max(common)] for side in (a, b)]
     least_a, least_b = (min(side, key=lambda counts: counts.stripped) for side in sides)
@@ -188,7 +188,7 @@ def _said(a: float, b: float, verdict: Verdict, effect: float) -> str:
 
 
 _LEAST = 0.1
-"""Of the largest difference: calls that differ by less are left out."""
+"""Part of the largest difference below which calls are left out."""
 
 _Key = Callable[[Frame], tuple[str, str]]
 
@@ -206,10 +206,10 @@ class _Call:
 
 
 def call_deltas(a: InstructionCounts, b: InstructionCounts, *, standardized: bool) -> tuple[CallDelta, ...]:
-    """The calls whose instructions differ, with all that they call and without memory allocators.
+    """Return the calls whose instructions differ, including callees but not memory allocators.
 
-    Callers stand before callees, of siblings first what differs most. Where each of several calls has but the
-    next one below it, and the same difference, the last one stands for all. Empty where no calls are known.
+    Callers precede callees; siblings are sorted by difference, the largest first. In a chain of single calls
+    with the same difference, only the last is kept. Empty if no calls are known.
     """
     if not (a.calls and b.calls):
         return ()
@@ -234,7 +234,7 @@ def _standard(frame: Frame) -> tuple[str, str]:
 
 
 def _joined(a: Node, b: Node, key: _Key) -> _Call:
-    """Both trees as one: calls of the same function below the same callers are one call."""
+    """Join both trees: calls of the same function below the same callers are one call."""
     root = _Call(a.frame, a.total_weight, b.total_weight)
     pending: list[tuple[_Call, Node | None, Node | None]] = [(root, a, b)]
     while pending:
@@ -252,7 +252,7 @@ def _joined(a: Node, b: Node, key: _Key) -> _Call:
 
 
 def _prune(root: _Call) -> None:
-    """Leave what differs enough, and the way to it."""
+    """Keep only calls that differ enough, and their callers."""
     order, pending = list[_Call](), [root]
     while pending:
         order.append(call := pending.pop())

@@ -1,4 +1,4 @@
-"""Compare measured runs: match their orders, then compare times and instruction counts."""
+"""Comparison of measured runs: match their work orders, then compare times and instruction counts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from profkit.model.measurement import InstructionCounts, Manner, MeasuredIn, Mea
 
 
 class Pair(NamedTuple):
-    """The runs of one order on either side."""
+    """Runs of one order on both sides."""
 
     name: str
     a: tuple[MeasuredRun, ...]
@@ -23,7 +23,7 @@ class Pair(NamedTuple):
 
 
 class Matched(NamedTuple):
-    """Pairs, and the names of orders that one side alone has."""
+    """Pairs, and the names of orders that only one side has."""
 
     pairs: tuple[Pair, ...]
     only_a: tuple[str, ...]
@@ -35,10 +35,10 @@ _Side = dict[_Key, tuple[MeasuredRun, ...]]
 
 
 def match_orders(a: Sequence[MeasuredRun], b: Sequence[MeasuredRun]) -> Matched:
-    """The orders that both sides have, in A's sequence.
+    """Match the orders that both sides have, in A's order.
 
-    What was asked for in different modes is matched where nothing else fits: what both have is compared.
-    Where each side has a single label, or a single order, that of the other side is its counterpart.
+    Orders measured in different modes are matched if nothing else fits, by the results that both have.
+    If nothing matches and each side has a single label, or a single order, these are matched.
     """
     left, right = _by_key(a, _exactly), _by_key(b, _exactly)
     pairs = list(_taken(left, right))
@@ -59,7 +59,7 @@ def match_orders(a: Sequence[MeasuredRun], b: Sequence[MeasuredRun]) -> Matched:
 
 
 def names_of(runs: Sequence[MeasuredRun]) -> Iterator[str]:
-    """Each run's label, with what else tells it from the others."""
+    """Yield each run's label, with the aspects that distinguish it from the others."""
     orders = [run.info.order for run in runs]
     aspects = [_aspects(order) for order in orders]
     differing = [
@@ -103,7 +103,7 @@ def _by_key(runs: Sequence[MeasuredRun], key: Callable[[OrderInfo], _Key]) -> _S
 
 
 def _taken(a: _Side, b: _Side) -> Iterator[tuple[tuple[MeasuredRun, ...], tuple[MeasuredRun, ...]]]:
-    """The orders that both have, taken out of both."""
+    """Yield the runs of orders that both have, and remove them from both."""
     for key in [key for key in a if key in b]:
         yield a.pop(key), b.pop(key)
 
@@ -125,13 +125,13 @@ Runs = Sequence[MeasuredRun]
 _SIDES = (attrgetter("a"), attrgetter("b"))
 
 _SHOWN = 5
-"""How many orders an error lists."""
+"""Maximum number of orders that an error lists."""
 
 
 def compare_measured(a: Runs, b: Runs, names: tuple[str, str]) -> MeasuredComparison:
-    """What can be said of B's runs against A's; a side may hold several orders, each in several runs.
+    """Compare B's runs with A's; a side may have several orders, each with several runs.
 
-    Raises UsageError where no order of A is one of B, and for a run on both sides.
+    Raises UsageError if no order of A is one of B, or if a run is on both sides.
     """
     if twice := {run.info.id for run in a} & {run.info.id for run in b}:
         raise UsageError(f"run {min(twice)} stands on both sides", "leave it out of one of them")
@@ -182,7 +182,7 @@ def _times(pair: Pair) -> TimesCompared | None:
 
 
 def _manner(pair: Pair) -> Manner:
-    """How the two were timed beside each other: together if in one batch, with nothing to keep them apart."""
+    """Return the design: that of the batch if two runs share it and `env`, else separate."""
     infos = [run.info for run in (*pair.a, *pair.b)]
     if len(infos) != 2 or infos[0].batch != infos[1].batch or infos[0].order.env != infos[1].order.env:
         return Manner.APART
@@ -198,7 +198,7 @@ def _counts(runs: Runs) -> list[InstructionCounts]:
 
 
 def _notes(pairs: Sequence[Pair], names: tuple[str, str]) -> Iterator[str]:
-    """What differs between the sides beside the code."""
+    """Yield notes on differences between the sides other than the code."""
     sides = [run for pair in pairs for run in pair.a], [run for pair in pairs for run in pair.b]
     where = [sorted({text for run in side for text in _environments(run)}) for side in sides]
     if where[0] != where[1] and all(where):
@@ -219,7 +219,7 @@ def _notes(pairs: Sequence[Pair], names: tuple[str, str]) -> Iterator[str]:
 
 
 def _watched(pairs: Sequence[Pair]) -> str:
-    """Whether sentries say that counts of both environments compare; empty where nothing was counted."""
+    """Return a note on whether controls show that counts compare; empty if nothing was counted."""
     sides = [[counts for pair in pairs for counts in _counts(side(pair))] for side in _SIDES]
     if not all(sides):
         return ""
@@ -234,7 +234,7 @@ def _watched(pairs: Sequence[Pair]) -> str:
 
 
 def _entered(runs: Runs) -> set[str]:
-    """The commands that the runs' environments were entered by."""
+    """Return the commands that entered the runs' environments."""
     orders = [run.info.order for run in runs]
     return {shlex.join((*order.source_cmd, *filter(None, [order.python]))) for order in orders} - {""}
 

@@ -22,15 +22,15 @@ from profkit.transforms.trees import stack_weights, sum_samples
 from profkit.units import Unit
 
 MERGED_ID = "merged"
-"""The id of a merged run: the store has none under it."""
+"""Id of a merged run; no run in the store has it."""
 _SAME_RATE = 1.25
-"""Up to this ratio of sampling periods, a sample of one run counts as one of another."""
+"""Maximum ratio of sampling periods up to which samples of different runs count the same."""
 _Process = tuple[str, int, int]
-"""Host, pid and start: a pid is given to others later."""
+"""Host, pid and start time, since pids are reused."""
 
 
 def merge_runs(runs: Iterable[Run]) -> Run:
-    """Return sampled runs, newest first, as one; the time it takes is linear in their samples.
+    """Merge sampled runs, newest first, in time linear in their samples.
 
     If they were sampled at different rates, weights are times instead of samples. Raises ValueError if there
     are no runs, and UsageError for profiles in different units.
@@ -87,7 +87,7 @@ def _summed(run: Run) -> Run:
 
 
 def _rates_differ(runs: Sequence[Run]) -> bool:
-    """Whether the runs' samples stand for times that differ by more than the noise of a rate."""
+    """Return whether sampling periods differ by more than the noise of a rate."""
     profiles = [run.profile for run in runs if run.profile is not None and run.profile.samples]
     periods = [profile.period_ns for profile in profiles]
     all_timed = all(profile.unit is Unit.SAMPLES and profile.period_ns for profile in profiles)
@@ -106,7 +106,7 @@ def _in_time(run: Run) -> Run:
 
 
 def _by_process(runs: Sequence[Run]) -> tuple[_OfProcess, ...]:
-    """The runs of each process, the heaviest process first."""
+    """Group runs by process, the heaviest process first."""
     found: dict[_Process, _OfProcess] = {}
     for run in runs:
         process = run.info.process
@@ -117,7 +117,7 @@ def _by_process(runs: Sequence[Run]) -> tuple[_OfProcess, ...]:
 
 
 def _with_names_of_hosts(processes: Sequence[_OfProcess]) -> Iterable[Run]:
-    """All runs; threads of different processes with the same pid are distinguished by their names.
+    """Yield all runs; add the host to names of threads if different processes have the same pid.
 
     In containers every process may have the pid 1.
     """
@@ -140,7 +140,7 @@ def _with_thread_names(run: Run, suffix: str) -> Run:
 
 
 def _merged_info(infos: Sequence[RunInfo]) -> RunInfo:
-    """What is said about all runs; the newest one speaks for what cannot be added up."""
+    """Return the info of all runs; values that cannot be added up are those of the newest run."""
     sessions = {info.session: info for info in infos}
     return replace(
         infos[0],
@@ -169,7 +169,7 @@ def _merged_info(infos: Sequence[RunInfo]) -> RunInfo:
 
 
 def _state(infos: Iterable[RunInfo]) -> SessionState:
-    """RUNNING while any run is being recorded, FAILED if all have failed."""
+    """Return RUNNING while any run is being recorded, FAILED if all have failed."""
     states = {info.state for info in infos}
     if states <= {SessionState.FAILED}:
         return SessionState.FAILED
@@ -181,14 +181,14 @@ def _state(infos: Iterable[RunInfo]) -> SessionState:
 
 
 def _achieved_hz(sessions: Iterable[RunInfo]) -> float | None:
-    """The mean rate, by the time that each session was sampled."""
+    """Return the mean rate, weighted by the time that each session was sampled."""
     known = [(info.achieved_hz, info.session_s) for info in sessions if info.achieved_hz is not None]
     total_s = sum(session_s for _, session_s in known)
     return sum(rate_hz * session_s for rate_hz, session_s in known) / total_s if total_s else None
 
 
 def _functions(processes: Sequence[_OfProcess], own_file: str) -> tuple[FunctionPart, ...]:
-    """The functions whose shares differ between the processes, the heaviest first."""
+    """Return the functions whose shares differ between the processes, the heaviest first."""
     if len(processes) < 2:
         return ()
     lines: dict[Function, Counter[int]] = {}
@@ -211,7 +211,7 @@ def _functions(processes: Sequence[_OfProcess], own_file: str) -> tuple[Function
 def _weights(
     process: _OfProcess, is_library: Callable[[str], bool], lines: dict[Function, Counter[int]]
 ) -> ProcessWeights:
-    """The weight of each function with the library calls it makes; `lines` gets that of their lines."""
+    """Return the weight of each function with its library calls; add that of each line to `lines`."""
     functions: Counter[Function] = Counter()
     for run in process.runs:
         profile = leave_out_libraries(run.profile or Profile(), is_library)
@@ -225,9 +225,9 @@ def _weights(
 
 
 LEAST_DIFFERENCE = 0.05
-"""Five points: smaller differences are not reported."""
+"""Smallest difference of shares that is reported: five points."""
 LEAST_SAMPLES = 40
-"""Processes with fewer samples are not compared."""
+"""Minimum number of samples of a process to be compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,18 +236,18 @@ class ProcessWeights:
 
     samples: int
     weight: int
-    """Of all samples."""
+    """Weight of all samples."""
     functions: Mapping[Function, int]
 
     def share(self, function: Function) -> float:
-        """The function's part of the process."""
+        """Return the function's part of the process's weight."""
         return self.functions.get(function, 0) / self.weight if self.weight else 0.0
 
 
 def differing(processes: Sequence[ProcessWeights]) -> dict[Function, tuple[bool, ...]]:
-    """Return the functions whose share differs significantly, with a flag for each process it differs in.
+    """Return the functions whose share differs significantly, with a flag for each process.
 
-    All tests together raise a false alarm with probability `LEVEL` at most.
+    The probability of any false alarm in all tests is at most `LEVEL`.
     """
     whole = _Whole.of(processes)
     tested: list[tuple[Function, int, float]] = []
@@ -267,7 +267,7 @@ def differing(processes: Sequence[ProcessWeights]) -> dict[Function, tuple[bool,
 
 
 def _large(processes: Sequence[ProcessWeights]) -> list[Function]:
-    """The functions whose share reaches the least difference somewhere: others cannot differ by it."""
+    """Return functions whose share in some process reaches the least difference: others cannot."""
     large = {
         function: None
         for process in processes
@@ -282,7 +282,7 @@ class _Whole(NamedTuple):
 
     samples: int
     squares: int
-    """The sum of the squares of the processes' samples."""
+    """Sum of the squares of the processes' sample counts."""
     weight: int
     functions: Mapping[Function, int]
 
@@ -300,7 +300,7 @@ class _Whole(NamedTuple):
         )
 
     def difference(self, process: ProcessWeights, function: Function) -> float:
-        """The share in the process less the share in all others."""
+        """Return the share in the process less the share in all others."""
         others = self.weight - process.weight
         if not others or not process.weight:
             return 0.0
@@ -309,8 +309,8 @@ class _Whole(NamedTuple):
         )
 
     def p(self, process: ProcessWeights, function: Function) -> float:
-        """The probability of a difference this large if there is none."""
-        # Two hits and two misses are added, as for the share of a run.
+        """Return the probability of a difference this large under the null hypothesis."""
+        # Add two hits and two misses, as for the share of a run.
         share = (self.functions[function] / self.weight * self.samples + 2) / (self.samples + 4)
         others = self.samples - process.samples
         chance = UNORDERED * (1 / process.samples + 1 / others)

@@ -1,8 +1,8 @@
-"""Where B's time goes elsewhere than A's: sampled runs against sampled runs, function by function.
+"""Comparison of sampled runs, function by function.
 
-A share counts as changed where its difference is beyond the noise, with all functions allowed for, and at
-least two points. The noise is what slices of a run tell of its shares, widened by how runs of one side
-differ; `spread` says how.
+A share counts as changed if its difference is significant after adjustment for all functions, and at least
+two points. The noise is estimated from slices of each run and from the differences between runs of one side;
+see `spread`.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ from profkit.transforms.tables import function_rows
 
 
 def compare_sampled(a: Sequence[Run], b: Sequence[Run]) -> SampledComparison:
-    """What differs between the runs of two sides; each side's runs should be alike.
+    """Compare the runs of two sides; each side's runs should be alike.
 
     Raises UsageError for sides that cannot be compared: without samples, in different units, or one by the
-    wall clock and the other by time on the CPU.
+    wall clock and the other by CPU time.
     """
     check(a, b)
     profiles = _aligned([*a, *b])
@@ -83,7 +83,7 @@ def _aligned(runs: Sequence[Run]) -> tuple[Profile, ...]:
 
 
 def _taken(profiles: Sequence[Profile], runs: Sequence[Run]) -> list[Taken]:
-    """The samples of each run; fewer calls than slices, or none that are known, have phases."""
+    """Return the samples of each run; it is phased if it has fewer calls than slices, or none known."""
     return [Taken(one, run.info.outermost_calls < SLICES) for one, run in zip(profiles, runs, strict=True)]
 
 
@@ -94,7 +94,7 @@ def _side(name: str, runs: Sequence[Run]) -> Side:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A function's own and total shares in each run, and which of them are worth a test."""
+    """A function's own and total shares in each run, and which of them are tested."""
 
     function: Function
     line: int
@@ -107,7 +107,7 @@ class _Question:
 def _functions(
     a: Sequence[Run], b: Sequence[Run], shares: RunsOfSides, both: Profile
 ) -> tuple[FunctionComparison, ...]:
-    """What is known of every function that any side has."""
+    """Compare every function that either side has."""
     asked = [_question(shares, (row.name, row.file), row.line) for row in function_rows(both)]
     pairs = _settled(asked)
     own_s = times_of(a, b, [one.own for one in asked], [one.own_tested for one in asked])
@@ -133,7 +133,7 @@ def _seen(shares: RunsOfSides, function: Function, of: OfShares, mean: float) ->
 
 
 def _settled(questions: Sequence[_Question]) -> list[tuple[Compared, Compared]]:
-    """Own and total share of each function, all tested together."""
+    """Compare the own and total share of each function; all are tested together."""
     count = len(questions)
     settled = settle(
         [*(one.own for one in questions), *(one.total for one in questions)],
@@ -161,7 +161,7 @@ def _compared(settled: Settled) -> Compared:
 
 
 def _order(function: FunctionComparison) -> tuple[bool, bool, float, float, str, str]:
-    """What changed itself, then what changed with all that it calls; the largest difference first."""
+    """Return the sort key: own changes, then total changes; the largest difference first."""
     own, total = function.own.difference, function.total.difference
     told = function.told.difference
     return (
@@ -175,7 +175,7 @@ def _order(function: FunctionComparison) -> tuple[bool, bool, float, float, str,
 
 
 def _unseen(functions: Sequence[FunctionComparison]) -> float:
-    """The widest half of an interval among shares that could have changed."""
+    """Return the widest half of an interval among shares that could have changed."""
     halves = [
         (share.difference.high - share.difference.low) / 2
         for function in functions

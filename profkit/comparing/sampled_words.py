@@ -1,4 +1,4 @@
-"""What a comparison of sampled runs says in a sentence; names in it are not safe to print yet."""
+"""Headline of a comparison of sampled runs; names in it are not yet sanitized."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from profkit.model.run import Run, RunInfo
 from profkit.units import Unit, format_duration
 
 _HASH = 10
-"""Digits of a commit."""
+"""Number of shown digits of a commit."""
 
 
 def headline(
@@ -21,7 +21,7 @@ def headline(
     unit: Unit,
     fewest: int,
 ) -> str:
-    """The comparison in one sentence: what changed most, or that nothing did; never what may be noise."""
+    """Return one sentence: the largest significant change, or that there is none."""
     changed = [function for function in functions if function.changed]
     said = _most(changed, unit) if changed else _nothing(unseen)
     if call_s is not None and call_s.difference.changed:
@@ -32,12 +32,12 @@ def headline(
 
 
 def points(share: float) -> str:
-    """`5.0 points`."""
+    """Format a share in points: `5.0 points`."""
     return f"{100 * share:.1f} points"
 
 
 def interval(difference: Difference) -> str:
-    """`+5.0 points (−2.1 to +7.9)`."""
+    """Format a difference with its interval: `+5.0 points (−2.1 to +7.9)`."""
     value, low, high = (
         signed(f"{100 * part:+.1f}") for part in (difference.value, difference.low, difference.high)
     )
@@ -45,12 +45,12 @@ def interval(difference: Difference) -> str:
 
 
 def signed(number: str) -> str:
-    """A formatted number with a minus sign as long as the plus sign is."""
+    """Replace the hyphen of a formatted number with a minus sign, as wide as a plus sign."""
     return number.replace("-", "−")
 
 
 def side_names(a: Sequence[Run], b: Sequence[Run]) -> tuple[str, str]:
-    """The least that tells the sides apart: labels, else commits, else ids."""
+    """Return names that distinguish the sides: labels, else commits, else ids."""
     tellers: tuple[Callable[[RunInfo], str], ...] = (
         lambda info: info.label,
         lambda info: f"{info.label}@{(info.process.git_commit or '')[:_HASH]}",

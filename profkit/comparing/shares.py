@@ -1,4 +1,4 @@
-"""Shares of functions in each run, and their standard errors from slices of the run."""
+"""Shares of functions in each run, and their variances from slices of the run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from profkit.transforms.tables import function_rows
 from profkit.units import Unit
 
 SLICES = 20
-"""Enough to tell their spread within a sixth; few, so that what is alike in neighbours stays within one."""
+"""Number of slices: enough to estimate the spread to a sixth, few enough to hold correlated samples."""
 
 Function = tuple[str, str]
 """Name and file."""
@@ -22,14 +22,14 @@ Function = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Own and total shares of functions, parts of 1; functions that are not there have none."""
+    """Own and total shares of functions, as parts of 1; absent functions have none."""
 
     own: Mapping[Function, float]
     total: Mapping[Function, float]
 
 
 def whole(profile: Profile) -> Shares:
-    """The shares of all functions in all samples; recursion counts once.
+    """Return the shares of all functions in all samples; recursion counts once.
 
     Totals that a file states can exceed the whole: their shares are 1.
     """
@@ -41,10 +41,10 @@ def whole(profile: Profile) -> Shares:
 
 
 def sliced(profile: Profile, functions: Collection[Function], slices: int = SLICES) -> tuple[Shares, ...]:
-    """These functions' shares in equal parts of the samples' weight, in the order in which they were taken.
+    """Return these functions' shares in parts of equal weight, in the order in which samples were taken.
 
-    Each part has the same part of each thread: the beginning of all threads, and so on. What of it lies
-    across a boundary is divided.
+    Each part has the same part of each thread: the beginning of all threads, and so on. A sample across a
+    boundary is divided.
     """
     parts: list[dict[int, float]] = [{} for _ in range(slices)]
     for samples in _by_thread(profile):
@@ -55,9 +55,9 @@ def sliced(profile: Profile, functions: Collection[Function], slices: int = SLIC
 
 
 def effective_samples(profile: Profile) -> float:
-    """How many samples of equal weight tell as much as these: L. Kish, "Survey Sampling", 1965, 11.7.
+    """Return the effective sample size by L. Kish, "Survey Sampling", 1965, 11.7.
 
-    Weights that count samples, taken one by one, tell as much as they are.
+    For samples of weight 1 it is their number.
     """
     total = profile.total_weight
     squares = sum(sample.weight**2 for sample in profile.samples)
@@ -72,7 +72,7 @@ def _by_thread(profile: Profile) -> Iterator[list[Sample]]:
 
 
 def _cut(samples: Iterable[Sample], parts: list[dict[int, float]]) -> None:
-    """Deal samples to the parts in turn, as much weight to each."""
+    """Fill one part after the other with samples, all with the same weight."""
     kept = [sample for sample in samples if sample.weight > 0]
     size = sum(sample.weight for sample in kept) / len(parts)
     number, room = 0, size
@@ -87,7 +87,7 @@ def _cut(samples: Iterable[Sample], parts: list[dict[int, float]]) -> None:
 
 
 _Functions = Mapping[int, tuple[int | None, Sequence[int]]]
-"""For each stack the number of its last function, and those of all, as far as they are wanted."""
+"""The numbers of the wanted functions of each stack: of the last frame, and of all frames."""
 
 
 def _functions_of(profile: Profile, stacks: Iterable[int], wanted: Mapping[Function, int]) -> _Functions:
@@ -113,32 +113,32 @@ def _shares(weights: Mapping[int, float], functions: _Functions, wanted: Sequenc
 
 
 MINIMUM_EFFECT = 0.02
-"""Two points: smaller differences are called none."""
+"""Smallest difference of shares that is reported: two points."""
 WORTH_A_TEST = MINIMUM_EFFECT / 2
-"""Only the difference of sides whose mean is half the least effect can reach it. That mean tells nothing of
-their difference, so what it leaves out need not be allowed for (R. Bourgon, R. Gentleman, W. Huber,
-"Independent filtering increases detection power", PNAS 107, 2010)."""
+"""Smallest mean of both sides that is tested: below it, their difference cannot reach the minimum effect.
+The mean is independent of the difference, so excluded functions need no adjustment (R. Bourgon, R. Gentleman,
+W. Huber, "Independent filtering increases detection power", PNAS 107, 2010)."""
 RUN_IS_WORTH = 400.0
-"""Independent samples that no run tells more than, however many it has.
+"""Maximum number of independent samples that a run is worth.
 
-Layout of memory, hash seeds, the state of the machine and other programs make runs of the same program
-differ by more than their samples do. Runs under py-spy of a program that computes were worth 700 to 2,600
-samples, by function; those of one that sleeps in a loop, beside other programs, 80 to 400."""
+Memory layout, hash seeds, the state of the machine and other programs make runs of the same program differ
+by more than their samples do. Runs under py-spy of a program that computes were worth 700 to 2,600 samples,
+by function; those of one that sleeps in a loop, beside other programs, 80 to 400."""
 UNORDERED = 4.0
-"""How much more the shares of a run vary than its samples say, where its slices are not known or a function
-is too small for them. Slices said 1.3 to 5 times as much."""
+"""Factor on the sampling variance of a run's shares, if its slices are not known or a function is too small
+for them. With slices the variance was 1.3 to 5 times as large."""
 _LEAST_SLICED = 2 * SLICES
-"""Fewer samples than two a slice make no slices."""
+"""Minimum number of samples for slices: two a slice."""
 
 OfShares = Callable[[Shares, Function], float]
 
 
 class Taken(NamedTuple):
-    """The samples of a run."""
+    """Samples of a run."""
 
     profile: Profile
     phased: bool
-    """Its slices are stages of few calls, or of a whole program, rather than each a picture of many calls."""
+    """Whether slices are stages of few calls or of a whole program; if not, each averages many calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,16 +146,16 @@ class RunShares:
     """One run's shares, in all and by slices."""
 
     weight: float
-    """The run's part of its side."""
+    """The run's part of its side's weight."""
     samples: float
-    """Independent samples that its weights are worth."""
+    """Effective number of independent samples."""
     all: Shares
     uneven: float
-    """By what part one side had less of the CPU than the other."""
+    """Relative difference of the CPU shares of the two sides."""
     sliced: frozenset[Function] = frozenset()
     """The functions whose shares are in the slices."""
     slices: tuple[Shares, ...] = ()
-    """Empty where the order of samples is not known, or where there are too few."""
+    """Empty if the order of samples is not known, or if there are too few."""
     phased: bool = False
     """See `Taken`."""
 
@@ -164,10 +164,10 @@ RunsOfSides = tuple[Sequence[RunShares], Sequence[RunShares]]
 
 
 def shares_of_sides(a: Sequence[Taken], b: Sequence[Taken], uneven: float = 0.0) -> RunsOfSides:
-    """The shares in each run; slices have those functions that are large enough to matter.
+    """Return the shares in each run; slices have only functions that are large enough to test.
 
-    `uneven` is by what part one side had less of the CPU than the other: a busy machine does not slow all
-    functions down alike, least of all those that wait, so as much of a function's time is taken for noise.
+    `uneven` is the part by which one side had less of the CPU than the other. A busy machine does not slow
+    down all functions alike, least of all those that wait. So that part of a function's time counts as noise.
     """
     sides = _wholes(a, uneven), _wholes(b, uneven)
     functions = {function for side in sides for run in side for function in run.all.total}
@@ -176,7 +176,7 @@ def shares_of_sides(a: Sequence[Taken], b: Sequence[Taken], uneven: float = 0.0)
 
 
 def _wholes(runs: Sequence[Taken], uneven: float) -> list[RunShares]:
-    """Each run counts as its samples do."""
+    """Return the shares of whole runs; each run counts by the weight of its samples."""
     total = sum(run.profile.total_weight for run in runs)
     return [
         RunShares(
@@ -202,17 +202,17 @@ def _with_slices(
 
 
 def own_share(shares: Shares, function: Function) -> float:
-    """The share of the function itself."""
+    """Return the share of the function itself."""
     return shares.own.get(function, 0.0)
 
 
 def total_share(shares: Shares, function: Function) -> float:
-    """The share with all that it calls."""
+    """Return the share of the function with its callees."""
     return shares.total.get(function, 0.0)
 
 
 def share_seen(run: RunShares, function: Function, of: OfShares, expected: float) -> Seen:
-    """What a run tells of a share that is `expected` in both sides' mean."""
+    """Return a run's share and its variances; `expected` is the mean of both sides."""
     share = of(run.all, function)
     by_chance = _by_chance(share, run.samples)
     scatter = expected * (1 - expected)
@@ -227,13 +227,13 @@ def share_seen(run: RunShares, function: Function, of: OfShares, expected: float
 
 
 def mean_share(sides: RunsOfSides, function: Function, of: OfShares) -> float:
-    """The mean of both sides' shares."""
+    """Return the mean of both sides' shares."""
     means = [math.fsum(run.weight * of(run.all, function) for run in side) for side in sides]
     return math.fsum(means) / len(means)
 
 
 def _by_chance(share: float, samples: float) -> float:
-    """The variance of a share of independent samples, not 0 for a share of 0.
+    """Return the variance of a share of independent samples, not 0 for a share of 0.
 
     Two hits and two misses are added (A. Agresti, B. A. Coull, Am. Stat. 52, 1998).
     """

@@ -1,11 +1,11 @@
-"""What differences between sides of several runs are worth: run-to-run spread, and what to assume without.
+"""Significance of differences between sides of several runs, from measured or assumed run-to-run spread.
 
-The value of a run is the true one, plus what this run has of its own, plus what its samples or slices
-missed: random effects (N. M. Laird, J. H. Ware, "Random-effects models for longitudinal data", Biometrics
-38, 1982). The slices of a run tell the last part; only several runs tell the middle one, and few runs tell
-it badly. So the spread of each quantity is drawn towards what all quantities have in common, as if that
-were known from `PRIOR_DF` more runs (G. K. Smyth, "Linear models and empirical Bayes methods", Stat. Appl.
-Genet. Mol. Biol. 3, 2004). From one run a side, the middle part is what was assumed.
+The value of a run is the true value, plus an effect of the run, plus the error of its samples or slices:
+random effects (N. M. Laird, J. H. Ware, "Random-effects models for longitudinal data", Biometrics 38, 1982).
+The slices of a run show its error. Only several runs show the effect of runs, and few runs show it poorly.
+So the spread of each quantity is shrunk towards the mean of all quantities, as if that were known from
+`PRIOR_DF` more runs (G. K. Smyth, "Linear models and empirical Bayes methods", Stat. Appl. Genet. Mol.
+Biol. 3, 2004). With one run a side, the effect of runs is assumed.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from typing import NamedTuple
 from profkit.stats import holm, t_quantile, t_two_sided
 
 LEVEL = 0.05
-"""How probable a false alarm is among all quantities of a comparison."""
+"""Probability of any false alarm among all quantities of a comparison."""
 PRIOR_DF = 4.0
-"""Degrees of freedom that what all quantities have in common counts for. More find more from three runs, and
-call more different that are not, where one run of three was disturbed."""
+"""Degrees of freedom of the common spread. More of them detect more from three runs, but raise more false
+alarms if one run of three was disturbed."""
 _INTERVAL = 0.05
-"""How probable it is that a single side's value lies outside its interval."""
+"""Probability that a single side's value is outside its interval."""
 
 
 class Seen(NamedTuple):
-    """What one run tells of a quantity."""
+    """A quantity in one run, with its variances."""
 
     value: float
     weight: float
-    """The part of its side that it is; the weights of a side add up to 1."""
+    """The run's part of its side; the weights of a side add up to 1."""
     within: float
     """Variance from its samples or slices."""
     df: float
-    """Degrees of freedom that tell `within`."""
+    """Degrees of freedom of `within`."""
     between: float
-    """Variance that its kind of quantity has from run to run, as far as one can assume."""
+    """Assumed variance from run to run of this kind of quantity."""
     least: float = 0.0
-    """Variance that is there in any case."""
+    """Lower bound of the variance."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """One side's value, its variance and the degrees of freedom that tell the variance."""
+    """One side's value, with its variance and the degrees of freedom of the variance."""
 
     value: float
     variance: float
@@ -52,17 +52,17 @@ class Mean:
 
     @property
     def half(self) -> float:
-        """Half the 95 % interval."""
+        """Half the width of the 95 % interval."""
         return t_quantile(_INTERVAL, self.df) * math.sqrt(self.variance)
 
 
 class Settled(NamedTuple):
-    """Both sides of a quantity, and their difference with all others allowed for."""
+    """Both sides of a quantity, and their difference, adjusted for all other quantities."""
 
     a: Mean
     b: Mean
     half: float
-    """Half the interval of the difference."""
+    """Half the width of the difference's interval."""
     p: float
 
 
@@ -70,9 +70,9 @@ Sides = tuple[Sequence[Seen], Sequence[Seen]]
 
 
 def settle(quantities: Sequence[Sides], tested: Sequence[bool], level: float = LEVEL) -> tuple[Settled, ...]:
-    """What the runs of both sides tell of each quantity; only those that are tested count against chance.
+    """Estimate each quantity from the runs of both sides, and test the differences of those in `tested`.
 
-    The tests and intervals of differences together are wrong with probability `level` at most.
+    The probability that any test or interval of a difference is wrong is at most `level`.
     """
     spreads = [_observed(sides) for sides in quantities]
     common = _common([spread for spread, counts in zip(spreads, tested, strict=True) if counts])
@@ -81,7 +81,7 @@ def settle(quantities: Sequence[Sides], tested: Sequence[bool], level: float = L
 
 
 class _Observed(NamedTuple):
-    """How a quantity spread from run to run on both sides, as a multiple of what was assumed."""
+    """Variance of a quantity from run to run on both sides, as a multiple of the assumed one."""
 
     ratio: float
     df: float
@@ -94,7 +94,7 @@ def _observed(sides: Sides) -> _Observed:
 
 
 def _common(spreads: Sequence[_Observed]) -> float:
-    """The mean multiple; 1 where nothing is known."""
+    """Return the mean multiple; 1 if none is known."""
     known = [spread.ratio for spread in spreads if spread.df]
     return math.fsum(known) / len(known) if known else 1.0
 
@@ -103,11 +103,11 @@ class _Means(NamedTuple):
     a: Mean
     b: Mean
     df: float
-    """Of the variance of their difference."""
+    """Degrees of freedom of the variance of their difference."""
 
 
 def _means(sides: Sides, spread: _Observed, common: float) -> _Means:
-    """Both sides' means; where runs tell the spread, both sides' runs tell the same one."""
+    """Return both sides' means; the spread shown by runs is pooled over both sides."""
     ratio = (PRIOR_DF * common + spread.df * spread.ratio) / (PRIOR_DF + spread.df)
     df = PRIOR_DF + spread.df if spread.df else None
     a, b = (_mean(side, ratio, df) for side in sides)
@@ -124,24 +124,24 @@ def _value(side: Sequence[Seen]) -> float:
 
 
 def _assumed(side: Sequence[Seen]) -> float:
-    """The variance of a side's mean, by its runs' slices and by assumption."""
+    """Return the variance of a side's mean, from its runs' slices and the assumed variance."""
     return math.fsum(seen.weight**2 * (seen.within + seen.between) for seen in side)
 
 
 def _assumed_df(side: Sequence[Seen]) -> float:
-    """Of that variance (F. E. Satterthwaite, Biometrics Bull. 2, 1946); what is assumed counts as known."""
+    """Return degrees of freedom (F. E. Satterthwaite, Biometrics Bull. 2, 1946); `between` is known."""
     squares = math.fsum((seen.weight**2 * seen.within) ** 2 / seen.df for seen in side)
     return _rounded(_assumed(side) ** 2 / squares) if squares else math.inf
 
 
 def _rounded(df: float) -> float:
-    """Down to two digits, which makes no difference: so quantiles are computed a few times only."""
+    """Round down to two digits, so that few different quantiles are computed; the loss is negligible."""
     step = next((step for step, below in ((0.1, 10), (1.0, 100), (10.0, 1000)) if df < below), 1000.0)
     return math.floor(min(df, 1000.0) / step) * step
 
 
 def _spread(side: Sequence[Seen]) -> float:
-    """The variance of a side's mean, by how its runs differ."""
+    """Return the variance of a side's mean, from the differences between its runs."""
     mean, squares = _value(side), math.fsum(seen.weight**2 for seen in side)
     if squares >= 1:
         return 0.0

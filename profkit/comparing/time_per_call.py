@@ -1,4 +1,4 @@
-"""Time per call, of all that was profiled and of each function in it, where calls are known."""
+"""Time per call, of the region as a whole and of each function in it, if calls are known."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from profkit.model.run import Run
 from profkit.units import Unit
 
 _RUN_TO_RUN = 0.10
-"""How much the time of a call is assumed to vary from run to run, relatively, by one standard deviation."""
+"""Assumed relative standard deviation of the time of a call from run to run."""
 _LEVEL = 0.002
-"""How probable it is that a call's time is called different and is not. The load of a machine makes it vary
-in ways that no distribution has; so this is stricter than for shares."""
+"""Probability of a false alarm for a call's time. The load of a machine makes the time vary in ways that
+no distribution describes, so this is stricter than for shares."""
 _LEAST_CHANGE = 0.05
-"""Of a call's time: smaller changes are called none."""
+"""Smallest relative change of a call's time that is reported."""
 
 
 def times_of(
     a: Sequence[Run], b: Sequence[Run], shares: Sequence[Sides], tested: Sequence[bool]
 ) -> list[tuple[Estimate, Estimate] | None]:
-    """Each function's time per call on both sides, from its shares; None where calls are not known."""
+    """Return each function's time per call on both sides, from its shares; None if calls are not known."""
     calls = _calls(a), _calls(b)
     if not all(calls):
         return [None] * len(shares)
@@ -36,9 +36,9 @@ def times_of(
 
 
 def call_compared(a: Sequence[Run], b: Sequence[Run]) -> Compared | None:
-    """How long one call took on both sides; None where calls are not known.
+    """Compare the time of one call on both sides; return None if calls are not known.
 
-    From few runs it never counts as changed: a busy machine makes all of a run's calls longer.
+    With few runs it never counts as changed: a busy machine makes all calls of a run longer.
     """
     calls = _calls(a), _calls(b)
     if not all(calls):
@@ -54,7 +54,7 @@ def call_compared(a: Sequence[Run], b: Sequence[Run]) -> Compared | None:
 
 
 def _calls(runs: Sequence[Run]) -> list[Seen]:
-    """The time of a call in each run; nothing where some run has no calls or no time."""
+    """Return the time of a call in each run; empty if any run has no calls or no time."""
     times_s = [_call_s(run) for run in runs]
     total = sum(run.info.outermost_calls for run in runs)
     found = []
@@ -68,7 +68,7 @@ def _calls(runs: Sequence[Run]) -> list[Seen]:
 
 
 def _call_s(run: Run) -> float | None:
-    """By the clock where samples are of the calls alone, else as much as was sampled."""
+    """Return clock time per call if only the calls were sampled, else sampled time per call."""
     info, profile = run.info, run.profile
     if not info.outermost_calls or profile is None or profile.unit not in (Unit.SAMPLES, Unit.NANOSECONDS):
         return None
@@ -79,7 +79,7 @@ def _call_s(run: Run) -> float | None:
 
 
 def _variance_s2(durations: Histogram) -> float:
-    """Of single calls, to within the width of a bucket."""
+    """Return the variance of single calls, to within the width of a bucket."""
     mean_ns = durations.sum_ns / durations.count
     squares = math.fsum(
         count * (sum(bucket_bounds_ns(bucket)) / 2 - mean_ns) ** 2 for bucket, count in durations.buckets
@@ -88,7 +88,7 @@ def _variance_s2(durations: Histogram) -> float:
 
 
 def _time(share: Seen, call: Seen) -> Seen:
-    """A share of a call's time: errors of both, to first order."""
+    """Multiply a share by a call's time, and propagate the errors of both to first order."""
     value, of_share, of_call = share.value * call.value, call.value**2, share.value**2
     return Seen(
         value,

@@ -1,4 +1,4 @@
-"""Decide whether B is slower than A, from paired or from unpaired processes."""
+"""Comparison of times: whether B is slower than A, from paired or unpaired processes."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from profkit.model.measurement import Manner, MeasuredIn, Timing
 from profkit.stats import mann_whitney, median, minimum_detectable_effect, paired_ratio, unpaired_ratio
 
 LEAST_PROCESSES = 6
-"""Fewer values have no 95 % interval of their median at all."""
+"""Minimum number of processes: the median of fewer values has no 95 % interval."""
 
 MINIMUM_EFFECT = 0.005
-"""Where A is compared with itself, hardly any ratio lies further from 1 than this."""
+"""Minimum effect of interleaved timings: comparing A with itself, few ratios are further from 1."""
 
 _AFTER_ANOTHER_S = 6e-6
-"""What a block loses because the other statement's has had the caches before it. Blocks of 3 and of 17
-executions of the same 130 µs came out 1.3 % apart; blocks equally long lose the same."""
+"""Time that a block loses because the other statement's block used the caches before it. Blocks of 3 and 17
+executions of the same 130 µs differed by 1.3 %; blocks of equal length lose the same."""
 
 
 def compare_timings(a: Timing, b: Timing, minimum_effect: float = MINIMUM_EFFECT) -> TimesCompared:
-    """What can be said of B's times against A's, measured interleaved: process k of both is the same one.
+    """Compare B's times with A's, measured interleaved: process k of both is the same one.
 
-    What blocks of different lengths make of it by themselves is added to the least effect. Raises UsageError
-    for timings that cannot have been measured together.
+    The bias that blocks of different lengths cause is added to the minimum effect. Raises UsageError for
+    timings that cannot have been measured together.
     """
     _refuse_strangers(a, b)
     minima_a, minima_b = minima_of(a), minima_of(b)
@@ -41,7 +41,7 @@ def compare_timings(a: Timing, b: Timing, minimum_effect: float = MINIMUM_EFFECT
 
 
 def verdict_of(ratio: float, low: float, high: float, minimum_effect: float) -> Verdict:
-    """A difference is one where the interval leaves out 1 and the effect is large enough."""
+    """Return slower or faster if the interval excludes 1 and the effect is large enough."""
     if low > 1 and ratio >= 1 + minimum_effect:
         return Verdict.SLOWER
     if high < 1 and ratio <= 1 / (1 + minimum_effect):
@@ -52,7 +52,7 @@ def verdict_of(ratio: float, low: float, high: float, minimum_effect: float) -> 
 def said(
     verdict: Verdict, ratio: float, low: float, high: float, minimum_effect: float, confidence: float = 0.95
 ) -> str:
-    """The sentence of B up to where the number of processes follows in its bracket."""
+    """Return the sentence about B up to the number of processes; its bracket is left open."""
     sure = f"{100 * confidence:.0f} %"
     if verdict is Verdict.NO_DIFFERENCE:
         unseen = max(minimum_effect, high - 1, 1 / low - 1)
@@ -67,31 +67,31 @@ def said(
 
 
 def times_text(ratio: float) -> str:
-    """A factor with three digits: `2.41`, `0.0123`, `160,000`."""
+    """Format a factor with three digits: `2.41`, `0.0123`, `160,000`."""
     return f"{ratio:.3g}" if ratio < 1000 else f"{float(f'{ratio:.3g}'):,.0f}"
 
 
 def rounded_up(percent: float) -> str:
-    """Two digits, never fewer per cent than there are: what lies above must really be excluded."""
+    """Round per cent up to two digits, so that everything above the result is excluded."""
     step = 10 ** (math.floor(math.log10(percent)) - 1)
-    # The small part taken off is the error of the division, which would otherwise round 0.5 up to 0.51.
+    # 1e-9 allows for the error of the division, which would otherwise round 0.5 up to 0.51.
     return f"{math.ceil(percent / step - 1e-9) * step:.3g}"
 
 
 def minima_of(timing: Timing) -> list[float]:
-    """Each process's least time; raises UsageError where one has none above 0."""
+    """Return the minimum time of each process; raise UsageError if a process has none above 0."""
     if not all(process.times_s and min(process.times_s) > 0 for process in timing.processes):
         raise UsageError("a process has no times above 0", "measure with more executions in a block")
     return [min(process.times_s) for process in timing.processes]
 
 
 def _by_uneven_blocks(a_s: float, b_s: float) -> float:
-    """By which part of themselves blocks so long seem to differ, because the shorter ones lose more."""
+    """Return the relative bias of blocks of these lengths: the shorter ones lose more."""
     return abs(_AFTER_ANOTHER_S / a_s - _AFTER_ANOTHER_S / b_s)
 
 
 def _refuse_strangers(a: Timing, b: Timing) -> None:
-    """Raise UsageError where process k of A cannot be process k of B."""
+    """Raise UsageError if process k of A cannot be process k of B."""
     remedy = "measure both in one batch, interleaved in the same processes"
     if _place(a.measured_in) != _place(b.measured_in):
         raise UsageError(f"{_named(a.measured_in)} is not compared with {_named(b.measured_in)}", remedy)
@@ -116,35 +116,35 @@ def _named(measured_in: MeasuredIn) -> str:
 
 
 IN_TURNS_EFFECT = 0.01
-"""Two sides that took turns in the same zygotes share what zygotes and the machine do to them."""
+"""Minimum effect of alternating sides: they share the effects of the zygotes and the machine."""
 
 IN_TURNS_CONFIDENCE = 0.99
-"""The test alone would call one in twenty identical commits different at 95 %."""
+"""Confidence of alternating sides: at 95 %, one in twenty identical commits would be called different."""
 
 APART_EFFECT = 0.05
-"""Batches of the same statement, measured in several fresh zygotes each, differ by 2 to 5 % of themselves."""
+"""Minimum effect if separate: batches of a statement, in several fresh zygotes each, differ by 2 to 5 %."""
 
 ONE_ZYGOTE_EFFECT = 0.10
-"""The layout of a single zygote shifts all its processes by up to so much."""
+"""Minimum effect with one zygote: its memory layout shifts all its processes by up to this."""
 
 LEAST_RUNS = 4
-"""So many runs a side show themselves how much runs differ."""
+"""Minimum number of runs a side from which their own spread is used."""
 
 RUNS_EFFECT = 0.02
-"""What is left for a drift of the machine that runs of a side, one soon after the other, do not show."""
+"""Minimum effect over runs: a drift of the machine that consecutive runs of a side do not show."""
 
 
 def compare_in_turns(a: Timing, b: Timing, minimum_effect: float = IN_TURNS_EFFECT) -> TimesCompared:
-    """What can be said of B's times against A's, whose processes took turns; raises UsageError."""
+    """Compare B's times with A's, measured in alternating processes; raises UsageError."""
     values = minima_of(a), minima_of(b)
     return _compared(*values, Manner.IN_TURNS, minimum_effect, IN_TURNS_CONFIDENCE, "processes")
 
 
 def compare_apart(a: Sequence[Timing], b: Sequence[Timing]) -> TimesCompared:
-    """What can be said of B's times against A's, measured at different times, in one or more runs a side.
+    """Compare B's times with A's, measured at different times, in one or more runs a side.
 
-    From `LEAST_RUNS` runs a side each run counts once, by the median of its processes. Raises UsageError
-    for no times, and for times in isolation against such in the caller's process.
+    With `LEAST_RUNS` or more runs a side each run counts once, by the median of its processes. Raises
+    UsageError if there are no times, or if only some were measured in isolation.
     """
     _refuse_mixed(a, b)
     if min(len(a), len(b)) >= LEAST_RUNS:
@@ -175,7 +175,7 @@ def _compared(
 
 
 def unseen(compared: TimesCompared) -> str:
-    """What a comparison could not have seen, as the rest of a sentence; empty where it does not say."""
+    """Return the size of change that can go unseen, as the rest of a sentence; empty if it is not known."""
     if compared.detectable is None:
         return ""
     return f"a change below {rounded_up(100 * compared.detectable)} % can go unseen"
@@ -190,7 +190,7 @@ def _pooled(timings: Sequence[Timing]) -> list[float]:
 
 
 def _zygotes(timings: Sequence[Timing]) -> int:
-    """Draws of memory layout; zygotes of different runs are different ones."""
+    """Count zygotes, each a draw of memory layout; those of different runs are different."""
     return sum(len({process.zygote for process in timing.processes}) for timing in timings)
 
 

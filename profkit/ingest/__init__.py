@@ -1,1 +1,1 @@
-"""From the spool to runs: `read` for a look at one session's folder, `keep` to put all into the store."""
+"""Ingestion of the spool: `read` reads one session's folder as runs, `keep` moves all into the store."""

@@ -1,4 +1,4 @@
-"""The spool into the store: what is finished is kept and removed from the spool, each exactly once."""
+"""Ingestion: move every finished session and measured run from the spool into the store, exactly once."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ if TYPE_CHECKING:
     from profkit.store.runs import Store
 
 _YOUNG_S = 60.0
-"""Age below which a folder without a readable manifest and an unfinished file may still be written."""
+"""Age below which an unfinished file, or a folder without a readable manifest, may still be written."""
 _AT_ONCE = 16
-"""Measured runs that are put into the store together: few enough for any memory."""
+"""Number of measured runs that are put into the store together, which limits memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """What was found in the spool."""
+    """Result of ingesting a spool."""
 
     added: tuple[AnyInfo, ...] = ()
-    """Runs that the store did not have."""
+    """Runs that were new to the store."""
     recording: tuple[FolderRuns, ...] = ()
-    """Sessions whose process or sampler lives; they stay in the spool."""
+    """Sessions whose process or sampler is running; they stay in the spool."""
     damaged: tuple[DamagedFile, ...] = ()
-    """What could not be read, and where it is kept now."""
+    """Files that could not be read, and where they are kept now."""
     dropped: tuple[Dropped, ...] = ()
     """Sessions that were dropped to keep the spool below its limit, since this was last reported."""
 
 
 def ingest(spool: Path, store: Store, clock: Clock = SYSTEM_CLOCK, owner: int | None = None) -> IngestReport:
-    """Put every finished session and measured run of a spool into the store, one process at a time.
+    """Move every finished session and measured run of a spool into the store, under the spool's lock.
 
-    A folder or file is removed when its runs are in the store, which knows them by id: whatever interrupts
-    this, the next call completes it. `owner` is the user whose files are taken, by default this process's.
-    Raises SpoolUnavailable if the spool cannot be read and written, or belongs to somebody else, and
-    StoreUnavailable; then what was not kept is still in the spool.
+    A folder or file is removed when its runs are in the store, which identifies them by id. So after any
+    interruption, the next call completes it. `owner` is the user whose files are taken, by default this
+    process's. Raises SpoolUnavailable if the spool cannot be read and written, or belongs to another
+    user, and StoreUnavailable; then runs that were not stored are still in the spool.
     """
     try:
         with open_spool(spool, os.geteuid() if owner is None else owner) as opened:
@@ -67,7 +67,7 @@ def ingest(spool: Path, store: Store, clock: Clock = SYSTEM_CLOCK, owner: int | 
 def clear_unfinished(
     spool: Path, clock: Clock = SYSTEM_CLOCK, owner: int | None = None
 ) -> tuple[DamagedFile, ...]:
-    """Clear what processes left that were killed before a session or run was written, as `ingest` does.
+    """Clear remains of processes that were killed before a session or run was written, as `ingest` does.
 
     Empty folders are deleted; the rest is set aside and returned. Raises SpoolUnavailable.
     """
@@ -87,7 +87,7 @@ def _reports(spool: OwnedFolder, store: Store, clock: Clock) -> Iterator[IngestR
     yield IngestReport(dropped=take_dropped(spool))
     yield IngestReport(damaged=finish_removing(spool))
     for name in session_names(spool):
-        with suppress(FileNotFoundError):  # taken by somebody who knows no lock
+        with suppress(FileNotFoundError):  # removed by a process that ignores the lock
             yield _ingest_folder(spool, name, store, clock)
     yield from _ingest_measured(spool, store)
     yield from _clear_unfinished(spool, clock)
@@ -112,7 +112,7 @@ def _ingest_folder(spool: OwnedFolder, name: str, store: Store, clock: Clock) ->
         return IngestReport(damaged=(_aside(spool, damage, name),))
     with folder:
         refusals = [folder.refusal(entry) for entry in folder.names()]
-        if refusals and None not in refusals:  # all else was taken before
+        if refusals and None not in refusals:  # everything else was taken before
             return IngestReport(damaged=tuple(one for one in refusals if one is not None))
         try:
             found = read_runs_in(folder)
@@ -130,9 +130,9 @@ def _ingest_folder(spool: OwnedFolder, name: str, store: Store, clock: Clock) ->
 
 
 def _clear(spool: OwnedFolder, folder: OwnedFolder, found: FolderRuns) -> tuple[DamagedFile, ...]:
-    """Set aside what was not kept, and delete the rest of a folder; what is damaged, and where it is now.
+    """Set aside files that were not stored, delete the rest of a folder; return damage with the new paths.
 
-    A folder whose manifest cannot be read is set aside whole: another version may make more of it.
+    A folder whose manifest cannot be read is set aside whole: another version may be able to read it.
     """
     name = folder.path.name
     if found.unreadable is not None and not isinstance(found.unreadable, RefusedFile):
@@ -196,7 +196,7 @@ def _set_files_aside(spool: OwnedFolder, clock: Clock) -> Iterator[IngestReport]
 def _remove_early(spool: OwnedFolder, clock: Clock) -> Iterator[IngestReport]:
     """Delete the folders of sessions whose processes were killed before there was anything to keep.
 
-    One that could say why it failed is set aside.
+    A folder with a recorded error is set aside.
     """
     for name in early_names(spool):
         with suppress(FileNotFoundError), spool.folder(name) as folder:
@@ -210,7 +210,7 @@ def _remove_early(spool: OwnedFolder, clock: Clock) -> Iterator[IngestReport]:
 
 
 def _early_end(folder: OwnedFolder) -> DamagedFile | None:
-    """What is in the reserve of a session without a manifest: mostly nothing."""
+    """Return the ending recorded in the reserve of a session without a manifest; usually None."""
     try:
         ending = read_ending(folder)
     except DamagedFile as damage:
@@ -219,7 +219,7 @@ def _early_end(folder: OwnedFolder) -> DamagedFile | None:
 
 
 def _may_be_written(folder: OwnedFolder, clock: Clock) -> bool:
-    """Whether a folder without a readable manifest is about to have one, or its process still writes."""
+    """Return whether a young folder may still be written: it has no manifest, or its process runs."""
     return _is_young(folder, clock) and (folder.status(MANIFEST) is None or _runs(folder.path.name))
 
 
@@ -230,7 +230,7 @@ def _is_young(folder: OwnedFolder, clock: Clock) -> bool:
 
 
 def _runs(session: str) -> bool:
-    """Whether this host has a process with the pid in a session's id."""
+    """Return whether this host has a process with the pid in a session's id."""
     parts = session.split("-")
     return len(parts) == 3 and parts[1].isdecimal() and is_running(int(parts[1]))
 
@@ -242,7 +242,7 @@ def _age_s(time_ns: int, clock: Clock) -> float:
 def _aside(
     spool: OwnedFolder, damage: DamagedFile, name: str, folder: OwnedFolder | None = None
 ) -> DamagedFile:
-    """Return the same damage, with what is damaged moved out of the way; a missing file cannot be kept."""
+    """Set aside a damaged file; return the damage with its new path. A missing file cannot be kept."""
     try:
         return DamagedFile(damage.path, damage.detail, set_aside_in(spool, name, folder))
     except RefusedFile as refused:

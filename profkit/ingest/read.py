@@ -1,4 +1,4 @@
-"""Read a session's folder as runs: one per region, with its samples and notes."""
+"""Reading of a session's folder as runs: one per region, with its samples and notes."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from profkit.transforms.combine import merge_profiles
 from profkit.transforms.simplify import keep_leaf_end
 
 TORN_SHARE = 0.02
-"""Above this share of torn samples a run says so."""
+"""Share of torn samples above which a run has a note about them."""
 
 
 def session_notes(
     manifest: Manifest, segments: Iterable[ReadSegment], damaged: Sequence[DamagedFile], crashed: bool
 ) -> tuple[str, ...]:
-    """The notes that all runs of a session have; `crashed`: the process ended before the session did."""
+    """Return the notes of all runs of a session; `crashed`: the process ended before the session did."""
     notes = [*manifest.plan.notes, *manifest.notes]
     if crashed:
         notes.append(
@@ -56,7 +56,7 @@ def session_notes(
 
 
 def run_notes(info: RunInfo) -> Iterator[str]:
-    """The notes of one region's run, from its numbers."""
+    """Yield the notes of one region's run, from its numbers."""
     sampled = info.samples + info.torn
     if info.torn > TORN_SHARE * sampled:
         share = f"{info.torn / sampled:.1%} of the samples"
@@ -66,7 +66,7 @@ def run_notes(info: RunInfo) -> Iterator[str]:
                 "they have no frame of the function itself, as when its code is compiled."
             )
         else:
-            # Measured with two alternating regions: as many torn stacks fit their markers by chance.
+            # Measured with two alternating regions: as many torn stacks match their markers by chance.
             yield (
                 f'{share} were inconsistent ("torn") and were discarded; about as many go unnoticed. Pass '
                 "blocking=True to stop the program for each sample."
@@ -93,16 +93,16 @@ _ENDED = (SessionState.SUCCESS, SessionState.FAILED)
 
 @dataclass(frozen=True, slots=True)
 class FolderRuns:
-    """Everything that a session's folder holds; `live` folders may still change."""
+    """Contents of a session's folder; `live` folders may still change."""
 
     folder: Path
     manifest: Manifest
     live: bool
     runs: tuple[Run, ...]
     damaged: tuple[DamagedFile, ...]
-    """Files that cannot be read as a whole or in part; the runs are made of all others."""
+    """Files that cannot be read wholly or in part; the runs are made from all others."""
     unreadable: DamagedFile | None = None
-    """What is wrong with the manifest; then all but samples and calls is guessed."""
+    """The manifest's damage; if there is any, everything but samples and calls is a guess."""
 
 
 def read_runs(folder: Path, resolve: Resolve = registry_resolve) -> FolderRuns:
@@ -121,7 +121,7 @@ def read_runs(folder: Path, resolve: Resolve = registry_resolve) -> FolderRuns:
 
 
 def read_runs_in(folder: OwnedFolder, resolve: Resolve = registry_resolve) -> FolderRuns:
-    """Return the runs of an open folder, as `read_runs`; OSError is for another try later."""
+    """Return the runs of an open folder, as `read_runs`; an OSError means that the caller may retry later."""
     try:
         session, live = _settled(folder)
         sampler = _sampler(folder, session.manifest, resolve)
@@ -131,7 +131,7 @@ def read_runs_in(folder: OwnedFolder, resolve: Resolve = registry_resolve) -> Fo
 
 
 def _without_manifest(folder: OwnedFolder, damage: DamagedFile, resolve: Resolve) -> FolderRuns:
-    """What samples and journals say alone; raises the damage if there are no samples."""
+    """Return runs made from samples and journals alone; raise the damage if there are no samples."""
     if not has_outputs(folder):
         raise damage
     manifest = stand_in_manifest(folder)
@@ -164,13 +164,13 @@ def _runs_of(folder: OwnedFolder, session: SpoolSession, sampler: Sampler, live:
 
 
 def run_id(session: str, region_id: str) -> str:
-    """Ten hexadecimal digits that are the run's wherever and however often its folder is read."""
+    """Return the run's id, ten hexadecimal digits; it is the same every time its folder is read."""
     return hashlib.blake2b(f"{session}\0{region_id}".encode(), digest_size=5).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class _Whole:
-    """What the runs of a session have in common."""
+    """Data that the runs of a session share."""
 
     session: SpoolSession
     state: SessionState
@@ -181,19 +181,19 @@ class _Whole:
 
     @property
     def period_ns(self) -> float:
-        """The time that a sample stands for, by the rate that was achieved, else by the one asked for."""
+        """The sampling period, from the achieved rate, else from the requested one."""
         rate_hz = self.coverage.achieved_hz or self.session.manifest.plan.rate_hz
         return 1e9 / rate_hz if rate_hz else 0.0
 
     @property
     def started_ns(self) -> int:
-        """When sampling began."""
+        """Start of sampling."""
         created_ns = self.session.manifest.created_ns
         return min((segment.started_ns for segment in self.segments), default=created_ns)
 
 
 def _settled(folder: OwnedFolder) -> tuple[SpoolSession, bool]:
-    """Return what is in the folder, and whether it may change; if not, it was read after the last change."""
+    """Return the session and whether it is live; if it is not, it was read after its last change."""
     session = read_session_in(folder)
     live = is_live(session.manifest)
     if live or session.manifest.ended_ns is not None:
@@ -210,14 +210,14 @@ def _sampler(folder: OwnedFolder, manifest: Manifest, resolve: Resolve) -> Sampl
 
 
 def _state(manifest: Manifest, live: bool) -> SessionState:
-    """A run's state: what a crash left counts as a success, for its samples are as good as others."""
+    """Return a run's state; a crash counts as a success, since its samples are as good as others."""
     if manifest.state in _ENDED:
         return manifest.state
     return SessionState.RUNNING if live else SessionState.SUCCESS
 
 
 def _all_cuts(whole: _Whole) -> Iterable[tuple[Region, RegionCut | None]]:
-    """Each region of the session, recovered ones too, and what is left if there may be others."""
+    """Yield each region of the session, also recovered ones, and the rest if there may be others."""
     regions = (*whole.session.regions, *whole.recovered.regions)
     yield from _cuts(regions, whole.segments)
     if whole.recovered.incomplete and (rest := cut_rest(whole.segments, regions)) is not None:
@@ -227,7 +227,7 @@ def _all_cuts(whole: _Whole) -> Iterable[tuple[Region, RegionCut | None]]:
 def _cuts(
     regions: Sequence[Region], segments: Iterable[ReadSegment]
 ) -> Iterable[tuple[Region, RegionCut | None]]:
-    """Each region with its part of all recordings, None where there is no recording."""
+    """Yield each region with its part of all recordings, or None if there is no recording."""
     parts: list[Mapping[str, RegionCut]] = [
         cut_regions(read.recording.profile, regions, read.segment.covers)
         for read in segments
@@ -260,7 +260,7 @@ def _run(region: Region, cut: RegionCut | None, whole: _Whole, notes: tuple[str,
 
 
 def _shown(profile: Profile, region: Region, whole: _Whole) -> Profile:
-    """The samples as the run keeps them; a sampler may leave out the pid of the one process it was given."""
+    """Return the profile to keep; add the pid if the sampler omitted that of its only process."""
     cut = keep_leaf_end(profile, region.stack_max_len)
     pid = whole.session.manifest.process.pid
     threads = tuple(thread if thread.pid else thread._replace(pid=pid) for thread in cut.threads)
@@ -302,7 +302,7 @@ def _info(region: Region, cut: RegionCut | None, whole: _Whole) -> RunInfo:
 
 
 def _tells(run: Run, whole: _Whole) -> bool:
-    """Whether there is anything to say: calls, samples, that it is being recorded, or how it ended."""
+    """Return whether there is anything to report: calls, samples, a crash, or a state other than success."""
     info = run.info
     counted = info.calls or info.skipped or info.raised or info.traced_away
     seen = info.samples or info.torn

@@ -1,4 +1,4 @@
-"""What the samples alone say about regions and sessions whose records are lost."""
+"""Recovery of regions and sessions whose records are lost, from samples and call counts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WITHOUT_REGIONS = "samples without regions"
 REST = Region(
     RegionKey(_UNKNOWN, _UNKNOWN, 0, WITHOUT_REGIONS), RegionKind.BLOCK, "", detached=True, all_threads=True
 )
-"""Stands for all regions that are not known; its run has the samples that belong to no known one."""
+"""Placeholder for all unknown regions; its run has the samples that belong to no known region."""
 FROM_SAMPLES = (
     "The record of this region is lost. Its label and function are known from its samples; its kind, "
     "its definition's line and its tags are not."
@@ -49,18 +49,17 @@ class Recovered:
     regions: tuple[Region, ...]
     segments: tuple[ReadSegment, ...]
     ids: Mapping[str, str]
-    """The ids that the session knows the regions by, by those that they have now."""
+    """The regions' ids in the session, by their current ids."""
     notes: Mapping[str, tuple[str, ...]]
-    """What the reader of each region's run should know, by the id that it has now."""
+    """Notes on each region's run, by its current id."""
     incomplete: bool
-    """Whether there may be regions that are still not known."""
+    """Whether there may be more unknown regions."""
 
 
 def recover_regions(session: SpoolSession, segments: Sequence[ReadSegment]) -> Recovered:
-    """Find the regions that samples or calls name and that have no record.
+    """Find regions without a record that samples or calls name, if records are known to be lost.
 
-    Only if records are known to be lost: markers that no record names are also those of child processes and
-    of regions that ran before the session.
+    Otherwise markers without a record belong to child processes or to regions that ran before the session.
     """
     profiles = [read.recording.profile for read in segments if read.recording is not None]
     known = {region.id for region in session.regions}
@@ -86,7 +85,7 @@ def recover_regions(session: SpoolSession, segments: Sequence[ReadSegment]) -> R
 
 
 def cut_rest(segments: Iterable[ReadSegment], regions: Sequence[Region]) -> tuple[Region, RegionCut] | None:
-    """Return the samples that belong to none of the regions, as a region of their own; None without any."""
+    """Return the samples outside all of the regions, as a region of their own; None without any."""
     parts = [
         cut_regions(_outside(read, regions), (REST, *regions), (Cover(REST.id, None),))[REST.id]
         for read in segments
@@ -143,7 +142,7 @@ def with_rate(manifest: Manifest, segments: Iterable[ReadSegment]) -> Manifest:
 
 
 def _functions_above(profiles: Iterable[Profile], known: set[str]) -> dict[str, Counter[Frame]]:
-    """The functions that stand directly above each marker that no record names, by their samples."""
+    """Count the samples of the functions directly above each marker that no record names."""
     above: dict[str, Counter[Frame]] = {}
     for profile in profiles:
         frames = profile.frames
@@ -180,12 +179,12 @@ def _id_in(marker: str) -> str:
 
 
 def _region_of(marker: str, above: Counter[Frame]) -> Region:
-    """Return a region made from its marker and the frames above it, at the first line that was seen."""
+    """Return a region made from its marker and the frames above it, at the smallest line in samples."""
     label = marker.removeprefix("profkit:").rpartition("#")[0]
     by_function: Counter[_Function] = Counter()
     for frame, weight in above.items():
         by_function[frame.name, frame.file] += weight
-    # Regions that are equal otherwise differ in the module.
+    # The module distinguishes regions that are otherwise equal.
     module = f"#{_id_in(marker)}"
     if not by_function:
         return Region(RegionKey(module, label, 0, label), RegionKind.FUNCTION, "")
@@ -200,7 +199,7 @@ def _counted_region(known_by: str) -> Region:
 
 
 def _renamed(read: ReadSegment, markers: Mapping[str, str]) -> ReadSegment:
-    """A segment whose markers are those of the recovered regions."""
+    """Return the segment with its markers renamed to those of the recovered regions."""
     if read.recording is None or not markers:
         return read
     profile = read.recording.profile
@@ -212,7 +211,7 @@ def _renamed(read: ReadSegment, markers: Mapping[str, str]) -> ReadSegment:
 
 
 def _outside(read: ReadSegment, regions: Sequence[Region]) -> Profile:
-    """The samples of a segment that are in no region, and in none that the segment belongs to."""
+    """Return the samples of a segment that are in no region and that no region covers."""
     assert read.recording is not None
     profile = read.recording.profile
     marks = find_marks(profile.frames, regions, OWN_CODE.also_of(profile.frames, (r.marker for r in regions)))

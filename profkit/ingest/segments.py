@@ -1,4 +1,4 @@
-"""A session's segments: the recordings that can be read, what became of the others, and the time covered."""
+"""Segments of a session: readable recordings, damage to the others, and the time covered."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from profkit.store.files import OwnedFolder
 from profkit.store.spool import segment_stem
 
 _FASTEST, _SLOWEST, _MARGIN_NS = 2, 20, 10 * 10**9
-"""Bounds of the time that a number of samples can have taken: py-spy catches up, and falls behind."""
+"""Bounds of the time that a number of samples can have taken: py-spy catches up and falls behind."""
 
 _OUTPUT = re.compile(r"segment-(\d{3,9})\.speedscope\.json")
 
 
 @dataclass(frozen=True, slots=True)
 class ReadSegment:
-    """A segment that left what it should; `recording` is None where the sampler keeps it elsewhere."""
+    """A segment that is complete; `recording` is None if the sampler keeps it elsewhere."""
 
     segment: Segment
     recording: Recording | None
     ended_ns: int | None
-    """None where nothing tells when it ended."""
+    """None if the time of the end is not known."""
 
     @property
     def covered_ns(self) -> int:
-        """How long the sampler was at work; 0 if that is not known.
+        """Duration of sampling; 0 if not known.
 
-        If the process died before it could measure that, it is the difference of two times of day, unless
-        the clock was set in between: then it is the time for which so many samples were planned.
+        If the process died before it could measure it, it is the difference of two times of day. If the
+        clock was set in between, it is the planned time of that number of samples.
         """
         if self.segment.sampled_ns is not None:
             return max(0, self.segment.sampled_ns)
@@ -45,20 +45,20 @@ class ReadSegment:
         return max(0, between_ns if least_ns <= between_ns <= most_ns else planned_ns)
 
     def offset_ns(self, created_ns: int) -> int:
-        """Return when the sampler was at work, from the start of its session."""
+        """Return the start of sampling, relative to the start of its session."""
         if self.segment.offset_ns is not None:
             return self.segment.offset_ns
         return max(0, self.started_ns - created_ns)
 
     @property
     def started_ns(self) -> int:
-        """When the sampler was at work; of a process that died early, when it was started."""
+        """Start of sampling; if the process died before that, the sampler's start."""
         return self.segment.running_ns or self.segment.started_ns
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How long a session was sampled, how long it was not though it was on, and how often."""
+    """Time that a session was sampled, time that it was on but not sampled, and the achieved rate."""
 
     session_s: float
     gap_s: float
@@ -68,10 +68,10 @@ class Coverage:
 def read_segments(
     folder: OwnedFolder, manifest: Manifest, sampler: Sampler, live: bool
 ) -> tuple[tuple[ReadSegment, ...], tuple[DamagedFile, ...]]:
-    """Return the segments that can be read, and what is wrong with those that should be but cannot.
+    """Return the segments that can be read, and the damage of those that should be readable but are not.
 
-    A segment that is still being recorded is neither, nor one whose failure is in the manifest. Outputs that
-    the manifest does not name count too: it may be older than they are.
+    A segment that is still being recorded is in neither, nor is one whose failure is in the manifest. Outputs
+    that the manifest does not name are included: it may be older than they are.
     """
     read, damaged = [], []
     for segment in manifest.segments:
@@ -94,7 +94,7 @@ def read_segments(
 
 
 def has_outputs(folder: OwnedFolder) -> bool:
-    """Return whether a sampler left anything."""
+    """Return whether a sampler left any output."""
     return bool(_outputs(folder))
 
 
@@ -104,7 +104,7 @@ def _outputs(folder: OwnedFolder) -> set[int]:
 
 
 def _unnamed(folder: OwnedFolder, index: int, sampler: Sampler, plan: SamplerPlan) -> ReadSegment:
-    """A segment that the manifest does not name; its samples say how long it was."""
+    """Return a segment that the manifest does not name; its length is computed from its samples."""
     recording = sampler.read(folder, Segment(index, 0), plan)
     ended_ns = _written_ns(folder, Segment(index, 0)) or 0
     length_ns = round((recording.rounds or 0) * recording.profile.period_ns) if recording is not None else 0
@@ -112,7 +112,7 @@ def _unnamed(folder: OwnedFolder, index: int, sampler: Sampler, plan: SamplerPla
 
 
 def coverage_of(segments: Sequence[ReadSegment], created_ns: int) -> Coverage:
-    """Return the times of the segments of a session; a segment missing between others leaves a gap."""
+    """Return the coverage of a session; a segment missing between others leaves a gap."""
     timed = [segment for segment in segments if segment.ended_ns is not None]
     covered_ns = sum(segment.covered_ns for segment in timed)
     asleep_ns = sum(segment.segment.asleep_ns for segment in timed)
@@ -143,7 +143,7 @@ def _achieved_hz(segments: Iterable[ReadSegment]) -> float | None:
 def _is_expected(
     folder: OwnedFolder, damage: DamagedFile, segment: Segment, manifest: Manifest, live: bool
 ) -> bool:
-    """Whether there can be no output: it is still to come, or the sampler is known to have failed."""
+    """Return whether output is expected to be missing: not yet written, or the sampler failed."""
     if live and segment.stopped_ns is None:
         return True
     known = segment.error is not None or manifest.error is not None or segment.running_ns is None
@@ -151,7 +151,7 @@ def _is_expected(
 
 
 def _written_ns(folder: OwnedFolder, segment: Segment) -> int | None:
-    """When the sampler wrote its output, which it does when the process that it reads has died."""
+    """Return when the sampler wrote its output, which it does when the process that it reads has died."""
     stem = f"{segment_stem(segment.index)}."
     outputs = [name for name in folder.names() if name.startswith(stem) and not name.endswith(".log")]
     found = [status.st_mtime_ns for name in outputs if (status := folder.status(name)) is not None]

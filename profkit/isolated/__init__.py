@@ -1,11 +1,9 @@
-"""Calls of any function in clean worker processes that warm zygotes fork.
+"""Calls of any function in clean worker processes, forked by warm zygotes.
 
-options.py    keyword arguments of calls, checked → which zygote, which surroundings
-future.py     the future of a call; cancelling it ends the worker
-dispatch.py   calls that wait, and those that run, at most so many at once
-slots.py      the zygotes of calls: lent, kept for the next call, retired
-calls.py      submit, call, acall, warm_pool
-executor.py   the same as an executor of concurrent.futures
+options.py    checked keyword arguments of calls → zygote and surroundings
+future.py     future of a call; cancelling it ends the worker
+dispatch.py   queue of calls with a bounded number running; their zygotes, reused and retired
+calls.py      submit, call, acall, warm_pool, and an executor of concurrent.futures
 """
 
 from profkit.errors import MeasuringError, WorkerDied, WorkerError, WorkerFailed, WorkerTimeout, ZygoteFailed

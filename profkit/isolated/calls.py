@@ -1,4 +1,4 @@
-"""The functions that users call: `submit`, `call`, `acall`, `warm_pool`; and the `Executor`."""
+"""Public functions for isolated calls: `submit`, `call`, `acall`, `warm_pool`; and the `Executor`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from profkit.measuring.transfer.payload import Parcel, pack
 
 _T = TypeVar("_T")
 _SPARE = 4
-"""So many zygotes are kept beyond those that can be at work: for other environments."""
+"""Number of zygotes kept beyond those that can be busy: for other environments."""
 
 
 def usable_cores() -> int:
-    """Return how many calls run side by side unless an Executor says otherwise."""
+    """Return the number of usable cores, the default limit of concurrent calls."""
     return len(os.sched_getaffinity(0))
 
 
@@ -31,7 +31,7 @@ def submit(
 
     The function and its arguments are packed as they are now. `kwargs` holds keyword arguments of the
     function; the other options are explained in docs/isolated.md. Raises `UsageError` and `CannotTravel` at
-    once. The future raises what the function raises, and a `MeasuringError` if there is no result.
+    once. The future raises the function's exceptions, and a `MeasuringError` if there is no result.
     """
     return start(_PROCESS.dispatcher, function, args, options)
 
@@ -39,7 +39,7 @@ def submit(
 def call(function: Callable[..., _T], /, *args: object, **options: Unpack[CallOptions]) -> _T:
     """Call a function in a clean worker process, and return its result.
 
-    Takes what `submit` takes. If the wait is interrupted, as by Ctrl-C, the call is ended.
+    Takes the arguments of `submit`. If the wait is interrupted, for example by Ctrl-C, the call is ended.
     """
     future = submit(function, *args, **options)
     try:
@@ -52,13 +52,13 @@ def call(function: Callable[..., _T], /, *args: object, **options: Unpack[CallOp
 async def acall(function: Callable[..., _T], /, *args: object, **options: Unpack[CallOptions]) -> _T:
     """Call a function in a clean worker process, and wait for its result in asyncio.
 
-    Takes what `submit` takes. If the task is cancelled the call is ended, and the task ends after it.
+    Takes the arguments of `submit`. If the task is cancelled the call is ended, then the task ends.
     """
     return await submit(function, *args, **options)
 
 
 def warm_pool(number: int = 1, /, **options: Unpack[WorkerOptions]) -> None:
-    """Start zygotes in the background for so many calls side by side with these options; return at once."""
+    """Start zygotes in the background for `number` concurrent calls with these options; return at once."""
     if number < 1:
         raise InvalidOption("number", number, "give 1 or more")
     kind = settings_of(warm_pool, options).kind(())
@@ -68,7 +68,7 @@ def warm_pool(number: int = 1, /, **options: Unpack[WorkerOptions]) -> None:
 def start(
     dispatcher: Dispatcher, function: Callable[..., _T], args: tuple[object, ...], options: CallOptions
 ) -> CallFuture[_T]:
-    """Have a call done by a dispatcher."""
+    """Submit a call to a dispatcher."""
     kwargs, label = options.get("kwargs"), options.get("label")
     others = {name: value for name, value in options.items() if name not in ("kwargs", "label")}
     settings = settings_of(function, cast("WorkerOptions", others), label)
@@ -108,7 +108,7 @@ def _packed(
 
 
 class _OfProcess:
-    """The zygotes of this process's calls, and the calls that are no executor's."""
+    """Zygotes of this process's calls, and the dispatcher of calls outside executors."""
 
     def __init__(self) -> None:
         cores = usable_cores()
@@ -125,7 +125,7 @@ _PROCESS = _OfProcess()
 
 
 def new_dispatcher(workers: int) -> Dispatcher:
-    """Return a dispatcher of an executor's own; zygotes are shared."""
+    """Return a dispatcher for one executor; zygotes are shared."""
     return Dispatcher(workers, _PROCESS.slots)
 
 
@@ -133,9 +133,9 @@ _P = ParamSpec("_P")
 
 
 class Executor(futures.Executor):
-    """An executor each of whose calls has a clean worker process of its own.
+    """An executor that runs each call in its own clean worker process.
 
-    `max_workers` calls run side by side, by default one for each core. The options are those of `submit`, for
+    `max_workers` calls run concurrently, by default one for each core. The options are those of `submit`, for
     all calls; keyword arguments of `submit` go to the function. Zygotes are shared with other executors.
     """
 
@@ -166,7 +166,7 @@ class Executor(futures.Executor):
         warm_pool(self._workers, **self._options)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Take no more calls; `cancel_futures` cancels those that wait, and lets those go on that run."""
+        """Reject new calls; `cancel_futures` cancels waiting calls, but not running ones."""
         with self._dispatcher.lock:
             self._closed = True
             pending = tuple(self._pending)

@@ -1,4 +1,4 @@
-"""Queue isolated calls, run a bounded number at once, and lend each a zygote's worker."""
+"""Queue of isolated calls: run a bounded number at once, each in a worker of a zygote of its own."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from profkit.measuring.transfer.returned import NotPlain, new_result, read_resul
 
 
 class Slots:
-    """Kinds of zygotes with a draw of their own each, so that workers of equal kinds run side by side.
+    """Kinds of zygotes, each with its own draw, so that workers of equal kinds run side by side.
 
-    Beyond `most` of them, those that have been idle for longest are retired.
+    If there are more than `most`, those that have been idle for longest are retired.
     """
 
     def __init__(self, most: int, retire: Callable[[Iterable[ZygoteKind]], None]) -> None:
@@ -33,7 +33,7 @@ class Slots:
         self.begin()
 
     def begin(self) -> None:
-        """Start over, as a process that was forked off must."""
+        """Reset to no slots, as needed after a fork."""
         self._lock = threading.RLock()
         self._idle: OrderedDict[ZygoteKind, ZygoteKind] = OrderedDict()
         self._busy: dict[ZygoteKind, ZygoteKind] = {}
@@ -52,16 +52,16 @@ class Slots:
         return slot
 
     def give_back(self, slot: ZygoteKind) -> None:
-        """Have a slot used again."""
+        """Make a slot available again."""
         with self._lock:
             kind = self._busy.pop(slot, None)
-            if kind is not None:  # else a fork has come between
+            if kind is not None:  # None after a fork in between
                 self._idle[slot] = kind
             retired = self._make_room(0)
         self._end(retired)
 
     def keep_ready(self, kind: ZygoteKind, number: int) -> list[ZygoteKind]:
-        """Return so many slots of this kind that are idle, or as many as there may be."""
+        """Return this number of idle slots of this kind, or as many as `most` allows."""
         with self._lock:
             known = [slot for slot in self._idle if self._idle[slot] == kind][:number]
             wanted = max(0, min(number, self._most - len(self._busy)) - len(known))
@@ -76,7 +76,7 @@ class Slots:
         return known
 
     def _end(self, retired: list[ZygoteKind]) -> None:
-        """Outside the lock, as ending may take a moment."""
+        """Retire zygotes; call it outside the lock, since it may take a moment."""
         if retired:
             self._retire(retired)
 
@@ -96,7 +96,7 @@ _MOST_FILES = 64
 
 
 class PackedCall:
-    """A function with its arguments as they were when it was packed; `open` gives a descriptor of it."""
+    """A function with its arguments as they were when it was packed; `open` returns a descriptor."""
 
     _files = 0
     _lock = threading.Lock()
@@ -123,7 +123,7 @@ class PackedCall:
         return descriptor
 
     def close(self) -> None:
-        """Give up what is packed."""
+        """Free the packed call."""
         self._bytes = b""
         if self._parcel is not None:
             self._parcel.close()
@@ -132,7 +132,7 @@ class PackedCall:
 
     @classmethod
     def begin(cls) -> None:
-        """Start over in a process that was forked off: another thread may have held the lock."""
+        """Replace the lock in a forked process: another thread may have held it."""
         cls._lock = threading.Lock()
 
     @classmethod
@@ -153,7 +153,7 @@ def _read(descriptor: int, size: int) -> bytes:
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """A call on its way."""
+    """A submitted call and its state."""
 
     future: CallFuture[object]
     kind: ZygoteKind
@@ -166,12 +166,12 @@ class Call:
     tries: int = 0
     cancelled: bool = False
     settled: bool = False
-    """Whether it is decided what its future gets."""
+    """Whether the outcome of its future is decided."""
     running: Future[Reply] | None = field(default=None, repr=False)
 
 
 class Dispatcher:
-    """Starts calls in the order in which they come; any thread may use it."""
+    """A queue that starts calls in the order of submission; thread-safe."""
 
     def __init__(self, workers: int, slots: Slots) -> None:
         self.workers, self._slots = workers, slots
@@ -179,20 +179,20 @@ class Dispatcher:
         _DISPATCHERS.add(self)
 
     def begin(self) -> None:
-        """Start over, as a process that was forked off must: what runs is the other's."""
+        """Reset to no calls, as needed after a fork: running calls belong to the parent."""
         self.lock = threading.RLock()  # callbacks of futures may submit and cancel
         self._waiting: deque[Call] = deque()
         self._running = 0
         self._starting = threading.local()
 
     def submit(self, call: Call) -> None:
-        """Have a call done when its turn comes."""
+        """Queue a call."""
         with self.lock:
             self._waiting.append(call)
         self._start_more()
 
     def cancel(self, call: Call) -> bool:
-        """End a call, waiting or running; False if it is done. Returns at once."""
+        """End a waiting or running call; return at once, False if it is done."""
         with self.lock:
             if call.settled:
                 return call.cancelled
@@ -202,12 +202,12 @@ class Dispatcher:
                 call.settled = True
         if call.settled:
             _settle(call, None)
-        elif running is not None:  # else whoever starts it will see to it
+        elif running is not None:  # otherwise the starting thread drops it
             process_pool().drop(running)
         return True
 
     def _start_more(self) -> None:
-        """Start what may run; a call that ends at once, in this thread, leaves the next one to the loop."""
+        """Start as many calls as allowed; do nothing if this thread's loop already does."""
         if getattr(self._starting, "here", False):
             return
         self._starting.here = True
@@ -261,7 +261,7 @@ class Dispatcher:
             else:
                 call.settled = True
                 call.cancelled |= outcome.is_cancelled
-        if closed:  # not the call but the pool, as at the end of the program
+        if closed:  # the pool closed, as at the end of the program
             self._cancel_all()
         if call.settled:
             _settle(call, outcome)
@@ -298,7 +298,7 @@ def _failed(error: BaseException) -> Future[Reply]:
 
 
 def _outcome(call: Call, running: Future[Reply], opened: list[int]) -> _Outcome:
-    """What came of a try; raises nothing."""
+    """Return the outcome of a try; raise nothing."""
     if running.cancelled():
         return _Outcome(error=CancelledError())
     error = running.exception()
@@ -307,7 +307,7 @@ def _outcome(call: Call, running: Future[Reply], opened: list[int]) -> _Outcome:
     reply = running.result()
     try:
         return _read_reply(call, reply, opened[1])
-    except Exception as error:  # noqa: BLE001 - reading runs what objects define
+    except Exception as error:  # noqa: BLE001 - unpickling runs code of objects
         detail = f"{type(error).__name__}: {error}"
         unreadable = ResultUnreadable(call.future.label, detail, reply.output)
         return _Outcome(error=unreadable, output=reply.output)
@@ -325,7 +325,7 @@ def _read_reply(call: Call, reply: Reply, result: int) -> _Outcome:
         return _Outcome(error=failed, output=output)
     try:
         raised = read_result(result, trusted=call.is_own)
-    except Exception:  # noqa: BLE001 - what it is made of is not here, or not allowed: its text is
+    except Exception:  # noqa: BLE001 - a type is missing or not allowed; its text is used
         return _Outcome(error=failed, output=output)
     if not isinstance(raised, Exception) or isinstance(raised, StopIteration | CancelledError):
         return _Outcome(error=failed, output=output)
@@ -341,7 +341,7 @@ def _returned(call: Call, result: int, output: str) -> _Outcome:
 
 
 def _settle(call: Call, outcome: _Outcome | None) -> None:
-    """Give the future what it waits for, and free what the call holds."""
+    """Set the future's result or error, and free the call's resources."""
     call.packed.close()
     future = call.future
     if outcome is not None:
@@ -356,7 +356,7 @@ def _settle(call: Call, outcome: _Outcome | None) -> None:
 
 
 def _counted(error: BaseException, call: Call) -> BaseException:
-    """The error, and in how many tries."""
+    """Return the error; a timeout gets the number of tries."""
     if isinstance(error, WorkerTimeout) and call.tries > 1:
         return WorkerTimeout(error.label, error.timeout_s, call.tries, error.output)
     return error
@@ -366,7 +366,7 @@ _DISPATCHERS: weakref.WeakSet[Dispatcher] = weakref.WeakSet()
 
 
 def begin_all() -> None:
-    """Have all dispatchers start over in a process that was forked off."""
+    """Reset all dispatchers after a fork."""
     PackedCall.begin()
     for dispatcher in list(_DISPATCHERS):
         dispatcher.begin()

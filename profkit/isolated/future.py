@@ -1,4 +1,4 @@
-"""The future of an isolated call."""
+"""Future of an isolated call."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _T = TypeVar("_T")
 class CallFuture(Future[_T]):
     """A future that can also be cancelled while its call runs, and awaited in asyncio.
 
-    It is done when nothing is left of the call: no worker, and no process that the function has started.
+    It is done when the worker and all processes that the function started are gone.
     """
 
     label: str
-    """What errors call it."""
+    """Name of the call in errors."""
     output: str
     """The last 64 KiB that the call printed to stdout and stderr, once the future is done."""
 
@@ -26,18 +26,18 @@ class CallFuture(Future[_T]):
         self._drop, self._runs = drop, False
 
     def cancel(self) -> bool:
-        """End the call, waiting or running, with everything that it has started; return at once.
+        """End the call, waiting or running, with every process that it started; return at once.
 
-        Returns False if it is too late: the result is there. `done()` is true when everything is gone.
+        Returns False if it is too late: the result is there. `done()` is true when all of them are gone.
         """
         return self._drop(self)
 
     def running(self) -> bool:
-        """Return whether a worker is at it."""
+        """Return whether a worker runs the call."""
         return self._runs and not self.done()
 
     def __await__(self) -> Generator[object, None, _T]:
-        """Wait in asyncio. If the task is cancelled the call is, and the task ends when all of it is gone."""
+        """Wait in asyncio. If the task is cancelled, so is the call, and the task ends after it."""
         return _awaited(self).__await__()
 
     def __repr__(self) -> str:
@@ -49,15 +49,15 @@ class CallFuture(Future[_T]):
         return f"<CallFuture {self.label!r} {state}>"
 
     def begin(self) -> None:
-        """Note that a worker is at it."""
+        """Mark the call as running."""
         self._runs = True
 
     def release(self) -> None:
-        """Let go of the call: from now on it is too late to cancel it."""
+        """Drop the reference to the call, which can no longer be cancelled."""
         self._drop = _too_late
 
     def end_cancelled(self) -> None:
-        """Let all who wait know that the call was cancelled."""
+        """Mark the future as cancelled, and notify waiters."""
         if super().cancel():
             self.set_running_or_notify_cancel()
 

@@ -1,4 +1,4 @@
-"""Keyword arguments of isolated calls, checked: which zygote forks the worker, and what the worker finds."""
+"""Checked keyword arguments of isolated calls: the zygote that forks the worker, and its surroundings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from profkit.model.workorder import WorkOrder
 
 
 class WorkerOptions(TypedDict, total=False):
-    """What a worker may do and where it runs; explained in docs/isolated.md."""
+    """Limits and environment of a worker; explained in docs/isolated.md."""
 
     timeout_s: float | None
     memory_limit_bytes: int | None
@@ -35,7 +35,7 @@ class WorkerOptions(TypedDict, total=False):
 
 
 class CallOptions(WorkerOptions, total=False):
-    """The keyword arguments of `submit` and `call`."""
+    """Keyword arguments of `submit` and `call`."""
 
     kwargs: Mapping[str, object]
     label: str | None
@@ -46,21 +46,21 @@ class Settings:
     """Checked options."""
 
     order: WorkOrder
-    """What holds the environment, as for measuring."""
+    """Work order with the environment, as for measuring."""
     timeout_s: float
     cores: tuple[int, ...]
     modules: tuple[str, ...]
-    """What the zygote imports beside torch and numpy."""
+    """Modules that the zygote imports in addition to torch and numpy."""
     path: tuple[str, ...] = ()
     """Folders that come first on a worker's `sys.path`."""
 
     @property
     def is_own(self) -> bool:
-        """Whether workers run in the interpreter of this process."""
+        """Whether workers run in this process's interpreter."""
         return not self.order.python and not self.order.source_cmd
 
     def kind(self, packages: Sequence[str]) -> ZygoteKind:
-        """Return which zygotes may fork the worker of a call that needs some of torch and numpy."""
+        """Return the kind of zygote for a call that needs these packages (torch, numpy)."""
         wanted = {*packages, *(name.partition(".")[0] for name in self.modules)}
         preload = (
             Preload.TORCH if "torch" in wanted else Preload.NUMPY if "numpy" in wanted else Preload.NOTHING
@@ -71,7 +71,7 @@ class Settings:
         return replace(kind, calls=True, modules=self.modules, roots=roots)
 
     def surroundings(self) -> dict[str, object]:
-        """Return what a worker finds: folder, path, variables, cores; as they are now."""
+        """Return a worker's current surroundings: folder, path, variables, cores, memory limit."""
         return {
             "cwd": worker_folder(self.order),
             "path": worker_path(self.order),
@@ -85,7 +85,7 @@ class Settings:
 def settings_of(
     function: Callable[..., object], options: WorkerOptions, label: str | None = None
 ) -> Settings:
-    """Return checked options; raise `UsageError` for what makes no sense."""
+    """Return checked options; raise `UsageError` for invalid ones."""
     for name in options:
         if name not in WorkerOptions.__annotations__:
             where = "; keyword arguments of the function go in kwargs={…}"
@@ -123,7 +123,7 @@ def _checked_cores(cores: Sequence[int]) -> tuple[int, ...]:
 
 
 def _folder_of(module: str) -> str | None:
-    """Return the folder that a module's package is found in; None if it is not there, or built in."""
+    """Return the folder that contains a module's package; None if it is missing or built in."""
     try:
         spec = importlib.util.find_spec(module.partition(".")[0])
     except (ImportError, ValueError):

@@ -1,1 +1,1 @@
-"""Starting, watching and ending processes; the only place that does."""
+"""Processes: start, watch, describe and end them."""

@@ -1,11 +1,11 @@
-"""Run a short-lived child to its end without the program that hosts us noticing.
+"""Run a short-lived child process to its end, invisibly to the host program.
 
-Such a child has its own process group (Ctrl-C does not reach it), none of the program's open
-files, no blocked or ignored signals, and its SIGCHLD is taken away before the program's handler
-sees it. That last promise holds if the calling thread is the only one that lets SIGCHLD through:
-otherwise a handler may run and find no child to wait for, as every handler of SIGCHLD must expect.
+The child has its own process group (Ctrl-C does not reach it), none of the program's open files, and no
+blocked or ignored signals. Its SIGCHLD is consumed before the program's handler gets it, if no other
+thread leaves SIGCHLD unblocked. Otherwise a handler may run and find no child to wait for, as every
+SIGCHLD handler must expect.
 
-No descriptor is held while the child runs: the program may close any number it likes (`os.closerange`).
+No descriptor is open while the child runs: the program may close any number (`os.closerange`).
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _FIRST_PAUSE_S, _PAUSE_GROWTH, _LONGEST_PAUSE_S = 0.0002, 1.1, 0.01
 
 @dataclass(frozen=True, slots=True)
 class EndedChild:
-    """A child that ran; `code` is negative for a signal, None if the program waited for it first."""
+    """Result of a child; `code` is negative for a signal, None if the program waited for it first."""
 
     pid: int
     code: int | None
 
 
 def own_python() -> str:
-    """Return the path of this interpreter; raises ToolMissing in a program that embeds Python."""
+    """Return the path of this interpreter; raises ToolMissing if there is none, as in embedded Python."""
     if not os.access(sys.executable or "", os.X_OK):
         raise ToolMissing(sys.executable or "python", "measuring", "set sys.executable to an interpreter")
     return sys.executable
@@ -45,8 +45,8 @@ def own_python() -> str:
 def run_child(argv: Sequence[str], output: Path, timeout_s: float, stdin: int | None = None) -> EndedChild:
     """Run `argv` (an absolute path first) and append its stdout and stderr to `output`.
 
-    It reads from `stdin`, a descriptor of ours, else from nothing. Raises TimeoutError after ending its
-    process tree, OSError if it cannot be started.
+    `stdin` is a descriptor of this process, by default /dev/null. Raises TimeoutError after ending the
+    process tree, OSError if the child cannot be started.
     """
     with _unheard() as children:
         pid = _spawn(argv, output, stdin)
@@ -64,8 +64,8 @@ def run_child(argv: Sequence[str], output: Path, timeout_s: float, stdin: int | 
 
 def _spawn(argv: Sequence[str], output: Path, stdin: int | None) -> int:
     nothing = (posix.POSIX_SPAWN_OPEN, 0, os.devnull, posix.O_RDONLY, 0)
-    # Not subprocess: its children keep the calling thread's signal mask, and a sampler that was
-    # started by a thread which blocks SIGINT could never be stopped.
+    # Not subprocess: its children inherit the calling thread's signal mask. A sampler started by a thread
+    # that blocks SIGINT could not be stopped.
     return posix.posix_spawn(
         argv[0],
         list(argv),
@@ -86,10 +86,10 @@ def _spawn(argv: Sequence[str], output: Path, stdin: int | None) -> int:
 
 
 def _inherited_files() -> list[int]:
-    """Return the open files beyond the standard ones that a child would get: those of C libraries, mostly.
+    """Return the inheritable descriptors above 2, mostly of C libraries.
 
-    Numbers above the limit of open files, which a program may have lowered, are left out: the C
-    library refuses to start a child that is to close one. The watchdog closes them.
+    Omits numbers above the limit of open files, which a program may have lowered: the C library refuses
+    to start a child with an action that closes one. The watchdog closes them.
     """
     numbers = (int(name) for name in posix.listdir("/proc/self/fd"))
     limit = posix.sysconf("SC_OPEN_MAX")
@@ -105,7 +105,7 @@ def _is_inherited(number: int) -> bool:
 
 
 def _await_end(pid: int, timeout_s: float) -> bool:
-    """Wait until a child has ended, and leave it to be reaped."""
+    """Wait until a child has ended, without reaping it; return whether it ended in time."""
     deadline_s, pause_s = REAL.monotonic() + timeout_s, _FIRST_PAUSE_S
     while not _has_ended(pid):
         left_s = deadline_s - REAL.monotonic()
@@ -131,8 +131,8 @@ def _reap(pid: int) -> int | None:
 
 
 def _end(pid: int) -> None:
-    with contextlib.suppress(ImportError):  # psutil cannot be found any more, as after chroot
-        from profkit.process.tree import end_tree  # takes a while to import, and is seldom needed
+    with contextlib.suppress(ImportError):  # psutil can no longer be found, as after chroot
+        from profkit.process.tree import end_tree  # slow to import and rarely needed
 
         end_tree(pid)
     with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -142,7 +142,7 @@ def _end(pid: int) -> None:
 
 @contextlib.contextmanager
 def _unheard() -> Iterator[list[int]]:
-    """Keep SIGCHLD of the children that the body adds to the list from the program's handler."""
+    """Hide SIGCHLD of the children that the body adds to the list from the program's handler."""
     children: list[int] = []
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
@@ -155,7 +155,7 @@ def _unheard() -> Iterator[list[int]]:
 
 def _forget_signal(children: Sequence[int]) -> None:
     pending = signal.sigtimedwait((signal.SIGCHLD,), 0)
-    # One pending SIGCHLD stands for any number of children: another's may hide behind ours.
+    # One pending SIGCHLD may represent several children, including one of the program's.
     if pending is not None and (pending.si_pid not in children or _another_child_waits()):
         posix.kill(posix.getpid(), signal.SIGCHLD)
 

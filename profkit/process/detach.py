@@ -1,9 +1,9 @@
-"""Start a program that is no child of ours, and find its pid.
+"""Start a program that is not a child of this process, and find its pid.
 
-`os.wait()`, `waitpid(-1)` and the process tree look as if it had never been started. (If our process is
-init of a container, or a subreaper, the kernel makes every orphan its child: nothing can be done about
-that but to reap it, see `watch`.) The program's parent is `watchdog.py`, which reports its pid and its end;
-if there is no Python to run that, `setsid --fork` starts the program, and its pid is looked up in /proc.
+It is invisible to `os.wait()`, to `waitpid(-1)` and in the process tree. (If this process is init of a
+container, or a subreaper, the kernel makes every orphan its child; `watch` reaps it then.) The program's
+parent is `watchdog.py`, which reports its pid and its end. If there is no Python to run that,
+`setsid --fork` starts the program, and its pid is looked up in /proc.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from profkit.process.child import run_child
 
 _NEARBY = 64
 _RESERVED_PIDS = 300
-"""Where the kernel goes on after the largest pid (RESERVED_PIDS in kernel/pid.c)."""
+"""First pid that the kernel assigns after the largest one (RESERVED_PIDS in kernel/pid.c)."""
 _PAUSE_S = 0.0002
 _SEARCH_S = 1.0
-"""Time in which a process may have no arguments: in the middle of exec, on a machine under load."""
+"""Maximum time for which a process has no arguments: during exec, on a machine under load."""
 _REPORT_PAUSE_S, _QUIET_S = 0.0005, 0.1
-"""Without a report for so long, /proc shows whether there is still a watchdog."""
+"""Pause between checks for a report, and time without one after which /proc is searched for a watchdog."""
 _LAST_SCANS, _LAST_PAUSE_S = 10, 0.002
-"""Longer than a launcher takes from its start to the program's."""
+"""Scans and pauses that together last longer than a launcher takes to start the program."""
 _WATCHDOG = str(Path(__file__).with_name("watchdog.py"))
 _PYTHON = re.compile(r"python[\d.]*[a-z]*$", re.IGNORECASE)
 _STARTED = re.compile(re.escape(watchdog.PREFIX) + watchdog.STARTED.format(r"(\d+)", r"(\d+)"))
@@ -42,7 +42,7 @@ _CANNOT_START = re.compile(re.escape(watchdog.PREFIX) + watchdog.CANNOT_START.fo
 
 @dataclass(frozen=True, slots=True)
 class Detached:
-    """A program that was started, and its watchdog if it has one."""
+    """Started program, and its watchdog if it has one."""
 
     pid: int
     watchdog_pid: int | None
@@ -51,13 +51,13 @@ class Detached:
 def start_detached(
     argv: Sequence[str], mark: str, log: Path, clock: Clock, timeout_s: float, target: int | None = None
 ) -> Detached | None:
-    """Start `argv` (an absolute path first) in its own session.
+    """Start `argv` (an absolute path first) in its own session; return None if it has already ended.
 
-    If it has a watchdog, the files that it creates are for its user alone. `mark` is one of the
-    arguments that no other process has, such as an output path. stdout and stderr are appended to `log`,
-    and what the watchdog reports. `target` is a process that the program may stop for moments. The pid is
-    that of the program itself, past its exec. None: it has ended already. Raises OSError if it cannot be
-    started, TimeoutError at the deadline; nothing is left running then.
+    With a watchdog, files that the program creates are readable by its user only. `mark` is an argument
+    that no other process has, such as an output path. stdout, stderr and the watchdog's reports are
+    appended to `log`. `target` is a process that the program may briefly stop. The pid is that of the
+    program itself, after its exec. Raises OSError if it cannot be started, TimeoutError at the deadline,
+    and then leaves nothing running.
     """
     deadline_s = clock.monotonic_s() + timeout_s
     try:
@@ -68,7 +68,7 @@ def start_detached(
 
 
 def kill_marked(mark: str, clock: Clock) -> None:
-    """Kill what `start_detached` started, or is still starting, for somebody who did not get its pid."""
+    """Kill a program that `start_detached` started, or is still starting, without knowing its pid."""
     for _ in range(_LAST_SCANS):
         for pid in _marked(os.fsencode(mark)):
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -100,14 +100,14 @@ def _start(
 
 
 def _launchers(options: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Commands that start what follows them; busybox has a setsid that knows no --fork.
+    """Yield command prefixes that start a program; busybox's setsid lacks --fork.
 
-    setsid goes first, though the watchdog can do without: the child that the program has for a moment ends
-    ten times sooner than a Python would, and a kernel that shares its time among sessions (sched_autogroup)
-    does not have the start of Python wait for the threads of a busy program.
+    The watchdog can do without setsid, but setsid is tried first. The program's short-lived child then ends
+    ten times sooner than a Python process would. Also, if the kernel shares time among sessions
+    (sched_autogroup), Python's start does not wait for the threads of a busy program.
     """
     setsid = shutil.which("setsid")
-    # A frozen or embedding program names itself as its interpreter, and would start once more.
+    # In a frozen or embedding program sys.executable is the program itself, which would start again.
     if _PYTHON.search(sys.executable or "") and not hasattr(sys, "frozen"):
         command = (sys.executable, "-I", "-S", _WATCHDOG)
         if setsid is not None:
@@ -120,7 +120,7 @@ def _launchers(options: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
 def _await_report(
     report: Callable[[], Detached | None], mark: bytes, clock: Clock, deadline_s: float
 ) -> Detached | None:
-    """Wait for the watchdog's report; None if it ended without, which is no failure of the program's."""
+    """Wait for the watchdog's report; return None if it ended without one, which is no program failure."""
     look_s = clock.monotonic_s() + _QUIET_S
     while True:
         begun = report()
@@ -140,7 +140,7 @@ def _await_report(
 
 
 def _reported(log: Path, before: int, program: str) -> Detached | None:
-    """What the watchdog reported, None if there is none, or if the disk is full."""
+    """Return the watchdog's report, None if there is none, as when the disk is full."""
     with log.open("rb") as file:
         file.seek(before)
         text = os.fsdecode(file.read())
@@ -164,9 +164,9 @@ def _size(log: Path) -> int:
 
 
 def _search(launcher_pid: int, mark: bytes, clock: Clock, has_spoken: Callable[[], bool]) -> Detached | None:
-    """Find a program by its mark: pids are given out in sequence, so look nearby first.
+    """Find a program by its mark, nearby pids first: the kernel assigns pids in sequence.
 
-    In the middle of exec it has no arguments: it may still come until it has printed something.
+    During exec it has no arguments. So it may still appear until it has printed something.
     """
     last_s = clock.monotonic_s() + _SEARCH_S
     found, over = _program_among(_pids_after(launcher_pid), mark), False
@@ -187,7 +187,7 @@ def _program_among(pids: Iterable[int], mark: bytes) -> int | None:
 
 
 def _is_launcher(words: Sequence[bytes]) -> bool:
-    """Whether these are arguments of what starts the program, which its own arguments follow."""
+    """Return whether these are a launcher's arguments, which the program's own follow."""
     by_setsid = words[0].endswith(b"/setsid") and words[1:2] == (b"--fork",)
     return by_setsid or os.fsencode(_WATCHDOG) in words[:4]
 
@@ -207,7 +207,7 @@ def _marked(mark: bytes) -> Iterator[int]:
 
 
 def _bears(pid: int, mark: bytes) -> bool:
-    """Whether a process has the mark among its arguments; threads have pids too, and the same arguments."""
+    """Return whether a process, not a thread with its own pid, has the mark among its arguments."""
     return (
         mark in procfs.command_line(pid)
         and pid != posix.getpid()

@@ -1,7 +1,6 @@
-"""`python -I -S forker.py PROGRAM …`: what `setsid --fork` does, for systems without it.
+"""Substitute for `setsid --fork` on systems without it: `python -I -S forker.py PROGRAM …`.
 
-A program of its own, never imported: the parent ends at once, the child becomes PROGRAM in a
-session of its own.
+A separate program, never imported. The parent ends at once; the child becomes PROGRAM in its own session.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""git, as far as comparing commits needs it: commits by their names, and work trees for a while.
+"""git commands for comparing commits: look up revisions, and check commits out into temporary work trees.
 
 A work tree is linked to the user's repository while it exists, as git-worktree(1) describes. Nothing else
-in there is touched: no branch, no index, no file that is checked out, and no hook runs.
+in the repository changes: no branch, no index, no checked-out file. No hook runs.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ _QUIET = (
     "core.hooksPath=/dev/null", "core.fsmonitor=false", "advice.detachedHead=false",
     "submodule.recurse=false", "gc.auto=0", "maintenance.auto=false",
 )  # fmt: skip
-"""What else `git worktree add` might start in the user's repository."""
+"""Settings that disable everything else `git worktree add` might start in the user's repository."""
 
 _OF_A_REPOSITORY = (
     "GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY",
     "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_PREFIX",
 )  # fmt: skip
-"""What tells git which repository to work on, whatever folder it is in."""
+"""Variables that make git work on another repository than that of its current folder."""
 
 _TREES = "profkit-git-{pid}-{ticks}-{random}"
 _OURS = re.compile(r"profkit-git-(\d+)-(\d+)-[0-9a-f]+")
 
 
 def checkout_of(folder: Path) -> Path:
-    """The top folder of the checkout around a folder; raises UsageError where there is none."""
+    """Return the top folder of the checkout around a folder; raises UsageError if there is none."""
     try:
         return Path(_git(folder, "rev-parse", "--show-toplevel"))
     except GitFailed as error:
@@ -44,9 +44,9 @@ def checkout_of(folder: Path) -> Path:
 
 
 def commit_of(revision: str, folder: Path) -> str:
-    """The commit that a revision names, as gitrevisions(7) has it; raises UsageError where it names none.
+    """Return the commit that a revision (gitrevisions(7)) names; raises UsageError if it names none.
 
-    What is missing from a shallow clone, which is what CI makes unless told otherwise, is said to be that.
+    The message names the cause if the repository is a shallow clone, the default in CI.
     """
     try:
         return _git(folder, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
@@ -61,9 +61,9 @@ def commit_of(revision: str, folder: Path) -> str:
 
 
 def commit_times_s(commits: Sequence[str], folder: Path) -> dict[str, int]:
-    """When commits were made, as Unix times; without those that the repository around the folder lacks.
+    """Return the Unix times of those commits that the repository around the folder has.
 
-    Empty where there is no repository, or no git.
+    Empty if there is no repository or no git.
     """
     if not commits:
         return {}
@@ -77,13 +77,13 @@ def commit_times_s(commits: Sequence[str], folder: Path) -> dict[str, int]:
 
 @contextmanager
 def work_trees(checkout: Path, commits: Sequence[str]) -> Iterator[tuple[Path, ...]]:
-    """A folder for each commit with its files, gone at the end whatever happens.
+    """Check out each commit into a temporary folder, always removed at the end.
 
-    What earlier processes left behind because they were killed goes as well. Raises GitFailed.
+    Also removes work trees that killed processes left behind. Raises GitFailed.
     """
     remove_stale(checkout)
     folder = _new_folder()
-    # Names of the same length: what a statement executes depends a little on the length of paths.
+    # Names have equal length: instruction counts depend slightly on the length of paths.
     trees = tuple(folder / f"{number:03}" for number in range(len(commits)))
     try:
         folder.mkdir(mode=0o700)
@@ -96,12 +96,12 @@ def work_trees(checkout: Path, commits: Sequence[str]) -> Iterator[tuple[Path, .
 
 
 def has_submodules(tree: Path) -> bool:
-    """Whether files of a tree are in submodules, which work trees have empty."""
+    """Return whether a tree has submodules, which are empty in work trees."""
     return (tree / ".gitmodules").is_file()
 
 
 def remove_stale(checkout: Path) -> None:
-    """Remove work trees of processes that are gone; those of anybody else stay. Raises GitFailed."""
+    """Remove profkit's work trees of processes that have ended, and no others. Raises GitFailed."""
     listed = _git(checkout, "worktree", "list", "--porcelain").splitlines()
     for line in listed:
         tree = Path(line.removeprefix("worktree "))
@@ -111,7 +111,7 @@ def remove_stale(checkout: Path) -> None:
 
 
 def _new_folder() -> Path:
-    """A name that tells whose the folder is, also when that process is gone."""
+    """Return a folder path that identifies its process, even after that process has ended."""
     pid = os.getpid()
     name = _TREES.format(pid=pid, ticks=start_ticks(pid) or 0, random=os.urandom(4).hex())
     return Path(os.path.realpath(tempfile.gettempdir())) / name
@@ -119,14 +119,14 @@ def _new_folder() -> Path:
 
 def _remove(checkout: Path, folder: Path, trees: Sequence[Path]) -> None:
     for tree in trees:
-        # Given twice it also removes one that git had not finished; git need not know all of them.
+        # A second --force also removes an unfinished work tree; git may not know all of them.
         with suppress(GitFailed):
             _git(checkout, "worktree", "remove", "--force", "--force", str(tree))
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    """What git prints; raises GitFailed, and ToolMissing where there is no git."""
+    """Run git and return its output; raises GitFailed, or ToolMissing if there is no git."""
     program = shutil.which("git")
     if program is None:
         raise ToolMissing("git", "comparing commits", "install it: apt-get install git")
@@ -135,7 +135,7 @@ def _git(folder: Path, *arguments: str) -> str:
         [program, "-C", str(folder), *settings, *arguments],
         env=_environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True,
         errors="surrogateescape", check=False,
-        start_new_session=True,  # Ctrl-C is ours: git must not be ended in the middle of a removal
+        start_new_session=True,  # so that Ctrl-C does not end git in the middle of a removal
     )  # fmt: skip
     if done.returncode != 0:
         raise GitFailed(" ".join(arguments[:2]), done.stderr.strip())
@@ -143,6 +143,6 @@ def _git(folder: Path, *arguments: str) -> str:
 
 
 def _environment() -> dict[str, str]:
-    """Ours, without what makes git work on another repository, as hooks have it; messages in English."""
+    """Return our environment, with English messages, without a hook's variables for another repository."""
     kept = {name: value for name, value in os.environ.items() if name not in _OF_A_REPOSITORY}
     return kept | {"LC_ALL": "C.UTF-8", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}

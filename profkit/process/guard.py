@@ -1,8 +1,8 @@
-"""What the program's own signal handlers raise, wherever it comes upon profkit at work."""
+"""Exceptions during profkit's work: raise those that belong to the program, log profkit's own."""
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found] # a file called signal.py may hide the module above it
+import _signal  # type: ignore[import-not-found] # a file named signal.py may hide the module `signal`
 import logging
 import sys
 from collections.abc import Callable, Iterator
@@ -16,10 +16,10 @@ from profkit.model.region import code_of
 
 
 def let_through(error: BaseException) -> None:
-    """Raise what a signal handler of the program raised, if that is what ended profkit's work.
+    """Raise the exception of the program's signal handler, if that interrupted profkit's work.
 
-    A time limit is often a handler of SIGALRM that raises TimeoutError: an OSError, as profkit's own
-    failures are. Nearly nothing is done about an exception of the caller's own.
+    A time limit is often a SIGALRM handler that raises TimeoutError: an OSError, like profkit's own
+    failures. The check is almost free for exceptions raised directly in the caller's frame.
     """
     trace = error.__traceback__
     if (trace is None or trace.tb_next is None) and error.__cause__ is None and error.__context__ is None:
@@ -31,7 +31,7 @@ def let_through(error: BaseException) -> None:
 
 
 def chain_of(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an exception, what caused it, and so on; raising one of them again can have made a circle."""
+    """Yield an exception and its chain of causes, each once: raising one again can create a cycle."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -43,16 +43,16 @@ LOG = logging.getLogger("profkit")
 
 _P = ParamSpec("_P")
 _USED = frozenset({"profkit", "psutil", "wrapt", "torch"})
-"""Packages whose exceptions profkit's own calls can raise, beside the standard library."""
+"""Packages whose exceptions profkit's own calls can raise, besides the standard library."""
 
 _SAID: set[str] = set()
 
 
 def pass_on(error: BaseException) -> None:
-    """Raise what the program is to see of an exception that ended profkit's work; return if that is nothing.
+    """Raise the exception in a chain that belongs to the program; return if there is none.
 
-    It sees what is no `Exception`, such as KeyboardInterrupt and gevent's Timeout; what its signal handlers
-    raise; and exceptions of its own classes, which only it can have thrown into the thread.
+    These are exceptions other than `Exception`, such as KeyboardInterrupt and gevent's Timeout; those of
+    its signal handlers; and those of its own classes, which only it can have thrown into the thread.
     """
     for raised in chain_of(error):
         if not isinstance(raised, Exception) or _is_foreign(raised):
@@ -61,7 +61,7 @@ def pass_on(error: BaseException) -> None:
 
 
 def explained(error: BaseException, doing: str) -> ProfkitError:
-    """Return the error that says what went wrong; `InternalError` for what profkit did not foresee."""
+    """Return a profkit error that explains an exception; `InternalError` if it is unexpected."""
     if isinstance(error, ProfkitError):
         return error
     hidden = hiding_module(error)
@@ -71,14 +71,14 @@ def explained(error: BaseException, doing: str) -> ProfkitError:
 
 
 def say_once(message: str) -> None:
-    """Log a warning, the same one only once in this process."""
+    """Log a warning, each text only once per process."""
     if message not in _SAID:
         _SAID.add(message)
         LOG.warning(message)
 
 
 def ignore(error: BaseException, doing: str) -> None:
-    """Log a failure once; raises what the program is to see."""
+    """Log a failure once; raises an exception that belongs to the program."""
     pass_on(error)
     if not isinstance(error, RecursionError):
         LOG.debug("profkit failed", exc_info=error)
@@ -86,7 +86,7 @@ def ignore(error: BaseException, doing: str) -> None:
 
 
 def guarded(doing: str, work: Callable[_P, object]) -> Callable[_P, None]:
-    """Wrap a hook that the interpreter calls, so that its failures are logged and go no further."""
+    """Wrap a hook that the interpreter calls, so that its failures are logged and not raised."""
 
     @wraps(work)
     def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
@@ -99,7 +99,7 @@ def guarded(doing: str, work: Callable[_P, object]) -> Callable[_P, None]:
 
 
 def _raise_as_it_was(error: BaseException) -> NoReturn:
-    """Raise an exception without the context of profkit's own, which is none of the program's business."""
+    """Raise an exception with its original context, without the one that profkit's code adds."""
     context = error.__context__
     try:
         raise error

@@ -1,4 +1,4 @@
-"""The process description that a session's manifest holds, and the seal that authenticates it."""
+"""Process description in a session's manifest, and the seal that authenticates it."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def key_file(environ: Mapping[str, str] = os.environ) -> Path | None:
 
 
 def sealed(process: ProcessInfo, file: Path | None) -> ProcessInfo:
-    """Seal a description, with a new key if there is none; without a key it stays as it is."""
+    """Seal a description, with a new key if there is none; return it unchanged if no key can be made."""
     key = None if file is None else _read_key(file) or _new_key(file)
     return process if key is None else replace(process, seal=_seal(process, key))
 
 
 def is_sealed_here(process: ProcessInfo, file: Path | None) -> bool:
-    """Whether this user recorded the process on this machine."""
+    """Return whether this user recorded the process on this machine."""
     if not process.seal or file is None or process.host != os.uname().nodename:
         return False
-    from hmac import compare_digest  # needed by reports alone
+    from hmac import compare_digest  # needed only by reports
 
     key = _read_key(file)
     return key is not None and compare_digest(
@@ -56,7 +56,7 @@ def _seal(process: ProcessInfo, key: bytes) -> str:
 
 
 def _read_key(file: Path) -> bytes | None:
-    """The key, if the file is the user's own and nobody else's to read."""
+    """Return the key, if the file belongs to the user and no other user can access it."""
     try:
         descriptor = os.open(file, _READ)
     except OSError as error:
@@ -72,7 +72,7 @@ def _read_key(file: Path) -> bytes | None:
 
 
 def _new_key(file: Path) -> bytes | None:
-    """Make a key that appears whole; None if there can be none, as in a home that is read-only."""
+    """Create a key file atomically; return None if that is impossible, as in a read-only home."""
     unfinished = file.with_name(f".key-{os.getpid()}-{os.urandom(4).hex()}")
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -83,7 +83,7 @@ def _new_key(file: Path) -> bytes | None:
         finally:
             os.close(descriptor)
             os.unlink(unfinished)
-    except FileExistsError:  # another process was faster, or what is there is no key
+    except FileExistsError:  # another process was faster, or the file is not a key
         return _read_key(file)
     except OSError as error:
         let_through(error)
@@ -92,7 +92,7 @@ def _new_key(file: Path) -> bytes | None:
 
 
 def process_info() -> ProcessInfo:
-    """Describe this process: its command without secrets, its versions, the commit that is checked out."""
+    """Describe this process: its command without secrets, its versions, the checked-out commit."""
     pid, torch = os.getpid(), sys.modules.get("torch")
     cwd = _cwd()
     process = ProcessInfo(
@@ -110,14 +110,14 @@ def process_info() -> ProcessInfo:
 
 
 def recorded_variables(names: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Return the variables of these names that are set, with the values of secrets hidden."""
+    """Return those of the named variables that are set, with secret values hidden."""
     return secret_rule().variables((name, os.environ[name]) for name in names if name in os.environ)
 
 
 def git_commit(folder: Path) -> str | None:
-    """The commit that is checked out around `folder`, None outside a git checkout.
+    """Return the commit that is checked out around `folder`, None outside a git checkout.
 
-    Reads HEAD, loose and packed references as gitrepository-layout(5) describes them.
+    Reads HEAD, loose and packed references (gitrepository-layout(5)).
     """
     for candidate in (folder, *folder.parents):
         git = candidate / ".git"
@@ -150,5 +150,5 @@ def _head(git: Path) -> str | None:
 def _cwd() -> Path:
     try:
         return Path.cwd()
-    except FileNotFoundError:  # the folder was removed under the program
+    except FileNotFoundError:  # the folder was removed while the program ran
         return Path("/")

@@ -1,4 +1,4 @@
-"""prctl(2) on the calling process, and the Yama security module, which restricts who may trace it."""
+"""prctl(2) for the calling process, and the Yama security module, which restricts its tracers."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ _PR_SET_PTRACER = 0x59616D61
 
 
 def is_self_dumpable() -> bool:
-    """Whether processes of the same user may read this one."""
+    """Return whether processes of the same user may read this one."""
     return _prctl(_PR_GET_DUMPABLE, 0) == 1
 
 
 def set_ptracer(pid: int) -> bool:
-    """Ask Yama to let `pid` and its descendants read this process; False where there is no Yama."""
+    """Ask Yama to let `pid` and its descendants read this process; return False if there is no Yama."""
     return _prctl(_PR_SET_PTRACER, pid) == 0
 
 
 def _prctl(option: int, argument: int) -> int:
-    import ctypes  # costs 5 ms, which only a denied attach or a machine with Yama needs to pay
+    import ctypes  # takes 5 ms, and is needed only after a denied attach or with Yama
 
     zero = ctypes.c_ulong(0)
     return int(ctypes.CDLL(None).prctl(option, ctypes.c_ulong(argument), zero, zero, zero))
@@ -30,7 +30,7 @@ _RESTRICTED = 1
 
 
 def ptrace_scope(path: Path = SCOPE_FILE) -> int:
-    """0 to 3 as Yama counts; 0 where the kernel has no Yama."""
+    """Return Yama's ptrace_scope, 0 to 3; 0 if the kernel has no Yama."""
     try:
         return int(path.read_text("ascii"))
     except FileNotFoundError:
@@ -38,9 +38,9 @@ def ptrace_scope(path: Path = SCOPE_FILE) -> int:
 
 
 def allow_tracer(pid: int, path: Path = SCOPE_FILE) -> bool:
-    """Let process `pid` and its descendants read the calling process, where Yama needs to be asked.
+    """Let process `pid` and its descendants read the calling process, if Yama requires permission.
 
-    A process has one such permission: this takes the place of an earlier one. The kernel takes it
-    back when `pid` ends. Returns whether it was given; needed and possible under scope 1 alone.
+    A process has one such permission: this replaces an earlier one. The kernel revokes it when `pid` ends.
+    Returns whether it was given; needed and possible only with scope 1.
     """
     return ptrace_scope(path) == _RESTRICTED and set_ptracer(pid)

@@ -1,7 +1,7 @@
-"""Secrets in command lines and variables: which values are hidden before anything is recorded.
+"""Redaction: hide secret values in command lines and variables before they are recorded.
 
-Runs when a session starts, in the profiled program, so it imports nothing heavy. The rule is in
-docs/privacy.md.
+Runs in the profiled program when a session starts, so it imports nothing heavy. docs/privacy.md describes
+the rule.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from fnmatch import fnmatchcase
 
 HIDDEN = "***"
 VARIABLE = "PROFKIT_SECRETS"
-"""More names to hide, with commas between them, as `license*,-p`; or `off`."""
+"""Variable with more names to hide, separated by commas, such as `license*,-p`; or `off`."""
 _OFF = "off"
 
 _ANYWHERE = ("password", "passwd", "passphrase", "passcode", "secret", "credential", "apikey")
-"""A name that holds one of these, however it is spelled, is a secret's."""
+"""Strings that mark any name that contains them as secret, regardless of spelling."""
 _WORDS = frozenset(
     ("token", "pwd", "pass", "auth", "authorization", "bearer", "cookie", "pat", "jwt", "otp", "dsn")
 )
-"""A name that has one of these as a word of its own is a secret's: `--hf-token`, not `--tokenizer`."""
+"""Words that mark a name as secret if they are separate words in it: `--hf-token`, not `--tokenizer`."""
 _HARMLESS_KEYS = frozenset(
     ("sort", "primary", "foreign", "group", "partition", "order", "public", "cache", "row", "index", "by")
 )
-"""First words of names that end in `key` and are no secret's."""
+"""First words that make a name with the word `key` harmless."""
 _HARMLESS = frozenset(("pwd", "oldpwd"))
-"""Variables of shells: folders."""
+"""Shell variables that contain folders."""
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _NAME = re.compile(r"[-+]*([A-Za-z_][\w.-]*)$")
@@ -37,16 +37,16 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 _PIECE = re.compile(r"[^\s'\"]+")
-"""A piece of a text that may be a URL."""
+"""Part of a text that may be a URL."""
 _KNOWN = re.compile(
     r"\b(?:gh[pousr]_|github_pat_|glpat-|hf_|sk-|xox[abeprs]-|pypi-|npm_|dop_v1_|AKIA|ASIA|AIza|eyJ)"
     r"[A-Za-z0-9_.\-]{12,}"
 )
-"""Tokens that services mark as theirs."""
+"""Tokens with the prefixes of known services."""
 
 
 class SecretRule:
-    """Which names are those of secrets: the built-in rule and a user's own patterns."""
+    """Rule for which names are secret: the built-in rule and the user's patterns."""
 
     def __init__(self, setting: str = "") -> None:
         patterns = [pattern.strip() for pattern in setting.split(",") if pattern.strip()]
@@ -55,7 +55,7 @@ class SecretRule:
         self._patterns = tuple(p.lower().lstrip("-") for p in patterns if p not in self._letters)
 
     def is_secret(self, name: str) -> bool:
-        """Whether what has this name is hidden."""
+        """Return whether values of this name are hidden."""
         if not self.on:
             return False
         lower = name.lower()
@@ -72,7 +72,7 @@ class SecretRule:
         return len(words) > 1 and "key" in words[1:] and words[0] not in _HARMLESS_KEYS
 
     def argv(self, arguments: Sequence[str]) -> tuple[str, ...]:
-        """Hide the secrets of a command line."""
+        """Hide the secrets in a command line."""
         if not self.on:
             return tuple(arguments)
         shown: list[str] = []
@@ -87,13 +87,13 @@ class SecretRule:
         return tuple(shown)
 
     def variables(self, pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-        """Hide the secrets of variables, given as (name, value)."""
+        """Hide the secrets in variables, given as (name, value)."""
         return tuple(
             (name, HIDDEN if value and self.is_secret(name) else self.text(value)) for name, value in pairs
         )
 
     def text(self, text: str) -> str:
-        """Hide what looks like a secret inside a text: URLs' passwords, `name=value`, known tokens."""
+        """Hide likely secrets in a text: passwords in URLs, `name=value`, known tokens."""
         if not self.on:
             return text
         text = _KNOWN.sub(HIDDEN, _PIECE.sub(_url, text) if "://" in text else text)
@@ -123,12 +123,12 @@ class SecretRule:
 
 
 def secret_rule(environ: Mapping[str, str] = os.environ) -> SecretRule:
-    """Return the rule that the environment asks for."""
+    """Return the rule that the environment configures."""
     return SecretRule(environ.get(VARIABLE, ""))
 
 
 def without_secrets(text: str, environ: Mapping[str, str] = os.environ) -> str:
-    """Hide what looks like a secret inside a text."""
+    """Hide likely secrets in a text."""
     return secret_rule(environ).text(text)
 
 
@@ -137,7 +137,7 @@ def _is_option(argument: str) -> bool:
 
 
 def _url(match: re.Match[str]) -> str:
-    """Hide a URL's password; everything else stays as it is."""
+    """Hide the password or token in a URL."""
     scheme, mark, rest = match[0].partition("://")
     user_info, at, host = rest.rpartition("@")
     user, colon, _ = user_info.partition(":")
@@ -145,6 +145,6 @@ def _url(match: re.Match[str]) -> str:
         return match[0]
     if colon:
         return f"{scheme}{mark}{user}:{HIDDEN}@{host}"
-    # A token may take the user's place, unlike in ssh://git@host.
+    # With http and https the user may be a token, unlike in ssh://git@host.
     is_token = scheme.lower().endswith(("http", "https"))
     return f"{scheme}{mark}{HIDDEN}@{host}" if is_token else match[0]

@@ -1,4 +1,4 @@
-"""Ending tidily: signals that would end the program at once let it clean up first."""
+"""Signal handling for clean-up: interrupt on SIGTERM and SIGHUP, or delay signals."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def ending_tidily() -> Iterator[None]:
-    """SIGTERM and SIGHUP interrupt the body as Ctrl-C does; after its clean-up they end the process.
+    """Interrupt the body on SIGTERM and SIGHUP as on Ctrl-C; after its clean-up they end the process.
 
-    A signal that is ignored stays ignored. Outside of the main thread, which has no say in signals, nothing
-    changes.
+    Ignored signals stay ignored. Does nothing outside the main thread, where handlers cannot be set.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -37,7 +36,7 @@ def ending_tidily() -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            if handler is not None:  # one that C set, which Python cannot put back
+            if handler is not None:  # None: set by C, and Python cannot restore it
                 signal.signal(number, handler)
         if caught:
             os.kill(os.getpid(), caught[0])
@@ -45,12 +44,12 @@ def ending_tidily() -> Iterator[None]:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """What would interrupt the body comes after it."""
+    """Delay SIGINT, SIGTERM and SIGHUP until the body has ended."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     caught: list[int] = []
-    # A blocked signal would not do: the system gives it to another thread, and Python runs its handler here.
+    # Blocking is not enough: the system gives the signal to another thread, and Python runs its handler here.
     before = {
         number: signal.signal(number, lambda number, _frame: caught.append(number))
         for number in (signal.SIGINT, *_ENDING)

@@ -1,7 +1,7 @@
-"""Sockets of this process on which the kernel limits a wait (SO_RCVTIMEO, SO_SNDTIMEO; socket(7)).
+"""Detect sockets of this process with a kernel timeout (SO_RCVTIMEO, SO_SNDTIMEO; socket(7)).
 
-A process that is stopped for a sample leaves such a wait with EINTR. Whoever waits again, as Python does,
-waits for the full time again, and so for ever if stops come more often. `socket.settimeout` is another thing:
+A stop for a sample ends such a wait with EINTR. A program that waits again, as Python does, waits for the
+full time again, and never times out if stops are more frequent. `socket.settimeout` is not affected:
 Python itself keeps that deadline.
 """
 
@@ -14,23 +14,23 @@ from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.process.guard import let_through
 
 _MOST = 250
-"""Descriptors that one look examines, in about two milliseconds; of more, the next look takes the next."""
+"""Maximum descriptors per check, which takes about 2 ms; the next check continues with the rest."""
 _LARGEST_SHARE = 0.01
-"""Share of the time that looks may take: ten thousand descriptors are listed in some 30 ms."""
+"""Maximum share of time for checks: listing ten thousand descriptors takes about 30 ms."""
 _TIMEVAL_BYTES = 16
 
 
 class SocketWatch:
-    """Looks for sockets with a timeout, among descriptors that are the program's."""
+    """Detector of sockets with a timeout among the program's descriptors."""
 
     def __init__(self, most: int = _MOST, clock: Clock = SYSTEM_CLOCK) -> None:
         self._most, self._clock = most, clock
         self._next, self._rests_until_s = 0, clock.monotonic_s()
 
     def timed(self) -> bool:
-        """Return whether a socket has a timeout, of the next `most` descriptors from where it stopped.
+        """Return whether one of the next `most` descriptors is a socket with a timeout.
 
-        False without a look if the last one took long.
+        False without a check for a while if the last check took long.
         """
         began_s = self._clock.monotonic_s()
         if began_s < self._rests_until_s:
@@ -57,10 +57,10 @@ def _is_socket(number: int) -> bool:
 
 
 def _is_timed(number: int) -> bool:
-    import _socket  # of no use to a program without sockets; never patched, as `socket.socket` is
+    import _socket  # lazy: programs without sockets do not need it; never patched, unlike `socket.socket`
 
-    # A socket object closes its descriptor, and this one is the program's: the object is created empty, so
-    # that no exception of a signal handler can come between the descriptor and `detach`. The type must be
+    # A socket object closes its descriptor, which belongs to the program. So the object is created empty:
+    # no exception of a signal handler can then come between the descriptor and `detach`. The type must be
     # given and nonblocking: otherwise socket.setdefaulttimeout() would change the program's socket.
     borrowed = _socket.socket.__new__(_socket.socket)
     try:
@@ -70,7 +70,7 @@ def _is_timed(number: int) -> bool:
             any(borrowed.getsockopt(_socket.SOL_SOCKET, option, _TIMEVAL_BYTES))
             for option in (_socket.SO_RCVTIMEO, _socket.SO_SNDTIMEO)
         )
-    except OSError as error:  # closed since it was listed, or another kind of file by now
+    except OSError as error:  # closed since it was listed, or now another kind of file
         let_through(error)
         return False
     finally:

@@ -1,7 +1,7 @@
-"""`python -I -S tether.py PID FOLDER PROGRAM …`: become PROGRAM, and end with the parent, process PID.
+"""Become PROGRAM, and end with the parent, process PID: `python -I -S tether.py PID FOLDER PROGRAM …`.
 
-If PID ends first, a second process kills PROGRAM's process group and removes FOLDER. That process is nobody's
-child. PROGRAM has to lead its process group.
+If PID ends first, a second process, an orphan, kills PROGRAM's process group and removes FOLDER. PROGRAM
+must lead its process group.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import signal
 import sys
 
 _SET_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
-"""Signals that Python ignores; a program that it becomes would ignore them too."""
+"""Signals that Python ignores; without a reset, PROGRAM would inherit that."""
 _CANNOT_RUN = 127
 
 
 def _main(parent: int, folder: str, argv: list[str]) -> int:
     watched = os.pidfd_open(parent)
-    if os.getppid() != parent:  # it has ended, and its pid may be another's
+    if os.getppid() != parent:  # it has ended, and its pid may be reused
         return _CANNOT_RUN
     _watch_apart(watched, folder)
     for number in _SET_BY_PYTHON:
@@ -31,7 +31,7 @@ def _main(parent: int, folder: str, argv: list[str]) -> int:
 
 
 def _watch_apart(parent: int, folder: str) -> None:
-    """Watch this process and its parent from a process of another session that is nobody's child."""
+    """Watch this process and its parent from an orphan process in another session."""
     program = os.getpid()
     watched = os.pidfd_open(program)
     child = os.fork()
@@ -45,7 +45,7 @@ def _watch_apart(parent: int, folder: str) -> None:
 
 
 def _watch(program: int, watched: int, parent: int, folder: str) -> None:
-    os.closerange(0, 3)  # whoever reads PROGRAM's output waits for its end alone
+    os.closerange(0, 3)  # readers of PROGRAM's output must not wait for this process
     poller = select.poll()
     for descriptor in (watched, parent):
         poller.register(descriptor, select.POLLIN)
@@ -54,7 +54,7 @@ def _watch(program: int, watched: int, parent: int, folder: str) -> None:
         return
     os.killpg(program, signal.SIGKILL)
     select.select([watched], [], [])
-    import shutil  # takes milliseconds, which each start would pay
+    import shutil  # takes milliseconds, which would slow each start
 
     shutil.rmtree(folder, ignore_errors=True)
 

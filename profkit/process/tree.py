@@ -1,4 +1,4 @@
-"""End a process and everything that it started."""
+"""End a process together with its descendants."""
 
 from __future__ import annotations
 
@@ -16,21 +16,19 @@ _PAUSE_S = 0.005
 
 @dataclass(frozen=True, slots=True)
 class EndedProcess:
-    """A process that was killed."""
+    """Process that was killed."""
 
     pid: int
     name: str
 
 
 def end_tree(pid: int, timeout_s: float = 10.0, clock: Clock = SYSTEM_CLOCK) -> tuple[EndedProcess, ...]:
-    """Kill process `pid` with its descendants; of our own process the descendants alone.
+    """Kill process `pid` and its descendants; for our own process, only the descendants.
 
-    Repeats until no descendant is left, since they may start more meanwhile; the root is stopped
-    first and goes last, as its descendants are found through it. Descendants that are nobody's
-    child any more (daemons) are found only where the root is init or a subreaper
-    (PR_SET_CHILD_SUBREAPER). Our own children are waited for. Returns what was killed, each once;
-    raises TimeoutError where some do not die, and psutil.AccessDenied where some are not ours to
-    kill.
+    Repeats until no descendant is left, since they may start more. The root is stopped first and killed
+    last, because its descendants are found through it. Orphaned descendants (daemons) are found only if the
+    root is init or a subreaper (PR_SET_CHILD_SUBREAPER). Waits for our own children. Returns each killed
+    process once. Raises TimeoutError if some do not end, psutil.AccessDenied if killing is not permitted.
     """
     ended: dict[int, EndedProcess] = {}
     deadline_s = clock.monotonic_s() + timeout_s
@@ -39,7 +37,7 @@ def end_tree(pid: int, timeout_s: float = 10.0, clock: Clock = SYSTEM_CLOCK) -> 
         if pid == posix.getpid():
             _end_descendants(root, ended, deadline_s, clock)
         else:
-            root.suspend()  # a supervisor would start others in their place
+            root.suspend()  # a supervisor would start replacements
             try:
                 _end_descendants(root, ended, deadline_s, clock)
             finally:
@@ -68,7 +66,7 @@ def _kill(processes: Sequence[psutil.Process], ended: dict[int, EndedProcess]) -
 
 
 def _reap(processes: Sequence[psutil.Process], deadline_s: float, clock: Clock) -> None:
-    """Wait until none runs any more; a zombie of another parent has ended too."""
+    """Wait until all have ended; a zombie of another parent counts as ended."""
     while any(_is_living(process) for process in processes):
         if clock.monotonic_s() >= deadline_s:
             stuck = ", ".join(str(process.pid) for process in processes if _is_living(process))
@@ -81,5 +79,5 @@ def _is_living(process: psutil.Process) -> bool:
         if process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
             return True
         with contextlib.suppress(psutil.TimeoutExpired):
-            process.wait(0)  # reaps it where it is our own child
+            process.wait(0)  # reaps it if it is our own child
     return False

@@ -1,4 +1,4 @@
-"""Watch and signal a process that is not our child, identified by its pid and its start."""
+"""Watch and signal a process that is not our child, identified by its pid and start time."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _PAUSE_S = 0.002
 
 
 class Watched:
-    """A process that somebody else started, and its exit code with it.
+    """Process that belongs to another parent, which gets its exit code.
 
-    Holds no descriptor: a program that closes numbers it did not open (`os.closerange`), and opens
-    its own files in their place, would have those polled and closed.
+    Has no open descriptor: a program may close numbers that it did not open (`os.closerange`) and reuse
+    them. Its files would then be polled and closed.
     """
 
     def __init__(self, pid: int, start_ticks: int) -> None:
@@ -24,12 +24,12 @@ class Watched:
         self._closed = False
 
     def alive(self) -> bool:
-        """Return whether it runs; zombies count as ended, and False is returned after `close`."""
+        """Return whether the process runs; zombies count as ended; False after `close`."""
         if self._closed:
             return False
         try:
             seen = procfs.state_and_start(self.pid)
-        except OSError as error:  # no descriptor is free for a look into /proc
+        except OSError as error:  # no descriptor is free to read /proc
             let_through(error)
             seen = None
         if seen is None:  # also after chroot, or for another user's process
@@ -38,7 +38,7 @@ class Watched:
         return ticks == self.start_ticks and state not in procfs.ENDED
 
     def wait(self, timeout_s: float, clock: Clock = SYSTEM_CLOCK) -> bool:
-        """Wait until it has ended, and return whether it has; True after `close`."""
+        """Wait until the process has ended, and return whether it has; True after `close`."""
         deadline_s = clock.monotonic_s() + timeout_s
         while self.alive():
             left_s = deadline_s - clock.monotonic_s()
@@ -48,9 +48,9 @@ class Watched:
         return True
 
     def signal(self, signum: signal.Signals) -> bool:
-        """Send a signal; False if the process has ended. Raises PermissionError if we may not."""
-        # Between the check and the signal the pid could go to another process only if all
-        # pids of the machine were given out in that microsecond.
+        """Send a signal; return False if the process has ended. Raises PermissionError if not permitted."""
+        # Between the check and the signal another process could get the pid only if the kernel
+        # assigned all pids of the machine in that microsecond.
         if not self.alive():
             return False
         try:
@@ -60,19 +60,19 @@ class Watched:
         return True
 
     def close(self) -> None:
-        """Stop watching it, and reap it if it ended as our child after all (we are init, or a subreaper)."""
+        """Stop watching, and reap the process if it is our child after all (we are init or a subreaper)."""
         if self._closed:
             return
         self._closed = True
         try:
             if procfs.start_ticks(self.pid) == self.start_ticks:
                 posix.waitid(posix.P_PID, self.pid, posix.WEXITED | posix.WNOHANG)
-        except OSError as error:  # it is no child
+        except OSError as error:  # it is not our child
             let_through(error)
 
 
 def watch(pid: int) -> Watched | None:
-    """Return a process to watch, None if it has ended."""
+    """Return a `Watched` for a process, None if it has ended."""
     ticks = procfs.running_since_ticks(pid)
     return None if ticks is None else Watched(pid, ticks)
 

@@ -1,14 +1,14 @@
-"""`python -I -S watchdog.py [--fork] [--target=PID] PROGRAM …`: start PROGRAM in a session, wait for its end.
+"""Watchdog of PROGRAM in its own session: `python -I -S watchdog.py [--fork] [--target=PID] PROGRAM …`.
 
-Prints the pids of PROGRAM and of itself when PROGRAM runs, and how it ends. With --fork it first becomes
-nobody's child, as `setsid --fork` makes what it starts. Files that PROGRAM creates are for its user alone.
+Starts PROGRAM and waits for its end. Prints the pids of PROGRAM and of itself when PROGRAM runs, and how it
+ends. With --fork it first orphans itself, as `setsid --fork` does. PROGRAM's files are private to its user.
 
-PROGRAM may stop process PID for moments, as samplers do (ptrace(2)). It is asked to finish if it would hold
-PID for ever: if somebody stops PROGRAM (SIGSTOP), or if PID is killed in such a moment. Then the tracer has
-to let it end, which py-spy 0.4 does not.
+PROGRAM may briefly stop process PID, as samplers do (ptrace(2)). The watchdog asks it to finish if it would
+hold PID forever: if PROGRAM itself is stopped (SIGSTOP), or if PID is killed while stopped. In that case
+the tracer must release it, which py-spy 0.4 does not do.
 
-Only modules that are built into Python are imported, since they delay each start. No clock is read: a
-library that fakes the time (libfaketime) may be preloaded.
+Imports only modules that are built into Python, since imports delay each start. Reads no clock: a library
+that fakes the time (libfaketime) may be preloaded.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import posix
 import sys
 
 PREFIX = "profkit-watchdog: "
-"""How each line begins that is printed here."""
+"""Prefix of each printed line."""
 FORK = "--fork"
 TARGET = "--target="
 STARTED = "started {} under {}"
@@ -31,17 +31,17 @@ HELD = "asked to finish, since it held process {}"
 UMASK = 0o077
 
 _LOOKS, _PAUSE_S = 10, 0.05
-"""PROGRAM may be stopped for half a second: some tools stop programs for moments to slow them down."""
+"""Checks and pauses, half a second, before a stop is final: some tools stop programs to slow them down."""
 _LOOK_S = 0.5
-"""Time between two looks at the target."""
+"""Time between two checks of the target."""
 _KILLED_LOOKS, _HELD_LOOKS = 3, 40
-"""Looks at which a target that was killed, or any other, may be in the same stop.
+"""Maximum number of checks in the same stop, for a killed target and for any other.
 
 The first native sample of a large program may take seconds.
 """
 _KILL = 1 << (_signal.SIGKILL - 1)
 _SET_BY_PYTHON = (_signal.SIGINT, _signal.SIGPIPE, _signal.SIGXFSZ)
-"""Signals with other than their defaults: in PROGRAM a handler of SIGINT has to be its own."""
+"""Signals that Python handles or ignores, reset to defaults: a SIGINT handler in PROGRAM must be its own."""
 _IGNORED = (_signal.SIGINT, _signal.SIGHUP, _signal.SIGTERM, _signal.SIGQUIT)
 
 
@@ -70,7 +70,7 @@ def _main(argv: list[str]) -> int:
 
 
 def _start(argv: list[str]) -> tuple[int, int]:
-    """Start PROGRAM, and wait until it runs; its pid, and the error number if it could not be started."""
+    """Start PROGRAM and wait until it runs; return its pid, and the error number if the start failed."""
     reading, writing = posix.pipe2(posix.O_CLOEXEC)
     try:
         pid = posix.fork()
@@ -96,7 +96,7 @@ def _become(argv: list[str], report: int) -> None:
 
 
 def _await_end(pid: int, target: int) -> None:
-    """Wait for PROGRAM; if it would hold its target for ever, ask it to finish, and then kill it."""
+    """Wait for PROGRAM; if it would hold its target forever, ask it to finish, and then kill it."""
     asked, last, looks = False, "", 0
     while True:
         changed, status = posix.waitpid(pid, posix.WUNTRACED | (posix.WNOHANG if target else 0))
@@ -130,9 +130,10 @@ def _end(pid: int, reason: str, asked: bool) -> None:
 
 
 def _stop_of(target: int, tracer: int) -> tuple[str, int]:
-    """Return what identifies the stop in which the tracer holds its target, and for how many looks it may.
+    """Return an identifier of the stop in which the tracer holds its target, and its maximum checks.
 
-    Empty if it does not. Each stop is counted as a switch to another process (proc(5), /proc/PID/status).
+    The identifier is empty if there is no such stop. The kernel counts each stop as a context switch
+    (proc(5), /proc/PID/status).
     """
     fields = _status(target)
     held = fields.get("State", "").startswith("t") and _exists(f"/proc/{tracer}/task/{fields['TracerPid']}")
@@ -168,7 +169,7 @@ def _exists(path: str) -> bool:
 
 
 def _goes_on(pid: int) -> bool:
-    """Wait for a stopped child to be continued or to end; False if neither happens for a while."""
+    """Return whether a stopped child continues or ends within a short time."""
     changes = posix.WEXITED | posix.WCONTINUED | posix.WNOHANG | posix.WNOWAIT
     for _ in range(_LOOKS):
         if posix.waitid(posix.P_PID, pid, changes) is not None:
@@ -182,14 +183,14 @@ def _close_all_but(*kept: int) -> None:
         if number not in kept:
             try:
                 posix.close(number)
-            except OSError:  # of the listing itself
+            except OSError:  # the descriptor of the listing itself
                 continue
 
 
 def _print(line: str) -> None:
     try:
         posix.write(1, f"{PREFIX}{line}\n".encode())
-    except OSError:  # the disk is full: whoever started us finds PROGRAM in /proc
+    except OSError:  # the disk is full: the starting process finds PROGRAM in /proc
         return
 
 

@@ -1,1 +1,1 @@
-"""Where samples come from."""
+"""Samplers: py-spy and strobeclient behind one interface."""

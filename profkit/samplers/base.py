@@ -1,4 +1,4 @@
-"""What a sampler is to the rest of profkit: options in, an attachment out, a recording at the end."""
+"""Interface of samplers: options and a plan, an attachment to a process, and a recording."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LiveStacks:
-    """How much a sampler would have to read in each round: the budget's input."""
+    """Stacks that a sampler reads per round, and the host's load: the input of its budget."""
 
     threads: int
     frames: int
     crowding: float = 1.0
-    """Processes of the machine that want to run, per processor; 1 if there are enough processors."""
+    """Runnable processes of the machine per processor; 1 if there are enough processors."""
     processors: int = 1
     other_samplers: int = 0
-    """Samplers that run on this host already."""
+    """Number of samplers that already run on this host."""
     other_rates_hz: float = 0.0
-    """Their rates together."""
+    """Sum of the rates of those samplers."""
     timed_sockets: bool = False
-    """Whether the program has sockets with SO_RCVTIMEO or SO_SNDTIMEO, which stopping it starts again."""
+    """True if the program has sockets with SO_RCVTIMEO or SO_SNDTIMEO; each stop restarts the timeout."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What one segment left: whole stacks, before any region is cut out of them.
+    """Content of one segment: full stacks, before attribution to regions.
 
-    `rounds` is the number of sampling rounds, None where the output does not tell; `errors` counts
-    samples that the sampler lost and says so.
+    `rounds` is the number of sampling rounds, None if the output does not contain it. `errors` counts the
+    samples that the sampler reports as lost.
     """
 
     profile: Profile
@@ -46,83 +46,83 @@ class Recording:
 
 
 class SegmentFiles(Protocol):
-    """The files of a session's folder, opened so that links are not followed."""
+    """Files of a session's folder, opened without following links."""
 
     path: Path
-    """The folder, for messages."""
+    """Path of the folder, for messages."""
 
     def read(self, name: str, most_bytes: int) -> bytes:
-        """Return the content of a file; raises DamagedFile if it is missing, larger, or cannot be read."""
+        """Return the content of a file; raises DamagedFile if it is missing, too large or unreadable."""
         ...
 
 
 class Attachment(Protocol):
-    """A sampler that is attached to a process, from its start to its end."""
+    """Sampler that is attached to a process, from its start to its end."""
 
     def segment(self) -> Segment:
-        """The segment as it stands: pid, remote id, links; index and times are the caller's."""
+        """Return the segment's current pid, remote id and links; the caller sets index and times."""
         ...
 
     def poll(self) -> SessionState:
-        """One look, without waiting; raises `SamplerError` where the sampler failed."""
+        """Return the current state without waiting; raises `SamplerError` if the sampler failed."""
         ...
 
     def poll_interval_s(self, attempt: int) -> float:
-        """How long to wait before poll number `attempt` (0, 1, …) is worth it."""
+        """Return the time to wait after poll number `attempt` (0, 1, …)."""
         ...
 
     def request_stop(self) -> None:
-        """Ask the sampler to finish and write; harmless when it has ended already."""
+        """Ask the sampler to finish and write its output; does nothing if it has already ended."""
         ...
 
     def stop_timeout_s(self) -> float:
-        """How long this sampler may take to finish once asked, where the user set no limit."""
+        """Return the default time limit for this sampler to finish after `request_stop`."""
         ...
 
     def resident_bytes(self) -> int:
-        """Memory that the sampler holds, 0 where it runs elsewhere."""
+        """Return the sampler's resident memory, 0 if it runs elsewhere."""
         ...
 
     def warning(self) -> str | None:
-        """What somebody did to the sampler though its samples are whole; None for nothing."""
+        """Return why the sampler was interrupted although its samples are complete, or None."""
         ...
 
     def kill(self) -> None:
-        """End the sampler at once and leave no process behind; harmless when it has ended."""
+        """End the sampler at once and leave no process behind; does nothing if it has ended."""
         ...
 
 
 class Sampler(Protocol):
-    """A source of samples; one object a kind, without state."""
+    """Source of samples; one stateless object per kind."""
 
     name: str
 
     def find(self) -> str:
-        """The path of the sampler's program; raises `SamplerMissing`."""
+        """Return the path of the sampler's program; raises `SamplerMissing`."""
         ...
 
     def version(self) -> str | None:
-        """The program's version, None where it has none; must not start a process."""
+        """Return the program's version, None if unknown; must not start a process."""
         ...
 
     def check(self, options: SamplerOptions) -> None:
-        """Raise `InvalidOption` for anything that this sampler cannot honour."""
+        """Raise `InvalidOption` for an option that this sampler does not support."""
         ...
 
     def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
-        """Resolve `auto` and defaults; pure but for the processor's frequency."""
+        """Resolve `auto` and defaults; pure except for reading the processor's frequency."""
         ...
 
     def attach(self, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock) -> Attachment:
-        """Start on process `pid`; files of the segment go into `folder` and bear `index`.
+        """Start sampling process `pid`; the segment's files go into `folder`, with `index` in their names.
 
-        Returns as soon as the sampler is started: it is RUNNING only when `poll` says so. Raises
-        `SamplerError` where it cannot be started; nothing is left running then.
+        Returns when the sampler is started; it is RUNNING only when `poll` returns that. Raises
+        `SamplerError` if it cannot be started, and leaves nothing running.
         """
         ...
 
     def read(self, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> Recording | None:
-        """Return what a segment left in its folder, None if this sampler keeps the samples elsewhere.
+        """Return the recording of a segment, None if this sampler keeps the samples elsewhere.
 
         Raises `DamagedFile` if the output is missing or cannot be read.
         """
@@ -130,25 +130,25 @@ class Sampler(Protocol):
 
 
 LARGEST_OUTPUT_BYTES = 2**30
-"""Size of the largest output that is read."""
+"""Maximum size of an output that is read."""
 LARGEST_LOG_BYTES = 16 * 2**20
 
 
 def output_name(index: int) -> str:
-    """Return the name of the file with the samples of a segment."""
+    """Return the name of a segment's output file, which has the samples."""
     return f"segment-{index:03d}.speedscope.json"
 
 
 def log_name(index: int) -> str:
-    """Return the name of the sampler's log of a segment."""
+    """Return the name of a segment's sampler log."""
     return f"segment-{index:03d}.log"
 
 
 def output_path(folder: Path, index: int) -> Path:
-    """The samples of a segment."""
+    """Return the path of a segment's output file."""
     return folder.absolute() / output_name(index)
 
 
 def log_path(folder: Path, index: int) -> Path:
-    """The sampler's own words about a segment."""
+    """Return the path of a segment's sampler log."""
     return folder.absolute() / log_name(index)

@@ -1,4 +1,4 @@
-"""The options that every sampler has, and what makes sense of them."""
+"""Options that all samplers share, and their checks."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Scope = Literal["call", "process"]
 
 @dataclass(frozen=True, slots=True)
 class SamplerOptions:
-    """What the user asked of a sampler. Regions with equal options share a session."""
+    """Options of a sampler as the user gave them; regions with equal options share a session."""
 
     sampler: str = "auto"
     rate_hz: float | None = None
     sample_each: float | None = None
-    """Processor cycles per sample, instead of a rate."""
+    """Processor cycles per sample, as an alternative to a rate."""
     blocking: Blocking = "auto"
     native: bool = False
     idle: bool = True
@@ -32,7 +32,7 @@ class SamplerOptions:
 
 
 def check_common(options: SamplerOptions) -> None:
-    """Raise `UsageError` for a rate, an interval or a duration that makes no sense."""
+    """Raise `UsageError` for an invalid rate, interval, duration or `blocking`."""
     if options.rate_hz is not None and options.sample_each is not None:
         raise UsageError("rate and sample_each say the same thing twice", "give one of them")
     for option, value in (
@@ -47,8 +47,8 @@ def check_common(options: SamplerOptions) -> None:
 
 
 def cpu_frequency(option: str, value: float) -> float:
-    """The processor's frequency; raises `InvalidOption` where the machine does not tell it."""
-    # Lazy: every import of profkit would pay for it.
+    """Return the processor's frequency in Hz; raises `InvalidOption` if the machine does not report it."""
+    # Lazy, to keep `import profkit` fast.
     from profkit.process.procfs import cpu_frequency_hz
 
     frequency_hz = cpu_frequency_hz()

@@ -1,4 +1,4 @@
-"""The one loop that waits for a sampler: PREPARING → RUNNING → PROCESSING → SUCCESS."""
+"""Polling loop that waits for a sampler's state: PREPARING → RUNNING → PROCESSING → SUCCESS."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def await_state(
 ) -> SessionState:
     """Poll until the sampler is in the wanted state or past it, and return the state.
 
-    Looks at least once, and once more at the deadline. Raises `SamplerTimeout`, whose message names
-    `option` as what to raise, and whatever `SamplerError` a poll raises.
+    Polls at least once, and once more at the deadline. Raises `SamplerTimeout`, whose message names `option`
+    as the limit to raise, and any `SamplerError` of a poll.
     """
     deadline_s = clock.monotonic_s() + timeout_s
     attempt = 0
@@ -43,7 +43,7 @@ def await_state(
 
 
 def kill_stopped(attachment: Attachment) -> None:
-    """Kill what is left of a sampler that was asked to stop, also if a signal handler interrupts it."""
+    """Kill the rest of a sampler that was asked to stop, even if a signal handler interrupts this call."""
     try:
         attachment.kill()
     except BaseException:
@@ -52,6 +52,6 @@ def kill_stopped(attachment: Attachment) -> None:
 
 
 def backed_off_s(attempt: int, first_s: float, growth: float, longest_s: float) -> float:
-    """`first_s`, then `growth` times longer at each attempt, up to `longest_s`."""
-    # Past 500 attempts any growth has reached its cap, and a power would overflow.
+    """Return the pause after an attempt: `first_s`, times `growth` per attempt, up to `longest_s`."""
+    # After 500 attempts any growth has reached the maximum, and a larger power would overflow.
     return float(min(longest_s, first_s * growth ** min(attempt, 500)))

@@ -1,4 +1,4 @@
-"""Why the system does not let a sampler read a process, and what to do about it.
+"""Diagnose why the system denies a sampler access to a process, and name the fix.
 
 ptrace(2), "Ptrace access mode checking"; capabilities(7); Yama.
 """
@@ -14,18 +14,18 @@ _CAP_SYS_PTRACE = 19
 
 @dataclass(frozen=True, slots=True)
 class AttachFacts:
-    """What decides whether a process may be read by another of the same user."""
+    """Facts that decide whether another process of the same user may read a process."""
 
     tracer_pid: int
-    """Who traces it already, 0 for nobody."""
+    """Pid of its current tracer, 0 if there is none."""
     yama_scope: int
     dumpable: bool
     may_trace: bool
-    """Whether it (and so its sampler) holds CAP_SYS_PTRACE."""
+    """True if it, and so its sampler, has CAP_SYS_PTRACE."""
 
 
 def attach_facts(pid: int) -> AttachFacts:
-    """The facts of a living process; of one that is gone, those that forbid nothing."""
+    """Return the facts of a process; if it has ended, facts that forbid nothing."""
     status = procfs.status(pid)
     capabilities = int(status.get("CapEff", "0"), 16)
     return AttachFacts(
@@ -37,7 +37,7 @@ def attach_facts(pid: int) -> AttachFacts:
 
 
 def remedy(facts: AttachFacts) -> str:
-    """The cause that these facts point to, and its mending."""
+    """Return the cause that these facts indicate, and the fix."""
     if facts.tracer_pid:
         return f"process {facts.tracer_pid} traces it already: end that debugger, strace or profiler"
     if facts.yama_scope == 3:
@@ -55,7 +55,7 @@ def remedy(facts: AttachFacts) -> str:
 
 
 def remedy_for(pid: int) -> str:
-    """The cause of a denial and its mending, by the facts of the process as they are now."""
+    """Return the cause of a denial and the fix, from the process's current facts."""
     if not procfs.is_running(pid):
         return f"process {pid} has ended since: let the program run longer"
     return remedy(attach_facts(pid))

@@ -1,4 +1,4 @@
-"""py-spy as a sampler: find it, start it on this process, and read its recording."""
+"""py-spy as a sampler: find the program, attach it to a process, and read its recording."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _PROCESS = re.compile(r'process (\d+)(?::"(.*)")?', re.DOTALL)
 
 
 def with_child_processes(profile: Profile) -> Profile:
-    """Return the profile without the frame of the process that was given, and with short ones for children.
+    """Drop the frame of the sampled process, and shorten the frames of child processes.
 
-    Values in commands that look like secrets are hidden.
+    Hides values in commands that look like secrets.
     """
     rule = secret_rule()
     found = ((number, _child(frame, rule)) for number, frame in enumerate(profile.frames))
@@ -56,7 +56,7 @@ def with_child_processes(profile: Profile) -> Profile:
 
 
 def _child(frame: Frame, rule: SecretRule) -> Frame | None:
-    """The short frame for one of py-spy's; None for functions."""
+    """Return the short frame for a process frame of py-spy, None for a function's frame."""
     match = _PROCESS.fullmatch(frame.name) if not frame.file and frame.name.startswith("process ") else None
     if match is None:
         return None
@@ -69,7 +69,7 @@ def _named(stack: tuple[int, ...], numbers: Mapping[int, int]) -> tuple[int, ...
 
 
 _OWN_THREADS = "profkit/session/background.py"
-"""The file of the outermost frame of profkit's own threads in the profiled process."""
+"""File of the outermost frame of profkit's own threads in the profiled process."""
 _NOTABLY_LATE_S = 1.0
 
 
@@ -79,7 +79,7 @@ class PySpySampler:
     name = "pyspy"
 
     def find(self) -> str:
-        """The py-spy on PATH, else the one beside this Python: a venv need not be activated."""
+        """Return py-spy on PATH, else the one beside this Python, as in a venv that is not activated."""
         beside = str(Path(sys.executable).parent) if sys.executable else None
         program = shutil.which("py-spy") or (shutil.which("py-spy", path=beside) if beside else None)
         if program is None:
@@ -87,7 +87,7 @@ class PySpySampler:
         return str(Path(program).absolute())
 
     def version(self) -> str | None:
-        """The version of the program found, None where it was not installed as a Python package."""
+        """Return the version of the program found, None if it is not installed as a Python package."""
         try:
             return _version_of(self.find())
         except SamplerMissing:
@@ -106,7 +106,7 @@ class PySpySampler:
         return pyspy_attachment.attach(self.find(), pid, plan, folder, index, clock)
 
     def read(self, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> Recording:
-        """See `Sampler.read`; threads of the process itself have pid 0 unless there are subprocesses."""
+        """See `Sampler.read`; threads of the sampled process have pid 0 unless there are subprocesses."""
         profile = _read_profile(files, output_name(segment.index))
         facts = log_facts(_read_log(files, log_name(segment.index)))
         return Recording(
@@ -120,7 +120,7 @@ class PySpySampler:
 def _read_profile(files: SegmentFiles, name: str) -> Profile:
     data = files.read(name, LARGEST_OUTPUT_BYTES)
     path = files.path / name
-    if data[:1] != b"{":  # zeros, as after a power failure, are not worth decoding
+    if data[:1] != b"{":  # zeros, as after a power failure: do not decode them
         raise DamagedFile(path, "it is no JSON object")
     try:
         return read_speedscope(data.decode("utf-8", "surrogatepass"))
@@ -131,7 +131,7 @@ def _read_profile(files: SegmentFiles, name: str) -> Profile:
 
 
 def _read_log(files: SegmentFiles, name: str) -> str:
-    """The text of a log, empty if it cannot be read: the samples count without it."""
+    """Return the text of a log, empty if it cannot be read: samples are valid without it."""
     try:
         return files.read(name, LARGEST_LOG_BYTES).decode("utf-8", "replace")
     except DamagedFile as damage:
@@ -141,10 +141,10 @@ def _read_log(files: SegmentFiles, name: str) -> str:
 
 @cache
 def _version_of(program: str) -> str | None:
-    """By the metadata of the package that installed it.
+    """Return the version in the metadata of the package that installed the program.
 
-    Not by `importlib.metadata`, whose import takes longer than py-spy's start, and which sees this
-    environment's packages alone.
+    `importlib.metadata` takes longer to import than py-spy takes to start, and sees only packages of this
+    environment.
     """
     installed = (Path(program).resolve().parents[1] / "lib").glob("python*/*-packages/py_spy-*.dist-info")
     found = (re.search(r"py_spy-([^/]+)\.dist-info$", str(path)) for path in installed)
@@ -152,7 +152,7 @@ def _version_of(program: str) -> str | None:
 
 
 def _rounds(profile: Profile) -> int:
-    """With idle threads included, a thread that lived throughout was seen in every round."""
+    """Return the number of rounds: with idle threads included, some thread is in every round."""
     seen = [0] * len(profile.threads)
     for sample in profile.samples:
         seen[sample.thread] += sample.weight
@@ -172,7 +172,7 @@ def _without_own_threads(profile: Profile) -> Profile:
 
 
 def _shown(profile: Profile, plan: SamplerPlan) -> Profile:
-    """The profile of the program, without names that say nothing to a reader."""
+    """Return the profile without profkit's threads, with readable names."""
     program = fold_addresses(_without_own_threads(profile))
     return with_child_processes(program) if plan.subprocesses else program
 

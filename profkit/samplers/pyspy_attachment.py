@@ -1,8 +1,8 @@
-"""py-spy at work on a process: started as no child of ours, stopped by SIGINT.
+"""Attachment of py-spy to a process: started outside our process tree, stopped by SIGINT.
 
-RUNNING is read from its signal handlers, not from its output: it prints its line before it can be
-stopped. Only SIGINT (or the end of the target, or `-d`) makes it write. Whether it did is judged by
-the file; how it ended is in the log, where its watchdog reports it.
+RUNNING is read from its signal handlers, not from its output: it prints its line before it can be stopped.
+Only SIGINT (or the end of the target, or `-d`) makes it write. The file shows whether it did. The log
+contains the watchdog's report of how it ended.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ _START_TIMEOUT_S = 10.0
 _KILL_TIMEOUT_S = 5.0
 _BACKSTOP_S = 5
 _REPORT_TIMEOUT_S, _REPORT_PAUSE_S = 0.25, 0.002
-"""Time between py-spy's end and its watchdog's report of it; a machine under load needs some."""
+"""Time limit for the watchdog's report after py-spy's end, and pause between checks, under load."""
 _TAIL = 512
 _PROGRAM = "py-spy"
 
 
 def command(program: str, pid: int, plan: SamplerPlan, output: Path) -> tuple[str, ...]:
-    """The arguments that make py-spy do what was planned."""
+    """Return the py-spy command line for a plan."""
     flags = {
         "--idle": plan.idle,
         "--nonblocking": not plan.blocking,
         "--native": plan.native,
         "--subprocesses": plan.subprocesses,
     }
-    # The limit is a back-stop only, for a program that can no longer stop its sampler.
+    # The limit is a safeguard for a program that can no longer stop its sampler.
     limit_s = math.ceil(plan.max_duration_s) + _BACKSTOP_S
     return (
         *(program, "record", "-p", str(pid), "-f", "speedscope", "--full-filenames", "-o", str(output)),
@@ -54,7 +54,7 @@ def command(program: str, pid: int, plan: SamplerPlan, output: Path) -> tuple[st
 def attach(
     program: str, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock
 ) -> PySpyAttachment:
-    """Start py-spy on a process; raises `SamplerError`, and then nothing is left running."""
+    """Start py-spy on a process; raises `SamplerError` and then leaves nothing running."""
     check_folder(folder)
     output, log = output_path(folder, index), log_path(folder, index)
     attempt = Attempt(pid, command(program, pid, plan, output), log, pyspy_log.size(log))
@@ -67,13 +67,13 @@ def attach(
             allow_tracer(process.pid)
         watchdog = None if started.watchdog_pid is None else watch(started.watchdog_pid)
         return PySpyAttachment(process, watchdog, attempt, plan.rate_hz, index, output, clock)
-    except BaseException:  # a signal handler's too: nobody else would know of the process
+    except BaseException:  # also a signal handler's: the caller does not know the process
         kill_marked(str(output), clock)
         raise
 
 
 def check_folder(folder: Path) -> None:
-    """Raise `SamplerFailed` where py-spy could not write: it would find out at the stop only."""
+    """Raise `SamplerFailed` if py-spy could not write to a folder: it would only fail at the stop."""
     problem = _folder_problem(folder)
     if problem is not None:
         raise SamplerFailed(
@@ -82,7 +82,7 @@ def check_folder(folder: Path) -> None:
 
 
 class PySpyAttachment:
-    """One py-spy process; not thread-safe."""
+    """Attachment of one py-spy process; not thread-safe."""
 
     def __init__(
         self, process: Watched, watchdog: Watched | None, attempt: Attempt, rate_hz: float, index: int,
@@ -99,7 +99,7 @@ class PySpyAttachment:
         )
 
     def poll(self) -> SessionState:
-        """See `Attachment.poll`; a py-spy that ended by itself with a whole file is a success."""
+        """See `Attachment.poll`; success if py-spy ended without a stop request and its file is complete."""
         if self._process.alive():
             return self._poll_living()
         if not is_whole(self._output):
@@ -114,17 +114,17 @@ class PySpyAttachment:
         return pyspy_log.stopped(self._attempt)
 
     def poll_interval_s(self, attempt: int) -> float:
-        """See `Attachment.poll_interval_s`: it starts and stops within tens of milliseconds."""
+        """See `Attachment.poll_interval_s`: py-spy starts and stops within tens of milliseconds."""
         return backed_off_s(attempt, 0.0003, 1.03, 0.005)
 
     def request_stop(self) -> None:
-        """See `Attachment.request_stop`; before RUNNING the signal waits for the poll that sees it."""
+        """See `Attachment.request_stop`; before RUNNING, the poll that detects RUNNING sends the signal."""
         self._stop_wanted = True
         if self._process.alive():
             self._poll_living()
 
     def stop_timeout_s(self) -> float:
-        """See `Attachment.stop_timeout_s`: it ends with its next sample, at a random distance."""
+        """See `Attachment.stop_timeout_s`: py-spy ends with its next sample, at a random interval."""
         return 2 + 12 / self._rate_hz
 
     def resident_bytes(self) -> int:
@@ -136,7 +136,7 @@ class PySpyAttachment:
         try:
             if self._process.signal(signal.SIGKILL):
                 self._process.wait(_KILL_TIMEOUT_S)
-        except PermissionError:  # `_interrupt` says so
+        except PermissionError:  # `_interrupt` reports it
             return
         finally:
             self._close()
@@ -153,9 +153,9 @@ class PySpyAttachment:
         return SessionState.PROCESSING
 
     def _is_pyspy(self) -> bool:
-        """Whether this is py-spy and not yet the shell of a script that starts it, as pyenv has them."""
+        """Return whether this is py-spy, and no longer the shell of a script that starts it, as in pyenv."""
         program = procfs.program(self._process.pid)
-        if program is None:  # not ours to look at, or about to end: then it has no arguments either
+        if program is None:  # not permitted to read it, or it is ending and has no arguments either
             return bool(procfs.command_line(self._process.pid))
         if program.rpartition("/")[2].startswith(_PROGRAM):
             return True
@@ -173,7 +173,7 @@ class PySpyAttachment:
             ) from error  # fmt: skip
 
     def _await_report(self) -> None:
-        """Wait until the watchdog has reported how py-spy ended, unless somebody killed it too."""
+        """Wait until the watchdog has reported how py-spy ended, or has ended."""
         deadline_s = self._clock.monotonic_s() + _REPORT_TIMEOUT_S
         while self._watchdog is not None and self._watchdog.alive():
             if self._clock.monotonic_s() >= deadline_s:
@@ -194,7 +194,7 @@ class PySpyAttachment:
 
 
 def is_whole(output: Path) -> bool:
-    """Whether py-spy wrote a file to its end, by its last fields: it may be too large to parse here."""
+    """Return whether py-spy's file is complete, by its last fields: it may be too large to parse here."""
     try:
         with output.open("rb") as file:
             file.seek(max(0, posix.fstat(file.fileno()).st_size - _TAIL))
@@ -225,7 +225,7 @@ def _folder_problem(folder: Path) -> str | None:
     except OSError as error:
         let_through(error)
         return f"cannot be used ({error.strerror})"
-    # Some file systems count no inodes at all.
+    # Some file systems report no inode counts.
     if not space.f_bavail or (space.f_files and not space.f_favail):
         return "is on a full disk"
     if not posix.access(folder, posix.W_OK | posix.X_OK):

@@ -1,4 +1,4 @@
-"""What py-spy 0.4 says: its counts, its warnings, and why it failed."""
+"""Parse the log of py-spy 0.4 and of its watchdog: counts, warnings, and causes of failures."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from profkit.process import watchdog
 from profkit.samplers import ptrace
 
 START, SAMPLING, STOP = "start", "sampling", "stop"
-"""The stages at which it may fail."""
+"""Stages at which py-spy may fail."""
 
 _COUNTS = re.compile(r"Samples: (\d+) Errors: (\d+)")
 _BEHIND = re.compile(r"([\d.]+)s behind in sampling")
 _ERROR = re.compile(r"^(?:Error|error): (.+)$", re.MULTILINE)
-# With --subprocesses it finds no process that it may read, and says that there is none.
+# With --subprocesses, py-spy reports a denial as "no python processes found".
 _DENIED = re.compile(
     r"permission denied|operation not permitted|no python processes found in process", re.IGNORECASE
 )
@@ -37,28 +37,28 @@ _STOPPED = re.compile(f"^{watchdog.PREFIX}{watchdog.STOPPED.format('([0-9]+)')}$
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One start of py-spy on a process, to be explained if it fails."""
+    """One start of py-spy on a process, for explaining a failure."""
 
     pid: int
-    """The process that is sampled."""
+    """Pid of the sampled process."""
     command: tuple[str, ...]
     log: Path
     log_start: int = 0
-    """Where this attempt's part of the log begins."""
+    """Position at which this attempt's part of the log begins."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogFacts:
-    """What a log tells about a recording; both 0 where it does not."""
+    """Facts about a recording in its log; 0 if the log does not contain them."""
 
     errors: int
-    """Rounds in which a process could not be read."""
+    """Number of rounds in which a process could not be read."""
     behind_s: float
-    """How late the sampling was at its worst."""
+    """Maximum delay of the sampling."""
 
 
 def read_log(path: Path, start: int = 0) -> str:
-    """Return the text of a log from a position on, empty if there is none."""
+    """Return the text of a log from a position on, empty if there is no log."""
     try:
         return path.read_bytes()[start:].decode("utf-8", "replace")
     except FileNotFoundError:
@@ -66,7 +66,7 @@ def read_log(path: Path, start: int = 0) -> str:
 
 
 def size(path: Path) -> int:
-    """Return the size of a log, 0 if there is none."""
+    """Return the size of a log, 0 if there is no log."""
     try:
         return path.stat().st_size
     except FileNotFoundError:
@@ -74,7 +74,7 @@ def size(path: Path) -> int:
 
 
 def log_facts(text: str) -> LogFacts:
-    """Counts and warnings of a log."""
+    """Return the error count and the maximum delay that a log reports."""
     counts = _COUNTS.search(text)
     return LogFacts(
         errors=int(counts.group(2)) if counts else 0,
@@ -83,12 +83,12 @@ def log_facts(text: str) -> LogFacts:
 
 
 def is_sampling(attempt: Attempt) -> bool:
-    """Return whether py-spy has said that it samples."""
+    """Return whether py-spy has printed that it samples."""
     return "Sampling process" in read_log(attempt.log, attempt.log_start)
 
 
 def failure(attempt: Attempt, stage: str) -> SamplerError:
-    """Return the error that explains an attempt's log; another try helps if it is `passing`."""
+    """Return the error that explains an attempt's log; `passing` if another try may succeed."""
     text = read_log(attempt.log, attempt.log_start)
     if stage == START and _DENIED.search(text):
         return AttachDenied("py-spy", attempt.pid, ptrace.remedy_for(attempt.pid))
@@ -111,7 +111,7 @@ def failure(attempt: Attempt, stage: str) -> SamplerError:
 
 
 def stopped(attempt: Attempt) -> str | None:
-    """Why the watchdog ended an attempt, such as somebody's SIGSTOP; None if it did not."""
+    """Return why the watchdog ended an attempt, such as a SIGSTOP; None if it did not."""
     log = read_log(attempt.log, attempt.log_start)
     if _HELD.search(log):
         return "py-spy did not let the program go on after a sample; it was ended so that it could"
@@ -125,7 +125,7 @@ def stopped(attempt: Attempt) -> str | None:
 
 
 def _unexplained(text: str) -> tuple[str, str]:
-    """What is known of an end without a known cause, and where to look for it."""
+    """Return the details of a failure without a known cause, and where to look for it."""
     ended = _ended(text)
     said = _ERROR.search(text)
     if said is not None:
@@ -139,7 +139,7 @@ def _unexplained(text: str) -> tuple[str, str]:
 
 
 def _ended(text: str) -> str | None:
-    """How py-spy ended, as its watchdog reported it last."""
+    """Return the watchdog's last report of how py-spy ended."""
     found = list(_ENDED.finditer(text))
     if not found:
         return None

@@ -1,12 +1,12 @@
-"""How fast py-spy is to sample, and whether it may stop the program to do so.
+"""Plan of py-spy: choose its rate, and whether it stops the program for each sample (blocking).
 
-A blocking round stops the program for about 0.1 ms and 16 µs for each frame of each thread, idle
-ones too (measured, py-spy 0.4.3). Blocking tells the truth about callers; nonblocking reads stacks
-while they change. So `auto` blocks as long as that costs at most 5 % of the program's time, unless
-stopping the program would change what it does or what is measured.
+A blocking round stops the program for about 0.1 ms and 16 µs for each frame of each thread, including
+idle ones (measured, py-spy 0.4.3). Blocking shows callers correctly; nonblocking reads stacks while they
+change. So `auto` blocks if that costs at most 5 % of the program's time, unless stopping the program would
+change its behaviour or the result.
 
-The samplers of one host share a part of its processors. Each divides that by the number of samplers that
-it finds, and takes no more than the others have left. A rate that somebody asked for is kept.
+The samplers of one host share a part of its processors. Each sampler divides that part by the number of
+samplers it finds, and takes at most the rest that the others leave. A rate that the user set is kept.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from profkit.samplers.options import SamplerOptions, check_common, cpu_frequency
 
 DEFAULT_RATE_HZ = 100
 SLOWEST_BLOCKING_HZ = 50
-"""Below this a short run has too few samples to be worth the truth of their callers."""
+"""Minimum rate for blocking: below it, short runs have too few samples."""
 FASTEST_HZ = 10_000
-"""py-spy takes more, but at a million per second it never came to an end."""
+"""Maximum rate; py-spy accepts more, but at a million per second it never ended."""
 BUDGET = 0.05
-"""Share of the program's time for which blocking may stop it."""
+"""Maximum share of the program's time for which blocking stops it."""
 SAMPLER_CPU = 0.25
-"""Share of a core that a nonblocking py-spy may take where nobody asked for a rate."""
+"""Maximum share of a core for a nonblocking py-spy if the user set no rate."""
 HOST_CPU = 0.25
-"""Share of the host's processors that its samplers may take together where nobody asked for a rate."""
+"""Maximum share of the host's processors for all of its samplers if the user set no rate."""
 # Measured at 100 Hz: 1 % of a waiting thread's samples on a quiet machine, 15 % on a busy one.
 _WAKING = (
     "Some samples of waiting threads are counted as working, since being stopped wakes them; "
@@ -49,8 +49,8 @@ _NOT_BLOCKING = (
     "starts again after each stop and might never fire. Callers of short functions may be wrong."
 )
 _SLOWEST_HZ = 10
-# Where processes wait for a processor, a sampler goes on by the clock: beside eight programs on two
-# processors, eight of them would take a fifth of the machine.
+# A sampler keeps its rate when processes wait for a processor: with eight programs on two processors,
+# eight samplers would take a fifth of the machine.
 _CROWDED = 2.0
 _SLOWEST_CROWDED_HZ = 20
 _ROUND_S = 1e-4
@@ -58,7 +58,7 @@ _FRAME_S = 16e-6
 
 
 def check(options: SamplerOptions) -> None:
-    """Raise `UsageError` for what py-spy cannot honour."""
+    """Raise `UsageError` for options that py-spy does not support."""
     check_common(options)
     if options.native and options.blocking is False:
         raise InvalidOption(
@@ -97,12 +97,12 @@ def plan(options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
 
 
 def round_cost_s(live: LiveStacks) -> float:
-    """How long one blocking round stops the program."""
+    """Return the time for which one blocking round stops the program."""
     return _ROUND_S + _FRAME_S * live.frames
 
 
 def _choose(options: SamplerOptions, live: LiveStacks) -> tuple[int, bool, tuple[str, ...]]:
-    """Rate, blocking, and what the reader of a report should know about them."""
+    """Return the rate, `blocking`, and notes on both for reports."""
     asked_hz = _asked_rate(options)
     affordable_hz = int(BUDGET / round_cost_s(live))
     if live.timed_sockets and options.blocking is not False and not options.native:
@@ -135,7 +135,7 @@ def _choose_auto(
 
 
 def _unasked_nonblocking(live: LiveStacks) -> int:
-    """Reading takes py-spy about as long as blocking stops the program (measured with 50 threads)."""
+    """Return the default nonblocking rate; a round costs about as much as blocking (50 threads, measured)."""
     return _within(int(SAMPLER_CPU / round_cost_s(live)), at_least=_SLOWEST_HZ)
 
 
@@ -145,7 +145,7 @@ def _cost_note(rate_hz: int, live: LiveStacks) -> tuple[str, ...]:
 
 
 def _shared(rate_hz: int, live: LiveStacks) -> tuple[int, tuple[str, ...]]:
-    """Lower a rate that nobody asked for to what a crowded machine, or its other samplers, leave."""
+    """Lower a default rate if the machine is crowded or has other samplers; return it with notes."""
     if live.crowding >= _CROWDED:
         crowded_hz = min(rate_hz, max(_SLOWEST_CROWDED_HZ, round(rate_hz / live.crowding)))
     else:
@@ -157,7 +157,7 @@ def _shared(rate_hz: int, live: LiveStacks) -> tuple[int, tuple[str, ...]]:
 
 
 def _left_by_others(live: LiveStacks) -> int:
-    """The rate that this sampler's part of the host's budget affords, if the others' rounds cost as much."""
+    """Return the rate within this sampler's part of the host's budget; assumes equal costs per round."""
     if not live.other_samplers:
         return FASTEST_HZ
     rounds_hz = HOST_CPU * live.processors / round_cost_s(live)

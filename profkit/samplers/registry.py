@@ -1,4 +1,4 @@
-"""The samplers by name; a new one is one new file and one line here."""
+"""Registry of samplers by name; a new sampler needs a module and a line here."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _SAMPLERS: dict[str, Sampler] = {}
 
 
 def register(sampler: Sampler) -> None:
-    """Make a sampler known under its name, in place of an earlier one of that name."""
+    """Register a sampler under its name; replaces an earlier one of that name."""
     _SAMPLERS[sampler.name] = sampler
 
 
 def names() -> tuple[str, ...]:
-    """What `resolve` takes, `auto` first."""
+    """Return the names that `resolve` accepts, `auto` first."""
     return (AUTO, *sorted(_SAMPLERS))
 
 
 def resolve(name: str) -> Sampler:
-    """The sampler of a name; `auto` is strobeclient where that is on PATH, else py-spy.
+    """Return the sampler of a name; `auto` is strobeclient if that is on PATH, else py-spy.
 
-    Raises `InvalidOption` for a name that nobody registered.
+    Raises `InvalidOption` for an unknown name.
     """
     if name == AUTO:
         name = "strobeclient" if shutil.which("strobeclient") else "pyspy"

@@ -1,4 +1,4 @@
-"""Meta's strobeclient as a sampler: it keeps the samples itself, and links lead to them."""
+"""Meta's strobeclient as a sampler: it keeps the samples remotely and returns links to them."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ _STATES = {
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """Where a run stands; `links` (what, value) come with SUCCESS."""
+    """State of a run; SUCCESS has `links` as (what, value)."""
 
     state: SessionState
     links: tuple[tuple[str, str], ...] = ()
 
 
 def parse_run_id(reply: str) -> str | None:
-    """The id of the run that `run` started, None where it did not."""
+    """Return the id of the run that `run` started, None if it started none."""
     match = _RUN_ID.search(reply)
     return match.group(1) if match else None
 
 
 def parse_status(reply: str) -> RunStatus | None:
-    """The state in a reply of `getRunStatus`, None where it has none that is known."""
+    """Return the status in a reply of `getRunStatus`, None if it has no known state."""
     finished = _FINISHED.search(reply)
     if finished is not None:
         if finished.group(1) != "SUCCESS":
@@ -57,7 +57,7 @@ def parse_status(reply: str) -> RunStatus | None:
 
 
 def is_stopped(reply: str) -> bool:
-    """Whether a reply of `stopRun` says that the run was stopped."""
+    """Return whether a reply of `stopRun` says that the run was stopped."""
     return _STOPPED.search(reply) is not None
 
 
@@ -68,13 +68,13 @@ _logger = logging.getLogger("profkit")
 
 
 class Strobeclient:
-    """Runs strobeclient's commands, and keeps what they say in one log."""
+    """Runner of strobeclient's commands; appends their output to one log."""
 
     def __init__(self, program: str, log: Path, timeout_s: float = _COMMAND_TIMEOUT_S) -> None:
         self._program, self._log, self._timeout_s = program, log, timeout_s
 
     def ask(self, stage: str, *arguments: str) -> str:
-        """The reply to one command; raises `SamplerFailed` where it fails or takes too long."""
+        """Return the reply to one command; raises `SamplerFailed` if it fails or takes too long."""
         before = self._log.stat().st_size if self._log.exists() else 0
         try:
             ended = run_child((self._program, *arguments), self._log, self._timeout_s)
@@ -83,14 +83,14 @@ class Strobeclient:
         with self._log.open("rb") as file:
             file.seek(before)
             reply = file.read().decode("utf-8", "replace")
-        # A code is None where the program's own waitpid(-1) took it: then the reply has to do.
+        # The code is None if the program's own waitpid(-1) took it: then only the reply is checked.
         if ended.code:
             raise SamplerFailed("strobeclient", stage, f"exit code {ended.code}, {reply.strip()!r}", _REMEDY)
         return reply
 
 
 def start_run(client: Strobeclient, pid: int, plan: SamplerPlan, index: int) -> StrobeclientRun:
-    """Start a run on a process; raises `SamplerFailed` where none was started."""
+    """Start a run on a process; raises `SamplerFailed` if that fails."""
     reply = client.ask("start", *run_arguments(pid, pid_namespace_inode(pid), plan))
     run_id = parse_run_id(reply)
     if run_id is None:
@@ -99,7 +99,7 @@ def start_run(client: Strobeclient, pid: int, plan: SamplerPlan, index: int) -> 
 
 
 def run_arguments(pid: int, namespace: int, plan: SamplerPlan) -> tuple[str, ...]:
-    """The arguments of `run`: `pid` counts in the pid namespace of inode `namespace`."""
+    """Return the arguments of `run`; `pid` belongs to the pid namespace with inode `namespace`."""
     if plan.sample_each is None:
         raise ValueError("a plan for strobeclient has an interval in cycles")
     tags = ("--sample-tags", ",".join(sorted(plan.tags))) if plan.tags else ()
@@ -113,7 +113,7 @@ def run_arguments(pid: int, namespace: int, plan: SamplerPlan) -> tuple[str, ...
 
 
 class StrobeclientRun:
-    """One run that strobelight holds; not thread-safe."""
+    """Attachment of one strobelight run; not thread-safe."""
 
     def __init__(self, client: Strobeclient, run_id: str, index: int) -> None:
         self._client, self._run_id, self._index = client, run_id, index
@@ -141,12 +141,12 @@ class StrobeclientRun:
         return backed_off_s(attempt, first_s=0.05, growth=1.5, longest_s=1.0)
 
     def request_stop(self) -> None:
-        """See `Attachment.request_stop`; raises `SamplerFailed` where a run cannot be stopped."""
+        """See `Attachment.request_stop`; raises `SamplerFailed` if the run cannot be stopped."""
         if self._finished or self._stop_sent:
             return
         reply = self._client.ask("stop", "stopRun", "--run-id", self._run_id)
         self._stop_sent = True
-        # A run that has reached its duration cannot be stopped any more, which is no failure.
+        # A run that has reached its duration can no longer be stopped, which is no failure.
         if not is_stopped(reply) and self.poll() in (SessionState.PREPARING, SessionState.RUNNING):
             raise SamplerFailed("strobeclient", "stop", reply.strip() or "an empty reply", _REMEDY)
 
@@ -155,14 +155,14 @@ class StrobeclientRun:
         return _FINISH_TIMEOUT_S
 
     def resident_bytes(self) -> int:
-        """See `Attachment.resident_bytes`: it runs elsewhere."""
+        """See `Attachment.resident_bytes`: the sampler runs elsewhere."""
         return 0
 
     def warning(self) -> None:
-        """See `Attachment.warning`: nothing is known of what happens elsewhere."""
+        """See `Attachment.warning`: remote interruptions are not visible here."""
 
     def kill(self) -> None:
-        """See `Attachment.kill`: a run that cannot be stopped ends by its duration."""
+        """See `Attachment.kill`: a run that cannot be stopped ends after its duration."""
         try:
             self.request_stop()
         except SamplerError as error:
@@ -171,7 +171,7 @@ class StrobeclientRun:
 
 
 DEFAULT_SAMPLE_EACH = 1e7
-"""Cycles per sample where nothing else is asked for, as PyTorch's own wrapper asks for."""
+"""Default cycles per sample, the same as in PyTorch's own wrapper."""
 _CPU_TIME = "strobeclient samples processor cycles: time spent waiting is not in its samples."
 
 
@@ -181,18 +181,18 @@ class StrobeclientSampler:
     name = "strobeclient"
 
     def find(self) -> str:
-        """The strobeclient on PATH."""
+        """Return the path of the strobeclient on PATH; raises `SamplerMissing`."""
         program = shutil.which("strobeclient")
         if program is None:
             raise SamplerMissing(self.name, self.name, "use sampler='pyspy': strobeclient is Meta's alone")
         return str(Path(program).absolute())
 
     def version(self) -> str | None:
-        """None: it tells no version."""
+        """Return None: strobeclient reports no version."""
         return None
 
     def check(self, options: SamplerOptions) -> None:
-        """Raise `UsageError` for what strobeclient's protocol has no word for."""
+        """Raise `UsageError` for options that strobeclient's protocol cannot express."""
         check_common(options)
         if options.blocking != "auto":
             raise InvalidOption("blocking", options.blocking, "strobeclient decides: leave it 'auto'")
@@ -206,7 +206,7 @@ class StrobeclientSampler:
             cpu_frequency("rate", options.rate_hz)
 
     def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
-        """See `Sampler.plan`; `sample_each` is always set, as that is what strobeclient is told."""
+        """See `Sampler.plan`; `sample_each` is always set, since strobeclient needs it."""
         rate_hz, sample_each = _rate_and_cycles(options)
         return SamplerPlan(
             sampler=self.name,
@@ -227,12 +227,12 @@ class StrobeclientSampler:
         return start_run(Strobeclient(self.find(), log_path(folder, index)), pid, plan, index)
 
     def read(self, files: SegmentFiles, segment: Segment, plan: SamplerPlan) -> None:
-        """None: strobelight keeps the samples."""
+        """Return None: strobelight keeps the samples."""
         return
 
 
 def _rate_and_cycles(options: SamplerOptions) -> tuple[float, float]:
-    """Samples per second of busy processor (0 where its frequency is not known), cycles per sample."""
+    """Return samples per busy processor second (0 if its frequency is unknown), and cycles per sample."""
     if options.rate_hz is not None:
         return options.rate_hz, cpu_frequency("rate", options.rate_hz) / options.rate_hz
     sample_each = options.sample_each or DEFAULT_SAMPLE_EACH

@@ -1,1 +1,1 @@
-"""One attachment of a sampler to this process, as a chain of segments."""
+"""Sessions: attachments of a sampler to this process, as chains of segments."""

@@ -1,7 +1,7 @@
-"""Which calls of regions are under way in this process, and which of them lead to the caller.
+"""Calls of regions that are in progress in this process, and those on the caller's stack.
 
-Calls of functions are known by their thread: `Account.callers` has the thread of each outermost call. Runs
-of coroutines and generators are counted in `Account.open_runs`, blocks are in `OPEN_BLOCKS`.
+`Account.callers` has the thread of each outermost call of a function, `Account.open_runs` an entry for each
+run of a coroutine or generator. Blocks are in `OPEN_BLOCKS`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from profkit.session.counters import Account
 
 Caller = object
-"""What identifies a thread, or a greenlet in programs that have them."""
+"""Identity of a thread, or of a greenlet in programs that have them."""
 
 
 class OpenBlock(Protocol):
@@ -29,40 +29,40 @@ class OpenBlock(Protocol):
 
     account: Account | None
     frame_id: int
-    """The identity of the frame whose block it is."""
+    """Identity of the frame that contains the block."""
 
 
 OPEN_BLOCKS: dict[OpenBlock, None] = {}
 """All blocks that are open in this process."""
 
 _ACCOUNTS: dict[int, ref[Account]] = {}
-"""All accounts by identity, as long as somebody else holds them."""
+"""All live accounts by identity, as weak references."""
 
 _MARKERS: dict[int, tuple[CodeType, ref[Account]]] = {}
-"""Code objects of all markers by identity, with their accounts; kept as long as these, so that no identity is
-used twice."""
+"""Code objects of all markers by identity, with their accounts. They live as long as these, so that no
+identity is reused."""
 
 _FIRST_PID = os.getpid()
 
 current_caller: Callable[[], Caller] = REAL.get_ident
-"""Identifies the caller; `greenlet.getcurrent` once that is imported."""
+"""Function that identifies the caller; `greenlet.getcurrent` once that is imported."""
 
 
 def remember_account(account: Account) -> None:
-    """Have the calls of an account counted."""
+    """Register an account, so that its calls are counted."""
     key = id(account)
-    # Callbacks of C: in one of Python a signal handler can run, and what it raises there is lost.
+    # A C callback: a signal handler can run in a Python one, and an exception that it raises there is lost.
     _ACCOUNTS[key] = ref(account, partial(_ACCOUNTS.pop, key))
 
 
 def remember_marker(code: CodeType, account: Account) -> None:
-    """Make a code object known as an account's marker."""
+    """Register a code object as an account's marker."""
     key = id(code)
     _MARKERS[key] = code, ref(account, partial(_MARKERS.pop, key))
 
 
 def calls_under_way() -> int:
-    """Return how many calls and runs have begun and not ended, those of this thread included."""
+    """Return the number of calls, runs and blocks in progress, in this and all other threads."""
     return len(OPEN_BLOCKS) + sum(len(account.callers) + len(account.open_runs) for account in _accounts())
 
 
@@ -72,7 +72,7 @@ def own_calls(frame: FrameType | None) -> int:
 
 
 def _own_calls(frame: FrameType | None) -> Counter[Account]:
-    """Return the calls on a stack by account, without blocks; a function's nested calls are not counted."""
+    """Count the calls on a stack by account, without blocks; a function's nested calls count as one."""
     counts: Counter[Account] = Counter()
     while frame is not None:
         known = _MARKERS.get(id(frame.f_code))
@@ -110,7 +110,7 @@ def is_open_in(account: Account, frame: FrameType | None) -> bool:
 
 
 def keep_own(frame: FrameType | None) -> None:
-    """Forget the calls of threads that a fork did not take along."""
+    """Forget the calls of threads that do not exist after a fork."""
     own, caller = _own_calls(frame), current_caller()
     own_blocks = _own_blocks(frame)
     for block in list(OPEN_BLOCKS):
@@ -119,15 +119,15 @@ def keep_own(frame: FrameType | None) -> None:
     for account in _accounts():
         del account.open_runs[own[account] :]
         for other in list(account.callers):
-            if isinstance(other, int) and other != caller:  # greenlets of this thread live on
+            if isinstance(other, int) and other != caller:  # this thread's greenlets still exist
                 account.callers.pop(other, None)
 
 
 def live_stacks() -> tuple[int, int]:
-    """Return the number of threads, and of the frames of all threads, at this moment."""
+    """Return the current number of threads, and of the frames of all threads."""
     frames = sys._current_frames()
     threads, depth = len(frames), 0
-    while frames:  # none is kept: a frame that holds itself would keep all callers' arguments
+    while frames:  # keep no frame: one that refers to itself would keep all callers' arguments
         walker: FrameType | None = frames.popitem()[1]
         while walker is not None:
             depth += 1
@@ -145,7 +145,7 @@ def is_spawned() -> bool:
     process = sys.modules.get("multiprocessing.process")
     if process is None:
         return False
-    # A parent is known when the child's work begins; while it imports the main module it is "inheriting".
+    # The parent is known once the child's work begins; while the main module is imported, _inheriting is set.
     inheriting = getattr(process.current_process(), "_inheriting", False)
     return inheriting or process.parent_process() is not None
 

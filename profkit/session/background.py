@@ -1,7 +1,7 @@
-"""Threads of profkit's own in the profiled program.
+"""Background threads of profkit in the profiled program.
 
-They are started below `threading`: gevent and eventlet would turn them into greenlets, debuggers would stop
-in them, coverage would trace them, and `threading.enumerate()` would show them to the program.
+They bypass `threading`: gevent and eventlet would turn them into greenlets, debuggers would stop in them,
+coverage would trace them, and `threading.enumerate()` would list them.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from profkit.originals import REAL
 
 
 class BackgroundThread:
-    """A thread that runs `work` once and that blocks all signals.
+    """Thread that runs `work` once and blocks all signals.
 
-    The kernel gives a process's signal to any thread that does not block it: one that the program
-    blocks, in order to wait for it, would otherwise end the program here.
+    The kernel delivers a process's signal to any thread that does not block it. Without this, a signal
+    that the program blocks in order to wait for it would end the program here.
     """
 
     def __init__(self, work: Callable[[], object]) -> None:
@@ -28,7 +28,7 @@ class BackgroundThread:
         self._ident: int | None = None
 
     def start(self) -> None:
-        """Start the thread; raises RuntimeError if there can be no more, as at interpreter shutdown."""
+        """Start the thread; raises RuntimeError if that is impossible, as at interpreter shutdown."""
         before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
         self._ended.acquire()
         try:
@@ -41,15 +41,15 @@ class BackgroundThread:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def is_alive(self) -> bool:
-        """Return whether it was started and has not ended."""
+        """Return whether the thread was started and has not ended."""
         return self._ended.locked()
 
     def is_current(self) -> bool:
-        """Return whether the caller runs in it."""
+        """Return whether the caller runs in this thread."""
         return self._ident == REAL.get_ident()
 
     def await_end(self) -> None:
-        """Wait until it has ended for the kernel too, which may be a little later than for Python."""
+        """Wait until the thread has ended in the kernel too, which may be later than in Python."""
         with self._ended:
             pass
         while self._native_id is not None and os.path.exists(f"/proc/self/task/{self._native_id}"):
@@ -65,7 +65,7 @@ class BackgroundThread:
 
 
 def _forget_dummy(ident: int | None) -> None:
-    """Remove the entry that logging makes for this thread in `threading`, which Python 3.13 does itself."""
+    """Remove the entry that logging adds for this thread to `threading`, as Python 3.13 does itself."""
     threading = sys.modules.get("threading")
     known = getattr(threading, "_active", None)
     if isinstance(known, dict) and type(known.get(ident)).__name__ == "_DummyThread":

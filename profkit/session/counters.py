@@ -1,7 +1,7 @@
-"""Accounts: what each region did since the last tick, written by the hot path without a lock.
+"""Accounts: counts of each region since the last tick, written by the hot path without a lock.
 
-Every write of the hot path is one operation on a deque or dictionary that the interpreter does not split, so
-threads need no lock; the ticker takes from the other end.
+Every write of the hot path is one atomic operation on a deque or dictionary, so threads need no lock. The
+ticker takes entries from the other end.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a caller wants where a session cannot simply be had."""
+    """Behaviour of a call if a session is busy, slow or fails."""
 
     on_busy: OnBusy = "share"
     strict: bool = False
-    """Raise sampler errors (before the user's function runs) instead of running unprofiled."""
+    """True to raise sampler errors (before the user's function runs) instead of running unprofiled."""
     running_timeout_s: float = 60.0
     finished_timeout_s: float | None = None
-    """None leaves it to the sampler."""
+    """None: the sampler's own timeout."""
 
 
 class Account:
-    """One region in this process, and what happened in it since the last drain.
+    """A region in this process, with its counts since the last drain.
 
-    `live` is all that the hot path asks: it is true while a session counts this region. `refused`:
-    the last call that asked for a session had none.
+    `live` is all that the hot path checks: it is true while a session counts this region. `refused`
+    is true if the last call that asked for a session got none.
     """
 
     __slots__ = (
@@ -68,16 +68,16 @@ class Account:
     ) -> None:
         self.region, self.options, self.policy = region, options, policy
         self.code = code
-        """The code around a block."""
+        """Code object that contains a block."""
         self.live = self.refused = False
         self.callers: dict[Caller, None] = {}
-        """The threads (or greenlets) that are inside a call of this function, however often."""
+        """Threads (or greenlets) that are inside one or more calls of this function."""
         self.open_runs: list[None] = []
-        """One entry for each run of this coroutine or generator that has begun and not ended."""
+        """One entry for each run of this coroutine or generator in progress."""
         self.durations: deque[int] = deque()
-        """Of outermost calls, in nanoseconds."""
+        """Durations of outermost calls, in nanoseconds."""
         self.nested: deque[None] = deque()
-        """Calls inside another call of this region: their time is part of that call's."""
+        """Calls inside another call of this region, whose duration includes theirs."""
         self.suspended: deque[int] = deque()
         self.raised: deque[None] = deque()
         self.skipped: deque[None] = deque()
@@ -88,22 +88,22 @@ class Account:
 
     @property
     def covers(self) -> bool:
-        """Whether whole segments belong to this region while it is active."""
+        """True if whole segments belong to this region while it is active."""
         region = self.region
         return region.detached or region.all_threads
 
     def forget(self) -> None:
-        """Drop what was counted: in a forked child it is the parent's."""
+        """Drop all counts: in a forked child they are the parent's."""
         self.live = False
         for counter in self._counters():
             counter.clear()
         self.sessions.clear()
 
     def drain(self, at_ns: int) -> CallDelta | None:
-        """What happened since the last drain, None if nothing did."""
+        """Return and clear the counts since the last drain, None if there are none."""
         if not any(self._counters()):
             return None
-        # Decorating a function needs neither.
+        # Not needed to decorate a function.
         from profkit.model.session import CallDelta
         from profkit.stats import histogram_of
 
@@ -123,7 +123,7 @@ class Account:
 
 
 def _taken(counter: deque[_T]) -> Iterator[_T]:
-    """What the deque holds now; entries that arrive meanwhile wait for the next drain."""
+    """Yield the deque's current entries; those that arrive meanwhile wait for the next drain."""
     for _ in range(len(counter)):
         yield counter.popleft()
 

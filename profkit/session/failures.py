@@ -1,4 +1,4 @@
-"""What went wrong with sessions: said once, and not tried again at every call."""
+"""Failures of sessions: logged once, and not retried at every call."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from profkit.store.spool_files import append_unprofiled
 LOG = logging.getLogger("profkit")
 
 RETRY_AFTER_S = 60.0
-"""After a failed start, calls with the same options run unprofiled for this long."""
+"""Time after a failed start in which calls with the same options run unprofiled."""
 
 
 EARLY_S = 5.0
-"""A sampler that ends by itself within this time of its start counts as a failed start."""
+"""Age below which a sampler that ends without a request counts as a failed start."""
 
 
 class Failures:
-    """The failures of this process, by the options that they came with."""
+    """Failures of this process by sampler options."""
 
     def __init__(self, clock: Clock, spool: Path) -> None:
         self._clock, self._spool = clock, spool
@@ -34,24 +34,24 @@ class Failures:
         self._noted_pid: int | None = None
 
     def note(self, options: SamplerOptions, error: Exception) -> None:
-        """Remember a failure; a start that is refused because of it does not renew it."""
+        """Remember a failure, unless one is remembered: a refused start does not renew it."""
         if self.recent(options) is None:
             self._seen[options] = self._clock.monotonic_s(), error
 
     def recent(self, options: SamplerOptions) -> Exception | None:
-        """The failure because of which these options are not worth a try now."""
+        """Return the recent failure because of which these options are not tried again yet."""
         at_s, error = self._seen.get(options, (0.0, None))
         return error if error is not None and self._clock.monotonic_s() - at_s < RETRY_AFTER_S else None
 
     def refuse(self, account: Account) -> bool:
-        """Whether a call runs unprofiled because of `recent`; raises that for a strict policy."""
+        """Return whether a call runs unprofiled because of `recent`; a strict policy raises that."""
         failure = self.recent(account.options)
         if failure is not None and account.policy.strict:
             raise failure.with_traceback(None)
         return failure is not None
 
     def of_call(self, account: Account, error: Exception) -> None:
-        """A call could not be profiled: remember and say why, or raise it for a strict policy."""
+        """Remember and log why a call was not profiled; a strict policy raises the error."""
         if isinstance(error, ProfilerBusy):
             raise error
         reason = self.explained(error)
@@ -61,7 +61,7 @@ class Failures:
         self.say_once(f"{account.region.key.label!r} runs unprofiled: {reason}")
 
     def of_session(self, options: SamplerOptions | None, error: Exception) -> str:
-        """A session, if there was one, ends because of an error: remember, say and return why."""
+        """Log and return why a session ends; `options` are None if there was no session."""
         reason = self.explained(error)
         if options is not None:
             self.note(options, reason)
@@ -69,14 +69,14 @@ class Failures:
         return str(reason)
 
     def of_sampler(self, options: SamplerOptions, sampler: str, age_s: float) -> None:
-        """Note that a sampler ended by itself; if it was young, another would hardly live longer."""
+        """Record a failure if a sampler ended soon after its start; another would likely end too."""
         if age_s < EARLY_S:
             detail = f"it ended by itself within {EARLY_S:g} s of its start"
             remedy = f"see that nobody ends it; it is tried again after {RETRY_AFTER_S:g} s"
             self.of_session(options, SamplerFailed(sampler, "sampling", detail, remedy))
 
     def explained(self, error: Exception) -> ProfkitError:
-        """Return the error that says why; what the system refuses to a session is to use its spool."""
+        """Return an error as a ProfkitError; a session's OSErrors come from its spool."""
         if isinstance(error, OSError):
             return SpoolUnavailable(self._spool, error.strerror or str(error))
         if not isinstance(error, ProfkitError):
@@ -84,7 +84,7 @@ class Failures:
         return explained(error, "profiling")
 
     def note_switched_off(self, account: Account) -> None:
-        """Note in the spool, once for each process, that this one is not profiled, and by which switch."""
+        """Note in the spool, once per process, that a switch turns profiling off here, and which."""
         if os.getpid() == self._noted_pid:
             return
         self._noted_pid = os.getpid()
@@ -105,11 +105,11 @@ class Failures:
             LOG.info("the spool cannot be written: %s", error)
 
     def forget(self) -> None:
-        """Try everything again."""
+        """Forget all failures, so that every start is tried again."""
         self._seen.clear()
 
     def say_once(self, message: str) -> None:
-        """Log a warning, the same one only once in this process."""
+        """Log a warning, each message once per process."""
         if message not in self._said:
             self._said.add(message)
             LOG.warning(message)

@@ -1,17 +1,17 @@
-"""Decide who may join a session; the manager calls this under its lock."""
+"""Rules for joining a session; the manager calls them under its lock."""
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
 
-import profkit.stats  # noqa: F401 - accounts need it later, when it may be out of reach
+import profkit.stats  # noqa: F401 - accounts need it later, when an import may fail
 from profkit.samplers.options import SamplerOptions
 from profkit.session.counters import Account, Policy
 
 
 class Decision(enum.Enum):
-    """What becomes of a call that asks for a session."""
+    """Outcome of a call's request for a session."""
 
     START = "start a session"
     JOIN = "join the session"
@@ -25,10 +25,10 @@ class Decision(enum.Enum):
 def decide(
     held: SamplerOptions | None, asked: SamplerOptions, policy: Policy, *, busy: bool, nested: bool
 ) -> Decision:  # fmt: skip
-    """The decision for a call.
+    """Decide how a call gets a session, if at all.
 
-    `held` is what the session runs under, None without one. `busy`: a region of another call context
-    is active; `nested`: a region of the same one is. A session of scope "process" shares with nobody.
+    `held` are the session's options, None without a session. `busy`: a region of another call context is
+    active; `nested`: one of the same context is. A session of scope "process" is never shared.
     """
     if held is None:
         return Decision.START
@@ -45,10 +45,10 @@ def decide(
 
 
 def rival_of(account: Account, others: Iterable[Account]) -> Account | None:
-    """Return a block among the others whose samples cannot be distinguished from those of this one.
+    """Return another block whose samples cannot be distinguished from those of this one.
 
-    They show the function, the file and the line. So it is another version of the block, or another label
-    for the same `with` statement.
+    Samples show the function, the file and the line. Such a block is another version of this one, or
+    another label for the same `with` statement.
     """
     return next((other for other in others if _are_rivals(account, other)), None)
 
@@ -64,7 +64,7 @@ def _are_rivals(one: Account, other: Account) -> bool:
 
 
 def rivals_note(account: Account, rival: Account) -> str:
-    """Return what to keep with a session in which two blocks' samples cannot be distinguished."""
+    """Return the note for a session in which two blocks' samples cannot be distinguished."""
     one, other = account.region.key, rival.region.key
     return (
         f"Samples of {one.label!r} and {other.label!r} show the same lines of {one.qualname}: each has those "
@@ -73,7 +73,7 @@ def rivals_note(account: Account, rival: Account) -> str:
 
 
 def sharing_messages(label: str, holder: str) -> tuple[str, str]:
-    """What to log, and what to keep with the session, when a call shares one under other options."""
+    """Return the log message and the session's note for a call that asked for other options."""
     return (
         f"{label!r} shares the session that {holder!r} started under other sampler options; its run "
         "records the options that held",

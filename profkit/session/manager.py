@@ -1,7 +1,7 @@
-"""The session manager: at most one session per process, who may join it, how it starts and ends.
+"""Session manager: starts, shares and ends the session of this process, at most one at a time.
 
-One lock guards everything here. It is only ever taken by `with`, which CPython does not interrupt
-between acquiring and entering: a KeyboardInterrupt cannot leak it. The hot path takes no lock.
+One lock guards everything here. It is only taken by `with`, which CPython does not interrupt between
+acquiring and entering, so a KeyboardInterrupt cannot leak it. The hot path takes no lock.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-import profkit.stats  # noqa: F401 - accounts need it later, when it may be out of reach
+import profkit.stats  # noqa: F401 - accounts need it later, when an import may fail
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.config import CONFIG, Config
 from profkit.errors import ProfilerBusy
@@ -40,10 +40,10 @@ def open_session(
     spool: Path, options: SamplerOptions, resolve: Callable[[str], Sampler], clock: Clock,
     say: Callable[[str], None],
 ) -> Session:  # fmt: skip
-    """A session of this process that has a folder and no segment yet; it will `say` what went wrong.
+    """Make a session with a folder and no segment yet; it reports problems to `say`.
 
-    Raises SamplerMissing, UsageError for what the sampler cannot honour, and OSError if there can be no
-    folder with a manifest. No folder is left behind then, nor if a signal handler of the program raises.
+    Raises SamplerMissing, UsageError for options that the sampler cannot honour, and OSError if no folder
+    can be made. No folder is left behind then, nor if a signal handler of the program raises.
     """
     keep_within(spool, CONFIG.spool_limit, say, clock)
     sampler = resolve(options.sampler)
@@ -53,7 +53,7 @@ def open_session(
     session = Session(spool, sampler, options, process_info(), clock, live_facts(sockets), say, sockets)
     try:
         session.save()
-    except BaseException:  # also if the program has replaced what profkit needs
+    except BaseException:  # also if the program has patched a function that profkit needs
         remove_folder(session.folder)
         raise
     if options.blocking is True and not session.plan.blocking:
@@ -64,11 +64,11 @@ def open_session(
 
 _POLL_S = 0.001
 _SEPARATE_S = 1.0
-"""How long a session lasts before another begins only to separate two versions of a block."""
+"""Minimum age of a session before another starts only to separate two versions of a block."""
 
 
 class SessionManager:
-    """The keeper of this process's session."""
+    """Owner of this process's session."""
 
     def __init__(
         self, config: Config = CONFIG, clock: Clock = SYSTEM_CLOCK,
@@ -78,27 +78,27 @@ class SessionManager:
         self.lock = REAL.rlock()
         self.session: Session | None = None
         self.policy = Policy()
-        """The policy of the call that started the session."""
+        """Policy of the call that started the session."""
         self.on_start: Callable[[], None] = lambda: None
-        """Called once a session runs; the ticker hooks in here."""
+        """Callback after the start of a session; the ticker's."""
         self._busy_starting = self._closed = False
         self._failures = Failures(clock, config.spool)
         self._ended: Session | None = None
-        """The last session: calls that outlive it are still counted there."""
+        """Last session; calls that outlive it are still counted there."""
         self._covering: list[Cover] = []
-        """What is active of the regions to which whole segments belong."""
+        """Active regions to which whole segments belong."""
 
     @property
     def spool(self) -> Path:
-        """Where session folders go."""
+        """Folder of the session folders."""
         return self._config.spool
 
     def enter(self, account: Account, own: int, tid: int | None = None) -> bool:
-        """Have a session count this region; False: the call runs unprofiled.
+        """Have a session count this region; return False if the call runs unprofiled.
 
-        `own` is the number of active region calls that belong to the caller, itself included. A region
-        to which whole segments belong must `leave` afterwards; `tid` is the thread that they are
-        about, None for every thread. Raises only for a strict policy.
+        `own` is the number of active region calls on the caller's stack, this one included. A region
+        to which whole segments belong must `leave` afterwards; `tid` is the thread that they cover,
+        None for every thread. Raises only for a strict policy.
         """
         account.refused = True
         if self._closed or self.lock_is_mine():
@@ -116,19 +116,19 @@ class SessionManager:
         return joined
 
     def must_wait(self, account: Account) -> bool:
-        """Whether `enter` may take longer than an event loop should be held up."""
+        """Return whether `enter` may block longer than an event loop should."""
         session = self.session
         joins = session is not None and session.options == account.options and session.attachment
         return self._busy_starting or account.covers or not joins
 
     def lock_is_mine(self) -> bool:
-        """Whether this thread is inside the manager already: a signal handler, a finalizer."""
+        """Return whether this thread is inside the manager, as in a signal handler or finalizer."""
         return self.lock._is_owned()  # type: ignore[attr-defined,no-any-return]
 
     def leave(self, account: Account, tid: int | None = None) -> None:
-        """A region to which whole segments belong ends: so does its segment.
+        """End the segment of a region to which whole segments belong.
 
-        Where it shares with nobody its session ends too.
+        End the session too if its scope is "process" and no such region is left.
         """
         if self.lock_is_mine():
             return
@@ -142,7 +142,7 @@ class SessionManager:
             self._guarded(None, self._end_session if over else self._recover)
 
     def mention(self, account: Account) -> None:
-        """Have the session, if there is one, tell of a region that a compiler traced through."""
+        """Record a region that a compiler traced through in the session, if there is one."""
         if self._off() or self.lock_is_mine():
             return
         with self.lock:
@@ -151,9 +151,9 @@ class SessionManager:
                 self._guarded(None, lambda: session.mention(account))
 
     def settle(self, account: Account) -> tuple[Path, ...]:
-        """Put all that is known of a region on disk; its session folders, oldest first.
+        """Write all data of a region to disk; return its session folders, oldest first.
 
-        Costs a rotation only where something ran since the segment began. Raises for a strict policy.
+        Ends the segment only if something ran since it began. Raises for a strict policy.
         """
         if not self.lock_is_mine():
             with self.lock:
@@ -161,7 +161,7 @@ class SessionManager:
         return tuple(self.spool / session for session in account.sessions)
 
     def rotate(self) -> None:
-        """End the segment and begin another, with a short gap."""
+        """End the segment and start another, with a short gap."""
         with self.lock:
             if self.session is not None:
                 self._rotate(self.session, self.policy)
@@ -172,7 +172,7 @@ class SessionManager:
             self._end_session(error)
 
     def end_without_sampler(self) -> None:
-        """End the session, since its sampler ended by itself; the next call may start another."""
+        """End the session because its sampler has ended; the next call may start another."""
         with self.lock:
             session = self.session
             if session is None:
@@ -182,14 +182,14 @@ class SessionManager:
             self._end_session("the sampler ended by itself")
 
     def close(self) -> None:
-        """End the session for good: after this nothing is profiled."""
+        """End the session; nothing is profiled afterwards."""
         self._closed = True
         with suppress(KeyboardInterrupt), self.lock:  # the program has ended: nothing is left to interrupt
             self._guarded(None, self._end_session)
             self._guarded(None, self._count_late_calls)
 
     def become_child(self) -> None:
-        """After a fork: the session is the parent's, and so is whoever held the lock."""
+        """Reset in a forked child: the session and the thread with the lock are the parent's."""
         self.lock = REAL.rlock()
         for session in (self.session, self._ended):
             if session is not None:
@@ -221,11 +221,11 @@ class SessionManager:
             self._clock.sleep(_POLL_S)
 
     def _try_enter(self, account: Account, own: int) -> bool | None:
-        """True: joined. False: run unprofiled. None: wait and try again."""
+        """Return True if joined, False to run unprofiled, None to wait and try again."""
         session = self.session if self.session is not None and self.session.open else None
         busy, nested = activity.calls_under_way() > own, own > 1
         if not busy and not nested:
-            self._covering.clear()  # what is there was left by an exception of a signal handler
+            self._covering.clear()  # left over after an exception of a signal handler
         held = session.options if session is not None else None
         decision = decide(held, account.options, account.policy, busy=busy, nested=nested)
         if session is None or decision is Decision.REPLACE:
@@ -295,7 +295,7 @@ class SessionManager:
             raise
 
     def _recover(self) -> None:
-        """Rotate, so that the new segment belongs to just the regions that cover now."""
+        """Rotate if the set of covering regions has changed."""
         session = self.session
         if session is None or session.truncated:
             return
@@ -332,7 +332,7 @@ class SessionManager:
         try:
             session.end(self.policy, error, last=self._closed)
         finally:
-            if not session.open:  # else it was interrupted, and goes on
+            if not session.open:  # else it was interrupted and continues
                 self.session, self._ended = None, session
 
     def _count_late_calls(self) -> None:
@@ -340,7 +340,7 @@ class SessionManager:
             self._ended.drain()
 
     def _guarded(self, account: Account | None, step: Callable[[], None]) -> None:
-        """Run a step; what fails ends the session, and is raised only where that was asked for."""
+        """Run a step; an error ends the session, and is raised only if the account is strict."""
         try:
             step()
         except Exception as error:
@@ -350,7 +350,7 @@ class SessionManager:
                 raise self._failures.explained(error) from error
 
     def fail(self, error: Exception) -> None:
-        """End the session because of an error, which is named once and kept with its runs."""
+        """End the session because of an error, which is logged once and kept with its runs."""
         reason = self._failures.of_session(self.session.options if self.session else None, error)
         try:
             self._end_session(reason)
@@ -367,16 +367,16 @@ _close = guarded("ending the session with the program", MANAGER.close)
 
 
 def _begin() -> None:
-    """A session has begun: mind it, and see to its end."""
+    """Start the ticker, and ensure that the session ends."""
     _TICKER.start()
-    if is_spawned():  # forked workers of multiprocessing run its finalizers, and no exit handlers
+    if is_spawned():  # forked workers of multiprocessing run its finalizers, but no exit handlers
         sys.modules["multiprocessing.util"].Finalize(None, _close, exitpriority=0)
 
 
 MANAGER.on_start = _begin
 
-# Since 3.12 CPython warns where a process with several threads forks: without the ticker, a
-# single-threaded program stays one.
+# Since 3.12 CPython warns if a process with several threads forks. The ticker is stopped first, so that a
+# single-threaded program gets no warning.
 os.register_at_fork(
     before=guarded("preparing for a fork", _TICKER.stop),
     after_in_parent=guarded("going on after a fork", _TICKER.restart),

@@ -1,4 +1,4 @@
-"""Results of a region in this process: its sessions' folders, settled and read back."""
+"""Results of a region in this process, read back from its sessions' folders."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 _Stamp = tuple[int, int]
 _READ: dict[tuple[Path, str], tuple[_Stamp, Run | None]] = {}
-"""What was read, by folder and region, with the state of the folder then."""
+"""Runs read so far, by folder and region, with the folder's state at that time."""
 
 
 def runs_of(account: Account) -> tuple[Run, ...]:
-    """Return this process's runs of a region, oldest first; ends the segment at work, if it has to.
+    """Return this process's runs of a region, oldest first; end the current segment if necessary.
 
-    A session that was never started, or whose folder is gone, has no run. Raises SpoolUnavailable if what
-    was recorded cannot be read any more, as after a change of user.
+    A session that was never started, or whose folder is gone, has no run. Raises SpoolUnavailable if the
+    recordings are no longer readable, as after a change of user.
     """
     from profkit.session.manager import MANAGER
 
@@ -36,7 +36,7 @@ def runs_of(account: Account) -> tuple[Run, ...]:
 
 
 def current_id(account: Account) -> str | int:
-    """The id of a region's newest run, without asking for its result."""
+    """Return the id of a region's newest run, or its remote id, without reading the result."""
     from profkit.ingest.read import run_id
 
     remote = [segment.remote_id for segment in _segments(account) if segment.remote_id is not None]
@@ -44,13 +44,13 @@ def current_id(account: Account) -> str | int:
 
 
 def is_lost(account: Account) -> bool:
-    """Whether the samples of the newest session's last segment are."""
+    """Return whether the samples of the newest session's last segment are lost."""
     segments = _segments(account)
     return not segments or segments[-1].error is not None
 
 
 def _segments(account: Account) -> tuple[Segment, ...]:
-    """Those of a region's newest session; none where its folder is gone."""
+    """Return the segments of a region's newest session; none if its folder is gone."""
     from profkit.session.manager import MANAGER
     from profkit.store.spool import read_session
 

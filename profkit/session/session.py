@@ -1,4 +1,4 @@
-"""Session: one sampler on this process, from start to stop, as a chain of segments in a spool folder.
+"""Session: one sampler on this process, from start to end, as a chain of segments in a spool folder.
 
 Not thread-safe: the manager calls it under its lock. Nothing here parses samples.
 """
@@ -41,11 +41,11 @@ from profkit.store.spool_files import make_reserve, note_ending
 _T = TypeVar("_T")
 
 _GRACE_S = 0.5
-"""So long an interrupt waits for a sampler that was asked to stop: its output is nearly there."""
+"""Grace period after an interrupt for the sampler to finish its output."""
 
 
 class Session:
-    """A session that has a folder; it samples while it has an attachment, else it is dormant."""
+    """Session with a folder; it samples while it has an attachment, else it is dormant."""
 
     def __init__(
         self, spool: Path, sampler: Sampler, options: SamplerOptions, process: ProcessInfo, clock: Clock,
@@ -59,20 +59,20 @@ class Session:
         self.attachment: Attachment | None = None
         self.covers: tuple[Cover, ...] = ()
         self.calls_in_segment = False
-        """Whether anything ran since the segment began: else asking for a result costs nothing."""
+        """True if anything ran since the segment began; if not, a result needs no rotation."""
         self.last_used_s = self.started_s = clock.monotonic_s()
         self.segment_started_s = self.started_s
         self._asleep_since_ns: int | None = None
-        """See `_elapsed_ns`."""
+        """Value of `_elapsed_ns` when sampling paused."""
         self._why_ended: str | None = None
-        """What somebody did to the sampler."""
+        """The sampler's warning, if any."""
         self._written: set[str] = set()
         self._lines = Lines()
         self._undelivered: list[CallDelta] = []
-        """What was counted and is not on disk yet."""
+        """Counts that are not on disk yet."""
         self._reserved = False
         self._failure: str | None = None
-        """Why and when the folder could not be written first."""
+        """Reason and time of the first failed write to the folder."""
         self._unsaved = False
         self._manifest = Manifest(
             session=self.id,
@@ -85,31 +85,31 @@ class Session:
 
     @property
     def manifest(self) -> Manifest:
-        """The manifest as last written."""
+        """Manifest, with changes that the next write saves."""
         return self._manifest
 
     @property
     def plan(self) -> SamplerPlan:
-        """What the sampler was told."""
+        """Plan for the sampler."""
         return self._manifest.plan
 
     @property
     def holder(self) -> str:
-        """The label of the region that the session was started for."""
+        """Label of the region for which the session was started."""
         return self.accounts[0].region.key.label if self.accounts else ""
 
     @property
     def open(self) -> bool:
-        """Whether calls may still join."""
+        """True if calls may still join."""
         return self._manifest.ended_ns is None
 
     @property
     def truncated(self) -> bool:
-        """Whether the longest duration was reached: calls are counted, nothing is sampled."""
+        """True if the longest duration was reached: calls are counted, but not sampled."""
         return self._manifest.truncated
 
     def save(self) -> None:
-        """Put the manifest on disk; if the disk is full, say so in the space that was reserved."""
+        """Write the manifest; if the disk is full, write that into the reserve and raise OSError."""
         self._manifest = replace(self._manifest, lines=self._lines)
         try:
             if not self._reserved:
@@ -153,10 +153,10 @@ class Session:
         self._write(state=SessionState.RUNNING, notes=notes)
 
     def mind_sockets(self) -> bool:
-        """Look for sockets whose timeouts blocking samples restart; True if a new segment is needed.
+        """Look for sockets whose timeouts blocking samples restart; return whether to rotate.
 
-        The next segment samples without blocking then, at the same rate, also if blocking was asked for, but
-        not if the sampler cannot. Either is said once. To be called each second.
+        The next segment then samples without blocking at the same rate, even if blocking was requested,
+        unless the sampler cannot. Both exceptions are logged once. Call it every second.
         """
         if not self.plan.blocking or self._live.timed_sockets or not self._sockets.timed():
             return False
@@ -171,9 +171,9 @@ class Session:
         return not plan.blocking
 
     def end_segment(self, policy: Policy) -> None:
-        """Stop the sampler and wait until its output is whole; a stuck one is killed and named.
+        """Stop the sampler and wait until its output is complete; kill and report a stuck one.
 
-        Raises SamplerError where it had failed before: then there is no more to be had from it.
+        Raises SamplerError if it had failed before; no more output follows then.
         """
         attachment = self.attachment
         if attachment is None:
@@ -192,7 +192,7 @@ class Session:
         except SamplerError as failure:
             let_through(failure)
             lost = failure
-        except BaseException:  # of a signal handler
+        except BaseException:  # from a signal handler
             with suppress(SamplerError):
                 attachment.request_stop()
                 await_state(attachment, SessionState.SUCCESS, _GRACE_S, self._clock, "")
@@ -217,7 +217,7 @@ class Session:
         account.live = not account.covers
 
     def mention(self, account: Account) -> None:
-        """Have a run of a region in this session, though it may never be called."""
+        """Record a region, so that it has a run in this session even if it is never called."""
         if account not in self.accounts:
             self.accounts.append(account)
             account.sessions.append(self.id)
@@ -226,14 +226,14 @@ class Session:
             self._written.add(account.region.id)
 
     def add_note(self, note: str) -> None:
-        """Keep a sentence for the reader of the report, once."""
+        """Add a note for the report, each sentence once."""
         if note not in self._manifest.notes:
             self._write(notes=(*self._manifest.notes, note))
 
     def drain(self) -> None:
-        """Move what the hot path counted into the folder."""
+        """Move the counts of the hot path to the folder."""
         now_ns = self._clock.unix_ns()
-        # A region that has gone on to another session is counted there.
+        # A region that has joined another session is counted there.
         here = [account for account in self.accounts if account.sessions[-1] == self.id]
         deltas = [delta for account in here if (delta := account.drain(now_ns)) is not None]
         if deltas:
@@ -245,7 +245,7 @@ class Session:
             self.save()
 
     def _deliver(self) -> None:
-        """Write what was counted; it is kept for another try only if the disk refused it."""
+        """Write the counts; keep them for another try only if the disk refused them."""
         refused = False
         try:
             self._append("calls", files.append_calls, tuple(self._undelivered))
@@ -258,11 +258,11 @@ class Session:
                 self._undelivered.clear()
 
     def write_resources(self, points: Iterable[ResourcePoint]) -> None:
-        """Keep what the process used."""
+        """Record the resource usage of the process."""
         self._append("resources", files.append_resources, tuple(points))
 
     def truncate(self, policy: Policy) -> None:
-        """Stop sampling for good; calls are still counted."""
+        """Stop sampling permanently; calls are still counted."""
         self.end_segment(policy)
         self._write(truncated=True)
 
@@ -273,14 +273,14 @@ class Session:
         self._asleep_since_ns = self._elapsed_ns()
 
     def pause(self) -> None:
-        """Have the next call of every region ask the manager."""
+        """Make the next call of every region ask the manager."""
         for account in self.accounts:
             account.live = False
 
     def end(self, policy: Policy, error: str | None = None, *, last: bool = False) -> None:
-        """Stop sampling, count what is left and close the folder; harmless when already ended.
+        """Stop sampling, write remaining counts and close the folder; do nothing if already ended.
 
-        After the last session of a process, threads that go on calling are counted until the next `drain`.
+        With `last`, for the process's last session, calls of other threads count until the next `drain`.
         """
         if not self.open:
             return
@@ -290,7 +290,7 @@ class Session:
             self._stop(policy, error, last)
 
     def forget(self) -> None:
-        """Let go in a forked child: the folder and the sampler are the parent's."""
+        """Drop all state in a forked child: the folder and the sampler are the parent's."""
         self.attachment = None
         for account in self.accounts:
             account.forget()
@@ -313,7 +313,7 @@ class Session:
         try:
             self.drain()
         finally:
-            if self._failure is not None:  # the reason may come from the manager, which knows no time
+            if self._failure is not None:  # the reason may come from the manager, without a time
                 error = f"{error} {self._failure[self._failure.rindex('(') :]}" if error else self._failure
             if error is not None and self._why_ended is not None:
                 error = f"{error}: {self._why_ended}"
@@ -328,7 +328,7 @@ class Session:
             self._say(f"sampling was interrupted: {warning}")
 
     def _elapsed_ns(self) -> int:
-        """The session's age by the monotonic clock: the time of day may be set at any moment."""
+        """Return the session's age by the monotonic clock: the time of day may be set at any time."""
         return round((self._clock.monotonic_s() - self.started_s) * 1e9)
 
     def _note_stop(self, attachment: Attachment) -> None:
@@ -339,7 +339,7 @@ class Session:
     def _note_segment(
         self, attachment: Attachment | None = None, *, error: str | None = None, **times_ns: int | None
     ) -> None:
-        """Change the last segment in the manifest, which the next write puts on disk."""
+        """Update the last segment in the manifest; the next write saves it."""
         *before, last = self._manifest.segments
         source = attachment or self.attachment
         if source is not None:
@@ -354,7 +354,7 @@ class Session:
     def _append(
         self, journal: str, append: Callable[[Path, Iterable[_T]], int], records: tuple[_T, ...]
     ) -> None:
-        """Add lines to a journal and count them, so that a reader can tell how many are lost."""
+        """Append lines to a journal and count them, so that a reader knows how many are lost."""
         try:
             number = append(self.folder, records)
         except OSError as error:
@@ -364,7 +364,7 @@ class Session:
         self._lines = replace(self._lines, **{journal: getattr(self._lines, journal) + number})
 
     def _note_failure(self, error: OSError) -> None:
-        """Keep why and when the folder could not be written first, in the space that was reserved."""
+        """Write the reason and time of the first failed write to the folder into its reserve."""
         now_ns = self._clock.unix_ns()
         if self._failure is None:
             reason = f"the session's folder cannot be written: {error.strerror or error}"
@@ -381,7 +381,7 @@ class Session:
         )
         try:
             note_ending(self.folder, ending)
-        except OSError as later:  # the folder is gone, or on a disk that is read-only now
+        except OSError as later:  # the folder is gone, or its disk is read-only now
             let_through(later)
 
     def _write(self, **changes: object) -> None:
@@ -394,6 +394,6 @@ def _utc(time_ns: int) -> str:
 
 
 def new_session_id(pid: int) -> str:
-    """An id that sorts by time and names the process: `20261121T113217-4711-9f3a07c2`."""
+    """Return an id that sorts by time and has the process's id: `20261121T113217-4711-9f3a07c2`."""
     now = time.gmtime(REAL.time_ns() // 10**9)
     return f"{time.strftime('%Y%m%dT%H%M%S', now)}-{pid}-{posix.urandom(4).hex()}"

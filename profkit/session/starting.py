@@ -1,4 +1,4 @@
-"""Starting a sampler on this process; a failure that may pass is met with a second try."""
+"""Start a sampler on this process, with a second try after a temporary failure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from profkit.session.activity import live_stacks
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What is to be started, and how long that may take."""
+    """Arguments for the start of a sampler, with its timeout."""
 
     sampler: Sampler
     plan: SamplerPlan
@@ -30,7 +30,7 @@ class Start:
 
 
 def start_sampler(start: Start) -> tuple[Attachment, str | None]:
-    """Return a sampler that is RUNNING, and a note if it took two tries.
+    """Start a sampler and wait until it is RUNNING; add a note if that took two tries.
 
     Raises SamplerError if it cannot be started; nothing stays attached then.
     """
@@ -65,7 +65,7 @@ def _try(start: Start) -> Attachment:
 
 
 def import_what_results_need() -> None:
-    """Import what results and the ticker need; a session does so while its sampler starts."""
+    """Import the modules that results and the ticker need; called while a sampler starts."""
     import psutil  # noqa: F401 - the ticker needs it
 
     from profkit.ingest import read  # noqa: F401
@@ -73,7 +73,7 @@ def import_what_results_need() -> None:
 
 
 def live_facts(sockets: SocketWatch) -> LiveStacks:
-    """Return what decides how fast this process can be sampled now."""
+    """Return the figures that determine how fast this process can be sampled now."""
     threads, frames = live_stacks()
     others = sampler_load()
     return LiveStacks(

@@ -1,4 +1,4 @@
-"""A run in a few lines of plain text, for code that expects a list of lines."""
+"""Plain-text summary of a run, for code that expects a list of lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ HOTTEST = 10
 
 
 def summary_lines(run: Run) -> list[str]:
-    """What was sampled, where a remote sampler shows it, and the functions with most time of their own."""
+    """Return counts, notes, links to a remote sampler's pages, and the functions with most self time."""
     info = run.info
     lines = [
         f"Run: {info.id} ({info.label})",

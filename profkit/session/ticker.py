@@ -1,4 +1,4 @@
-"""The ticker: one daemon thread that, each second, writes counts down and minds the session's limits."""
+"""Ticker: a daemon thread that writes counts and enforces the session's limits every second."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ SAMPLER_BYTES = 100 * 2**20
 
 
 class Ticker:
-    """Tick while the manager has a session; a new session starts it again."""
+    """Thread that ticks while the manager has a session; a new session restarts it."""
 
     def __init__(self, manager: SessionManager, clock: Clock = SYSTEM_CLOCK) -> None:
         self._manager, self._clock = manager, clock
         self._thread: BackgroundThread | None = None
         self._stop = REAL.allocate_lock()
-        """Held while the thread is to go on."""
+        """Held while the thread should continue."""
         self._process: psutil.Process | None = None
 
     def start(self) -> None:
-        """Have a thread that ticks; at interpreter shutdown, when there can be none, do without."""
+        """Start the thread unless it runs; do nothing at interpreter shutdown, when that fails."""
         if self._thread is not None and self._thread.is_alive():
             return
         self._stop = REAL.allocate_lock()
@@ -58,14 +58,14 @@ class Ticker:
                 thread.await_end()
 
     def restart(self) -> None:
-        """Start again after a fork, if there is still a session to mind."""
+        """Start again after a fork, if there is still a session."""
         if self._manager.session is not None:
             self.start()
 
     def tick(self) -> bool:
-        """Write down what happened and enforce the limits; False when there is no session left."""
+        """Write counts and enforce the limits; return False if no session is left."""
         if not self._manager.lock.acquire(blocking=False):
-            return True  # somebody is starting or stopping a sampler: the next tick will do
+            return True  # a sampler is being started or stopped: leave it to the next tick
         try:
             session = self._manager.session
             if session is None:
@@ -99,7 +99,7 @@ class Ticker:
         attachment = session.attachment
         if attachment is None:
             return
-        # A remote sampler is asked by a program of its own, and keeps what it has: neither is worth it.
+        # Polling a remote sampler starts a process, and its samples are kept elsewhere: only limit its time.
         here = attachment.segment().pid is not None
         if here and attachment.poll() is not SessionState.RUNNING:
             session.end_segment(self._manager.policy)
@@ -114,7 +114,7 @@ class Ticker:
             self._manager.rotate()
 
     def _resources(self) -> ResourcePoint:
-        """One reading of this process by psutil, without profkit's own thread."""
+        """Measure this process with psutil, without profkit's own thread."""
         import psutil
 
         if self._process is None or self._process.pid != os.getpid():

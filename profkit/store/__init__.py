@@ -1,1 +1,1 @@
-"""What is kept: the spool, which profiled and measuring processes write, and the store of runs."""
+"""Persistent data: the spool, which profiled and measuring processes write, and the store of runs."""

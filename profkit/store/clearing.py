@@ -1,4 +1,4 @@
-"""Clear the spool: quarantine damaged files, delete folders that were read, keep within the size limit."""
+"""Clear the spool: quarantine damaged files, delete folders that were read, enforce the size limit."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _REMOVED = ".removed"
 
 @contextmanager
 def alone_in(spool: OwnedFolder, *, wait: bool = True) -> Iterator[bool]:
-    """Hold the spool's lock, which the system lets go when this process ends.
+    """Hold the spool's lock, which the system releases when this process ends.
 
-    Yields whether it is held: without `wait`, another process may have it. Raises OSError.
+    Yields whether it is held: without `wait`, another process may hold it. Raises OSError.
     """
     descriptor = _open_lock(spool)
     try:
@@ -54,15 +54,15 @@ def _open_lock(spool: OwnedFolder) -> int:
             return descriptor
         os.close(descriptor)
         raise OSError(errno.EINVAL, f"{spool.path / _LOCK} is no regular file") from None
-    if spool.owner != os.geteuid():  # a collector's
+    if spool.owner != os.geteuid():  # for a collector
         os.fchown(descriptor, spool.owner, -1)
     return descriptor
 
 
 def set_aside(spool: Path, path: Path) -> Path:
-    """Move a session's folder, a file in one, or a measured run's file to where nobody reads it again.
+    """Move a session's folder, a file in one, or a measured run's file to `damaged/`.
 
-    Returns where it is now. Raises RefusedFile and OSError.
+    Returns its new path. Raises RefusedFile and OSError.
     """
     with open_spool(spool, None) as opened:
         if path.parent == spool:
@@ -72,9 +72,9 @@ def set_aside(spool: Path, path: Path) -> Path:
 
 
 def set_aside_in(spool: OwnedFolder, name: str, folder: OwnedFolder | None = None) -> Path:
-    """Move an entry of the spool, or of a session's folder in it, to `damaged/`, and return where it is.
+    """Move an entry of the spool, or of a session's folder in it, to `damaged/`, and return its path.
 
-    The place has the name of the session or of the file, with a number if there is such a place already.
+    Its folder there is named after the session or the file, with a number if that name is taken.
     Raises RefusedFile and OSError.
     """
     source = folder or spool
@@ -87,7 +87,7 @@ def set_aside_in(spool: OwnedFolder, name: str, folder: OwnedFolder | None = Non
     with spool.folder(DAMAGED) as damaged:
         holder = _new_folder(damaged, name if folder is None else folder.path.name)
         _give(damaged, holder)
-        if whole:  # rename(2) puts a folder in the place of an empty one
+        if whole:  # rename(2) replaces an empty folder
             os.rename(name, holder, src_dir_fd=source.descriptor, dst_dir_fd=damaged.descriptor)
             return damaged.path / holder
         with damaged.folder(holder) as place:
@@ -96,9 +96,9 @@ def set_aside_in(spool: OwnedFolder, name: str, folder: OwnedFolder | None = Non
 
 
 def remove_folder(folder: Path) -> None:
-    """Delete a session's folder; no reader ever sees half of it, and a folder that is gone is no error.
+    """Delete a session's folder; no reader sees a part of it, and a folder that is gone is no error.
 
-    Raises RefusedFile if something in it must not be touched; then that is left.
+    Raises RefusedFile if an entry must not be touched; that entry is left.
     """
     with open_spool(folder.parent, None) as spool:
         refused = remove_folder_in(spool, folder.name)
@@ -109,9 +109,9 @@ def remove_folder(folder: Path) -> None:
 def remove_folder_in(
     spool: OwnedFolder, name: str, read: OwnedFolder | None = None
 ) -> tuple[RefusedFile, ...]:
-    """Delete a session's folder in an open spool, but for what is refused, which is returned.
+    """Delete a session's folder in an open spool; return the entries that are refused and left.
 
-    `read` is the folder that was read: another one that has its name by now is refused.
+    `read` is the folder that was read: another one that has its name now is refused.
     """
     doomed = f".{name}{_REMOVED}"
     try:
@@ -132,7 +132,7 @@ def finish_removing(spool: OwnedFolder) -> tuple[RefusedFile, ...]:
 def _delete_removed(
     spool: OwnedFolder, doomed: str, read: OwnedFolder | None = None
 ) -> tuple[RefusedFile, ...]:
-    """Delete a renamed folder; it gets its name back if something in it is refused."""
+    """Delete a renamed folder; restore its name if an entry in it is refused."""
     try:
         with spool.folder(doomed) as held:
             if read is not None and not os.path.samestat(held.identity(), read.identity()):
@@ -164,13 +164,13 @@ def _new_folder(parent: OwnedFolder, name: str) -> str:
 
 
 def _give(parent: OwnedFolder, name: str) -> None:
-    """Have a new folder belong to the owner of the spool, which a collector is not."""
+    """Give a new folder to the owner of the spool, if this process is a collector."""
     if parent.owner == os.geteuid():
         return
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY | os.O_NOFOLLOW
     descriptor = os.open(name, flags, dir_fd=parent.descriptor)
     try:
-        # The owner of the spool could swap it for another folder of ours, which is hardly empty.
+        # The spool's owner could swap it for another folder of ours, which is unlikely to be empty.
         if not os.listdir(descriptor):
             os.fchown(descriptor, parent.owner, -1)
     finally:
@@ -179,24 +179,24 @@ def _give(parent: OwnedFolder, name: str) -> None:
 
 FILE = "dropped.jsonl"
 EACH_S = 10.0
-"""The sizes are added up once in so long, by whichever process starts a session then."""
+"""Minimum time between two size checks, each by a process that starts a session."""
 
 _MARK, _SIZES = ".checked", ".sizes"
 _LARGEST_SIZES_BYTES = 64 * 2**20
 _SETTLED_NS = 120 * 10**9
-"""Age from which a folder that has not changed is taken to be finished."""
+"""Time without a change after which a folder is assumed to be finished."""
 _BLOCK_BYTES = 512
 """Unit of `st_blocks`."""
 
 _Size = tuple[int, int]
-"""When a folder last changed, and its size then."""
+"""Time of a folder's last change, and its size then."""
 
 
 def keep_within(spool: Path, limit: str, say: Callable[[str], None], clock: Clock = SYSTEM_CLOCK) -> None:
-    """Drop the oldest finished sessions of a spool that is larger than its limit, and say so.
+    """Drop the oldest finished sessions of a spool that is larger than its limit, and report them.
 
-    `limit` is a size such as 500MB, or 0 or off for none. Raises only what a signal handler of the program
-    raises: a spool that cannot be used is reported by whoever writes to it.
+    `limit` is a size such as 500MB, or 0 or off for none. Raises only exceptions of the program's signal
+    handlers: a spool that cannot be used is reported by the code that writes to it.
     """
     try:
         limit_bytes = parse_limit(limit)
@@ -210,7 +210,7 @@ def keep_within(spool: Path, limit: str, say: Callable[[str], None], clock: Cloc
             if not _is_due(opened, clock):
                 return
             with alone_in(opened, wait=False) as alone:
-                if alone:  # else the spool is being emptied
+                if alone:  # else another process is emptying the spool
                     _make_room(opened, limit_bytes, say, clock)
     except (FileNotFoundError, NotADirectoryError):  # there is no spool yet
         return
@@ -227,7 +227,7 @@ def parse_limit(text: str) -> int | None:
 
 
 def take_dropped(spool: OwnedFolder) -> tuple[Dropped, ...]:
-    """Return what was dropped since the last time, and forget it; the spool's lock must be held."""
+    """Return and delete the records of dropped sessions; the spool's lock must be held."""
     lines = Lines(spool, FILE, Dropped)
     dropped = tuple(lines)
     if not lines.missing and spool.refusal(FILE) is None:
@@ -236,7 +236,7 @@ def take_dropped(spool: OwnedFolder) -> tuple[Dropped, ...]:
 
 
 def dropped_message(spool: Path, dropped: Iterable[Dropped]) -> str:
-    """Return one sentence that says what was dropped and how to keep it next time."""
+    """Return one sentence that reports dropped sessions and how to avoid that."""
     each = tuple(dropped)
     size, limit = sum(one.size_bytes for one in each), max(one.limit_bytes for one in each)
     one = len(each) == 1
@@ -248,7 +248,7 @@ def dropped_message(spool: Path, dropped: Iterable[Dropped]) -> str:
 
 
 def _is_due(spool: OwnedFolder, clock: Clock) -> bool:
-    """Whether nobody checked lately; whoever gets True is the one to check."""
+    """Return whether a check is due; the caller that gets True must check."""
     now_ns, status = clock.unix_ns(), spool.status(_MARK)
     if status is not None and abs(now_ns - status.st_mtime_ns) < EACH_S * 1e9:
         return False
@@ -284,9 +284,9 @@ def _make_room(spool: OwnedFolder, limit_bytes: int, say: Callable[[str], None],
 
 
 def _sizes(spool: OwnedFolder, clock: Clock) -> tuple[dict[str, int], int]:
-    """The sizes of the sessions' folders, and that of all files beside them; `damaged/` does not count.
+    """Return the sizes of the sessions' folders, and of all files beside them, without `damaged/`.
 
-    Sizes of folders that have not changed are those of the last time: there may be thousands.
+    Sizes of unchanged folders come from the last check, since there may be thousands.
     """
     known, current = _known_sizes(spool), {}
     files_bytes = 0
@@ -316,7 +316,7 @@ def _size(spool: OwnedFolder, name: str) -> int:
 
 
 def _known_sizes(spool: OwnedFolder) -> dict[str, _Size]:
-    """What the last check found; nothing if that cannot be read."""
+    """Return the sizes of the last check; none if they cannot be read."""
     try:
         document = load_json(spool.read(_SIZES, _LARGEST_SIZES_BYTES))
     except (DamagedFile, ValueError, RecursionError) as error:
@@ -339,16 +339,16 @@ def _keep_sizes(spool: OwnedFolder, sizes: Mapping[str, _Size]) -> None:
 
 
 def _is_finished(spool: OwnedFolder, name: str, is_newest: bool) -> bool:
-    """Whether nobody writes to a session any more; a living process does to the last one of its own."""
+    """Return whether a session gets no more data; a live process may still write to its newest one."""
     try:
         with spool.folder(name) as folder:
             manifest = read_manifest_in(folder)
-    except (FileNotFoundError, DamagedFile) as error:  # what is damaged is for a command to set aside
+    except (FileNotFoundError, DamagedFile) as error:  # a command sets damaged files aside
         let_through(error)
         return False
     return not is_live(manifest) or (manifest.ended_ns is not None and not is_newest)
 
 
 def _process(name: str) -> str:
-    """The part of a session's id that names the process."""
+    """Return the part of a session's id that identifies the process."""
     return name.split("-")[1] if name.count("-") == 2 else name

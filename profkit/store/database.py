@@ -1,7 +1,7 @@
-"""The store's database, SQLite or PostgreSQL: tables, migrations, transactions, clear errors.
+"""Database of the store, SQLite or PostgreSQL: tables, migrations, transactions, clear errors.
 
-Names begin with `profkit_`, because a database may hold other things too. Text columns hold what SQL can
-search; a run's document has everything.
+Names begin with `profkit_`, because a database may have other tables too. Text columns hold values that
+SQL can search; a run's document has everything.
 """
 
 from __future__ import annotations
@@ -42,37 +42,37 @@ from profkit.store.files import make_file, make_folder
 METADATA = MetaData()
 
 RUN_SCHEMA = "profkit.run/2"
-"""The form of a sampled run's document; `measured` has that of the others. What lacks `imported` is 1."""
+"""Schema of a sampled run's document; `measured` has that of measured runs. Version 1 lacks `imported`."""
 
 # One row per migration that was applied.
 APPLIED = Table(
     "profkit_migrations",
     METADATA,
-    # As in `migrations.MIGRATIONS`; a name that is unknown there comes from a newer profkit.
+    # As in `MIGRATIONS`; a name that is unknown there comes from a newer profkit.
     Column("name", Text, primary_key=True),
-    # Unix time, for people.
+    # Unix time, for information.
     Column("applied_ns", BigInteger, nullable=False),
 )
 
-# One row per run: what lists and look-ups need, and everything else as a document.
+# One row per run: columns for lists and look-ups, and everything else as a document.
 RUNS = Table(
     "profkit_runs",
     METADATA,
-    # Hexadecimal digits; the same wherever and however often a session is read.
+    # Hexadecimal digits; the same on each host and each time that a session is read.
     Column("id", Text, primary_key=True),
     # The session that the run is part of, or the batch in which it was measured.
     Column("session", Text, nullable=False, index=True),
-    # The label of the region or order; what SQL cannot hold of it is written as escapes.
+    # The label of the region or order; characters that SQL cannot hold are escaped.
     Column("label", Text, nullable=False, index=True),
-    # Unix time of the region's first call, or of the start of measuring: "newest" and "older than" go by it.
+    # Unix time of the region's first call, or of the start of measuring; "newest" and "older than" use it.
     Column("started_ns", BigInteger, nullable=False, index=True),
-    # The form of the document, which also tells a sampled run from a measured one.
+    # The schema of the document, which also distinguishes sampled and measured runs.
     Column("schema", Text, nullable=False),
     # The RunInfo or MeasuredInfo as JSON, in ASCII.
     Column("document", Text, nullable=False),
 )
 
-# The samples of a run, apart from it so that lists never touch them. No row where there are none to keep.
+# The samples of a run, in a separate table so that lists never read them. No row if there are none.
 PROFILES = Table(
     "profkit_profiles",
     METADATA,
@@ -81,25 +81,25 @@ PROFILES = Table(
     Column("pprof", LargeBinary, nullable=False),
 )
 
-# What the process used while the run was recorded. No row where nothing was measured.
+# Resource usage of the process while the run was recorded. No row if none was measured.
 RESOURCES = Table(
     "profkit_resources",
     METADATA,
     Column("run", Text, ForeignKey(RUNS.c.id), primary_key=True),
-    # A JSON array of ResourcePoints in the form of the run's document, compressed by zlib.
+    # A JSON array of ResourcePoints in the schema of the run's document, compressed by zlib.
     Column("points", LargeBinary, nullable=False),
 )
 
-# What was measured, apart from the run as samples are. No row where measuring failed.
+# Measurements, in a separate table like samples. No row if measuring failed.
 MEASUREMENTS = Table(
     "profkit_measurements",
     METADATA,
     Column("run", Text, ForeignKey(RUNS.c.id), primary_key=True),
-    # The Measurement as JSON in the form of the run's document, compressed by zlib.
+    # The Measurement as JSON in the schema of the run's document, compressed by zlib.
     Column("document", LargeBinary, nullable=False),
 )
 
-# Runs that were removed on purpose: should their spool folder still be there, they do not come back.
+# Runs that a user removed: they are not ingested again if their spool folder still exists.
 REMOVED = Table(
     "profkit_removed",
     METADATA,
@@ -109,7 +109,7 @@ REMOVED = Table(
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """A step; `apply` runs once per database, in a transaction with the steps beside it."""
+    """Migration; `apply` runs once per database, in one transaction with other missing ones."""
 
     name: str
     apply: Callable[[Connection], None]
@@ -153,22 +153,22 @@ MIGRATIONS = (
     Migration("001 runs and profiles", _runs_and_profiles),
     Migration("002 measurements", _measurements),
 )
-"""In the order in which they are applied. Add to the end; change none."""
+"""Migrations in the order in which they are applied. Only append to them."""
 
 
 def missing(connection: Connection) -> tuple[Migration, ...]:
-    """The steps that a database lacks."""
+    """Return the migrations that a database lacks."""
     applied = _applied(connection)
     return tuple(migration for migration in MIGRATIONS if migration.name not in applied)
 
 
 def unknown(connection: Connection) -> tuple[str, ...]:
-    """The names of steps that a newer profkit took: this one must leave the database alone."""
+    """Return the names of a newer profkit's migrations; if any, this one must not use the database."""
     return tuple(sorted(_applied(connection) - {migration.name for migration in MIGRATIONS}))
 
 
 def migrate(connection: Connection) -> None:
-    """Apply what is missing; the connection holds the store's write lock."""
+    """Apply missing migrations; the connection must hold the store's write lock."""
     APPLIED.create(connection, checkfirst=True)
     for migration in missing(connection):
         migration.apply(connection)
@@ -184,13 +184,13 @@ def _applied(connection: Connection) -> set[str]:
 _BUSY_TIMEOUT_S = 30.0
 _CONNECT_TIMEOUT_S = 10
 _WRITE_LOCK = 0x70726F66
-"""The key of PostgreSQL's advisory lock: "prof"."""
+"""Key of PostgreSQL's advisory lock: "prof"."""
 
 _CHECKED_BYTES = 256 * 2**20
-"""Size of the largest SQLite file that is checked before runs are added: that takes a quarter of a second."""
+"""Size of the largest SQLite file that is checked before runs are added, in a quarter of a second."""
 _SIZE = ("page_count", "page_size")
 _WHOLE = "ok"
-"""What SQLite says of a file without damage."""
+"""SQLite's result for a file without damage."""
 
 _SQLITE = "sqlite:///"
 _QUERY = re.compile(r"\?\w+=[^/&?]*(&\w+=[^/&?]*)*")
@@ -199,7 +199,7 @@ _POSTGRES = re.compile(r"postgres(?=(\+\w+)?://)")
 
 
 class Database:
-    """A database with the tables of `schema`; `name` is its URL without the password."""
+    """Database with the tables of this module; `name` is its URL without the password."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._checked = engine, False
@@ -207,18 +207,18 @@ class Database:
 
     @property
     def is_shared(self) -> bool:
-        """Whether other people may write it: a server's, not a file of this user."""
+        """True if other users may write to it: a server's, not a file of this user."""
         return self._engine.dialect.name != "sqlite"
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that changes nothing; raises StoreUnavailable for whatever the database refuses."""
+        """Yield a connection in a transaction for reading; raises StoreUnavailable for any error in it."""
         with _clear_errors(self.name), self._engine.begin() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction of the only writer: others wait. Raises StoreUnavailable as `reading` does."""
+        """Yield a connection as the only writer; others wait. Raises StoreUnavailable as `reading` does."""
         engine = self._engine.execution_options(begin="BEGIN IMMEDIATE")
         with _clear_errors(self.name), engine.begin() as connection:
             if connection.dialect.name == "postgresql":
@@ -226,9 +226,9 @@ class Database:
             yield connection
 
     def check_file(self) -> None:
-        """Raise StoreUnavailable if a SQLite file is damaged: SQLite may write to it even then.
+        """Raise StoreUnavailable if a SQLite file is damaged; SQLite may write to it even then.
 
-        A file of more than `_CHECKED_BYTES` is not checked, and no file twice.
+        A file of more than `_CHECKED_BYTES` is not checked, and no file is checked twice.
         """
         if self._checked or self.is_shared:
             return
@@ -247,7 +247,7 @@ class Database:
 
 
 def open_database(url: str) -> Database:
-    """Connect, make the file of a SQLite database if need be, and migrate; raises StoreUnavailable."""
+    """Connect, create the file of a SQLite database if missing, and migrate; raises StoreUnavailable."""
     database = Database(_engine(url))
     try:
         _bring_up_to_date(database)
@@ -258,7 +258,7 @@ def open_database(url: str) -> Database:
 
 
 def _bring_up_to_date(database: Database) -> None:
-    # Looking first lets a store that is up to date be read where it cannot be written.
+    # Check first, so that a current store can be read even if it cannot be written.
     with database.reading() as connection:
         newer, behind = unknown(connection), missing(connection)
     if newer:
@@ -283,9 +283,9 @@ def _engine(text: str) -> Engine:
 
 
 def _parse_url(text: str) -> URL:
-    """Parse a store's URL; `postgres://`, as hosting services write it, is `postgresql://`.
+    """Parse a store's URL; read `postgres://`, as hosting services write it, as `postgresql://`.
 
-    The path of a SQLite database is taken as it is on disk: `?` and `%20` may be part of it. Raises
+    The path of a SQLite database is used literally: `?` and `%20` may be part of it. Raises
     StoreUnavailable.
     """
     text = _POSTGRES.sub("postgresql", text, count=1)
@@ -302,7 +302,7 @@ def _parse_url(text: str) -> URL:
 
 
 def _shown_url(url: URL) -> str:
-    """Write a URL for people: without its password, and with a path as it is on disk."""
+    """Return a URL for display: without its password, and with a literal path."""
     if url.get_backend_name() == "sqlite":
         query = "&".join(f"{name}={value}" for name, value in url.query.items())
         return f"{url.drivername}:///{url.database or ''}" + (f"?{query}" if query else "")
@@ -310,7 +310,7 @@ def _shown_url(url: URL) -> str:
 
 
 def _hide_password(text: str) -> str:
-    """Hide the password of a URL, also in one that cannot be parsed."""
+    """Hide the password of a URL, even of one that cannot be parsed."""
     return without_secrets(_PASSWORD.sub(rf"\1{HIDDEN}@", text))
 
 
@@ -330,12 +330,12 @@ def _sqlite(url: URL, name: str) -> Engine:
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
-    # sqlite3 would begin transactions by itself, but too late for DDL and for the write lock.
+    # sqlite3's implicit transactions begin too late for DDL and for the write lock.
     connection.isolation_level = None
     # A damaged byte in a text makes one run unreadable, not all of them.
     connection.text_factory = _text
     connection.execute("PRAGMA foreign_keys = ON")
-    # What is removed gives its space back. Only an empty file can be told so, and telling takes a lock.
+    # Free the space of removed rows. This can be set only while a file is empty, and setting it takes a lock.
     if connection.execute("PRAGMA page_count").fetchone() == (0,):
         connection.execute("PRAGMA auto_vacuum = FULL")
 

@@ -1,4 +1,4 @@
-"""Folders and files of one user: where they are, their modes, and access through descriptors."""
+"""Folders and files of one user: creation, modes, and access through descriptors."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, for their owner alone; keep a `.profkit` folder out of git.
+    """Make a folder and its parents, for their owner alone; keep a `.profkit` folder out of git.
 
-    Raises OSError if that cannot be done.
+    Raises OSError if that fails.
     """
     if is_nowhere(folder):
         raise OSError(errno.ENOENT, NO_FOLDER)
@@ -30,7 +30,7 @@ def make_folder(folder: Path) -> None:
 
 
 def _make(folder: Path) -> None:
-    """As `mkdir(parents=True)`, whose mode is not that of the folders above."""
+    """Make a folder as `mkdir(parents=True)`, but set the mode of its parents too."""
     if folder.is_dir():
         return
     _make(folder.parent)
@@ -53,22 +53,22 @@ _UMASK = "umask"
 
 
 def follows_umask(environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether stores, pages and exports have the permissions that the umask gives (PROFKIT_FILES=umask)."""
+    """Return whether the umask sets permissions of stores, pages and exports (PROFKIT_FILES=umask)."""
     return environ.get(VARIABLE, "").strip().lower() == _UMASK
 
 
 def file_mode(environ: Mapping[str, str] = os.environ) -> int:
-    """Mode to create a file with; the umask still applies."""
+    """Return the mode of new files; the umask still applies."""
     return 0o666 if follows_umask(environ) else 0o600
 
 
 def folder_mode(environ: Mapping[str, str] = os.environ) -> int:
-    """Mode to create a folder with; the umask still applies."""
+    """Return the mode of new folders; the umask still applies."""
     return 0o777 if follows_umask(environ) else 0o700
 
 
 def make_file(path: Path) -> None:
-    """Create an empty file with `file_mode`, unless something has that name; raises OSError.
+    """Create an empty file with `file_mode`, unless that name exists; raises OSError.
 
     SQLite gives the journal files beside a database the mode of the database.
     """
@@ -81,7 +81,7 @@ def make_file(path: Path) -> None:
 
 
 def is_exposed(path: Path) -> bool:
-    """Whether other users may read a file of ours, as far as its own mode and its folder's say."""
+    """Return whether other users may read a file of ours, by its mode and its folder's mode."""
     try:
         file, folder = path.stat(), path.parent.stat()
     except OSError:
@@ -91,14 +91,14 @@ def is_exposed(path: Path) -> bool:
 
 _CHUNK = 2**20
 _DEEPEST = 16
-"""Levels of folders that are emptied: those of profkit have one."""
+"""Levels of folders that are emptied; profkit's own have one."""
 _OPEN = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _PASSING = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR, errno.EAGAIN, errno.ESTALE})
-"""Errors that say nothing about the file: the same read may succeed later."""
+"""Temporary errors: the same read may succeed later."""
 
 
 class OwnedFolder:
-    """A folder that is held open; a context manager that closes it."""
+    """Open folder of one owner; a context manager that closes it."""
 
     __slots__ = ("descriptor", "owner", "path")
 
@@ -114,7 +114,7 @@ class OwnedFolder:
         os.close(self.descriptor)
 
     def identity(self) -> os.stat_result:
-        """Return the status of the folder itself, by which it can be told from another of its name."""
+        """Return the status of the folder itself, to distinguish it from another of its name."""
         return os.fstat(self.descriptor)
 
     def names(self) -> tuple[str, ...]:
@@ -123,25 +123,25 @@ class OwnedFolder:
             return tuple(sorted(entry.name for entry in entries))
 
     def status(self, name: str) -> os.stat_result | None:
-        """Return what an entry is, without following it; None if there is none."""
+        """Return the status of an entry, not of a link's target; None if there is none."""
         try:
             return os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
         except FileNotFoundError:
             return None
 
     def refusal(self, name: str) -> RefusedFile | None:
-        """Return why an entry must not be touched, None if it may be, or is missing."""
+        """Return why an entry must not be touched; None if it may be, or is missing."""
         status = self.status(name)
         problem = _problem(status, self.owner) if status is not None else None
         return RefusedFile(self.path / name, problem) if problem is not None else None
 
     def is_folder(self, name: str) -> bool:
-        """Return whether an entry is a real folder, whoever owns it."""
+        """Return whether an entry is a real folder, of any owner."""
         status = self.status(name)
         return status is not None and stat.S_ISDIR(status.st_mode)
 
     def folder(self, name: str) -> OwnedFolder:
-        """Open a folder inside; raises RefusedFile, and FileNotFoundError if there is none."""
+        """Open a subfolder; raises RefusedFile, and FileNotFoundError if there is none."""
         return OwnedFolder(self.path / name, self._open(name, os.O_DIRECTORY), self.owner)
 
     def read(self, name: str, most_bytes: int) -> bytes:
@@ -149,7 +149,7 @@ class OwnedFolder:
         return b"".join(self.chunks(name, most_bytes))
 
     def chunks(self, name: str, most_bytes: int) -> Iterator[bytes]:
-        """Yield the content of a file in pieces, as `read`."""
+        """Yield the content of a file in chunks; raises as `read`."""
         path, left = self.path / name, most_bytes
         try:
             descriptor = self._open(name, 0)
@@ -167,7 +167,7 @@ class OwnedFolder:
             raise DamagedFile(path, error.strerror or str(error)) from error
 
     def empty(self, depth: int = 0) -> tuple[RefusedFile, ...]:
-        """Delete everything inside but what is refused, which is returned."""
+        """Delete all entries, and return those that are refused and left."""
         refused: list[RefusedFile] = []
         for name in self.names():
             refused += self._delete(name, depth)
@@ -194,7 +194,7 @@ class OwnedFolder:
         return refused
 
     def _open(self, name: str, flags: int) -> int:
-        """Open an entry after looking at it: opening a device or a pipe may have effects already."""
+        """Open an entry after a check: merely opening a device or a pipe may have effects."""
         status = os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
         if (problem := _problem(status, self.owner)) is not None:
             raise RefusedFile(self.path / name, problem)
@@ -211,9 +211,9 @@ class OwnedFolder:
 
 
 def open_folder(path: Path, owner: int | None = None) -> OwnedFolder:
-    """Open a folder by its path, of which the last part is no link.
+    """Open a folder by its path, whose last part must not be a link.
 
-    `owner` is the user id that the folder and everything in it must belong to, by default this process's.
+    `owner` is the user id that must own the folder and everything in it, by default this process's.
     Raises RefusedFile and OSError.
     """
     descriptor = os.open(path.parent, os.O_PATH | os.O_CLOEXEC | os.O_DIRECTORY)
@@ -222,9 +222,9 @@ def open_folder(path: Path, owner: int | None = None) -> OwnedFolder:
 
 
 def open_spool(path: Path, owner: int | None) -> OwnedFolder:
-    """Open a folder that the user configured, links and all; None accepts any owner.
+    """Open a folder that the user configured, through links; `owner` None accepts any owner.
 
-    Raises SpoolUnavailable if it belongs to somebody else, and OSError.
+    Raises SpoolUnavailable if it belongs to another user, and OSError.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
     found = os.fstat(descriptor).st_uid

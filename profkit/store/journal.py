@@ -1,6 +1,6 @@
-"""A file of JSON lines that outlives a crash of its writer: one record a line, only ever appended to.
+"""Append-only files of JSON lines, one record per line, that survive a crash of their writer.
 
-Appending is one `write(2)` of whole lines, so that only the last line can be torn.
+Appending is one `write(2)` of whole lines, so only the last line can be torn.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Journal(Generic[_T]):
-    """The records of a file that can be read, and what is wrong with the others, if anything."""
+    """Readable records of a file, and the damage to the others, if any."""
 
     records: tuple[_T, ...]
     damage: DamagedFile | None = None
 
 
 class Lines(Generic[_T]):
-    """The records of a journal one by one; what is wrong with the others is known at the end."""
+    """Iterable of the readable records of a journal; damage is known at the end."""
 
     def __init__(self, folder: OwnedFolder, name: str, kind: type[_T]) -> None:
         self._folder, self._name, self._kind = folder, name, kind
         self._problem = ""
         self.read = self.unreadable = 0
-        """Lines that could be read, and complete ones that could not."""
+        """Numbers of readable lines, and of complete but unreadable ones."""
         self.torn = False
-        """Whether the last line has no end, as when the writer is killed while it writes."""
+        """True if the last line has no end, as when the writer is killed while it writes."""
         self.damage: DamagedFile | None = None
         self.missing = folder.status(name) is None
 
     def __iter__(self) -> Iterator[_T]:
-        """Yield the records; OSError is for another try later."""
+        """Yield the records; raises OSError if a retry may succeed."""
         if self.missing:
             return
         try:
@@ -77,7 +77,7 @@ class Lines(Generic[_T]):
 
 
 def append_records(path: Path, records: Iterable[object]) -> int:
-    """Append dataclasses to a file, which is made if need be, and return their number.
+    """Append dataclasses to a file, which is created if missing, and return their number.
 
     Raises OSError if they do not fit; then none of them is in the file.
     """
@@ -96,12 +96,12 @@ def append_records(path: Path, records: Iterable[object]) -> int:
 
 
 def _write_rest(descriptor: int, data: bytes, written: int) -> None:
-    """Try to write what the disk did not take at first, else take back what it took."""
+    """Write the rest after a short write; if that fails, remove the part that was written."""
     try:
         while written < len(data):
             written += os.write(descriptor, data[written:])
     except OSError as error:
-        # Another process may have written after it.
+        # Another process may have appended since.
         end = os.lseek(descriptor, 0, os.SEEK_CUR)
         if os.fstat(descriptor).st_size == end:
             os.ftruncate(descriptor, end - written)
@@ -127,7 +127,7 @@ def read_records(path: Path, kind: type[_T]) -> Journal[_T]:
 
 
 def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the lines with their ends, too long ones cut; the last has none if it is torn."""
+    """Yield lines with their ends, too long ones truncated; a torn last line has no end."""
     rest = b""
     for chunk in chunks:
         *whole, rest_of_chunk = chunk.split(b"\n")

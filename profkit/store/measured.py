@@ -1,4 +1,4 @@
-"""Measured runs in the spool: a file each, `SPOOL/ID.measured.json`, which appears whole or not at all."""
+"""Measured runs in the spool: one file each, `SPOOL/ID.measured.json`, written atomically."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from profkit.store.records import (
 )
 
 SCHEMA = "profkit.measured/1"
-"""The form of a measured run, in the spool and in the store."""
+"""Schema of a measured run, in the spool and in the store."""
 
 
 _SUFFIX = ".measured.json"
 
 
 def keep_measured(spool: Path, run: MeasuredRun) -> Path:
-    """Write a run into the spool, which is made if need be; raises OSError where that cannot be done."""
+    """Write a run into the spool, which is created if missing; raises OSError if that fails."""
     make_folder(spool)
     path = spool / f"{run.info.id}{_SUFFIX}"
     write_document(path, SCHEMA, run)
@@ -39,7 +39,7 @@ def measured_names(spool: OwnedFolder) -> tuple[str, ...]:
 
 
 def unfinished_names(spool: OwnedFolder) -> tuple[str, ...]:
-    """Return the names of files of runs that are being written, or whose writer ended before that."""
+    """Return the names of files of runs that are being written, or whose writer ended too early."""
     return tuple(name for name in spool.names() if name.endswith(f"{_SUFFIX}{UNFINISHED}"))
 
 
@@ -49,5 +49,5 @@ def read_measured(path: Path) -> MeasuredRun:
 
 
 def read_measured_in(spool: OwnedFolder, name: str) -> MeasuredRun:
-    """Return the run in a file of an open spool, as `read_measured`; OSError is for another try later."""
+    """Return the run in a file of an open spool, as `read_measured`; raises OSError if a retry may help."""
     return read_document_in(spool, name, SCHEMA, MeasuredRun)

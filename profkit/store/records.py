@@ -1,4 +1,4 @@
-"""Frozen dataclasses as JSON, driven by their type hints; and files that hold one such document."""
+"""Frozen dataclasses as JSON, converted by their type hints, and files with one such document."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _Reader = Callable[[object, str], object]
 
 
 def to_json(value: object) -> object:
-    """The JSON form: dataclasses as objects, tuples as arrays, enums as their values."""
+    """Return the JSON form: dataclasses as objects, tuples as arrays, enums as their values."""
     if dataclasses.is_dataclass(value):
         return {field.name: to_json(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, tuple):
@@ -31,12 +31,12 @@ def to_json(value: object) -> object:
 
 
 def from_json(kind: type[_T], value: object) -> _T:
-    """The dataclass `kind` that `to_json` gave `value`; raises ValueError naming what does not fit."""
+    """Return the dataclass `kind` from its JSON form; raises ValueError that names the mismatch."""
     return cast(_T, _reader(cast(Hashable, kind))(value, ""))
 
 
 def from_file(kind: type[_T], value: object) -> _T:
-    """Read a dataclass from a file's JSON value; raises ValueError also for numbers nobody can have written.
+    """Read a dataclass from a file's JSON value; raises ValueError also for impossible numbers.
 
     Such numbers come from damage, and would only fail later, in the middle of a report.
     """
@@ -154,9 +154,9 @@ def _list(value: object, where: str) -> list[object]:
 
 
 UNFINISHED = ".new"
-"""What the name of a document ends in while it is being written."""
+"""Suffix of a document's name while it is being written."""
 LARGEST_BYTES = 2**30
-"""Size of the largest document that is read, unless a caller says less."""
+"""Size of the largest document that is read, unless a caller passes less."""
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
 _INT64 = 2**63
@@ -173,7 +173,7 @@ def document_bytes(schema: str, value: object, indent: int | None = None) -> byt
 def write_document(
     path: Path, schema: str, value: object, indent: int | None = None, *, sync: bool = False
 ) -> None:
-    """Replace a document; a reader sees the old or the new one, whole, with `sync` also after a power loss.
+    """Replace a document atomically, with `sync` also in case of a power loss.
 
     Raises OSError, and leaves nothing behind, if the disk is full.
     """
@@ -192,7 +192,7 @@ def write_document(
 
 
 def read_document(path: Path, schema: str, kind: type[_T]) -> _T:
-    """Return the dataclass in a file; raises DamagedFile, also if it is missing or of another schema."""
+    """Return the dataclass in a file; raises DamagedFile, also if it is missing or has another schema."""
     try:
         with open_spool(path.parent, None) as folder:
             return read_document_in(folder, path.name, schema, kind)
@@ -203,7 +203,7 @@ def read_document(path: Path, schema: str, kind: type[_T]) -> _T:
 def read_document_in(
     folder: OwnedFolder, name: str, schema: str, kind: type[_T], most_bytes: int = LARGEST_BYTES
 ) -> _T:
-    """Return the dataclass in a file of a folder, as `read_document`; OSError is for another try later."""
+    """Return the dataclass in a folder's file, as `read_document`; raises OSError if a retry may help."""
     data = folder.read(name, most_bytes)
     try:
         return parse_document(data, schema, kind)
@@ -222,7 +222,7 @@ def parse_document(data: bytes, schema: str, kind: type[_T]) -> _T:
 
 
 def load_json(data: bytes) -> object:
-    """Return the JSON value; raises ValueError, also for numbers that no file of profkit has."""
+    """Return the JSON value; raises ValueError, also for integers of more than 64 bits."""
     if data[:1] == b"\0":  # json would take it for UTF-32
         raise ValueError("it holds zeros, as after a power failure")
     return json.loads(data, parse_int=_int64)

@@ -1,7 +1,7 @@
-"""Whole runs as one JSON document, without loss: what keeps a baseline, or carries runs to another store.
+"""Whole runs as one JSON document, without loss, for baselines and for transfer to another store.
 
-`{"schema": "profkit.runs-file/1", "runs": [...]}`. Each run has the form of its `info` as `schema`, and
-what the store keeps beside it: `profile` as gzipped pprof in base64, `resources`, `measurement`.
+`{"schema": "profkit.runs-file/1", "runs": [...]}`. Each run has the schema of its `info` as `schema`, and
+the store's other data: `profile` as gzipped pprof in base64, `resources`, `measurement`.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _HEAD = re.compile(rb'\s*\{\s*"schema"\s*:\s*"' + re.escape(SCHEMA).encode())
 
 
 def encode_runs(runs: Iterable[AnyRun]) -> bytes:
-    """The document, in ASCII; equal runs give equal bytes."""
+    """Return the document, in ASCII; equal runs give equal bytes."""
     lines = ",\n".join(json.dumps(_object(run)) for run in runs)
     return f'{{"schema": {json.dumps(SCHEMA)}, "runs": [\n{lines}\n]}}\n'.encode("ascii")
 
 
 def is_runs_file(data: bytes) -> bool:
-    """Whether a content is such a document."""
+    """Return whether the data is such a document."""
     return _HEAD.match(data) is not None
 
 
 def decode_runs(data: bytes, source: Path) -> tuple[AnyRun, ...]:
-    """The runs that `encode_runs` was given; raises DamagedFile, naming `source`, for anything else."""
+    """Return the runs in a document; raises DamagedFile that names `source` if it is invalid."""
     try:
         document = read_json(data)
         if not isinstance(document, dict) or document.get("schema") != SCHEMA:
@@ -69,7 +69,7 @@ def _object(run: AnyRun) -> dict[str, object]:
 
 
 def _unsealed(info: AnyInfo) -> object:
-    """What leaves this user's store must not prove anything to it when it comes back."""
+    """Return the info without its seal: exported runs must prove nothing if imported again."""
     return to_json(unsealed(info))
 
 
@@ -95,5 +95,5 @@ def _bytes(text: object) -> bytes | None:
 
 
 def _compressed(value: object) -> bytes | None:
-    # As the store keeps it, so that both are read and checked alike.
+    # As in the store, so that both are read and checked alike.
     return None if value is None else zlib.compress(json.dumps(value).encode("ascii"), 1)

@@ -1,4 +1,4 @@
-"""The store of runs, sampled and measured: add, find, list, load and remove them."""
+"""Store of sampled and measured runs: add, find, list, load and remove them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _RUN_SCHEMA_1 = "profkit.run/1"
 
 
 def rows_of(run: AnyRun) -> dict[str, Values]:
-    """The run's row in each table that has one for it, by the table's name."""
+    """Return the run's rows by table name; tables without a row for it are omitted."""
     if isinstance(run, MeasuredRun):
         rows = {RUNS.name: _run_row(run.info, run.info.batch, MEASURED_SCHEMA)}
         if run.measurement is not None:
@@ -54,14 +54,14 @@ def rows_of(run: AnyRun) -> dict[str, Values]:
 
 
 def searchable(text: str) -> str:
-    """Text that any database can hold and compare: NUL and lone surrogates become escapes."""
+    """Escape NUL and lone surrogates, so that any database can hold and compare the text."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\0")
 
 
 def info_of(run_id: str, schema: str, document: str) -> AnyInfo:
-    """The run that a row's document describes; raises DamagedFile."""
+    """Return the info in a row's document; raises DamagedFile."""
     try:
-        if not isinstance(document, str) or not document.isascii():  # SQLite keeps anything in any column
+        if not isinstance(document, str) or not document.isascii():  # SQLite accepts any type in any column
             raise ValueError("it is not ASCII text")
         if schema == MEASURED_SCHEMA:
             return from_file(MeasuredInfo, json.loads(document))
@@ -85,7 +85,7 @@ def run_of(
     *,
     in_order: bool = True,
 ) -> AnyRun:
-    """The run with what its other rows hold, each None where there is no row; raises DamagedFile."""
+    """Return the run with the data of its other rows, None for missing rows; raises DamagedFile."""
     try:
         if isinstance(info, MeasuredInfo):
             return MeasuredRun(info, _measurement(info.id, measurement))
@@ -96,7 +96,7 @@ def run_of(
 
 
 def _info_of_schema_1(document: object) -> RunInfo:
-    """From before runs could be imported."""
+    """Read a document from before runs could be imported."""
     if not isinstance(document, dict) or "imported" in document:
         raise ValueError(f"it is no document of {_RUN_SCHEMA_1!r}")
     return from_file(RunInfo, {**document, "imported": None})
@@ -142,26 +142,26 @@ def _compressed(value: object) -> bytes:
 
 
 def _part(run_id: str, name: str) -> Path:
-    """What stands for a file where a part of a run is damaged."""
+    """Return the path that an error shows for a damaged part of a run."""
     return Path(f"the {name} of run {run_id}")
 
 
 _SHOWN = 5
-"""How many labels or ids an error lists."""
+"""Maximum number of labels or ids in an error."""
 _BATCH = 500
-"""Ids in one statement: databases limit its parameters."""
+"""Maximum number of ids in a statement, since databases limit its parameters."""
 
 
 def open_store(url: str, *, skip_damaged: bool = False) -> Store:
-    """The store behind an SQLAlchemy URL, made or migrated if need be; raises StoreUnavailable."""
+    """Open the store of an SQLAlchemy URL; create or migrate it if necessary. Raises StoreUnavailable."""
     return Store(open_database(url), skip_damaged=skip_damaged)
 
 
 class Store:
-    """Runs in a database; as a context manager it is closed at the end.
+    """Runs in a database; a context manager that closes it.
 
-    Every method raises StoreUnavailable if the database refuses, and DamagedFile for a run that cannot be
-    read. With `skip_damaged`, methods that return several runs leave it out and note it in `damaged`.
+    Every method raises StoreUnavailable if the database fails, and DamagedFile for a run that cannot be
+    read. With `skip_damaged`, methods that return several runs skip it and note it in `damaged`.
     """
 
     def __init__(self, database: Database, *, skip_damaged: bool = False) -> None:
@@ -170,7 +170,7 @@ class Store:
 
     @property
     def damaged(self) -> tuple[DamagedFile, ...]:
-        """Runs that were left out so far because their rows cannot be read."""
+        """Runs that were skipped so far because their rows cannot be read."""
         return tuple(self._damaged.values())
 
     def __enter__(self) -> Self:
@@ -183,7 +183,7 @@ class Store:
 
     @property
     def name(self) -> str:
-        """The database's URL, without its password."""
+        """URL of the database, without its password."""
         return self._database.name
 
     def close(self) -> None:
@@ -191,16 +191,16 @@ class Store:
         self._database.close()
 
     def add(self, runs: Iterable[AnyRun], *, again: bool = False) -> tuple[AnyInfo, ...]:
-        """Keep all runs or none, and return the new ones.
+        """Add all runs or none, and return the new ones.
 
-        Those known are passed over, and those removed before too unless `again`.
+        Known runs are skipped, and so are removed ones unless `again`.
         """
         given = {run.info.id: self._keepable(run) for run in runs}
         with self._database.reading() as connection:
             new = _unknown(connection, given, again)
         if new:
             self._database.check_file()
-        # Encoding takes its time, during which others may write.
+        # Encoding is slow, and others may write meanwhile.
         rows = {run_id: rows_of(given[run_id]) for run_id in new}
         with self._database.writing() as connection:
             new = _unknown(connection, new, again)
@@ -213,15 +213,15 @@ class Store:
         return tuple(given[run_id].info for run_id in new)
 
     def runs(self, label: str | None = None, limit: int | None = None) -> tuple[AnyInfo, ...]:
-        """Newest first, the runs of a label or all, at most `limit`."""
+        """Return the runs of a label or all, newest first, at most `limit`."""
         conditions = () if label is None else (RUNS.c.label == searchable(label),)
         with self._database.reading() as connection:
             return self._readable(connection, *conditions, limit=limit)
 
     def find(self, wanted: str | None) -> AnyInfo:
-        """The run of an id, else the newest of a label, else the run whose id begins so; None: the newest.
+        """Return the run of an id, else the newest of a label, else of an id prefix; None: the newest.
 
-        Raises RunNotFound, StoreEmpty where no run is kept, and UsageError where several ids begin so.
+        Raises RunNotFound, StoreEmpty if there are no runs, and UsageError for an ambiguous prefix.
         """
         with self._database.reading() as connection:
             found = _newest(connection, limit=1) if wanted is None else _meant(connection, wanted)
@@ -236,9 +236,9 @@ class Store:
         raise RunNotFound(wanted, labels)
 
     def load(self, run_id: str, *, in_order: bool = True) -> AnyRun:
-        """The run of exactly this id with its samples and resources, or its numbers; raises RunNotFound.
+        """Load the run of exactly this id, with its samples and resources, or its measurement.
 
-        Samples are loaded sooner where they need not come in the order in which they were taken.
+        Samples load faster if not `in_order`, the order in which they were taken. Raises RunNotFound.
         """
         text = searchable(run_id)
         with self._database.reading() as connection:
@@ -251,27 +251,27 @@ class Store:
         return run_of(found[0], samples, points, numbers, in_order=in_order)
 
     def batch(self, batch: str) -> tuple[MeasuredInfo, ...]:
-        """The runs that were measured together, in the order in which they started."""
+        """Return the runs that were measured together, in the order in which they started."""
         with self._database.reading() as connection:
             found = self._readable(connection, RUNS.c.session == searchable(batch))
         measured = [info for info in found if isinstance(info, MeasuredInfo)]
         return tuple(sorted(measured, key=lambda info: (info.started_ns, info.id)))
 
     def session(self, session: str) -> tuple[RunInfo, ...]:
-        """The sampled runs of a session, in the order in which their regions started."""
+        """Return the sampled runs of a session, in the order in which their regions started."""
         with self._database.reading() as connection:
             found = self._readable(connection, RUNS.c.session == searchable(session))
         sampled = [info for info in found if isinstance(info, RunInfo)]
         return tuple(sorted(sampled, key=lambda info: (info.started_ns, info.id)))
 
     def older_than(self, unix_ns: int) -> tuple[str, ...]:
-        """The ids of runs that started before a moment, oldest first."""
+        """Return the ids of runs that started before a time, oldest first."""
         query = select(RUNS.c.id).where(RUNS.c.started_ns < unix_ns).order_by(RUNS.c.started_ns, RUNS.c.id)
         with self._database.reading() as connection:
             return tuple(connection.scalars(query))
 
     def remove(self, run_ids: Iterable[str]) -> int:
-        """Remove runs for good, and return how many there were; other ids are passed over."""
+        """Remove runs permanently, and return their number; unknown ids are ignored."""
         wanted = dict.fromkeys(map(searchable, run_ids))
         with self._database.writing() as connection:
             there = _present(connection, RUNS.c.id, wanted)
@@ -282,12 +282,12 @@ class Store:
         return len(there)
 
     def has(self, run_id: str) -> bool:
-        """Whether there is a run of exactly this id, readable or not."""
+        """Return whether there is a run of exactly this id, readable or not."""
         with self._database.reading() as connection:
             return bool(_present(connection, RUNS.c.id, [searchable(run_id)]))
 
     def _keepable(self, run: AnyRun) -> AnyRun:
-        """The run without its seal if others could copy that to a run of theirs."""
+        """Return the run, without its seal if other users could copy that to their runs."""
         if not self._database.is_shared:
             return run
         if isinstance(run, MeasuredRun):
@@ -309,7 +309,7 @@ class Store:
 
 
 def _unknown(connection: Connection, run_ids: Collection[str], again: bool) -> list[str]:
-    """Those that are not kept, nor, unless `again`, removed; in their order."""
+    """Return, in order, the ids that are not stored and, unless `again`, not removed."""
     known = _present(connection, RUNS.c.id, run_ids)
     if not again:
         known |= _present(connection, REMOVED.c.run, run_ids)
@@ -317,7 +317,7 @@ def _unknown(connection: Connection, run_ids: Collection[str], again: bool) -> l
 
 
 def _present(connection: Connection, column: Column[str], values: Iterable[str]) -> set[str]:
-    """Those of the values that a column holds."""
+    """Return the values that a column holds."""
     found: set[str] = set()
     for batch in _batches(values):
         found.update(connection.scalars(select(column).where(column.in_(batch))))
@@ -345,7 +345,7 @@ def _rows(
 
 
 def _meant(connection: Connection, wanted: str) -> tuple[AnyInfo, ...]:
-    """The run that is meant; none or several where that is not clear."""
+    """Return the matching run; none or several if there is no single match."""
     text = searchable(wanted)
     exact = _newest(connection, RUNS.c.id == text, limit=1) or _newest(
         connection, RUNS.c.label == text, limit=1

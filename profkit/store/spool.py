@@ -1,19 +1,19 @@
-"""The spool: one folder a session, written so that a killed process leaves a readable one.
+"""Spool: one folder per session, which is readable even if its process is killed.
 
     SPOOL/SESSION/manifest.json     the Manifest with `"schema": "profkit.spool/1"`; replaced by rename
-                  regions.jsonl     a Region a line, when it first runs
-                  calls.jsonl       a CallDelta a line: one per tick and region that moved
-                  resources.jsonl   a ResourcePoint a line: one per tick
-                  segment-000.…     what the sampler wrote; its own business
-                  reserve.json      space for an Ending, see `reserve`
+                  regions.jsonl     a Region per line, when it first runs
+                  calls.jsonl       a CallDelta per line: one per tick and region with new counts
+                  resources.jsonl   a ResourcePoint per line: one per tick
+                  segment-000.…     output of the sampler, in its own format
+                  reserve.json      space for an Ending, see `spool_files`
     SPOOL/ID.measured.json          a measured run, see `measured`
-    SPOOL/unprofiled.jsonl          processes that were not profiled, see `unprofiled`
-    SPOOL/dropped.jsonl             sessions that were dropped for the sake of its size, see `room`
-    SPOOL/.lock, .checked, .sizes   who works on the spool, and when its size was last added up
-    SPOOL/damaged/SESSION/          what could not be read, never deleted
+    SPOOL/unprofiled.jsonl          processes that were not profiled, see `spool_files`
+    SPOOL/dropped.jsonl             sessions that were dropped by the size limit, see `clearing`
+    SPOOL/.lock, .checked, .sizes   lock, time of the last size check, and its sizes
+    SPOOL/damaged/SESSION/          files that could not be read, never deleted
 
-SESSION is the session's id, ID that of a run. Everything is written by the owner of the spool; what is no
-regular file or real folder of that user is refused when reading, see `owned`.
+SESSION is the session's id, ID that of a run. The owner of the spool writes everything. Readers refuse
+entries that are no regular file or real folder of that user, see `files`.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ SCHEMA = "profkit.spool/1"
 DAMAGED = "damaged"
 MANIFEST, REGIONS, CALLS, RESOURCES = "manifest.json", "regions.jsonl", "calls.jsonl", "resources.jsonl"
 OWN_FILES = frozenset({MANIFEST, MANIFEST + UNFINISHED, REGIONS, CALLS, RESOURCES, spool_files.NAME})
-"""What profkit itself writes into a session's folder."""
+"""Files that profkit itself writes into a session's folder."""
 _EARLY = frozenset({MANIFEST + UNFINISHED, spool_files.NAME})
-"""Written before a session has anything to say."""
+"""Files that exist before a session has data."""
 LARGEST_MANIFEST_BYTES = 64 * 2**20
 
 _ID = re.compile(r"\d{8}T\d{6}-\d{1,9}-[0-9a-f]+")
 _SEGMENT = "segment-"
 _CLOCKS_APART_S = 600.0
-"""How far the clocks of two hosts may differ before a session of one seems over to the other."""
+"""Tolerated difference between the clocks of two hosts, for sessions of another host."""
 _SUMMED_AT_ONCE = 64
 
 NOTHING_LOST = Lines()
@@ -63,24 +63,24 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class SpoolSession:
-    """Everything in a session's folder but the samples."""
+    """Content of a session's folder without the samples."""
 
     manifest: Manifest
     regions: tuple[Region, ...]
-    """Each once, in the order in which they first ran."""
+    """Regions, each once, in the order in which they first ran."""
     calls: Mapping[str, CallDelta]
     """Sums per region id; `at_ns` is the last tick's."""
     resources: tuple[ResourcePoint, ...]
     damaged: tuple[DamagedFile, ...]
-    """Files of which some lines could not be read, or are missing."""
+    """Files with lines that could not be read, or are missing."""
     lost: Lines = NOTHING_LOST
-    """Lines that are known to be lost."""
+    """Numbers of lines that are known to be lost."""
 
 
 def create_folder(spool: Path, session: str) -> Path:
-    """Make the folder of a new session, for its owner alone, and the spool around it if need be.
+    """Make the folder of a new session, for its owner alone, and the spool if it is missing.
 
-    Raises OSError if that cannot be done, FileExistsError for a session that has a folder.
+    Raises OSError if that fails, FileExistsError for a session that has a folder.
     """
     make_folder(spool)
     folder = spool / session
@@ -89,32 +89,32 @@ def create_folder(spool: Path, session: str) -> Path:
 
 
 def segment_stem(index: int) -> str:
-    """Return how the names of a segment's files begin."""
+    """Return the prefix of the names of a segment's files."""
     return f"{_SEGMENT}{index:03d}"
 
 
 def write_manifest(folder: Path, manifest: Manifest, *, sync: bool = False) -> None:
-    """Replace the manifest; a reader sees the old or the new one, whole."""
+    """Replace the manifest atomically."""
     write_document(folder / MANIFEST, SCHEMA, manifest, indent=1, sync=sync)
 
 
 def append_regions(folder: Path, regions: Iterable[Region]) -> int:
-    """Note regions that ran for the first time; raises OSError if the disk is full."""
+    """Append regions that ran for the first time; raises OSError if the disk is full."""
     return append_records(folder / REGIONS, regions)
 
 
 def append_calls(folder: Path, deltas: Iterable[CallDelta]) -> int:
-    """Note what happened since the tick before; raises OSError if the disk is full."""
+    """Append the counts since the last tick; raises OSError if the disk is full."""
     return append_records(folder / CALLS, deltas)
 
 
 def append_resources(folder: Path, points: Iterable[ResourcePoint]) -> int:
-    """Note what the process used; raises OSError if the disk is full."""
+    """Append the process's resource usage; raises OSError if the disk is full."""
     return append_records(folder / RESOURCES, points)
 
 
 def close_folder(folder: Path, manifest: Manifest) -> None:
-    """Write the last manifest, and have journals, manifest and folder survive a power loss.
+    """Write the last manifest, and sync journals, manifest and folder against a power loss.
 
     Raises OSError.
     """
@@ -135,7 +135,7 @@ def _sync(path: Path, flags: int) -> None:
 
 
 def read_session(folder: Path) -> SpoolSession:
-    """Return what is in a session's folder, finished or not.
+    """Return the content of a session's folder, finished or not.
 
     Raises DamagedFile if its manifest cannot be read.
     """
@@ -147,7 +147,7 @@ def read_session(folder: Path) -> SpoolSession:
 
 
 def read_session_in(folder: OwnedFolder) -> SpoolSession:
-    """Return what is in an open folder, as `read_session`; OSError is for another try later."""
+    """Return the content of an open folder, as `read_session`; raises OSError if a retry may help."""
     manifest = read_manifest_in(folder)
     try:
         ending = spool_files.read_ending(folder)
@@ -168,9 +168,9 @@ def read_journals(
     folder: OwnedFolder, manifest: Manifest, damaged: Iterable[DamagedFile] = (),
     unwritten: Iterable[CallDelta] = (),
 ) -> SpoolSession:  # fmt: skip
-    """Return what is in the journals of an open folder; `damaged` is what is known to be.
+    """Return the content of an open folder's journals; `damaged` is known damage to add.
 
-    `unwritten` is what should be in the journal of calls.
+    `unwritten` are deltas that should be in the journal of calls.
     """
     counted = manifest.lines or Lines()
     regions = JournalLines(folder, REGIONS, Region)
@@ -185,7 +185,7 @@ def read_journals(
     )
     ended = manifest.ended_ns is not None
     lost = Lines(
-        regions=_lost(regions, counted.regions, True),  # no later line makes up for one
+        regions=_lost(regions, counted.regions, True),  # no later line replaces one
         calls=_lost(calls, counted.calls, ended),
         resources=_lost(resources, counted.resources, ended),
     )
@@ -199,7 +199,7 @@ def read_journals(
 
 
 def _lost(lines: JournalLines[_T], counted: int, ended: bool) -> int:
-    """Count the lines that are known to be lost: one without an end is, unless its writer was killed."""
+    """Count the lines known to be lost; one without an end is lost unless its writer was killed."""
     seen = lines.unreadable + (lines.torn and ended)
     return max(seen, counted - lines.read)
 
@@ -231,7 +231,7 @@ def session_folders(spool: Path, owner: int | None = None) -> tuple[Path, ...]:
 
 
 def session_names(spool: OwnedFolder) -> tuple[str, ...]:
-    """Return the names of all sessions in an open spool, oldest first, those that are refused among them."""
+    """Return the names of all sessions in an open spool, oldest first, including refused ones."""
     begun = {
         name: created_ns
         for name in spool.names()
@@ -241,7 +241,7 @@ def session_names(spool: OwnedFolder) -> tuple[str, ...]:
 
 
 def early_names(spool: OwnedFolder) -> tuple[str, ...]:
-    """Return the names of folders of sessions that have written nothing yet, and perhaps never will."""
+    """Return the names of folders of sessions that have no data yet, and may never have any."""
     return tuple(name for name in spool.names() if _ID.fullmatch(name) and _is_early(spool, name))
 
 
@@ -249,15 +249,15 @@ def _is_early(spool: OwnedFolder, name: str) -> bool:
     try:
         with spool.folder(name) as folder:
             return _EARLY.issuperset(folder.names())
-    except (FileNotFoundError, PermissionError, RefusedFile):  # removed meanwhile, or not ours to touch
+    except (FileNotFoundError, PermissionError, RefusedFile):  # removed meanwhile, or not accessible
         return False
 
 
 def is_live(manifest: Manifest, clock: Clock = SYSTEM_CLOCK) -> bool:
-    """Whether the profiled process or one of its samplers still runs, and so may still write.
+    """Return whether the profiled process or one of its samplers still runs and may still write.
 
-    Only a process's own host can see that. Elsewhere a session counts as live until it has ended, or
-    until the longest duration that it was given is over.
+    Only the process's host can check that. On other hosts a session counts as live until it has ended,
+    or until its longest duration is over.
     """
     if manifest.process.host != os.uname().nodename:
         limit_s = manifest.plan.max_duration_s + _CLOCKS_APART_S
@@ -272,7 +272,7 @@ def is_live(manifest: Manifest, clock: Clock = SYSTEM_CLOCK) -> bool:
 
 
 def _summed(deltas: Iterable[CallDelta]) -> dict[str, CallDelta]:
-    """Add up the deltas of each region, a few at a time: a long session has very many."""
+    """Add up the deltas of each region, a few at a time, since a long session has very many."""
     groups: dict[str, list[CallDelta]] = {}
     for delta in deltas:
         group = groups.setdefault(delta.region, [])
@@ -297,17 +297,17 @@ def _sum(region: str, deltas: Sequence[CallDelta]) -> CallDelta:
 
 
 def is_sampler_file(name: str) -> bool:
-    """Return whether this is a name of an output or a log of a sampler."""
+    """Return whether this is the name of a sampler's output or log."""
     return name.startswith(_SEGMENT)
 
 
 def has_begun(names: Iterable[str]) -> bool:
-    """Return whether these are files of a session that has written anything."""
+    """Return whether these are files of a session that has data."""
     return any(name in OWN_FILES - _EARLY or is_sampler_file(name) for name in names)
 
 
 def _created_ns(spool: OwnedFolder, name: str) -> int | None:
-    """When a session began, or its folder last changed if there is no readable manifest; None: no session."""
+    """Return a session's start, else its folder's last change; None if it is no session."""
     status = spool.status(name)
     if status is None or not (stat.S_ISDIR(status.st_mode) or stat.S_ISLNK(status.st_mode)):
         return None

@@ -1,4 +1,4 @@
-"""A session's reserve in the spool, and the spool's journal of processes that were not profiled."""
+"""Reserved space of a session, and the spool's journal of processes that were not profiled."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from profkit.store.records import (
 
 NAME = "reserve.json"
 SIZE_BYTES = 4096
-"""The block of most file systems."""
+"""Block size of most file systems."""
 _SCHEMA = "profkit.spool-ending/1"
 _LONGEST_ERROR = 1000
 
@@ -29,7 +29,7 @@ _OVERWRITE = os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 def make_reserve(folder: Path) -> None:
-    """Take the space; raises OSError if there is none, and leaves no file behind then."""
+    """Reserve the space; raises OSError if there is none, and leaves no file behind then."""
     path = folder / NAME
     descriptor = os.open(path, _NEW, 0o600)
     try:
@@ -51,12 +51,12 @@ def _take(descriptor: int) -> None:
 
 
 def release_reserve(folder: Path) -> None:
-    """Give the space back."""
+    """Release the space."""
     (folder / NAME).unlink(missing_ok=True)
 
 
 def note_ending(folder: Path, ending: Ending) -> None:
-    """Write how the session ended into the reserve; raises OSError if not even that is possible."""
+    """Write the session's ending into the reserve; raises OSError if even that fails."""
     data = _fitting(replace(ending, error=ending.error[:_LONGEST_ERROR]))
     descriptor = os.open(folder / NAME, _OVERWRITE)
     try:
@@ -66,9 +66,9 @@ def note_ending(folder: Path, ending: Ending) -> None:
 
 
 def read_ending(folder: OwnedFolder) -> Ending | None:
-    """Return what the reserve says, None while it is unused; raises DamagedFile if it cannot be read.
+    """Return the ending in the reserve, None if it is unused; raises DamagedFile if it is unreadable.
 
-    It is unused while it is empty, as after a start without space, or zeros.
+    An unused reserve is empty, as after a start without space, or has only zeros.
     """
     if folder.status(NAME) is None:
         return None
@@ -93,7 +93,7 @@ def with_ending(manifest: Manifest, ending: Ending) -> Manifest:
 
 
 def _fitting(ending: Ending) -> bytes:
-    """As a document that is no larger than the reserve: the oldest segments and calls go, then the reason."""
+    """Return a document that fits the reserve; drop the oldest segments and calls, then cut the reason."""
     while len(data := document_bytes(_SCHEMA, ending)) > SIZE_BYTES:
         if len(ending.segments) > 1:
             ending = replace(ending, segments=ending.segments[1:])
@@ -106,9 +106,9 @@ def _fitting(ending: Ending) -> bytes:
 
 FILE = "unprofiled.jsonl"
 KEPT_S = 7 * 86400.0
-"""How long an entry is shown."""
+"""Time for which an entry is shown."""
 LARGEST_BYTES = 2**20
-"""A server that starts workers without end must not fill the spool with notes about them."""
+"""Size limit of the journal, for servers that keep starting workers."""
 
 
 def append_unprofiled(spool: Path, entry: Unprofiled) -> bool:
@@ -138,13 +138,13 @@ def read_unprofiled(spool: Path, clock: Clock = SYSTEM_CLOCK) -> tuple[Unprofile
 
 
 def _without_old(spool: Path, entries: tuple[Unprofiled, ...], oldest_ns: int) -> tuple[Unprofiled, ...]:
-    """Take old entries out of the journal, and return what is in it then."""
+    """Remove old entries from the journal, and return the remaining ones."""
     path = spool / FILE
     if any(entry.at_ns < oldest_ns for entry in entries):
         with suppress(FileNotFoundError):
             path.rename(path.with_name(f".{FILE}.{os.getpid()}"))
-    # Others may append meanwhile: to a new file, into which the entries to keep are put back. An interrupted
-    # reader leaves the old file to the next one.
+    # Others may append meanwhile, to a new file; the entries to keep are appended to it. If a reader is
+    # interrupted, the next one handles its old file.
     for taken in sorted(spool.glob(f".{FILE}.*")):
         kept = [entry for entry in read_records(taken, Unprofiled).records if entry.at_ns >= oldest_ns]
         append_records(path, kept)
@@ -154,7 +154,7 @@ def _without_old(spool: Path, entries: tuple[Unprofiled, ...], oldest_ns: int) -
 
 
 def _is_ours(spool: Path) -> bool:
-    """Whether the spool is this user's: a collector makes no files in that of another."""
+    """Return whether the spool is this user's: a collector makes no files in another user's."""
     try:
         return spool.stat().st_uid == os.geteuid()
     except (FileNotFoundError, NotADirectoryError):

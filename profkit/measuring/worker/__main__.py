@@ -1,8 +1,8 @@
-"""`python __main__.py launcher`, `python __main__.py zygote CONFIG`, `… compile`: what the pool starts.
+"""Entry points for the pool: `python __main__.py launcher`, `… zygote CONFIG`, `… compile`.
 
-Started by its path in whatever environment an order names, so it loads its own folder as a package
-under a name that nobody else has, and takes the folder off `sys.path`, where it would shadow modules
-of the user. This file must be readable for every Python 3: it says which ones are too old for the others.
+It is started by its path, in any environment that an order names. So it loads its own folder as a package
+with a unique name, and removes the folder from `sys.path`, where it would shadow modules of the user.
+Every Python 3 must be able to compile this file: it reports versions that are too old for the others.
 """
 
 import os
@@ -14,14 +14,14 @@ _MODULES = {"launcher": "supervisor", "zygote": "zygote"}
 
 
 def _make_package(folder: str) -> None:
-    """The package is its modules alone; importlib.util would take as long to import as all of them."""
+    """Make the package by hand; importlib.util would take as long to import as all its modules."""
     package = type(sys)(_PACKAGE)
     package.__path__ = [folder]
     sys.modules[_PACKAGE] = package
 
 
 def _refuse(role: str) -> None:
-    """Say which Python this is to the driver at the other end of stdin, if it is meant to be a zygote."""
+    """Report this Python's version to the driver at the other end of stdin, if the role is zygote."""
     if role == "zygote":
         import json
         import socket
@@ -32,7 +32,7 @@ def _refuse(role: str) -> None:
 
 
 def main() -> None:
-    """Become what the first argument names."""
+    """Run the role that the first argument names."""
     role = sys.argv[1]
     if sys.version_info < _OLDEST:
         _refuse(role)
@@ -43,7 +43,7 @@ def main() -> None:
     _make_package(folder)
     from importlib import import_module
 
-    if role == "compile":  # leaves bytecode behind: a zygote that has to compile it counts otherwise
+    if role == "compile":  # writes bytecode: counts differ in a zygote that must compile its modules
         import_module(_PACKAGE + ".zygote")
     else:
         import_module(_PACKAGE + "." + _MODULES[role]).main(*sys.argv[2:])

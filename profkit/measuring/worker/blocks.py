@@ -1,4 +1,4 @@
-"""Time blocks of executions: their size, number and order; torch's own Timer for blocks of torch."""
+"""Time blocks of executions; choose their size, number and order; use torch's own Timer for torch."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from .runnable import Measured
 
 Clock = Callable[[], float]
 Elapsed = Callable[[int], float]
-"""Runs a block of so many executions; the seconds that it took."""
+"""Function that runs a block of N executions and returns its time in seconds."""
 
 _BLOCKS, _LEAST_BLOCKS = 20, 3
 _LONGEST_S = 0.5
-"""Of a process that nobody asked to run longer."""
+"""Default maximum time of the blocks of a process."""
 WARMS = 20
-"""Executions after which the interpreter has specialised a statement (3.11 needs 8, functions that it calls
-as many again)."""
+"""Executions after which the interpreter has specialised a statement (3.11 needs 8, and another 8 for
+functions that it calls)."""
 _PREPARING_S = 0.5
-"""Longest time that goes before the blocks of a process, to prepare what they execute."""
+"""Maximum time to prepare the states of all blocks of a process."""
 _LEAST_S = 1e-9
-"""No statement takes less; clocks may say so."""
+"""Minimum time of a statement; clocks may show less."""
 _ALIKE = 4
-"""Between arms whose times differ more, no bias of a per cent decides anything."""
+"""Ratio of arms' block sizes above which a bias of 1 % does not matter."""
 _WARM_S = 0.04
-"""Slower statements are warm before that."""
+"""Maximum warm-up time; slow statements are warm by then."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a job asks of its timed arms."""
+    """Settings of a job for its timed arms."""
 
     block_s: float
     min_run_time_s: float
@@ -46,13 +46,13 @@ class Wanted:
 
     @staticmethod
     def by(job: Job) -> Wanted:
-        """What a message asks for."""
+        """Return the settings in a message."""
         return Wanted(job["block_s"], job["min_run_time_s"], job["blocks"], job["seed"])
 
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """Where times come from."""
+    """Clocks and counters for measurements."""
 
     clock: Clock = time.perf_counter
     cpu: Clock = time.process_time
@@ -68,27 +68,27 @@ THIS_THREAD = Meter(
 
 @dataclass(slots=True)
 class Timed:
-    """An arm and what is known of it so far."""
+    """An arm and its measurements so far."""
 
     elapsed: Elapsed
     do: Callable[[Callable[[], None]], None]
-    """Does something in the thread in which `elapsed` may be called."""
+    """Function that runs a task in the thread in which `elapsed` may be called."""
     number: int | None = None
-    """Executions in a block; None: not known yet."""
+    """Executions per block; None: not chosen yet."""
     left: int | None = None
-    """Executions that are still allowed; None: any number."""
+    """Remaining executions allowed; None: unlimited."""
     estimate_s: float = 0.0
-    """Of one execution; 0: not known."""
+    """Estimated time per execution; 0: unknown."""
     loop: Elapsed | None = None
-    """Runs the loop around nothing, which is subtracted; None: it belongs to the times."""
+    """Function that times the empty loop, to subtract it; None: the times include the loop."""
     most: int = sys.maxsize
-    """Executions that a block may have."""
+    """Maximum executions per block."""
     warms: int = WARMS
-    """Executions that warm it up."""
+    """Warm-up executions."""
     preparing_s: float = 0.0
-    """What goes before each execution, and is not timed."""
+    """Time to prepare each execution, not included in its times."""
     loops_s: list[float] = field(default_factory=list)
-    """Of one execution, for each block and each before them."""
+    """Loop time per execution, for each block including warm-up blocks."""
     fresh: Fresh = field(default_factory=lambda: SHARED)
     times_s: list[float] = field(default_factory=list)
     cpu_s: float = 0.0
@@ -96,18 +96,18 @@ class Timed:
     involuntary: int = 0
 
     def spend(self, number: int) -> float:
-        """Run a block that counts against what is allowed."""
+        """Run a block, subtract it from `left`, and return its time."""
         if self.left is not None:
             self.left -= number
         if self.loop is not None:
-            # The first time, the processor fetches the states, which the execution does not need to do again.
+            # The first loop loads the states into the cache, which the execution need not repeat.
             self.loops_s += (self.loop(number) / number, self.loop(number) / number)
         return self.elapsed(number)
 
     def answer(self) -> Times:
-        """What the reply says."""
+        """Return the measurements for the reply."""
         assert self.number is not None
-        # What disturbs a loop makes it longer: two halves that agree on the least were not disturbed.
+        # Disturbances make loops longer: two halves with the same minimum were not disturbed.
         halves_s = [min(self.loops_s[1 + half :: 4], default=0.0) for half in (0, 2)]
         loop_s = min(halves_s)
         return {
@@ -123,7 +123,7 @@ class Timed:
 
 
 def time_arms(arms: Sequence[Timed], wanted: Wanted, meter: Meter) -> list[Times]:
-    """Warm the arms, then run their blocks in turns, each round in another order."""
+    """Warm up the arms, then run their blocks interleaved, in a random order per round."""
     order, free = random.Random(wanted.seed), [arm for arm in arms if arm.number is None]
     for arm in order.sample(arms, len(arms)):
         arm.do(partial(_prepare, arm, wanted, meter))
@@ -136,7 +136,7 @@ def time_arms(arms: Sequence[Timed], wanted: Wanted, meter: Meter) -> list[Times
 
 
 def block_count(arms: Sequence[Timed], wanted: Wanted) -> int:
-    """Blocks of each arm: as asked; else 20, more for a longer run, fewer, but 3, of slow statements."""
+    """Return the blocks per arm: as requested, or 20; more for longer runs, 3 or more if slow."""
     round_s = sum(arm.estimate_s * (arm.number or 1) for arm in arms)
     count = wanted.blocks or _BLOCKS
     if wanted.blocks is None and round_s > 0:
@@ -150,7 +150,7 @@ def block_count(arms: Sequence[Timed], wanted: Wanted) -> int:
 
 
 def _agree(arms: Sequence[Timed]) -> None:
-    """Give arms of about the same speed the same number: what begins each block weighs the same on them."""
+    """Give arms of similar speed equal blocks, so that the overhead per block has equal weight."""
     least = min((arm.number or 1 for arm in arms), default=1)
     for arm in arms:
         if (arm.number or 1) <= _ALIKE * least and not arm.times_s:
@@ -158,7 +158,7 @@ def _agree(arms: Sequence[Timed]) -> None:
 
 
 def _prepare(arm: Timed, wanted: Wanted, meter: Meter) -> None:
-    """Warm an arm up and choose its number."""
+    """Warm up an arm and choose its block size."""
     allowed, asked = arm.left, arm.number
     warm_ups = None if allowed is None else allowed // 4
     if warm_ups != 0:
@@ -175,9 +175,9 @@ def _prepare(arm: Timed, wanted: Wanted, meter: Meter) -> None:
 
 
 def _distrust_the_first(arm: Timed, wanted: Wanted, asked: int | None, meter: Meter) -> None:
-    """Believe a slow first execution only if the next one, which is the first block, is about as slow.
+    """Repeat a warm-up whose only execution was slow, unless the first block is about as slow.
 
-    It may have compiled something, or loaded it.
+    That execution may have compiled or loaded something.
     """
     _measure(arm, meter)
     if arm.times_s[0] < arm.estimate_s / 2:
@@ -188,9 +188,9 @@ def _distrust_the_first(arm: Timed, wanted: Wanted, asked: int | None, meter: Me
 
 
 def _warmed(arm: Timed, block_s: float, allowed: int | None) -> float:
-    """Run growing blocks until the statement has settled; seconds of one execution in the fastest.
+    """Run growing blocks until the statement has settled; return the fastest's seconds per execution.
 
-    That a block takes long says little: somebody else may have had the core.
+    A single long block is no evidence: another process may have used the core.
     """
     number, done, spent_s, estimate_s = 1, 0, 0.0, math.inf
     while True:
@@ -207,10 +207,10 @@ def _warmed(arm: Timed, block_s: float, allowed: int | None) -> float:
 
 
 def _measure(arm: Timed, meter: Meter) -> None:
-    """Run a block and keep what it took."""
+    """Run a block and add its measurements to the arm."""
     number = arm.number or 1
     started_s = meter.clock()
-    # Not getrusage's CPU time, which may be as late as the last tick.
+    # Not getrusage's CPU time, which may be as old as the last tick.
     switches, cpu_s = meter.switches(), meter.cpu()
     took_s = arm.spend(number)
     arm.cpu_s += meter.cpu() - cpu_s
@@ -223,9 +223,9 @@ _MEASURED = "measured"
 
 
 def clock() -> Clock:
-    """torch's clock, which waits for what runs on CUDA, wherever this process has CUDA in use.
+    """Return torch's clock, which waits for CUDA, as long as this process uses CUDA.
 
-    Elsewhere the plain one: torch's own would start CUDA.
+    Else it reads the plain clock: torch's would initialise CUDA.
     """
     import torch
     from torch.utils.benchmark import timer
@@ -236,7 +236,7 @@ def clock() -> Clock:
 
 
 def clock_of_library() -> Clock:
-    """The same for C++, which uses CUDA without telling torch.cuda: that a device has a context tells."""
+    """Return such a clock for C++, which bypasses torch.cuda: waits for devices that have a context."""
     import torch
 
     if torch.version.cuda is None:
@@ -253,12 +253,12 @@ def clock_of_library() -> Clock:
 
 
 def elapsed_by_torch(measured: Measured, reads: Clock, stmt: str, setup: str, num_threads: int) -> Elapsed:
-    """A function that runs a block as torch's Timer would run its innermost loop."""
+    """Return a function that runs and times a block in place of the innermost loop of torch's Timer."""
     from torch.utils import benchmark
     from torch.utils.benchmark.utils.common import set_torch_threads
 
     class BlockTimer(benchmark.Timer):
-        """torch's Timer around blocks that are there already."""
+        """torch's Timer around existing blocks."""
 
         _timer_cls = _Blocks
 
@@ -272,20 +272,20 @@ def elapsed_by_torch(measured: Measured, reads: Clock, stmt: str, setup: str, nu
 
 
 class _Blocks:
-    """What torch's Timer takes for timeit's."""
+    """Replacement for timeit's Timer inside torch's Timer."""
 
     def __init__(self, stmt: str, setup: str, timer: Clock, globals: dict[str, Any]) -> None:
         self._measured: Measured = globals[_MEASURED]
         self._clock = timer
 
     def timeit(self, number: int) -> float:
-        """Seconds of a block."""
+        """Run a block and return its time in seconds."""
         before, after = self._measured.run(number, self._clock)
         return after - before
 
 
 def use_threads(num_threads: int) -> None:
-    """Let torch compute with so many threads, called from this one."""
+    """Set the number of threads that torch uses when called from this thread."""
     import torch
 
     torch.set_num_threads(num_threads)

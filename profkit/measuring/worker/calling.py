@@ -1,4 +1,4 @@
-"""Plain calls: run a function, and send its result, or its exception with the user's own traceback."""
+"""Plain calls: run a function and send its result, or its exception with the user's own traceback."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 def trace_of(error: BaseException) -> str:
-    """The traceback's text; lines of "<setup>" and "<stmt>" are numbered as in what the user wrote."""
+    """Return the traceback's text; lines of "<setup>" and "<stmt>" are numbered as in the user's text."""
     told = traceback.TracebackException.from_exception(error)
     for each in _all_of(told, set()):
         own = [place for place, frame in enumerate(each.stack) if _is_own(frame.filename)]
-        del each.stack[: max(own, default=-1) + 1]  # what is in between helped the worker on its way
+        del each.stack[: max(own, default=-1) + 1]  # with library frames between the worker's own
         for frame in each.stack:
             _put_in_own_place(frame)
     return "".join(told.format())
 
 
 def unwrapped(error: RuntimeError) -> BaseException:
-    """A StopIteration of the statement, which the generator that holds the statement turned into `error`."""
+    """Return the statement's StopIteration, if its generator turned that into `error`; else `error`."""
     cause = error.__cause__
     trace = None if cause is None else cause.__traceback__
     if not isinstance(cause, StopIteration) or trace is None:
@@ -40,7 +40,7 @@ def unwrapped(error: RuntimeError) -> BaseException:
 
 
 def _all_of(told: traceback.TracebackException, seen: set[int]) -> Iterator[traceback.TracebackException]:
-    """The exception with all that it came from and holds."""
+    """Yield an exception with its causes, contexts and group members."""
     if id(told) not in seen:
         seen.add(id(told))
         yield told
@@ -66,12 +66,12 @@ def _put_in_own_place(frame: traceback.FrameSummary) -> None:
 
 
 def as_reply(error: BaseException) -> Message:
-    """The reply of a job that raised."""
+    """Return the reply of a job that raised."""
     return {"ok": False, "error": _summary(error), "trace": trace_of(error)}
 
 
 def as_text(error: BaseException) -> str:
-    """The whole traceback, of what is the worker's own failure."""
+    """Return the whole traceback, for failures of the worker itself."""
     return "".join(traceback.format_exception(error))
 
 
@@ -87,7 +87,7 @@ class CannotReturn(Exception):
 
 
 def begin(message: Message, parcel: int, channel: int) -> Callable[[], object]:
-    """Return the call that came as a parcel, and tell the driver that from now on it has begun.
+    """Return the call in a payload, and report to the driver that it begins.
 
     Raises what importing the function's module raises.
     """
@@ -107,13 +107,13 @@ def answer(call: Callable[[], object], file: int) -> Message:
     identity = identity_of(file)
     try:
         result = call()
-    except BaseException as error:  # noqa: BLE001 - sys.exit of the function is an answer as well
+    except BaseException as error:  # noqa: BLE001 - sys.exit of the function gives a reply, too
         return {**as_reply(error), "raised": identity_of(file) == identity and _wrote_exception(error, file)}
     try:
         if identity_of(file) != identity:
             raise CannotReturn("the function closed the descriptor of its result")
         _write(result, file)
-    except Exception as error:  # noqa: BLE001 - whatever its objects raise when they are pickled
+    except Exception as error:  # noqa: BLE001 - pickling its objects can raise anything
         return {**as_reply(error), "unsendable": type(result).__qualname__}
     return {"ok": True}
 
@@ -128,13 +128,13 @@ def _awaited(made: Awaitable[object]) -> object:
 
 
 def _wrote_exception(error: BaseException, file: int) -> bool:
-    """Write an exception, and return whether it is the same one when it is read."""
+    """Write an exception, and return whether it is read back with the same type."""
     if not isinstance(error, Exception):  # it would end the caller's program
         return False
     try:
         again = pickle.loads(_dumped(error, None))
         _write(error, file)
-    except Exception:  # noqa: BLE001 - the traceback's text is the answer then
+    except Exception:  # noqa: BLE001 - the reply then has the traceback's text only
         return False
     return type(again) is type(error)
 
@@ -153,7 +153,7 @@ def _write(value: object, file: int) -> None:
 
 
 def _append(file: int, end: int, data: bytes | memoryview) -> int:
-    """Write at an offset, and return where that ends."""
+    """Write at an offset and return the offset of its end."""
     if end + len(data) > MOST_RESULT_BYTES:
         raise CannotReturn(f"it is more than {MOST_RESULT_BYTES >> 20} MB")
     rest = memoryview(data)
@@ -164,7 +164,7 @@ def _append(file: int, end: int, data: bytes | memoryview) -> int:
 
 
 def _dumped(value: object, take_buffer: Callable[[pickle.PickleBuffer], object] | None) -> bytes:
-    """Return a pickle: by cloudpickle, if it is here, for what has no module to be imported from."""
+    """Return a pickle: by cloudpickle, if installed, for objects that cannot be imported by name."""
     stream = io.BytesIO()
     _pickler()(stream, protocol=5, buffer_callback=take_buffer).dump(value)
     return stream.getvalue()

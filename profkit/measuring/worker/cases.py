@@ -1,4 +1,4 @@
-"""The cases of a job, Python or C++, as functions that run blocks."""
+"""Set up the arms of a job, Python or C++, as code that runs in blocks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .runnable import InThisThread, Measured, Namespace, calls, nothing, run_glo
 T = TypeVar("T")
 
 STATEMENT, NOTHING = "profkit_measure", "profkit_measure_empty"
-"""Functions that a shared object exports: the statement, and what a block costs as such."""
+"""Functions that a shared object exports: the statement, and the empty block as a baseline."""
 
 _BLOCK = ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int64)
 _READY = ctypes.CFUNCTYPE(None, _BLOCK, ctypes.c_void_p)
@@ -29,9 +29,9 @@ _Block = Callable[[int, int], bytes | None]
 
 
 def within(path: str, function: str, work: Callable[[Measured], T]) -> T:
-    """Run a shared object's setup in this thread, and `work` while its variables and guards last.
+    """Run a shared object's setup in this thread, and `work` while its variables and guards exist.
 
-    Raises what `work` raises, and RuntimeError with what the user's code threw.
+    Raises what `work` raises, and RuntimeError with the user's C++ exception.
     """
     done: list[T] = []
     raised: list[BaseException] = []
@@ -39,7 +39,7 @@ def within(path: str, function: str, work: Callable[[Measured], T]) -> T:
     def ready(block: _Block, context: int) -> None:
         try:
             done.append(work(_Blocks(block, context)))
-        except BaseException as error:  # noqa: BLE001 - raised again where C++ is not in between
+        except BaseException as error:  # noqa: BLE001 - re-raised outside C++
             raised.append(error)
 
     measure = getattr(ctypes.CDLL(path), function)
@@ -58,7 +58,7 @@ class _Blocks(InThisThread):
         self._block, self._context = block, context
 
     def run(self, number: int, probe: Callable[[], T]) -> tuple[T, T]:
-        """As `Measured` has it."""
+        """See `Measured.run`."""
         block, none = partial(self._block, self._context, number), ()
         before = probe(*none)
         thrown = block(*none)
@@ -68,10 +68,10 @@ class _Blocks(InThisThread):
 
 
 class Library:
-    """A shared object with a thread of its own; raises RuntimeError with what the user's code threw."""
+    """A shared object with its own thread; raises RuntimeError with the user's C++ exception."""
 
     def __init__(self, path: str, function: str, at_start: Callable[[], None] = lambda: None) -> None:
-        """`at_start` is called in the object's thread before its setup."""
+        """Start the thread, which calls `at_start` and then runs the setup."""
         self._tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._ready: SimpleQueue[BaseException | None] = SimpleQueue()
         live = partial(self._live, path, function, at_start)
@@ -82,7 +82,7 @@ class Library:
             raise failed
 
     def do(self, task: Callable[[], T]) -> T:
-        """Do something in the object's thread, as `Measured` has it."""
+        """Run a task in the object's thread. See `Measured.do`."""
         done: list[T] = []
         raised: list[BaseException] = []
         ended = threading.Event()
@@ -90,7 +90,7 @@ class Library:
         def whole() -> None:
             try:
                 done.append(task())
-            except BaseException as error:  # noqa: BLE001 - raised again in the thread that asked
+            except BaseException as error:  # noqa: BLE001 - re-raised in the calling thread
                 raised.append(error)
             ended.set()
 
@@ -101,11 +101,11 @@ class Library:
         return done[0]
 
     def run(self, number: int, probe: Callable[[], T]) -> tuple[T, T]:
-        """Run a block, as `Measured` has it; in the object's thread."""
+        """Run a block, in the object's thread. See `Measured.run`."""
         return self._blocks.run(number, probe)
 
     def close(self) -> None:
-        """End what the setup made."""
+        """Destroy the setup's variables and end the thread."""
         self._tasks.put(None)
         self._thread.join()
 
@@ -113,7 +113,7 @@ class Library:
         try:
             at_start()
             within(path, function, self._serve)
-        except BaseException as error:  # noqa: BLE001 - raised again in the thread that made the object
+        except BaseException as error:  # noqa: BLE001 - re-raised in the thread that made the object
             self._ready.put(error)
 
     def _serve(self, blocks: Measured) -> None:
@@ -129,12 +129,12 @@ def _raise_if_thrown(text: bytes | None) -> None:
 
 
 _Open = contextlib.ExitStack
-"""What ends when the job does."""
+"""Resources that are closed when the job ends."""
 
 
 @contextlib.contextmanager
 def own_main() -> Iterator[Namespace]:
-    """The names of an empty `__main__`, the user's, whose classes can so be pickled and looked up."""
+    """Yield the names of an empty `__main__` for the user, whose classes can then be pickled by name."""
     workers = sys.modules["__main__"]
     users = sys.modules["__main__"] = ModuleType("__main__")
     try:
@@ -144,24 +144,24 @@ def own_main() -> Iterator[Namespace]:
 
 
 def with_arms(job: Job, parcel_fd: int | None, work: Callable[[list[Measured]], T]) -> T:
-    """Do something with a job's arms, after their setups.
+    """Call `work` with a job's arms, after their setups.
 
-    A library that is alone gets no thread of its own: where there are two threads, C++ counts its shared
-    pointers' owners atomically, and some statements become half as slow again.
+    A single library gets no thread of its own: with two threads, C++ counts references of shared pointers
+    atomically, and some statements become 50 % slower.
     """
     first, *others = job["arms"]
     if first["library"] is not None and not others:
         _use_threads(job["num_threads"])
         return within(first["library"], STATEMENT, lambda measured: work([measured]))
     with contextlib.ExitStack() as still_open:
-        # In random order: who is set up first gets the better places in memory.
+        # In random order: the first arm gets better places in memory.
         places = random.Random(job["seed"]).sample(range(len(job["arms"])), len(job["arms"]))
         ready = {place: _measured_arm(job, place, parcel_fd, still_open) for place in places}
         return work([ready[place] for place in sorted(ready)])
 
 
 def with_baseline(job: Job, place: int, parcel_fd: int | None, work: Callable[[Measured, Measured], T]) -> T:
-    """Do something with an arm after its setup, and with the same loop around nothing."""
+    """Call `work` with an arm after its setup, and with the same loop, empty."""
     arm = job["arms"][place]
     library = arm["library"]
     if library is not None:
@@ -175,7 +175,7 @@ def with_baseline(job: Job, place: int, parcel_fd: int | None, work: Callable[[M
 
 
 def timed_by(measured: Measured, arm: Arm, num_threads: int) -> Elapsed:
-    """How to run a block and time it: by torch where the process has it."""
+    """Return a function that runs a block and times it: by torch, if imported."""
     if "torch" in sys.modules:
         from .blocks import clock, clock_of_library, elapsed_by_torch
 
@@ -190,7 +190,7 @@ def timed_by(measured: Measured, arm: Arm, num_threads: int) -> Elapsed:
 
 
 def _measured_arm(job: Job, place: int, parcel_fd: int | None, still_open: _Open) -> Measured:
-    """An arm after its setup."""
+    """Run an arm's setup and return the arm."""
     arm, use_threads = job["arms"][place], partial(_use_threads, job["num_threads"])
     if arm["library"] is not None:
         library = Library(arm["library"], STATEMENT, use_threads)
@@ -199,7 +199,7 @@ def _measured_arm(job: Job, place: int, parcel_fd: int | None, still_open: _Open
     namespace = still_open.enter_context(own_main())
     use_threads()
     measured = _set_up(arm, f" {place + 1}" if len(job["arms"]) > 1 else "", parcel_fd, namespace)
-    use_threads()  # the setup may just have imported torch
+    use_threads()  # the setup may have imported torch
     return measured
 
 
@@ -214,7 +214,7 @@ def _set_up(arm: Arm, nth: str, parcel_fd: int | None, namespace: Namespace) -> 
 
 
 def _use_threads(num_threads: int) -> None:
-    """In this thread, where torch is imported."""
+    """Set torch's number of threads, if torch is imported."""
     if "torch" in sys.modules:
         from .blocks import use_threads
 

@@ -1,4 +1,4 @@
-"""The child: one process per job. It prepares its surroundings, does the job, answers and ends."""
+"""The child: one process per job. It sets up its environment, runs the job, replies and ends."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ from .timing import times_of
 
 
 def send_output_to(descriptor: int) -> None:
-    """Make a file stdout and stderr of this process and of those that it starts; closes the descriptor."""
+    """Redirect stdout and stderr of this process and its descendants to a descriptor, and close it."""
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)
     os.close(descriptor)
 
 
 def flush_output() -> None:
-    """Write out what was printed, by Python and by C, as far as the job has left the means to."""
+    """Flush the output of Python and C, unless the job closed or replaced the streams."""
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or something else by now
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed or replaced
             stream.flush()
     flush_c_streams()
 
 
 def take_on(job: Message) -> None:
-    """Move into the job's folder, path, environment and cores; raises OSError where one does not exist."""
+    """Apply the job's folder, path, environment and cores; raises OSError if one does not exist."""
     reseed_numpy()
     os.chdir(job["cwd"])
     change_environment(job["env"])
-    if job["path"]:  # else this environment has its own
+    if job["path"]:  # else this environment keeps its own
         sys.path[:] = job["path"]
     sys.path[:0] = job.get("first", ())
     if job["cores"]:
@@ -62,16 +62,16 @@ def take_on(job: Message) -> None:
 
 
 def reseed_numpy() -> None:
-    """Have numpy draw other numbers than the other forks do, as in a process that has just imported it.
+    """Reseed numpy, so that forks draw different numbers, as in processes that have just imported it.
 
-    Python's own `random` sees to that by itself, and torch always starts with the same seed.
+    Python's own `random` reseeds itself after a fork, and torch always starts with the same seed.
     """
     if (drawing := sys.modules.get("numpy.random")) is not None:
         drawing.seed()
 
 
 def change_environment(changes: Mapping[str, str | None]) -> None:
-    """Set variables, or unset those that are None; under Valgrind each takes a quarter of a millisecond."""
+    """Set variables, and unset those that are None; each takes 0.25 ms under Valgrind."""
     for name, value in changes.items():
         if value is None:
             os.environ.pop(name, None)
@@ -80,9 +80,9 @@ def change_environment(changes: Mapping[str, str | None]) -> None:
 
 
 def refuse_strays(job: Message) -> None:
-    """Raise ImportError where a module came from the caller's checkout, and the job's copy of it has it too.
+    """Raise ImportError if a module came from the caller's checkout although the job's copy has it.
 
-    Import hooks of editable installs know nothing of copies; what was measured then is not the commit.
+    Import hooks of editable installs ignore copies; then the measured code is not that of the commit.
     """
     if "moved" not in job:
         return
@@ -103,9 +103,9 @@ __all__ = ["perform", "trace_of"]
 
 
 def perform(message: Message, parcel_fd: int | None = None) -> Message:
-    """Do a job (`asked.Job`) in this process, and answer (`asked.Answer`).
+    """Run a job (`protocol.Job`) in this process and return the reply (`protocol.Answer`).
 
-    Raises what the user's code raises. `parcel_fd` holds the callable of arms that have no text.
+    Raises what the user's code raises. `parcel_fd` is the payload, for arms without text.
     """
     job = cast(Job, message)
     work = {"canary": _canary, "timer": _timed, "callgrind": _counted}[job["mode"]]
@@ -138,7 +138,7 @@ def _counted(job: Job, parcel_fd: int | None) -> Answer:
 
 @contextlib.contextmanager
 def no_collector() -> Iterator[None]:
-    """As in `timeit`: the collector is off, and a setup may switch it on again."""
+    """Turn the garbage collector off, as `timeit` does; a setup may turn it on again."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -153,9 +153,9 @@ def _version(name: str) -> str:
 
 
 def live(control: socket.socket) -> NoReturn:
-    """Do the job that is waiting in `control`, and end without a trace of Python's own ending.
+    """Run the job that waits in `control`, and end without Python's shutdown.
 
-    SIGKILL, as Valgrind would write another dump at an exit.
+    Ends by SIGKILL, as Valgrind would write another dump at an exit.
     """
     die_with_parent()
     if work(control):
@@ -164,9 +164,9 @@ def live(control: socket.socket) -> NoReturn:
 
 
 def work(control: socket.socket) -> bool:
-    """Take a job from `control`, do it and answer; False where the answer cannot be sent.
+    """Receive a job from `control`, run it and reply; return False if the reply cannot be sent.
 
-    Descriptors: the channel of the answer, the job's output, the job, perhaps its parcel, and for a call
+    Descriptors: the channel of the reply, the job's output, the job, optionally its payload, and for a call
     the file of its result.
     """
     channel, output, message, *more = handed(control)
@@ -175,7 +175,7 @@ def work(control: socket.socket) -> bool:
     job = from_file(message)
     reply = _call(job, channel, *more) if job["mode"] == "call" else _perform(job, *more)
     flush_output()
-    # The job may have closed our descriptors, and a file of its own may bear the number now.
+    # The job may have closed our descriptors, and a file of its own may have the number now.
     return identity_of(channel) == identity is not None and _answer(channel, reply)
 
 
@@ -187,13 +187,13 @@ def _perform(job: Message, parcel: int | None = None) -> Message:
         reply = perform(job, parcel)
         refuse_strays(job)
         return reply
-    except BaseException as error:  # noqa: BLE001 - sys.exit and Ctrl-C of the job are answers as well
+    except BaseException as error:  # noqa: BLE001 - sys.exit and Ctrl-C of the job give a reply, too
         return as_reply(error)
 
 
 def _call(job: Message, channel: int, parcel: int, result: int) -> Message:
     try:
-        from . import calling  # takes longer than a zygote may take to start
+        from . import calling  # slow to import, compared with starting a zygote
 
         take_on(job)
         call = calling.begin(job, parcel, channel)

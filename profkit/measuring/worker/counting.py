@@ -1,4 +1,4 @@
-"""Instruction counts: dumps of Callgrind that hold exactly one repeat each."""
+"""Count instructions with Callgrind: each dump holds exactly one repeat."""
 
 from __future__ import annotations
 
@@ -15,77 +15,77 @@ from .protocol import SHARED, Counts, Fresh, Job, StartOver
 from .runnable import Measured
 
 _OFTEN, _SELDOM = 10, 2
-"""Executions in a repeat where nobody asks for a number; more would not make a count more exact."""
+"""Default executions per repeat, of short and other statements; more do not improve precision."""
 _SHORT = 2_500_000
-"""Instructions of the longest statement that is executed often: some 50 ms under Valgrind.
+"""Maximum instructions of a statement that is executed often: some 50 ms under Valgrind.
 
-There is one such limit, so that few changes of a statement change how it is counted.
+There is only one such limit, so that few changes of a statement change how it is counted.
 """
 _LONG = 25_000_000
-"""Instructions of the longest one that is executed three times before it is counted."""
+"""Maximum instructions of a statement that is executed three times before it is counted."""
 _LONGEST = 250_000_000
-"""Instructions of the longest one that is executed twice before it is counted."""
+"""Maximum instructions of a statement that is executed twice before it is counted."""
 _SETTLING = 40
-"""Executions beyond the warm-up that is asked for, where the statement is short."""
+"""Executions in addition to the requested warm-up, for short statements."""
 _WATCHED = 3
-"""Most executions that are watched one by one."""
+"""Maximum executions that are counted one by one."""
 _LEAST = 10
-"""Executions before a block like a repeat, also if that one is so large that it settles the statement."""
+"""Minimum warm-up before a block like a repeat, even if that block could settle the statement."""
 _WAITS_S = 0.05
 _WAITS_TIMES = 20
 _PER_S = 50e6
-"""Instructions that Valgrind executes in a second, at least.
+"""Minimum instructions per second under Valgrind.
 
-If every execution takes `_WAITS_S` and `_WAITS_TIMES` as long as its instructions need, and sleeps, which no
-load of the machine explains, the statement waits for something. It is executed as seldom as a long one.
+A statement waits if every execution sleeps, which load does not explain, and takes more than `_WAITS_S` and
+`_WAITS_TIMES` the time of its instructions. It is executed as rarely as a long one.
 """
 _EFFORT = Effort(block=100_000, long=_LONG, most_objects=5_000)
 _TOTALS_BYTES = 256
-"""More than the last line of a dump has, which holds its totals."""
+"""Maximum size of a dump's last line, which has the totals."""
 
 Clock = Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """What one execution of a warm-up took."""
+    """Cost of one warm-up execution."""
 
     instructions: int
-    """Of this thread, the loop around it included."""
+    """Instructions of this thread, including the loop."""
     seconds: float
     sleeps: int
-    """How often the thread gave up its core of its own accord."""
+    """Voluntary context switches of the thread."""
 
     @property
     def waits(self) -> bool:
-        """Whether its time went by without instructions of this thread."""
+        """True if most of its time passed without instructions of this thread."""
         return self.sleeps > 0 and self.seconds > max(_WAITS_S, _WAITS_TIMES * self.instructions / _PER_S)
 
     @property
     def is_long(self) -> bool:
-        """Whether there should be no other."""
+        """True if it is too long to be repeated."""
         return self.instructions > _LONGEST or (self.waits and self.seconds > _LONGEST / _PER_S)
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How executions are spent."""
+    """Numbers of executions for warm-up and repeats."""
 
     repeats: int
     number: int | None
-    """Executions in each repeat; None: as the first ones show."""
+    """Executions per repeat; None: chosen from the first executions."""
     warm: int
-    """Most executions before the first repeat."""
+    """Maximum executions before the first repeat."""
     rehearsed: bool
-    """Whether the last of them are a block like a repeat."""
+    """True if the last warm-up executions form a block like a repeat."""
 
 
 def share_of(asked: int | None, repeats: int, warm: int, limit: int | None) -> Share:
-    """What is asked for, within the limit where there is one: repeats first, warm-ups last.
+    """Return the requested numbers within the limit, if any: repeats first, warm-ups last.
 
-    Without a limit there are 60 executions, with the usual warm-up, before the first repeat: the heap has
-    settled, and in the next 27 CPython 3.11 neither tries again to specialise what it could not (it does at
-    the 29th, 60th, 123rd, …), nor changes its mind about a comprehension's call (56th, 88th, …).
+    Without a limit and with the usual warm-up, 60 executions precede the first repeat: the heap has settled.
+    In the next 27, CPython 3.11 neither retries a failed specialisation (at the 29th, 60th, 123rd, …) nor
+    respecialises a comprehension's call (56th, 88th, …).
     """
     if limit is None:
         return Share(repeats, asked, warm + _SETTLING, rehearsed=True)
@@ -101,10 +101,10 @@ def count_arm(
     job: Job,
     clock: Clock = time.perf_counter,
 ) -> Counts | StartOver:
-    """Count the repeats of a statement, and one of the same loop around nothing.
+    """Count the repeats of a statement, and one of the same loop, empty.
 
-    Or return what another process has to know before it can. A statement that fails as it has changed its
-    state gets a state of its own for each execution.
+    If only another process can count it, return what that process must know. If a statement fails because it
+    changed its state, each execution gets its own state.
     """
     taken: list[Execution] = []
     fresh = job["arms"][place].get("fresh", SHARED)
@@ -126,7 +126,7 @@ def count_arm(
 def _design(
     measured: Measured, fresh: Fresh, counted: Callable[[Measured, int], Execution], taken: list[Execution]
 ) -> Design:
-    """Find how to execute a statement; what that took is added to `taken`."""
+    """Decide how to execute a statement; append the executions that it takes to `taken`."""
 
     def cost(one: Measured, number: int) -> float:
         taken.append(counted(one, number))
@@ -152,12 +152,12 @@ def _counted_as(
     counted = partial(_counted_once, job["dump_prefix"], clock, measured, 1)
     number, settled = measured.do(partial(warm, measured, share, counted, taken if other is None else ()))
     baseline.do(partial(_run, baseline, job["warm"]))
-    # Twice, and the first time for nothing: Callgrind counts calls also while it counts no instructions, and
-    # forgets those of a function only when it has written them down.
+    # Twice, discarding the first: Callgrind counts calls even while it counts no instructions, and resets
+    # those of a function only when it dumps them.
     for _ in range(2):
         base = baseline.do(partial(_count, baseline, number))
     if settled:
-        # So for the statement. And this leaves the heap as every repeat does, so that the first is no other.
+        # Likewise. It also leaves the heap as every repeat does, so that the first repeat does not differ.
         measured.do(partial(_count, measured, min(number, _OFTEN)))
     for _ in range(share.repeats):
         last = measured.do(partial(_count, measured, number))
@@ -172,11 +172,11 @@ def _counted_as(
 def warm(
     measured: Measured, share: Share, counted: Callable[[], Execution], before: Sequence[Execution] = ()
 ) -> tuple[int, bool]:
-    """Execute a statement until it has settled, less often if it is long; not the block like a repeat.
+    """Execute a statement until it has settled, less often if it is long.
 
-    `counted` executes it once, and `before` are executions that there were already. Returns the number of
-    executions in a repeat, and whether a block like one should end the warm-up. Instructions decide, so that
-    equal processes do the same under any load.
+    `counted` executes it once; `before` has earlier executions. Returns the number of executions per repeat,
+    and whether the caller should end the warm-up with a block like a repeat. Instruction counts decide, so
+    that equal processes do the same under any load.
     """
     taken = list(before)
     while len(taken) < min(share.warm, _WATCHED) and _another(taken):
@@ -194,12 +194,12 @@ def warm(
 
 
 def _another(taken: Sequence[Execution]) -> bool:
-    """Whether to watch one more execution: the second is typical; a third confirms that it waits."""
+    """Return whether to count one more execution: the second is typical; a third confirms waiting."""
     return not taken or (not taken[-1].is_long and (len(taken) == 1 or taken[-1].waits))
 
 
 def _wait(taken: Sequence[Execution]) -> bool:
-    """Whether executions wait; the first one takes long, as Valgrind translates what it runs."""
+    """Return whether executions wait, ignoring the first, in which Valgrind translates code."""
     return all(execution.waits for execution in taken[1:])
 
 
@@ -211,7 +211,7 @@ def _counted_once(prefix: str, clock: Clock, measured: Measured, number: int) ->
 
 
 def _total(dump: str) -> int:
-    """Return the instructions in a dump: its last line is `totals: Ir …` (Valgrind's cl-format.html)."""
+    """Return the instructions in a dump; its last line is `totals: Ir …` (Valgrind's cl-format.html)."""
     descriptor = os.open(dump, os.O_RDONLY | os.O_CLOEXEC)
     try:
         size = os.lseek(descriptor, 0, os.SEEK_END)
@@ -222,22 +222,23 @@ def _total(dump: str) -> int:
 
 
 def _count(measured: Measured, number: int) -> int:
-    """Return the dump's number. Nothing was collected since the last one: there is nothing to be forgotten.
+    """Count a block and return its dump's number.
 
-    Callgrind's own way to forget leaves a few instructions, and those of other threads.
+    Nothing is collected between dumps, so no reset is needed. Callgrind's own reset leaves a few
+    instructions, and those of other threads.
     """
     measured.run(number, valgrind.toggle())
     return valgrind.dump()
 
 
 def _path(prefix: str, number: int) -> str:
-    """Return the path of a dump, as Callgrind names it.
+    """Return the path that Callgrind gives to a dump.
 
-    To look into the folder would leave the heap in the order in which the file system lists it.
+    Listing the folder would make the heap depend on the file system's order.
     """
     return f"{prefix}.{os.getpid()}.{number}"
 
 
 def _run(measured: Measured, number: int) -> None:
-    """The same but for the counting."""
+    """Run a block without counting."""
     measured.run(number, valgrind.no_toggle())

@@ -1,10 +1,10 @@
-"""Whether the executions of a block may share a state, or each needs its own.
+"""Decide whether the executions of a block share a state, or each gets its own.
 
-Sharing is what `timeit` does. It is wrong for what consumes or changes its arguments: sorting a sorted list,
-or draining an empty one, is quick. So the states before and after an execution are compared; if they differ
+`timeit` shares it. That is wrong for code that consumes or changes its arguments: sorting a sorted list, or
+draining an empty one, is quick. So the states before and after an execution are compared. If they differ:
 
-- a callable always gets fresh arguments: that is what a call of it means,
-- a statement gets a fresh setup if that makes its first execution cost something else than the next one.
+- a callable always gets fresh arguments, as any call does,
+- a statement gets a fresh setup if its first execution with one costs more or less than the next.
 """
 
 from __future__ import annotations
@@ -19,51 +19,51 @@ from .runnable import Awaited, Called, Measured
 from .state import MOST_OBJECTS, Global, State
 
 Cost = Callable[[Measured, int], float]
-"""Runs a block of so many executions, and returns what it cost: seconds or instructions."""
+"""Function that runs a block of N executions and returns its cost in seconds or instructions."""
 
 _DIFFERS = 1.5
-"""Largest ratio of the costs of a first execution and the next one, either way, for doing the same work."""
+"""Maximum ratio of the costs of a first and the next execution, either way, for equal work."""
 _WARM, _WARM_BLOCKS = 20, 10
-"""Limits of warming code up: executions, and blocks' worth of them."""
+"""Limits of a warm-up, in executions and in blocks."""
 _MOST = 100
 _ROUNDS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What finding out may cost."""
+    """Limits of the cost of a decision."""
 
     block: float
-    """Cost of a block that is long enough to be compared, in the unit of `Cost`."""
+    """Minimum cost of a block for comparisons, in the unit of `Cost`."""
     long: float
-    """Executions that cost more are not repeated to make sure."""
+    """Cost above which executions are not repeated for confirmation."""
     most_objects: int = MOST_OBJECTS
     warms: bool = False
-    """Whether costs depend on what the processor has just executed."""
+    """True if costs depend on what the processor has just executed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """How a statement is to be executed."""
+    """Decision on how a statement is executed."""
 
     fresh: Fresh
     afresh: Afresh | None = None
-    """If each execution has a state of its own."""
+    """Set if each execution has its own state."""
     other: Afresh | None = None
-    """If it shares one that it changes at no other cost: what to do if it cannot go on for ever."""
+    """Alternative if a shared state, whose changes do not affect the cost, makes executions fail."""
 
     def lasting(self) -> Design:
-        """Return a design in which executions do not meet what others have left, if there is one."""
+        """Return the alternative in which each execution has its own state, if there is one."""
         return self if self.other is None else Design({**self.fresh, "decided": True}, self.other)
 
     @property
     def starts_over(self) -> bool:
-        """Whether only another process can measure it: here, globals are no longer what they were."""
+        """True if only another process can measure it: in this one, globals have changed."""
         return self.fresh["decided"] is None
 
 
 def told_design(measured: Measured, fresh: Fresh) -> Design:
-    """Return the design that another process has found, or that was asked for, as far as it is possible."""
+    """Return the design that another process found, or that was requested, if it is possible here."""
     if not fresh["decided"]:
         return Design(fresh)
     try:
@@ -73,9 +73,9 @@ def told_design(measured: Measured, fresh: Fresh) -> Design:
 
 
 def alike(measured: Sequence[Measured], designs: Sequence[Design]) -> list[Design]:
-    """Return designs that compare: if one has a state for each execution, all have that can.
+    """Return comparable designs: if one has a state for each execution, so have all that can.
 
-    States of their own lie elsewhere in memory, which makes executions a little longer.
+    Separate states have other places in memory, which makes executions slightly slower.
     """
     if all(design.afresh is None for design in designs):
         return list(designs)
@@ -86,7 +86,7 @@ def alike(measured: Sequence[Measured], designs: Sequence[Design]) -> list[Desig
 
 
 def find_design(measured: Measured, fresh: Fresh, cost: Cost, effort: Effort) -> Design:
-    """Find out what an execution changes; it is executed once, and more often if something does."""
+    """Find what an execution changes, and decide; executes it once, or more often if anything changes."""
     if fresh["globals"]:
         return _tried(measured, fresh, cost, effort)
     before = state_in(measured, effort.most_objects)
@@ -101,7 +101,7 @@ def find_design(measured: Measured, fresh: Fresh, cost: Cost, effort: Effort) ->
 
 
 def _found(before: State, changes: Sequence[str]) -> Fresh:
-    """Return what is known after the first execution; globals must be copied before it."""
+    """Return the changes that the first execution made, undecided: globals must be copied before it."""
     places = [before.globals[words] for words in changes if words in before.globals]
     return {
         "decided": None,
@@ -113,7 +113,7 @@ def _found(before: State, changes: Sequence[str]) -> Fresh:
 
 
 def _tried(measured: Measured, fresh: Fresh, cost: Cost, effort: Effort) -> Design:
-    """As `_decided`, before the first execution: the globals are still as they were."""
+    """Decide before the first execution, with unchanged globals."""
     return _decided(measured, fresh, cost, effort, None)
 
 
@@ -130,7 +130,7 @@ def _decided(measured: Measured, fresh: Fresh, cost: Cost, effort: Effort, took:
 
 
 def _differs(other: Afresh, cost: Cost, effort: Effort, took: float | None) -> bool:
-    """Whether a first execution costs something else than the next one of the same state.
+    """Return whether the costs of a first and the next execution with the same state differ.
 
     Raises what the setup raises if it runs again.
     """
@@ -143,21 +143,21 @@ def _differs(other: Afresh, cost: Cost, effort: Effort, took: float | None) -> b
     number = 1 if long else _number(other, cost, effort, took)
     firsts, nexts = [], []
     for _ in range(1 if long else _ROUNDS):
-        # The first loop fetches the states, which the executions do not need to do again.
+        # The first loop loads the states into the cache, which the executions need not repeat.
         empty = min(cost(other.empty, number), cost(other.empty, number))
         firsts.append(cost(other.full, number) - empty)
         states.use_again()
         try:
             nexts.append(cost(other.full, number) - empty)
-        except Exception:  # noqa: BLE001 - such as that there is nothing left to take
+        except Exception:  # noqa: BLE001 - for example, the state is used up
             return True
     first, following = max(min(firsts), 1e-12), max(min(nexts), 1e-12)
     return not 1 / _DIFFERS < first / following < _DIFFERS
 
 
 def _number(other: Afresh, cost: Cost, effort: Effort, took: float) -> int:
-    """Warm the code up, and return how many executions make a block."""
-    each = max(min(took, cost(other.full, 1)), 1e-9)  # the very first one may have imported something
+    """Warm the code up, and return the number of executions per block."""
+    each = max(min(took, cost(other.full, 1)), 1e-9)  # the first one may have imported modules
     warm = min(_WARM, int(_WARM_BLOCKS * effort.block / each) + 1)
     each = max(min(each, cost(other.full, warm) / warm), 1e-9)
     return min(int(effort.block / each) + 1, _MOST)
@@ -172,5 +172,5 @@ def _is_of_function(words: str) -> bool:
 
 
 def _is_lasting(words: str) -> bool:
-    """Whether there is no other: caches, and attributes of classes."""
+    """Return whether the state cannot be made anew: caches and class attributes."""
     return words.startswith("the cache of ") or " of class " in words

@@ -1,7 +1,7 @@
-"""Blocks in which each execution has a state of its own: arguments as they were sent, or a setup run anew.
+"""Blocks in which each execution has its own state: the original arguments, or a new run of the setup.
 
-States are prepared before a block. The loop hands each to its execution, which the same loop around nothing
-also does: what that costs is subtracted.
+States are prepared before a block, and the loop assigns one to each execution. The empty loop does the same,
+and its cost is subtracted.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ from .source import compile_piece, fresh_code, fresh_module_code
 from .state import Global, State, state_of
 
 _TRIED = 100
-"""Most parts of a collection that are looked through for functions."""
+"""Maximum number of items of a collection that are searched for functions."""
 
 
 class CannotRepeat(Exception):
-    """There is no second state like the first; the message says why."""
+    """No second state like the first can be made; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What besides the arguments each execution is to have anew."""
+    """State that each execution gets anew, besides the arguments."""
 
     function: bool = False
-    """The function's own closure, default values and attributes."""
+    """True for the function's closure, default values and attributes."""
     globals: tuple[Global, ...] = ()
 
 
 def state_in(measured: Measured, most_objects: int) -> State:
-    """Return the state that an execution finds; nothing of what has no parts that could be looked at."""
+    """Return the state that an execution finds; empty if `measured` has no parts to inspect."""
     if isinstance(measured, Called | Awaited):
         return state_of(_named_parts(measured.call), most_objects=most_objects)
     if isinstance(measured, InFunction):
         found = [(name, value) for name, value in _locals(measured.blocks).items() if not _is_number(value)]
-        found.sort(key=lambda item: callable(item[1]))  # what functions reach is named by its own name
+        found.sort(key=lambda item: callable(item[1]))  # objects that functions reach keep their own name
         return state_of(dict(found), measured.blocks.gi_code, measured.namespace, most_objects)
     if isinstance(measured, InModule):
         return state_of({}, measured.code, measured.namespace, most_objects)
@@ -61,9 +61,9 @@ def state_in(measured: Measured, most_objects: int) -> State:
 
 
 def afresh(measured: Measured, wanted: Wanted) -> Afresh:
-    """Return the same with a state for each execution; raises CannotRepeat.
+    """Return `measured` with a state for each execution; raises CannotRepeat.
 
-    To be called before anything has been executed, if globals are wanted.
+    If globals are wanted, call it before anything is executed.
     """
     own = _bound_by_setup(measured) if isinstance(measured, InModule) else frozenset[str]()
     try:
@@ -83,7 +83,7 @@ def afresh(measured: Measured, wanted: Wanted) -> Afresh:
 
 @dataclass(frozen=True, slots=True)
 class _Rebound:
-    """A global, as it was before the first execution."""
+    """A global and its value before the first execution, pickled."""
 
     namespace: Namespace
     name: str
@@ -98,8 +98,8 @@ class _Rebound:
         return cls(namespace, place.name, cloudpickle.dumps(namespace[place.name]))
 
     def values(self) -> Values:
-        """Return the values that the loop assigns by: see `fresh_code`."""
-        return self.namespace, self.name, pickle.loads(self.pickled)  # our own bytes
+        """Return namespace, name and value for the loop's assignment: see `fresh_code`."""
+        return self.namespace, self.name, pickle.loads(self.pickled)  # pickled by this process
 
 
 def _called_afresh(
@@ -160,7 +160,7 @@ def _module_afresh(measured: InModule, names: Sequence[str], rebound: Sequence[_
 
 
 def _bound_by_setup(measured: InModule) -> frozenset[str]:
-    """Return the names of the module that its setup binds, but not deletes again."""
+    """Return the names that a module's setup binds and does not delete."""
     import dis  # few jobs need it
 
     code: CodeType = compile_piece(measured.setup, measured.setup.body)
@@ -180,9 +180,9 @@ def _awaited_afresh(first: Call, again: Callable[[], Call], wanted: Wanted) -> A
 
 
 def _with_function(first: Call, call: Call, wanted: Wanted) -> Call:
-    """Return the call with the first one's function, unless that is wanted anew; with its code at any rate.
+    """Return the call with the first call's function, unless a new one is wanted; always with its code.
 
-    Each code object is specialised by itself: that of a copy would be executed as if never before.
+    CPython specialises each code object separately: a copy's would run as if for the first time.
     """
     function, args, kwargs = call
     _adopt_code(first, call)
@@ -244,7 +244,7 @@ def _named_parts(call: Call) -> dict[str, object]:
 
 
 def _parameters(function: object) -> tuple[str, ...]:
-    """Return the names of positional parameters, those after a bound one."""
+    """Return the names of positional parameters, without a bound one."""
     bound = isinstance(function, MethodType)
     plain = getattr(function, "__func__", function)
     code = getattr(plain, "__code__", None)
@@ -252,7 +252,7 @@ def _parameters(function: object) -> tuple[str, ...]:
 
 
 def _locals(blocks: Blocks) -> dict[str, object]:
-    """Return the names that a setup has bound; none of an identifier's form is the worker's own."""
+    """Return the variables of a setup; the worker's own names are not identifiers."""
     return {name: value for name, value in blocks.gi_frame.f_locals.items() if name.isidentifier()}
 
 

@@ -13,25 +13,25 @@ from typing import Any, NamedTuple
 
 
 class Free(NamedTuple):
-    """Free memory of the main arena, as mallinfo(3) tells; memory in a thread's cache is not free."""
+    """Free memory of the main arena, from mallinfo(3); memory in a thread's cache is not free."""
 
     holes_bytes: int
-    """In chunks between allocated ones."""
+    """Size of free chunks between allocated ones."""
     end_bytes: int
-    """After the last allocated chunk."""
+    """Size of the free memory after the last allocated chunk."""
 
 
 class Malloc:
-    """The functions of a C library that has all of them; the interpreter's lock stays held, for speed."""
+    """glibc's allocation functions, called without releasing the GIL, for speed."""
 
     def __init__(self, libc: ctypes.PyDLL) -> None:
-        self._taken = deque[None](maxlen=0)  # keeps nothing, and a new one would allocate and free memory
+        self._taken = deque[None](maxlen=0)  # keeps nothing; a new one would allocate and free memory
         self._take = libc["malloc"]
-        self._take.restype = None  # to make an integer of an address takes longer than malloc
+        self._take.restype = None  # converting an address to an integer takes longer than malloc
         self._address = libc["malloc"]
         self._address.restype = ctypes.c_size_t
         self._trim = libc["malloc_trim"]
-        # Before glibc 2.33 there was only mallinfo, whose numbers wrap at 4 GiB.
+        # Before glibc 2.33 there is only mallinfo, whose numbers wrap at 4 GiB.
         new = hasattr(libc, "mallinfo2")
         self._info = libc["mallinfo2" if new else "mallinfo"]
         self._info.restype = _Info if new else _ShortInfo
@@ -41,7 +41,7 @@ class Malloc:
         self._taken.extend(map(self._take, sizes))
 
     def address(self, size: int) -> int:
-        """Allocate a chunk permanently, and return its address."""
+        """Allocate a chunk permanently and return its address."""
         return int(self._address(size))
 
     def trim(self) -> None:
@@ -77,50 +77,50 @@ def glibc_malloc() -> Malloc | None:
 
 
 _LARGEST, _SMALLEST = 65_536, 32
-"""Sizes of chunks that fill holes; malloc has no smaller ones."""
+"""Maximum and minimum sizes of chunks that fill holes; malloc has no smaller ones."""
 _CACHED = tuple(range(24, 1033, 16))
-"""Requests that a thread's cache may answer, one of each size; cached chunks do not count as free."""
+"""Request sizes that a thread's cache may serve; cached chunks do not count as free."""
 _CACHED_EACH = 7
-"""Chunks of a size in the cache (`TCACHE_FILL_COUNT` in glibc's malloc/malloc.c)."""
+"""Chunks per size in the cache (`TCACHE_FILL_COUNT` in glibc's malloc/malloc.c)."""
 _MOST_SWEEPS = 20
-"""Limit of attempts, for another allocator whose free memory never decreases."""
+"""Maximum attempts, for other allocators whose free memory never decreases."""
 _HEADER_BYTES = 8
-"""Header of a chunk; sizes of chunks are multiples of 16."""
+"""Size of a chunk's header; chunk sizes are multiples of 16."""
 _LAST_BYTES, _PAGE_BYTES = 8184, 4096
-"""Sizes of the chunk before a new page, and of a page."""
+"""Sizes of the chunk before a new page and of a page."""
 
 _POOL_BYTES, _FIRST_BLOCK = 16 * 1024, 48
-"""Pymalloc: size of a pool, and offset of its first block (CPython's Objects/obmalloc.c)."""
+"""Pymalloc: size of a pool and offset of its first block (CPython's Objects/obmalloc.c)."""
 _WORDS = (ctypes.c_uint32 * (sys.maxsize // 8)).from_address(0)
-"""The memory of this process, as integers of 32 bits; reading one allocates nothing else."""
+"""This process's memory as 32-bit integers; reading one allocates nothing else."""
 _POOL_WORDS, _UNTOUCHED = _POOL_BYTES // 4, 10
-"""Words of a pool. The first one is its number of allocated blocks; another, the offset of the first block
-that was never allocated (`struct pool_header`)."""
+"""Words of a pool, and index of the word with the offset of the first never allocated block; word 0 is the
+number of allocated blocks (`struct pool_header`)."""
 _TEMPORARY = 4
-"""More blocks of a pool than objects are alive for a moment while it is filled, such as integers."""
+"""Upper bound of a pool's blocks in temporary objects, such as integers, while it is filled."""
 _INTEGER_BYTES = 32
 _ARENA_POOLS = 64
 _LARGEST_BLOCK = 512
 _MOST_POOLS = 5000
-"""Limit of pools that are filled, lest another allocator be asked for ever."""
+"""Maximum number of pools to fill, so that the loop ends with other allocators."""
 
 _LARGE = tuple(size - bytes.__basicsize__ for size in range(400, _LARGEST_BLOCK + 1, 16))
-"""Sizes of objects, each in a pool of its own, that renew pools."""
+"""Arguments for `bytes` to make objects that renew pools, one pool per size."""
 
 _KEPT: deque[object] = deque()
-"""Keeps allocated objects alive; a deque frees no memory as it grows."""
+"""Allocated objects that are kept alive; a deque frees no memory as it grows."""
 
 
 def start_pages() -> None:
     """Make later allocations start at page and pool boundaries, at the same offsets in every process.
 
-    Allocates all free memory permanently, and advances the end of the heap to a new page.
+    Allocates all free memory permanently and advances the end of the heap to a new page.
     """
     gc.collect()  # clears the interpreter's free lists
     fill_holes()
     if _has_pools():
         size = _LARGEST_BLOCK
-        while size > 0:  # an iterator would be freed afterwards, and leave a hole
+        while size > 0:  # an iterator would be freed afterwards and leave a hole
             _fill_pools(size)
             size -= 16
         _renew_pools()
@@ -128,9 +128,9 @@ def start_pages() -> None:
 
 
 def _start_page() -> None:
-    """Make the heap go on in a new piece, and there at a new page.
+    """Make the heap continue in a new segment, at a new page.
 
-    If a piece ended while a statement is counted, its count would depend on how much was left of it.
+    If a segment ended while a statement is counted, the count would depend on the segment's free space.
     """
     malloc = glibc_malloc()
     if malloc is None:
@@ -142,7 +142,7 @@ def _start_page() -> None:
 def fill_holes() -> int:
     """Allocate all free chunks of malloc permanently, except the end of the heap; return their bytes.
 
-    Does nothing where malloc is not glibc's.
+    Does nothing if malloc is not glibc's.
     """
     malloc = glibc_malloc()
     if malloc is None:
@@ -157,7 +157,7 @@ def fill_holes() -> int:
 
 
 def _fill_bins(malloc: Malloc) -> None:
-    """Allocate free chunks from large to small: what is left of a large one is taken as small ones."""
+    """Allocate free chunks from large to small: remainders of large ones are allocated as small ones."""
     size = _LARGEST
     while size >= _SMALLEST and malloc.free().holes_bytes:
         number = 1
@@ -167,7 +167,7 @@ def _fill_bins(malloc: Malloc) -> None:
 
 
 def _only_holes(malloc: Malloc, size: int, number: int) -> bool:
-    """Allocate chunks of a size; return whether all of them were holes, so that there may be more."""
+    """Allocate chunks of a size; return whether all filled holes, so that there may be more."""
     before = malloc.free()
     malloc.take(repeat(size - _HEADER_BYTES, number))
     after = malloc.free()
@@ -175,9 +175,9 @@ def _only_holes(malloc: Malloc, size: int, number: int) -> bool:
 
 
 def _fill_cache(malloc: Malloc) -> bool:
-    """Allocate cached chunks: those that do not come from the end of the heap. Return whether there were any.
+    """Allocate cached chunks, which are not at the end of the heap; return whether there were any.
 
-    Where the heap goes on elsewhere meanwhile, what was left of its end may be cached, too.
+    If the heap continues elsewhere meanwhile, the remainder of its old end may be cached, too.
     """
     end, found = _allocate_last(malloc), False
     for size in _CACHED:
@@ -190,14 +190,14 @@ def _fill_cache(malloc: Malloc) -> bool:
 
 
 def _allocate_last(malloc: Malloc) -> int:
-    """Allocate a chunk at the end of the heap, and return the address of the next one."""
+    """Allocate a chunk at the end of the heap and return the address of the next one."""
     return malloc.address(_LAST_BYTES) + _LAST_BYTES + _HEADER_BYTES
 
 
 def fill_arenas() -> None:
     """Allocate all recycled pools, whose free blocks are not in order of address.
 
-    Stops after a whole arena of adjacent pools: an arena that is new.
+    Stops after a whole arena of adjacent pools, which is new.
     """
     in_a_row, last, blocks = 0, 0, _POOL_BYTES // _LARGEST_BLOCK - 1
     for _ in range(_MOST_POOLS if _has_pools() else 0):
@@ -211,7 +211,7 @@ def fill_arenas() -> None:
 def _fill_pools(size: int) -> None:
     """Allocate all free blocks of a size, so that the next one starts a pool.
 
-    Keeps no integers from one block to the next, as they would be blocks, too.
+    Keeps no integers between blocks, as they would be blocks, too.
     """
     make, argument = _maker(size)
     for _ in repeat(None, _MOST_POOLS):
@@ -223,10 +223,10 @@ def _fill_pools(size: int) -> None:
 
 
 def _renew_pools() -> None:
-    """Let go of large blocks from the pools that are next in turn.
+    """Allocate and free large blocks in the pools that are used next.
 
-    A pool that is used again for blocks of the same size has them in the order in which they were freed;
-    for those of another size, it is as new.
+    A pool that is reused for the same size serves blocks in the order in which they were freed; for another
+    size, it is like a new one.
     """
     deque(map(bytes, _LARGE), len(_LARGE))
 
@@ -246,11 +246,11 @@ def _free_blocks(block: object, size: int) -> int:
 def _has_pools() -> bool:
     """Return whether this interpreter uses pymalloc; PYTHONMALLOC can select another allocator.
 
-    There are pools where two in a row are full of adjacent blocks, as only new ones are.
+    It does if two pools in a row are full of adjacent blocks, which only new ones are.
     """
     blocks, pools = (_POOL_BYTES - _FIRST_BLOCK) // _LARGEST_BLOCK, 3
     for _ in range(0, _MOST_POOLS, pools):
-        taken = deque(map(bytes, repeat(_LARGE[-1], pools * blocks)))  # a list would use such a block, too
+        taken = deque(map(bytes, repeat(_LARGE[-1], pools * blocks)))  # a list would use such a block itself
         _KEPT.extend(taken)
         starts = [place for place, block in enumerate(taken) if id(block) % _POOL_BYTES == _FIRST_BLOCK]
         for start, following in pairwise(starts):
@@ -261,7 +261,7 @@ def _has_pools() -> bool:
 
 
 def _maker(size: int) -> tuple[Callable[[Any], object], object]:
-    """Return a C function that makes an object of a size, and the function's argument."""
+    """Return a C function that makes an object of a size, and its argument."""
     if size > bytes.__basicsize__:
         return bytes, size - bytes.__basicsize__
     return (complex, 1) if size == complex.__basicsize__ else (object.__new__, object)

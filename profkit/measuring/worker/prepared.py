@@ -22,24 +22,24 @@ Clock = Callable[[], float]
 _MOST_TRIED = 100
 _TRYING_S = 0.02
 _PREPARING_S = 0.02
-"""Longest time to prepare a block's states."""
+"""Maximum time to prepare a block's states."""
 _WARM = 20
-"""Most executions before a block."""
+"""Maximum warm-up executions before a block."""
 _MEMORY_SHARE = 8
-"""States of a block take at most so large a part of the memory that is available."""
+"""A block's states take at most this fraction (1/N) of the available memory."""
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 class States:
-    """States for blocks, made before each; what a block has used up is let go before the next."""
+    """States for blocks, made before each block; used ones are freed before the next block."""
 
     def __init__(self, make: Callable[[], Values]) -> None:
         self.most, self.each_s = sys.maxsize, 0.0
-        """States that a block may have, and what it takes to make one."""
+        """Maximum number of states per block, and time to make one."""
         self.warms = False
-        """Whether some executions go before each block.
+        """True if some warm-up executions precede each block.
 
-        After the making of states, the processor has to fetch the code again, for some 10 µs.
+        After states are made, the processor fetches the code again, which takes some 10 µs.
         """
         self._make = make
         self._ready: list[Values] = []
@@ -47,32 +47,32 @@ class States:
         self._used = False
 
     def of(self, number: int) -> list[Values]:
-        """Return so many states of which nothing has used any; the same ones until `use`."""
+        """Return `number` unused states; the same ones until `use`."""
         if self._used or len(self._ready) != number:
             self._ready = []
-            gc.collect(0)  # copies may be cycles; as the collector is off they are in the youngest generation
+            gc.collect(0)  # copies may have cycles, in the youngest generation as the collector is off
             self._ready = [self._make() for _ in range(number)]
             self._spare = [self._make() for _ in range(min(_WARM, number // 4) if self.warms else 0)]
             self._used = False
         return self._ready
 
     def spare(self) -> list[Values]:
-        """Return states for executions before the block, once."""
+        """Return the states for warm-up executions, once."""
         spare, self._spare = self._spare, []
         return spare
 
     def use(self) -> None:
-        """Note that the states are no longer as they were made."""
+        """Mark the states as used."""
         self._used = True
 
     def use_again(self) -> None:
-        """Have the next block take the states that the last one has used, if it is of the same size."""
+        """Reuse the used states for the next block, if it has the same size."""
         self._used = False
 
     def limit(self, memory_bytes: int | None = None, clock: Clock = time.perf_counter) -> None:
-        """Find out how many states a block may have, by the time and the memory that some take.
+        """Set the maximum number of states per block, from the time and memory that some take.
 
-        `memory_bytes` is what the process may use; None: as much as is available.
+        `memory_bytes` limits the process; None: all available memory.
         """
         tried: list[Values] = []
         start_s, before = clock(), _resident_bytes()
@@ -88,7 +88,7 @@ class States:
 
 @dataclass(frozen=True, slots=True)
 class Afresh:
-    """Something measured with a state for each execution, and its loop around nothing."""
+    """Measured code with a state for each execution, and its empty loop."""
 
     states: States
     full: Measured
@@ -96,14 +96,14 @@ class Afresh:
 
 
 class PreparedFunction(InThisThread):
-    """Blocks of a generator that gets its states from an iterator."""
+    """Blocks of a generator that takes its states from an iterator."""
 
     def __init__(self, states: States, start: Callable[[], Blocks], uses: bool) -> None:
         self._states, self._blocks, self._uses = states, start(), uses
         self._rounds: Iterator[Values] = iter(())
 
     def run(self, number: int, probe: Probe[T]) -> tuple[T, T]:
-        """As `Measured` has it."""
+        """See `Measured.run`."""
         rounds = iter(self._states.of(number))
         if self._uses:
             self._states.use()
@@ -114,13 +114,13 @@ class PreparedFunction(InThisThread):
 
 
 class PreparedModule(InThisThread):
-    """Blocks of a module's code that gets its states from an iterator."""
+    """Blocks of a module's code that takes its states from an iterator."""
 
     def __init__(self, states: States, code: CodeType, namespace: Namespace, uses: bool) -> None:
         self._states, self._code, self._namespace, self._uses = states, code, namespace, uses
 
     def run(self, number: int, probe: Probe[T]) -> tuple[T, T]:
-        """As `Measured` has it."""
+        """See `Measured.run`."""
         rounds = iter(self._states.of(number))
         if self._uses:
             self._states.use()
@@ -131,13 +131,13 @@ class PreparedModule(InThisThread):
 
 
 class PreparedAwaits(InThisThread):
-    """Blocks of a coroutine function; the state is what makes the coroutine."""
+    """Blocks of a coroutine function; a state is a function that returns the coroutine."""
 
     def __init__(self, states: States, uses: bool) -> None:
         self._states, self._uses = states, uses
 
     def run(self, number: int, probe: Probe[T]) -> tuple[T, T]:
-        """As `Measured` has it."""
+        """See `Measured.run`."""
         import asyncio  # few jobs need it, and it takes long to import
 
         states = self._states.of(number)

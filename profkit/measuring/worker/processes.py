@@ -1,4 +1,4 @@
-"""Process trees: what happens to them if others end, their memory, and ending every descendant."""
+"""Process trees: ties between parents and children, memory limits, and killing descendants."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def die_with_parent() -> None:
-    """Be killed when the thread that started this process ends."""
+    """Have this process killed when the thread that started it ends."""
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -25,7 +25,7 @@ def adopt_orphans() -> None:
 
 
 def flush_c_streams() -> None:
-    """Write out what C and C++ code has printed and the C library still holds."""
+    """Flush the C library's buffers of output of C and C++ code."""
     _LIBC.fflush(None)
 
 
@@ -37,7 +37,7 @@ def _prctl(option: int, argument: int) -> None:
 
 
 _FASTEST_BYTES_PER_S = 8 << 30
-"""Several threads fill memory at most so fast: where there is room, a look may wait."""
+"""Maximum rate at which several threads fill memory: the more is free, the later the next check."""
 _SHORTEST_S, _LONGEST_S = 0.05, 1.0
 _OWN = (b"RssAnon:", b"RssShmem:", b"VmSwap:")
 _SHARES = (b"Pss_Anon:", b"Pss_Shmem:", b"SwapPss:")
@@ -49,10 +49,10 @@ class MemoryLimit:
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
         self.pause_s = _SHORTEST_S
-        """How long the next look may wait."""
+        """Maximum time until the next check."""
 
     def excess(self, pids: Iterable[int]) -> int | None:
-        """Return the bytes that processes use if that is more than the limit, else None."""
+        """Return the bytes that processes use if they exceed the limit, else None."""
         known = tuple(pids)
         used = most_bytes(known)
         self.pause_s = pause_s(self.limit_bytes - used)
@@ -63,24 +63,24 @@ class MemoryLimit:
 
 
 def pause_s(room_bytes: int) -> float:
-    """Return how long memory that nobody uses yet lasts at least, between 0.05 and 1 s."""
+    """Return the minimum time in which free memory can be filled, between 0.05 and 1 s."""
     return min(max(room_bytes / _FASTEST_BYTES_PER_S, _SHORTEST_S), _LONGEST_S)
 
 
 def most_bytes(pids: Iterable[int]) -> int:
-    """Return what processes use, with pages that several share counted several times."""
+    """Return the bytes that processes use, counting shared pages once per process."""
     return sum(_summed(f"/proc/{pid}/status", _OWN) for pid in pids)
 
 
 def shared_bytes(pids: Iterable[int]) -> int:
-    """Return what processes use, with pages that several share divided among them."""
+    """Return the bytes that processes use, dividing shared pages among them."""
     return sum(
         _summed(f"/proc/{pid}/smaps_rollup", _SHARES) or _summed(f"/proc/{pid}/status", _OWN) for pid in pids
     )
 
 
 def _summed(path: str, names: tuple[bytes, ...]) -> int:
-    """Return the sum of some lines of a file such as `status`; 0 if it cannot be read."""
+    """Return the sum in bytes of some lines of a file such as `status`; 0 if it cannot be read."""
     try:
         with open(path, "rb", buffering=0) as file:
             lines = file.read(8192).split(b"\n")
@@ -91,13 +91,13 @@ def _summed(path: str, names: tuple[bytes, ...]) -> int:
 
 _PAUSE_S = 0.001
 _GONE = "ZX"
-"""States of processes that run no more (proc(5))."""
+"""States of processes that have ended (proc(5))."""
 _STOPPED = "T"
-"""By a signal; 't' is a process that a debugger holds."""
+"""State of a process stopped by a signal; 't' is one stopped by a debugger."""
 
 
 def descendants(root: int) -> set[int]:
-    """Every process below `root`, zombies included."""
+    """Return all descendants of `root`, including zombies."""
     below = _listed_children if _has_lists() else _scanned_children()
     found: set[int] = set()
     ahead = [root]
@@ -109,10 +109,10 @@ def descendants(root: int) -> set[int]:
 
 
 def end_descendants(spared: Iterable[int], reap: Callable[[], None], timeout_s: float) -> bool:
-    """Kill every descendant that is not spared, and wait until none is left; whether none is.
+    """Kill every descendant that is not spared, and wait for their end; return whether all have ended.
 
-    `reap` waits for children of ours that have ended, without blocking. Goes on until a look finds
-    nobody: those who were killed may have started others meanwhile, which then are ours.
+    `reap` reaps ended children without blocking. Continues until a check finds no process: killed ones
+    may have started others meanwhile, which this process then adopts.
     """
     let_be = set(spared)
     gone: set[int] = set()
@@ -132,7 +132,7 @@ def end_descendants(spared: Iterable[int], reap: Callable[[], None], timeout_s: 
 def end_children(spared: set[int], timeout_s: float) -> None:
     """Kill every child that is not spared, with its descendants; returns when none is left.
 
-    The caller adopts orphans, and has its children reaped by ignoring SIGCHLD.
+    The caller must adopt orphans, and ignore SIGCHLD so that its children are reaped.
     """
     deadline_s = time.monotonic() + timeout_s
     while strays := {pid for pid in children(os.getpid()) - spared if not _is_gone(pid)}:
@@ -144,9 +144,9 @@ def end_children(spared: set[int], timeout_s: float) -> None:
 
 
 def end_stopped(root: int, timeout_s: float) -> None:
-    """Kill another process, which is stopped, and every descendant of it; returns when those are gone, too.
+    """Kill another, stopped process after all its descendants have ended.
 
-    Descendants go first: while `root` exists it adopts their orphans, which can be found no more after it.
+    Descendants go first: while `root` exists it adopts their orphans, which cannot be found afterwards.
     """
     deadline_s = time.monotonic() + timeout_s
     while living := {pid for pid in descendants(root) if not _is_gone(pid)}:
@@ -159,12 +159,12 @@ def end_stopped(root: int, timeout_s: float) -> None:
 
 
 def children(pid: int) -> set[int]:
-    """The children of a process, zombies included; empty if there is no such process."""
+    """Return the children of a process, including zombies; empty if there is no such process."""
     return set((_listed_children if _has_lists() else _scanned_children())(pid))
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether a signal, such as SIGSTOP, has stopped a process; False if there is no such process."""
+    """Return whether a signal such as SIGSTOP has stopped a process; False if it does not exist."""
     return _stat(str(pid))[:1] == [_STOPPED]
 
 
@@ -172,7 +172,7 @@ def kill(pid: int) -> None:
     """Send SIGKILL to a process, if it exists and this user may."""
     try:
         os.kill(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):  # gone, or of another user: the deadline tells
+    except (ProcessLookupError, PermissionError):  # gone, or of another user: the callers' deadline applies
         return
 
 
@@ -182,13 +182,13 @@ def _is_gone(pid: int) -> bool:
 
 
 def _stat(pid: str) -> list[str]:
-    """The fields of /proc/PID/stat from the third on, empty where there is no such process."""
+    """Return the fields of /proc/PID/stat from the third on; empty if there is no such process."""
     text = _read(f"/proc/{pid}/stat")
     return text.rpartition(")")[2].split()
 
 
 def _has_lists() -> bool:
-    """Whether the kernel keeps lists of children (CONFIG_PROC_CHILDREN)."""
+    """Return whether the kernel has lists of children (CONFIG_PROC_CHILDREN)."""
     return os.path.exists(f"/proc/self/task/{os.getpid()}/children")
 
 

@@ -1,4 +1,4 @@
-"""The protocol of driver, supervisor, zygote and child: JSON objects, and descriptors beside single bytes."""
+"""Messages between driver (the pool's process), supervisor, zygote and child: JSON, and file descriptors."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Message = dict[str, Any]
 """A JSON object."""
 
 FORK = b"F"
-"""Driver to zygote: fork a child for the job whose descriptors come next."""
+"""Driver to zygote: fork a child for the job whose descriptors follow."""
 HANDED = b"H"
-"""A packet with descriptors; a zygote that reads one meant for a child that died lets them go."""
+"""Content of a packet with descriptors; a zygote that reads one of a dead child discards them."""
 CANNOT_ANSWER = 77
-"""Exit status of a child whose job closed the descriptor of its answer (EX_NOPERM in sysexits.h)."""
+"""Exit status of a child whose job closed the descriptor of its reply (EX_NOPERM in sysexits.h)."""
 DUMP_SIGNAL = 45
-"""Has a worker print the tracebacks of its threads: a real-time signal that nobody is known to use."""
+"""Signal that makes a worker print its threads' tracebacks: a real-time signal without known users."""
 
 _LENGTH_BYTES = 4
 _PIECE = 1 << 16
@@ -27,33 +27,33 @@ _MOST_DESCRIPTORS = 8
 
 
 def blocking_socket(descriptor: int) -> socket.socket:
-    """The socket behind a descriptor, whose calls wait: those of gevent do not."""
+    """Return the socket of a descriptor in blocking mode; gevent's are non-blocking."""
     os.set_blocking(descriptor, True)
     return socket.socket(fileno=descriptor)
 
 
 def send(channel: socket.socket, message: Message) -> None:
-    """Write a message to a channel; raises OSError where the other end is gone."""
+    """Write a message to a channel; raises OSError if the other end is closed."""
     text = json.dumps(message).encode("ascii")
     channel.sendall(len(text).to_bytes(_LENGTH_BYTES, "big") + text, socket.MSG_NOSIGNAL)
 
 
 class Inbox:
-    """What comes out of a channel, whatever pieces it arrives in."""
+    """Reader of messages from a channel, however the stream is split."""
 
     def __init__(self, channel: socket.socket) -> None:
         self._channel = channel
         self._arrived = bytearray()
         self.ended = False
-        """Nothing more will come."""
+        """True at the end of the stream."""
 
     def read(self) -> list[Message]:
-        """The messages that the next piece completes; waits for one where the channel is blocking."""
+        """Return the messages that the next chunk completes; waits for it if the channel is blocking."""
         try:
             piece = self._channel.recv(_PIECE)
         except BlockingIOError:
             return []
-        except ConnectionResetError:  # the other end closed with something of ours unread
+        except ConnectionResetError:  # the other end closed before it read everything
             piece = b""
         self.ended = not piece
         self._arrived += piece
@@ -69,9 +69,9 @@ class Inbox:
 
 
 def in_file(message: Message) -> int:
-    """A new file in memory that holds a message; the caller closes it.
+    """Return a new memory file that holds a message; the caller closes it.
 
-    Nobody waits for a reader as with a channel, however large the message is.
+    Unlike a channel, it never makes the writer wait for a reader.
     """
     descriptor = os.memfd_create("profkit-message", os.MFD_CLOEXEC)
     rest = memoryview(json.dumps(message).encode("ascii"))
@@ -81,7 +81,7 @@ def in_file(message: Message) -> int:
 
 
 def from_file(descriptor: int) -> Message:
-    """The message that a file holds, wherever its position is; closes it."""
+    """Return the message in a file, regardless of its position, and close it."""
     pieces = bytearray()
     while piece := os.pread(descriptor, _PIECE, len(pieces)):
         pieces += piece
@@ -91,7 +91,7 @@ def from_file(descriptor: int) -> Message:
 
 
 def identity_of(descriptor: int) -> tuple[int, int] | None:
-    """What a descriptor stands for, None if it is closed: a job may close ours and open files of its own."""
+    """Return a file's (device, inode), or None if closed: a job may close ours and reuse the number."""
     try:
         status = os.fstat(descriptor)
     except OSError:
@@ -99,7 +99,7 @@ def identity_of(descriptor: int) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-# Not socket.send_fds and recv_fds: Python 3.11's take flags and ignore them.
+# Not socket.send_fds and recv_fds: in Python 3.11 they ignore their flags.
 
 
 def hand(channel: socket.socket, descriptors: Sequence[int]) -> None:
@@ -109,7 +109,7 @@ def hand(channel: socket.socket, descriptors: Sequence[int]) -> None:
 
 
 def handed(channel: socket.socket) -> list[int]:
-    """Wait for descriptors; programs that are started do not inherit them. Empty at the channel's end."""
+    """Receive descriptors, close-on-exec; empty at the channel's end."""
     descriptors = array.array("i")
     space = socket.CMSG_SPACE(_MOST_DESCRIPTORS * descriptors.itemsize)
     for _, _, rights in channel.recvmsg(1, space, socket.MSG_CMSG_CLOEXEC)[1]:
@@ -118,18 +118,18 @@ def handed(channel: socket.socket) -> list[int]:
 
 
 class Fresh(TypedDict):
-    """Whether each execution has a state of its own, such as arguments that nothing has changed."""
+    """How executions get their state: one that they share, or an unchanged one for each."""
 
     decided: bool | None
-    """None: to be found out."""
+    """True if each execution has its own state; None: undecided."""
     changes: list[str]
-    """What an execution changes."""
+    """State that an execution changes."""
     globals: list[list[str]]
-    """(module, name) of what each execution has anew besides."""
+    """(module, name) of the globals that each execution gets anew."""
     function: bool
-    """Whether it has what belongs to the function anew, such as its closure."""
+    """True if each execution gets the function's own state anew, such as its closure."""
     why_not: str
-    """Why executions share a state that they change."""
+    """Reason why executions share a state that they change."""
 
 
 UNDECIDED: Fresh = {"decided": None, "changes": [], "globals": [], "function": False, "why_not": ""}
@@ -145,17 +145,17 @@ class Arm(TypedDict):
     language: str
     """ "python" or "c++"."""
     level: str
-    """ "function" or "module": where a Python statement's names live."""
+    """ "function" or "module": the scope of a Python statement's names."""
     parcel: bool
-    """Whether it is the callable that came as the job's parcel."""
+    """True for the callable in the job's payload."""
     library: str | None
     """Path of a C++ statement's shared object."""
     fresh: NotRequired[Fresh]
-    """Of Python; shared if it is missing."""
+    """For Python only; `SHARED` if missing."""
 
 
 class Job(TypedDict):
-    """What `perform` reads of a message; its surroundings are in force already."""
+    """The part of a message that `perform` reads; `take_on` applies the environment before."""
 
     mode: str
     """ "timer", "callgrind" or "canary"."""
@@ -163,21 +163,21 @@ class Job(TypedDict):
     imports: NotRequired[list[str]]
     arms: list[Arm]
     number: list[int | None]
-    """Executions in a block for each arm; None: to be found out."""
+    """Executions per block for each arm; None: chosen by the worker."""
     runs: int | None
-    """Most executions of each statement, warm-ups included."""
+    """Maximum executions of each statement, including warm-ups."""
     blocks: NotRequired[int | None]
     block_s: NotRequired[float]
     min_run_time_s: NotRequired[float]
-    """Of this process."""
+    """For this process."""
     seed: NotRequired[int]
     repeats: NotRequired[int]
     warm: NotRequired[int]
-    """Executions before anything is counted, where they do not take long."""
+    """Warm-up executions before counting, fewer for slow statements."""
     memory_limit_bytes: NotRequired[int | None]
-    """Of the process and what it starts."""
+    """For the process and its descendants."""
     dump_prefix: NotRequired[str]
-    """Callgrind's dumps are files whose paths begin with it."""
+    """Prefix of the paths of Callgrind's dumps."""
 
 
 class Times(TypedDict):
@@ -185,38 +185,38 @@ class Times(TypedDict):
 
     number: int
     times_s: list[float]
-    """Of one execution, for each block."""
+    """Time per execution, for each block."""
     cpu_s: float
     wall_s: float
     involuntary: int
     loop_s: float
-    """What the loop costs for each execution, as it was subtracted; 0 where it is a part of the times."""
+    """Loop overhead per execution that was subtracted; 0 if it is part of the times."""
     loop_spread_s: float
-    """Between the least of half the loops, and the least of the other half."""
+    """Difference between the minima of two halves of the loop times."""
     fresh: Fresh
 
 
 class Counts(TypedDict):
-    """A counted arm: paths of dumps."""
+    """A counted arm, with the paths of its dumps."""
 
     number: int
     dumps: list[str]
-    """One for each repeat."""
+    """One per repeat."""
     baseline_dumps: list[str]
-    """Of the same loop around nothing."""
+    """Dumps of the same loop, empty."""
     fresh: Fresh
 
 
 class StartOver(TypedDict):
-    """An arm that only another process can measure, which is told this."""
+    """An arm that only another process can measure, with what that process must know."""
 
     fresh: Fresh
 
 
 class Answer(TypedDict):
-    """What `perform` returns."""
+    """Reply of `perform`."""
 
     ok: bool
     arms: NotRequired[Sequence[Times | Counts | StartOver]]
     versions: NotRequired[dict[str, str]]
-    """Of the modules that a canary imported; empty where a module tells none."""
+    """Versions of the modules that a canary imported; "" for a module without one."""

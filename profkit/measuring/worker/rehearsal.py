@@ -60,17 +60,17 @@ JOBS: tuple[Job, ...] = (
     _job(_arm("a + a", _NUMPY, global_setup=_IMPORTED)),
     _job(_arm("x + y", _TORCH, "module", _IMPORTED)),
 )
-"""Messages without what a zygote fills in: `dump_prefix` and surroundings."""
+"""Messages without the fields that a zygote fills in: `dump_prefix` and the environment."""
 
 
 _DUMP_PREFIX = "cg"
-"""In the zygote's own folder, whose name differs from zygote to zygote and must not get into its memory."""
+"""Relative to the zygote's folder, whose name differs between zygotes and must not enter its memory."""
 _SET, _UNSET = "PROFKIT_REHEARSAL", "PROFKIT_REHEARSED"
-"""Variables that are changed as a job's are."""
+"""Variables that are changed in the same way as a job's."""
 
 
 def prepare_to_count() -> None:
-    """Switch instrumentation on and rehearse; raises RuntimeError where that fails."""
+    """Switch instrumentation on and run rehearsal jobs; raises RuntimeError on failure."""
     valgrind.prepare()
     if not valgrind.running_on_valgrind():
         raise RuntimeError(
@@ -104,7 +104,7 @@ def _rehearse(job: Job) -> None:
 
 
 def _whole(job: Job) -> Message:
-    """The job's message, in the surroundings that the zygote has anyway."""
+    """Return the job's message with the environment that the zygote already has."""
     here: Message = {
         "cwd": ".",
         "path": sys.path,

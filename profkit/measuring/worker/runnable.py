@@ -1,7 +1,7 @@
-"""Things that run in blocks: statements and callables of Python.
+"""Python statements and callables that run in blocks.
 
-Each runs `number` times between two calls of a probe: a clock for times, a toggle for counts. Between the
-two calls nothing happens but the block.
+Each runs `number` times between two calls of a probe: a clock for times, a toggle for counts. Only the block
+runs between the two calls.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ T = TypeVar("T")
 Probe = Callable[[], T]
 Namespace = dict[str, object]
 Call = tuple[Callable[..., object], tuple[object, ...], dict[str, object]]
-"""A callable, its positional and its keyword arguments."""
+"""A callable, its positional and keyword arguments."""
 
 CALL, NOTHING = "<call of the callable>", "<baseline>"
-"""Stand for files that are none of the user's."""
+"""File names of code that is not the user's."""
 
 
 class Blocks(Protocol):
-    """A generator of a statement: sent an iterator, it runs the statement once for each item."""
+    """A generator that runs its statement once for each item of an iterator sent to it."""
 
     @property
     def gi_code(self) -> CodeType:
-        """Its code, the setup included."""
+        """Its code, including the setup."""
 
     @property
     def gi_frame(self) -> FrameType:
-        """Its frame, which has the setup's names."""
+        """Its frame, with the setup's names."""
 
     def __next__(self) -> None:
         """Run the setup."""
@@ -47,30 +47,30 @@ class Blocks(Protocol):
 
 
 class Measured(Protocol):
-    """Something whose setup has run."""
+    """Code to measure, whose setup has run."""
 
     def run(self, number: int, probe: Probe[T]) -> tuple[T, T]:
-        """Run a block; what the probe said right before and right after it.
+        """Run a block and return the probe's results right before and after it.
 
-        Raises what the user's code raises. To be called by what `do` does.
+        Raises what the user's code raises. Call it in a task of `do`.
         """
 
     def do(self, task: Callable[[], T]) -> T:
-        """Do something in the thread in which blocks may run."""
+        """Run a task in the thread in which blocks may run, and return its result."""
 
 
 class InThisThread:
-    """Something whose blocks may run in the thread that made it."""
+    """Base for code whose blocks may run in the thread that made it."""
 
     def do(self, task: Callable[[], T]) -> T:
-        """As `Measured` has it."""
+        """See `Measured.do`."""
         return task()
 
 
 def run_global_setup(text: str, namespace: Namespace, nth: str = "") -> int:
-    """Run a text at module level; the features from __future__ that hold for what follows.
+    """Run a text at module level and return its `__future__` features, as flags for compile().
 
-    `nth` tells the names of several arms' files apart.
+    `nth` distinguishes the file names of several arms.
     """
     piece = read_piece(text, f"<global_setup{nth}>")
     _run_in_module(piece, namespace)
@@ -80,7 +80,7 @@ def run_global_setup(text: str, namespace: Namespace, nth: str = "") -> int:
 def statement(
     stmt: str, setup: str, namespace: Namespace, level: str, futures: int = 0, nth: str = ""
 ) -> Measured:
-    """A statement, its global setup having run in `namespace`."""
+    """Return a statement, after running its setup; its global setup has run in `namespace`."""
     first = read_piece(setup, f"<setup{nth}>", futures)
     if level == "module":
         _run_in_module(first, namespace)
@@ -96,12 +96,12 @@ def _run_in_module(piece: Piece, namespace: Namespace) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a statement in a function was made of."""
+    """Source of a statement in a function."""
 
     setup: Piece
     stmt: Piece
     name: str
-    """Stands for the file's."""
+    """File name."""
 
     def code(self) -> CodeType:
         """Compile it; raises SyntaxError."""
@@ -109,7 +109,7 @@ class Source:
 
 
 def blocks_of(code: CodeType, namespace: Namespace) -> Callable[[], Blocks]:
-    """Return what starts the generator that code of `statement` defines, and runs its setup."""
+    """Return a function that starts the generator defined by `code`, which runs its setup."""
     exec(code, namespace)
     function = cast(Callable[[], Blocks], namespace.pop(FUNCTION))
 
@@ -122,7 +122,7 @@ def blocks_of(code: CodeType, namespace: Namespace) -> Callable[[], Blocks]:
 
 
 class InFunction(InThisThread):
-    """A statement whose names are local to a function."""
+    """A statement with names local to a function."""
 
     def __init__(self, source: Source, namespace: Namespace, code: CodeType | None = None) -> None:
         self.source, self.namespace = source, namespace
@@ -131,30 +131,30 @@ class InFunction(InThisThread):
         self._rounds = repeat(None, 0)
 
     def run(self, number: int, probe: Probe[T]) -> tuple[T, T]:
-        """As `Measured` has it."""
+        """See `Measured.run`."""
         rounds = repeat(None, number)
         times = bracketed(partial(self.blocks.send, rounds), probe)
-        self._rounds = rounds  # kept, lest the next block be charged for freeing them
+        self._rounds = rounds  # kept, so that the next block does not include freeing them
         return times
 
 
 class InModule(InThisThread):
-    """A statement whose names are a module's."""
+    """A statement with names of a module."""
 
     def __init__(self, setup: Piece, stmt: Piece, namespace: Namespace, code: CodeType | None = None) -> None:
         self.setup, self.stmt, self.namespace = setup, stmt, namespace
         self.code = code or module_code(stmt)
 
     def run(self, number: int, probe: Probe[T]) -> tuple[T, T]:
-        """As `Measured` has it."""
+        """See `Measured.run`."""
         self.namespace[ROUNDS] = repeat(None, number)
         return bracketed(partial(exec, self.code, self.namespace), probe)
 
 
 def nothing(namespace: Namespace, level: str) -> Measured:
-    """What the loop as such costs: the same as `statement`, around `pass`.
+    """Return the baseline: the loop of `statement`, around `pass`.
 
-    `namespace` is the statement's own, as looking a name up depends on what else a dictionary holds.
+    `namespace` is the statement's own, as a lookup's cost depends on the other names in a dictionary.
     """
     source, code = _code_of_nothing(level)
     if level == "module":
@@ -164,7 +164,7 @@ def nothing(namespace: Namespace, level: str) -> Measured:
 
 @functools.cache
 def _code_of_nothing(level: str) -> tuple[Source, CodeType]:
-    """Made by the zygote, as it rehearses."""
+    """Return the baseline's code, cached by the zygote's rehearsal jobs."""
     source = Source(read_piece("", NOTHING), read_piece("pass", NOTHING, before=1), NOTHING)
     return source, module_code(read_piece("pass", NOTHING)) if level == "module" else source.code()
 
@@ -175,16 +175,16 @@ def calls(
     kwargs: Mapping[str, object],
     again: Callable[[], Call] | None = None,
 ) -> Measured:
-    """Calls of a callable; one that returns a coroutine is awaited, in a fresh event loop for each block.
+    """Return calls of a callable; coroutine functions are awaited, in a new event loop for each block.
 
-    `again` returns the same call once more, of which nothing has been executed yet.
+    `again` returns an unexecuted copy of the same call.
     """
     call = function, args, dict(kwargs)
     return Awaited(call, again) if _is_coroutine_function(function) else Called(call, again)
 
 
 class Called(InFunction):
-    """Calls of a callable, whose parts are local names."""
+    """Calls of a callable; function and arguments are local names."""
 
     def __init__(self, call: Call, again: Callable[[], Call] | None) -> None:
         self.call, self.again = call, again
@@ -195,7 +195,7 @@ class Called(InFunction):
 
 
 def values_of(call: Call) -> dict[str, object]:
-    """Return the parts of a call by the names that the code of `Called` has for them."""
+    """Return the parts of a call by their names in the code of `Called`."""
     function, args, kwargs = call
     named, others = _named(kwargs)
     values: dict[str, object] = {"function": function, **({"others": others} if others else {})}
@@ -213,9 +213,9 @@ def _call_of(call: Call) -> str:
 
 
 def _named(kwargs: Mapping[str, object]) -> tuple[dict[str, object], dict[str, object]]:
-    """Split into what can be written as a keyword, and all else.
+    """Split arguments into those that can be written as keywords, and others.
 
-    Names beyond ASCII are normalised in source text (PEP 3131), and would become others.
+    Non-ASCII names are normalised in source text (PEP 3131), which could change them.
     """
     plain = [name for name in kwargs if name.isascii() and name.isidentifier() and not iskeyword(name)]
     named = {name: kwargs[name] for name in plain}
@@ -223,14 +223,14 @@ def _named(kwargs: Mapping[str, object]) -> tuple[dict[str, object], dict[str, o
 
 
 class Awaited(InThisThread):
-    """A coroutine function; making its event loop belongs to no block."""
+    """Calls of a coroutine function; blocks exclude making the event loop."""
 
     def __init__(self, call: Call, again: Callable[[], Call] | None) -> None:
         self.call, self.again = call, again
         self._awaitable = awaitable_of(call)
 
     def run(self, number: int, probe: Probe[T]) -> tuple[T, T]:
-        """As `Measured` has it."""
+        """See `Measured.run`."""
         import asyncio  # few jobs need it, and it takes long to import
 
         with asyncio.Runner() as runner:
@@ -245,15 +245,15 @@ class Awaited(InThisThread):
 
 
 def awaitable_of(call: Call) -> Callable[[], Awaitable[object]]:
-    """Return what makes the coroutine of a call."""
+    """Return a function that makes the coroutine of a call."""
     function, args, kwargs = call
     return cast(Callable[[], Awaitable[object]], partial(function, *args, **kwargs))
 
 
 def bracketed(block: Callable[[], object], probe: Probe[T]) -> tuple[T, T]:
-    """Run a block; what the probe said right before and right after it.
+    """Run a block and return the probe's results right before and after it.
 
-    Calls through `*none` are the kind that no interpreter specialises: they cost the same each time.
+    No interpreter specialises calls with `*none`, so they cost the same each time.
     """
     none = ()
     before = probe(*none)
@@ -262,5 +262,5 @@ def bracketed(block: Callable[[], object], probe: Probe[T]) -> tuple[T, T]:
 
 
 def _is_coroutine_function(function: Callable[..., object]) -> bool:
-    called = type(function).__call__  # what an object with a `__call__` of its own runs
+    called = type(function).__call__  # for an object with a `__call__` of its own
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)

@@ -1,4 +1,4 @@
-"""Statements as code that runs in blocks; syntax errors name the user's own lines."""
+"""Compile statements to code that runs in blocks; syntax errors name the user's own lines."""
 
 from __future__ import annotations
 import __future__
@@ -13,27 +13,27 @@ from types import CodeType
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A text that stands by itself as Python."""
+    """A text that is valid Python without its context."""
 
     name: str
-    """Stands for a file's name, such as "<stmt>"."""
+    """Used as a file name, such as "<stmt>"."""
     text: str
     body: list[ast.stmt]
-    """Its lines are numbered as if `before` lines stood before the text."""
+    """Statements, with lines numbered as if `before` lines preceded the text."""
     before: int
     futures: int
-    """What it imports from __future__, as flags for compile()."""
+    """Its imports from `__future__`, as flags for compile()."""
 
     @property
     def lines(self) -> int:
-        """How many lines it takes in a file."""
+        """Number of lines."""
         return self.text.count("\n") + 1
 
 
 def read_piece(text: str, name: str, futures: int = 0, before: int = 0) -> Piece:
     """Parse a text, which may be indented as a whole; raises SyntaxError.
 
-    `return`, `yield`, `break` and the like are refused where nothing in the text itself holds them.
+    Rejects `return`, `yield`, `break` and the like outside a function or loop of the text itself.
     """
     remember(name, text)
     body = _parsed(text, name, futures, before)
@@ -45,7 +45,7 @@ def read_piece(text: str, name: str, futures: int = 0, before: int = 0) -> Piece
 
 
 def compile_piece(piece: Piece, body: list[ast.stmt]) -> CodeType:
-    """The code of a module with this body, made of the piece; raises SyntaxError."""
+    """Compile a module with this body, made from the piece; raises SyntaxError."""
     module = ast.Module(body=body, type_ignores=[])
     try:
         code: CodeType = compile(module, piece.name, "exec", piece.futures, dont_inherit=True)
@@ -55,12 +55,12 @@ def compile_piece(piece: Piece, body: list[ast.stmt]) -> CodeType:
 
 
 def remember(name: str, text: str) -> None:
-    """Let tracebacks quote the text's lines; without a time of change, linecache keeps what it is given."""
+    """Let tracebacks quote the text's lines; linecache keeps entries without a modification time."""
     linecache.cache[name] = (len(text), None, [line + "\n" for line in text.split("\n")], name)
 
 
 def retold(error: SyntaxError, name: str, text: str, before: int) -> SyntaxError:
-    """The error as one of `text`, which had so many lines before it where the error was found."""
+    """Return an error with its lines numbered within `text`, which had `before` lines above it."""
     line = max(1, (error.lineno or 1) - before)
     end = None if error.end_lineno is None else max(line, error.end_lineno - before)
     lines = text.split("\n")
@@ -69,11 +69,11 @@ def retold(error: SyntaxError, name: str, text: str, before: int) -> SyntaxError
 
 
 _NEEDS_A_PLACE = re.compile(r"\b(?:return|yield|async|await|break|continue|nonlocal|__future__)\b")
-"""Words of what is not allowed, or means something else, outside a function or a loop."""
+"""Keywords that are invalid, or have another meaning, outside a function or a loop."""
 
 
 def _parsed(text: str, name: str, futures: int, before: int) -> list[ast.stmt]:
-    """The text's statements. Indented ones are read as a block: to dedent them would change their strings."""
+    """Parse a text; indented ones as a block, since dedenting would change their strings."""
     code = next((line for line in text.split("\n") if line.strip() and line.lstrip()[0] != "#"), "")
     if not code:
         return []
@@ -109,36 +109,36 @@ for _feature in __future__.all_feature_names:
 FUNCTION = "setup and statement"
 """The only name that a module made by `function_code` defines."""
 ROUNDS = "rounds of the block"
-"""A global of code made by `module_code`: an iterator that says how often to run the statement."""
+"""A global of code made by `module_code`: an iterator with one item per execution."""
 _ROUND = "round of the block"
 
 
 @dataclass(frozen=True, slots=True)
 class Splice:
-    """Whose the lines of a spliced file are: first all of the setup's, then the statement's."""
+    """The pieces of a spliced file: the lines of the setup, then those of the statement."""
 
     setup: Piece
     stmt: Piece
 
     def origin(self, line: int) -> Piece:
-        """The piece that a line belongs to."""
+        """Return the piece that contains a line."""
         return self.setup if line <= self.stmt.before else self.stmt
 
 
 SPLICES: dict[str, Splice] = {}
-"""By the name that the spliced file bears; `traces` looks up whose lines a traceback shows."""
+"""Splices by file name; `calling.trace_of` looks up the lines of tracebacks here."""
 
 
 def module_code(stmt: Piece) -> CodeType:
-    """Code of a module that runs the statement once for each item of `ROUNDS`; all names are globals."""
+    """Return code of a module that runs the statement for each item of `ROUNDS`; all names are globals."""
     return compile_piece(stmt, [_loop(stmt.body)])
 
 
 def function_code(setup: Piece, stmt: Piece, name: str) -> CodeType:
-    """Code of a module that defines `FUNCTION`; `name` stands for its file's. Raises SyntaxError.
+    """Return code of a module that defines `FUNCTION`; `name` is its file name. Raises SyntaxError.
 
-    The statement is one that was read with the setup's lines before it. The generator runs the setup when
-    it is started.
+    The statement must have been read with the setup's lines before it. `FUNCTION` is a generator function,
+    whose generator runs the setup when it starts.
     """
     splice = SPLICES[name] = Splice(setup, stmt)
     remember(name, f"{setup.text}\n{stmt.text}")
@@ -157,11 +157,11 @@ def function_code(setup: Piece, stmt: Piece, name: str) -> CodeType:
 
 
 def fresh_code(names: Sequence[str], setup: Piece, stmt: Piece | None, name: str) -> CodeType:
-    """Code as of `function_code` without the setup: each item of the iterator holds the names' values.
+    """Return code like `function_code`, but each item of the iterator has the names' values, not a setup.
 
-    Before each execution, `namespace N` gets the value `value N` by the name `name N`, if `names` has these.
-    Without a statement there is nothing else in the loop. After it no name has a value of a state: nothing of
-    a block's states is left when the next ones are made, so that these lie where those did.
+    Before each execution, `namespace N` gets `value N` under the name `name N`, if `names` has these.
+    Without a statement, the loop does nothing else. After the loop no name refers to a state: a block's
+    states are freed before the next ones are made, which then have the same addresses.
     """
     declared = [node for node in setup.body if isinstance(node, ast.Global)]
     loop = _fresh_loop(names, stmt.body if stmt is not None else [])
@@ -173,9 +173,9 @@ def fresh_code(names: Sequence[str], setup: Piece, stmt: Piece | None, name: str
 
 
 def fresh_module_code(names: Sequence[str], stmt: Piece, *, empty: bool) -> CodeType:
-    """Code as of `module_code`; each item of `ROUNDS` holds the names' values, as in `fresh_code`.
+    """Return code like `module_code`; each item of `ROUNDS` has the names' values, as in `fresh_code`.
 
-    If it is to be `empty`, there is nothing else in the loop.
+    With `empty`, the loop does nothing else.
     """
     module = ast.Module(body=_fresh_loop(names, [] if empty else stmt.body), type_ignores=[])
     return compile_piece(stmt, ast.fix_missing_locations(module).body)
@@ -205,7 +205,7 @@ def _forever(body: list[ast.stmt]) -> ast.stmt:
 
 _TEMPLATE, _PASS = ast.parse("def nothing(): pass\npass").body
 _WAIT = ast.Assign(targets=[ast.Name(ROUNDS, ast.Store())], value=ast.Yield())
-"""`ROUNDS = yield`: the end of a block and the begin of the next."""
+"""`ROUNDS = yield`: the end of a block and the start of the next."""
 _TRUE, _EACH, _ALL = ast.Constant(True), ast.Name(_ROUND, ast.Store()), ast.Name(ROUNDS, ast.Load())
 for _node in (_WAIT, _TRUE, _EACH, _ALL):
     ast.fix_missing_locations(_node)

@@ -1,4 +1,4 @@
-"""Fingerprints of all state that a call can reach, to detect what an execution changed."""
+"""Fingerprint all state that a call can reach, to detect what an execution changes."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ Checksum = Callable[[memoryview], int]
 
 NUMBERS = (int, float, complex, bool, types.NoneType)
 ATOMS = frozenset((*NUMBERS, str, bytes, types.EllipsisType, types.NotImplementedType, range))
-"""Types whose values are compared as they are."""
+"""Types whose values are compared directly."""
 _EMPTY: Content = ("", ())
 _HEAP_TYPE = 1 << 9
-"""Of types that Python code has made, and some of C (Py_TPFLAGS_HEAPTYPE)."""
+"""Flag of types made by Python code, and of some made by C (Py_TPFLAGS_HEAPTYPE)."""
 
 
 def content_of(value: Any, checksum: Checksum) -> Content:
-    """Return a token that changes if the value itself changes, and the values that it holds.
+    """Return a token that changes if the value itself changes, and the values that it contains.
 
     `checksum` is called with the memory of buffers, arrays and tensors.
     """
-    kind = type(value)  # proxies say of themselves that they are of another class
+    kind = type(value)  # proxies report another class as `__class__`
     if issubclass(kind, _OPAQUE):
         return _EMPTY
     for kinds, look in _LOOKS:
@@ -41,7 +41,7 @@ def content_of(value: Any, checksum: Checksum) -> Content:
             token, below = look(value)
             return token, below if kind in _PLAIN else [*below, *_attributes(value)]
     if issubclass(kind, (bytearray, memoryview, array)):
-        with suppress(ValueError, BufferError, TypeError):  # released, or not in one piece
+        with suppress(ValueError, BufferError, TypeError):  # released, or not contiguous
             return checksum(memoryview(value)), ()
         return _EMPTY
     if (numpy := sys.modules.get("numpy")) is not None and issubclass(kind, numpy.ndarray):
@@ -55,11 +55,11 @@ def content_of(value: Any, checksum: Checksum) -> Content:
 
 
 def token_of(values: tuple[object, ...]) -> Hashable | None:
-    """Return a token of values that can be compared at once; None if there are others among them."""
+    """Return a token of values that are all of `ATOMS`, else None."""
     kinds = tuple(map(type, values))
     if not ATOMS.issuperset(kinds):
         return None
-    return hash(values), hash(kinds), values.count(-1)  # the hash of -1 is that of -2, and 1 equals 1.0
+    return hash(values), hash(kinds), values.count(-1)  # -1 and -2 have the same hash, and 1 == 1.0
 
 
 def _sequence(value: Any) -> Content:
@@ -78,7 +78,7 @@ def _mapping(value: Any) -> Content:
 
 
 def _set(value: Any) -> Content:
-    return hash(frozenset(value)), ()  # the hashes of its items are known
+    return hash(frozenset(value)), ()  # the hashes of its items are cached
 
 
 def _method(value: Any) -> Content:
@@ -106,7 +106,7 @@ def _file(value: Any) -> Content:
 
 
 def _builtin(value: Any) -> Content:
-    """Look at a function of C: it may be bound to an object, or to its module."""
+    """Return the content of a C function, which is bound to an object or to its module."""
     return "", () if isinstance(value.__self__, types.ModuleType) else (value.__self__,)
 
 
@@ -122,7 +122,7 @@ _LOOKS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Content]], ...] = (
     (types.BuiltinFunctionType, _builtin),
 )
 _OPAQUE = (types.ModuleType, types.CodeType, types.FrameType, random.Random, slice)
-"""Modules are looked at by name alone, where the user's functions name what is in them."""
+"""Types without content; modules are inspected only for names that the user's functions use."""
 _PLAIN = frozenset(
     (list, tuple, deque, dict, set, frozenset, types.MethodType, types.CellType, types.BuiltinFunctionType)
 )
@@ -141,7 +141,7 @@ def _tensor(value: Any, checksum: Checksum) -> Content:
     token = (tuple(value.shape), str(value.dtype), value.requires_grad)
     below = (value.grad,) if value.is_leaf else ()
     if value.device.type != "cpu" or str(value.layout) != "torch.strided":
-        return (*token, value._version), below  # counts what torch changes in place
+        return (*token, value._version), below  # counts in-place changes by torch
     # Fake tensors have no memory: torch raises RuntimeError, or warns.
     with suppress(RuntimeError), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -156,7 +156,7 @@ def _tensor(value: Any, checksum: Checksum) -> Content:
 
 
 def _is_random(value: object) -> bool:
-    """Whether a value is a random number generator, whose state always advances."""
+    """Return whether a value is a random number generator, whose state always advances."""
     kind = type(value)
     return kind.__module__.startswith("numpy.random") or (kind.__module__, kind.__name__) in (
         ("torch._C", "Generator"),
@@ -165,19 +165,19 @@ def _is_random(value: object) -> bool:
 
 
 def _reduced(value: Any) -> Content:
-    """Look at an object of C by what it would be pickled as; iterators say how much is left."""
+    """Return the content of a C object from its pickled form; for iterators, their remaining length."""
     left, below = -1, ()
-    with suppress(Exception):  # it may be anything
+    with suppress(Exception):  # can raise anything
         left = operator.length_hint(value, -1)
     with suppress(Exception), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # iterators of itertools: from Python 3.14 on they cannot be pickled
+        warnings.simplefilter("ignore")  # itertools: from Python 3.14 on they cannot be pickled
         made = value.__reduce_ex__(4)
         below = made[1:] if isinstance(made, tuple) else ()
     return left, below
 
 
 def _attributes(value: object) -> Iterator[object]:
-    """Yield the attributes of an instance: its dictionary, and its slots."""
+    """Yield the attributes of an instance: its dictionary and its slots."""
     with suppress(AttributeError):
         found = object.__getattribute__(value, "__dict__")
         if isinstance(found, Mapping):
@@ -191,16 +191,16 @@ def _attributes(value: object) -> Iterator[object]:
 
 
 MOST_OBJECTS = 100_000
-"""Objects that are looked at one by one, which takes 0.1 s; a list of numbers is one."""
+"""Maximum number of objects to inspect, which takes 0.1 s; a list of numbers is one."""
 MOST_BYTES = 1 << 30
-"""Of buffers, arrays and tensors."""
+"""Maximum size of buffers, arrays and tensors."""
 
 _CACHED = type(functools.lru_cache(len))
 
 
 @dataclass(frozen=True, slots=True)
 class Global:
-    """A name of a module, which functions look up whenever they are executed."""
+    """A name of a module, which functions look up at each execution."""
 
     module: str
     name: str
@@ -211,16 +211,16 @@ class Global:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Fingerprints, by words that say what they are of."""
+    """Fingerprints by description of the fingerprinted object."""
 
     values: Mapping[str, int] = field(default_factory=dict)
     globals: Mapping[str, Global] = field(default_factory=dict)
-    """The names of modules among them, by the same words; functions that were sent by value have others."""
+    """Globals of modules by the same descriptions; not those of functions sent by value."""
     whole: bool = True
-    """Whether all was looked at; if not, there is nothing."""
+    """True if everything was inspected; else there are no values."""
 
     def changes(self, later: State) -> tuple[str, ...]:
-        """Return what is different in a later state, as far as both are known."""
+        """Return the descriptions of values that differ in a later state, among those in both."""
         return tuple(name for name, value in self.values.items() if later.values.get(name, value) != value)
 
 
@@ -230,7 +230,7 @@ def state_of(
     namespace: Mapping[str, object] | None = None,
     most_objects: int = MOST_OBJECTS,
 ) -> State:
-    """Return the state of named values, and of the globals that `code` finds in its namespace."""
+    """Return the state of named values and of the globals that `code` uses from its namespace."""
     walk = _Walk(most_objects)
     try:
         if code is not None and namespace is not None:
@@ -241,25 +241,25 @@ def state_of(
             values[words] = walk.fingerprint(value)
     except _TooMuch:
         return State(whole=False)
-    except Exception:  # noqa: BLE001 - objects may refuse to be looked at; they are measured all the same
+    except Exception:  # noqa: BLE001 - objects may raise when inspected; they are measured anyway
         return State(whole=False)
     return State(values, walk.globals)
 
 
 class _TooMuch(Exception):
-    """There is more than is worth looking at."""
+    """There is more state than the limits allow."""
 
 
 class _Walk:
-    """One look at everything: at each object once."""
+    """Traversal that visits each object once."""
 
     def __init__(self, most_objects: int) -> None:
         self.found: dict[str, object] = {}
-        """Globals and class attributes that are still to be looked at."""
+        """Globals and class attributes that are not inspected yet."""
         self.globals: dict[str, Global] = {}
         self._objects_left, self._bytes_left = most_objects, MOST_BYTES
         self._known: dict[int, tuple[int, int, object]] = {}
-        """(root, number in that, object) by `id`; what is made meanwhile keeps its `id`."""
+        """(root, number within it, object) by `id`; keeping the object keeps its `id` unique."""
         self._roots = 0
         self._classes = set[type]()
 
@@ -276,7 +276,7 @@ class _Walk:
                 self._note_class(cast(type, value))
             elif id(value) in self._known:
                 other, place, _ = self._known[id(value)]
-                # Where another root has it is a matter of that root.
+                # Its position in another root belongs to the fingerprint of that root.
                 digest = hash((digest, other, place if other == self._roots else 0))
             else:
                 self._objects_left -= 1
@@ -318,7 +318,7 @@ class _Walk:
         return id(function.__code__), kept
 
     def _note_class(self, kind: type) -> None:
-        """Find the attributes of a class and its bases, and what their methods name; they are of no root."""
+        """Find attributes of a class and its bases, and their methods' globals; they belong to no root."""
         for base in kind.__mro__:
             if base in self._classes or _is_of_library(base):
                 continue
@@ -331,7 +331,7 @@ class _Walk:
                     self._find(f"{name} of class {base.__qualname__}", value)
 
     def note_globals(self, code: types.CodeType, namespace: Mapping[str, object]) -> None:
-        """Find the globals that code names, and the names that it takes from modules of the user's."""
+        """Find the globals that code uses, and the names that it uses from the user's modules."""
         names = frozenset(_names_in(code))
         for name in names & namespace.keys():
             value = namespace[name]
@@ -369,6 +369,6 @@ def _is_of_library(kind: type) -> bool:
 
 @functools.cache
 def _is_library_file(file: str) -> bool:
-    """Whether a file is Python's own, an installed package's, or the worker's."""
+    """Return whether a file is part of Python, an installed package or the worker."""
     library = os.path.dirname(os.__file__) + os.sep
     return file.startswith(("<frozen", library, os.path.dirname(__file__) + os.sep)) or "-packages/" in file

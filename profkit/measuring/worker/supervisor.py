@@ -1,4 +1,4 @@
-"""The launcher, which starts supervisors, and the supervisor, which starts a zygote and ends its tree."""
+"""Launcher and supervisor: one starts supervisors; each starts a zygote and ends its process tree."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _END_S = 20.0
 
 
 def main() -> None:
-    """Serve the driver at the other end of stdin; its pidfd comes first."""
+    """Run the launcher: serve the driver at the other end of stdin, which sends its pidfd first."""
     os.chdir("/")
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # supervisors need not be waited for
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # supervisors are reaped automatically
     adopt_orphans()
     channel = blocking_socket(os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
@@ -59,16 +59,16 @@ def _serve(channel: socket.socket, driver: int) -> None:
 
 
 _SWEEP_S = 20.0
-"""Longer than the kernel takes to free the memory of a large process."""
+"""Maximum time to end a tree; the kernel frees the memory of a large process in less."""
 _DUMP_S = 0.05
-"""How long a process has to print where it is before it is ended."""
+"""Time for a process to print its tracebacks before it is ended."""
 
 
 def supervise(driver: int, descriptors: list[int]) -> NoReturn:
     """Start the zygote that the message in the last descriptor describes; end with the driver.
 
-    Descriptors: our channel, the zygote's, its output, the message: `argv`, `env`, `folder` (to make
-    for it and to remove at the end, or None), `before` (a program to run first, or None).
+    Descriptors: the supervisor's channel, the zygote's, its output, the message: `argv`, `env`, `folder`
+    (created for it and removed at the end, or None), `before` (a program to run first, or None).
     """
     channel, control, output, config = descriptors
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -84,7 +84,7 @@ def supervise(driver: int, descriptors: list[int]) -> NoReturn:
 
 
 class Supervisor:
-    """One zygote and its tree."""
+    """Owner of a zygote and its process tree."""
 
     def __init__(self, channel: socket.socket, config: Message) -> None:
         self._channel, self._config = channel, config
@@ -97,8 +97,8 @@ class Supervisor:
     def start(self, driver: int, control: int, output: int) -> None:
         """Start the zygote: its stdin is the driver's control channel, stdout and stderr its output.
 
-        It starts in its folder: paths that differ from zygote to zygote never get into its memory, where
-        they would change counts. Stdin, as commands that enter another environment hand that on at least.
+        It starts in its folder: paths that differ between zygotes must not get into its memory, where they
+        would change counts. Commands that enter another environment pass on stdin, if nothing else.
         """
         try:
             self._make_folder()
@@ -115,7 +115,7 @@ class Supervisor:
             os.chdir(self._config["folder"])
 
     def _run_first(self, driver: int) -> bool:
-        """Run the program that comes before the zygote; False where the driver no longer wants one."""
+        """Run the program before the zygote; return False if the driver no longer needs the zygote."""
         argv = self._config["before"]
         if argv is None:
             return True
@@ -141,7 +141,7 @@ class Supervisor:
         )
 
     def watch(self, driver: int) -> None:
-        """Do as the driver says until it, or the zygote, has ended."""
+        """Execute the driver's commands until the driver or the zygote ends."""
         if self._zygote is None:
             return
         inbox = Inbox(self._channel)
@@ -179,7 +179,7 @@ class Supervisor:
             self._ending = True
 
     def _hold_to(self, limit: MemoryLimit) -> None:
-        """End all that a job has started if it uses more memory than it may."""
+        """End all processes of a job if they exceed the memory limit."""
         excess = limit.excess(descendants(os.getpid()) - self._spared)
         if excess is not None:
             self._limit = None
@@ -188,7 +188,7 @@ class Supervisor:
             end_descendants(self._spared, self._reap, _SWEEP_S)
 
     def _dump(self) -> None:
-        """Have workers print the tracebacks of their threads; what they have become may end of it instead."""
+        """Make workers print their threads' tracebacks; a program that one has executed may end instead."""
         workers = {child for pid in self._spared for child in children(pid)} - self._spared
         for pid in workers:
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -206,18 +206,18 @@ class Supervisor:
                     self._status = status
 
     def end(self) -> None:
-        """End the whole tree, remove the folder, and say how the zygote ended."""
+        """End the whole tree, send the zygote's exit status, and remove the folder."""
         self._reap()
         end_descendants((), self._reap, _SWEEP_S)
         with contextlib.suppress(OSError):  # the driver is gone
             send(self._channel, {"ended": self._status})
         if self._config["folder"] is not None:
-            import shutil  # takes longer to import than a zygote may take to start
+            import shutil  # slow to import, compared with starting a zygote
 
             shutil.rmtree(self._config["folder"], ignore_errors=True)
 
 
 def _never_preempt() -> None:
-    """Let looks at memory wait for a free core, lest they interrupt what is being timed."""
+    """Make memory checks wait for a free core, so that they do not interrupt timed code."""
     with contextlib.suppress(OSError, AttributeError):
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))

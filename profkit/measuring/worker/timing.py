@@ -1,4 +1,4 @@
-"""From measured things to their times: how each is to be executed, and its blocks."""
+"""Time a job's arms: choose the design of each and run its blocks."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from .protocol import SHARED, Arm, Job, StartOver, Times
 from .runnable import Measured
 
 _BLOCK_PART = 10
-"""Blocks that show what an execution changes may be so much shorter than others."""
+"""Factor by which blocks that detect changes may be shorter than others."""
 _LONG_S = 0.05
 _WARMING_S = 0.1
-"""Longest time to prepare the states of executions that warm a statement up."""
+"""Maximum time to prepare the states of warm-up executions."""
 
 
 def times_of(measured: Sequence[Measured], job: Job) -> Sequence[Times | StartOver]:
-    """Time a job's arms; or return what another process has to know before it can.
+    """Time a job's arms; if only another process can, return what that process must know.
 
-    A statement that fails as it has changed its state gets a state of its own for each execution.
+    If a statement fails because it changed its state, each execution gets its own state.
     """
     designs = [_design(one, arm, job) for one, arm in zip(measured, job["arms"], strict=True)]
     if any(design.starts_over for design in designs):
@@ -39,12 +39,12 @@ def times_of(measured: Sequence[Measured], job: Job) -> Sequence[Times | StartOv
 
 
 def effort(block_s: float) -> Effort:
-    """Return what finding out how to execute something may take, if blocks are to take `block_s`."""
+    """Return the limits of a decision on the design, for blocks of `block_s`."""
     return Effort(block_s / _BLOCK_PART, _LONG_S, warms=True)
 
 
 def seconds(measured: Measured, number: int) -> float:
-    """Return what a block of so many executions takes."""
+    """Return the time of a block of `number` executions."""
     before_s, after_s = measured.run(number, time.perf_counter)
     return after_s - before_s
 
@@ -79,7 +79,7 @@ def timed_arm(
     elapsed: Callable[[Measured], Elapsed],
     memory_bytes: int | None = None,
 ) -> Timed:
-    """Return an arm that is executed as designed; `elapsed` returns how its blocks are timed."""
+    """Return an arm for a design; `elapsed` returns the function that times its blocks."""
     other = design.afresh
     if other is None:
         return Timed(elapsed(measured), measured.do, fresh=design.fresh)

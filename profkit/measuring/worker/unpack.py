@@ -1,11 +1,11 @@
-"""The function that a job measures, and its arguments, out of the descriptor that they came by.
+"""Unpack a payload: the function that a job measures and its arguments, from a file descriptor.
 
-Such a file is a pickle, then the memory that it refers to by number, then an index and where that is:
+The file has a pickle, the memory that it refers to by number, an index, and a footer that locates the index:
 
-    pickle | buffers and storages, each at the address modulo a page that it had | index (JSON) | FOOTER
+    pickle | buffers and storages, each at its original address modulo a page | index (JSON) | FOOTER
 
-All of it is mapped once, privately: nothing is copied before it is written to. What the pickle calls by
-the names of `Loader`'s methods, the loader of that pickle answers.
+The file is mapped once, privately: pages are copied only when they are written to. A pickle calls `Loader`'s
+methods by name, bound to its own loader.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from collections.abc import Callable
 from typing import Any, TypedDict
 
 SENT_AS = "profkit.measuring.worker.unpack"
-"""This module's name where parcels are packed; here it has another."""
+"""This module's name in the process that packs payloads; the worker uses another."""
 DECORATED = "_profkit_decorated"
-"""What the type of a function that profkit decorated has, and is true."""
+"""Attribute of the types of profkit's decorated functions, with a true value."""
 MAGIC = b"profkit1"
 FOOTER = struct.Struct("<8sQQ")
-"""MAGIC, then the index's offset and length."""
+"""`MAGIC`, then the index's offset and length."""
 
 Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
 class Place(TypedDict):
-    """A storage in the file; of its bytes only `pieces`, (start, end), were sent and mean anything."""
+    """A storage in the file; only the bytes in `pieces`, (start, end), were sent and are valid."""
 
     offset: int
     size: int
@@ -41,20 +41,20 @@ class Place(TypedDict):
 
 
 class Index(TypedDict):
-    """Where things lie in the file: buffers as (offset, size)."""
+    """Positions in the file: buffers as (offset, size)."""
 
     buffers: list[tuple[int, int]]
     storages: list[Place]
     code_of: list[int] | None
-    """Major and minor version of the Python whose code the pickle has, if it has any."""
+    """Python version (major, minor) of the code in the pickle; None without code."""
 
 
 def unpack(fd: int, *, read: bool = False) -> Call:
-    """The callable, its positional and its keyword arguments; other readers of `fd` are not disturbed.
+    """Return the callable, its positional and keyword arguments; keeps the position of `fd`.
 
-    Raises what importing the callable's module raises, and RuntimeError if a function came by value that
+    Raises what importing the callable's module raises, and RuntimeError if a function was sent by value that
     cannot run here. The memory stays mapped while anything uses it.
-    With `read` it is all there at once: using it causes no page faults that would be measured.
+    With `read`, the file is read at once, so that no page faults are measured.
     """
     size = os.fstat(fd).st_size
     magic, start, length = FOOTER.unpack(os.pread(fd, FOOTER.size, size - FOOTER.size))
@@ -68,7 +68,7 @@ def unpack(fd: int, *, read: bool = False) -> Call:
 
 
 def _check_code(version: list[int]) -> None:
-    """Raise if functions that came by value cannot run here: bytecode of another version may crash."""
+    """Raise if functions sent by value cannot run here: another version's bytecode may crash."""
     remedy = "call a function of a module that it can import"
     here = list(sys.version_info[:2])
     if version != here:
@@ -84,15 +84,15 @@ def _check_code(version: list[int]) -> None:
 
 
 def read_memory(fd: int, size: int) -> mmap.mmap:
-    """Return memory of its own with the contents of a file."""
+    """Return anonymous memory with a copy of a file's contents."""
     memory, done = mmap.mmap(-1, size), 0
-    while done < size:  # the kernel reads at most 2 GiB at once
+    while done < size:  # the kernel reads at most 2 GiB per call
         done += os.preadv(fd, [memoryview(memory)[done:]], done)
     return memory
 
 
 class Loader(pickle.Unpickler):
-    """Unpickles one parcel; what its pickle calls by the names of methods of this class, it calls."""
+    """Unpickler of one payload, whose pickle calls methods of this class by name."""
 
     def __init__(self, memory: mmap.mmap, index: Index) -> None:
         self._memory = memoryview(memory)
@@ -101,43 +101,43 @@ class Loader(pickle.Unpickler):
         super().__init__(memory, buffers=(self._at(*place) for place in index["buffers"]))
 
     def find_class(self, module: str, name: str) -> Any:
-        """What a pickle names: in the module that packed it, this class's methods, bound."""
+        """Return the object that a pickle names; for names of this module, a bound method."""
         if module == SENT_AS:
             return getattr(self, name.rpartition(".")[2])
         return super().find_class(module, name)
 
     def same(self, value: Any) -> Any:
-        """Stands for a decorated function, of which only the plain one travels."""
+        """Return `value`: a decorated function is sent as the plain one."""
         return value
 
     def named(self, module: str, qualname: str) -> Any:
-        """A decorated function as the module has it today, which is imported afresh."""
+        """Import a module and return the plain function behind its decorated one."""
         value = importlib.import_module(module)
         for name in qualname.split("."):
             value = getattr(value, name)
         return plain(value)
 
     def cached(self, function: Callable[..., Any], maxsize: int | None, typed: bool) -> Any:
-        """A function with an empty `functools.lru_cache`."""
+        """Return a function with an empty `functools.lru_cache`."""
         import functools
 
         return functools.lru_cache(maxsize, typed)(function)
 
     def typed_storage(self, number: int, dtype: Any) -> Any:
-        """What torch's own way to rebuild a tensor takes."""
+        """Return a typed storage, which torch's functions that rebuild tensors expect."""
         import torch
 
         typed: Any = torch.storage.TypedStorage
         return typed(wrap_storage=self.untyped_storage(number), dtype=dtype, _internal=True)
 
     def untyped_storage(self, number: int) -> Any:
-        """The same storage for everything that shares it."""
+        """Return a storage: the same object for all tensors that share it."""
         if number not in self._storages:
             self._storages[number] = self._storage(self._places[number])
         return self._storages[number]
 
     def with_grad(self, tensor: Any, grad: Any) -> None:
-        """Sets what torch's own pickles leave out."""
+        """Set a tensor's gradient, which torch's own pickles omit."""
         tensor.grad = grad
 
     def _at(self, offset: int, size: int) -> memoryview:
@@ -163,7 +163,7 @@ class Loader(pickle.Unpickler):
 
 
 def plain(value: Any) -> Any:
-    """The function itself, of what profkit decorated and of what is bound to a class."""
+    """Return the plain function behind profkit's decorators and behind a bound method."""
     while getattr(type(value), DECORATED, False):
         value = value.__wrapped__
     return getattr(value, "__func__", value)

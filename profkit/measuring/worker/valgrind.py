@@ -1,8 +1,8 @@
 """Valgrind's client requests, without a compiler: one page of machine code, called through ctypes.
 
-A request is a sequence of instructions that does nothing to the machine, and that Valgrind takes for a call
+A request is an instruction sequence without effect on the machine, which Valgrind recognises as a call
 (valgrind.h): a register holds the address of six words, the request's code and five arguments. Outside
-Valgrind every request does nothing. The page is written first and made executable then, never both at once.
+Valgrind, requests do nothing. The page is written first, then made executable; it is never both at once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DUMP, TOGGLE, START = (_CALLGRIND + offset for offset in (0, 2, 4))
 _CODES = (RUNNING_ON_VALGRIND, DUMP, TOGGLE, START)
 
 _SLOT_BYTES = 64
-"""A function's code; its six words stand in a slot of their own."""
+"""Size of a slot: one for a function's code, one for its six words."""
 
 Request = Callable[[], int]
 
@@ -28,37 +28,37 @@ Request = Callable[[], int]
 def prepare() -> None:
     """Make the page; raises RuntimeError on machines whose requests are not known here.
 
-    Before a fork, so that children need not.
+    Called before a fork, so that children inherit it.
     """
     if not _requests:
         _requests.update(_made(platform.machine()))
 
 
 def running_on_valgrind() -> bool:
-    """Whether this process runs under Valgrind."""
+    """Return whether this process runs under Valgrind."""
     return _request(RUNNING_ON_VALGRIND)() != 0
 
 
 def start_instrumentation() -> None:
-    """Let Callgrind translate what runs from now on for counting; throws all translations away."""
+    """Make Callgrind instrument all code from now on; discards all translations."""
     _request(START)()
 
 
 def toggle() -> Request:
-    """What begins to count in the thread that calls it, or ends to.
+    """Return the request that starts or stops counting in the thread that calls it.
 
-    Of two calls, all that is counted is ctypes' way out of the first and into the second.
+    The overhead counted between two calls is ctypes' return from the first and entry into the second.
     """
     return _request(TOGGLE)
 
 
 def no_toggle() -> Request:
-    """What is called in the same way, and changes nothing."""
+    """Return a request that is called in the same way and changes nothing."""
     return _request(RUNNING_ON_VALGRIND)
 
 
 def dump() -> int:
-    """Write what was counted to the next file, forget it, and return the file's number in this process."""
+    """Write the counts to the next file, reset them, and return the file's number in this process."""
     _request(DUMP)()
     pid = os.getpid()
     if pid != _DUMPED[0]:
@@ -68,7 +68,7 @@ def dump() -> int:
 
 
 _DUMPED = [0, 0]
-"""The process that wrote dumps last, and how many: a fork begins anew."""
+"""PID of the process that wrote the last dump, and its number of dumps: a fork starts at 0."""
 _requests: dict[int, Request] = {}
 _pages: list[mmap.mmap] = []
 
@@ -93,13 +93,13 @@ def _made(machine: str) -> dict[int, Request]:
         page[place : place + len(machine_code)] = machine_code
     _make_executable(start)
     _pages.append(page)
-    # The interpreter's lock is kept: letting it go and taking it again would be counted.
+    # The GIL stays held: releasing and acquiring it would be counted.
     prototype = ctypes.PYFUNCTYPE(ctypes.c_int)
     return {code: prototype(start + place) for code, place in places.items()}
 
 
 def _make_executable(start: int) -> None:
-    """Linux itself makes instruction caches see what was written, as it makes a page executable."""
+    """Make the page executable; Linux then synchronises the instruction caches itself."""
     libc = ctypes.CDLL(None, use_errno=True)
     protection = mmap.PROT_READ | mmap.PROT_EXEC
     if libc.mprotect(ctypes.c_void_p(start), ctypes.c_size_t(mmap.PAGESIZE), protection) != 0:
@@ -108,12 +108,12 @@ def _make_executable(start: int) -> None:
 
 
 def x86_64_code(words: int) -> bytes:
-    """A function that returns what the request at `words` answers, 0 outside Valgrind."""
+    """Return the code of a function that returns the result of the request at `words`, 0 outside Valgrind."""
     return b"".join(
         (
             b"\x48\xb8" + struct.pack("<Q", words),  # mov rax, words
-            b"\x31\xd2",  # xor edx, edx: the answer outside Valgrind
-            bytes.fromhex("48c1c703 48c1c70d 48c1c73d 48c1c733"),  # rol rdi by 3, 13, 61, 51: by nothing
+            b"\x31\xd2",  # xor edx, edx: the result outside Valgrind
+            bytes.fromhex("48c1c703 48c1c70d 48c1c73d 48c1c733"),  # rol rdi by 3, 13, 61, 51: no net change
             bytes.fromhex("4887db"),  # xchg rbx, rbx
             b"\x48\x89\xd0\xc3",  # mov rax, rdx; ret
         )
@@ -121,11 +121,11 @@ def x86_64_code(words: int) -> bytes:
 
 
 def aarch64_code(words: int) -> bytes:
-    """The same for the other machine."""
+    """Return the same function for aarch64."""
     instructions = (
         0x58000144,  # ldr x4, words (10 instructions ahead)
-        0xD2800003,  # mov x3, #0: the answer outside Valgrind
-        *(0x93CC0D8C, 0x93CC358C, 0x93CCCD8C, 0x93CCF58C),  # ror x12, x12 by 3, 13, 51, 61: by nothing
+        0xD2800003,  # mov x3, #0: the result outside Valgrind
+        *(0x93CC0D8C, 0x93CC358C, 0x93CCCD8C, 0x93CCF58C),  # ror x12, x12 by 3, 13, 51, 61: no net change
         0xAA0A014A,  # orr x10, x10, x10
         0xAA0303E0,  # mov x0, x3
         0xD65F03C0,  # ret

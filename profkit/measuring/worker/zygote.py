@@ -1,8 +1,8 @@
-"""The zygote: a fresh interpreter that has imported what jobs need, and forks a child for each.
+"""The zygote: a fresh interpreter that imports the modules that jobs need and forks a child for each job.
 
-It runs one thread, imports nothing of the user and, without Valgrind, computes nothing: a process
-that has run a parallel OpenMP region has children that hang in theirs. Under Valgrind it has one thread at
-any rate, and rehearses: children inherit the translated code.
+It runs one thread and imports nothing of the user. Without Valgrind it computes nothing: after a parallel
+OpenMP region in a process, its children hang in theirs. Under Valgrind it has one thread in any case, and
+runs rehearsal jobs, since children inherit the translated code.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from .protocol import DUMP_SIGNAL, FORK, Message, blocking_socket
 from .rehearsal import prepare_to_count
 
 _MOST_TRACE = 60_000
-"""Characters that fit into a packet."""
+"""Maximum characters in a packet."""
 _IDLE_S = 0.1
-"""So long a zygote that is there at once waits for its first job before it imports more."""
+"""Time that an incomplete zygote waits for its first job before it imports the rest."""
 _DUMMIES = 3
-"""The first forks leave the heap in another state than later ones."""
+"""Number of forks before the first job: they leave the heap in another state than later ones."""
 _STATUS = struct.Struct(">i")
 
 
 def main(config_text: str) -> None:
-    """Import what the configuration says, tell the driver at the other end of stdin, and serve it."""
+    """Import the configured modules, report to the driver at the other end of stdin, and serve it."""
     die_with_parent()
     control = blocking_socket(os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
     config = json.loads(config_text)
     try:
         ready = _prepare(config)
-    except BaseException as error:  # noqa: BLE001 - whatever an import raises, the driver is to read it
+    except BaseException as error:  # noqa: BLE001 - imports can raise anything; the driver reports it
         control.send(json.dumps({"ready": False, "trace": as_text(error)[-_MOST_TRACE:]}).encode("ascii"))
         os._exit(1)
     told = json.dumps(ready).encode("ascii")
@@ -63,7 +63,7 @@ def _prepare(config: Message) -> Message:
     modules = [import_module(name) for name in config["imports"]]
     if config["complete"]:
         _import_unpickler()
-    for stream in (sys.stdout, sys.stderr):  # as on a terminal: what comes before a crash is to be seen
+    for stream in (sys.stdout, sys.stderr):  # as on a terminal, so that output before a crash is kept
         stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     faulthandler.enable()
     faulthandler.register(DUMP_SIGNAL)
@@ -85,30 +85,30 @@ def _prepare(config: Message) -> Message:
 
 
 def _extend_path(roots: list[str]) -> None:
-    """Before the environment's own packages: what the driver imports, the zygote shall."""
+    """Add folders before the environment's own packages, so that imports match the driver's."""
     at = next((place for place, folder in enumerate(sys.path) if folder.endswith("-packages")), len(sys.path))
     sys.path[at:at] = [folder for folder in roots if folder not in sys.path]
 
 
 def _import_unpickler() -> None:
-    """What functions that travel are read with, and called."""
+    """Import the modules that read and call functions sent by value."""
     with contextlib.suppress(ImportError):
         import_module("cloudpickle")
     from . import calling  # noqa: F401
 
 
 def _freeze() -> None:
-    """Keep the collector of children off everything that is here, lest it copy memory."""
+    """Exclude existing objects from children's garbage collection, which would copy memory."""
     gc.collect()
     gc.freeze()
 
 
 def serve(control: socket.socket, ready: bytes = b"", dummies: int = 0) -> None:
-    """Fork a child whenever the driver says so, until the driver ends.
+    """Fork a child whenever the driver requests it, until the driver ends.
 
-    Each turn is answered twice: by the child's number once it is forked, and by its wait status at its end.
-    `ready` is sent first, unless it has been. Nothing here keeps memory from one turn to the next, and
-    dummies go the same way before the first one, so that the children's heaps are all alike.
+    Each request gets two replies: the child's PID after the fork, and its wait status at its end. `ready`,
+    if not empty, is sent first. Nothing here keeps memory between requests, and dummies run the same code
+    before the first one, so that all children's heaps are alike.
     """
     order = bytearray(len(FORK))
     report = bytearray(_STATUS.size)
@@ -123,7 +123,7 @@ def serve(control: socket.socket, ready: bytes = b"", dummies: int = 0) -> None:
 
 
 def _turn(control: socket.socket | None, report: bytearray) -> None:
-    """Fork a child, wait for it and write its status; without a control it is a dummy, and ends at once."""
+    """Fork a child, wait for it and store its status; without `control`, the child ends at once."""
     pid = os.fork()
     if pid == 0:
         if control is None:
