@@ -126,6 +126,7 @@ def end_descendants(spared: Iterable[int], reap: Callable[[], None], timeout_s: 
             return False
         if living - gone:
             time.sleep(_PAUSE_S)
+    reap()  # those that ended since the last time
     return True
 
 
