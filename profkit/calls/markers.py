@@ -39,7 +39,7 @@ class Marker(Protocol):
 def make_marker(account: Account, function: Call, every: int = 1) -> Marker:
     """Return a marker of the region's kind for `function` or others with its code.
 
-    It profiles the first of every `every` calls; the others run unprofiled and are counted as skipped.
+    It profiles the first of each `every` calls; the others run unprofiled and are counted as skipped.
     """
     makers: dict[RegionKind, Callable[[Account, Call], Marker]] = {
         RegionKind.COROUTINE: _coroutine,
@@ -118,7 +118,7 @@ def _some(account: Account, marker: Marker, every: int) -> Marker:
 class _Unstarted:
     """Holder of a user's coroutine until its wrapper starts; closes it if that never happens.
 
-    Python then warns about a coroutine that is never awaited once, by the user's name, and not twice.
+    A coroutine that is never awaited then causes one warning, with the user's name, and not two.
     """
 
     __slots__ = ("coroutine",)

@@ -57,11 +57,11 @@ class _Region:
 
 
 class BoundRegionWrapper(_Region, wrapt.BoundFunctionWrapper):  # type: ignore[type-arg]
-    """A decorated callable bound to an instance, unless it is a plain function."""
+    """A decorated method that is bound; plain functions are bound as `MethodType` instead."""
 
     @property
     def __func__(self) -> object:
-        """The decorated function that is bound, as it is in the class."""
+        """Decorated function that is bound, as it is in the class."""
         getattr(self.__wrapped__, "__func__")  # noqa: B009 - an AttributeError if nothing is bound
         return self._self_parent
 
@@ -136,7 +136,7 @@ def _code_of(wrapper: RegionWrapper) -> CodeType:
 
 
 def _change_code(wrapper: RegionWrapper, code: CodeType) -> None:
-    """Replace the function's code, as IPython's autoreload does, and start another version of its region."""
+    """Replace the function's code, as IPython's autoreload does: a new version of its region."""
     function, source = wrapper.__wrapped__, wrapper._self_source
     function.__code__ = code
     account = source.account(function)

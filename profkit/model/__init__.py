@@ -1,1 +1,1 @@
-"""Frozen data that every floor speaks."""
+"""Data model: frozen dataclasses that all other packages use."""

@@ -1,4 +1,4 @@
-"""Results of comparing sampled runs, comparing measured runs, and gating."""
+"""Results of comparisons of sampled and of measured runs, and of gates."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from profkit.model.run import RunInfo
 
 
 class Change(enum.Enum):
-    """What became of a share from A to B; the value is the word that files carry."""
+    """Change of a share from A to B; the value is the word in files."""
 
     MORE = "more"
     LESS = "less"
     NOISE = "noise"
-    """Nothing that the noise, or a difference too small to matter, does not explain."""
+    """Noise explains the difference, or it is too small to matter."""
 
 
 class Grade(enum.Enum):
-    """What a comparison is worth; the value is the word that files carry."""
+    """Reliability of a comparison; the value is the word in files."""
 
     INDICATIVE = "indicative"
-    """How much runs differ by themselves is not known on some side, only assumed."""
+    """The noise between runs of some side is not known, only assumed."""
     CONFIRMED = "confirmed"
-    """Each side has several alike runs, whose own differences are allowed for."""
+    """Each side has several similar runs, and their differences are allowed for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value and between which bounds it lies with 95 % confidence."""
+    """A value and its 95 % confidence interval."""
 
     value: float
     low: float
@@ -39,7 +39,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """B's value less A's; the bounds and p allow for all functions that were looked at (Holm)."""
+    """B's value minus A's; the interval and p are adjusted for all functions examined (Holm)."""
 
     value: float
     low: float
@@ -49,13 +49,13 @@ class Difference:
 
     @property
     def changed(self) -> bool:
-        """Whether it is more than noise."""
+        """True if it is more than noise."""
         return self.change is not Change.NOISE
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A quantity on both sides; shares are parts of 1."""
+    """Comparison of a quantity; shares are parts of 1."""
 
     a: Estimate
     b: Estimate
@@ -64,10 +64,10 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class FunctionComparison:
-    """A function on both sides: its own share and the one with all that it calls.
+    """A function on both sides: its own share and its total share, which includes all that it calls.
 
-    `file` is as in the first run of A that has it, `line` the one with the most weight. Times are per
-    call of what was profiled, None where calls are not known; they come as (A, B).
+    `file` is as in the first of A's runs that has the function; `line` is the one with the most weight. Times
+    are (A, B), per call of the profiled region, or None if the calls are not known.
     """
 
     name: str
@@ -80,12 +80,12 @@ class FunctionComparison:
 
     @property
     def changed(self) -> bool:
-        """Whether its own share or the one with all that it calls changed."""
+        """True if its own or its total share changed."""
         return self.own.difference.changed or self.total.difference.changed
 
     @property
     def told(self) -> Compared:
-        """What to tell of it: its own share, unless only the total one changed."""
+        """The share to show: its own, unless only the total one changed."""
         only_total = self.total.difference.changed and not self.own.difference.changed
         return self.total if only_total else self.own
 
@@ -95,92 +95,92 @@ class Side:
     """The runs of one side."""
 
     name: str
-    """What to call it beside the other."""
+    """Display name that distinguishes it from the other side."""
     runs: tuple[RunInfo, ...]
     samples: int
-    """Weight of all samples, in the comparison's unit."""
+    """Total weight of samples, in the comparison's unit."""
 
 
 @dataclass(frozen=True, slots=True)
 class SampledComparison:
-    """Two sides, each of one or more sampled runs of the same thing."""
+    """Comparison of two sides, each of one or more sampled runs of the same region."""
 
     a: Side
     b: Side
     functions: tuple[FunctionComparison, ...]
-    """What changed first, then by how much it differs."""
+    """Changed functions first, then by size of the difference."""
     call_s: Compared | None
-    """How long one call of what was profiled took, None where calls are not known."""
+    """Time of one call of the profiled region; None if the calls are not known."""
     both: Profile
-    """All samples as those of two threads, A and B, in A's paths: what trees and graphs show."""
+    """All samples as those of two threads, A and B, with A's paths: the data of trees and graphs."""
     cwd: str
-    """The folder that A's program ran in: files are shown relative to it."""
+    """Working directory of A's program: files are shown relative to it."""
     grade: Grade
     level: float
-    """How probable any false change is at most."""
+    """Maximum probability of any false change."""
     minimum_effect: float
-    """A smaller difference of shares is called none, whatever its interval."""
+    """Smaller differences of shares count as none, regardless of the interval."""
     unseen: float
-    """A difference of shares below this can go unseen: the widest half of an interval."""
+    """Smaller differences of shares can go unseen: half the widest interval."""
     headline: str
     notes: tuple[str, ...]
-    """What the reader should know about the runs and how they were compared."""
+    """Remarks about the runs and how they were compared."""
 
     @property
     def changed(self) -> tuple[FunctionComparison, ...]:
-        """The functions that changed."""
+        """The changed functions."""
         return tuple(function for function in self.functions if function.changed)
 
     @property
     def different(self) -> bool:
-        """Whether any function's share changed."""
+        """True if any function's share changed."""
         return any(function.changed for function in self.functions)
 
 
 class Verdict(enum.Enum):
-    """What a comparison says of B; the value is the word that JSON carries."""
+    """Result of a comparison, for B; the value is the word in JSON."""
 
     FASTER = "faster"
     SLOWER = "slower"
     NO_DIFFERENCE = "no-difference"
     TOO_FEW = "too-few-processes"
     NOT_COMPARED = "not-compared"
-    """The two sides cannot be compared; where there is a field for the reason, it says why."""
+    """The two sides cannot be compared; a field for the reason, if any, says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimesCompared:
-    """How B's times relate to A's."""
+    """Comparison of B's times with A's."""
 
     ratio: float
-    """Of B's time to A's; the median over processes."""
+    """B's time divided by A's; the median over processes."""
     low: float | None
-    """The ratio's interval; None for too few processes."""
+    """Lower bound of the ratio's interval; None if there are too few processes."""
     high: float | None
     processes: int
-    """Of the side that has fewer."""
+    """Number on the side with fewer."""
     verdict: Verdict
     minimum_effect: float
-    """A smaller relative difference is called none, whatever its interval."""
+    """Smaller relative differences count as none, regardless of the interval."""
     sentence: str
-    """The verdict with its figures, of B."""
+    """The verdict about B, with its figures."""
     manner: Manner = Manner.INTERLEAVED
     confidence: float = 0.95
-    """Of the interval."""
+    """Confidence level of the interval."""
     p: float | None = None
-    """How probable so uneven a ranking is without a difference; None where processes are paired."""
+    """Probability of so uneven a ranking without a difference; None if processes are paired."""
     detectable: float | None = None
-    """A smaller relative difference can go unseen; None where processes are paired, or too few."""
+    """Smaller relative differences can go unseen; None if processes are paired or too few."""
 
     @property
     def indicative(self) -> bool:
-        """Whether the difference may come from the machine as well."""
+        """True if the machine may also have caused the difference."""
         return self.manner is Manner.APART
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionDelta:
-    """A function's own instructions in one execution, on either side."""
+    """A function's own instructions per execution, on both sides."""
 
     name: str
     a: float
@@ -188,33 +188,33 @@ class FunctionDelta:
 
     @property
     def delta(self) -> float:
-        """What B executes more; negative where it executes less."""
+        """B's instructions minus A's."""
         return self.b - self.a
 
 
 @dataclass(frozen=True, slots=True)
 class CallDelta:
-    """A call on both sides with all that it calls; rows of a tree, callers before callees."""
+    """A call on both sides, with all that it calls; rows of a tree, callers before callees."""
 
     name: str
     file: str
     depth: int
     last: bool
-    """Of its siblings."""
+    """True for the last of its siblings."""
     a: int
     b: int
     through: int
-    """Calls between it and the row above it that are left out, since the difference is all below them."""
+    """Calls left out between it and the row above, since the difference is all below them."""
 
     @property
     def delta(self) -> int:
-        """What B executes more; negative where it executes less."""
+        """B's instructions minus A's."""
         return self.b - self.a
 
 
 @dataclass(frozen=True, slots=True)
 class CountSpread:
-    """Instructions that runs of one commit counted for the same statement, which should be equal."""
+    """Range of a statement's instruction count in runs of one commit, which should be equal."""
 
     least: float
     most: float
@@ -222,82 +222,82 @@ class CountSpread:
 
     @property
     def part(self) -> float:
-        """By which part of the least they differ."""
+        """Relative width of the range: a part of the smallest count."""
         return (self.most - self.least) / self.least if self.least > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class CountsCompared:
-    """How B's instructions of one execution relate to A's, without memory allocators."""
+    """Comparison of B's instructions per execution with A's, without memory allocators."""
 
     a: float
     b: float
     verdict: Verdict
     sentence: str
-    """The verdict with its figures, of B."""
+    """The verdict about B, with its figures."""
     functions: tuple[FunctionDelta, ...]
-    """Those that differ, the largest difference first, without memory allocators."""
+    """Functions that differ, largest difference first, without memory allocators."""
     allocators: FunctionDelta
-    """Those of all memory allocators together, which depend on the state of the heap."""
+    """All memory allocators together; their counts depend on the state of the heap."""
     standardized: bool
-    """Whether names were made such as hold in both environments."""
+    """True if names were standardized to match in both environments."""
     unsure: float = 0.0
-    """The part by which counts of unchanged code may differ, as repeats, processes and runs show."""
+    """Relative noise: how far counts of unchanged code may differ, from repeats, processes and runs."""
     unstable: str = ""
-    """Why counts of the two sides do not compare at all: what should have been equal was not."""
+    """Reason why the counts cannot be compared, such as unequal controls; empty if they can."""
     spread: CountSpread | None = None
-    """How runs of one commit differed, if they did: the statement's count depends on its input."""
+    """Differences of runs of one commit, if any: the statement's count depends on its input."""
     calls: tuple[CallDelta, ...] = ()
-    """The calls in which they differ; empty where they do not, or where calls are not known."""
+    """Calls that differ; empty if none do, or if calls are not known."""
 
     @property
     def delta(self) -> float:
-        """What B executes more."""
+        """B's instructions minus A's."""
         return self.b - self.a
 
     @property
     def ratio(self) -> float | None:
-        """Of B's instructions to A's; None where A executes none."""
+        """B's instructions divided by A's; None if A executes none."""
         return self.b / self.a if self.a > 0 else None
 
 
 @dataclass(frozen=True, slots=True)
 class OrderCompared:
-    """An order on both sides; each side may have been measured several times."""
+    """A work order on both sides; each side may have been measured several times."""
 
     name: str
-    """Its label, with what else tells it from the others."""
+    """Its label, with what else distinguishes it from other orders."""
     a: tuple[MeasuredRun, ...]
     b: tuple[MeasuredRun, ...]
     times: TimesCompared | None = None
     counts: CountsCompared | None = None
     obstacle: str = ""
-    """Why there is nothing to compare."""
+    """Reason why there is nothing to compare; empty if there is."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredComparison:
-    """Two sides of measured runs, order by order."""
+    """Comparison of two sides of measured runs, order by order."""
 
     names: tuple[str, str]
     orders: tuple[OrderCompared, ...]
     unmatched: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-    """Names of the orders that only A, and only B, has."""
+    """Names of the orders that are only in A, and only in B."""
     notes: tuple[str, ...] = ()
 
 
 class Outcome(enum.Enum):
-    """What a gate says; the value is the word that JSON carries."""
+    """Result of a gate; the value is the word in JSON."""
 
     OK = "ok"
     REGRESSION = "regression"
     FASTER = "faster"
-    """More than the limit faster, where that was to be told."""
+    """Faster by more than the limit, if the gate reports that."""
     INCONCLUSIVE = "inconclusive"
 
 
 class Measure(enum.Enum):
-    """What was held against the limit; the value is the word that JSON carries."""
+    """Quantity compared with the limit; the value is the word in JSON."""
 
     TIME = "time"
     INSTRUCTIONS = "instructions"
@@ -306,38 +306,38 @@ class Measure(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One figure of one order against the limit."""
+    """Check of one figure of one order against the limit."""
 
     name: str
     measure: Measure
     outcome: Outcome
     why: str
-    """The outcome with its figures; where it is inconclusive, what would decide it."""
+    """The outcome with its figures; if it is inconclusive, also how to decide it."""
     ratio: float | None = None
-    """Of the current figure to the baseline's."""
+    """Current figure divided by the baseline's."""
     low: float | None = None
-    """Between which bounds the ratio lies, as far as that is known."""
+    """Lower bound of the ratio, if it is known."""
     high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """All checks of a gate."""
+    """Result of a gate: all its checks."""
 
     baseline: str
-    """What the baseline is called."""
+    """Name of the baseline."""
     limit: float
-    """The largest slowdown that is let through: 0.03 for 3 %."""
+    """Largest slowdown that passes: 0.03 for 3 %."""
     checks: tuple[Check, ...]
 
     @property
     def outcome(self) -> Outcome:
-        """Of all orders: a regression of any, else a gain to be told, else what was inconclusive of any."""
+        """Outcome of all orders: regression, else faster, else inconclusive, else OK."""
         found = {self.of_order(name) for name in dict.fromkeys(check.name for check in self.checks)}
         return next((worst for worst in _WORST_FIRST if worst in found), Outcome.INCONCLUSIVE)
 
     def of_order(self, name: str) -> Outcome:
-        """Of one order: what cannot be told from its times its instructions may tell, and the other way."""
+        """Return an order's worst outcome; inconclusive checks count only if no other check decides."""
         found = {check.outcome for check in self.checks if check.name == name}
         decided = found - {Outcome.INCONCLUSIVE}
         return next((worst for worst in _WORST_FIRST if worst in (decided or found)), Outcome.INCONCLUSIVE)

@@ -1,7 +1,7 @@
-"""Durations in logarithmic buckets: a fixed size however many calls there are.
+"""Histograms of durations in logarithmic buckets: a fixed size for any number of calls.
 
-A bucket is a power of two cut into eight, as in HdrHistogram (Gil Tene): a duration is known to
-within 12.5 %; count, sum, smallest and largest are exact.
+Each power of two is divided into eight buckets, as in HdrHistogram (Gil Tene): durations are known to within
+12.5 %. Count, sum, minimum and maximum are exact.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _SUB_BITS = 3
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Counts per bucket, `(bucket, count)` in rising order; all durations in nanoseconds."""
+    """Counts per bucket, `(bucket, count)` in ascending order; all durations are in nanoseconds."""
 
     buckets: tuple[tuple[int, int], ...] = ()
     count: int = 0
@@ -32,7 +32,7 @@ def bucket_of(duration_ns: int) -> int:
 
 
 def buckets_of(durations_ns: Iterable[int]) -> list[int]:
-    """Return the bucket of each duration: a call for each would take half as long again."""
+    """Return the bucket of each duration; separate calls of `bucket_of` would take half as long again."""
     return [
         duration_ns
         if (extra := duration_ns.bit_length() - _SUB_BITS - 1) <= 0
@@ -42,7 +42,7 @@ def buckets_of(durations_ns: Iterable[int]) -> list[int]:
 
 
 def bucket_bounds_ns(bucket: int) -> tuple[int, int]:
-    """The smallest duration of a bucket, and the smallest of the next."""
+    """Return the smallest duration of a bucket and the smallest of the next."""
     return _lower_ns(bucket), _lower_ns(bucket + 1)
 
 
@@ -55,4 +55,4 @@ def _lower_ns(bucket: int) -> int:
 
 
 LARGEST_BUCKET = bucket_of(2**63 - 1)
-"""The bucket of a duration of 292 years: a file that names a larger one is damaged."""
+"""Bucket of a duration of 292 years: a file with a larger one is damaged."""

@@ -1,4 +1,4 @@
-"""The history of a label: what its runs came to, commit by commit."""
+"""History of a label: results of its runs, commit by commit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from profkit.model.comparison import CountSpread
 
 
 class Quantity(enum.Enum):
-    """What a series shows; the value is the word that files carry."""
+    """Quantity that a series shows; the value is the word in files."""
 
     MEDIAN_S = "median_s"
     INSTRUCTIONS = "instructions"
@@ -19,20 +19,20 @@ class Quantity(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What the runs of one commit came to."""
+    """Result of the runs of one commit."""
 
     commit: str
-    """Empty where none is known; each run then has a point of its own."""
+    """Empty if unknown; each run then has a point of its own."""
     started_ns: int
-    """Of the first of its runs."""
+    """Unix time at which its first run started."""
     value: float
     low: float | None
-    """The 95 % interval; None where there is none, or where the value is exact."""
+    """Lower bound of the 95 % interval; None if there is none or the value is exact."""
     high: float | None
     runs: tuple[str, ...]
-    """Their ids, oldest first."""
+    """Ids of the runs, oldest first."""
     doubts: tuple[str, ...] = ()
-    """Why not to trust it, each reason once."""
+    """Warnings, each once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +43,13 @@ class Series:
     quantity: Quantity
     points: tuple[Point, ...]
     number: int | None = None
-    """Of instructions, the executions that were counted at a time; other numbers make other series."""
+    """Executions per count of instructions; other numbers make other series."""
     spread: CountSpread | None = None
-    """How instructions differed between runs of one commit; None if they did not."""
+    """Differences of instructions between runs of one commit; None if there are none."""
 
     @property
     def changes(self) -> tuple[float | None, ...]:
-        """The ratio of each value to the one before it; None for the first, and after a 0."""
+        """The ratio of each value to the previous one; None for the first and after a 0."""
         values = [point.value for point in self.points]
         return (
             None,

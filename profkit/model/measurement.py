@@ -14,7 +14,7 @@ from profkit.model.workorder import Language, Level, Mode
 from profkit.units import format_duration, short_repr
 
 INSTRUCTIONS = "Ir"
-"""Callgrind's name for instructions executed."""
+"""Callgrind's name for executed instructions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,18 +23,18 @@ class FunctionCount:
 
     name: str
     exclusive: float
-    """Executed in the function itself."""
+    """Instructions of the function itself."""
     inclusive: float
-    """With everything that it called."""
+    """Instructions of the function and everything it called."""
     calls: float = 0
-    """How often it was called; 0 where Callgrind saw no call, as for what was running already."""
+    """Number of calls; 0 if Callgrind saw none, as for functions that were already running."""
     object: str = ""
-    """The shared object that holds it, empty where Callgrind does not say."""
+    """Its shared object; empty if Callgrind does not name it."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallCount:
-    """Calls from one function to another, with what they cost inclusively."""
+    """Calls from one function to another, with their inclusive cost."""
 
     caller: str
     callee: str
@@ -59,18 +59,18 @@ class CallgrindDump:
 
 
 _LATER = {"later": True}
-"""Of a field that older documents lack: it has its default then."""
+"""Metadata of a field that older documents lack; it then has its default."""
 
 
 class Tool(enum.Enum):
-    """What a zygote runs under."""
+    """Tool that runs a zygote."""
 
     NONE = "none"
     VALGRIND = "valgrind"
 
 
 class Preload(enum.Enum):
-    """What a zygote imports before it forks anything."""
+    """Packages that a zygote imports before it forks."""
 
     NOTHING = "stdlib"
     NUMPY = "numpy"
@@ -78,62 +78,62 @@ class Preload(enum.Enum):
 
 
 class Manner(enum.Enum):
-    """How orders of a batch were timed, which says what can be known of their ratios; JSON's word for it."""
+    """Design: how orders of a batch were timed, and so how reliable their ratios are; the word in JSON."""
 
     INTERLEAVED = "interleaved"
     """Block by block in the same processes."""
     IN_TURNS = "in-turns"
-    """In processes that took turns: A, B, B, A."""
+    """Alternating, in separate processes: A, B, B, A."""
     APART = "apart"
-    """One after the other: whatever changed on the machine in between is part of the ratio."""
+    """Separate, one after the other: changes of the machine in between are part of the ratio."""
 
     def batch(self, digits: str) -> str:
-        """The id of a batch that was timed so; `MeasuredInfo.manner` reads it back."""
+        """Return the id of a batch with this design; `MeasuredInfo.manner` reads it back."""
         return digits if self is Manner.APART else f"{self.value}-{digits}"
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredIn:
-    """Where numbers come from; numbers from different places are not compared."""
+    """Environment of numbers; those of different environments are not compared."""
 
     tool: Tool
     preload: Preload
     python: str
     packages: tuple[tuple[str, str], ...] = ()
-    """(package, version) of what was preloaded."""
+    """(package, version) of the preloaded packages."""
     isolated: bool = True
-    """False: measured in the caller's own process."""
+    """False if measured in the caller's own process."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessTimes:
-    """The blocks of one process."""
+    """Times of the blocks of one process."""
 
     times_s: tuple[float, ...]
-    """Of one execution, for each block its mean."""
+    """Time per execution, the mean of each block."""
     zygote: int
-    """Processes of one zygote share a draw of memory layout and hash seed."""
+    """Number of the zygote; processes of one zygote share a memory layout and hash seed."""
     cpu_share: float
-    """CPU time by wall time of the blocks; below 0.95 somebody else had the core."""
+    """CPU time divided by wall time of the blocks; below 0.95, other processes used the core."""
     involuntary_switches: int
 
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """Whether each execution had arguments, or a setup, of its own."""
+    """State of executions: whether each had its own arguments or setup."""
 
     fresh: bool = False
     changes: tuple[str, ...] = ()
-    """What an execution changes, in words."""
+    """Descriptions of the state that an execution changes."""
     why_not: str = ""
-    """Why executions shared a state that they change; empty if that made no difference."""
+    """Reason why executions shared a state that they change; empty if that made no difference."""
     loop_s: float = 0.0
-    """Time of handing a state to an execution, which was subtracted from each time."""
+    """Time to pass a state to an execution, which was subtracted from each time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Wall-clock times; `number` executions in each block."""
+    """Wall-clock times, with `number` executions in each block."""
 
     number: int
     processes: tuple[ProcessTimes, ...]
@@ -142,18 +142,18 @@ class Timing:
 
     @property
     def times_s(self) -> tuple[tuple[float, ...], ...]:
-        """[process][block], of one execution."""
+        """Times per execution: [process][block]."""
         return tuple(process.times_s for process in self.processes)
 
     @property
     def minima_s(self) -> tuple[float, ...]:
-        """Each process's least time: what disturbs a block makes it longer."""
+        """The minimum time of each process: disturbances only make a block longer."""
         return tuple(min(process.times_s) for process in self.processes)
 
 
 @dataclass(frozen=True, slots=True)
 class SentryCount:
-    """Instructions of a fixed C++ statement, which should be the same in all environments of a machine."""
+    """Count of a control, a fixed C++ statement; it should be equal in all environments of a machine."""
 
     name: str
     instructions: float
@@ -161,16 +161,16 @@ class SentryCount:
 
 @dataclass(frozen=True, slots=True)
 class InstructionCounts:
-    """Instructions; all per execution of the statement but `raw` and `raw_stripped`."""
+    """Instruction counts per execution of the statement, except `raw` and `raw_stripped`."""
 
     number: int
     """Executions in each repeat."""
     raw: tuple[int, ...]
-    """Each repeat's total, loop and all."""
+    """Total of each repeat, including the loop."""
     baseline: float
-    """What the same loop around `pass` costs."""
+    """Cost of the same loop around `pass`."""
     net: float
-    """Raw without the baseline; the least of the repeats."""
+    """Minimum of the repeats, without the baseline."""
     stripped: float
     """Net without memory allocators, whose counts depend on the state of the heap."""
     measured_in: MeasuredIn
@@ -179,18 +179,18 @@ class InstructionCounts:
     calls: tuple[CallCount, ...] = ()
     """Per execution."""
     events: tuple[tuple[str, float], ...] = ()
-    """(event, net count) of everything that was simulated, and "cycles", as Callgrind estimates them."""
+    """(event, net count) of all simulated events, and "cycles", estimated as in KCachegrind."""
     raw_stripped: tuple[int, ...] = ()
-    """Each repeat's total without allocators: what tells whether it did the same each time."""
+    """Total of each repeat without allocators: shows whether all did the same."""
     sentries: tuple[SentryCount, ...] = field(default=(), metadata=_LATER)
-    """Counted in the same zygote, where the order named an environment."""
+    """Controls, counted in the same zygote if the order named an environment."""
     processes: int = field(default=1, metadata=_LATER)
-    """How many processes counted, each as many of the repeats."""
+    """Number of counting processes; each made an equal part of the repeats."""
     freshness: Freshness = field(default=Freshness(), metadata=_LATER)
 
 
 class Flag(enum.Enum):
-    """Why a measurement is not to be trusted, or not in full; the value is what JSON carries."""
+    """Reason of a warning about a measurement; the value is the word in JSON."""
 
     QUICK = "quick"
     FEW_PROCESSES = "few-processes"
@@ -208,7 +208,7 @@ class Flag(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A flag and the sentence that explains it with its figures."""
+    """A warning: its flag and a sentence with its figures."""
 
     flag: Flag
     why: str
@@ -216,11 +216,11 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class OrderInfo:
-    """What was measured, as files keep it; a WorkOrder without what cannot be written down."""
+    """The measured work order as files keep it, without what cannot be written down."""
 
     label: str
     what: str
-    """The statement, or `module:function(signature)` of a callable."""
+    """Statement, or `module:function(signature)` of a callable."""
     setup: str
     global_setup: str
     mode: Mode
@@ -232,21 +232,21 @@ class OrderInfo:
     source_cmd: tuple[str, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
     file: str = ""
-    """Of a callable, where it is defined."""
+    """File that defines a callable."""
     line: int = 0
     python: str = field(default="", metadata=_LATER)
-    """The interpreter that measured, where the order named one."""
+    """The measuring interpreter, if the order named one."""
 
     @property
     def unlabelled_language(self) -> str:
-        """The language's name; empty for Python, and if a label says it already."""
+        """The language's name; empty for Python, or if a label contains it."""
         named = self.language is Language.PYTHON or self.language.value in dict(self.labels).values()
         return "" if named else self.language.value
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Measurement(ShownInNotebooks):
-    """One order's numbers; what its mode does not ask for is None."""
+    """Numbers of one order; those that its mode does not request are None."""
 
     order: OrderInfo
     timing: Timing | None = None
@@ -255,12 +255,12 @@ class Measurement(ShownInNotebooks):
 
     @property
     def min_s(self) -> float | None:
-        """The least time of an execution; None without times."""
+        """The minimum time of an execution; None without times."""
         return min(self.timing.minima_s) if self.timing is not None else None
 
     @property
     def median_s(self) -> float | None:
-        """The median of the processes' least times; None without times."""
+        """The median of the processes' minimum times; None without times."""
         return median(self.timing.minima_s) if self.timing is not None else None
 
     def __repr__(self) -> str:
@@ -283,16 +283,16 @@ class Measurement(ShownInNotebooks):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MeasuredInfo:
-    """Everything about a kept measurement but its numbers one by one; what lists are made of."""
+    """Everything about a kept measurement except the individual numbers; used for lists."""
 
     id: str
     batch: str
-    """Orders that were measured together share it; made by `Manner.batch`."""
+    """Id shared by orders that were measured together; made by `Manner.batch`."""
     started_ns: int
     duration_s: float
-    """Time of its own processes, without those of other orders in between."""
+    """Time of its own processes, without other orders in between."""
     process: ProcessInfo
-    """Who asked for it."""
+    """The process that requested it."""
     order: OrderInfo
     min_s: float | None = None
     median_s: float | None = None
@@ -301,13 +301,13 @@ class MeasuredInfo:
     doubts: tuple[Doubt, ...] = ()
     notes: tuple[str, ...] = ()
     error: str | None = None
-    """Why there are no numbers: the message, with the worker's traceback and output."""
+    """Reason why there are no numbers: the message, with the worker's traceback and output."""
     ended_ns: int = field(default=0, metadata=_LATER)
-    """When its last process had ended; others of its batch may have run in between."""
+    """Unix time at which its last process ended; other orders of its batch may have run in between."""
 
     @property
     def last_ns(self) -> int:
-        """When it ended, also of a run that does not say so, and if the clock was set back meanwhile."""
+        """The time it ended, even if the run lacks it or the clock was set back meanwhile."""
         return max(self.ended_ns, self.started_ns + round(self.duration_s * 1e9))
 
     @property
@@ -317,7 +317,7 @@ class MeasuredInfo:
 
     @property
     def manner(self) -> Manner:
-        """How it was timed beside the others of its batch, those with the same environment."""
+        """The design by which it was timed with orders of its batch in the same environment."""
         together = (Manner.INTERLEAVED, Manner.IN_TURNS)
         return next((one for one in together if self.batch.startswith(f"{one.value}-")), Manner.APART)
 
@@ -328,11 +328,11 @@ class MeasuredInfo:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MeasuredRun(ShownInNotebooks):
-    """A run of a measurement: what the store keeps about one order."""
+    """Run of a measurement: what the store keeps about one order."""
 
     info: MeasuredInfo
     measurement: Measurement | None = None
-    """None where it failed."""
+    """None if it failed."""
 
     def __repr__(self) -> str:
         return f"<MeasuredRun of {self.info!r}>"
@@ -344,16 +344,16 @@ def _figures(median_s: float | None, instructions: float | None) -> str:
 
 
 AnyInfo = RunInfo | MeasuredInfo
-"""Everything about a kept run but its samples or numbers."""
+"""Everything about a kept run except its samples or numbers."""
 
 
 AnyRun = Run | MeasuredRun
-"""A kept run, whole."""
+"""A complete kept run."""
 
 
 _Info = TypeVar("_Info", RunInfo, MeasuredInfo, AnyInfo)
 
 
 def unsealed(info: _Info) -> _Info:
-    """Return what is known of a run without what shows who recorded it."""
+    """Return the info without the seal, which shows who recorded the run."""
     return replace(info, process=replace(info.process, seal="")) if info.process.seal else info

@@ -1,4 +1,4 @@
-"""How data shows itself in a notebook."""
+"""Display of runs and measurements in notebooks."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import importlib
 from typing import Protocol
 
 _RENDERER = "profkit.render.notebook"
-"""Found by its name when a notebook asks: the model lies below what renders it, and imports none of it."""
+"""Imported by name on display, since the model must not import its renderer, a higher package."""
 
 
 class Printer(Protocol):
-    """IPython's pretty printer, as far as it is used."""
+    """The used part of IPython's pretty printer."""
 
     def text(self, text: str) -> None:
         """Print text that has no line breaks."""
 
 
 class ShownInNotebooks:
-    """Runs and measurements: Jupyter, VS Code and others show what these methods give."""
+    """Base of runs and measurements, with the methods that Jupyter, VS Code and others call."""
 
     __slots__ = ()
 
     def _repr_html_(self) -> str | None:
-        """A frame with the report's page, small enough to be kept in a notebook."""
+        """Return a frame with the report's page, small enough for a notebook file."""
         shown: str | None = importlib.import_module(_RENDERER).notebook_html(self)
         return shown
 
     def _repr_pretty_(self, printer: Printer, cycle: bool) -> None:
-        """One line: IPython keeps the text beside the page, and all samples would be megabytes of it."""
+        """Print one line: IPython keeps the text with the page, and all samples would take megabytes."""
         printer.text(importlib.import_module(_RENDERER).notebook_text(self))

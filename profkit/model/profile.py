@@ -1,4 +1,4 @@
-"""Profiles: samples over tables of frames, stacks and threads; and call trees."""
+"""Profiles (samples over tables of frames, stacks and threads) and call trees."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from profkit.units import Unit
 
 
 class Frame(NamedTuple):
-    """A code position: the function's qualified name, its file, the line at work.
+    """A code position: the function's qualified name, its file, and the executing line.
 
-    `line` is 0 where it is not known. A named tuple, because a profile holds tens of thousands.
+    `line` is 0 if it is unknown. A named tuple, because a profile holds tens of thousands.
     """
 
     name: str
@@ -21,7 +21,7 @@ class Frame(NamedTuple):
 
 
 class Thread(NamedTuple):
-    """A thread of a process; `tid` is the system's id (`threading.get_native_id()`)."""
+    """A thread of a process; `tid` is the operating system's id (`threading.get_native_id()`)."""
 
     pid: int
     tid: int
@@ -29,7 +29,8 @@ class Thread(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """A stack that was seen `weight` times in a row; indexes into the profile's tables."""
+    """A stack that was seen `weight` times in a row; `stack` and `thread` are indexes into the profile's
+    tables."""
 
     stack: int
     thread: int
@@ -38,15 +39,14 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Profile:
-    """Samples and the tables they point into.
+    """Samples and the tables that they index.
 
-    A stack is a tuple of frame indexes, root first. Per thread, samples stand in the order they
-    were taken where `ordered` is true. `period_ns` is the time that one sample stands for, 0 where
-    the unit is not SAMPLES.
+    A stack is a tuple of frame indexes, root first. If `ordered` is true, each thread's samples are in the
+    order they were taken. `period_ns` is the time that one sample represents, 0 if the unit is not SAMPLES.
 
-    Files of call graphs state what each function cost with all that it called. Samples cannot express that
-    if functions recurse, so it is in `totals`. These hold for the whole profile: whatever selects samples
-    drops them.
+    Call graph files state the inclusive cost of each function. Samples cannot express it if functions
+    recurse, so it is in `totals`. Totals hold for the whole profile only: any selection of samples drops
+    them.
     """
 
     unit: Unit = Unit.SAMPLES
@@ -59,7 +59,7 @@ class Profile:
     totals: tuple[int | None, ...] = ()
     """By frame: the stated total of its function, None if there is none. Empty unless a file states totals.
 
-    A frame with a total is a function of its own, told from others of its name and file by its line.
+    A frame with a total is a function of its own; its line distinguishes it from others of its name and file.
     """
 
     @property
@@ -73,7 +73,7 @@ class Profile:
 
 
 class ProfileBuilder:
-    """Collects stacks into a `Profile`: equal frames, stacks and threads are kept once.
+    """Builder of a `Profile` from stacks; equal frames, stacks and threads are stored once.
 
     Consecutive equal stacks of a thread become one sample.
     """
@@ -89,15 +89,15 @@ class ProfileBuilder:
         self.add_indexed(tuple(self.frame(frame) for frame in stack), self.thread(thread), weight)
 
     def frame(self, frame: Frame) -> int:
-        """The index of a frame, which is added if it is new."""
+        """Return the index of a frame; add the frame if it is new."""
         return self._frames.setdefault(frame, len(self._frames))
 
     def thread(self, thread: Thread) -> int:
-        """The index of a thread, which is added if it is new."""
+        """Return the index of a thread; add the thread if it is new."""
         return self._threads.setdefault(thread, len(self._threads))
 
     def add_indexed(self, stack: tuple[int, ...], thread: int, weight: int = 1) -> None:
-        """Append one sample whose frames and thread are indexes that this builder gave out."""
+        """Append one sample whose frames and thread are indexes from this builder."""
         number = self._stacks.setdefault(stack, len(self._stacks))
         last = self._samples[-1] if self._samples else None
         if last is not None and last.stack == number and last.thread == thread:
@@ -113,7 +113,7 @@ class ProfileBuilder:
         ordered: bool = True,
         totals: Mapping[Frame, int] | None = None,
     ) -> Profile:
-        """The profile of everything that was added, and the stated totals of functions, if there are any."""
+        """Return the profile of everything added, with the stated totals of functions, if any."""
         for frame in totals or ():
             self.frame(frame)
         return Profile(
@@ -130,10 +130,10 @@ class ProfileBuilder:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A frame's place in the call tree; children stand heaviest first, and may be found only when asked for.
+    """A node of the call tree; children are sorted heaviest first and may be computed on demand.
 
-    A function has one node under each distinct caller; `frame.line` is then the line that weighs
-    most. The root's frame has an empty name.
+    A function has one node under each distinct caller; `frame.line` is then the line with the most weight.
+    The root's frame has an empty name.
     """
 
     frame: Frame
@@ -142,7 +142,7 @@ class Node:
     children: Sequence[Node] = ()
 
     def walk(self) -> Iterator[tuple[int, Node]]:
-        """Every node with its depth, parents before children, without recursion."""
+        """Yield every node with its depth, parents before children, without recursion."""
         pending = [(0, self)]
         while pending:
             depth, node = pending.pop()

@@ -1,4 +1,4 @@
-"""A region: one decorated function or one labelled block, the same in every process."""
+"""Regions: decorated functions and labelled blocks, identical in every process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LABEL_MAX = 80
 
 
 class RegionKind(enum.Enum):
-    """What the user wrapped; the value is the word that files carry."""
+    """Kind of code that a region wraps; the value is the word in files."""
 
     FUNCTION = "function"
     COROUTINE = "coroutine"
@@ -27,7 +27,7 @@ class RegionKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class RegionKey:
-    """The name of a region: where its code is, and what the user calls it."""
+    """Identity of a region: the location of its code and the user's label."""
 
     module: str
     qualname: str
@@ -37,13 +37,13 @@ class RegionKey:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A region as the spool and the store name it.
+    """A region as the spool and the store record it.
 
-    Two regions with one key and different `code` are versions of it: an edited and reloaded module, a cell
-    of a notebook that was run again. `expected` is the frame (qualified name, file) that must be directly
-    above the region's marker, None if the wrapped object runs no Python frame of its own. A block has no
-    marker: its samples are those of frame (`qualname`, `file`) at one of the `body` lines. A detached block
-    (its enter and exit lie in different frames) has neither: whole segments are its own.
+    Regions with one key and different `code` are versions of it: an edited and reloaded module, or a notebook
+    cell that was run again. `expected` is the frame (qualified name, file) that must be directly above the
+    region's marker, or None if the wrapped object runs no Python frame of its own. A block has no marker: its
+    samples are those of frame (`qualname`, `file`) at one of the `body` lines. A detached block (its enter
+    and exit are in different frames) has neither: it owns whole segments.
     """
 
     key: RegionKey
@@ -53,32 +53,32 @@ class Region:
     body: tuple[int, ...] = ()
     detached: bool = False
     all_threads: bool = False
-    """Keep samples of every thread while the region is active, not of its callers alone."""
+    """If true, keep samples of all threads while the region is active, not only of its callers."""
     stack_max_len: int = 0
     """Frames to keep at the leaf end; 0 keeps all."""
     tags: tuple[str, ...] = ()
     user: str = ""
     env: tuple[tuple[str, str], ...] = ()
     code: str = field(default="", metadata={"later": True})
-    """Digest of the code, see `digest_of`; empty if there is none."""
+    """Digest of the code (`digest_of`); empty if there is none."""
 
     @property
     def id(self) -> str:
-        """Eight hexadecimal digits that are equal in every process that has this region."""
+        """Eight hexadecimal digits, equal in every process that has this region."""
         key = self.key
         text = "\0".join((key.module, key.qualname, str(key.line), key.label, *filter(None, [self.code])))
         return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
 
     @property
     def marker(self) -> str:
-        """The name of the code object of the region's wrapper, which samplers report."""
+        """Name of the wrapper's code object, which samplers report."""
         label = self.key.label[:_LABEL_MAX].encode("utf-8", "replace").decode("utf-8")
         return f"{MARKER_PREFIX}{label}#{self.id}"
 
 
 def kind_of(function: object) -> RegionKind:
-    """What calling the function, or another object that can be called, gives."""
-    called = function, getattr(type(function), "__call__", None)  # noqa: B004 - it is what is called
+    """Return the kind of a function or another callable: what a call of it returns."""
+    called = function, getattr(type(function), "__call__", None)  # noqa: B004 - calling runs it
     if any(map(inspect.iscoroutinefunction, called)):
         return RegionKind.COROUTINE
     if any(map(inspect.isasyncgenfunction, called)):
@@ -89,7 +89,7 @@ def kind_of(function: object) -> RegionKind:
 
 
 def code_of(function: object) -> CodeType | None:
-    """The code that runs first when the function is called, None where that is not Python code."""
+    """Return the code that a call of the function runs first; None if that is not Python code."""
     code = getattr(function, "__code__", None)
     if not isinstance(code, CodeType):
         call = getattr(type(function), "__call__", None)  # noqa: B004 - its code is what is wanted
@@ -100,7 +100,7 @@ def code_of(function: object) -> CodeType | None:
 def frame_code_of(function: object) -> CodeType | None:
     """Return the code of the Python frame that a call of the function runs first; None if it runs none.
 
-    Functions that numba, Cython or C compiled have none, even if they have a `__code__`.
+    Functions compiled by numba, Cython or C have none, even if they have a `__code__`.
     """
     if type(function) is MethodType:
         return frame_code_of(function.__func__)
@@ -111,9 +111,9 @@ def frame_code_of(function: object) -> CodeType | None:
 
 
 def digest_of(code: CodeType) -> str:
-    """Return eight hexadecimal digits for what code does, equal in every process of one Python.
+    """Return a digest of code in eight hexadecimal digits, equal in every process of one Python version.
 
-    Names, constants and instructions count; files and lines do not.
+    It covers names, constants and instructions, but not files and lines.
     """
     found = hashlib.blake2b(digest_size=4)
     for part in _parts_of(code):
@@ -122,7 +122,7 @@ def digest_of(code: CodeType) -> str:
 
 
 def digest_of_lines(code: CodeType, lines: Collection[int]) -> str:
-    """Return eight hexadecimal digits, as `digest_of` does, for what code does at some of its lines."""
+    """Return a digest, like `digest_of`, of the code at some of its lines."""
     ranges = [(start, end) for start, end, line in code.co_lines() if line in lines]
     taken = b"".join(code.co_code[start:end] for start, end in ranges)
     part = code.replace(co_code=taken, co_exceptiontable=b"", co_linetable=b"")
@@ -131,7 +131,7 @@ def digest_of_lines(code: CodeType, lines: Collection[int]) -> str:
         found.update(instruction.opname.encode() + b"\0")
         if instruction.opcode in dis.hasconst:
             found.update(b"\0".join(_constant_parts(instruction.argval)))
-        elif instruction.opcode not in (*dis.hasjrel, *dis.hasjabs):  # whose targets are places
+        elif instruction.opcode not in (*dis.hasjrel, *dis.hasjabs):  # their targets are offsets
             found.update(repr(instruction.argval).encode("utf-8", "surrogatepass"))
     return found.hexdigest()
 
@@ -159,5 +159,5 @@ def _constant_parts(constant: object) -> Iterator[bytes]:
 
 
 def readable(qualname: str) -> str:
-    """A qualified name without the steps that say nothing to a reader."""
+    """Return a qualified name without `<locals>`."""
     return qualname.replace("<locals>.", "")

@@ -1,4 +1,4 @@
-"""A run: what the store keeps about one region of one session."""
+"""Sampled runs: what the store keeps about one region of one session."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from profkit.units import Unit, format_duration, short_repr
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """Where a run comes from that another tool took, or profkit elsewhere."""
+    """Origin of a run recorded by another tool or by profkit elsewhere."""
 
     format: str
-    """The name of the file's format in `formats.registry`."""
+    """Name of the file's format in `formats.registry`."""
     tool: str
-    """The program that took the profile, with its version where the file has it; empty if unknown."""
+    """Program that recorded the profile, with its version if the file has it; empty if unknown."""
     file: str
-    """As it was given; empty for what came through a pipe."""
+    """Path as given; empty for a pipe."""
     unit: Unit
     total: int
-    """All weights together, in that unit."""
+    """Sum of all weights, in that unit."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RunInfo:
-    """Everything about a run but its samples; what lists are made of."""
+    """Everything about a run except its samples; used for lists."""
 
     id: str
     session: str
@@ -44,19 +44,19 @@ class RunInfo:
     durations: Histogram = NO_DURATIONS
     """One entry per finished outermost call; `durations.sum_ns` is the wall time."""
     suspended_ns: int = 0
-    """Of the wall time, what async and generator runs spent waiting for their next step."""
+    """Part of the wall time in which async and generator runs waited for their next step."""
     skipped: int = 0
     raised: int = 0
     traced_away: int = 0
-    """Times that a compiler traced through the wrapper: calls of that code are not seen."""
+    """Number of times a compiler traced through the wrapper: calls of that code are not seen."""
     achieved_hz: float | None = None
-    """Sampling rounds per second of the whole session; None where they cannot be counted."""
+    """Sampling rounds per second of the whole session; None if they cannot be counted."""
     session_s: float = 0.0
     """Time that the session's segments covered."""
     gap_s: float = 0.0
-    """Time between segments while the session was on: nobody sampled."""
+    """Time between segments without sampling while the session was on."""
     samples: int = 0
-    """Those that the profile holds; 0 of an imported one whose weights count something else."""
+    """Number of samples in the profile; 0 for an imported one whose weights have another unit."""
     torn: int = 0
     errors: int = 0
     links: tuple[tuple[str, str], ...] = ()
@@ -64,12 +64,12 @@ class RunInfo:
     error: str | None = None
     truncated: bool = False
     imported: Imported | None = None
-    """None for what profkit recorded here; else there were no calls and no session that it knows of."""
+    """None if profkit recorded the run here; otherwise calls and session are unknown."""
     nested: int = field(default=0, metadata={"later": True})
-    """Finished calls inside another call of the region on the same thread: recursion. Their time is part of
-    the outermost call's, which alone is in `durations`."""
+    """Finished calls inside another call of the region on the same thread (recursion). Their time is part of
+    the outermost call's; only that one is in `durations`."""
     last_ns: int = field(default=0, metadata={"later": True})
-    """Unix time of the last news about its calls; 0 if it is not known."""
+    """Unix time of the last update about its calls; 0 if unknown."""
 
     @property
     def label(self) -> str:
@@ -83,17 +83,17 @@ class RunInfo:
 
     @property
     def outermost_calls(self) -> int:
-        """Finished calls that are not nested: what the time per call is divided by."""
+        """Finished calls that are not nested: the divisor of the time per call."""
         return self.durations.count
 
     @property
     def wall_s(self) -> float:
-        """Sum of the calls' durations; calls at the same time each count."""
+        """Sum of the calls' durations; simultaneous calls each count."""
         return self.durations.sum_ns / 1e9
 
     @property
     def active_s(self) -> float:
-        """Wall time without what async and generator runs spent suspended."""
+        """Wall time without the time in which async and generator runs were suspended."""
         return (self.durations.sum_ns - self.suspended_ns) / 1e9
 
     @property
@@ -107,7 +107,7 @@ class RunInfo:
 
 @dataclass(frozen=True, slots=True)
 class ProcessPart:
-    """One process of a merged run, with all of its sessions."""
+    """One process of a merged run, with all its sessions."""
 
     process: ProcessInfo
     started_ns: int
@@ -116,11 +116,11 @@ class ProcessPart:
     calls: int
     samples: int
     weight: int
-    """Of its samples in the merged profile."""
+    """Weight of its samples in the merged profile."""
     cpu_share: float | None
-    """CPU use while it was watched, 1.0 is one core; None if it was watched too briefly."""
+    """CPU use while it was monitored, 1.0 is one core; None if that was too brief."""
     peak_rss_bytes: int
-    """0 if it was not watched."""
+    """0 if it was not monitored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +137,12 @@ class FunctionPart:
     weights: tuple[int, ...]
     """By process, in the order of `Merged.processes`."""
     differs: tuple[bool, ...]
-    """By process: whether its share differs significantly from that of all others together."""
+    """By process: whether its share differs significantly from that of all others combined."""
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The runs that a merged run is made of."""
+    """Runs that a merged run consists of."""
 
     infos: tuple[RunInfo, ...]
     """Newest first."""
@@ -154,21 +154,21 @@ class Merged:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Run(ShownInNotebooks):
-    """A run with its samples and resources: the data behind every report."""
+    """A run with its samples and resources: the data of every report."""
 
     info: RunInfo
     profile: Profile | None = None
-    """None where a remote sampler keeps the samples, or where there are none to keep."""
+    """None if a remote sampler keeps the samples, or if there are none."""
     resources: tuple[ResourcePoint, ...] = ()
     merged: Merged | None = None
-    """Set if this is several runs as one."""
+    """Set if this run combines several."""
 
     def __repr__(self) -> str:
         return f"<Run {_identity(self.info)}>"
 
 
 def _identity(info: RunInfo) -> str:
-    """Return the run in a few words, on one line."""
+    """Describe the run briefly, on one line."""
     return (
         f"{info.id} of {short_repr(info.label)}, {info.state.value}, {info.calls} calls in "
         f"{format_duration(info.wall_s)}, {info.samples} samples"

@@ -1,4 +1,4 @@
-"""What a session leaves in its spool folder: manifest, segments, calls and resources."""
+"""Contents of a session's spool folder: manifest, segments, calls and resources."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from profkit.model.histogram import NO_DURATIONS, Histogram
 
 
 class SessionState(enum.Enum):
-    """Where a session stands; the value is the word that files carry."""
+    """State of a session; the value is the word in files."""
 
     PREPARING = "PREPARING"
     RUNNING = "RUNNING"
@@ -21,11 +21,11 @@ class SessionState(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class ProcessInfo:
-    """Which process was profiled, and under what."""
+    """The profiled process and its environment."""
 
     pid: int
     start_ticks: int
-    """Field 22 of /proc/PID/stat: tells a process from a later one with the same pid."""
+    """Field 22 of /proc/PID/stat: distinguishes processes that reuse a pid."""
     host: str
     cwd: str
     argv: tuple[str, ...]
@@ -34,12 +34,12 @@ class ProcessInfo:
     profkit: str
     git_commit: str | None
     seal: str = field(default="", metadata={"later": True})
-    """Shows that this user recorded it on this machine (`process.manifest`); empty if unknown."""
+    """Proof that this user recorded it on this machine (`process.manifest`); empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class SamplerPlan:
-    """What a sampler was told to do, after `auto` has been resolved."""
+    """Settings of a sampler, after `auto` has been resolved."""
 
     sampler: str
     rate_hz: float
@@ -52,16 +52,16 @@ class SamplerPlan:
     tags: tuple[str, ...] = ()
     """Sent to a sampler that keeps tags itself."""
     sample_each: float | None = None
-    """Cycles per sample, where the caller gave them instead of a rate."""
+    """Cycles per sample, if the caller gave them instead of a rate."""
     notes: tuple[str, ...] = ()
-    """What the reader of a report should know about these choices."""
+    """Remarks about these settings for the reader of a report."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """A region that was active through the whole of a segment, and the thread that it is about.
+    """A region that was active during a whole segment, with its thread.
 
-    Detached blocks and regions with `all_threads` are found this way; `tid` None is every thread.
+    It attributes samples to detached blocks and regions with `all_threads`; `tid` None means every thread.
     """
 
     region: str
@@ -72,7 +72,7 @@ class Cover:
 class Segment:
     """One sampler output of a session, from start to stop.
 
-    Moments are Unix times, for people. Durations are of the monotonic clock, which nobody can set.
+    Times are Unix times, for people. Durations are from the monotonic clock, which cannot be set.
     """
 
     index: int
@@ -80,25 +80,25 @@ class Segment:
     running_ns: int | None = None
     stopped_ns: int | None = None
     pid: int | None = None
-    """The sampler's process, None where it keeps the samples elsewhere."""
+    """The sampler's process; None if it keeps the samples elsewhere."""
     start_ticks: int | None = None
     remote_id: str | None = None
-    """The id under which a remote sampler keeps the samples."""
+    """Id under which a remote sampler keeps the samples."""
     links: tuple[tuple[str, str], ...] = ()
-    """(what, URL) under which a remote sampler shows them."""
+    """(name, URL) of pages on which a remote sampler shows them."""
     covers: tuple[Cover, ...] = ()
     asleep_ns: int = 0
-    """Time before this segment in which the session slept: no gap, since there was nothing to sample."""
+    """Time that the session slept before this segment: not a gap, since there was nothing to sample."""
     error: str | None = None
     offset_ns: int | None = field(default=None, metadata={"later": True})
     """Time from the start of the session until the sampler was RUNNING."""
     sampled_ns: int | None = field(default=None, metadata={"later": True})
-    """Time from RUNNING until the sampler was asked to stop; None if the process ended before that."""
+    """Time from RUNNING until the sampler was asked to stop; None if the process ended first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """How many lines of a session's journals were written, so that a reader can tell how many are lost."""
+    """Numbers of lines written to a session's journals, from which a reader computes how many are lost."""
 
     regions: int = 0
     calls: int = 0
@@ -107,7 +107,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The head of a spool folder; replaced whole, by rename, at each change."""
+    """Main file of a spool folder; replaced as a whole, by rename, at each change."""
 
     session: str
     state: SessionState
@@ -121,12 +121,12 @@ class Manifest:
     notes: tuple[str, ...] = ()
     truncated: bool = False
     lines: Lines | None = field(default=None, metadata={"later": True})
-    """What was written when this was; later lines are possible. None: nobody counted."""
+    """Lines written by then; more may follow. None if they were not counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A session that was deleted unread, since the spool was larger than its limit."""
+    """A session that was deleted unread because the spool exceeded its limit."""
 
     session: str
     at_ns: int
@@ -136,41 +136,42 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class CallDelta:
-    """What happened in a region since the tick before; a tick writes one per region that moved."""
+    """Changes of a region's counts since the previous tick; a tick writes one per region that changed."""
 
     region: str
     at_ns: int
     durations: Histogram = NO_DURATIONS
-    """One entry per finished outermost call; of async and generator runs first step to end."""
+    """One entry per finished outermost call; for async and generator runs, from first step to end."""
     skipped: int = 0
     raised: int = 0
     suspended_ns: int = 0
     traced_away: int = 0
     first_call_ns: int | None = None
     nested: int = field(default=0, metadata={"later": True})
-    """Finished calls inside another call of the region on the same thread; the outer one has their time."""
+    """Finished calls inside another call of the region on the same thread; the outer one includes their
+    time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What is left to say of a session whose folder cannot be written any more."""
+    """Final data of a session whose folder is no longer writable."""
 
     at_ns: int
-    """When writing failed first."""
+    """Unix time at which writing first failed."""
     state: SessionState
     error: str
     ended_ns: int | None = None
     truncated: bool = False
     segments: tuple[Segment, ...] = ()
-    """The last ones, as many as fit."""
+    """The last segments, as many as fit."""
     lines: Lines | None = None
     calls: tuple[CallDelta, ...] = ()
-    """What was counted and could not be written, as far as it fits."""
+    """Counts that could not be written, as far as they fit."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResourcePoint:
-    """What the process used at one moment; `cpu_s` is user plus system time since its start."""
+    """Resource use of the process at one time; `cpu_s` is user plus system time since its start."""
 
     at_ns: int
     cpu_s: float
@@ -180,38 +181,38 @@ class ResourcePoint:
 
 @dataclass(frozen=True, slots=True)
 class Unprofiled:
-    """One process that was not profiled, as a line of the spool's journal."""
+    """One process that was not profiled: a line of the spool's journal."""
 
     at_ns: int
     """Unix time."""
     pid: int
     host: str
     reason: str
-    """Why, as a clause: `PROFKIT_CHILDREN=0 is set`."""
+    """Reason, as a clause: `PROFKIT_CHILDREN=0 is set`."""
     switch: str
-    """What to do, as an instruction: `unset it to profile forked and spawned workers`."""
+    """Fix, as an instruction: `unset it to profile forked and spawned workers`."""
     label: str = ""
-    """The region that was called; empty for a whole process."""
+    """The called region; empty for a whole process."""
     partly: bool = field(default=False, metadata={"later": True})
-    """Some of it was profiled and the rest was dropped."""
+    """True if some of it was profiled and the rest was dropped."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnprofiledGroup:
-    """All processes with one reason."""
+    """All unprofiled processes with one reason."""
 
     reason: str
     switch: str
     partly: bool
     processes: int
     labels: tuple[str, ...]
-    """The regions that were called, sorted."""
+    """The called regions, sorted."""
     first_ns: int
     last_ns: int
 
 
 def grouped(entries: Iterable[Unprofiled]) -> tuple[UnprofiledGroup, ...]:
-    """The entries by reason, newest reason first; a process counts once per reason."""
+    """Group entries by reason, newest reason first; a process counts once per reason."""
     groups: dict[tuple[str, str, bool], list[Unprofiled]] = {}
     for entry in entries:
         groups.setdefault((entry.reason, entry.switch, entry.partly), []).append(entry)

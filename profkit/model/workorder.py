@@ -1,4 +1,4 @@
-"""What to measure: a statement or a callable, its surroundings, and how."""
+"""Work orders: the statement or callable to measure, its surroundings, and how."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 
 
 class Language(enum.Enum):
-    """What a statement is written in; the value is the word that files and options carry."""
+    """Language of a statement; the value is the word in files and options."""
 
     PYTHON = "python"
     CPP = "c++"
 
 
 class Mode(enum.Enum):
-    """What is measured; the value is the word that files and options carry."""
+    """Quantities to measure; the value is the word in files and options."""
 
     TIMER = "timer"
     CALLGRIND = "callgrind"
@@ -23,26 +23,26 @@ class Mode(enum.Enum):
 
     @property
     def times(self) -> bool:
-        """Whether wall-clock time is measured."""
+        """True if wall-clock time is measured."""
         return self is not Mode.CALLGRIND
 
     @property
     def counts(self) -> bool:
-        """Whether instructions are counted."""
+        """True if instructions are counted."""
         return self is not Mode.TIMER
 
 
 class Level(enum.Enum):
-    """Where a Python statement's names live; the value is the word that files and options carry."""
+    """Scope of a Python statement's names; the value is the word in files and options."""
 
     FUNCTION = "function"
     """Setup and statement share a function's local names, as in `timeit`."""
     MODULE = "module"
-    """They share a module's names, looked up in a dictionary, as in torch's Callgrind."""
+    """They share a module's names, which are looked up in a dictionary, as in torch's Callgrind."""
 
 
 class Simulation(enum.Enum):
-    """What Callgrind simulates beside counting; each makes it slower."""
+    """Simulations that Callgrind adds to counting; each makes it slower."""
 
     CACHE = "cache"
     BRANCH = "branch"
@@ -50,20 +50,20 @@ class Simulation(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class WorkTree:
-    """A copy of the checkout in which a statement runs as it would in the checkout itself."""
+    """A copy of the checkout, in which a statement runs as it would in the checkout itself."""
 
     checkout: str
-    """The top folder of the checkout that the caller is in."""
+    """Top folder of the caller's checkout."""
     copy: str
-    """The top folder of the copy."""
+    """Top folder of the copy."""
     commit: str
 
 
 @dataclass(frozen=True, slots=True)
 class WorkOrder:
-    """One thing to measure; what is left out is chosen when it is measured.
+    """One statement or callable to measure; settings left out are chosen at measurement.
 
-    Exactly one of `stmt` and `function` is given. Made by `measuring.orders.work_order`, which checks it.
+    Exactly one of `stmt` and `function` is given. `measuring.orders.work_order` makes and checks work orders.
     """
 
     label: str
@@ -74,44 +74,44 @@ class WorkOrder:
     setup: str = ""
     """Runs once in each process, before the statement's blocks."""
     global_setup: str = ""
-    """Python: runs once at module level, before `setup`. C++: stands at file scope."""
+    """Python: runs once at module level, before `setup`. C++: placed at file scope."""
     mode: Mode = Mode.TIMER
     language: Language = Language.PYTHON
     level: Level = Level.FUNCTION
     num_threads: int = 1
     labels: tuple[tuple[str, str], ...] = ()
-    """(name, value) that tell orders of one definition apart, such as ("autograd", "forward")."""
+    """(name, value) pairs that distinguish orders of one definition, such as ("autograd", "forward")."""
     quick: bool = False
-    """One zygote: soon done, and good for comparisons within it only."""
+    """If true, use one zygote: faster, but results compare only within it."""
     min_run_time_s: float = 0.2
-    """Least time of measuring, summed over all processes."""
+    """Minimum measuring time, summed over all processes."""
     number: int | None = None
-    """Executions in a block; None: chosen by the first process, and the same in all."""
+    """Executions per block; None: the first process chooses, and all use the same."""
     repeats: int = 2
-    """Callgrind's blocks; equal counts show that nothing disturbed them."""
+    """Number of Callgrind's blocks; equal counts show that nothing disturbed them."""
     runs: int | None = None
-    """At most so many executions of the statement in all, warm-ups included."""
+    """Maximum number of executions of the statement in all, warm-ups included."""
     timeout_s: float = 600.0
-    """Longest time of one process."""
+    """Timeout per process, in seconds."""
     retries: int = 2
-    """How often a process that ran out of time is tried again."""
+    """Number of retries of a process that timed out."""
     source_cmd: tuple[str, ...] = ()
-    """Words put before the Python that measures, to enter another environment."""
+    """Command words prepended to the measuring Python, to enter another environment."""
     python: str | None = None
-    """The interpreter that measures; None: the one that runs profkit."""
+    """Measuring interpreter; None: the one that runs profkit."""
     env: tuple[tuple[str, str], ...] = ()
     imports: tuple[str, ...] | None = None
-    """What a zygote imports ahead (of "torch", "numpy"); None: what the order's own text imports."""
+    """Packages that a zygote preloads (of "torch", "numpy"); None: those that the order's text imports."""
     simulate: tuple[Simulation, ...] = ()
     processes: int | None = None
-    """How many processes time it, and how many count it; None: 10 to time it, 3 if `quick`, 1 to count it."""
+    """Number of timing and of counting processes; None: 10 for timing (3 if `quick`), 1 for counting."""
     tree: WorkTree | None = None
-    """Where it runs: the current folder and what lies on `sys.path` are those of the copy."""
+    """Copy in which it runs: current folder and `sys.path` entries are those of the copy."""
     memory_limit_bytes: int | None = None
-    """Memory that the measured process and what it starts may use; None: half of the machine's."""
+    """Memory limit of the measured process and its children; None: half of the machine's."""
     fresh: bool | None = None
-    """Whether each execution has arguments, or a setup, of its own; None: if it changes them."""
+    """Whether each execution has its own arguments or setup; None: if it changes them."""
     path: tuple[str, ...] = ()
-    """Folders that come first on the worker's `sys.path`, before those of the caller's."""
+    """Folders that come first on the worker's `sys.path`, before the caller's."""
     script: str = ""
-    """Python that defines `model`; TorchScript of it is what C++ calls `profkit::scripted()`."""
+    """Python code that defines `model`; C++ calls its TorchScript as `profkit::scripted()`."""

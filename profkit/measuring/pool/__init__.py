@@ -1,1 +1,1 @@
-"""Zygotes, and the jobs that they fork workers for."""
+"""Pool of zygotes and its job queues."""

@@ -21,11 +21,11 @@ from profkit.measuring.worker.processes import children, descendants, end_stoppe
 from profkit.measuring.worker.protocol import FORK, Inbox, hand, in_file, send
 
 LONGEST_POLL_S = 3600.0
-"""poll(2) takes its milliseconds as an int."""
+"""Maximum time of a poll: poll(2) takes milliseconds as an int."""
 
 
 class Wakeup:
-    """Another thread calls `wake`; the one that polls `descriptor` then calls `clear`. Close it."""
+    """Event for a thread that polls `descriptor` and then calls `clear`; others call `wake`. Close it."""
 
     def __init__(self) -> None:
         self.descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
@@ -40,33 +40,33 @@ class Wakeup:
             os.eventfd_read(self.descriptor)
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait for the next `wake`, and clear it; whether it came. Gives up early after an hour."""
+        """Wait for the next `wake` and clear it; return whether it came. Gives up after an hour."""
         woken = bool(readable([self.descriptor], min(timeout_s, LONGEST_POLL_S)))
         self.clear()
         return woken
 
     def close(self) -> None:
-        """Free it."""
+        """Close the descriptor."""
         os.close(self.descriptor)
 
 
 _START_S = 600.0
-"""Importing torch under Valgrind takes 14 s on an idle machine."""
+"""Time-out of a start: importing torch under Valgrind takes 14 s on an idle machine."""
 _OBEY_S = 60.0
-"""Longer than a supervisor takes to end a tree."""
+"""Time-out of a command: more than a supervisor takes to end a tree."""
 _MOST_PACKET_BYTES = 1 << 17
 _KILL_S = 20.0
 OLDEST_PYTHON = (3, 11)
-"""As `worker/__main__.py` has it."""
+"""Same value as in `worker/__main__.py`."""
 STOPPED = "was stopped by a signal (SIGSTOP), and then ended"
 
 
 class ZygoteGone(Exception):
-    """It ended by itself, and everything below it with it; the message says how."""
+    """Unrequested end of a zygote and all processes below it; the message says how."""
 
 
 class Stopped(Exception):
-    """Whoever waited was told to stop."""
+    """Stop of a wait, requested by its caller."""
 
 
 _LOG = logging.getLogger("profkit")
@@ -77,9 +77,9 @@ def _never() -> bool:
 
 
 class Zygote:
-    """Started when made, serving once `await_ready` has returned; end it.
+    """Client of a zygote: started when made, serving once `await_ready` has returned; end it.
 
-    Raises ToolMissing, and ZygoteFailed where nothing can be started.
+    Raises ToolMissing, and ZygoteFailed if nothing can be started.
     """
 
     def __init__(
@@ -96,11 +96,11 @@ class Zygote:
         self._launcher, self._far_end = launcher, socket_number(channel.fileno())
         self._how, self._explained, self._obeyed = "ended with its supervisor", False, False
         self._signalled = False
-        """Whether somebody, or the kernel, ended it: another one may start."""
+        """True if a signal ended it, from a user or the kernel: another one may start."""
         self._lookout, self._supervisors = Lookout(clock), frozenset[int]()
         self.was_stopped = self.child_was_stopped = self.is_silent = False
         self.excess_bytes: int | None = None
-        """How much memory the job used when it was ended for that."""
+        """Memory that the job used when it was ended for exceeding its limit."""
         try:
             with channel, control:
                 launcher.launch([channel.fileno(), control.fileno(), self.output.descriptor, config])
@@ -136,7 +136,7 @@ class Zygote:
         remove_dumps(self.folder)  # of its rehearsal
 
     def failed(self, detail: str, output: str) -> ZygoteFailed:
-        """The error that tells what became of it."""
+        """Return the error for a failure of this zygote."""
         words = " ".join(self.kind.command)
         return ZygoteFailed(str(self.kind), detail, output, f"check that {words!r} starts a Python that can")
 
@@ -156,11 +156,11 @@ class Zygote:
 
     @property
     def control(self) -> int:
-        """The descriptor that is readable when the zygote has told something."""
+        """Descriptor that is readable when the zygote has sent a packet."""
         return self._control.fileno()
 
     def packet(self) -> bytes:
-        """What it has told; raises ZygoteGone."""
+        """Receive a packet of the zygote; raises ZygoteGone."""
         try:
             packet = self._control.recv(_MOST_PACKET_BYTES)
         except ConnectionResetError:
@@ -176,10 +176,10 @@ class Zygote:
         stop: Callable[[], bool] = _never,
         pause_s: float = LOOK_S,
     ) -> frozenset[int]:
-        """Wait for an answer, for `pause_s` at most; which of `others` are readable, perhaps none.
+        """Wait for a reply, for `pause_s` at most; return which of `others` are readable, perhaps none.
 
-        Raises TimeoutError at the deadline, Stopped where `stop` says so, and ZygoteGone. Helpers that stay
-        stopped are ended: what they owe comes as from killed ones.
+        Raises TimeoutError at the deadline, Stopped if `stop` returns True, and ZygoteGone. Helpers that stay
+        stopped are killed, which ends the wait for them.
         """
         look_s = self._clock.monotonic_s() + pause_s
         if look_s >= deadline_s:
@@ -192,7 +192,7 @@ class Zygote:
     def await_news(
         self, others: Iterable[int], deadline_s: float, stop: Callable[[], bool] = _never
     ) -> frozenset[int]:
-        """Wait in the same way for what may never come; helpers that are stopped do not matter."""
+        """Wait in the same way for events that may never come; stopped helpers do not matter."""
         left_s = min(max(0.0, deadline_s - self._clock.monotonic_s()), LONGEST_POLL_S)
         ready = readable((self._wakeup.descriptor, self._channel.fileno(), *others), left_s)
         if self._wakeup.descriptor in ready:
@@ -206,9 +206,9 @@ class Zygote:
         return frozenset(ready.intersection(others))
 
     def _owing(self) -> set[int]:
-        """Whose answers are awaited: of all while it starts, then of supervisor, zygote and its child.
+        """Return the processes to wait for: all while it starts, then supervisor, zygote and its child.
 
-        What jobs start is theirs to stop.
+        Processes that jobs start are excluded: jobs may stop them.
         """
         if not self.pid:
             supervisors = holders(self._far_end)
@@ -218,7 +218,7 @@ class Zygote:
         return {self.pid, *self._supervisors, *children(self.pid)}
 
     def _end_stopped(self, stopped: frozenset[int]) -> None:
-        """End processes, as far as they are still ours: numbers are used again."""
+        """End stopped processes that are still ours: process ids are reused."""
         if not stopped:
             return
         launchers = self._launcher.processes()
@@ -258,15 +258,15 @@ class Zygote:
             raise ZygoteGone(self._how)
 
     def sweep(self) -> None:
-        """End everything below the zygote, and wait until it is gone; raises ZygoteGone, TimeoutError."""
+        """End all processes below the zygote and wait for that; raises ZygoteGone, TimeoutError."""
         self._obey("sweep")
 
     def dump(self) -> None:
-        """Have its child print the tracebacks of its threads; returns before it has."""
+        """Make its child print the tracebacks of its threads; return before it has."""
         self._command("dump")
 
     def end(self) -> None:
-        """End it with everything below it, wait until that is gone, and free what we hold of it."""
+        """End it and all processes below it, wait until they are gone, and free its resources."""
         with contextlib.suppress(ZygoteGone, TimeoutError):
             self._command("end")
             self._await_end()
@@ -275,13 +275,13 @@ class Zygote:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def forget(self) -> None:
-        """Close our descriptors, as a fork that has got copies must."""
+        """Close our descriptors, as needed in a forked process, which has copies."""
         self._channel.close()
         self._control.close()
         self.output.close()
 
     def _obey(self, what: str) -> None:
-        """Have the supervisor do something, and wait until it has."""
+        """Send the supervisor a command and wait until it is done."""
         self._obeyed = False
         self._command(what)
         deadline_s = self._clock.monotonic_s() + _OBEY_S
@@ -295,7 +295,7 @@ class Zygote:
             self._await_end()
 
     def _await_end(self) -> None:
-        """Wait for the supervisor's end; raises ZygoteGone then, TimeoutError where it does not come."""
+        """Wait for the supervisor's end; raises ZygoteGone then, TimeoutError if it does not come."""
         deadline_s = self._clock.monotonic_s() + _OBEY_S
         while True:
             self.wait((), deadline_s)

@@ -1,4 +1,4 @@
-"""The command line of a zygote, the specification that it is started from, and files for its output."""
+"""Command line and specification from which a zygote is started, and the files for its output."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from profkit.model.workorder import Simulation
 
 @dataclass(frozen=True, slots=True)
 class ZygoteKind:
-    """Jobs of equal kinds share a zygote."""
+    """Kind of a zygote; jobs of equal kinds share one."""
 
     command: tuple[str, ...]
-    """Words that enter an environment, if any, and the interpreter last."""
+    """Words that enter an environment, if any, then the interpreter."""
     tool: Tool
     preload: Preload
     env: tuple[tuple[str, str], ...]
-    """What it depends on of its environment; a job's own comes with the job."""
+    """Variables on which it depends; a job's own environment comes with the job."""
     roots: tuple[str, ...] = ()
-    """Folders for the zygote's `sys.path`, where it has not got them: the preload is found there."""
+    """Folders to add to the zygote's `sys.path` if missing: the preload is found there."""
     simulate: tuple[Simulation, ...] = ()
     draw: str = ""
-    """Distinguishes zygotes that are alike: each has its own draw of memory layout and hash seed."""
+    """Name that distinguishes equal zygotes: each has its own draw of memory layout and hash seed."""
     calls: bool = False
-    """Whether its workers call functions: it imports what they need for that before the first one."""
+    """True if its workers call functions: it imports the modules for that before the first one."""
     modules: tuple[str, ...] = ()
-    """What it imports beside the preload."""
+    """Modules to import beside the preload."""
 
     def __str__(self) -> str:
         under = " under Valgrind" if self.tool is Tool.VALGRIND else ""
@@ -50,24 +50,24 @@ _IMPORTS = {Preload.NOTHING: (), Preload.NUMPY: ("numpy",), Preload.TORCH: ("tor
 _TORCH_TIMER = "torch.utils.benchmark"
 _OWN_ENV = {
     "PROFKIT_DISABLE": "1",
-    # Lets torch.utils.benchmark look for CUDA without starting it, which would spoil it for children.
+    # Lets torch.utils.benchmark detect CUDA without initialising it: children could then not use it.
     "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
 }
 _SIMULATION = {Simulation.CACHE: "--cache-sim=yes", Simulation.BRANCH: "--branch-sim=yes"}
 
 
 def new_folder(kind: ZygoteKind) -> Path | None:
-    """Where a zygote under Valgrind is to have its dumps; the supervisor makes and removes it."""
+    """Return the folder for a Valgrind zygote's dumps; the supervisor makes and removes it."""
     if kind.tool is Tool.NONE:
         return None
     try:
         return Path(tempfile.gettempdir()) / f"profkit-{os.urandom(8).hex()}"
-    except FileNotFoundError as error:  # no folder for temporary files takes any
+    except FileNotFoundError as error:  # no temporary folder is usable
         raise no_temporary_folder("Callgrind's files", error) from error
 
 
 def supervisor_message(kind: ZygoteKind, folder: Path | None) -> dict[str, object]:
-    """See `worker.supervisor.supervise`; raises ToolMissing."""
+    """Return the message for `worker.supervisor.supervise`; raises ToolMissing."""
     times = kind.preload is Preload.TORCH and folder is None and not kind.calls
     timer = [_TORCH_TIMER] if times else []
     config = {
@@ -86,17 +86,17 @@ def supervisor_message(kind: ZygoteKind, folder: Path | None) -> dict[str, objec
 
 
 def changes_of(kind: ZygoteKind, env: object) -> dict[str, str | None]:
-    """What a job's environment sets in its zygote's, and unsets (None); an empty one changes nothing."""
+    """Return the variables that a job's environment sets or unsets (None) in its zygote's; none if empty."""
     if not isinstance(env, Mapping) or not env:
         return {}
     before, wanted = _environment(kind), {**env, "PROFKIT_DISABLE": "1"}
-    # Python itself sets LC_CTYPE where the locale is C (PEP 538).
+    # Python itself sets LC_CTYPE if the locale is C (PEP 538).
     unset = dict.fromkeys((before.keys() | {"LC_CTYPE"}) - wanted.keys())
     return {**unset, **{name: value for name, value in wanted.items() if before.get(name) != value}}
 
 
 def dump_prefix(folder: Path | None) -> str:
-    """What the paths of dumps begin with; Valgrind adds pid and number."""
+    """Return the prefix of the paths of dumps; Valgrind adds pid and number."""
     return "" if folder is None else str(folder / "cg")
 
 
@@ -116,7 +116,7 @@ def _tool(kind: ZygoteKind, folder: Path | None) -> list[str]:
         "--tool=callgrind",
         "--instr-atstart=no",
         "--collect-atstart=no",
-        # Else it leaves pipes for debuggers in the folder for temporary files when it is killed.
+        # Else it leaves pipes for debuggers in the temporary folder when it is killed.
         "--vgdb=no",
         f"--callgrind-out-file={dump_prefix(folder)}.%p",
         # Else it reports crashes of jobs on their stderr.
@@ -131,37 +131,37 @@ _GROWN_BYTES = 16 * 1024 * 1024
 
 
 def without_own_frames(dump: str) -> str:
-    """Leave out of tracebacks that a worker printed what is the worker's own, and count repeated lines."""
+    """Remove the worker's own frames from tracebacks that it printed, and count repeated lines."""
     own = f'  File "{PROGRAM.parent}{os.sep}'
     lines = (line for line in dump.splitlines(keepends=True) if not line.startswith(own))
     return "".join(_counted(line, len(list(same))) for line, same in groupby(lines))
 
 
 def _counted(line: str, times: int) -> str:
-    """A line as often as it was there; of a frame that recurs as Python's own tracebacks have it."""
+    """Return a line `times` times; a recurring frame is abbreviated as in Python's own tracebacks."""
     if times <= _MOST_ALIKE or not line.startswith("  File "):
         return line * times
     return f"{line * _MOST_ALIKE}  [Previous line repeated {times - _MOST_ALIKE} more times]\n"
 
 
 class Output:
-    """Takes any amount without making its writers wait; the end is kept. Close it."""
+    """File for any amount of output, which never blocks its writers; its end is kept. Close it."""
 
     def __init__(self) -> None:
         self.descriptor = os.memfd_create("profkit-output", os.MFD_CLOEXEC)
         fcntl.fcntl(self.descriptor, fcntl.F_SETFL, os.O_APPEND)
 
     def text(self) -> str:
-        """The last 64 KiB, cut at a line where there is one."""
+        """Return the last 64 KiB, cut at a line break if there is one."""
         size = os.fstat(self.descriptor).st_size
         start = max(0, size - KEPT_BYTES)
         text = os.pread(self.descriptor, KEPT_BYTES, start).decode("utf-8", "replace")
         return text if start == 0 else text[text.find("\n") + 1 :]
 
     def shrink(self) -> bool:
-        """Let go of the start of a file that has grown large, and return whether it had.
+        """Drop the start of a file that has grown large, and return whether it had.
 
-        Writers append, wherever its end is.
+        Writers append at its current end.
         """
         size = os.fstat(self.descriptor).st_size
         if size <= _GROWN_BYTES:
@@ -172,5 +172,5 @@ class Output:
         return True
 
     def close(self) -> None:
-        """Free it; processes that still write to it may go on."""
+        """Close the descriptor; processes may still write to the file."""
         os.close(self.descriptor)

@@ -1,4 +1,4 @@
-"""One job on one zygote, from the fork to the answer, the time-out or the end."""
+"""Exchange of one job with a zygote, from the fork to the reply, the time-out or the end."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from profkit.measuring.worker.protocol import Inbox, Message, in_file
 
 _STATUS = struct.Struct(">i")
 _LAST_WORD_S = 5.0
-"""How long a zygote may take to say that a child is gone, once the supervisor has ended it."""
+"""Time for a zygote to report a child's end, once the supervisor has ended it."""
 _SHORTEST_FORK_S, _LONGEST_FORK_S = 2.0, 20.0
-"""How long a zygote may take to fork: a job's time-out within these limits. Busy machines take long, too."""
+"""Limits of a fork's time-out, otherwise the job's: forks take long on busy machines, too."""
 _LAST_NEWS_S = 1.0
 _FLOODED_S = 0.05
-"""How often to look after output that grows fast."""
+"""Interval of checks of output that grows fast."""
 
 
 def converse(zygote: Zygote, job: Job, stop: Callable[[], bool], clock: Clock) -> Reply:
-    """Do a job; everything that it started is gone when this returns or raises.
+    """Run a job; all processes that it started are gone when this returns or raises.
 
     Raises WorkerFailed, WorkerDied, WorkerTimeout, MemoryExceeded; ZygoteGone and Stopped.
     """
@@ -113,7 +113,7 @@ class _Conversation:
         return self._judged()
 
     def _await_fork(self, stop: Callable[[], bool]) -> None:
-        """Wait for the child's number; raises ZygoteGone if the zygote says nothing."""
+        """Wait for the child's pid; raises ZygoteGone if the zygote sends nothing."""
         allowed_s = min(max(self._job.timeout_s, _SHORTEST_FORK_S), _LONGEST_FORK_S)
         deadline_s = self._clock.monotonic_s() + allowed_s
         try:
@@ -133,11 +133,11 @@ class _Conversation:
             if not self._inbox.ended:
                 listened.append(self._channel.fileno())
             ready = self._zygote.wait(listened, deadline_s, stop, self._look_s)
-            if not ready:  # lest it fill the memory
+            if not ready:  # so that output does not fill the memory
                 self._look_s = _FLOODED_S if self._output.shrink() else LOOK_S
             if self._channel.fileno() in ready:
                 self._read_answer()
-                self._read_dumps()  # while the child's memory is given back
+                self._read_dumps()  # while the child's memory is freed
             if self._zygote.control in ready:
                 (self._status,) = _STATUS.unpack(self._zygote.packet())
 
@@ -149,15 +149,15 @@ class _Conversation:
                 self._answer = message
 
     def _has_begun(self) -> bool:
-        """Whether the job's own code may have run; it is gone, or about to be."""
+        """Return whether the job's own code may have run; its process is gone, or about to be."""
         while not self._begun and not self._inbox.ended:
             if not readable([self._channel.fileno()], _LAST_NEWS_S):
-                return True  # what it has started lives on
+                return True  # a process that it started still runs
             self._read_answer()
         return self._begun
 
     def _late(self) -> WorkerError:
-        """End a job that ran out of time, and return the error; raises ZygoteGone if the time was not its."""
+        """End a job that ran out of time, and return the error; raises ZygoteGone if a helper was stopped."""
         job, zygote = self._job, self._zygote
         zygote.dump()
         self._end_early()
@@ -168,7 +168,7 @@ class _Conversation:
         return WorkerTimeout(job.label, job.timeout_s, 1, without_own_frames(self._output.text()))
 
     def _end_early(self) -> None:
-        """End the child and what it started; a zygote that ends meanwhile has ended them as well."""
+        """End the child and its descendants; a zygote that ends meanwhile has ended them as well."""
         try:
             if not self._forked:  # else it would be forked afterwards
                 self._await_number(self._clock.monotonic_s() + _LAST_WORD_S, _never)
@@ -205,7 +205,7 @@ class _Conversation:
         return MemoryExceeded(self._job.label, used_bytes, limit, default=given is None, output=output)
 
     def _read_dumps(self) -> None:
-        """Read what the answer names, once it is there: the child wrote its dumps before."""
+        """Read the dumps that the reply names, once it is there: the child wrote them before."""
         if self._answer is None or not self._answer["ok"] or self._dumps or self._zygote.folder is None:
             return
         try:

@@ -1,4 +1,4 @@
-"""Jobs and replies: memory limits, Callgrind dumps, and how a worker's process ended."""
+"""Jobs and replies; memory limits, Callgrind dumps, and the ends of worker processes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HINTS = {
 
 
 def how_ended(status: int) -> str:
-    """A wait status as the end of a sentence that begins with "its process"."""
+    """Describe a wait status, as the end of a sentence that begins with "its process"."""
     code = os.waitstatus_to_exitcode(status)
     if code == CANNOT_ANSWER:
         return "closed the descriptor of its answer"
@@ -34,7 +34,7 @@ def how_ended(status: int) -> str:
 
 
 def is_own_end(status: int) -> bool:
-    """Whether a child ended as one does that has answered."""
+    """Return whether a child ended as it does after its reply."""
     return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
 
 
@@ -46,19 +46,19 @@ def _signal_name(number: int) -> str:
 
 
 class Dump:
-    """A dump's text, parsed once and by whoever asks first: that takes some milliseconds."""
+    """Text of a dump, parsed once, at its first use: that takes some milliseconds."""
 
     def __init__(self, path: str, text: str) -> None:
         self.path, self.text = path, text
 
     @cached_property
     def parsed(self) -> CallgrindDump:
-        """What it holds; raises DamagedFile."""
+        """Parsed content; raises DamagedFile."""
         return parse_callgrind(self.text, Path(self.path))
 
 
 def read_dumps(folder: Path | None, answer: Mapping[str, Any]) -> Mapping[str, Dump]:
-    """Each dump in the folder that an answer names; raises FileNotFoundError."""
+    """Read the dumps in the folder that a reply names; raises FileNotFoundError."""
     if folder is None:
         return {}
     paths = [path for path in _named(answer) if Path(path).parent == folder]  # a job may name any file
@@ -66,9 +66,9 @@ def read_dumps(folder: Path | None, answer: Mapping[str, Any]) -> Mapping[str, D
 
 
 def parse_ahead(dumps: Mapping[str, Dump]) -> None:
-    """Parse dumps while there is nothing else to do; what is damaged is left to whoever asks for it.
+    """Parse dumps while there is nothing else to do; damaged ones raise at their first use.
 
-    Repeats that did the same are parsed once: their files are alike from the line of events on.
+    Equal repeats are parsed once: their files are the same from the line of events on.
     """
     known: dict[str, CallgrindDump] = {}
     for dump in dumps.values():
@@ -80,7 +80,7 @@ def parse_ahead(dumps: Mapping[str, Dump]) -> None:
 
 
 def remove_dumps(folder: Path | None) -> None:
-    """Remove every dump of a zygote, where it makes any: Callgrind writes one at each crash, too."""
+    """Remove every dump of a zygote, if it makes any: Callgrind writes one at each crash, too."""
     if folder is None:
         return
     for path in folder.glob("cg.*"):
@@ -88,7 +88,7 @@ def remove_dumps(folder: Path | None) -> None:
 
 
 def _named(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Whatever an answer calls a dump; whether it makes sense is seen to where it is read."""
+    """Yield the paths that a reply names as dumps; they are checked when they are read."""
     arms = answer.get("arms")
     for arm in arms if isinstance(arms, list) else ():
         for name in ("dumps", "baseline_dumps"):
@@ -119,7 +119,7 @@ def _physical_bytes(root: Path) -> int:
 
 
 def _group_limits(root: Path) -> Iterator[int]:
-    """Yield the limits of all groups above this process; a container sees its own as the topmost one."""
+    """Yield the limits of all groups above this process; a container sees its own as the root."""
     for folder, name in _groups(root):
         for place in (folder, *folder.parents):
             try:
@@ -133,7 +133,7 @@ def _group_limits(root: Path) -> Iterator[int]:
 
 
 def _groups(root: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the folders of this process's groups for memory, and the file that holds the limit there."""
+    """Yield the folders of this process's memory groups, and the name of the file with the limit."""
     try:
         lines = (root / "proc/self/cgroup").read_text("utf-8", "surrogateescape").splitlines()
     except OSError:  # a kernel without control groups
@@ -141,7 +141,7 @@ def _groups(root: Path) -> Iterator[tuple[Path, str]]:
     for line in lines:
         _, controllers, path = line.split(":", 2)
         below = PurePosixPath(path.lstrip("/"))
-        if ".." in below.parts:  # a group outside the container's
+        if ".." in below.parts:  # a group outside of the container's
             below = PurePosixPath()
         if not controllers:
             yield root / "sys/fs/cgroup" / below, "memory.max"
@@ -151,42 +151,42 @@ def _groups(root: Path) -> Iterator[tuple[Path, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What one worker does."""
+    """Job of one worker."""
 
     label: str
-    """What errors call it."""
+    """Name in errors."""
     message: Mapping[str, object]
-    """For `worker/child.py`; `dump_prefix` is filled in, and `env` becomes what changes in the zygote's.
+    """For `worker/child.py`; `dump_prefix` is filled in, and `env` reduced to changes of the zygote's.
 
-    `memory_limit_bytes` is for the supervisor, as a rule None: half of the machine's memory.
+    `memory_limit_bytes` is for the supervisor; by default None: half of the machine's memory.
     """
     timeout_s: float
-    """Counted from the fork."""
+    """Time-out, from the fork on."""
     parcel: int | None = None
-    """Descriptor of the callable that travels with it; stays the caller's, open until the job is done."""
+    """Descriptor of its payload; owned by the caller, who keeps it open until the job is done."""
     result: int | None = None
-    """Descriptor of the file for a call's result, likewise; a job that has one has a parcel."""
+    """Descriptor of the file for a call's result, likewise; a job that has one has a payload."""
     repeatable: bool = True
-    """Whether it is done again if its zygote ends while it runs; else it has died with it."""
+    """True to repeat it if its zygote ends while it runs; else it fails."""
 
 
 @dataclass(frozen=True, slots=True)
 class ZygoteFacts:
-    """What a zygote told of itself."""
+    """Facts that a zygote reports about itself."""
 
     serial: int
-    """Of all zygotes that this process has started."""
+    """Number among all zygotes that this process has started."""
     python: str
     packages: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a job answered."""
+    """Reply of a job."""
 
     message: Mapping[str, object]
     output: str
-    """The end of what it printed."""
+    """End of its output."""
     zygote: ZygoteFacts
     dumps: Mapping[str, Dump] = field(default_factory=dict)
-    """The dumps that the message names, by path; the files themselves are gone."""
+    """Dumps that the message names, by path; the files themselves are gone."""

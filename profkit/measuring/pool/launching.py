@@ -1,4 +1,4 @@
-"""The launcher, the one program that the pool starts itself; helper processes that somebody stopped."""
+"""Client of the launcher, the only program that the pool starts itself; stopped helper processes."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from profkit.measuring.worker.protocol import hand
 from profkit.process import child
 
 LOOK_S = 1.0
-"""How often helpers are looked at. One that is found stopped twice in a row counts as dead, so within 2 s:
-what stops a program with everything around it, and lets all go on, is not to end them."""
+"""Interval of looks at helpers. One that is stopped at two looks in a row counts as dead, so within 2 s:
+helpers that are stopped and continued together with the program must survive."""
 
 
 class Lookout:
-    """Tells who stays stopped."""
+    """Detector of processes that stay stopped."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock, self._last_s = clock, float("-inf")
         self._seen: frozenset[int] = frozenset()
 
     def stays_stopped(self, find: Callable[[], Iterable[int]]) -> frozenset[int]:
-        """Of those that `find` names, return who is stopped now and was at the look before.
+        """Return the processes of `find` that are stopped now and were at the previous look.
 
-        Looks once a second at most, and returns nobody in between.
+        Looks once a second at most; returns none in between.
         """
         now_s = self._clock.monotonic_s()
         if now_s - self._last_s < LOOK_S:
@@ -44,14 +44,14 @@ class Lookout:
 
 
 def socket_number(descriptor: int) -> int:
-    """What /proc calls the socket behind a descriptor."""
+    """Return the number of a descriptor's socket in /proc."""
     return os.fstat(descriptor).st_ino
 
 
 def holders(number: int) -> set[int]:
-    """The other processes that have a socket open, as far as this user may see.
+    """Return the other processes that have a socket open, as far as this user may see.
 
-    Tells helpers apart before they can say who they are: they may be stopped in their first moment.
+    This identifies helpers before they can report their pid: they may be stopped right at their start.
     """
     wanted, own = f"socket:[{number}]", os.getpid()
     pids = (int(name) for name in os.listdir("/proc") if name.isdecimal())
@@ -64,7 +64,7 @@ def _open_files(pid: int) -> set[str]:
     try:
         for name in os.listdir(folder):
             found.add(os.readlink(f"{folder}/{name}"))
-    except OSError:  # of another user, or gone; what was closed meanwhile is found at the next look
+    except OSError:  # of another user, gone, or closed a file meanwhile: the next look is complete
         return found
     return found
 
@@ -74,7 +74,7 @@ _START_S = 30.0
 
 
 class Launcher:
-    """Starts supervisors; itself started at first use. A bare interpreter, and no child of ours."""
+    """Bare interpreter that starts supervisors; started at first use, and no child of ours."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -87,35 +87,35 @@ class Launcher:
             channel = self._channel or self._started()
             try:
                 hand(channel, descriptors)
-            except OSError:  # somebody ended it
+            except OSError:  # the launcher has ended
                 channel.close()
                 hand(self._started(), descriptors)
 
     def start(self) -> None:
-        """Start it now, in the calling thread: SIGCHLD of a thread that is ours would reach the program."""
+        """Start it now, in the calling thread: from a thread of ours, SIGCHLD would reach the program."""
         with self._lock:
             if self._channel is None:
                 self._started()
 
     def processes(self) -> set[int]:
-        """Return the processes that are the launcher: one, and none if there is none."""
+        """Return the launcher's process as a set; empty if there is none."""
         return holders(self._far_end) if self._channel is not None else set()
 
     def end(self) -> None:
-        """Kill it, as it is stopped; supervisors stay, and the next launch starts another."""
+        """Kill the stopped launcher; supervisors stay, and the next launch starts another."""
         with self._lock:
             self._kill()
             self.forget()
 
     def close(self) -> None:
-        """Let it end, and kill it if it does not; supervisors stay."""
+        """Ask it to end, and kill it if it does not; supervisors stay."""
         with self._lock:
             if self._channel is not None and not _has_ended(self._channel):
                 self._kill()
             self.forget()
 
     def forget(self) -> None:
-        """Close our end of it, as a fork that has got a copy must."""
+        """Close our end of its channel, as needed in a forked process, which has a copy."""
         if self._channel is not None:
             self._channel.close()
             self._channel = None
@@ -138,7 +138,7 @@ class Launcher:
 
 
 def _has_ended(channel: socket.socket) -> bool:
-    """Ask the launcher to end, and wait for a moment until it has."""
+    """Ask the launcher to end; return whether it has ended within a second."""
     with contextlib.suppress(OSError):  # it was ended before
         channel.shutdown(socket.SHUT_WR)
     return bool(readable([channel.fileno()], LOOK_S))
@@ -158,7 +158,7 @@ def _start(ours: socket.socket, theirs: socket.socket) -> None:
 
 
 def _free_words() -> list[str]:
-    """What makes the program that follows nobody's child; busybox has a setsid that knows no --fork."""
+    """Return the words that detach the program after them; setsid of busybox has no --fork."""
     setsid = shutil.which("setsid")
     if setsid is not None and "busybox" not in os.path.realpath(setsid):
         return [setsid, "--fork"]

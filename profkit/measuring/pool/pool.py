@@ -1,6 +1,6 @@
-"""The pool: jobs in, futures out; zygotes started, kept, replaced and ended underneath.
+"""Pool: takes jobs and returns futures; starts, keeps, replaces and ends zygotes.
 
-Each kind of zygote has a line of jobs with a thread of its own, so jobs of one kind run one after the
+Each kind of zygote has a queue of jobs with its own thread, so jobs of one kind run one after the
 other, and those of two kinds side by side. No process here is a child of this one, and none outlives it.
 """
 
@@ -28,7 +28,7 @@ _IDLE_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class LivingZygote:
-    """A zygote that serves."""
+    """A zygote that is ready for jobs."""
 
     kind: ZygoteKind
     pid: int
@@ -36,9 +36,9 @@ class LivingZygote:
 
 
 class Pool:
-    """Zygotes and their jobs; any thread may use it. Close it, else the end of the process does.
+    """Zygotes and their jobs; any thread may use it. Closed at exit, if not before.
 
-    A process that was forked off has an empty pool in its place.
+    In a forked process it is empty.
     """
 
     def __init__(self, clock: Clock = SYSTEM_CLOCK, idle_s: float = _IDLE_S) -> None:
@@ -55,17 +55,17 @@ class Pool:
         self._means = Means(self._lock, Launcher(), self._clock, self._idle_s, lambda: next(self._serials))
 
     def warm(self, kinds: Iterable[ZygoteKind]) -> None:
-        """Start zygotes in the background; what goes wrong with them, their first jobs tell."""
+        """Start zygotes in the background; if they fail, their first jobs raise the error."""
         for kind in kinds:
             with self._lock:
                 self._line(kind).warm()
 
     def submit(self, kind: ZygoteKind, job: Job) -> Future[Reply]:
-        """Do a job after the others of its kind; returns at once.
+        """Queue a job behind the others of its kind; return at once.
 
         The future raises WorkerFailed, WorkerDied, WorkerTimeout, ZygoteFailed or ToolMissing, and
-        CancelledError where the job was dropped or the pool closed. A zygote that dies is replaced,
-        and the job done again.
+        CancelledError if the job was dropped or the pool closed. A zygote that dies is replaced,
+        and the job repeated.
         """
         task = Task(job)
         with self._lock:
@@ -75,13 +75,13 @@ class Pool:
         return task.future
 
     def drop(self, future: Future[Reply]) -> None:
-        """Cancel a job, also one that runs; the future is done when everything of it is gone."""
+        """Cancel a job, also one that runs; the future is done when all its processes are gone."""
         if not future.cancel():
             with self._lock:
                 any(line.drop(future) for line in self._living())
 
     def retire(self, kinds: Iterable[ZygoteKind]) -> None:
-        """End zygotes in the background, once they have done what waits for them; later jobs have others."""
+        """End zygotes in the background, once they have done their waiting jobs; later jobs get others."""
         with self._lock:
             self._leaving = [line for line in self._leaving if line.open]
             for kind in kinds:
@@ -91,7 +91,7 @@ class Pool:
                     self._leaving.append(line)
 
     def zygotes(self) -> tuple[LivingZygote, ...]:
-        """Those that are ready for jobs."""
+        """Return the zygotes that are ready for jobs."""
         with self._lock:
             serving = [(line.kind, line.zygote) for line in self._lines.values() if line.open]
         return tuple(
@@ -101,7 +101,7 @@ class Pool:
         )
 
     def close(self) -> None:
-        """End everything and wait until it is gone; later calls do nothing."""
+        """End all zygotes and wait until they are gone; later calls do nothing."""
         with self._lock:
             self._closed = True
             threads = [line.thread for line in (*self._lines.values(), *self._leaving)]
@@ -114,13 +114,13 @@ class Pool:
 
     @property
     def closed(self) -> bool:
-        """Whether it takes no more jobs."""
+        """True if it takes no more jobs."""
         return self._closed
 
     def _line(self, kind: ZygoteKind) -> Line:
         if self._closed:
             raise RuntimeError("this pool is closed")
-        with contextlib.suppress(MeasuringError, OSError):  # the job's future will tell
+        with contextlib.suppress(MeasuringError, OSError):  # the job's future will raise it
             self._means.launcher.start()
         line = self._lines.get(kind)
         if line is None or not line.open:
@@ -131,7 +131,7 @@ class Pool:
         return [line for line in (*self._lines.values(), *self._leaving) if line.open]
 
     def forget(self) -> None:
-        """Start over in a process that was forked off: the zygotes are the other's."""
+        """Reset in a forked process: the zygotes are the parent's."""
         for line in self._living():
             line.forget()
         self._means.launcher.forget()
@@ -144,7 +144,7 @@ _process_pool: Pool | None = None
 
 
 def process_pool() -> Pool:
-    """The pool of this process, made when first asked for or after it was closed, and closed at exit."""
+    """Return the pool of this process; make one at first use or after its close. Closed at exit."""
     global _process_pool
     with _LOCK:
         if _process_pool is None or _process_pool.closed:
@@ -165,6 +165,6 @@ def _after_fork() -> None:
         pool.forget()
 
 
-# At import, so that what is registered later, and may wait for jobs, runs before it.
+# At import, so that functions registered later, which may wait for jobs, run before it.
 atexit.register(close_all)
 os.register_at_fork(after_in_child=_after_fork)

@@ -1,4 +1,4 @@
-"""The jobs that wait for one zygote, and the thread that does them one at a time."""
+"""Queue of jobs for one zygote, and the thread that runs them one at a time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LOG = logging.getLogger("profkit")
 
 @dataclass(slots=True, eq=False)
 class Task:
-    """A job and who waits for it."""
+    """A job and its future."""
 
     job: Job
     future: Future[Reply] = field(default_factory=Future)
@@ -34,7 +34,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What all lines of a pool share."""
+    """Resources that all queues of a pool share."""
 
     lock: threading.RLock
     launcher: Launcher
@@ -44,11 +44,11 @@ class Means:
 
 
 class Line:
-    """Public methods are called with the pool's lock held; the rest is its own thread's."""
+    """Queue of a zygote; public methods need the pool's lock, the rest is for its own thread."""
 
     def __init__(self, kind: ZygoteKind, means: Means) -> None:
         self.kind, self.open = kind, True
-        """A line that has closed takes no more tasks; its zygote is gone, or about to be."""
+        """`open`: a closed queue takes no more tasks; its zygote is gone, or about to be."""
         self.zygote: Zygote | None = None
         self._means = means
         self._waiting: deque[Task] = deque()
@@ -58,12 +58,12 @@ class Line:
         self.thread = self._begun()
 
     def add(self, task: Task) -> None:
-        """Do a job after those that wait already."""
+        """Queue a job behind those that wait already."""
         self._waiting.append(task)
         self._wakeup.wake()
 
     def work_off(self) -> None:
-        """Do what waits in the calling thread, without the pool's lock, where there is no other to do it."""
+        """Run waiting jobs in the calling thread, without the pool's lock, if it has no thread of its own."""
         while self.thread is None and self._waiting:
             self._do(self._waiting.popleft())
 
@@ -73,14 +73,14 @@ class Line:
         self._wakeup.wake()
 
     def retire(self) -> None:
-        """End once nothing waits."""
+        """End once no job waits."""
         self._retiring = True
         self._wakeup.wake()
         if self.thread is None:
             self._end_here()
 
     def close(self) -> None:
-        """End now: what waits is cancelled, and what runs is ended."""
+        """End now: cancel waiting jobs, and end a running one."""
         self._closing = True
         for task in self._waiting:
             task.future.cancel()
@@ -89,7 +89,7 @@ class Line:
             self._end_here()
 
     def drop(self, future: Future[Reply]) -> bool:
-        """End the job of a future if it is running here; whether it is."""
+        """End the job of a future if it is running here; return whether it is."""
         current = self._current
         if current is None or current.future is not future:
             return False
@@ -98,13 +98,13 @@ class Line:
         return True
 
     def forget(self) -> None:
-        """Close the descriptors of a line that lives in the process that forked this one."""
+        """Close the descriptors in a forked process: the queue is the parent's."""
         if self.zygote is not None:
             self.zygote.forget()
         self._wakeup.close()
 
     def _begun(self) -> threading.Thread | None:
-        """The thread that works, None where none can be started: CPython 3.12 starts none at its end."""
+        """Start the thread and return it; None if none can start: CPython 3.12 starts none at its end."""
         thread = threading.Thread(
             target=self._run, args=(REAL.get_ident(),), name=f"profkit {self.kind}", daemon=True
         )
@@ -132,7 +132,7 @@ class Line:
             self._wakeup.close()
 
     def _next(self) -> Task | None:
-        """Wait for the next task; None when the line is to end, and has closed."""
+        """Wait for the next task; return None when the queue has closed."""
         while True:
             with self._means.lock:
                 if self._waiting and not self._closing:
@@ -151,13 +151,13 @@ class Line:
         try:
             self._started(self._is_closing)
         except (MeasuringError, Stopped, OSError) as error:
-            _LOG.debug("no zygote ahead of need: %s", error)  # the first job will tell
+            _LOG.debug("no zygote ahead of need: %s", error)  # the first job will raise it
 
     def _is_closing(self) -> bool:
         return self._closing
 
     def _await_news(self) -> bool:
-        """Wait until something is wanted, or the zygote ends; False where nothing happened for long."""
+        """Wait for a request or the zygote's end; return False if neither came within the idle time."""
         if self.zygote is None:
             return self._wakeup.wait(self._means.idle_s)
         try:
@@ -170,7 +170,7 @@ class Line:
         return True
 
     def _do(self, task: Task) -> None:
-        self._current = task  # before it runs: what runs can be dropped
+        self._current = task  # before it runs, so that it can be dropped
         try:
             if task.future.set_running_or_notify_cancel():
                 self._answer(task)
@@ -182,7 +182,7 @@ class Line:
             reply = self._tried(task)
         except Stopped:
             task.future.set_exception(CancelledError())
-        except BaseException as error:  # noqa: BLE001 - it is the future's
+        except BaseException as error:  # noqa: BLE001 - the future raises it
             task.future.set_exception(error)
         else:
             task.future.set_result(reply)
@@ -200,7 +200,7 @@ class Line:
                 self._discard()
             except (WorkerError, Stopped):
                 raise
-            except Exception as error:  # out of step with what it says, or its supervisor says nothing
+            except Exception as error:  # unexpected messages, or a silent supervisor
                 failed = zygote.failed(f"cannot be talked to ({error!r})", zygote.output.text())
                 self._discard()
                 raise failed from error
@@ -214,7 +214,7 @@ class Line:
                 self._discard()
 
     def _started_for_all(self, stop: Callable[[], bool]) -> Zygote:
-        """The zygote, started where there is none; those who wait for one that cannot start learn it too."""
+        """Return the zygote, started if necessary; if it cannot start, all waiting jobs fail with it."""
         try:
             return self._started(stop)
         except MeasuringError as error:

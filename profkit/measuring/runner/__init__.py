@@ -1,1 +1,1 @@
-"""From orders to measurements: which cores, in what order, how often, with what progress."""
+"""Runner of work orders: chooses cores, sequence and repetitions, counts and times, shows progress."""

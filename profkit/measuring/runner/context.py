@@ -1,4 +1,4 @@
-"""What the steps of a batch share: pool, cores, progress, compiled C++ statements, parallel work."""
+"""Context that the steps of a batch share: pool, cores, progress, C++ libraries, parallel work."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _T = TypeVar("_T")
 def spread(
     items: Sequence[_T], workers: int, work: Callable[[_T, int], None], stop: Callable[[], None]
 ) -> None:
-    """Call `work(item, worker)` for each item, with the number of a worker that is free.
+    """Call `work(item, worker)` for each item, with the number of a free worker.
 
-    What a call raises is raised here after `stop`, which must make the calls that still run end soon.
+    An exception of a call is raised here after `stop`, which must make the running calls end soon.
     """
     if min(workers, len(items)) <= 1:
         for item in items:
@@ -65,7 +65,7 @@ def _cancel(futures: Sequence[Future[None]]) -> None:
 
 
 class Bench:
-    """What all orders of a batch share."""
+    """Resources and settings that all orders of a batch share."""
 
     def __init__(
         self,
@@ -81,13 +81,13 @@ class Bench:
         self._running: set[Future[Reply]] = set()
 
     def cores(self, count: int) -> AbstractContextManager[tuple[int, ...]]:
-        """Cores to bind a worker to. A single one is left to the scheduler, which knows the busy ones."""
+        """Lend cores for a worker; none to a single worker: the scheduler knows the busy ones."""
         return nullcontext(()) if self.workers == 1 else self._cores.lend(count)
 
     def attempt(self, kind: ZygoteKind, job: Job, retries: int) -> Reply:
-        """A job's reply; tried again where it ran out of time, and only there. Raises MeasuringError.
+        """Run a job and return its reply; retry only if it ran out of time. Raises MeasuringError.
 
-        An interrupt ends the job, with everything that it started, before it goes on.
+        An interrupt ends the job, with everything that it started, before it propagates.
         """
         for tries in range(1, retries + 2):
             try:
@@ -97,7 +97,7 @@ class Bench:
         raise last
 
     def stop(self) -> None:
-        """End what is running; the threads that wait for it are interrupted."""
+        """End running jobs; the threads that wait for them are interrupted."""
         for future in tuple(self._running):
             self.pool.drop(future)
 
@@ -118,7 +118,7 @@ class Bench:
 def with_libraries(
     tasks: Sequence[Task], broken: MutableMapping[int, MeasuringError], bench: Bench
 ) -> list[Task]:
-    """The tasks, those in C++ with their shared objects; what does not compile is noted in `broken`."""
+    """Return the tasks, those in C++ with their shared objects; add compile errors to `broken`."""
     wanted = [n for n, task in enumerate(tasks) if task.order.language is Language.CPP and n not in broken]
     if not wanted:
         return list(tasks)
@@ -135,14 +135,14 @@ def with_libraries(
 
 
 class _Steps:
-    """Compiling as steps of the bench's progress."""
+    """Compilation as steps of the bench's progress."""
 
     def __init__(self, bench: Bench) -> None:
         self._progress = bench.progress
         self._total = self._done = 0
 
     def step(self, done: int, total: int, label: str) -> None:
-        """`done` of `total` are compiled; `label` is at work, or has just been done."""
+        """Report that `done` of `total` are compiled; `label` is in progress, or has just been done."""
         self._progress.begin(total - self._total, COMPILING)
         self._total = total
         for _ in range(done - self._done):

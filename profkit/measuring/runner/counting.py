@@ -21,17 +21,17 @@ from profkit.model.measurement import InstructionCounts, SentryCount, Tool
 from profkit.model.workorder import Language, Level, Mode, WorkOrder
 
 _PROCESSES = 4
-"""Processes that show how much counts differ which are not the same in two of them."""
+"""Number of processes that count an order if the counts of two differ."""
 _LONG = 50_000_000
-"""Instructions of a repeat, about a second under Valgrind, that is counted in one process only."""
+"""Instructions of a repeat, about a second under Valgrind, above which only one process counts."""
 
 Count = Callable[[WorkOrder], InstructionCounts]
 
 
 def counted(order: WorkOrder, count: Count) -> InstructionCounts:
-    """Return an order's counts, and see in a second process whether they depend on its input.
+    """Return an order's counts; check in a second process whether they depend on its input.
 
-    If so, four processes count. Not if the order says how many should, limits its executions, or takes long.
+    If so, four processes count. One does if the order sets the number, limits its executions, or takes long.
     """
     first = count(order)
     if order.processes is not None or order.runs is not None or max(first.raw, default=0) > _LONG:
@@ -46,7 +46,7 @@ def counted(order: WorkOrder, count: Count) -> InstructionCounts:
 def with_equal_numbers(
     counts: Mapping[int, InstructionCounts], orders: Sequence[WorkOrder]
 ) -> Iterator[tuple[int, WorkOrder]]:
-    """Yield the places of orders that were counted more often than others, and how to count them again."""
+    """Yield the orders whose `number` exceeds the minimum, by place, with the minimum as `number`."""
     least = min((one.number for one in counts.values()), default=1)
     often = [place for place in sorted(counts) if counts[place].number > least]
     yield from ((place, replace(orders[place], number=least)) for place in often)
@@ -65,18 +65,18 @@ _STATEMENTS = {
     "sorting": "unsigned x = 1; for (int &value : values) value = (x = x * 1103515245u + 12345u) >> 16;"
     " std::sort(values, values + 256); profkit::keep(values[0]);",
 }
-"""The processor's own work, the C library's choice of code for this processor, and the compiler's."""
+"""Controls for the processor, for the C library's choice of code for it, and for the compiler."""
 
 
 class Sentries:
-    """The sentries of a batch: compiled once, and counted once by each zygote."""
+    """Controls of a batch: compiled once, and counted once by each zygote."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
         self._counted: dict[ZygoteKind, tuple[SentryCount, ...]] = {}
 
     def beside(self, counts: InstructionCounts, task: Task, kind: ZygoteKind) -> InstructionCounts:
-        """The counts with those of the sentries, where the task's order names an environment.
+        """Return the counts with those of the controls, if the task's order names an environment.
 
         Without a compiler there are none, which is logged.
         """
@@ -106,7 +106,7 @@ class Sentries:
 
 
 def _order(name: str, stmt: str, like: WorkOrder) -> WorkOrder:
-    """The sentry in the environment of an order, whose zygote counts it."""
+    """Return a control in the environment of an order, whose zygote counts it."""
     return WorkOrder(
         label=name, stmt=stmt, global_setup=_FIXED, mode=Mode.CALLGRIND, language=Language.CPP,
         level=Level.FUNCTION, num_threads=like.num_threads, number=10, timeout_s=like.timeout_s,
@@ -121,13 +121,13 @@ def _path(made: Path | MeasuringError) -> Path:
 
 
 def callgrind_kind(task: Task, worker: int) -> ZygoteKind:
-    """The zygote under Valgrind that forks the task's worker; it lingers, as it takes long to start."""
+    """Return the kind of zygote under Valgrind for a task; it is kept, as it is slow to start."""
     draw = "" if worker == 0 else f"worker-{worker}"
     return kind_of(task.order, Tool.VALGRIND, task.preload, draw)
 
 
 def count(task: Task, kind: ZygoteKind, bench: Bench, cores: tuple[int, ...] = ()) -> InstructionCounts:
-    """Return the task's counts, from as many processes as it asks for; raises MeasuringError."""
+    """Return the task's counts, from as many processes as it requests; raises MeasuringError."""
     bench.progress.at_work(task.order.label)
     counts = [_count_once(task, kind, bench, cores)]
     same = replace(task, order=replace(task.order, number=counts[0].number))
@@ -136,7 +136,7 @@ def count(task: Task, kind: ZygoteKind, bench: Bench, cores: tuple[int, ...] = (
 
 
 def processes_of(order: WorkOrder) -> int:
-    """Return how many processes count an order: one, unless it asks for more and for any number of runs."""
+    """Return how many processes count an order: as many as it requests; one by default or with `runs`."""
     return order.processes or 1 if order.runs is None else 1
 
 

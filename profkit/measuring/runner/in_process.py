@@ -1,4 +1,4 @@
-"""Orders timed in the caller's own process: for what cannot travel to another."""
+"""Time orders in the caller's own process, for objects that cannot be sent to another."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NOT_HERE = "globals are not copied in this process"
 
 
 def check_here(order: WorkOrder) -> None:
-    """Raise `UsageError` for what only a process of its own can do."""
+    """Raise `UsageError` for options that need an isolated process."""
     asked = {
         "mode": order.mode.counts and order.mode.value,
         "language": order.language is Language.CPP and order.language.value,
@@ -46,7 +46,7 @@ def check_here(order: WorkOrder) -> None:
 
 
 def run_here(task: Task, clock: Clock, finished: Callable[[Outcome], None]) -> Outcome:
-    """A task's outcome, timed in this thread; what the statement raises is told in the outcome."""
+    """Time a task in this thread and return its outcome, or that of its exception."""
     started_ns, started_s = clock.unix_ns(), clock.monotonic_s()
 
     def around() -> Circumstances:
@@ -73,7 +73,7 @@ def _timing(order: WorkOrder) -> Timing:
 
 
 def _times(measured_here: Measured, order: WorkOrder) -> Times:
-    """Time an order; a call that changes its arguments once, as they are not copied here."""
+    """Time an order; a call that changes its arguments is timed once, as they are not copied here."""
     first_s = list[float]()
 
     def cost(one: Measured, number: int) -> float:
@@ -91,7 +91,7 @@ def _times(measured_here: Measured, order: WorkOrder) -> Times:
 
 
 def _design(measured_here: Measured, fresh: Fresh, cost: Cost) -> Design:
-    if fresh["decided"] and isinstance(measured_here, Called | Awaited):  # of a limited number of executions
+    if fresh["decided"] and isinstance(measured_here, Called | Awaited):  # `runs` limits its executions
         return told_design(measured_here, SHARED)
     if fresh["decided"] is not None:
         return told_design(measured_here, fresh)

@@ -1,4 +1,4 @@
-"""Job messages for work orders: how many processes and executions, which state, which code.
+"""Job messages for work orders: numbers of processes and executions, state, and code.
 
 worker/protocol.py describes their form.
 """
@@ -26,11 +26,11 @@ _SETTLED, _WARM_S = 20, 0.04
 _COUNTED, _COUNTED_IF_LONG = 110, 8
 """Executions under Callgrind: warm-up, rehearsal and two repeats."""
 _LONG_S = 0.001
-"""A call of some 2.5 million instructions, from which on it is counted less often."""
+"""Time of a call of some 2.5 million instructions, above which it is counted less often."""
 
 
 def processes_of(order: WorkOrder) -> int:
-    """Return how many processes time an order: no more than its limit of executions allows."""
+    """Return how many processes time an order: at most its limit of executions."""
     wanted = order.processes or (QUICK_PROCESSES if order.quick else SERIOUS_PROCESSES)
     limit = timed_runs(order)
     return wanted if limit is None else max(1, min(wanted, limit))
@@ -51,7 +51,7 @@ def counted_runs(order: WorkOrder) -> int | None:
 
 
 def expected_executions(order: WorkOrder, call_s: float) -> int:
-    """Return about how many times an order will be executed, if each execution takes `call_s`.
+    """Estimate how many times an order will be executed, if each execution takes `call_s`.
 
     It follows the rules of `worker.blocks` and `worker.counting`, for orders without `runs` and `number`.
     """
@@ -61,7 +61,7 @@ def expected_executions(order: WorkOrder, call_s: float) -> int:
 
 
 def _timed(call_s: float, order: WorkOrder) -> int:
-    """Return the executions of one process: warm-up, and blocks."""
+    """Estimate the executions of one timing process: warm-up and blocks."""
     number = max(1, round(_BLOCK_S / call_s))
     block_s = number * call_s
     least_s = order.min_run_time_s / processes_of(order)
@@ -71,16 +71,16 @@ def _timed(call_s: float, order: WorkOrder) -> int:
 
 
 def first_fresh(order: WorkOrder) -> Fresh:
-    """Return what the first process of an order is told about the state of executions."""
+    """Return how executions in an order's first process get their state."""
     if order.language is Language.CPP or order.fresh is False:
         return SHARED
-    if order.fresh or order.runs is not None:  # to find out, it would have to be executed
+    if order.fresh or order.runs is not None:  # finding out would take executions
         return {**SHARED, "decided": bool(order.fresh) or order.function is not None}
     return UNDECIDED
 
 
 def settled(label: str, fresh: Sequence[Fresh], ask: Callable[[Sequence[Fresh]], Reply]) -> Reply:
-    """Return the reply of a process; ask another one if the first finds what has to be known before.
+    """Return the reply of a process; if it leaves the state undecided, ask another with its findings.
 
     Raises BadReply, and what `ask` raises.
     """
@@ -95,28 +95,28 @@ def settled(label: str, fresh: Sequence[Fresh], ask: Callable[[Sequence[Fresh]],
 
 
 BLOCK_S = 0.002
-"""Short blocks: the least of many is disturbed least."""
+"""Block time: short, as the minimum of many blocks is disturbed least."""
 _WARM_CALLS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """An order and what was found out about it before it is measured."""
+    """An order that is prepared for measuring."""
 
     order: WorkOrder
     parcel: Parcel | None = None
-    """The function with its arguments, where the order is about one."""
+    """Payload of the function with its arguments, if the order has one."""
     library: Path | None = None
-    """The shared object of a C++ statement."""
+    """Shared object of a C++ statement."""
     preload: Preload = Preload.NOTHING
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one process of a timer measurement is to do."""
+    """Part of a timer measurement that one process does."""
 
     numbers: tuple[int | None, ...]
-    """Executions in a block for each arm; None: the process finds out."""
+    """Executions per block for each arm; None: chosen by the process."""
     min_run_time_s: float
     runs: int | None
     seed: int
@@ -124,9 +124,9 @@ class Share:
 
 
 def timer_job(tasks: Sequence[Task], share: Share, fresh: Sequence[Fresh] | None = None) -> Job:
-    """One process that times the tasks' statements, their blocks interleaved.
+    """Return a job that times the tasks' statements in one process, their blocks interleaved.
 
-    `fresh` is what is known about the state of each one's executions.
+    `fresh` says how each one's executions get their state.
     """
     order = tasks[0].order
     known = fresh or [first_fresh(task.order) for task in tasks]
@@ -145,7 +145,7 @@ def timer_job(tasks: Sequence[Task], share: Share, fresh: Sequence[Fresh] | None
 
 
 def callgrind_job(task: Task, cores: tuple[int, ...] = (), fresh: Fresh | None = None) -> Job:
-    """One process that counts the instructions of a task's statement."""
+    """Return a job that counts the instructions of a task's statement in one process."""
     order = task.order
     message = {
         **_surroundings(order, Tool.VALGRIND, cores),
@@ -160,19 +160,19 @@ def callgrind_job(task: Task, cores: tuple[int, ...] = (), fresh: Fresh | None =
 
 
 def canary_job(task: Task) -> Job:
-    """One process that shows whether an environment can import what the task needs."""
+    """Return a job that checks whether an environment can import the task's preload."""
     message = _surroundings(task.order, Tool.NONE, ())
     needed = [] if task.preload is Preload.NOTHING else [task.preload.value]
     return Job(task.order.label, {**message, "mode": "canary", "imports": needed}, task.order.timeout_s)
 
 
 def _named(order: WorkOrder) -> str:
-    """What errors call an order: its label, and the commit where the same is measured at several."""
+    """Return an order's name in errors: its label, and its commit if it is measured at several."""
     return order.label if order.tree is None else f"{order.label} at {order.tree.commit[:10]}"
 
 
 def _named_all(tasks: Sequence[Task]) -> str:
-    """Of what shares a process, an error is any one's."""
+    """Return the name in errors of tasks that share a process: any one may have failed."""
     first, *others = (_named(task.order) for task in tasks)
     if len(others) < 2:
         return " or ".join([first, *others])

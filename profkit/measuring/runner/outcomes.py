@@ -1,4 +1,4 @@
-"""Outcomes of work orders: what is known of each in a batch, and the run that is kept of it."""
+"""Outcomes of the work orders in a batch, and the runs that are kept of them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from profkit.process.redaction import secret_rule
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """An order's run, and the error where it has no numbers."""
+    """An order's run, and the error if it has no numbers."""
 
     run: MeasuredRun
     error: MeasuringError | None = None
@@ -39,7 +39,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """Under what an order was measured."""
+    """Circumstances of an order's measurement."""
 
     batch: str
     started_ns: int
@@ -53,7 +53,7 @@ class Circumstances:
 def measured(
     task: Task, around: Circumstances, timing: Timing | None, counts: InstructionCounts | None
 ) -> Outcome:
-    """The outcome of an order that gave its numbers."""
+    """Return the outcome of an order that was measured."""
     order = order_info(task)
     doubts = () if timing is None else timing_doubts(task.order, timing, around.workers)
     doubts += () if counts is None else count_doubts(counts)
@@ -69,7 +69,7 @@ def measured(
 
 
 def failed(task: Task, around: Circumstances, error: MeasuringError) -> Outcome:
-    """The outcome of an order that gave none."""
+    """Return the outcome of an order that failed."""
     info = replace(_info(task, order_info(task), around), error=str(error))
     return Outcome(MeasuredRun(info), error)
 
@@ -89,7 +89,7 @@ def _info(task: Task, order: OrderInfo, around: Circumstances) -> MeasuredInfo:
 
 
 def order_info(task: Task) -> OrderInfo:
-    """What is kept of an order: everything but what cannot be written down."""
+    """Return the parts of an order that can be stored."""
     order = task.order
     what, file, line = _what_and_where(task)
     rule = secret_rule()
@@ -113,7 +113,7 @@ def order_info(task: Task) -> OrderInfo:
 
 
 def _what_and_where(task: Task) -> tuple[str, str, int]:
-    """The statement; or the call, and the file and line of its function."""
+    """Return the statement; or the call, and the file and line of its function."""
     order, parcel = task.order, task.parcel
     if parcel is not None:
         return parcel.what, parcel.file, parcel.line
@@ -125,7 +125,7 @@ def _what_and_where(task: Task) -> tuple[str, str, int]:
 
 
 def duplicates(tasks: Sequence[Task]) -> tuple[str, ...]:
-    """Labels of orders that nothing tells apart: their results could not be told apart either."""
+    """Return labels of orders that are identical, so that their results could not be distinguished."""
     seen: set[object] = set()
     twice = []
     for task in tasks:
@@ -137,7 +137,7 @@ def duplicates(tasks: Sequence[Task]) -> tuple[str, ...]:
 
 
 class Ledger:
-    """Holds what has been measured so far, and tells `finished` of each outcome as soon as it is there.
+    """Results of a batch so far; `finished` is called with each outcome as soon as it is complete.
 
     Any thread may write; `finished` is called by one at a time.
     """
@@ -160,30 +160,30 @@ class Ledger:
         self._outcomes: dict[int, Outcome] = {}
 
     def outcomes(self) -> tuple[Outcome, ...]:
-        """What became of each order, in the order in which they were given."""
+        """Return the outcomes so far, in the sequence of the tasks."""
         return tuple(self._outcomes[place] for place in sorted(self._outcomes))
 
     def open_places(self) -> tuple[int, ...]:
-        """Orders without an outcome."""
+        """Return the places of orders without an outcome."""
         return tuple(place for place in range(len(self.tasks)) if place not in self._outcomes)
 
     def fail(self, place: int, error: MeasuringError) -> None:
-        """Note that an order has no numbers, and why."""
+        """Record why an order has no numbers."""
         self._close(place, failed(self.tasks[place], self._around(place), error))
 
     def counted(self, place: int, counts: InstructionCounts) -> None:
-        """Note an order's instructions."""
+        """Record an order's instruction counts."""
         self._counts[place] = counts
         self._close_if_whole(place)
 
     def timed(self, place: int, timing: Timing) -> None:
-        """Note an order's times."""
+        """Record an order's times."""
         self._timings[place] = timing
         self._close_if_whole(place)
 
     @contextmanager
     def working_on(self, places: Iterable[int]) -> Iterator[None]:
-        """Note that the body's time is that of these orders; a MeasuringError of it is theirs."""
+        """Add the body's time to that of these orders; if it raises MeasuringError, they fail with it."""
         group = tuple(places)
         for place in group:
             self._spans.setdefault(place, _Span(self._clock)).begin()
@@ -220,7 +220,7 @@ class Ledger:
 
 
 class _Span:
-    """When an order's processes began, and how long they ran, without what ran in between."""
+    """Start of an order's processes, and their total time without the pauses in between."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock, self.started_ns = clock, clock.unix_ns()
@@ -229,14 +229,14 @@ class _Span:
 
     @property
     def duration_s(self) -> float:
-        """Wall time of the order's processes so far, a running one included."""
+        """Wall time of the order's processes so far, including running ones."""
         under_way_s = 0.0 if self._since_s is None else self._clock.monotonic_s() - self._since_s
         return self._spent_s + under_way_s
 
     def begin(self) -> None:
-        """Note that processes of the order begin."""
+        """Record that processes of the order begin."""
         self._since_s = self._clock.monotonic_s()
 
     def end(self) -> None:
-        """Note that they ended."""
+        """Record that they ended."""
         self._spent_s, self._since_s = self.duration_s, None

@@ -1,4 +1,4 @@
-"""Where workers run: cores, folder and path, and the zygote whose interpreter and preloads fit."""
+"""Placement of workers: cores, folder, path, environment, and the kind of their zygote."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from profkit.model.workorder import WorkOrder, WorkTree
 
 
 def worker_folder(order: WorkOrder) -> str:
-    """The caller's current folder, or the same folder of the order's tree; its top where there is none."""
+    """Return the current folder, or the same one in the order's tree; the tree's top if it has none."""
     if order.tree is None:
         return os.getcwd()
     moved = _moved(os.getcwd(), order.tree)
@@ -28,7 +28,7 @@ def worker_folder(order: WorkOrder) -> str:
 
 
 def first_on_path(order: WorkOrder) -> list[str]:
-    """What stands first on a worker's `sys.path`, in any environment: the tree's folders of modules."""
+    """Return the first entries of a worker's `sys.path`, in any environment: the tree's module folders."""
     if order.tree is None:
         return []
     source = os.path.join(order.tree.copy, "src")
@@ -36,7 +36,7 @@ def first_on_path(order: WorkOrder) -> list[str]:
 
 
 def worker_path(order: WorkOrder) -> list[str]:
-    """`sys.path` of a worker: the caller's. Empty in another environment, which has one of its own."""
+    """Return the caller's `sys.path` for a worker; empty in another environment, which has its own."""
     if order.source_cmd or order.python:
         return []
     entries = [os.path.abspath(entry) for entry in (*order.path, *sys.path)]
@@ -44,7 +44,7 @@ def worker_path(order: WorkOrder) -> list[str]:
 
 
 def _entries_of(tree: WorkTree, entries: list[str]) -> Iterator[str]:
-    """Folders of the checkout become those of the tree; an environment that lies in the checkout stays."""
+    """Yield entries, those in the checkout as in the tree, except an environment inside the checkout."""
     for entry in entries:
         moved = _moved(entry, tree)
         if moved is None or _within(entry, sys.prefix):
@@ -54,7 +54,7 @@ def _entries_of(tree: WorkTree, entries: list[str]) -> Iterator[str]:
 
 
 def _moved(path: str, tree: WorkTree) -> str | None:
-    """The place in the tree of a path in the checkout; None for one outside of it."""
+    """Return the path in the tree for a path in the checkout; None for one outside of it."""
     if not _within(path, tree.checkout):
         return None
     return os.path.normpath(os.path.join(tree.copy, os.path.relpath(_real(path), _real(tree.checkout))))
@@ -69,7 +69,7 @@ def _real(path: str) -> str:
 
 
 class CorePool:
-    """Lends contiguous blocks of cores, first fit, to one holder each."""
+    """Pool of cores: lends contiguous blocks, first fit, to one holder each."""
 
     def __init__(self, cores: Sequence[int] | None = None) -> None:
         self.cores = tuple(sorted(os.sched_getaffinity(0) if cores is None else cores))
@@ -77,7 +77,7 @@ class CorePool:
         self._changed = threading.Condition()
 
     def check(self, count: int) -> None:
-        """Raise `UsageError` where so many cores could never be lent."""
+        """Raise `UsageError` if `count` cores can never be lent."""
         if next(self._blocks(count, set(self.cores)), None) is None:
             raise InvalidOption(
                 "num_threads",
@@ -87,7 +87,7 @@ class CorePool:
 
     @contextmanager
     def lend(self, count: int) -> Iterator[tuple[int, ...]]:
-        """Lend `count` neighbouring cores, waiting until they are free."""
+        """Lend `count` neighbouring cores; wait until they are free."""
         self.check(count)
         with self._changed:
             self._changed.wait_for(lambda: next(self._blocks(count, self._free), None) is not None)
@@ -101,7 +101,7 @@ class CorePool:
                 self._changed.notify_all()
 
     def _blocks(self, count: int, free: set[int]) -> Iterator[tuple[int, ...]]:
-        """Blocks of cores that follow one another in the order of those we may use at all."""
+        """Yield free blocks of cores that are adjacent among the usable ones."""
         for start in range(len(self.cores) - count + 1):
             block = self.cores[start : start + count]
             if free.issuperset(block):
@@ -109,7 +109,7 @@ class CorePool:
 
 
 def preload_of(order: WorkOrder, parcel: Parcel | None = None, *, torch_library: bool = False) -> Preload:
-    """What the order's zygote imports ahead; `torch_library`: its C++ is linked against torch."""
+    """Return the preload of the order's zygote; `torch_library`: its C++ is linked against torch."""
     if torch_library:
         return Preload.TORCH
     if order.imports is not None:
@@ -120,7 +120,7 @@ def preload_of(order: WorkOrder, parcel: Parcel | None = None, *, torch_library:
 
 @cache
 def root_of(package: str) -> str | None:
-    """The folder to be put on sys.path so that `package` is found; None where it is not installed."""
+    """Return the folder to put on `sys.path` for `package`; None if it is not installed."""
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         return None
@@ -133,7 +133,7 @@ def _preload(packages: Iterable[str]) -> Preload:
 
 
 def _imported_in(*texts: str) -> Iterator[str]:
-    """Top-level packages that source text imports anywhere; text that is no Python (C++) imports nothing."""
+    """Yield top-level packages that texts import anywhere; text that is not Python (C++) has none."""
     for text in texts:
         try:
             tree = ast.parse(text)
@@ -150,16 +150,16 @@ _LOADED_WITH = (
     "LD_", "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "ATEN_", "TORCH", "PYTORCH_", "CUDA_",
     "NCCL_", "MALLOC_", "GLIBC_TUNABLES", "PYTHONHASHSEED", "PYTHONMALLOC", "CONDA_", "VIRTUAL_ENV",
 )  # fmt: skip
-"""What loader, OpenMP, BLAS and torch read once, when they are loaded: it makes a zygote another one."""
+"""Variables that the loader, OpenMP, BLAS and torch read when loaded; other values need another zygote."""
 _FIXED = {"PATH": os.defpath, "HOME": "/", "LC_ALL": "C.UTF-8", "MKL_THREADING_LAYER": "GNU"}
-"""MKL takes torch's OpenMP and brings none of its own: two in one process disturb each other."""
+"""Defaults; MKL uses torch's OpenMP and not its own, since two in one process disturb each other."""
 _THREAD_COUNTS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 def kind_of(
     order: WorkOrder, tool: Tool, preload: Preload, draw: str = "", environ: Mapping[str, str] = os.environ
 ) -> ZygoteKind:
-    """The zygote that measures `order` under `tool`."""
+    """Return the kind of zygote that measures `order` under `tool`."""
     foreign = bool(order.source_cmd or order.python)
     return ZygoteKind(
         command=_command(order),
@@ -173,16 +173,16 @@ def kind_of(
 
 
 def _command(order: WorkOrder) -> tuple[str, ...]:
-    """The words before the interpreter, and it; zygotes start in another folder, so paths are absolute."""
+    """Return the command up to the interpreter; paths are absolute, as zygotes start in another folder."""
     python = order.python or ("python" if order.source_cmd else sys.executable)
     first, *others = (*order.source_cmd, python)
     return (os.path.abspath(first) if os.sep in first else first, *others)
 
 
 def worker_env(order: WorkOrder, tool: Tool, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """All of a worker's `os.environ`: the caller's, what its zygote depends on, and the order's changes.
+    """Return a worker's whole `os.environ`: fixed defaults, the caller's, and the order's changes.
 
-    Empty where a command enters another environment: its zygote's is what that command made of the caller's.
+    Empty if a command enters another environment: its zygote has the caller's, as that command changed it.
     """
     if order.source_cmd:
         return {}
@@ -205,16 +205,16 @@ def _callers(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _threads(order: WorkOrder) -> dict[str, str]:
-    """Nothing for 0 threads: the caller's own variables decide."""
+    """Return variables for the number of threads; none for 0: the caller's own variables decide."""
     return dict.fromkeys(_THREAD_COUNTS, str(order.num_threads)) if order.num_threads else {}
 
 
 def _seed(tool: Tool) -> dict[str, str]:
-    """Counts depend on the order of sets; times are to show what hash seeds do to them."""
+    """Fix the hash seed for counts, which depend on the order of sets; times must show its effect."""
     return {"PYTHONHASHSEED": "0"} if tool is Tool.VALGRIND else {}
 
 
 def _roots(preload: Preload) -> tuple[str, ...]:
-    """Folders of what the zygote imports, and of cloudpickle, which reads functions in its children."""
+    """Return the folders of the zygote's imports, and of cloudpickle, which reads functions in workers."""
     wanted = ("cloudpickle",) if preload is Preload.NOTHING else ("cloudpickle", preload.value)
     return tuple(dict.fromkeys(root for name in wanted if (root := root_of(name)) is not None))

@@ -11,7 +11,7 @@ from profkit.units import format_duration
 
 _LEAST_STEPS = 3
 _LEAST_PART = 0.02
-"""Steps of a kind, and part of all of them, that must be done before anything is said of the others."""
+"""Minimum steps of a kind, and part of all, that must be done before the others are estimated."""
 
 
 @dataclass(slots=True)
@@ -19,7 +19,7 @@ class _Kind:
     total: int = 0
     done: int = 0
     spent_s: float = 0.0
-    """Time of all steps but the first, which starts what the others use."""
+    """Time of all steps but the first, which includes start-up."""
     least_s: float = 0.0
     """Minimum time of all steps."""
 
@@ -35,7 +35,7 @@ class _Kind:
 
     @property
     def step_s(self) -> float | None:
-        """Mean time of a step; None before enough of them are done."""
+        """Mean time of a step; None until enough of them are done."""
         if self.done < max(_LEAST_STEPS, _LEAST_PART * self.total):
             return None
         return self.spent_s / (self.done - 1)
@@ -48,37 +48,37 @@ class _Kind:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Time that is left."""
+    """Estimate of the time that is left."""
 
     seconds: float
     at_least: bool
-    """Whether the pace of some kind of step is unknown, so that its minimum time was used."""
+    """True if the pace of some kind of step is unknown, so that its minimum time was used."""
 
 
 @dataclass(slots=True)
 class Pace:
-    """Steps of several kinds, such as counting and timing, that take very different times."""
+    """Pace of steps of several kinds, such as counting and timing, that take very different times."""
 
     kinds: dict[str, _Kind] = field(default_factory=dict)
     last_s: float | None = None
-    """When the last step was done."""
+    """Time at which the last step was done."""
 
     @property
     def total(self) -> int:
-        """Steps of all kinds."""
+        """Number of steps of all kinds."""
         return sum(kind.total for kind in self.kinds.values())
 
     @property
     def done(self) -> int:
-        """Steps that are done."""
+        """Number of steps that are done."""
         return sum(kind.done for kind in self.kinds.values())
 
     def add(self, steps: int, kind: str, least_s: float = 0.0) -> None:
-        """Add steps that take at least `least_s` altogether; a negative number removes steps."""
+        """Add steps that take at least `least_s` in total; a negative number removes steps."""
         self.kinds.setdefault(kind, _Kind()).add(steps, least_s)
 
     def step(self, kind: str, now_s: float) -> None:
-        """Note that a step is done; with several workers steps follow each other sooner."""
+        """Record that a step is done; with several workers, steps follow each other sooner."""
         known = self.kinds.setdefault(kind, _Kind())
         if known.done and self.last_s is not None:
             known.spent_s += now_s - self.last_s
@@ -86,7 +86,7 @@ class Pace:
         self.last_s = now_s
 
     def left(self, now_s: float) -> Left | None:
-        """Return the time that is left; None if nothing can be said of it."""
+        """Return the time that is left; None if it cannot be estimated."""
         open_kinds = [kind for kind in self.kinds.values() if kind.left]
         known = {kind.step_s for kind in open_kinds} - {None}
         if not known or self.last_s is None:
@@ -99,7 +99,7 @@ class Pace:
 
 _CLEAR = "\r\x1b[K"
 _PLAIN_EVERY_S = 5.0
-"""Logs are read afterwards: not a line for each step."""
+"""Interval of lines in logs, which need no line for each step."""
 _LONGEST_LABEL = 48
 
 COMPILING, COUNTING, TIMING = "compiling", "counting", "timing"
@@ -108,26 +108,26 @@ COMPILING, COUNTING, TIMING = "compiling", "counting", "timing"
 
 @runtime_checkable
 class Progress(Protocol):
-    """Receives what the runner does; any thread may call."""
+    """Receiver of the runner's progress; any thread may call it."""
 
     def begin(self, total: int, kind: str = "", least_s: float = 0.0) -> None:
-        """Note that so many more steps are to be done; negative for steps that never will be.
+        """Add steps to do; a negative number removes steps that will never be done.
 
-        Steps of a kind take about the same time; those that are added take `least_s` at least, all together.
+        Steps of a kind take about the same time; the added ones take at least `least_s` in total.
         """
 
     def at_work(self, label: str) -> None:
-        """What is being done now."""
+        """Note the label that is being measured or compiled."""
 
     def done(self, label: str, kind: str = "") -> None:
         """Note that one step is done."""
 
     def end(self) -> None:
-        """Nothing more will come."""
+        """Note that no more steps will follow."""
 
 
 class Silent:
-    """Tells nobody."""
+    """Progress that is not shown."""
 
     def begin(self, total: int, kind: str = "", least_s: float = 0.0) -> None:
         """See `Progress.begin`."""
@@ -143,7 +143,7 @@ class Silent:
 
 
 class Counted:
-    """Passes everything on, and counts steps that are done."""
+    """Progress that is passed on, with a count of the steps done."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress, self.steps = progress, 0
@@ -167,7 +167,7 @@ class Counted:
 
 
 class ProgressLine:
-    """`done/total`, elapsed time, the time that is left as soon as it can be known, and the label at work."""
+    """Line with `done/total`, elapsed time, the time left once it can be estimated, and the current label."""
 
     def __init__(self, stream: TextIO, clock: Clock = SYSTEM_CLOCK) -> None:
         self._stream, self._clock = stream, clock
@@ -220,6 +220,6 @@ class ProgressLine:
         try:
             self._stream.write(text.encode(encoding, "replace").decode(encoding))
             self._stream.flush()
-        except (OSError, ValueError):  # nobody reads stderr any more: the numbers matter more
+        except (OSError, ValueError):  # stderr is closed: go on without progress
             self._terminal = False
             self._written_s = float("inf")

@@ -1,7 +1,7 @@
-"""From orders to runs: counted first, then timed, each in isolated processes.
+"""Measure the orders of a batch: count first, then time, each in isolated processes.
 
-Counting goes first because zygotes under Valgrind take long to start, and whatever starts disturbs what
-is being timed. Orders that need the same kind of zygote follow one another: it is started once.
+Counting is first because zygotes under Valgrind take long to start, and starting processes disturbs
+timing. Orders that need the same kind of zygote follow one another: it is started once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from profkit.model.measurement import InstructionCounts, Manner
 from profkit.model.workorder import WorkOrder
 
 Places = tuple[int, ...]
-"""Orders of a batch."""
+"""Indices of orders in their batch."""
 
 
 def run_tasks(
@@ -33,12 +33,11 @@ def run_tasks(
     *,
     broken: Mapping[int, MeasuringError] | None = None,
 ) -> tuple[Outcome, ...]:
-    """Every task's outcome, in their order; `finished` hears of each at once.
+    """Measure tasks; return their outcomes in the same sequence, and call `finished` with each at once.
 
-    `broken` are those of which it is known, by their places, that they cannot be measured. Those that share
-    a zygote and what else a process has are timed together, where the bench's manner is not `APART`, and
-    equally many executions of them are counted. Raises KeyboardInterrupt; what had finished by then is not
-    lost.
+    `broken` has the errors, by place, of tasks that cannot be measured. Unless the bench's manner is `APART`,
+    tasks that share a zygote and the settings of a process are timed together, and equal numbers of
+    executions are counted. Raises KeyboardInterrupt; outcomes until then are not lost.
     """
     ledger = Ledger(tasks, bench.batch, bench.workers, bench.clock, finished)
     for place, error in (broken or {}).items():
@@ -65,7 +64,7 @@ def _processes(tasks: Sequence[Task], places: Sequence[int]) -> int:
 
 
 def _least_s(tasks: Sequence[Task], places: Sequence[int]) -> float:
-    """Return the time that blocks of orders take at least, but for what limits their executions."""
+    """Return the minimum time of the orders' blocks, without orders whose executions are limited."""
     orders = (tasks[place].order for place in places)
     return sum(order.min_run_time_s for order in orders if order.runs is None)
 
@@ -81,7 +80,7 @@ def _count_all(places: Sequence[int], ledger: Ledger, bench: Bench) -> None:
             with naming_a_full_disk():
                 counts = counted(task.order, lambda one: count(replace(task, order=one), kind, bench, cores))
             note(place, sentries.beside(counts, task, kind))
-        bench.progress.done(task.order.label, COUNTING)  # one step, whether one process or several count
+        bench.progress.done(task.order.label, COUNTING)  # one step, even if several processes count
 
     try:
         spread(
@@ -96,7 +95,7 @@ def _count_all(places: Sequence[int], ledger: Ledger, bench: Bench) -> None:
 
 
 def _time_group(groups: Sequence[Places], ledger: Ledger, bench: Bench) -> None:
-    """Time groups of one kind of zygote; the fresh zygotes are ended when all are done."""
+    """Time groups of one kind of zygote; retire the fresh zygotes when all are done."""
     ready: set[ZygoteKind] = set()
 
     def work(places: Places, worker: int) -> None:
@@ -110,7 +109,7 @@ def _time_group(groups: Sequence[Places], ledger: Ledger, bench: Bench) -> None:
             time_all = time_in_turns if bench.manner is Manner.IN_TURNS else time_together
             for place, timing in zip(places, time_all(tasks, kinds, own, cores), strict=True):
                 ledger.timed(place, timing)
-        # Of an order that failed, the rest is never done.
+        # Remove the remaining steps of an order that failed.
         bench.progress.begin(steps.steps - _processes(ledger.tasks, places), TIMING)
 
     try:
@@ -120,7 +119,7 @@ def _time_group(groups: Sequence[Places], ledger: Ledger, bench: Bench) -> None:
 
 
 def _shared_by_arms(order: WorkOrder) -> object:
-    """What statements that are timed in the same process cannot have each for itself."""
+    """Return the settings that statements timed in the same process must share."""
     return (
         order.env,
         order.runs,

@@ -1,4 +1,4 @@
-"""Time work orders in several processes, in their own zygotes or interleaved with another side."""
+"""Time work orders in several processes: alone, alternating, or interleaved with another side."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from profkit.measuring.worker.protocol import Fresh
 from profkit.model.measurement import Timing, Tool
 
 SERIOUS_ZYGOTES = 5
-"""Children of one zygote share its memory layout: only several zygotes show what that does to the times."""
+"""Number of zygotes; workers of one share its memory layout, so only several show its effect on times."""
 
 
 def timer_kinds(task: Task, worker: int) -> tuple[ZygoteKind, ...]:
-    """The zygotes that share an order's processes: one that lingers for a quick order, else fresh ones.
+    """Return the kinds of zygotes for an order's processes: one, kept, for a quick order, else fresh ones.
 
-    Fresh ones have a draw, and whoever has used them retires them: the next batch gets others.
+    Fresh ones have a draw, and the caller retires them after use: the next batch gets others.
     """
     if task.order.quick:
         return (kind_of(task.order, Tool.NONE, task.preload),)
@@ -42,9 +42,9 @@ def timer_kinds(task: Task, worker: int) -> tuple[ZygoteKind, ...]:
 
 
 def make_ready(task: Task, kinds: Sequence[ZygoteKind], bench: Bench) -> None:
-    """Start zygotes side by side and see that each can do what the task needs; raises MeasuringError.
+    """Start zygotes side by side and check that each can do the task; raises MeasuringError.
 
-    Returns when all are there: a zygote that starts takes a core from what is being measured.
+    Returns when all are ready: a starting zygote takes a core from the measurement.
     """
     known = {zygote.kind for zygote in bench.pool.zygotes()}
     bench.pool.warm(kinds)
@@ -57,7 +57,7 @@ def make_ready(task: Task, kinds: Sequence[ZygoteKind], bench: Bench) -> None:
 def time_together(
     tasks: Sequence[Task], kinds: Sequence[ZygoteKind], bench: Bench, cores: tuple[int, ...] = ()
 ) -> tuple[Timing, ...]:
-    """The tasks' timings, process by process measured interleaved; a single task is timed by itself."""
+    """Return the tasks' timings, interleaved in the same processes; a single task is timed alone."""
     replies = list(_replies(tasks, kinds, bench, cores))
     return tuple(timing_of(task.order.label, replies, arm) for arm, task in enumerate(tasks))
 
@@ -94,7 +94,7 @@ def _replies(
 def time_in_turns(
     tasks: Sequence[Task], kinds: Sequence[ZygoteKind], bench: Bench, cores: tuple[int, ...] = ()
 ) -> tuple[Timing, ...]:
-    """Return the tasks' timings, each in processes of its own; raises MeasuringError."""
+    """Return the tasks' timings, each in its own processes, which alternate; raises MeasuringError."""
     replies: list[list[Reply]] = [[] for _ in tasks]
     numbers = [task.order.number for task in tasks]
     fresh = [first_fresh(task.order) for task in tasks]
@@ -133,7 +133,7 @@ def _unlike(turns: Sequence[tuple[int, ZygoteKind]], fresh: Sequence[Fresh]) -> 
 
 
 def _turns(tasks: int, rounds: int, kinds: Sequence[ZygoteKind]) -> list[tuple[int, ZygoteKind]]:
-    """Which task is next, and in which zygote: there and back again in one, then in the next."""
+    """Return the sequence of tasks and zygotes: forwards, then backwards in one, then in the next."""
     return [
         (place, kinds[number // 2 % len(kinds)])
         for number in range(rounds)
