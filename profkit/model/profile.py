@@ -29,8 +29,7 @@ class Thread(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """A stack that was seen `weight` times in a row; `stack` and `thread` are indexes into the profile's
-    tables."""
+    """A stack seen `weight` times in a row; `stack` and `thread` are indexes into the profile's tables."""
 
     stack: int
     thread: int

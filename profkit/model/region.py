@@ -92,7 +92,7 @@ def code_of(function: object) -> CodeType | None:
     """Return the code that a call of the function runs first; None if that is not Python code."""
     code = getattr(function, "__code__", None)
     if not isinstance(code, CodeType):
-        call = getattr(type(function), "__call__", None)  # noqa: B004 - its code is what is wanted
+        call = getattr(type(function), "__call__", None)  # noqa: B004 - its code is needed
         code = getattr(call, "__code__", None)
     return code if isinstance(code, CodeType) else None
 
@@ -106,7 +106,7 @@ def frame_code_of(function: object) -> CodeType | None:
         return frame_code_of(function.__func__)
     if type(function) is FunctionType:
         return function.__code__
-    call = getattr(type(function), "__call__", None)  # noqa: B004 - its code is what is wanted
+    call = getattr(type(function), "__call__", None)  # noqa: B004 - its code is needed
     return call.__code__ if type(call) is FunctionType else None
 
 

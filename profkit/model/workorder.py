@@ -104,13 +104,14 @@ class WorkOrder:
     """Packages that a zygote preloads (of "torch", "numpy"); None: those that the order's text imports."""
     simulate: tuple[Simulation, ...] = ()
     processes: int | None = None
-    """Number of timing and of counting processes; None: 10 for timing (3 if `quick`), 1 for counting."""
+    """Number of timing and of counting processes; None: 10 for timing (3 if `quick`), up to 4 for
+    counting."""
     tree: WorkTree | None = None
     """Copy in which it runs: current folder and `sys.path` entries are those of the copy."""
     memory_limit_bytes: int | None = None
     """Memory limit of the measured process and its children; None: half of the machine's."""
     fresh: bool | None = None
-    """Whether each execution has its own arguments or setup; None: if it changes them."""
+    """True if each execution has its own arguments or setup; None: only if it changes them."""
     path: tuple[str, ...] = ()
     """Folders that come first on the worker's `sys.path`, before the caller's."""
     script: str = ""

@@ -1,1 +1,1 @@
-"""From profiles to what reports are made of: pure functions, nothing read or written."""
+"""Transformations of profiles and counts for reports: pure functions without input or output."""

@@ -19,23 +19,23 @@ Stack = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Kinds of frames, by their index in the profile; regions by their id."""
+    """Kinds of frames, by index in the profile; regions, by id."""
 
     own: frozenset[int]
     """Recording code, markers included."""
     callers: frozenset[int]
-    """Recording code that runs the program's functions, markers among it."""
+    """Recording code that runs the program's functions, including markers."""
     markers: frozenset[int]
     native: frozenset[int]
     library: frozenset[int]
-    """What the recording code calls for itself and not for the program, other parts of profkit included."""
+    """Library code and other parts of profkit: above recording code, profkit's own work."""
     entries: Mapping[int, tuple[str, ...]]
-    """The regions that begin at a frame."""
+    """Regions that begin at a frame."""
     fitting: Mapping[int, frozenset[int]]
-    """For each marker that knows its function: the frames that may stand above it."""
+    """For each marker with a known function: the frames that may be above it."""
 
     def begins(self, stack: Stack) -> dict[str, int]:
-        """The regions that a stack is in, with the position of each one's outermost frame."""
+        """Return the regions that a stack is in, with the position of each one's outermost frame."""
         found: dict[str, int] = {}
         if not self.entries.keys().isdisjoint(stack):
             for position, frame in enumerate(stack):
@@ -44,7 +44,7 @@ class Marks:
         return found
 
     def is_torn(self, stack: Stack) -> bool:
-        """Whether a marker anywhere in the stack has another function above it than its own."""
+        """Return whether a marker anywhere in the stack has a function above it that is not its own."""
         if self.fitting.keys().isdisjoint(stack):
             return False
         return any(
@@ -54,11 +54,11 @@ class Marks:
         )
 
     def program_frames(self, stack: Stack) -> Iterator[int]:
-        """The frames of a stack without profkit's, and without what profkit called for itself.
+        """Yield the frames of a stack without profkit's frames and its own work.
 
-        That is a library frame directly above recording code that does not call for the program.
-        Native frames directly above recording code are how it is left, unless a marker wraps native
-        code.
+        Its own work begins at a library frame directly above recording code that does not call for the
+        program. Native frames directly above recording code are part of leaving it, unless a marker wraps
+        native code.
         """
         below: int | None = None
         for frame in stack:
@@ -75,14 +75,15 @@ class Marks:
                 yield frame
 
     def is_own_work(self, stack: Stack) -> bool:
-        """Whether a whole stack is a thread of profkit's: it ends there, with only libraries below."""
+        """Return whether a stack is of a profkit thread: it ends in recording code, with only libraries
+        below."""
         kept = tuple(self.program_frames(stack))
         ends_there = len(kept) < len(stack) and kept == stack[: len(kept)]
         return ends_there and self.library.issuperset(kept)
 
 
 def find_marks(frames: Sequence[Frame], regions: Iterable[Region], own: OwnCode) -> Marks:
-    """Look at every frame; `regions` are all regions of the session."""
+    """Classify all frames; `regions` are all regions of the session."""
     known = tuple(regions)
     recording = frozenset(index for index, frame in enumerate(frames) if own.records(frame.file))
     markers = {index: frames[index].name for index in recording if _is_marker(frames[index])}
@@ -136,14 +137,14 @@ def _fitting(
 
 
 def _frames_of(function: tuple[str, str], functions: Mapping[tuple[str, str], set[int]]) -> set[int]:
-    """The frames of a function; where there are none, those that bear its last name alone, as before 3.11."""
+    """Return a function's frames; if there are none, those with its last name alone, as before 3.11."""
     name, file = function
     return functions.get(function) or functions.get((name.rpartition(".")[2], file), set())
 
 
 @dataclass(frozen=True, slots=True)
 class RegionCut:
-    """A region's samples, and the weight of all others; the four add up to the recording."""
+    """A region's samples and the weight of all others; together they add up to the recording."""
 
     profile: Profile
     torn: int = 0
@@ -158,14 +159,15 @@ def cut_region(
     others: Iterable[Region] = (),
     own: OwnCode = OWN_CODE,
 ) -> RegionCut:
-    """The part of a recording that is one region's; `others` are the session's, whose tears tell too."""
+    """Return the samples of one region; `others` are the session's other regions, which reveal torn
+    stacks."""
     return _cut(profile, (region,), (region, *others), covers, own)[region.id]
 
 
 def cut_regions(
     profile: Profile, regions: Iterable[Region], covers: Iterable[Cover] = (), own: OwnCode = OWN_CODE
 ) -> Mapping[str, RegionCut]:
-    """The parts of all regions of a session, by the regions' ids; one pass over the samples."""
+    """Return the samples of all regions of a session, by region id, in one pass."""
     known = tuple(regions)
     return _cut(profile, known, known, covers, own)
 
@@ -204,7 +206,7 @@ def _add_orphans(orphans: Sequence[Sample], sorter: _Sorter, parts: Mapping[str,
 
 
 def _with_stand_ins(profile: Profile, regions: Iterable[Region]) -> tuple[Profile, Mapping[str, int]]:
-    """The profile with a frame for each wrapped function that has none, and their indexes by region.
+    """Return the profile plus a frame for each wrapped function that has none, and these by region.
 
     Samplers see no frame of a function without Python code: its marker is then the leaf.
     """
@@ -221,7 +223,7 @@ class _Fate(enum.Enum):
 
 
 class _Piece(NamedTuple):
-    """What one region gets of a stack."""
+    """Part of a stack that belongs to one region."""
 
     region: str
     fate: _Fate
@@ -229,7 +231,7 @@ class _Piece(NamedTuple):
 
 
 class _Part:
-    """What a region has got so far."""
+    """Samples of a region collected so far."""
 
     def __init__(self, source: Profile) -> None:
         self._source, self._builder = source, ProfileBuilder()
@@ -243,7 +245,7 @@ class _Part:
 
     @property
     def seen(self) -> int:
-        """The weight of its samples so far, torn ones and profkit's own work included."""
+        """Weight of its samples so far, including torn ones and profkit's own work."""
         return sum(self._weights.values())
 
     def finish(self, total: int) -> RegionCut:
@@ -256,7 +258,7 @@ class _Part:
 
 
 class _Sorter:
-    """Decides what becomes of a stack in each region, once per stack and thread."""
+    """Attribution of stacks to regions, computed once per stack and thread."""
 
     def __init__(
         self,
@@ -273,7 +275,7 @@ class _Sorter:
         self._known: dict[tuple[int, int], tuple[_Piece, ...]] = {}
 
     def pieces(self, stack: int, thread: int) -> tuple[_Piece, ...]:
-        """The pieces of a stack, given by its number as the thread is, for all regions that get one."""
+        """Return the pieces of a stack for all regions that get one; stack and thread are indexes."""
         found = self._known.get((stack, thread))
         if found is None:
             within = self._within.get(stack)
@@ -284,11 +286,11 @@ class _Sorter:
         return found
 
     def is_of_child(self, stack: int) -> bool:
-        """Whether a stack, given by its number, is of a child process."""
+        """Return whether a stack, given by its index, is of a child process."""
         return not self._children.isdisjoint(self._profile.stacks[stack][:1])
 
     def pieces_of_child(self, stack: int, regions: Iterable[str]) -> tuple[_Piece, ...]:
-        """The pieces of a child's stack for regions that do not begin in it."""
+        """Return the pieces of a child's stack for regions that do not begin in it."""
         return self._whole(self._profile.stacks[stack], regions)
 
     def _pieces_within(self, stack: Stack) -> tuple[_Piece, ...]:
@@ -309,13 +311,13 @@ class _Sorter:
         return self._whole(self._profile.stacks[stack], regions) if regions else ()
 
     def _whole(self, frames: Stack, regions: Iterable[str]) -> tuple[_Piece, ...]:
-        """The pieces of a whole stack for regions that do not begin in it."""
+        """Return the pieces of a whole stack for regions that do not begin in it."""
         shown = () if self._marks.is_own_work(frames) else tuple(self._marks.program_frames(frames))
         torn = self._marks.is_torn(frames)
         return tuple(self._judge(region, shown, torn) for region in regions)
 
     def _shown(self, region: str, stack: Stack) -> Stack:
-        """What a run shows of a stack that begins at its region; nothing where profkit is at work."""
+        """Return the shown frames of a stack that begins at its region; none if profkit is at work."""
         shown = tuple(self._marks.program_frames(stack))
         if region in self._stand_ins:
             return (self._stand_ins[region], *shown) if shown or len(stack) == 1 else ()
@@ -325,7 +327,7 @@ class _Sorter:
 
     @staticmethod
     def _in_process(processes: Stack, shown: Stack) -> Stack:
-        """What is shown, below the child process that it ran in."""
+        """Return the shown frames above those of the child processes they ran in."""
         return (*processes, *shown) if shown else ()
 
     def _judge(self, region: str, shown: Stack, torn: bool) -> _Piece:

@@ -17,11 +17,11 @@ from profkit.units import Unit
 
 
 def merge_profiles(profiles: Iterable[Profile]) -> Profile:
-    """All samples of all profiles, one profile after the other; nothing gives an empty profile.
+    """Return all samples of all profiles, in the order of the profiles; without profiles, an empty profile.
 
-    Where sampling periods differ, the merged one is their mean by weight, so that the time that all
-    samples stand for together stays what it was. Stated totals are added up if all profiles have them.
-    Raises `UsageError` for profiles of several units; a profile without samples has no say in the unit.
+    If sampling periods differ, the result has their mean by weight, which preserves the total time of all
+    samples. Stated totals are added up if all profiles have them. Raises `UsageError` for profiles of several
+    units; profiles without samples are ignored unless all are empty.
     """
     merged = tuple(profiles)
     counted = [profile for profile in merged if profile.samples] or list(merged[:1])
@@ -40,7 +40,7 @@ def merge_profiles(profiles: Iterable[Profile]) -> Profile:
 
 
 def _totals(profiles: Sequence[Profile]) -> Mapping[Frame, int]:
-    """Add up the totals of each function; nothing unless all profiles state them."""
+    """Return the summed totals of each function; empty unless all profiles state them."""
     if not all(profile.totals for profile in profiles):
         return {}
     added: Counter[Frame] = Counter()
@@ -69,14 +69,14 @@ def _mean_period_ns(profiles: Sequence[Profile]) -> float:
 
 
 class Home(NamedTuple):
-    """Where a run's program lay: the folder that it ran in, and the file of what was profiled."""
+    """Location of a run's program: its working directory and the profiled file."""
 
     cwd: str
     file: str
 
 
 def aligned(profiles: Sequence[Profile], homes: Sequence[Home]) -> tuple[Profile, ...]:
-    """The profiles with the paths of the first one's program, and of each library's file its first path."""
+    """Return the profiles with the first one's program paths; a library file has its first path in all."""
     first_paths: dict[str, str] = {}
     return tuple(
         _renamed(fold_addresses(profile, stated=True), _path_in(home, homes[0], first_paths))
@@ -85,7 +85,7 @@ def aligned(profiles: Sequence[Profile], homes: Sequence[Home]) -> tuple[Profile
 
 
 def side_by_side(a: Sequence[Profile], b: Sequence[Profile]) -> Profile:
-    """All samples as those of two threads, `A` and `B`; their order is lost.
+    """Return all samples as those of two threads, `A` and `B`, without their order.
 
     The unit and period are those of the first profile.
     """
@@ -110,7 +110,7 @@ def _renamed(profile: Profile, path_in: Callable[[str], str]) -> Profile:
 
 
 def _path_in(home: Home, first: Home, first_paths: dict[str, str]) -> Callable[[str], str]:
-    """What turns a file's path in one run into that in the first."""
+    """Return a function that maps a file's path in one run to its path in the first."""
     here, there = _move(home, first)
 
     @cache
@@ -124,10 +124,10 @@ def _path_in(home: Home, first: Home, first_paths: dict[str, str]) -> Callable[[
 
 
 def _move(home: Home, first: Home) -> tuple[str, str]:
-    """The folder of a run's program, and what it is called in the first; nothing for the same program.
+    """Return the folder of a run's program and its name in the first run; empty for the same program.
 
-    It is what is left of the profiled file's path without the end that both have in common. Where they
-    have none, the folders that the two ran in must do.
+    It is the profiled file's path without the end that both have in common. If they have none in common, the
+    working directories are used.
     """
     if home.file == first.file:
         return "", ""
@@ -136,7 +136,7 @@ def _move(home: Home, first: Home) -> tuple[str, str]:
 
 
 def _without_common_end(one: str, other: str) -> tuple[str, str]:
-    """What is left of two paths without the file and folders that both end with; empty if none are alike."""
+    """Return two paths without the file and folders that both end with; empty if they share none."""
     parts, others = one.split("/"), other.split("/")
     alike = 0
     while alike < min(len(parts), len(others)) and parts[-1 - alike] == others[-1 - alike]:
