@@ -1,4 +1,4 @@
-"""Numbers to numbers, pure: durations in histograms, sampled shares, medians, comparisons of two samples."""
+"""Pure statistics: histograms of durations, sampled shares, medians, comparisons of two samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Durations in histograms: made, merged, asked for quantiles."""
+"""Operations on histograms of durations: creation, merging, quantiles."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from profkit.model.histogram import NO_DURATIONS, Histogram, bucket_bounds_ns, b
 
 
 def histogram_of(durations_ns: Iterable[int]) -> Histogram:
-    """The histogram of durations; raises ValueError for a negative one."""
+    """Return the histogram of durations; raises ValueError for a negative one."""
     durations = tuple(durations_ns)
     if not durations:
         return NO_DURATIONS
@@ -27,7 +27,7 @@ def histogram_of(durations_ns: Iterable[int]) -> Histogram:
 
 
 def merge_histograms(histograms: Iterable[Histogram]) -> Histogram:
-    """The histogram of all durations that any of them holds."""
+    """Return the histogram of the durations of all histograms."""
     filled = [histogram for histogram in histograms if histogram.count]
     if not filled:
         return NO_DURATIONS
@@ -44,10 +44,10 @@ def merge_histograms(histograms: Iterable[Histogram]) -> Histogram:
 
 
 def quantile_ns(histogram: Histogram, q: float) -> float:
-    """The duration that a share `q` of all durations does not exceed, to within a bucket (12.5 %).
+    """Return the duration that a share `q` of all durations does not exceed, to within a bucket (12.5 %).
 
-    Durations are taken to lie evenly in their bucket; the smallest and the largest are exact. Raises
-    ValueError for an empty histogram, or a `q` that is no share.
+    Durations are assumed to be uniform within their bucket; the minimum and maximum are exact. Raises
+    ValueError for an empty histogram, or a `q` outside [0, 1].
     """
     if not histogram.count or not 0 <= q <= 1:
         raise ValueError(f"there is no quantile {q} of {histogram.count} durations")

@@ -14,10 +14,11 @@ _STEPS = 10_000
 
 
 def t_two_sided(t: float, df: float) -> float:
-    """How probable a |t| at least so large is where nothing differs; `df` need not be whole.
+    """Return the probability of a |t| at least this large without a difference; `df` may be fractional.
 
-    The regularised incomplete beta function of df/2, 1/2 at df/(df + t²) (Abramowitz and Stegun, "Handbook
-    of Mathematical Functions", 26.7.1 and 26.5.27). Raises ValueError for no degrees of freedom.
+    It is the regularised incomplete beta function of df/2, 1/2 at df/(df + t²) (Abramowitz and Stegun,
+    "Handbook of Mathematical Functions", 26.7.1 and 26.5.27). Raises ValueError if there are no degrees of
+    freedom.
     """
     if not df > 0:
         raise ValueError(f"{df} degrees of freedom say nothing")
@@ -31,9 +32,9 @@ def t_two_sided(t: float, df: float) -> float:
 
 @lru_cache(maxsize=4096)
 def t_quantile(wrong: float, df: float) -> float:
-    """The |t| that is exceeded with probability `wrong`, both sides together: 2.776 for 0.05 and 4.
+    """Return the |t| exceeded with two-sided probability `wrong`: 2.776 for 0.05 and 4.
 
-    By Newton's method from 0: the tail is convex, so no step goes too far. Raises ValueError for a
+    It uses Newton's method from 0: the tail is convex, so no step goes too far. Raises ValueError for a
     probability outside (0, 1].
     """
     if not 0 < wrong <= 1:
@@ -55,7 +56,7 @@ def _density(t: float, df: float) -> float:
 
 
 def _beta_share(a: float, b: float, x: float, rest: float) -> float:
-    """The regularised incomplete beta function; `rest` is 1 - x, exact also where x is nearly 1."""
+    """Return the regularised incomplete beta function; `rest` is 1 - x, exact even if x is nearly 1."""
     if x <= 0 or rest <= 0:
         return 0.0 if x <= 0 else 1.0
     log = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log(rest)
@@ -65,7 +66,7 @@ def _beta_share(a: float, b: float, x: float, rest: float) -> float:
 
 
 def _fraction(a: float, b: float, x: float) -> float:
-    """The continued fraction 26.5.8 of the same handbook, by Lentz's method (Applied Optics 15, 1976)."""
+    """Return the continued fraction 26.5.8 of that handbook, by Lentz's method (Applied Optics 15, 1976)."""
     c, d = 1.0, 1.0 / _nonzero(1.0 - (a + b) * x / (a + 1))
     value = d
     for step in range(1, _STEPS):
@@ -85,25 +86,25 @@ def _nonzero(value: float) -> float:
 
 
 _MOST_ALIKE = 0.9
-"""An r beyond this cannot be told from 1 by so few batches."""
+"""Maximum r: so few batches do not distinguish a larger one from 1."""
 
 
 class Spread(NamedTuple):
-    """The variance of a mean, and how many degrees of freedom tell it."""
+    """The variance of a mean, and the degrees of freedom of its estimate."""
 
     variance: float
     df: float
 
 
 def batch_spread(means: Sequence[float]) -> Spread:
-    """What the mean of these batch means is worth: batches of equal size, in the order they were taken.
+    """Return the variance of the mean of batches and its df; batches have equal sizes and are in order.
 
-    Batches make neighbours of single values independent, where they are long enough (P. D. Welch, "The
-    statistical analysis of simulation results", 1983). Where they are not, what is left is taken for an
-    autoregression of first order: the variance of the mean grows by (1 + r) / (1 - r), and its degrees of
+    Batches that are long enough make neighbouring values independent (P. D. Welch, "The statistical analysis
+    of simulation results", 1983). If they are too short, the remaining dependence is treated as an
+    autoregression of first order. The variance of the mean grows by (1 + r) / (1 - r), and its degrees of
     freedom shrink by (1 - r²) / (1 + r²) (G. V. Bayley, J. M. Hammersley, "The effective number of
-    independent observations in an autocorrelated time series", Suppl. J. R. Stat. Soc. 8, 1946). A negative
-    r changes nothing. Raises ValueError for fewer than two batches.
+    independent observations in an autocorrelated time series", Suppl. J. R. Stat. Soc. 8, 1946). A negative r
+    changes nothing. Raises ValueError for fewer than two batches.
     """
     count = len(means)
     if count < 2:
@@ -116,12 +117,12 @@ def batch_spread(means: Sequence[float]) -> Spread:
 
 
 def phased_spread(means: Sequence[float]) -> Spread:
-    """The same where batches are stages of one run through, whose order is always the same.
+    """Return the spread of batches that are stages of one pass through a run, always in the same order.
 
-    Then what they have in common with their neighbours is no chance. From the mean square successive
-    difference, which slow changes leave alone; it tells as much as two thirds as many batches (J. von
-    Neumann and others, "The mean square successive difference", Ann. Math. Stat. 12, 1941). Raises ValueError
-    for fewer than two batches.
+    What they have in common with their neighbours is then no chance. The variance is estimated from the mean
+    square successive difference, which slow changes hardly affect. It is as precise as two thirds as many
+    batches (J. von Neumann and others, "The mean square successive difference", Ann. Math. Stat. 12, 1941).
+    Raises ValueError for fewer than two batches.
     """
     count = len(means)
     if count < 2:
@@ -131,7 +132,7 @@ def phased_spread(means: Sequence[float]) -> Spread:
 
 
 def autocorrelation(values: Sequence[float]) -> float:
-    """How neighbouring values resemble each other: 0 for independent ones, whose mean is taken off.
+    """Return the lag-1 autocorrelation of values around their mean: 0 for independent ones.
 
     The plain estimate is too small by about 1/n (M. G. Kendall, Biometrika 41, 1954), which is added.
     """
@@ -144,15 +145,15 @@ def autocorrelation(values: Sequence[float]) -> float:
 
 
 _Z_95 = 1.959963984540054
-"""The normal distribution's 97.5 % quantile: 95 % of it lie within so many standard deviations."""
+"""97.5 % quantile of the normal distribution: 95 % of it are within this many standard deviations."""
 
 
 def share_interval(weight: int, total: int) -> tuple[float, float]:
-    """Between which shares the true one lies with 95 % confidence, where `weight` of `total` samples hit.
+    """Return the 95 % confidence interval of the true share, if `weight` of `total` samples hit.
 
-    Wilson's score interval (E. B. Wilson, "Probable inference, the law of succession, and statistical
-    inference", J. Am. Stat. Assoc. 22, 1927): unlike the normal one it holds for few samples and near
-    0 and 1. It takes samples as independent. Nothing is known from no samples: (0, 1).
+    It is Wilson's score interval (E. B. Wilson, "Probable inference, the law of succession, and statistical
+    inference", J. Am. Stat. Assoc. 22, 1927). Unlike the normal one, it holds for few samples and near 0 and
+    1. It treats samples as independent. Without samples it is (0, 1).
     """
     if not 0 <= weight <= total:
         raise ValueError(f"{weight} of {total} samples is no share")
@@ -161,7 +162,7 @@ def share_interval(weight: int, total: int) -> tuple[float, float]:
     share, z2 = weight / total, _Z_95**2
     centre = (share + z2 / (2 * total)) / (1 + z2 / total)
     half = _Z_95 / (1 + z2 / total) * math.sqrt(share * (1 - share) / total + z2 / (4 * total * total))
-    # At the ends the two cancel exactly, but not in floating point.
+    # At the ends the two terms cancel exactly, but not in floating point.
     low = 0.0 if weight == 0 else centre - half
     high = 1.0 if weight == total else centre + half
     return low, high

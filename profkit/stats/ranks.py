@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 def median(values: Iterable[float]) -> float:
-    """The middle value, or the mean of the two middle ones; raises ValueError for no values."""
+    """Return the middle value, or the mean of the two middle ones; raises ValueError for no values."""
     ordered = sorted(values)
     if not ordered:
         raise ValueError("no values have no median")
@@ -20,11 +20,11 @@ def median(values: Iterable[float]) -> float:
 
 
 def median_interval(values: Iterable[float], confidence: float = 0.95) -> tuple[float, float] | None:
-    """Between which two of the values the true median lies, with at least this confidence.
+    """Return the two values between which the true median is, with at least this confidence.
 
-    Exact whatever the values' distribution: how many of them lie below the true median is binomial (the
-    sign test turned round; H. A. David, "Order Statistics"). None where even the smallest and the largest
-    value promise less, as with fewer than 6 values at 95 %. It takes values as independent.
+    It is exact for any distribution: the number of values below the true median is binomial (the sign test
+    inverted; H. A. David, "Order Statistics"). None if even the minimum and maximum have less confidence, as
+    for fewer than 6 values at 95 %. It treats values as independent.
     """
     if not 0 < confidence < 1:
         raise ValueError(f"a confidence cannot be {confidence}")
@@ -34,7 +34,7 @@ def median_interval(values: Iterable[float], confidence: float = 0.95) -> tuple[
 
 
 def values_outside(count: int, confidence: float) -> int | None:
-    """How many of `count` values a median's interval can leave out at either end; None: it needs more."""
+    """Return how many of `count` values a median's interval omits at each end; None: too few values."""
     wrong = Fraction(1 - Fraction(confidence)) * 2**count / 2
     found, below, ways = None, 0, 1
     for rank in range(count // 2 + 1):
@@ -48,11 +48,11 @@ def values_outside(count: int, confidence: float) -> int | None:
 def paired_ratio(
     a: Sequence[float], b: Sequence[float], confidence: float = 0.95
 ) -> tuple[float, float, float]:
-    """How many times as long as A B takes, and the bounds of that ratio: (ratio, low, high).
+    """Return B's time divided by A's, with the bounds of that ratio: (ratio, low, high).
 
-    `a[k]` and `b[k]` are the least times of A's and of B's blocks, measured in turns in the same process
-    k. The ratio is the median over processes, in logarithms, so that (b, a) gives the inverse. Too few
-    processes bound nothing: (ratio, 0, infinity). Raises ValueError where the two cannot be paired.
+    `a[k]` and `b[k]` are the minimum times of A's and B's blocks, interleaved in the same process k. The
+    ratio is the median over processes, in logarithms, so that (b, a) gives the inverse. Too few processes
+    give no bounds: (ratio, 0, infinity). Raises ValueError if the two cannot be paired.
     """
     if len(a) != len(b) or not a or min(*a, *b) <= 0:
         raise ValueError(f"{len(a)} and {len(b)} times, all to be positive, give no ratios")
@@ -63,22 +63,22 @@ def paired_ratio(
 
 
 _POWER = 0.8
-"""A difference that is to be found is to be found 4 times in 5."""
+"""Statistical power: a difference is to be found 4 times in 5."""
 
 _EFFICIENCY = 3 / math.pi
-"""Of the Mann-Whitney test against the t-test under normal noise, for many values (E. J. G. Pitman)."""
+"""Efficiency of the Mann-Whitney test relative to the t-test: normal noise, many values (E. J. G. Pitman)."""
 
 EXACT_UP_TO = 50
-"""Values in either sample for which the exact distribution is counted; beyond, the normal one agrees."""
+"""Maximum size of a sample for the exact distribution; above it, the normal one agrees."""
 
 
 def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float:
-    """How probable so uneven a ranking of `a` among `b` is where both come from the same: p, two-sided.
+    """Return the two-sided p of so uneven a ranking of `a` among `b` if both have the same distribution.
 
-    Exact, by counting arrangements, for small samples without ties; else the normal approximation with
-    corrections for ties and continuity (H. B. Mann, D. R. Whitney, "On a test of whether one of two random
-    variables is stochastically larger than the other", Ann. Math. Stat. 18, 1947). Raises ValueError for
-    no values.
+    It is exact, by counting arrangements, for small samples without ties. Otherwise it is the normal
+    approximation with corrections for ties and continuity (H. B. Mann, D. R. Whitney, "On a test of whether
+    one of two random variables is stochastically larger than the other", Ann. Math. Stat. 18, 1947). Raises
+    ValueError for no values.
     """
     if not a or not b:
         raise ValueError(f"{len(a)} against {len(b)} values cannot be ranked")
@@ -90,11 +90,11 @@ def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def minimum_detectable_effect(a: Sequence[float], b: Sequence[float], level: float = 0.05) -> float:
-    """The least relative difference that `mann_whitney` would find in such samples 4 times in 5.
+    """Return the minimum relative difference that `mann_whitney` finds in such samples 4 times in 5.
 
-    `a` and `b` are positive times, one for each process; their scatter is taken as normal in logarithms.
-    `level` is the p below which a difference is called one. 0.03 says that a change below 3 % can go
-    unseen. Infinite where no ranking of so few values is significant.
+    `a` and `b` are positive times, one per process; their scatter is assumed to be normal in logarithms.
+    `level` is the p below which a difference is significant. 0.03 means that a change below 3 % can go
+    unseen. It is infinite if no ranking of so few values is significant.
     """
     if min(*a, *b, math.inf) <= 0:
         raise ValueError("times are positive")
@@ -107,24 +107,24 @@ def minimum_detectable_effect(a: Sequence[float], b: Sequence[float], level: flo
 
 
 def _squares(times: Sequence[float]) -> float:
-    """The sum of squared distances of the times' logarithms from their mean."""
+    """Return the sum of squared deviations of the times' logarithms from their mean."""
     logs = [math.log(time) for time in times]
     mean = math.fsum(logs) / len(logs)
     return math.fsum((log - mean) ** 2 for log in logs)
 
 
 def _exact_p(n: int, m: int, wins: int) -> float:
-    """Two-sided p of `wins` among all arrangements of n and m different values."""
+    """Return the two-sided p of `wins` among all arrangements of n and m distinct values."""
     ways = arrangements(n, m)
     tail = sum(ways[: min(wins, n * m - wins) + 1])
     return min(1.0, 2 * tail / math.comb(n + m, n))
 
 
 def arrangements(n: int, m: int) -> list[int]:
-    """At index u, in how many arrangements of n among m values u pairs are won.
+    """Return, at index u, the number of arrangements of n among m values in which u pairs are won.
 
-    They are the coefficients of the Gaussian binomial, the product of (1 - q^(m+i)) / (1 - q^i) for i
-    from 1 to n.
+    They are the coefficients of the Gaussian binomial, the product of (1 - q^(m+i)) / (1 - q^i) for i from 1
+    to n.
     """
     ways = [1] + [0] * (n * m)
     for i in range(1, n + 1):
@@ -136,7 +136,7 @@ def arrangements(n: int, m: int) -> list[int]:
 
 
 def _normal_p(n: int, m: int, wins: float, ties: tuple[int, ...]) -> float:
-    """Two-sided p of the normal distribution with the moments of `wins`; `ties` are sizes of equal groups."""
+    """Return the two-sided p by the normal distribution; `ties` are the sizes of groups of equal values."""
     total = n + m
     tied = sum(size**3 - size for size in ties) / (total * (total - 1)) if total > 1 else 0.0
     variance = n * m / 12 * (total + 1 - tied)
@@ -149,13 +149,13 @@ def _normal_p(n: int, m: int, wins: float, ties: tuple[int, ...]) -> float:
 def unpaired_ratio(
     a: Sequence[float], b: Sequence[float], confidence: float = 0.95
 ) -> tuple[float, float, float]:
-    """How many times as long as A B takes, and the bounds of that ratio: (ratio, low, high).
+    """Return B's time divided by A's, with the bounds of that ratio: (ratio, low, high).
 
-    `a` and `b` are times, one for each process of either. The ratio is the median of all ratios of one of
-    B's to one of A's, in logarithms; its bounds are two of these ratios, counted off by the distribution of
-    the Mann-Whitney test, so that they leave out 1 where the test rejects (J. L. Hodges, E. L. Lehmann,
-    "Estimates of location based on rank tests", Ann. Math. Stat. 34, 1963). Too few values bound nothing:
-    (ratio, 0, infinity). Raises ValueError for no values, and for such as are not positive.
+    `a` and `b` are times, one per process. The ratio is the median of all ratios of one of B's to one of A's,
+    in logarithms. Its bounds are two of these ratios, at ranks from the distribution of the Mann-Whitney
+    test, so that they exclude 1 if the test rejects (J. L. Hodges, E. L. Lehmann, "Estimates of location
+    based on rank tests", Ann. Math. Stat. 34, 1963). Too few values give no bounds: (ratio, 0, infinity).
+    Raises ValueError for no values, or for values that are not positive.
     """
     if not a or not b or min(*a, *b) <= 0:
         raise ValueError(f"{len(a)} and {len(b)} times, all to be positive, give no ratios")
@@ -167,7 +167,7 @@ def unpaired_ratio(
 
 
 def ratios_outside(n: int, m: int, confidence: float) -> int | None:
-    """How many of the n · m ratios the interval can leave out at either end; None: it needs more values."""
+    """Return how many of the n · m ratios the interval omits at each end; None: too few values."""
     if not 0 < confidence < 1:
         raise ValueError(f"a confidence cannot be {confidence}")
     if max(n, m) > EXACT_UP_TO:
@@ -184,21 +184,20 @@ def ratios_outside(n: int, m: int, confidence: float) -> int | None:
 
 
 class Adjusted(NamedTuple):
-    """One of several tests after the others were allowed for."""
+    """One of several tests, adjusted for the others."""
 
     p: float
-    """Adjusted: to be compared with the level that holds for all tests together."""
+    """Adjusted p; compare it with the level of all tests together."""
     level: float
-    """What the test's own p was compared with; an interval at this level leaves 0 out just where
-    the test is significant."""
+    """Level for the test's own p; an interval at this level excludes 0 exactly if the test is significant."""
 
 
 def holm(ps: Sequence[float], level: float) -> tuple[Adjusted, ...]:
-    """Of several tests, so that one in 1/`level` families of them has any false alarm at all, or fewer.
+    """Adjust several tests so that at most one in 1/`level` families of them has any false alarm.
 
     The smallest p is compared with level/m, the next with level/(m-1), and so on up to the first that is
-    larger; what follows is compared with what that one was (S. Holm, "A simple sequentially rejective
-    multiple test procedure", Scand. J. Stat. 6, 1979). It holds however the tests depend on each other.
+    larger. The rest are compared with the level of that one (S. Holm, "A simple sequentially rejective
+    multiple test procedure", Scand. J. Stat. 6, 1979). It holds for any dependence between the tests.
     """
     order = sorted(range(len(ps)), key=ps.__getitem__)
     found: dict[int, Adjusted] = {}

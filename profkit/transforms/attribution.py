@@ -28,7 +28,7 @@ class Marks:
     markers: frozenset[int]
     native: frozenset[int]
     library: frozenset[int]
-    """Library code and other parts of profkit: above recording code, profkit's own work."""
+    """Frames of libraries and of profkit: its own work if recording code calls them for itself."""
     entries: Mapping[int, tuple[str, ...]]
     """Regions that begin at a frame."""
     fitting: Mapping[int, frozenset[int]]
@@ -75,8 +75,7 @@ class Marks:
                 yield frame
 
     def is_own_work(self, stack: Stack) -> bool:
-        """Return whether a stack is of a profkit thread: it ends in recording code, with only libraries
-        below."""
+        """Return whether a stack is a profkit thread's: it ends in recording code, above libraries only."""
         kept = tuple(self.program_frames(stack))
         ends_there = len(kept) < len(stack) and kept == stack[: len(kept)]
         return ends_there and self.library.issuperset(kept)
@@ -159,8 +158,7 @@ def cut_region(
     others: Iterable[Region] = (),
     own: OwnCode = OWN_CODE,
 ) -> RegionCut:
-    """Return the samples of one region; `others` are the session's other regions, which reveal torn
-    stacks."""
+    """Return one region's samples; `others`, the session's other regions, also reveal torn stacks."""
     return _cut(profile, (region,), (region, *others), covers, own)[region.id]
 
 
@@ -206,7 +204,7 @@ def _add_orphans(orphans: Sequence[Sample], sorter: _Sorter, parts: Mapping[str,
 
 
 def _with_stand_ins(profile: Profile, regions: Iterable[Region]) -> tuple[Profile, Mapping[str, int]]:
-    """Return the profile plus a frame for each wrapped function that has none, and these by region.
+    """Return the profile with a frame for each wrapped function that has none, and its index by region.
 
     Samplers see no frame of a function without Python code: its marker is then the leaf.
     """

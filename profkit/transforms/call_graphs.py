@@ -16,37 +16,37 @@ _MOST_PATHS = 20_000
 _LEAST_PART = 1e-5
 
 CheckDepth = Callable[[int], None]
-"""Raises an error for a path of this depth that must not be followed, or if it takes too long already."""
+"""Function that raises an error if a path of this depth must not be followed or takes too long."""
 
 Calls = Mapping[tuple[Frame, Frame], float]
 """Inclusive cost by (caller, callee)."""
 
 Roots = Mapping[Frame, float]
-"""The cost with which a function begins stacks."""
+"""Cost of a function at the start of stacks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recursion:
-    """What a file says about recursion that times nested calls of a function with the outermost one."""
+    """Recursion stated by a file that times nested calls of a function with the outermost one."""
 
     functions: Collection[Frame]
-    """Those that were called within themselves; no other function was."""
+    """Functions that were called within themselves; no others were."""
     totals: Mapping[Frame, float]
-    """What they cost with all that they called; costs of calls are at most these."""
+    """Their inclusive costs, which are upper bounds of the costs of calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Own costs of functions, what each spends in those that it calls, and where stacks begin."""
+    """Graph of functions: own costs, costs of calls, and starts of stacks."""
 
     own: Mapping[Frame, int]
     callees: Mapping[Frame, Mapping[Frame, float]]
-    """The costliest first."""
+    """Most expensive first."""
     roots: Roots
     spent: Mapping[Frame, float]
-    """Own cost and that of all calls; of functions that are known to recurse, their totals."""
+    """Own cost plus that of all calls; for functions known to recurse, their totals."""
     recursion: Recursion | None = None
-    """None if every call counts by itself, nested or not."""
+    """None if each call counts separately, nested or not."""
 
     @classmethod
     def of(
@@ -56,9 +56,9 @@ class Graph:
         roots: Roots | None = None,
         recursion: Recursion | None = None,
     ) -> Graph:
-        """The graph of calls; negative costs count as 0, and calls of a function by itself not at all.
+        """Return the graph of calls; negative costs count as 0, calls of a function by itself are ignored.
 
-        Unless they are known, roots are what of a function's cost its callers do not account for.
+        Unless roots are given, they are the cost of each function that its callers do not account for.
         """
         kept = {function: max(0, weight) for function, weight in own.items()}
         callees: dict[Frame, dict[Frame, float]] = {function: {} for function in kept}
@@ -83,7 +83,7 @@ class Graph:
 
 @dataclass(slots=True)
 class CallPath:
-    """A function reached through its caller's path; `cost` with all that it calls there, `own` without."""
+    """A function reached through its caller's path; `cost` is inclusive there, `own` exclusive."""
 
     function: Frame
     caller: CallPath | None
@@ -92,7 +92,7 @@ class CallPath:
     depth: int = 1
 
     def parts(self) -> list[CallPath]:
-        """This path and those that it is made of, the shortest last."""
+        """Return this path and all its prefixes, the shortest last."""
         found = []
         at: CallPath | None = self
         while at is not None:
@@ -101,18 +101,18 @@ class CallPath:
         return found
 
     def frames(self) -> list[Frame]:
-        """Root first."""
+        """Return the functions on the path, root first."""
         return [part.function for part in reversed(self.parts())]
 
 
 @dataclass(slots=True)
 class _Split:
-    """The cost of a path, divided."""
+    """Division of a path's cost."""
 
     own: dict[Frame, float] = field(default_factory=dict)
-    """By function on the path: its own cost if it is the path's end, or is called again from there."""
+    """By function on the path: its own cost if it ends the path or is called again from there."""
     callees: dict[Frame, float] = field(default_factory=dict)
-    """By function that is called from there and is not on the path."""
+    """By function called from there that is not on the path."""
 
     @property
     def whole(self) -> float:
@@ -120,7 +120,7 @@ class _Split:
 
 
 class Paths:
-    """Paths through a graph, taken heaviest first: the first to a function is the heaviest to it."""
+    """Paths through a graph, heaviest first: the first path to a function is its heaviest."""
 
     def __init__(self, graph: Graph, check_depth: CheckDepth) -> None:
         self._graph = graph
@@ -131,14 +131,14 @@ class Paths:
         self._pushed = self._kept = 0
         self._reached: set[Frame] = set()
         self._given: dict[tuple[Frame, Frame], float] = {}
-        """Of calls by functions that recurse: what paths have got of their cost."""
+        """By call from a recursive function: the cost already assigned to paths."""
 
     def found(self) -> Mapping[Frame, list[CallPath]]:
-        """The paths that are kept to each function with a weight of its own; at least one to each."""
+        """Return the kept paths to each function with its own weight; at least one to each."""
         for function, cost in self._graph.roots.items():
             self._push(function, None, cost)
         self._follow()
-        # What is left is called in circles alone.
+        # The remaining functions are called only in cycles.
         for function in sorted(self._graph.own, key=lambda f: (-self._graph.own[f], f)):
             if function not in self._found and self._graph.own[function]:
                 self._push(function, None, float(self._graph.own[function]))
@@ -157,7 +157,7 @@ class Paths:
             self._enter(path)
 
     def _enter(self, path: CallPath) -> None:
-        """Split a path's cost between its functions and what they call."""
+        """Divide a path's cost among its functions and their callees."""
         above = {part.function: part for part in path.parts()}
         split = self._split(path, above)
         scale = path.cost / split.whole if split.whole else 0.0
@@ -189,10 +189,11 @@ class Paths:
         return split
 
     def _take(self, caller: Frame, callee: Frame, left: float, part: float) -> float:
-        """Return the cost of a call on a path: a part in proportion, unless the caller is known to recurse.
+        """Return the cost of a call on a path: a proportional part, unless the caller is known to recurse.
 
-        Then its calls cost more than its total, since a call within another is in the cost of both. So the
-        costliest come first, with all of their cost, and none gets more than that on all paths together.
+        Calls of a recursive caller cost more than its total, since a nested call is in the cost of both. So
+        the most expensive paths come first and get its full cost, and all paths together get no more than
+        that.
         """
         if not self._graph.recurses(caller):
             return part
@@ -209,7 +210,7 @@ class Paths:
 
 
 _UNKNOWN = "???"
-"""Callgrind's word for a file or an object that it does not know."""
+"""Callgrind's placeholder for an unknown file or object."""
 
 
 def _any_depth(depth: int) -> None:
@@ -227,16 +228,16 @@ def unfold(
     roots: Roots | None = None,
     recursion: Recursion | None = None,
 ) -> Profile:
-    """The graph as weighted stacks; every function's own weights add up to exactly what `own` says.
+    """Return the graph as weighted stacks; each function's own weights add up to exactly `own`.
 
     A function is on a stack once. If `recursion` says that it was called within itself, what it called there
-    is at the end of the stack; else what recursion costs is spread over the stack. A path with less than a
-    100,000th of the whole, or after the heaviest 20,000, is given up in favour of the other paths to its
-    function, of which the heaviest is always kept. Stacks begin with `roots`, if these are known, or else
-    with functions that nothing calls, and with what callers do not account for. Negative weights count as 0.
-    `builder` collects the stacks, and `check_depth` is called with each path's depth before it is followed.
+    is at the end of the stack; otherwise the cost of recursion is spread over the stack. Paths with less than
+    a 100,000th of the whole, or after the heaviest 20,000, are dropped in favour of other paths to their
+    function; its heaviest path is always kept. Stacks begin with `roots` if they are known, otherwise with
+    functions that nothing calls and with costs that callers do not account for. Negative weights count as 0.
+    `builder` collects the stacks. `check_depth` is called with each path's depth before it is followed.
 
-    Stacks of recursive functions cannot have the totals of the graph. `totals` are those that its file
+    Stacks of recursive functions cannot have the totals of the graph. `totals` are those that the file
     states; the profile has them beside its stacks.
     """
     builder = builder or ProfileBuilder()
@@ -246,13 +247,13 @@ def unfold(
         for path, weight in zip(parts, _shared_out(own[function], [part.own for part in parts]), strict=True):
             if weight:
                 builder.add_indexed(tuple(map(builder.frame, path.frames())), thread, weight)
-    # A function whose total were less than its own cost would not be in tables.
+    # Tables would omit a function whose total is less than its own cost.
     stated = {function: max(0, own.get(function, 0), total) for function, total in (totals or {}).items()}
     return builder.build(unit=unit, ordered=False, totals=stated)
 
 
 def unfold_counts(counts: InstructionCounts) -> Profile:
-    """A measurement's instructions of one execution as stacks; weights are rounded to whole instructions."""
+    """Return a measurement's instructions per execution as stacks, in whole instructions."""
     return unfold_functions(counts.functions, counts.calls)
 
 
@@ -262,10 +263,10 @@ def unfold_functions(
     builder: ProfileBuilder | None = None,
     check_depth: CheckDepth = _any_depth,
 ) -> Profile:
-    """Instructions by function and call, as Callgrind counts them, as stacks, with the totals of functions.
+    """Return Callgrind's instructions by function and call as stacks, with the totals of functions.
 
-    What was inlined into a function from another file has a row of its own there, of that file and that
-    function's name, which nothing calls: it stands below the function.
+    Code inlined into a function from another file has a row of its own, with that file and the function's
+    name, which nothing calls. It is placed below the function.
     """
     counted = tuple(functions)
     frames = {function.name: _frame(function.name, function.object) for function in counted}
@@ -286,9 +287,9 @@ def unfold_functions(
 
 
 def _inlined(own: Mapping[Frame, float], calls: Calls, placed: Collection[Frame]) -> Calls:
-    """Calls from functions, whose object is known, to the parts of them that stand in other files.
+    """Return calls from functions with a known object to their parts from other files.
 
-    Of several functions of a name, a part belongs to the one that lacks most of what its callers spend.
+    Among functions of the same name, a part belongs to the one that lacks most of what its callers spend.
     """
     spent, received = defaultdict(float, own), defaultdict[Frame, float](float)
     for (caller, callee), cost in calls.items():
@@ -309,14 +310,14 @@ def _inlined(own: Mapping[Frame, float], calls: Calls, placed: Collection[Frame]
 
 
 def _frame(name: str, shared_object: str) -> Frame:
-    """The frame of `file:function`; code without a known file lies in its shared object."""
+    """Return the frame of `file:function`; code without a known file is in its shared object."""
     file, _, function = name.partition(":")
     place = shared_object if file == _UNKNOWN else file
     return Frame(function, "" if place == _UNKNOWN else place)
 
 
 def _shared_out(weight: int, parts: list[float]) -> list[int]:
-    """A whole number in proportion to some parts, so that it adds up; the first gets all of no parts."""
+    """Divide a whole number in proportion to parts, exactly; if all are 0, the first gets all."""
     whole = sum(parts)
     if not whole > 0:
         return [weight, *[0] * (len(parts) - 1)]

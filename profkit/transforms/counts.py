@@ -61,17 +61,17 @@ _PREFIXES = (
 )  # fmt: skip
 
 _VARIANT = re.compile(r"(?:'\d+|\.(?:part|constprop|isra|cold|lto_priv|localalias)(?:\.\d+)*|@@?[\w.]+)+$")
-"""What Callgrind adds for recursion, compilers for partial copies, and linkers for versions."""
+"""Suffixes that Callgrind adds for recursion, compilers for partial copies, and linkers for versions."""
 
 
 _LOOK_UPS = ("dictobject.c:unicodekeys_lookup_unicode", "dictobject.c:unicodekeys_lookup_generic")
 _LOOK_UP = 22
-"""Instructions of a look-up that finds its entry at once, in CPython 3.11 compiled by GCC 12 for x86-64."""
+"""Instructions of a lookup without collisions, in CPython 3.11 compiled by GCC 12 for x86-64."""
 
 
 @cache
 def is_allocator(name: str, shared_object: str = "") -> bool:
-    """Whether a `file:function` is one of those above."""
+    """Return whether a `file:function` is a memory allocator listed above."""
     file, _, function = name.partition(":")
     if file.endswith(_FILES) or shared_object.rpartition("/")[2].startswith(_OBJECTS):
         return True
@@ -79,7 +79,7 @@ def is_allocator(name: str, shared_object: str = "") -> bool:
 
 
 def strip_allocators(dump: CallgrindDump) -> int:
-    """The dump's instructions without those that allocators execute themselves, and without collisions."""
+    """Return the dump's instructions without those of allocators themselves and of hash collisions."""
     return dump.instructions - sum(_left_out(row) for row in dump.functions if row.exclusive)
 
 
@@ -92,12 +92,12 @@ def _left_out(row: FunctionCount) -> int:
 
 
 def _without_arguments(function: str) -> str:
-    """`c10::alloc_cpu` of `c10::alloc_cpu(unsigned long)`."""
+    """Return `c10::alloc_cpu` for `c10::alloc_cpu(unsigned long)`."""
     return function.partition("(")[0]
 
 
 CYCLES = "cycles"
-"""The estimate's name among events."""
+"""Name of the estimate among events."""
 
 _CYCLES = {
     INSTRUCTIONS: 1,
@@ -106,8 +106,8 @@ _CYCLES = {
     "Ge": 20,
     **dict.fromkeys(("I2mr", "D2mr", "D2mw", "ILmr", "DLmr", "DLmw"), 100),
 }
-"""KCachegrind's "Cycle Estimation": CEst = Ir + 10 Bm + 10 L1m + 20 Ge + 100 L2m + 100 LLm, with Bm the
-mispredicted branches, L1m, L2m and LLm the misses of each cache, Ge the bus events
+"""KCachegrind's "Cycle Estimation": CEst = Ir + 10 Bm + 10 L1m + 20 Ge + 100 L2m + 100 LLm. Bm are
+mispredicted branches; L1m, L2m and LLm are the misses of each cache; Ge are bus events
 (https://github.com/KDE/kcachegrind/blob/master/libcore/globalconfig.cpp, `knownFormula`)."""
 
 
@@ -117,15 +117,15 @@ def subtract_baseline(
     number: int,
     measured_in: MeasuredIn,
 ) -> InstructionCounts:
-    """Counts of one execution, from dumps of `number` executions each, one a repeat.
+    """Return counts per execution from dumps of `number` executions each, one per repeat.
 
-    The baseline is the same loop around `pass`; without dumps of it nothing is taken off. Totals are
-    the least of the repeats, those without allocators by themselves; functions, calls and events are
-    of the repeat with the least instructions. Raises UsageError for dumps of different events.
+    The baseline is the same loop around `pass`; without dumps of it, nothing is subtracted. Totals are the
+    minimum of the repeats, taken separately with and without allocators. Functions, calls and events are of
+    the repeat with the fewest instructions. Raises UsageError for dumps of different events.
     """
     if len({dump.events for dump in (*dumps, *baseline_dumps)}) != 1:
         raise UsageError("dumps of different events cannot be compared", "simulate the same in all of them")
-    # Of equal ones the last: in what is dumped first, Callgrind counts calls from before as well.
+    # Of equal dumps, take the last: in the first one Callgrind also counts earlier calls.
     least = min(reversed(dumps), key=lambda dump: dump.instructions)
     base = min(reversed(baseline_dumps), key=lambda dump: dump.instructions, default=_nothing(least.events))
     without = tuple(strip_allocators(dump) for dump in dumps)
@@ -145,7 +145,7 @@ def subtract_baseline(
 
 
 def estimated_cycles(events: Mapping[str, float]) -> float:
-    """KCachegrind's estimate from the counts of events; what was not simulated counts nothing."""
+    """Return KCachegrind's estimate from event counts; events that were not simulated count as 0."""
     return sum(_CYCLES.get(event, 0) * count for event, count in events.items())
 
 
@@ -154,7 +154,7 @@ def _nothing(events: tuple[str, ...]) -> CallgrindDump:
 
 
 def _functions(dump: CallgrindDump, base: CallgrindDump, number: int) -> tuple[FunctionCount, ...]:
-    """The net rows; without those that ran before the statement and only have it within them."""
+    """Return the net rows, without functions that started before the statement and only contain it."""
     before = {row.name: row for row in base.functions}
     missing = before.keys() - {row.name for row in dump.functions}
     rows = [_net(row, before.get(row.name), number) for row in dump.functions]
@@ -177,7 +177,7 @@ def _net(row: FunctionCount, base: FunctionCount | None, number: int) -> Functio
 
 
 def _calls(dump: CallgrindDump, base: CallgrindDump, number: int) -> tuple[CallCount, ...]:
-    """The net calls, costliest first; what had been called before the statement began is left out."""
+    """Return the net calls, most expensive first, without calls made before the statement began."""
     net = {(call.caller, call.callee): (call.calls, call.inclusive) for call in dump.calls}
     for call in base.calls:
         calls, inclusive = net.get((call.caller, call.callee), (0, 0))
@@ -191,7 +191,7 @@ def _calls(dump: CallgrindDump, base: CallgrindDump, number: int) -> tuple[CallC
 
 
 def _events(dump: CallgrindDump, base: CallgrindDump, number: int) -> tuple[tuple[str, float], ...]:
-    """What was simulated, and the cycles estimated from it; nothing where only instructions were counted."""
+    """Return the simulated events and the estimated cycles; empty if only instructions were counted."""
     net = {
         event: (count - less) / number
         for event, count, less in zip(dump.events, dump.totals, base.totals, strict=True)
@@ -211,15 +211,15 @@ class NamedCount(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FunctionCounts:
-    """Rows of instructions, most first and each name once; what comes to nothing has no row."""
+    """Rows of instructions, in descending order; each name occurs once, and zeros are left out."""
 
     rows: tuple[NamedCount, ...]
     inclusive: bool
-    """Whether a function's instructions include those of what it called."""
+    """True if a function's instructions include those of what it called."""
 
     @classmethod
     def of(cls, counts: Iterable[tuple[float, str]], inclusive: bool) -> FunctionCounts:
-        """Rows from counts and names; those of equal names are added up."""
+        """Return rows from counts and names; counts of equal names are added up."""
         added: defaultdict[str, float] = defaultdict(float)
         for instructions, name in counts:
             added[name] += instructions
@@ -227,27 +227,27 @@ class FunctionCounts:
         return cls(tuple(sorted(rows, key=lambda row: (-row.instructions, row.name))), inclusive)
 
     def __add__(self, other: FunctionCounts) -> FunctionCounts:
-        """Both together; raises UsageError where one is inclusive and the other is not."""
+        """Return the sum of both; raises UsageError if only one is inclusive."""
         self._check_alike(other)
         return FunctionCounts.of((*self.rows, *other.rows), self.inclusive)
 
     def __sub__(self, other: FunctionCounts) -> FunctionCounts:
-        """What this has more, negative where it has less; raises UsageError as addition does."""
+        """Return the difference, negative if this has less; raises UsageError as addition does."""
         self._check_alike(other)
         return FunctionCounts.of(
             (*self.rows, *((-row.instructions, row.name) for row in other.rows)), self.inclusive
         )
 
     def filter(self, wanted: Callable[[str], bool]) -> FunctionCounts:
-        """The rows whose name is wanted."""
+        """Return the rows whose name is wanted."""
         return FunctionCounts(tuple(row for row in self.rows if wanted(row.name)), self.inclusive)
 
     def transform(self, rename: Callable[[str], str]) -> FunctionCounts:
-        """All rows under new names; those that come to bear the same name are added up."""
+        """Return all rows under new names; counts of names that become equal are added up."""
         return FunctionCounts.of(((row.instructions, rename(row.name)) for row in self.rows), self.inclusive)
 
     def without_allocators(self) -> FunctionCounts:
-        """The rows of functions that allocate no memory; raises UsageError for inclusive counts."""
+        """Return the rows without memory allocators; raises UsageError for inclusive counts."""
         if self.inclusive:
             raise UsageError(
                 "inclusive counts have allocators within every function that calls them",
@@ -256,7 +256,7 @@ class FunctionCounts:
         return self.filter(lambda name: not is_allocator(name))
 
     def sum(self) -> float:
-        """All rows together: all instructions if exclusive; if inclusive, many of them many times."""
+        """Return the sum of all rows; inclusive counts contain many instructions several times."""
         return sum(row.instructions for row in self.rows)
 
     def _check_alike(self, other: FunctionCounts) -> None:
@@ -268,28 +268,28 @@ class FunctionCounts:
 
 @dataclass(frozen=True, slots=True)
 class InstructionStats:
-    """A measurement's functions, per execution and without the baseline, as something to reckon with."""
+    """Functions of a measurement, per execution and without the baseline, for calculations."""
 
     functions: tuple[FunctionCount, ...]
 
     @classmethod
     def of(cls, measured: InstructionCounts) -> InstructionStats:
-        """Those of a measurement's instruction counts."""
+        """Return the statistics of a measurement's instruction counts."""
         return cls(measured.functions)
 
     def counts(self, inclusive: bool = False) -> FunctionCounts:
-        """Instructions by `file:function`."""
+        """Return instructions by `file:function`."""
         rows = ((row.inclusive if inclusive else row.exclusive, row.name) for row in self.functions)
         return FunctionCounts.of(rows, inclusive)
 
     def delta(self, other: InstructionStats, inclusive: bool = False) -> FunctionCounts:
-        """What this executes more than the other, function by function."""
+        """Return what this executes more than the other, by function."""
         return self.counts(inclusive) - other.counts(inclusive)
 
     def as_standardized(self) -> InstructionStats:
-        """The same under names that hold in any environment, so that measurements of two compare.
+        """Return the statistics under names that match in all environments, so that two of them compare.
 
-        A function without a name bears that of its shared object instead of an address.
+        A function without a name is named after its shared object instead of by its address.
         """
         return InstructionStats(
             tuple(

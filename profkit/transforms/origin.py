@@ -11,44 +11,44 @@ from pathlib import Path
 from profkit.model.profile import Frame
 
 _RECORDING = ("session/", "calls/", "decorators.py", "profiler.py")
-# Of the recording code, what runs users' functions: everything else works for profkit alone.
+# Recording code that runs users' functions; the rest works only for profkit.
 _CALLING = ("calls/markers.py", "calls/stepping.py")
 
 # `site-packages` and Debian's `dist-packages`; the standard library in `lib/python3.11/`,
 # `lib64/python3.11/` or `lib/python311.zip/`.
 _LIBRARY = re.compile(r"/(site|dist)-packages/|/lib(64)?/python[\d.]+(t|\.zip)?/")
-# Everything up to the folder that imports start from: installed packages, the standard library.
+# Everything up to the import root: that of installed packages or of the standard library.
 _IMPORT_ROOT = re.compile(
     r".*/(?:(?:site|dist)-packages|lib(?:64)?/python[\d.]+t?(?:/lib-dynload)?|python\d+\.zip)/"
 )
-# Shared objects with or without a version, and the sources that debug information names.
+# Shared objects with or without a version, and sources named in debug information.
 _NATIVE = re.compile(r"\.(so(\.\d+)*|c|cc|cpp|cxx|cu|h|hpp|S|rs)$")
-# What people type has names in angle brackets too: the prompts of Python, IPython and doctest.
+# Code that users enter has names in angle brackets too: prompts of Python, IPython and doctest.
 _TYPED = re.compile(r"<(stdin|console|python-input|ipython-input|doctest)")
 
 
 @dataclass(frozen=True, slots=True)
 class OwnCode:
-    """Profkit's own files, wherever its package folder is; one folder per installation."""
+    """Files of profkit itself; one package folder per installation."""
 
     packages: tuple[str, ...]
 
     def records(self, file: str) -> bool:
-        """Whether the file belongs to the recording code, which stands between a caller and its callee."""
+        """Return whether the file is recording code, which runs between a caller and its callee."""
         return any(file.startswith(f"{package}/{part}") for package in self.packages for part in _RECORDING)
 
     def calls_for_program(self, file: str) -> bool:
-        """Whether what stands above a frame of this recording file is the program's, a library's included."""
+        """Return whether frames above this recording file are the program's, including library frames."""
         return any(file == f"{package}/{part}" for package in self.packages for part in _CALLING)
 
     def holds(self, file: str) -> bool:
-        """Whether the file belongs to profkit at all."""
+        """Return whether the file belongs to profkit."""
         return any(file.startswith(f"{package}/") for package in self.packages)
 
     def also_of(self, frames: Iterable[Frame], markers: Iterable[str]) -> OwnCode:
-        """With the installation that was recorded, which may be that of another environment or container.
+        """Return these files plus those of the recorded installation.
 
-        Its marker frames tell where it was.
+        Its marker frames show where it was, which may be in another environment or container.
         """
         names = frozenset(markers)
         heads = {frame.file.rpartition("/profkit/")[0] for frame in frames if frame.name in names}
@@ -57,24 +57,24 @@ class OwnCode:
 
 
 OWN_CODE = OwnCode((str(Path(__file__).parents[1]),))
-"""The code of this installation."""
+"""Code of this installation."""
 
 
 def from_import_root(file: str) -> str:
-    """A library's file from where imports start, such as `json/encoder.py`; any other as it is."""
+    """Return a library's file relative to its import root, such as `json/encoder.py`; others unchanged."""
     return _IMPORT_ROOT.sub("", file)
 
 
 def is_native_file(file: str) -> bool:
-    """Whether a frame of this file is machine code: a shared object, or the source it was built from."""
+    """Return whether a frame of this file is machine code: a shared object, or its source."""
     return _NATIVE.search(file) is not None
 
 
 def is_library_file(file: str) -> bool:
-    """Whether the user did not write this file: packages, the standard library, native and generated code.
+    """Return whether the file is not the user's: packages, the standard library, native or generated code.
 
-    Generated code is what has no file, or one in angle brackets that nobody typed, such as
-    `<frozen importlib._bootstrap>` or the `<string>` of dataclasses.
+    Generated code has no file, or a name in angle brackets that a user did not enter, such as `<frozen
+    importlib._bootstrap>` or the `<string>` of dataclasses.
     """
     if not file or file.startswith("<"):
         return _TYPED.match(file) is None
@@ -87,13 +87,13 @@ _ROOTS = tuple(
     re.compile(pattern)
     for pattern in (
         r"^.*/(?:site|dist)-packages/",
-        # CPython's own folders, wherever it was built.
+        # CPython's own folders, in any build folder.
         r"^.*?/(?=(?:Objects|Python|Modules|Parser|Programs|Include)/)",
-        # PyTorch's.
+        # PyTorch's folders.
         r"^.*?/(?=(?:aten/src|c10|caffe2|torch/csrc|third_party)/)",
         r"^.*/glibc-[^/]*/",
         r"^.*/include/(?=c\+\+/)",
-        # Packagers': conda's, in /tmp/build/HASH/NAME/work, and feedstocks'; pip's, pyenv's, the system's.
+        # Build folders: conda's (/tmp/build/HASH/NAME/work) and feedstocks'; pip's, pyenv's, the system's.
         r"^.*/(?:build_artifacts|conda-bld)/[^/]+/(?:work/)?",
         rf"^.*/build/{_HASH}/(?:[^/]+/work/)?",
         r"^.*/pip-(?:install|req-build|build-env)-[^/]+/(?:[^/]+_[0-9a-f]{16,}/)?",
@@ -102,17 +102,17 @@ _ROOTS = tuple(
         r"^/(?:var/)?tmp/[^/]+/",
     )
 )
-"""What a source file's path begins with; the first that fits is cut off."""
+"""Prefixes of source file paths; the first that matches is removed."""
 
 _LIBRARY_VERSION = re.compile(r"(c\+\+)/[\d.]+/")
 _TWICE = re.compile(r"^([^/]+)/\1/")
-"""A folder that a compiler's own folder and the path from there both name, as in glibc's `malloc/malloc/`."""
+"""A folder named by both a compiler's own folder and the path from there, as in glibc's `malloc/malloc/`."""
 
 _ADDRESS = re.compile(r"^0x[0-9a-f]+")
 _NUMBERED = re.compile(
     r"@@?[\w.]+|(?<=\))#\d+(?=\})|(?<=\{unnamed type)#\d+(?=\})|(?<=\$_)\d+|(?<='lambda)\d+|\.\d+\b"
 )
-"""Versions of symbols, and what compilers count: GCC's and Clang's lambdas, copies as `.constprop.0`."""
+"""Symbol versions, and numbers added by compilers: lambdas (GCC, Clang), copies such as `.constprop.0`."""
 
 _BUILD_TAG = re.compile(
     rf"\.(?:cpython|abi|pypy)[\w-]*(?=\.so)|-{_HASH}(?=[.\w]*\.so)|(?<=libpython)[\d.]*\d"
@@ -120,9 +120,9 @@ _BUILD_TAG = re.compile(
 
 
 def standard_name(name: str, shared_object: str = "") -> str:
-    """A `file:function` without build and installation folders, addresses and numbers of nameless functions.
+    """Return a `file:function` without build and install folders, addresses and numbers of unnamed functions.
 
-    The shared object stands for the name of a function that has none.
+    A function without a name is named after its shared object.
     """
     file, _, function = name.partition(":")
     if _ADDRESS.match(function):
@@ -132,7 +132,7 @@ def standard_name(name: str, shared_object: str = "") -> str:
 
 
 def standard_file(path: str) -> str:
-    """A source file from the top folder of its own project on, where that can be told."""
+    """Return a source file relative to its project's top folder, if that is recognized."""
     path = posixpath.normpath(path) if path else path
     for root in _ROOTS:
         cut = root.sub("", path, count=1)
@@ -143,5 +143,5 @@ def standard_file(path: str) -> str:
 
 
 def standard_object(path: str) -> str:
-    """A shared object's file without its folder, and without what names one build of it."""
+    """Return a shared object's file name without its folder and build tags."""
     return _BUILD_TAG.sub("", path.rpartition("/")[2])

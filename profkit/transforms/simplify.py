@@ -14,7 +14,7 @@ from profkit.transforms.trees import SortedStacks, Stack, picked, sort_stacks
 
 
 class Reindexer:
-    """Adds samples to `target` that are given by indexes of `source`; each stack is mapped once."""
+    """Adapter that adds samples to `target` by indexes of `source`; each stack is mapped once."""
 
     def __init__(self, source: Profile, target: ProfileBuilder) -> None:
         self._source, self._target = source, target
@@ -23,7 +23,7 @@ class Reindexer:
         self._stacks: dict[tuple[int, ...], tuple[int, ...]] = {}
 
     def add(self, stack: tuple[int, ...], thread: int, weight: int) -> None:
-        """Append one sample; `stack` need not be in the source's table, its frames must be."""
+        """Append one sample; `stack` may be missing from the source's table, but not its frames."""
         mapped = self._stacks.get(stack)
         if mapped is None:
             mapped = self._stacks[stack] = tuple(self._frame(frame) for frame in stack)
@@ -38,9 +38,9 @@ class Reindexer:
 
 
 def build_like(source: Profile, target: ProfileBuilder, totals: Mapping[Frame, int] | None = None) -> Profile:
-    """The profile of everything that was added to `target`, in the unit and period of `source`.
+    """Return the profile of everything added to `target`, in the unit and period of `source`.
 
-    Its stated totals are those that are given: the source's are not those of a part of it.
+    It states only the given totals: those of the source do not hold for a part of it.
     """
     return target.build(unit=source.unit, period_ns=source.period_ns, ordered=source.ordered, totals=totals)
 
@@ -51,10 +51,10 @@ _NO_LIBRARY = "[native code]"
 
 
 def fold_addresses(profile: Profile, *, stated: bool = False) -> Profile:
-    """Return the profile in which no function is named by an address; the same one if there is none.
+    """Return the profile without functions named by an address; the same object if it has none.
 
-    A profile with stated totals stays as it is, since there are none of whole libraries. With `stated`, it is
-    folded as well, and only the other functions keep their totals.
+    A profile with stated totals is returned unchanged, since there are none for whole libraries. With
+    `stated`, it is folded too, and only the other functions keep their totals.
     """
     if profile.totals and not stated:
         return profile
@@ -89,7 +89,7 @@ def _library(frame: Frame) -> Frame:
 
 
 def _fold_address(stack: list[int], folded: set[int]) -> tuple[int, ...]:
-    """The stack in which neighbours that are the same library are one."""
+    """Merge adjacent frames of the same library."""
     if folded.isdisjoint(stack):
         return tuple(stack)
     kept: list[int] = []
@@ -105,11 +105,11 @@ _MODULES = {
     "multiprocessing.forkserver": "multiprocessing fork server",
     "multiprocessing.resource_tracker": "multiprocessing resource tracker",
 }
-"""What the command of a process has after -c, and what it is."""
+"""Modules in the code after -c of a process's command, and descriptions of that process."""
 
 
 def child_frame(pid: int, command: str) -> Frame:
-    """The frame of a child process: `python worker.py [pid 123]`."""
+    """Return the frame of a child process: `python worker.py [pid 123]`."""
     return Frame(f"{_short(command)} [pid {pid}]", f"{_PREFIX}{pid}: {command}>")
 
 
@@ -119,12 +119,12 @@ def is_child_file(file: str) -> bool:
 
 
 def child_frames(frames: Sequence[Frame]) -> frozenset[int]:
-    """The numbers of the frames that stand for child processes."""
+    """Return the indexes of the frames that represent child processes."""
     return frozenset(number for number, frame in enumerate(frames) if is_child_file(frame.file))
 
 
 def _short(command: str) -> str:
-    """The program and what it runs: a script, a module, or the first argument that is no option."""
+    """Return the program and its script, module, or first argument that is not an option."""
     program, *arguments = command.split() or [""]
     name = program.rpartition("/")[2] or "process"
     for place, argument in enumerate(arguments):
@@ -146,11 +146,11 @@ _OTHERS = bytes.maketrans(b"\0\1", b"\1\0")
 
 
 def fold_libraries(profile: Profile, is_library: Callable[[str], bool] = is_library_file) -> Profile:
-    """The profile with each run of library frames in a stack folded into its first one.
+    """Return the profile with each run of library frames in a stack folded into its first one.
 
-    In its call tree a library's frame stands for all that was reached from there through library frames
-    alone, and never has another below it. User code that any of these called stands directly under it.
-    `is_library` is asked about files.
+    In its call tree, a library frame represents everything reached from it through library frames only. It
+    never has another library frame below it. User code called by any of these is directly under it.
+    `is_library` takes a file.
     """
     library = [int(is_library(frame.file)) for frame in profile.frames]
     return replace(profile, stacks=tuple([_folded(stack, library) for stack in profile.stacks]))
@@ -159,9 +159,9 @@ def fold_libraries(profile: Profile, is_library: Callable[[str], bool] = is_libr
 def leave_out_libraries(
     profile: Profile, is_library: Callable[[str], bool] = is_library_file, folded: Profile | None = None
 ) -> Profile:
-    """The profile without library frames; a stack that has no other frames stays as it is.
+    """Return the profile without library frames; stacks of library frames only are unchanged.
 
-    Less is to be looked at where it is known `folded`.
+    `folded` is the result of `fold_libraries`, if known; it saves time.
     """
     users = [int(not is_library(frame.file)) for frame in profile.frames]
     shorter = profile.stacks if folded is None else folded.stacks
@@ -173,27 +173,27 @@ def leave_out_libraries(
 
 
 def _totals_of(stacks: Iterable[Stack], profile: Profile) -> tuple[int | None, ...]:
-    """The stated totals of the functions that are still on stacks."""
+    """Return the stated totals of the functions that are still on stacks."""
     left: set[int] = set().union(*stacks) if profile.totals else set()
     return tuple(total if frame in left else None for frame, total in enumerate(profile.totals))
 
 
 def _folded(stack: Stack, library: list[int]) -> Stack:
-    # Flags as bytes of one number: moved by a byte, each meets that of the frame below it.
+    # Flags are bytes of one number: shifted by a byte, each aligns with that of the frame below it.
     flags = int.from_bytes(picked(stack, library), "big")
     inner = flags & flags >> 8
     return tuple(compress(stack, inner.to_bytes(len(stack), "big").translate(_OTHERS))) if inner else stack
 
 
 SMALLER_CALLS = Frame("smaller calls", "")
-"""Stands for all calls of a caller that are left out."""
+"""Represents all calls of a caller that are left out."""
 
 
 def prune(profile: Profile, min_share: float) -> Profile:
-    """The profile in which each call weighs at least that part of the whole.
+    """Return the profile with only the calls that weigh at least that part of the whole.
 
-    The weight of those left out is that of `SMALLER_CALLS` under the same caller. Samples keep their
-    order; equal neighbours of a thread become one. Stated totals stay: they are of the functions.
+    The others' weight is that of `SMALLER_CALLS` under the same caller. Samples keep their order; equal
+    neighbours of a thread become one. Stated totals stay, since they are of functions.
     """
     functions: dict[tuple[str, str], int] = {}
     keys = [functions.setdefault((frame.name, frame.file), len(functions)) for frame in profile.frames]
@@ -219,9 +219,9 @@ def prune(profile: Profile, min_share: float) -> Profile:
 
 
 def _kept_depths(sorted_stacks: SortedStacks, least: float) -> list[int]:
-    """How many frames of each stack belong to calls of at least that weight."""
-    opened: list[tuple[int, int]] = []  # of each call: the first stack that has it, the weight before it
-    heavy = [0] * len(sorted_stacks.stacks)  # calls that begin with a stack and weigh enough
+    """Return how many frames of each stack belong to calls of at least that weight."""
+    opened: list[tuple[int, int]] = []  # per call: the first stack with it, the weight before it
+    heavy = [0] * len(sorted_stacks.stacks)  # number of calls that begin with a stack and weigh enough
     before = 0
 
     def close(depth: int) -> None:
@@ -241,13 +241,13 @@ def _depths(heavy: Sequence[int], shared: Sequence[int]) -> list[int]:
     depths: list[int] = []
     for more, common in zip(heavy, shared, strict=True):
         previous = depths[-1] if depths else 0
-        # A call weighs no more than its caller: below one that is left out nothing is kept.
+        # A call weighs no more than its caller: nothing is kept below an omitted one.
         depths.append(previous if previous < common else common + more)
     return depths
 
 
 def _moved(profile: Profile, places: Sequence[int]) -> tuple[Sample, ...]:
-    """The samples with other stacks; equal neighbours of a thread are one."""
+    """Return the samples with other stacks; equal neighbours of a thread are merged."""
     moved: list[Sample] = []
     newest: dict[int, int] = {}
     for stack, thread, weight in profile.samples:
@@ -261,7 +261,7 @@ def _moved(profile: Profile, places: Sequence[int]) -> tuple[Sample, ...]:
 
 
 def keep_leaf_end(profile: Profile, frames: int) -> Profile:
-    """The profile with at most `frames` frames per stack, those nearest the leaf; 0 keeps all."""
+    """Return the profile with at most `frames` frames per stack, nearest the leaf; 0 keeps all."""
     if frames < 0:
         raise ValueError(f"a stack cannot keep {frames} frames")
     if frames == 0 or all(len(stack) <= frames for stack in profile.stacks):
@@ -274,7 +274,7 @@ def keep_leaf_end(profile: Profile, frames: int) -> Profile:
 
 
 def keep_threads(profile: Profile, tids: Collection[int]) -> Profile:
-    """The profile of the threads whose system ids are `tids`."""
+    """Return the profile of the threads with these system ids."""
     builder = ProfileBuilder()
     reindexer = Reindexer(profile, builder)
     for sample in profile.samples:

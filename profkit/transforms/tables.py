@@ -1,7 +1,7 @@
 """Flat tables of a profile: its functions, lines and threads, hottest first.
 
-Self weight is of samples that were taken right there, total weight of samples that have it anywhere
-on their stack; recursion counts once per sample. If a profile states the total of a function, that is it.
+Self weight is of samples taken right there; total weight is of samples that have it anywhere on their stack.
+Recursion counts once per sample. If a profile states a function's total, that is used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _Row = TypeVar("_Row")
 
 @dataclass(frozen=True, slots=True)
 class Table(Generic[_Row]):
-    """Rows, and how many there would be if none were left out."""
+    """Rows of a table, and their number before any were left out."""
 
     rows: tuple[_Row, ...]
     found: int
@@ -28,7 +28,7 @@ class Table(Generic[_Row]):
 
 @dataclass(frozen=True, slots=True)
 class FunctionRow:
-    """A function; `line` is the one of its lines with the most total weight."""
+    """A function; `line` is its line with the most total weight."""
 
     name: str
     file: str
@@ -57,22 +57,21 @@ class ThreadRow:
 
 
 def function_rows(profile: Profile) -> tuple[FunctionRow, ...]:
-    """All functions (name and file), by falling self weight, then total weight, then name."""
+    """Return all functions (name and file), sorted by self weight, then total weight, then name."""
     return function_table(profile).rows
 
 
 def function_table(
     profile: Profile, hottest: int | None = None, functions: Functions | None = None
 ) -> Table[FunctionRow]:
-    """These rows; where only so many of the hottest are asked for, those with less weight are left out.
+    """Return the functions' rows; `hottest` keeps that many rows with the most self weight, and ties.
 
-    Fewer rows take less time. Of equals all are there. `functions` are those of the profile's frames, if they
-    are known already.
+    Fewer rows take less time. `functions` are those of the profile's frames, if already known.
     """
     named = functions or number_functions(profile.frames)
     found = _weigh(profile, named.of, len(named.keys), hottest)
     lines: dict[int, int] = {}
-    # The heaviest comes last and so stays, of equals the first line.
+    # The heaviest comes last and is kept; of ties, the first line.
     for frame in sorted(found.frames, key=lambda n: (found.frames[n], -profile.frames[n].line)):
         lines[named.of[frame]] = profile.frames[frame].line
     rows = [
@@ -85,12 +84,12 @@ def function_table(
 
 
 def line_rows(profile: Profile) -> tuple[LineRow, ...]:
-    """All lines that are known, by falling self weight, then total weight, then place."""
+    """Return all known lines, sorted by self weight, then total weight, then place."""
     return line_table(profile).rows
 
 
 def line_table(profile: Profile, hottest: int | None = None) -> Table[LineRow]:
-    """These rows; `hottest` as in `function_table`."""
+    """Return the lines' rows; `hottest` is as in `function_table`."""
     frames = profile.frames
     numbers = _line_numbers(frames)
     found = _weigh(profile, numbers, max(numbers, default=-1) + 1, hottest)
@@ -107,9 +106,9 @@ def line_table(profile: Profile, hottest: int | None = None) -> Table[LineRow]:
 
 
 def _line_numbers(frames: Sequence[Frame]) -> list[int]:
-    """A number for each frame's line of a file, -1 if it is not known.
+    """Return a number for the file and line of each frame, -1 if the line is unknown.
 
-    Millions of lines are identified by integers, which take less room than tuples.
+    Millions of lines are identified by integers, which take less memory than tuples.
     """
     files: dict[str, int] = {}
     numbers: dict[int, int] = {}
@@ -120,7 +119,7 @@ def _line_numbers(frames: Sequence[Frame]) -> list[int]:
 
 
 def thread_rows(profile: Profile) -> tuple[ThreadRow, ...]:
-    """The threads that have samples, by falling weight, then id."""
+    """Return the threads with samples, sorted by weight, then id."""
     weights: Counter[int] = Counter()
     for sample in profile.samples:
         weights[sample.thread] += sample.weight
@@ -131,19 +130,19 @@ def thread_rows(profile: Profile) -> tuple[ThreadRow, ...]:
 @dataclass(frozen=True, slots=True)
 class _Weights:
     keys: int
-    """How many numbers there are on any stack."""
+    """Count of distinct numbers on any stack."""
     own: Sequence[int]
     total: Sequence[int]
     """By number; 0 for those that cannot be among the hottest."""
     frames: Mapping[int, int]
-    """Total weight of each of the frames of those that can, of equal frames of the first."""
+    """Total weight of each frame whose number can be among the hottest; for equal frames, of the first."""
 
 
 def _weigh(profile: Profile, number_of: Sequence[int], count: int, hottest: int | None) -> _Weights:
-    """Weights by number, where frame n counts for `number_of[n]`, and for nothing where that is -1."""
+    """Return weights by number: frame n counts for `number_of[n]`, or for nothing if that is -1."""
     weights = stack_weights(profile)
     stacks = [(profile.stacks[stack], weight) for stack, weight in weights.items() if weight]
-    own = [0] * (count + 1)  # The last is that of no number.
+    own = [0] * (count + 1)  # The last is for frames without a number.
     for stack, weight in stacks:
         if stack:
             own[number_of[stack[-1]]] += weight
@@ -166,7 +165,7 @@ def _state(
 ) -> None:
     """Replace counted totals by stated ones.
 
-    The total of several functions together is not stated: it is at least the largest of theirs.
+    The joint total of several functions is not stated: it is at least their largest.
     """
     functions: dict[int, list[int]] = {}
     for frame in among:
@@ -180,7 +179,7 @@ def _state(
 
 
 def _leading(weights: Sequence[int], hottest: int | None) -> frozenset[int] | None:
-    """The places of so many of the largest weights, and of all that are equal to the last; None for all."""
+    """Return the places of that many largest weights, and of ties with the last; None for all."""
     if hottest is None or hottest >= len(weights):
         return None
     least = min(nlargest(hottest, weights), default=0)
@@ -188,14 +187,14 @@ def _leading(weights: Sequence[int], hottest: int | None) -> frozenset[int] | No
 
 
 def _frames_of(wanted: frozenset[int] | None, number_of: Sequence[int], count: int) -> frozenset[int]:
-    """The frames of numbers that are wanted."""
+    """Return the frames of wanted numbers; None means all."""
     if wanted is None or len(wanted) == count:
         return frozenset(frame for frame, number in enumerate(number_of) if number >= 0)
     return frozenset(frame for frame, number in enumerate(number_of) if number in wanted)
 
 
 def _doubles(frames: Sequence[Frame], among: Iterable[int]) -> Mapping[int, int]:
-    """The first of equal frames for each other one; as a rule there are none."""
+    """Map each duplicate frame to the first of its equals; usually there are none."""
     first: dict[Frame, int] = {}
     found = ((frame, first.setdefault(frames[frame], frame)) for frame in sorted(among))
     return {frame: number for frame, number in found if number != frame}
@@ -208,7 +207,7 @@ def _totals(
     doubles: Mapping[int, int],
     count: int,
 ) -> tuple[list[int], dict[int, int]]:
-    """The total weight of each number that has frames among these, and of each of the frames."""
+    """Return the total weight of each number with frames among these, and of each of the frames."""
     total, frames = [0] * count, dict.fromkeys(among.difference(doubles), 0)
     for stack, weight in stacks:
         found: Collection[int] = among.intersection(stack)

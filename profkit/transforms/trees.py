@@ -16,10 +16,10 @@ Stack = tuple[int, ...]
 
 
 def sum_samples(profile: Profile) -> Profile:
-    """The profile with the samples of a stack in a thread as one, in no order.
+    """Return the profile with the samples of each stack and thread merged, without order.
 
-    Of a million samples few are distinct: what does not ask for their order asks for them once, here. Where
-    they are in none it was asked before.
+    Few of a million samples are distinct; code that ignores their order reads fewer this way. A profile
+    without order is returned unchanged: its samples were merged before.
     """
     if not profile.ordered:
         return profile
@@ -36,15 +36,15 @@ class SortedStacks:
 
     stacks: tuple[Stack, ...]
     shared: list[int]
-    """How many of its first frames a stack has in common with the one before it; 0 for the first."""
+    """Number of first frames that a stack has in common with the previous one; 0 for the first."""
     weights: list[int]
-    """Weight of the samples of each stack, all threads together."""
+    """Weight of the samples of each stack, all threads combined."""
     places: list[int]
-    """For each stack of the profile, its index here; -1 where no sample uses it."""
+    """For each stack of the profile, its index here; -1 if no sample uses it."""
 
 
 def stack_weights(profile: Profile) -> dict[int, int]:
-    """The weight of each stack that samples use, by its index in the profile."""
+    """Return the weight of each stack that samples use, by its index in the profile."""
     weights: dict[int, int] = {}
     for stack, _, weight in profile.samples:
         weights[stack] = weights.get(stack, 0) + weight
@@ -52,7 +52,7 @@ def stack_weights(profile: Profile) -> dict[int, int]:
 
 
 class Functions(NamedTuple):
-    """The functions (name and file) of a profile's frames, numbered once for all that asks for them."""
+    """Functions (name and file) of a profile's frames, numbered once for all users."""
 
     of: list[int]
     """By frame: the number of its function."""
@@ -61,10 +61,10 @@ class Functions(NamedTuple):
 
 
 def number_functions(frames: Sequence[Frame], *, by_line: bool = False) -> Functions:
-    """Number the functions of frames in the order in which they come up.
+    """Assign numbers to the functions of frames, in the order in which they occur.
 
-    With `by_line`, functions of the same name and file are different if their lines are: use it for profiles
-    with stated totals, whose lines are those where functions begin.
+    With `by_line`, functions of the same name and file differ if their lines do: use it for profiles with
+    stated totals, whose lines are the first lines of functions.
     """
     if by_line:
         lines: dict[Frame, int] = {}
@@ -76,7 +76,7 @@ def number_functions(frames: Sequence[Frame], *, by_line: bool = False) -> Funct
 
 
 def picked(stack: Stack, keys: Sequence[int]) -> Stack:
-    """`keys[n]` for each frame number n of a stack, several times as fast as a loop."""
+    """Return `keys[n]` for each frame index n of a stack, several times as fast as a loop."""
     if len(stack) < 2:
         return tuple([keys[frame] for frame in stack])
     found: Stack = itemgetter(*stack)(keys)
@@ -84,7 +84,7 @@ def picked(stack: Stack, keys: Sequence[int]) -> Stack:
 
 
 def sort_stacks(profile: Profile, keys: Sequence[int]) -> SortedStacks:
-    """The stacks of a profile in which frame number n counts as `keys[n]`, such as its function's number."""
+    """Return the stacks of a profile with frame index n replaced by `keys[n]`, such as a function number."""
     weights = stack_weights(profile)
     mapped = {number: picked(profile.stacks[number], keys) for number in weights}
     stacks: list[Stack] = []
@@ -105,23 +105,22 @@ def sort_stacks(profile: Profile, keys: Sequence[int]) -> SortedStacks:
 
 
 def common_length(one: Stack, other: Stack) -> int:
-    """How many frames two stacks have in common at their beginning."""
+    """Return how many first frames two stacks have in common."""
     return next(compress(count(), map(ne, one, other)), min(len(one), len(other)))
 
 
 def call_tree(profile: Profile, functions: Functions | None = None) -> Node:
-    """The profile's call tree: one node per function (name and file) under each distinct caller.
+    """Return the profile's call tree: one node per function (name and file) under each distinct caller.
 
-    A node's line is the one with the most total weight there. Samples with an empty stack are the
-    root's own weight. `functions` are those of the profile's frames, if they are known already. Weights are
-    those of samples, also in a profile with stated totals.
+    A node's line is the one with the most total weight there. Samples with an empty stack are the root's own
+    weight. `functions` are those of the profile's frames, if already known. Weights are those of samples,
+    also in a profile with stated totals.
     """
     return _Calls(profile, functions or number_functions(profile.frames)).root()
 
 
 class _Calls:
-    """Stacks in the order of their functions' numbers; all with the same function at each depth of a
-    range are one call."""
+    """Stacks sorted by function numbers; a range with equal functions at a depth is one call."""
 
     def __init__(self, profile: Profile, functions: Functions) -> None:
         weights = stack_weights(profile)
@@ -134,11 +133,11 @@ class _Calls:
         self._all_frames = profile.frames
 
     def root(self) -> Node:
-        """The node that all stacks are in."""
+        """Return the node that contains all stacks."""
         return self._node(Frame("", ""), 0, len(self._stacks), 0)
 
     def callees(self, low: int, high: int, depth: int) -> list[Node]:
-        """The calls at a depth of a range of stacks that are longer and begin alike."""
+        """Return the calls at a depth of a range of longer stacks with a common prefix."""
         nodes = []
         while low < high:
             end = self._end(low, high, depth)
@@ -150,16 +149,16 @@ class _Calls:
         return nodes
 
     def _node(self, frame: Frame, low: int, high: int, depth: int) -> Node:
-        """The call that a range is whose stacks have their first `depth` frames in common."""
+        """Return the call of a range of stacks whose first `depth` frames are equal."""
         longer = low
-        # Shorter stacks stand before longer ones that begin alike.
+        # Shorter stacks precede longer ones with the same beginning.
         while longer < high and len(self._stacks[longer]) == depth:
             longer += 1
         own, total = self._sums[longer] - self._sums[low], self._sums[high] - self._sums[low]
         return Node(frame, own, total, _Callees(self, longer, high, depth) if longer < high else ())
 
     def _end(self, low: int, high: int, depth: int) -> int:
-        """Where the stacks end that have the same function at a depth as the first of the range."""
+        """Return the end of the stacks whose function at a depth is that of the range's first."""
         function = self._stacks[low][depth]
         if self._stacks[high - 1][depth] == function:
             return high
@@ -171,7 +170,7 @@ class _Calls:
         )
 
     def _heaviest_line(self, low: int, high: int, depth: int) -> int:
-        """The line with the most weight, the first of several."""
+        """Return the line with the most weight; of ties, the first."""
         frames = [stack[depth] for stack in self._frames[low:high]]
         if len(set(frames)) == 1:
             return self._all_frames[frames[0]].line
@@ -183,7 +182,7 @@ class _Calls:
 
 
 class _Callees(Sequence[Node]):
-    """The children of a node, found when they are first asked for."""
+    """Children of a node, computed on first access."""
 
     __slots__ = ("_calls", "_found", "_range")
 
