@@ -8,11 +8,10 @@ see `spread`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from profkit.comparing.comparability import LEAST_RUNS, check, doubts, notes, uneven_load
-from profkit.comparing.sampled_words import headline, side_names
 from profkit.comparing.shares import (
     MINIMUM_EFFECT,
     SLICES,
@@ -40,9 +39,12 @@ from profkit.model.comparison import (
     Side,
 )
 from profkit.model.profile import Profile
-from profkit.model.run import Run
+from profkit.model.run import Run, RunInfo
 from profkit.transforms.combine import Home, aligned, side_by_side
 from profkit.transforms.tables import function_rows
+
+_HASH = 10
+"""Number of shown digits of a commit."""
 
 
 def compare_sampled(a: Sequence[Run], b: Sequence[Run]) -> SampledComparison:
@@ -60,7 +62,7 @@ def compare_sampled(a: Sequence[Run], b: Sequence[Run]) -> SampledComparison:
     doubtful, call_s, fewest = doubts(a, b), call_compared(a, b), min(len(a), len(b))
     grade = Grade.INDICATIVE if fewest < LEAST_RUNS or doubtful else Grade.CONFIRMED
     unseen = _unseen(functions)
-    names = side_names(a, b)
+    names = _side_names(a, b)
     return SampledComparison(
         a=_side(names[0], a),
         b=_side(names[1], b),
@@ -72,7 +74,6 @@ def compare_sampled(a: Sequence[Run], b: Sequence[Run]) -> SampledComparison:
         level=LEVEL,
         minimum_effect=MINIMUM_EFFECT,
         unseen=unseen,
-        headline=headline(functions, call_s, grade, unseen, both.unit, fewest),
         notes=(*doubtful, *notes(a, b)),
     )
 
@@ -90,6 +91,24 @@ def _taken(profiles: Sequence[Profile], runs: Sequence[Run]) -> list[Taken]:
 def _side(name: str, runs: Sequence[Run]) -> Side:
     weight = sum(run.profile.total_weight for run in runs if run.profile is not None)
     return Side(name, tuple(run.info for run in runs), weight)
+
+
+def _side_names(a: Sequence[Run], b: Sequence[Run]) -> tuple[str, str]:
+    """Return names that distinguish the sides: labels, else commits, else ids."""
+    tellers: tuple[Callable[[RunInfo], str], ...] = (
+        lambda info: info.label,
+        lambda info: f"{info.label}@{(info.process.git_commit or '')[:_HASH]}",
+    )
+    for tell in tellers:
+        of_a, of_b = ({tell(run.info) for run in side} for side in (a, b))
+        if len(of_a) == len(of_b) == 1 and of_a != of_b:
+            return of_a.pop(), of_b.pop()
+    return _by_id(a), _by_id(b)
+
+
+def _by_id(runs: Sequence[Run]) -> str:
+    first = runs[0].info.id
+    return first if len(runs) == 1 else f"{first} and {len(runs) - 1} more"
 
 
 @dataclass(frozen=True, slots=True)

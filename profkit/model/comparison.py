@@ -122,7 +122,6 @@ class SampledComparison:
     """Smaller differences of shares count as none, regardless of the interval."""
     unseen: float
     """Smaller differences of shares can go unseen: half the widest interval."""
-    headline: str
     notes: tuple[str, ...]
     """Remarks about the runs and how they were compared."""
 

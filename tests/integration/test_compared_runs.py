@@ -9,6 +9,7 @@ from profkit.comparing.sampled import compare_sampled
 from profkit.ingest.read import read_runs
 from profkit.model.comparison import Change, Grade
 from profkit.model.run import Run
+from profkit.render.compared.sampled.words import headline
 from profkit.store.spool import session_folders
 from tests.integration.harness import ROOT, await_samplers_end, run_program
 
@@ -35,7 +36,7 @@ def test_a_function_that_takes_longer_is_seen_in_another_checkout(tmp_path: Path
     assert smooth.own.difference.value > 0.2
     assert smooth.own.difference.change in (Change.MORE, Change.NOISE)
     assert found.grade is Grade.INDICATIVE
-    assert found.headline.startswith("indicative, from one run a side")
+    assert headline(found).startswith("indicative, from one run a side")
     files = {function.file for function in found.functions if function.file.endswith("app.py")}
     assert files == {str(tmp_path / "before" / "app.py")}
     assert sum(function.own.a.value for function in found.functions) > 0.999

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from profkit.model.comparison import Compared, FunctionComparison, SampledComparison
-from profkit.render.compared.sampled.words import noise_sentence, runs_of
+from profkit.render.compared.sampled.words import headline, noise_sentence, runs_of
 from profkit.render.escape import visible
 from profkit.render.facts import Fact
 from profkit.render.html.document import html_page
@@ -59,7 +59,7 @@ def _comparison(comparison: SampledComparison, names: Mapping[str, str]) -> dict
     call_s = comparison.call_s
     numbers = _numbers(comparison)
     return {
-        "headline": visible(comparison.headline),
+        "headline": visible(headline(comparison)),
         "grade": comparison.grade.value,
         "names": dict(names),
         "per_call_s": {

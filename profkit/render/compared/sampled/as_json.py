@@ -8,6 +8,7 @@ import math
 from profkit.model.comparison import Compared, FunctionComparison, SampledComparison, Side
 from profkit.render.as_json import dumps
 from profkit.render.compared.sampled.tree import diff_rows
+from profkit.render.compared.sampled.words import headline
 from profkit.render.options import ReportOptions
 from profkit.render.run_json import run_object
 
@@ -22,7 +23,7 @@ def compared_json(comparison: SampledComparison, options: ReportOptions) -> str:
         COMPARISON_SCHEMA,
         {
             "mode": SAMPLED,
-            "headline": comparison.headline,
+            "headline": headline(comparison),
             "grade": comparison.grade.value,
             "different": comparison.different,
             "level": comparison.level,

@@ -9,6 +9,7 @@ from profkit.render.compared.sampled.tree import DiffRow, diff_rows
 from profkit.render.compared.sampled.words import (
     bounded_points,
     call_sentence,
+    headline,
     noise_sentence,
     points,
     runs_of,
@@ -36,7 +37,7 @@ def compared_markdown(comparison: SampledComparison, options: ReportOptions) -> 
 
 
 def _parts(comparison: SampledComparison, options: ReportOptions) -> Iterator[str]:
-    yield f"**{plain(comparison.headline, _LONGEST)}**"
+    yield f"**{plain(headline(comparison), _LONGEST)}**"
     a, b = runs_of(comparison)
     said = [f"A: {plain(a)}", f"B: {plain(b)}", *filter(None, [call_sentence(comparison)]), *comparison.notes]
     yield "\n".join([f"- {said[0]}", f"- {said[1]}", *(f"- {plain(text, _LONGEST)}" for text in said[2:])])

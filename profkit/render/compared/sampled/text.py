@@ -21,6 +21,7 @@ from profkit.render.compared.sampled.words import (
     bounded_points,
     bounded_share,
     call_sentence,
+    headline,
     noise_sentence,
     points,
     runs_of,
@@ -62,7 +63,7 @@ def compared_text(comparison: SampledComparison, options: ReportOptions, page: P
 
 
 def _blocks(comparison: SampledComparison, options: ReportOptions, page: Page) -> Iterator[RenderableType]:
-    yield Text(visible(comparison.headline), style=TITLE)
+    yield Text(visible(headline(comparison)), style=TITLE)
     for name, text in zip("AB", runs_of(comparison), strict=True):
         yield remark(f"{name}  {text}")
     if said := call_sentence(comparison):

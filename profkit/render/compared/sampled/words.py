@@ -3,12 +3,74 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-from profkit.comparing.sampled_words import signed
-from profkit.model.comparison import Change, Difference, Estimate, SampledComparison
+from profkit.model.comparison import (
+    Change,
+    Difference,
+    Estimate,
+    FunctionComparison,
+    Grade,
+    SampledComparison,
+)
 from profkit.render.amounts import amount
 from profkit.render.escape import visible
 from profkit.render.words import alike, count
+from profkit.units import Unit, format_duration
+
+
+def headline(comparison: SampledComparison) -> str:
+    """Return one sentence: the largest significant change, or that there is none; names in it are raw."""
+    call_s, unit = comparison.call_s, comparison.both.unit
+    said = _most(comparison.changed, unit) if comparison.changed else _nothing(comparison.unseen)
+    if call_s is not None and call_s.difference.changed:
+        said += (
+            f"; a call takes {format_duration(call_s.b.value)} instead of {format_duration(call_s.a.value)}"
+        )
+    if comparison.grade is Grade.CONFIRMED:
+        return said
+    return f"indicative, from {_runs(min(len(comparison.a.runs), len(comparison.b.runs)))}: {said}"
+
+
+def _nothing(unseen: float) -> str:
+    if math.isinf(unseen):
+        return "no function has a share large enough to compare"
+    return f"no share differs by more than the noise, which is up to {100 * unseen:.1f} points"
+
+
+def _most(changed: Sequence[FunctionComparison], unit: Unit) -> str:
+    first = changed[0]
+    told = first.told
+    whose = "" if told is first.own else " with all that it calls"
+    of = "time" if unit in (Unit.SAMPLES, Unit.NANOSECONDS) else unit.value
+    more = "" if len(changed) == 1 else f"{len(changed)} functions changed, most of all "
+    return (
+        f"{more}{first.name}{whose}: {100 * told.a.value:.1f} % of the {of} in A, "
+        f"{100 * told.b.value:.1f} % in B, {_interval(told.difference)}"
+    )
+
+
+def _runs(fewest: int) -> str:
+    return (
+        "one run a side"
+        if fewest == 1
+        else f"{fewest} runs a side"
+        if fewest == 2
+        else "runs sampled differently"
+    )
+
+
+def _interval(difference: Difference) -> str:
+    """Format a difference with its interval: `+5.0 points (−2.1 to +7.9)`."""
+    value, low, high = (
+        signed(f"{100 * part:+.1f}") for part in (difference.value, difference.low, difference.high)
+    )
+    return f"{value} points ({low} to {high})"
+
+
+def signed(number: str) -> str:
+    """Replace the hyphen of a formatted number with a minus sign, as wide as a plus sign."""
+    return number.replace("-", "−")
 
 
 def share(estimate: Estimate) -> str:
