@@ -16,10 +16,9 @@ from benchmarks.figures import Figure
 from benchmarks.made_profiles import CWD, made_profile
 from benchmarks.pairs import estimate
 from profkit.render.html.document import html_page
-from profkit.render.html.runs import PageRun, PageRuns
-from profkit.render.html.sources import SourceBudget
-from profkit.render.source import SourceLines
-from profkit.render.user_code import library_test
+from profkit.render.html.runs import PageRun, PageRuns, SourceBudget
+from profkit.render.views.sampled import library_test
+from profkit.render.views.source import SourceLines
 
 NAME = "browser"
 _SAMPLES, _STACKS, _DEPTH = 1_000_000, 100_000, 60

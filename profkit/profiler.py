@@ -83,8 +83,8 @@ class FunctionProfiler:
         account, run = self._last, self.last_run
         if account is None or account.refused or run is None or run.info.error is not None:
             return None
+        from profkit.render.text.summary import summary_lines
         from profkit.session.results import is_lost
-        from profkit.session.summary import summary_lines
 
         return None if is_lost(account) else summary_lines(run)
 

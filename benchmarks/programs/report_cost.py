@@ -14,8 +14,8 @@ from time import process_time
 from profkit.config import CONFIG
 from profkit.model.run import Run
 from profkit.render.options import ReportOptions
-from profkit.render.page import Page
-from profkit.render.registry import IN_ORDER, RENDERERS
+from profkit.render.registry import IN_ORDER, SAMPLED
+from profkit.render.terminal import Terminal
 from profkit.store.runs import Store, open_store
 
 
@@ -26,7 +26,7 @@ def report_s(store: Store, renderer: str, run_id: str) -> float:
     run = store.load(run_id, in_order=renderer in IN_ORDER)
     if not isinstance(run, Run):
         raise RuntimeError(f"{run_id} has no samples")
-    RENDERERS[renderer](run, ReportOptions(), Page())
+    SAMPLED.renderer(renderer)([run], ReportOptions(), Terminal())
     taken_s = process_time() - start_s
     gc.enable()
     return taken_s

@@ -243,9 +243,9 @@ class Block:
         run = self.run
         if run is None:
             return ""
-        from profkit.render.text.report import report_text
+        from profkit.render.text.sampled import sampled_text
 
-        return report_text(run)
+        return sampled_text([run])
 
     def _repr_html_(self) -> str | None:
         """Return the newest run as HTML for notebooks; None if there is none."""

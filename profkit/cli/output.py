@@ -17,8 +17,8 @@ from profkit.errors import UsageError
 from profkit.model.measurement import AnyInfo, MeasuredInfo
 from profkit.model.run import RunInfo
 from profkit.render.escape import visible
-from profkit.render.page import Page, page_of
-from profkit.render.registry import ENDINGS
+from profkit.render.registry import FORMAT_OF_SUFFIX
+from profkit.render.terminal import PIPE, Terminal, terminal_of
 from profkit.store.files import file_mode
 
 # For terminals without Unicode: what reports draw with in ASCII, one character for each.
@@ -45,9 +45,9 @@ class ReaderGone(Exception):
     """Nobody reads stdout any more, as after `| head`."""
 
 
-def page() -> Page:
-    """The page that stdout is."""
-    return Page() if sys.stdout is None else page_of(sys.stdout, os.environ)
+def terminal() -> Terminal:
+    """Return the layout for stdout."""
+    return Terminal() if sys.stdout is None else terminal_of(sys.stdout, os.environ)
 
 
 def write(text: str) -> None:
@@ -199,12 +199,12 @@ class Showing:
                 "what goes to stdout cannot be opened", "leave out --open, or name a file with -o"
             )
         file = None if output is None else str(output)
-        told = ENDINGS.get(Path(file or "").suffix.lower(), "")
+        told = FORMAT_OF_SUFFIX.get(Path(file or "").suffix.lower(), "")
         return cls(asked[0] if asked else told if told in formats else "text", file, opens)
 
-    def page(self) -> Page:
+    def terminal(self) -> Terminal:
         """What the text is laid out for."""
-        return Page() if self.target("") is not None else page()
+        return PIPE if self.target("") is not None else terminal()
 
     def target(self, name: str) -> Path | None:
         """The file that it goes into, None for stdout; HTML has a file of this name where none is given."""
@@ -251,12 +251,12 @@ def showing_options(formats: Sequence[str] = ()) -> Callable[[_Command], _Comman
 def write_removed(infos: Sequence[AnyInfo], *, as_json: bool, dry_run: bool) -> None:
     """The runs as data, and their number for people."""
     if as_json:
-        from profkit.render.as_json import removed_json
+        from profkit.render.json.sampled import removed_json
 
         write(removed_json(infos, dry_run=dry_run))
     elif infos:
         from profkit.render.text.runs import runs_text
 
-        write(runs_text(infos, page()))
+        write(runs_text(infos, terminal()))
     runs = f"{len(infos)} run{'' if len(infos) == 1 else 's'}"
     tell("note", f"{runs} would be removed" if dry_run else f"{runs} removed")

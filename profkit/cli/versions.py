@@ -12,7 +12,7 @@ from profkit.cli.workspace import Kept
 from profkit.model.measurement import AnyInfo, AnyRun
 from profkit.model.region import Region, RegionKind
 from profkit.model.run import Run, RunInfo
-from profkit.render.words import count, moment
+from profkit.render.formatting import count, moment
 
 _FEW = 100
 """Fewer samples say little about shares."""

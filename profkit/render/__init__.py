@@ -1,1 +1,1 @@
-"""Reports for people and for programs: run → rows → text or JSON."""
+"""Reports: `views` has the content of each, the other packages a format each."""

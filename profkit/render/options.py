@@ -32,3 +32,6 @@ class ReportOptions:
     """Source files below this folder are shown, also for runs that were not recorded here."""
     functions: bool = True
     """JSON of measured runs lists the functions that were counted, which are most of it."""
+
+
+DEFAULTS = ReportOptions()

@@ -1,56 +1,88 @@
-"""The renderers by name; the command line's choices derive from here.
+"""Renderers by what is shown and format: `RENDERERS`.
 
-A new renderer is one module and one line in `RENDERERS`. Its function imports the module when called,
-so that asking for help costs none of them.
+A new renderer is a function of the signature `Renderer` and a line in `RENDERERS`. Its module is imported
+when it is first called, so that `--help` imports none of them.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
 
-from profkit.model.run import Run
 from profkit.render.options import ReportOptions
-from profkit.render.page import Page
+from profkit.render.terminal import Terminal
 
-Renderer = Callable[[Run, ReportOptions, Page], str]
-SessionRenderer = Callable[[Sequence[Run], ReportOptions, Page], str]
+if TYPE_CHECKING:
+    from profkit.model.comparison import MeasuredComparison, SampledComparison
+    from profkit.model.history import History
+    from profkit.model.measurement import MeasuredRun
+    from profkit.model.run import Run
+    from profkit.render.views.gate import GateReport
 
-
-def _text(run: Run, options: ReportOptions, page: Page) -> str:
-    from profkit.render.text.report import report_text
-
-    return report_text(run, width=page.width, color=page.color, options=options)
-
-
-def _json(run: Run, options: ReportOptions, page: Page) -> str:
-    from profkit.render.as_json import report_json
-
-    return report_json(run, options=options)
+T = TypeVar("T")
+Renderer: TypeAlias = Callable[[T, ReportOptions, Terminal], str]
+"""Return what is shown as text, with `options`, laid out for a terminal."""
 
 
-def _markdown(run: Run, options: ReportOptions, _page: Page) -> str:
-    from profkit.render.markdown import report_markdown
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[T]):
+    """Something that can be shown; `T` is the type of its data."""
 
-    return report_markdown(run, options)
+    name: str
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """Names of the formats that it can be shown in."""
+        return tuple(format for kind, format in RENDERERS if kind == self.name)
+
+    def renderer(self, format: str) -> Renderer[T]:
+        """Import and return the renderer for a format; raises KeyError for others than `formats`."""
+        module, _, function = RENDERERS[self.name, format].partition(":")
+        found = importlib.import_module(f"profkit.render.{module}")
+        return cast("Renderer[T]", getattr(found, function))
 
 
-def _html(run: Run, options: ReportOptions, page: Page) -> str:
-    return _html_of_session((run,), options, page)
+SAMPLED: Kind[Sequence[Run]] = Kind("sampled")
+"""A sampled run, followed by other runs of its session."""
+MEASURED: Kind[Sequence[MeasuredRun]] = Kind("measured")
+"""Runs of work orders, in one report."""
+SAMPLED_COMPARISON: Kind[SampledComparison] = Kind("sampled comparison")
+MEASURED_COMPARISON: Kind[MeasuredComparison] = Kind("measured comparison")
+HISTORY: Kind[History] = Kind("history")
+GATE: Kind[GateReport] = Kind("gate")
 
-
-def _html_of_session(runs: Sequence[Run], options: ReportOptions, _page: Page) -> str:
-    from profkit.render.html.sampled import sampled_html
-
-    return sampled_html(runs, options)
-
-
-RENDERERS: Mapping[str, Renderer] = {"text": _text, "json": _json, "markdown": _markdown, "html": _html}
+RENDERERS: Mapping[tuple[str, str], str] = {
+    ("sampled", "text"): "text.sampled:sampled_text",
+    ("sampled", "json"): "json.sampled:sampled_json",
+    ("sampled", "markdown"): "markdown.sampled:sampled_markdown",
+    ("sampled", "html"): "html.sampled:sampled_html",
+    ("measured", "text"): "text.measured:measured_text",
+    ("measured", "json"): "json.measured:measured_json",
+    ("measured", "markdown"): "markdown.measured:measured_markdown",
+    ("measured", "html"): "html.measured:measured_html",
+    ("sampled comparison", "text"): "text.sampled_comparison:sampled_comparison_text",
+    ("sampled comparison", "json"): "json.sampled_comparison:sampled_comparison_json",
+    ("sampled comparison", "markdown"): "markdown.sampled_comparison:sampled_comparison_markdown",
+    ("sampled comparison", "html"): "html.sampled_comparison:sampled_comparison_html",
+    ("measured comparison", "text"): "text.measured_comparison:measured_comparison_text",
+    ("measured comparison", "json"): "json.measured_comparison:measured_comparison_json",
+    ("measured comparison", "markdown"): "markdown.measured_comparison:measured_comparison_markdown",
+    ("measured comparison", "html"): "html.measured_comparison:measured_comparison_html",
+    ("history", "text"): "text.history:history_text",
+    ("history", "json"): "json.history:history_json",
+    ("history", "html"): "html.history:history_html",
+    ("gate", "text"): "text.gate:gate_text",
+    ("gate", "json"): "json.gate:gate_json",
+    ("gate", "markdown"): "markdown.gate:gate_markdown",
+}
 
 IN_ORDER = frozenset({"html"})
-"""Names of renderers that show samples in the order in which they were taken."""
+"""Formats that show samples in the order in which they were taken."""
 
-SESSION_RENDERERS: Mapping[str, SessionRenderer] = {"html": _html_of_session}
-"""Those that show the other regions of a run's session as well; the run itself comes first."""
+WITH_SESSION = frozenset({"html"})
+"""Formats that also show the other runs of a sampled run's session."""
 
-ENDINGS: Mapping[str, str] = {".html": "html", ".json": "json", ".md": "markdown"}
-"""Of files, and the renderer that is meant where only the file is named."""
+FORMAT_OF_SUFFIX: Mapping[str, str] = {".html": "html", ".json": "json", ".md": "markdown"}
+"""Formats by the suffix of the file that a report is written to."""

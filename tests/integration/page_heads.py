@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from profkit.render.html.columns import Columns
-from profkit.render.html.document import html_page
+from profkit.render.html.document import Columns, html_page
 from tests.integration.page_parts import (
     FUNCTIONS,
     HOSTILE,

@@ -7,7 +7,7 @@ import random
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from profkit.render.html.columns import Columns
+from profkit.render.html.document import Columns
 
 HOSTILE = '<img src=x onerror="window.hacked=1"></script><script>window.hacked=1</script>'
 

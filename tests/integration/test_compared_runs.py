@@ -9,7 +9,7 @@ from profkit.comparing.sampled import compare_sampled
 from profkit.ingest.read import read_runs
 from profkit.model.comparison import Change, Grade
 from profkit.model.run import Run
-from profkit.render.compared.sampled.words import headline
+from profkit.render.views.sampled_comparison import headline
 from profkit.store.spool import session_folders
 from tests.integration.harness import ROOT, await_samplers_end, run_program
 

@@ -17,10 +17,10 @@ from profkit.config import read_config
 from profkit.model.profile import Profile, Sample
 from profkit.model.region import RegionKind
 from profkit.model.run import Run
-from profkit.render.html.assets import SCRIPTS
+from profkit.render.formatting import percent
+from profkit.render.html.document import SCRIPTS
 from profkit.render.html.measured import measured_html
 from profkit.render.html.sampled import sampled_html
-from profkit.render.words import percent
 from profkit.transforms.tables import function_rows
 from profkit.units import format_bytes, format_duration
 from tests.integration.browser import DESKTOP, PHONE, PageOf, Watch

@@ -21,13 +21,15 @@ from profkit.config import Config
 from profkit.formats.registry import FORMATS
 from profkit.measuring import errors as measuring_errors
 from profkit.model.comparison import GateResult
-from profkit.render.as_json import report_json, runs_json
-from profkit.render.compared.gate import gate_json
-from profkit.render.compared.measured.as_json import compared_json
-from profkit.render.history.as_json import history_json
-from profkit.render.measured.as_json import measured_json
+from profkit.render.json.gate import gate_json
+from profkit.render.json.history import history_json
+from profkit.render.json.measured import measured_json
+from profkit.render.json.measured_comparison import measured_comparison_json
+from profkit.render.json.sampled import runs_json, sampled_json
 from profkit.render.options import ReportOptions
-from profkit.render.text.report import report_text
+from profkit.render.terminal import Terminal
+from profkit.render.text.sampled import sampled_text
+from profkit.render.views.gate import GateReport
 from tests.unit.cli_runs import Profkit, keep
 from tests.unit.made_comparisons import one_order
 from tests.unit.made_measured_runs import measured_run
@@ -92,7 +94,7 @@ def test_the_report_in_the_page_is_a_real_one(tmp_path: Path) -> None:
     shown = re.search(r"^```text\n(.*?)^```$", READING, re.MULTILINE | re.DOTALL)
     assert shown is not None
     run, options = with_sources(made_run(), tmp_path / "vision"), ReportOptions(source_root=tmp_path)
-    assert shown.group(1) == report_text(run, width=110, options=options) + "\n"
+    assert shown.group(1) == sampled_text([run], options, Terminal(110)) + "\n"
 
 
 def test_the_measured_report_in_the_page_is_a_real_one() -> None:
@@ -110,12 +112,12 @@ def test_the_comparison_in_the_page_is_a_real_one() -> None:
 @pytest.mark.parametrize(
     "written",
     [
-        report_json(made_run(links=(("a", "b"),))),
+        sampled_json([made_run(links=(("a", "b"),))]),
         runs_json([made_run().info, measured_run().info]),
         measured_json([measured_run()]),
-        compared_json(compare_measured(*one_order(), ("A", "B")), ReportOptions()),
+        measured_comparison_json(compare_measured(*one_order(), ("A", "B")), ReportOptions()),
         history_json(history_of("x", [measured_run()]), ReportOptions()),
-        gate_json(GateResult("main", 0.03, (check_calls("f", [1.0], [1.0], 0.03),)), "", 5),
+        gate_json(GateReport(GateResult("main", 0.03, (check_calls("f", [1.0], [1.0], 0.03),)), 5)),
     ],
     ids=["report", "list", "measured", "compared", "history", "gate"],
 )

@@ -8,9 +8,9 @@ from profkit.comparing.instructions import call_deltas, compare_counts
 from profkit.comparing.measured import compare_measured
 from profkit.model.comparison import CallDelta
 from profkit.model.measurement import CallCount, FunctionCount, InstructionCounts
-from profkit.render.compared.measured.registry import COMPARED_MEASURED
 from profkit.render.options import ReportOptions
-from profkit.render.page import Page
+from profkit.render.registry import MEASURED_COMPARISON
+from profkit.render.terminal import Terminal
 from tests.unit.golden import check_golden
 from tests.unit.made_comparisons import run
 from tests.unit.made_measured import COUNTS
@@ -76,9 +76,9 @@ def test_other_folders_are_the_same_functions_where_environments_differ() -> Non
 def test_how_they_are_shown() -> None:
     compared = compare_measured([run("a1", None, BEFORE)], [run("b1", None, AFTER)], ("A", "B"))
     for form, ending in (("text", "txt"), ("markdown", "md"), ("json", "json")):
-        shown = COMPARED_MEASURED[form](compared, ReportOptions(), Page())
+        shown = MEASURED_COMPARISON.renderer(form)(compared, ReportOptions(), Terminal())
         check_golden(f"compared-calls.{ending}", f"{shown}\n")
-    narrow = COMPARED_MEASURED["text"](compared, ReportOptions(), Page(60))
+    narrow = MEASURED_COMPARISON.renderer("text")(compared, ReportOptions(), Terminal(60))
     assert "+540   50    590  ├ check\n" in narrow
-    limited = COMPARED_MEASURED["text"](compared, ReportOptions(limit=2), Page(80))
+    limited = MEASURED_COMPARISON.renderer("text")(compared, ReportOptions(limit=2), Terminal(80))
     assert limited.endswith("\n… and 1 more call")

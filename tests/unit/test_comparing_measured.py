@@ -12,9 +12,9 @@ from profkit.errors import UsageError
 from profkit.model.comparison import Outcome, Verdict
 from profkit.model.measurement import Manner, MeasuredRun, SentryCount
 from profkit.model.workorder import Mode
-from profkit.render.compared.measured.text import compared_text
 from profkit.render.options import ReportOptions
-from profkit.render.page import Page
+from profkit.render.terminal import Terminal
+from profkit.render.text.measured_comparison import measured_comparison_text
 from tests.unit.made_comparisons import NEW, one_order, run, two_batches
 from tests.unit.made_measured import COUNTS, failed
 
@@ -153,7 +153,7 @@ def test_sentries_that_differ_leave_nothing_to_compare() -> None:
     assert len(compared.notes) == 1
     (check,) = check_measured(compared, 0.03)
     assert (check.outcome, check.why) == (Outcome.INCONCLUSIVE, counts.unstable)
-    assert counts.unstable in compared_text(compared, ReportOptions(), Page())
+    assert counts.unstable in measured_comparison_text(compared, ReportOptions(), Terminal())
     assert compare_measured([b], [replace(b, info=replace(b.info, id="c1"))], ("A", "B")).notes == ()
 
 

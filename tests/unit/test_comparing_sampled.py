@@ -13,7 +13,7 @@ from profkit.errors import UsageError
 from profkit.model.comparison import Change, Difference, Grade, SampledComparison
 from profkit.model.profile import Profile
 from profkit.model.run import Run
-from profkit.render.compared.sampled.words import headline
+from profkit.render.views.sampled_comparison import headline
 from profkit.stats import histogram_of
 from profkit.units import Unit
 from tests.unit.made_compared import SHARES, drawn_run, drawn_runs, of_shares, slower, with_profile

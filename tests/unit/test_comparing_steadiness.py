@@ -16,16 +16,16 @@ from profkit.comparing.instructions import LEAST_EFFECT, compare_counts, spread_
 from profkit.comparing.measured import compare_measured
 from profkit.model.comparison import CountSpread, Outcome, Verdict
 from profkit.model.measurement import InstructionCounts, MeasuredRun, Preload, SentryCount
-from profkit.render.compared.measured.as_json import compared_json
-from profkit.render.compared.measured.text import compared_text
-from profkit.render.history.as_json import history_json
-from profkit.render.history.text import history_text, is_beyond_noise
+from profkit.render.json.history import history_json
+from profkit.render.json.measured_comparison import measured_comparison_json
 from profkit.render.options import ReportOptions
-from profkit.render.page import Page
+from profkit.render.terminal import Terminal
+from profkit.render.text.history import history_text, is_beyond_noise
+from profkit.render.text.measured_comparison import measured_comparison_text
 from tests.unit.made_comparisons import NEW, OLD, run
 from tests.unit.made_measured import COUNTS, VALGRIND_ZYGOTE
 
-OPTIONS, PAGE = ReportOptions(), Page(120)
+OPTIONS, PAGE = ReportOptions(), Terminal(120)
 
 
 def counts(stripped: float, number: int = 100, **changes: object) -> InstructionCounts:
@@ -82,12 +82,12 @@ class TestCompare:
         (order,) = compared.orders
         assert order.counts is not None
         assert order.counts.verdict is Verdict.NO_DIFFERENCE
-        text = compared_text(compared, OPTIONS, PAGE)
+        text = measured_comparison_text(compared, OPTIONS, PAGE)
         assert "executes as many instructions, to within 6 %" in text
         assert "its count depends on its input: 5,000 to 5,100 (+2 %) over 5 runs of one commit" in " ".join(
             text.split()
         )
-        data = json.loads(compared_json(compared, OPTIONS))
+        data = json.loads(measured_comparison_json(compared, OPTIONS))
         assert data["orders"][0]["instructions"]["spread_of_runs"] == {"least": 5000, "most": 5100, "runs": 5}
         assert any("depends on its input" in note for note in data["notes"])
 
@@ -109,12 +109,12 @@ class TestCompare:
         first = replace(COUNTS, stripped=5000, sentries=(SentryCount("sorting", 1.0),))
         a, b = run("a", None, first), run("b", None, other)
         compared = compare_measured([a], [b], ("A", "B"))
-        (order,) = json.loads(compared_json(compared, OPTIONS))["orders"]
+        (order,) = json.loads(measured_comparison_json(compared, OPTIONS))["orders"]
         assert order["instructions"]["unstable"]
         assert order["instructions"]["verdict"] is None
         for word in ("slower", "faster", "more instructions"):
             assert word not in order["instructions"]["sentence"]
-            assert word not in compared_text(compared, OPTIONS, PAGE)
+            assert word not in measured_comparison_text(compared, OPTIONS, PAGE)
         (check,) = check_measured(compared, 0.0)
         assert check.outcome is Outcome.INCONCLUSIVE
 

@@ -19,13 +19,14 @@ from profkit.formats.pstats import decode
 from profkit.model.profile import Frame, Profile, Thread
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Run
-from profkit.render.as_json import report_json
-from profkit.render.compared.sampled.as_html import compared_html
 from profkit.render.html.sampled import sampled_html
-from profkit.render.markdown import report_markdown
+from profkit.render.html.sampled_comparison import sampled_comparison_html
+from profkit.render.json.sampled import sampled_json
+from profkit.render.markdown.sampled import sampled_markdown
 from profkit.render.options import ReportOptions
-from profkit.render.report import build_report
-from profkit.render.text.report import report_text
+from profkit.render.terminal import Terminal
+from profkit.render.text.sampled import sampled_text
+from profkit.render.views.sampled import build_report
 from profkit.transforms.attribution import cut_region
 from profkit.transforms.combine import merge_profiles
 from profkit.transforms.simplify import fold_addresses, keep_leaf_end, keep_threads, prune
@@ -155,15 +156,15 @@ def test_lines_have_the_totals_of_their_functions() -> None:
 
 def test_every_report_shows_the_files_own_figures(tmp_path: Path) -> None:
     run = run_of(traces.statistics_of([NESTED]), tmp_path)
-    document = json.loads(report_json(run))
+    document = json.loads(sampled_json([run]))
     assert document["stated_totals"] is True
     assert {row["name"]: row["total_share"] for row in document["functions"]} == {
         "main": 1.0, "find": 0.99, "load": 0.97, "__init__": 0.9,
     }  # fmt: skip
-    text = report_text(run, width=100)
+    text = sampled_text([run], page=Terminal(100))
     assert "99.0 %" in next(line for line in text.splitlines() if "find" in line)
     assert "an approximation: the file has no stacks" in text
-    assert "| 97.0 % | `load` |" in report_markdown(run, ReportOptions())
+    assert "| 97.0 % | `load` |" in sampled_markdown([run])
     page = read_page(sampled_html([run]))
     stated = dict(zip(page.column("r0.totals.function"), page.column("r0.totals.weight"), strict=True))
     names = page.head["functions"]["name"]
@@ -201,12 +202,12 @@ def test_a_report_of_one_thread_has_no_stated_totals(tmp_path: Path) -> None:
     run = run_of(traces.statistics_of([NESTED]), tmp_path)
     several = replace(run, profile=two_threads())
     of_all, of_one = (
-        json.loads(report_json(several, options=ReportOptions(thread=thread))) for thread in (None, "loader")
+        json.loads(sampled_json([several], ReportOptions(thread=thread))) for thread in (None, "loader")
     )
     assert (of_all["stated_totals"], of_one["stated_totals"]) == (True, False)
     assert all(row["total_share"] <= 1 for row in of_one["functions"])
     # One that is alone is the whole.
-    assert json.loads(report_json(run, options=ReportOptions(thread="0")))["stated_totals"] is True
+    assert json.loads(sampled_json([run], ReportOptions(thread="0")))["stated_totals"] is True
 
 
 def test_small_calls_that_are_left_out_leave_the_totals() -> None:
@@ -262,7 +263,7 @@ def test_a_comparisons_page_has_the_totals_of_each_side(tmp_path: Path) -> None:
         run_of(traces.statistics_of([call]), tmp_path, f"{n}.prof") for n, call in enumerate((NESTED, slower))
     ]
     comparison = compare_sampled(runs[:1], runs[1:])
-    page = read_page(compared_html(comparison, ReportOptions()))
+    page = read_page(sampled_comparison_html(comparison, ReportOptions()))
     names = page.head["functions"]["name"]
     for side, whole_ns in ((0, 1_000_000), (1, 1_500_000)):
         columns = (page.column(f"r0.{side}.totals.{name}") for name in ("function", "weight"))

@@ -24,7 +24,7 @@ from profkit.measuring.runner.outcomes import Ledger
 from profkit.measuring.runner.progress import COUNTING, TIMING, Pace, ProgressLine, Silent
 from profkit.measuring.runner.run import run_tasks
 from profkit.model.measurement import InstructionCounts, MeasuredRun
-from profkit.render.measured.text import measured_text
+from profkit.render.text.measured import measured_text
 from tests.unit.made_measured import COUNTS, both
 from tests.unit.made_measured_runs import TIMING as TIMES
 from tests.unit.test_measuring_run import ScriptedPool, times

@@ -13,13 +13,15 @@ from profkit.comparing.history import history_of
 from profkit.comparing.measured import compare_measured
 from profkit.model.comparison import GateResult, MeasuredComparison
 from profkit.model.history import History
-from profkit.render.compared.gate import gate_json, gate_markdown, gate_text
-from profkit.render.compared.measured.registry import COMPARED_MEASURED
-from profkit.render.compared.measured.words import change, delta_cell, function_text, signed
-from profkit.render.history.registry import HISTORY_RENDERERS
-from profkit.render.history.text import curve
+from profkit.render.json.gate import gate_json
+from profkit.render.markdown.gate import gate_markdown
 from profkit.render.options import ReportOptions
-from profkit.render.page import Page
+from profkit.render.registry import HISTORY, MEASURED_COMPARISON
+from profkit.render.terminal import Terminal
+from profkit.render.text.gate import gate_text
+from profkit.render.text.history import curve
+from profkit.render.views.gate import GateReport
+from profkit.render.views.measured_comparison import change, delta_cell, function_text, signed
 from tests.unit.golden import check_golden
 from tests.unit.made_comparisons import NEW, more_counts, one_order, run, two_batches
 from tests.unit.made_measured import COUNTS, hostile
@@ -47,30 +49,37 @@ def apart() -> MeasuredComparison:
 @pytest.mark.parametrize("width", [60, 80, 120, None])
 @pytest.mark.parametrize("made", [one, batches, apart])
 def test_text(made, width: int | None) -> None:
-    shown = COMPARED_MEASURED["text"](made(), ALL, Page(width))
+    shown = MEASURED_COMPARISON.renderer("text")(made(), ALL, Terminal(width))
     check_golden(f"compared-{made.__name__}-{f'width-{width}' if width else 'pipe'}.txt", f"{shown}\n")
 
 
 @pytest.mark.parametrize("made", [one, batches, apart])
 def test_markdown_and_json(made) -> None:
-    check_golden(f"compared-{made.__name__}.md", COMPARED_MEASURED["markdown"](made(), ALL, Page()) + "\n")
-    check_golden(f"compared-{made.__name__}.json", COMPARED_MEASURED["json"](made(), ALL, Page()) + "\n")
+    check_golden(
+        f"compared-{made.__name__}.md",
+        MEASURED_COMPARISON.renderer("markdown")(made(), ALL, Terminal()) + "\n",
+    )
+    check_golden(
+        f"compared-{made.__name__}.json", MEASURED_COMPARISON.renderer("json")(made(), ALL, Terminal()) + "\n"
+    )
 
 
 def test_a_limit_holds_for_functions() -> None:
     compared = compare_measured([run("a1", None, COUNTS)], [run("b1", None, more_counts(2))], ("A", "B"))
     for form, found in (("text", r"^ *\+[\d,.]+ "), ("markdown", r"^\| \+")):
-        shown = COMPARED_MEASURED[form](compared, ReportOptions(limit=2), Page())
+        shown = MEASURED_COMPARISON.renderer(form)(compared, ReportOptions(limit=2), Terminal())
         assert len(re.findall(found, shown, re.MULTILINE)) == 2
         assert "more function" in shown
-    (order,) = json.loads(COMPARED_MEASURED["json"](compared, ReportOptions(limit=2), Page()))["orders"]
+    (order,) = json.loads(MEASURED_COMPARISON.renderer("json")(compared, ReportOptions(limit=2), Terminal()))[
+        "orders"
+    ]
     assert (len(order["instructions"]["functions"]), order["instructions"]["functions_found"]) == (2, 4)
 
 
 @pytest.mark.parametrize("made", [one, batches, apart])
 def test_the_page_has_every_order(made) -> None:
-    shown = COMPARED_MEASURED["html"](made(), ALL, Page())
-    assert shown == COMPARED_MEASURED["html"](made(), ALL, Page())
+    shown = MEASURED_COMPARISON.renderer("html")(made(), ALL, Terminal())
+    assert shown == MEASURED_COMPARISON.renderer("html")(made(), ALL, Terminal())
     head = json.loads(HEAD.search(shown)[1])  # type: ignore[index]
     assert head["kind"] == "comparison"
     orders = head["comparison"]["orders"]
@@ -82,15 +91,16 @@ def test_nothing_in_a_run_is_markup_or_moves_the_cursor() -> None:
     a, b = hostile(), hostile()
     b = replace(b, info=replace(b.info, id="b"))
     compared = compare_measured([a], [b], (HOSTILE[0], " ".join(HOSTILE)))
-    for form, render in COMPARED_MEASURED.items():
-        shown = render(compared, ALL, Page(80))
+    for form in MEASURED_COMPARISON.formats:
+        render = MEASURED_COMPARISON.renderer(form)
+        shown = render(compared, ALL, Terminal(80))
         assert "\x1b" not in shown
         assert "‮" not in shown
         if form == "html":
             assert "<script>alert" not in shown
     history = history_of(a.info.label, [a])
-    for render in HISTORY_RENDERERS.values():
-        shown = render(history, ALL, Page(80))
+    for form in HISTORY.formats:
+        shown = HISTORY.renderer(form)(history, ALL, Terminal(80))
         assert "\x1b" not in shown
         assert "<script>alert" not in shown
 
@@ -103,11 +113,11 @@ def gate(made: MeasuredComparison) -> GateResult:
 def test_a_gate(made) -> None:
     compared, result = made(), gate(made())
     text, markdown, data = (
-        COMPARED_MEASURED[form](compared, ALL, Page()) for form in ("text", "markdown", "json")
+        MEASURED_COMPARISON.renderer(form)(compared, ALL, Terminal()) for form in ("text", "markdown", "json")
     )
-    check_golden(f"gate-{made.__name__}-pipe.txt", gate_text(result, text, Page()) + "\n")
-    check_golden(f"gate-{made.__name__}.md", gate_markdown(result, markdown) + "\n")
-    document = json.loads(gate_json(result, data, 1))
+    check_golden(f"gate-{made.__name__}-pipe.txt", gate_text(GateReport(result, 1, text)) + "\n")
+    check_golden(f"gate-{made.__name__}.md", gate_markdown(GateReport(result, 1, markdown)) + "\n")
+    document = json.loads(gate_json(GateReport(result, 1, data)))
     assert (document["schema"], document["outcome"]) == ("profkit.gate/1", result.outcome.value)
     assert document["comparison"]["schema"] == "profkit.measured-comparison/1"
     assert len(document["checks"]) == len(result.checks)
@@ -128,12 +138,12 @@ def history() -> History:
 
 
 def test_a_history() -> None:
-    check_golden("history-width-80.txt", HISTORY_RENDERERS["text"](history(), ALL, Page(80)) + "\n")
+    check_golden("history-width-80.txt", HISTORY.renderer("text")(history(), ALL, Terminal(80)) + "\n")
     check_golden(
-        "history-limit-2.txt", HISTORY_RENDERERS["text"](history(), ReportOptions(limit=2), Page()) + "\n"
+        "history-limit-2.txt", HISTORY.renderer("text")(history(), ReportOptions(limit=2), Terminal()) + "\n"
     )
-    check_golden("history.json", HISTORY_RENDERERS["json"](history(), ALL, Page()) + "\n")
-    head = json.loads(HEAD.search(HISTORY_RENDERERS["html"](history(), ALL, Page()))[1])  # type: ignore[index]
+    check_golden("history.json", HISTORY.renderer("json")(history(), ALL, Terminal()) + "\n")
+    head = json.loads(HEAD.search(HISTORY.renderer("html")(history(), ALL, Terminal()))[1])  # type: ignore[index]
     assert head["kind"] == "history"
     records = [head["history"], *head["history"]["more"]]
     assert [(record["label"], record["measure"], len(record["points"])) for record in records] == [

@@ -9,10 +9,10 @@ import pytest
 
 from profkit.errors import UsageError
 from profkit.model.comparison import SampledComparison
-from profkit.render.compared.sampled.registry import COMPARED_SAMPLED
-from profkit.render.compared.sampled.tree import diff_rows
 from profkit.render.options import ReportOptions
-from profkit.render.page import Page
+from profkit.render.registry import SAMPLED_COMPARISON
+from profkit.render.terminal import Terminal
+from profkit.render.views.sampled_comparison import diff_rows
 from profkit.units import Unit
 from tests.unit.golden import check_golden
 from tests.unit.made_compared import deep_comparison, hostile_comparison, made_comparison
@@ -27,7 +27,7 @@ COMPARISONS = {
 
 
 def shown(comparison: SampledComparison, renderer: str, width: int | None = None, **options: object) -> str:
-    return COMPARED_SAMPLED[renderer](comparison, ReportOptions(**options), Page(width))  # type: ignore[arg-type]
+    return SAMPLED_COMPARISON.renderer(renderer)(comparison, ReportOptions(**options), Terminal(width))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("width", [None, 120, 80, 50])
@@ -44,7 +44,7 @@ def test_text_without_certainty(name: str) -> None:
 
 
 def test_text_in_color() -> None:
-    text = COMPARED_SAMPLED["text"](COMPARISONS[DEEP], ReportOptions(), Page(120, color=True))
+    text = SAMPLED_COMPARISON.renderer("text")(COMPARISONS[DEEP], ReportOptions(), Terminal(120, color=True))
     check_golden("compared-sampled-deep-color.txt", text)
 
 
@@ -77,7 +77,7 @@ def test_json() -> None:
 
 
 def test_rendering_twice_gives_the_same() -> None:
-    for renderer in COMPARED_SAMPLED:
+    for renderer in SAMPLED_COMPARISON.formats:
         assert shown(COMPARISONS[DEEP], renderer) == shown(deep_comparison(), renderer)
 
 

@@ -11,10 +11,9 @@ from profkit.model.profile import Frame, ProfileBuilder
 from profkit.model.region import RegionKind
 from profkit.model.run import Run
 from profkit.model.session import ResourcePoint, SessionState
-from profkit.render.facts import facts
-from profkit.render.no_samples import why_no_samples
-from profkit.render.usage import Usage, usage
-from profkit.render.words import Tone
+from profkit.render.formatting import Tone
+from profkit.render.views.header import facts, why_no_samples
+from profkit.render.views.merged import Usage, usage
 from profkit.stats import histogram_of
 from tests.unit.made_runs import APP, INFO, MAIN, PLAN, PROCESS, REGION, RESOURCES, made_run
 

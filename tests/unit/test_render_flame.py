@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
-from profkit.render.bars import sparkline
-from profkit.render.text.flame import flame_rows
-from profkit.render.text.report import report_text
+from profkit.render.formatting import sparkline
+from profkit.render.terminal import Terminal
+from profkit.render.text.sampled import sampled_text
+from profkit.render.text.tree import flame_rows
 from profkit.transforms.trees import call_tree
 from tests.unit.made_runs import hostile_run, made_run
 from tests.unit.profile_strategies import profiles
@@ -56,12 +57,12 @@ def test_rows_never_overlap_and_lie_within_their_callers(profile: Profile, width
 
 
 def test_the_report_has_the_view_where_there_is_room() -> None:
-    assert "\nFlame  each call" in report_text(made_run(), width=80)
-    assert "\nFlame  each call" not in report_text(made_run(), width=50)
+    assert "\nFlame  each call" in sampled_text([made_run()], page=Terminal(80))
+    assert "\nFlame  each call" not in sampled_text([made_run()], page=Terminal(50))
 
 
 def test_hostile_names_do_not_break_the_rows() -> None:
-    text = report_text(hostile_run(), width=80)
+    text = sampled_text([hostile_run()], page=Terminal(80))
     view = text.partition("\nFlame")[2].partition("\n\n")[0]
     assert all(cell_len(line) <= 80 for line in view.splitlines())
     assert "\x1b" not in view

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from profkit.model.profile import Frame, Profile, Sample
 from profkit.model.run import Run
-from profkit.render.html.columns import Columns
-from profkit.render.html.lines import line_weights
+from profkit.render.html.document import Columns
+from profkit.render.html.functions import line_weights
 from profkit.render.html.sampled import sampled_html
 from profkit.units import Unit
 from tests.unit.html_pages import HtmlPage, Stack, order_of, read_page, weights_of

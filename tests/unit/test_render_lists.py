@@ -9,8 +9,8 @@ from rich.cells import cell_len
 
 from profkit.model.measurement import AnyInfo
 from profkit.model.session import SessionState
-from profkit.render.as_json import removed_json, runs_json
-from profkit.render.page import Page
+from profkit.render.json.sampled import removed_json, runs_json
+from profkit.render.terminal import Terminal
 from profkit.render.text.runs import runs_text
 from tests.unit.golden import check_golden
 from tests.unit.made_measured import hostile
@@ -32,7 +32,7 @@ WIDTHS = (40, 50, 64, 80, 100, 110, 120, 160)
 @pytest.mark.parametrize("width", [None, *WIDTHS])
 def test_both_kinds(width: int | None) -> None:
     name = f"width-{width}" if width else "pipe"
-    text = runs_text(BOTH_KINDS, Page(width)) + "\n"
+    text = runs_text(BOTH_KINDS, Terminal(width)) + "\n"
     if width in (None, 50, 80, 120):
         check_golden(f"list-measured-{name}.txt", text)
     assert all(cell_len(line) <= (width or 1000) for line in text.split("\n"))
@@ -41,13 +41,13 @@ def test_both_kinds(width: int | None) -> None:
 
 
 def test_measured_runs_alone_have_no_columns_of_samples() -> None:
-    (head, *_) = runs_text([timed_run().info], Page()).split("\n")
+    (head, *_) = runs_text([timed_run().info], Terminal()).split("\n")
     assert head.split() == ["run", "started", "label", "mode", "median", "state", "where"]
 
 
 @pytest.mark.parametrize("width", [None, *WIDTHS])
 def test_hostile_names_are_shown_not_obeyed(width: int | None) -> None:
-    listed = runs_text([hostile().info, hostile_run().info], Page(width))
+    listed = runs_text([hostile().info, hostile_run().info], Terminal(width))
     assert all(line.isprintable() for line in listed.split("\n"))
 
 

@@ -16,10 +16,9 @@ from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.region import RegionKind
 from profkit.model.run import Run
 from profkit.model.session import SessionState
-from profkit.render.escape import short
-from profkit.render.markdown import report_markdown
-from profkit.render.markup import code, code_block, plain, table
-from profkit.render.measured.markdown import measured_markdown
+from profkit.render.escape import code, code_block, plain, short, table
+from profkit.render.markdown.measured import measured_markdown
+from profkit.render.markdown.sampled import sampled_markdown
 from profkit.render.options import ReportOptions, Sort
 from tests.unit.golden import check_golden
 from tests.unit.made_measured import batch, both, failed, hostile
@@ -45,7 +44,7 @@ READER = MarkdownIt("commonmark").enable("table")
 )
 def test_report(name: str, options: ReportOptions, tmp_path: Path) -> None:
     run = with_sources(made_run(notes=("The program was *killed*.",)), tmp_path / "vision")
-    check_golden(f"report-{name}.md", report_markdown(run, replace(options, source_root=tmp_path)) + "\n")
+    check_golden(f"report-{name}.md", sampled_markdown([run], replace(options, source_root=tmp_path)) + "\n")
 
 
 @pytest.mark.parametrize(("name", "runs"), [("one", (both(),)), ("batch", batch()), ("failed", (failed(),))])
@@ -59,14 +58,14 @@ def test_its_length_has_a_bound_whatever_the_profile() -> None:
         path = [Frame(f"f{number}_{depth}" * 20, f"/home/{number}.py", depth) for depth in range(1, 40)]
         builder.add(tuple(path), Thread(1, number % 90, f"thread {number}"), 1 + number % 7)
     run = replace(made_run(), profile=builder.build(period_ns=1e7))
-    assert len(report_markdown(run, ReportOptions())) < 12_000
+    assert len(sampled_markdown([run])) < 12_000
 
 
 def test_states_and_links_are_told() -> None:
     info = made_run(state=SessionState.RUNNING).info
     region = replace(info.region, kind=RegionKind.COROUTINE)
     info = replace(info, region=region, links=(("Strobelight", "https://x.example/1"),))
-    text = report_markdown(Run(info), ReportOptions())
+    text = sampled_markdown([Run(info)])
     assert "- active: 2.97 s" in text
     assert "still recording" in text
     assert "https://x.example/1" in text
@@ -76,13 +75,13 @@ def test_callers_of_a_recursion_are_named_once() -> None:
     builder = ProfileBuilder()
     names = ["main", "walk", "visit", "walk", "visit", "walk", "visit"]
     builder.add(tuple(Frame(name, "/srv/x.py", 3) for name in names), Thread(1, 1, "m"), 9)
-    text = report_markdown(Run(made_run().info, builder.build(period_ns=1e7)), ReportOptions())
+    text = sampled_markdown([Run(made_run().info, builder.build(period_ns=1e7))])
     assert "`walk` ← `main` |" in text
 
 
 def test_hostile_names_stay_text() -> None:
     for text in (
-        report_markdown(hostile_run(), ReportOptions()),
+        sampled_markdown([hostile_run()]),
         measured_markdown([hostile()], ReportOptions()),
     ):
         tokens = [token for block in READER.parse(text) for token in (block, *(block.children or ()))]

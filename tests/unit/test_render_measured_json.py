@@ -11,9 +11,9 @@ import pytest
 
 from profkit.errors import UsageError
 from profkit.model.measurement import FunctionCount
-from profkit.render.measured.as_json import digest, measured_json
-from profkit.render.measured.rows import function_rows, name_and_file, order_rows, time_row
+from profkit.render.json.measured import digest, measured_json
 from profkit.render.options import ReportOptions, Sort
+from profkit.render.views.measured import function_rows, name_and_file, order_rows, time_row
 from tests.unit.golden import check_golden
 from tests.unit.made_measured import (
     COUNTS,
@@ -164,7 +164,7 @@ def test_a_measured_run_has_no_threads_to_choose_from() -> None:
 
 
 def test_programs_load_nothing_that_lays_out_text() -> None:
-    code = "import profkit.render.measured.as_json, sys; print('rich' in sys.modules)"
+    code = "import profkit.render.json.measured, sys; print('rich' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
 

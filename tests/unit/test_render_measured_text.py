@@ -12,10 +12,10 @@ from rich.cells import cell_len
 
 from profkit.model.measurement import Doubt, Flag, MeasuredRun, Preload, Tool
 from profkit.model.workorder import Mode
-from profkit.render.measured.registry import MEASURED_RENDERERS
-from profkit.render.measured.text import measured_text
 from profkit.render.options import ReportOptions, Sort
-from profkit.render.page import Page
+from profkit.render.registry import MEASURED
+from profkit.render.terminal import Terminal
+from profkit.render.text.measured import measured_text
 from tests.unit.golden import check_golden
 from tests.unit.made_measured import (
     BUSY,
@@ -49,24 +49,24 @@ pytestmark = pytest.mark.usefixtures("utc")
 def test_report(name: str, width: int | None) -> None:
     runs = (both(),) if name == "one" else batch()
     page = "pipe" if width is None else f"width-{width}"
-    check_golden(f"measured-{name}-{page}.txt", measured_text(runs, page=Page(width)) + "\n")
+    check_golden(f"measured-{name}-{page}.txt", measured_text(runs, page=Terminal(width)) + "\n")
 
 
 def test_what_is_rare() -> None:
-    check_golden("measured-extremes-width-80.txt", measured_text(extremes(), page=Page(80)) + "\n")
+    check_golden("measured-extremes-width-80.txt", measured_text(extremes(), page=Terminal(80)) + "\n")
 
 
 def test_colours() -> None:
     runs = batch()[:14]
-    colored = measured_text(runs, page=Page(100, color=True))
+    colored = measured_text(runs, page=Terminal(100, color=True))
     check_golden("measured-color.txt", colored.replace("\x1b", "␛") + "\n")
-    assert STYLES.sub("", colored) == measured_text(runs, page=Page(100))
+    assert STYLES.sub("", colored) == measured_text(runs, page=Terminal(100))
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_no_line_is_wider_than_the_page(width: int | None) -> None:
     for runs in EVERY:
-        for line in measured_text(runs, page=Page(width)).split("\n"):
+        for line in measured_text(runs, page=Terminal(width)).split("\n"):
             assert cell_len(line) <= (width or 10_000)
             assert line == line.rstrip()
 
@@ -74,9 +74,9 @@ def test_no_line_is_wider_than_the_page(width: int | None) -> None:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_hostile_text_is_shown_not_obeyed(width: int | None) -> None:
     for runs in EVERY:
-        text = measured_text(runs, page=Page(width))
+        text = measured_text(runs, page=Terminal(width))
         assert all(line.isprintable() for line in text.split("\n"))
-        colored = measured_text(runs, page=Page(width, color=True))
+        colored = measured_text(runs, page=Terminal(width, color=True))
         assert STYLES.sub("", colored) == text
 
 
@@ -86,10 +86,10 @@ def test_hostile_text_is_all_there_on_a_wide_page() -> None:
         assert "".join(part.splitlines()[:1]).encode("unicode_escape").decode("ascii")[:20] in text
 
 
-@pytest.mark.parametrize("name", MEASURED_RENDERERS)
+@pytest.mark.parametrize("name", MEASURED.formats)
 def test_every_renderer_writes_the_same_bytes_twice(name: str) -> None:
     for runs in EVERY:
-        first, second = (MEASURED_RENDERERS[name](runs, ReportOptions(), Page(80)) for _ in range(2))
+        first, second = (MEASURED.renderer(name)(runs, ReportOptions(), Terminal(80)) for _ in range(2))
         assert first.encode() == second.encode()
         assert len(runs) != 1 or runs[0].info.id in first
 
@@ -262,7 +262,7 @@ TIMES = st.lists(st.lists(SECONDS, max_size=4), max_size=8)
 @given(st.lists(TIMES, min_size=1, max_size=5), st.sampled_from(WIDTHS))
 def test_any_times_have_a_report(orders: list[list[list[float]]], width: int | None) -> None:
     runs: list[MeasuredRun] = [measured(timing(times)) for times in orders]
-    text = measured_text(runs, page=Page(width))
+    text = measured_text(runs, page=Terminal(width))
     assert all(cell_len(line) <= (width or 10_000) for line in text.split("\n"))
 
 
@@ -270,5 +270,5 @@ def test_any_times_have_a_report(orders: list[list[list[float]]], width: int | N
 def test_any_counts_have_a_report(net: float, raw: list[int], width: int | None) -> None:
     run = measured(None, replace(COUNTS, net=net, stripped=net / 2, baseline=-net, raw=tuple(raw)))
     for runs in ((run,), (run, both())):
-        text = measured_text(runs, page=Page(width))
+        text = measured_text(runs, page=Terminal(width))
         assert all(cell_len(line) <= (width or 10_000) for line in text.split("\n"))

@@ -10,20 +10,11 @@ from hypothesis import strategies as st
 
 from profkit.comparing.measured import names_of
 from profkit.model.workorder import Language
-from profkit.render.bars import spread
-from profkit.render.measured.rows import time_row
-from profkit.render.measured.summary import summary_lines
-from profkit.render.measured.variants import variants
-from profkit.render.measured.words import (
-    counts_alike,
-    range_of,
-    switches,
-    time_text,
-    times_alike,
-    uncertainty,
-)
-from profkit.render.page import Page
+from profkit.render.formatting import counts_alike, range_of, spread, switches, time_text, times_alike
+from profkit.render.terminal import Terminal
 from profkit.render.text.runs import runs_text
+from profkit.render.text.summary import measured_summary_lines
+from profkit.render.views.measured import time_row, uncertainty, variants
 from tests.unit.made_measured import (
     BUSY,
     COUNTS,
@@ -99,20 +90,20 @@ def test_every_spread_fits_and_shows_both_ends(values: list[float], cells: int) 
 
 
 def test_a_run_in_a_line() -> None:
-    assert summary_lines(both()) == [
+    assert measured_summary_lines(both()) == [
         "x + y: min 1.231 µs, median 1.241 µs ±0.8 % of 10 processes × 20 blocks; "
         "4,999 instructions, 5,601 with memory allocators"
     ]
-    assert summary_lines(measured(timing([[1.5]]))) == [
+    assert measured_summary_lines(measured(timing([[1.5]]))) == [
         "x + y: min 1.500 s, median 1.500 s of 1 process × 1 block"
     ]
-    assert summary_lines(measured(None, COUNTS)) == [
+    assert measured_summary_lines(measured(None, COUNTS)) == [
         "x + y: 4,999 instructions, 5,601 with memory allocators"
     ]
 
 
 def test_doubts_are_a_second_line() -> None:
-    lines = summary_lines(measured(timing(blocks(1.0)), doubts=(BUSY, QUICK, FEW)))
+    lines = measured_summary_lines(measured(timing(blocks(1.0)), doubts=(BUSY, QUICK, FEW)))
     assert lines[1:] == [
         "  do not trust: CPU time is 81 % of wall time: something else had the core; 4 processes; "
         "an interval takes 6; relative only: one zygote; compare it with what the same zygote "
@@ -121,14 +112,14 @@ def test_doubts_are_a_second_line() -> None:
 
 
 def test_a_failure_is_its_first_line() -> None:
-    (line,) = summary_lines(failed())
+    (line,) = measured_summary_lines(failed())
     assert line.startswith("'broken' raised ZeroDivisionError")
     assert "Traceback" not in line
 
 
 def test_every_run_has_one_or_two_lines_that_print() -> None:
     for run in (*batch(), *extremes(), hostile()):
-        lines = summary_lines(run)
+        lines = measured_summary_lines(run)
         assert 1 <= len(lines) <= 2
         assert all(line.isprintable() for line in lines)
 
@@ -147,6 +138,6 @@ def test_a_language_is_named_once() -> None:
     )
     assert variants([python, cpp]) == ["python", "c++"]
     assert list(names_of([python, cpp])) == ["x + y (python)", "x + y (c++)"]
-    assert "(c++, language c++)" not in runs_text([cpp.info], Page(200))
+    assert "(c++, language c++)" not in runs_text([cpp.info], Terminal(200))
     plain = replace(cpp, info=replace(cpp.info, order=replace(cpp.info.order, labels=())))
     assert variants([python, plain])[1] == "c++"

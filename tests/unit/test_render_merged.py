@@ -10,12 +10,13 @@ import pytest
 from profkit.comparing.merged_runs import merge_runs
 from profkit.model.run import Run
 from profkit.model.session import SessionState
-from profkit.render.as_json import report_json
-from profkit.render.facts import facts
 from profkit.render.html.sampled import sampled_html
-from profkit.render.markdown import report_markdown
+from profkit.render.json.sampled import sampled_json
+from profkit.render.markdown.sampled import sampled_markdown
 from profkit.render.options import ReportOptions
-from profkit.render.text.report import report_text
+from profkit.render.terminal import Terminal
+from profkit.render.text.sampled import sampled_text
+from profkit.render.views.header import facts
 from tests.unit.golden import check_golden
 from tests.unit.html_pages import read_page
 from tests.unit.made_runs import made_run
@@ -41,17 +42,17 @@ def fact(run: Run, name: str) -> str:
 @pytest.mark.parametrize("width", [None, 80, 50])
 def test_text(width: int | None) -> None:
     name = "pipe" if width is None else f"width-{width}"
-    check_golden(f"report-merged-{name}.txt", report_text(merged_run(), width=width) + "\n")
+    check_golden(f"report-merged-{name}.txt", sampled_text([merged_run()], page=Terminal(width)) + "\n")
 
 
 def test_markdown() -> None:
-    check_golden("report-merged.md", report_markdown(merged_run(), ReportOptions()) + "\n")
+    check_golden("report-merged.md", sampled_markdown([merged_run()]) + "\n")
 
 
 def test_json() -> None:
-    document = report_json(merged_run())
+    document = sampled_json([merged_run()])
     check_golden("report-merged.json", json.dumps(json.loads(document), indent=1) + "\n")
-    assert json.loads(report_json(made_run()))["merged"] is None
+    assert json.loads(sampled_json([made_run()]))["merged"] is None
 
 
 def test_notes_that_differ_in_figures_are_one() -> None:
@@ -88,14 +89,14 @@ def test_what_differs_between_runs_is_listed() -> None:
 
 def test_a_long_list_of_processes_is_cut() -> None:
     run = merge_runs([worker_run(number, {READ: 10}) for number in range(40)])
-    text = report_text(run, options=ReportOptions(limit=3))
+    text = sampled_text([run], ReportOptions(limit=3))
     assert "… and 37 more" in text
-    assert "… and 37 more." in report_markdown(run, ReportOptions(limit=3))
+    assert "… and 37 more." in sampled_markdown([run], ReportOptions(limit=3))
 
 
 def test_processes_that_are_alike_are_said_to_be() -> None:
     run = merge_runs([worker_run(number, {READ: 60, RENDER: 40}) for number in range(2)])
-    assert "No function's share differs between the processes" in report_text(run)
+    assert "No function's share differs between the processes" in sampled_text([run])
 
 
 def test_recursion_is_counted_once_and_said() -> None:
@@ -104,8 +105,8 @@ def test_recursion_is_counted_once_and_said() -> None:
         fact(run, "calls")
         == "17,279 · 2.97 s wall time · 17,239 of them nested (recursion), their time counted once"
     )
-    assert json.loads(report_json(run))["run"]["nested"] == 17_239
-    assert json.loads(report_json(run))["run"]["calls"] == 17_279
+    assert json.loads(sampled_json([run]))["run"]["nested"] == 17_239
+    assert json.loads(sampled_json([run]))["run"]["calls"] == 17_279
     assert "nested" not in fact(made_run(), "calls")
 
 

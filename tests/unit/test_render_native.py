@@ -6,11 +6,10 @@ import pytest
 
 from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.run import Run
-from profkit.render.as_json import report_json
 from profkit.render.html.sampled import sampled_html
-from profkit.render.markdown import report_markdown
-from profkit.render.options import ReportOptions
-from profkit.render.text.report import report_text
+from profkit.render.json.sampled import sampled_json
+from profkit.render.markdown.sampled import sampled_markdown
+from profkit.render.text.sampled import sampled_text
 from tests.unit.made_runs import INFO, STEP
 
 Z = "/usr/lib/x86_64-linux-gnu/libz.so.1.2.13"
@@ -26,9 +25,9 @@ def native_run() -> Run:
 @pytest.mark.parametrize(
     "text",
     [
-        report_text(native_run()),
-        report_json(native_run()),
-        report_markdown(native_run(), ReportOptions()),
+        sampled_text([native_run()]),
+        sampled_json([native_run()]),
+        sampled_markdown([native_run()]),
         sampled_html([native_run()]),
     ],
     ids=["text", "json", "markdown", "page"],
@@ -39,6 +38,6 @@ def test_no_report_names_a_function_by_its_address(text: str) -> None:
 
 
 def test_suspects_have_their_callers() -> None:
-    assert "| `[libz.so]` | `/usr/lib/x86_64-linux-gnu/libz.so.1.2.13` | `train_step` |" in report_markdown(
-        native_run(), ReportOptions()
+    assert "| `[libz.so]` | `/usr/lib/x86_64-linux-gnu/libz.so.1.2.13` | `train_step` |" in sampled_markdown(
+        [native_run()]
     )

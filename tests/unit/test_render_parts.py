@@ -11,12 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit.model.histogram import NO_DURATIONS, Histogram
-from profkit.render.bars import bar, columns
 from profkit.render.escape import MAX_NAME, short, visible
-from profkit.render.page import Page, page_of
-from profkit.render.places import package_of, place, short_path
-from profkit.render.source import SourceLines
-from profkit.render.words import alike, count, iso_moment, percent, rate
+from profkit.render.formatting import (
+    alike,
+    bar,
+    columns,
+    count,
+    iso_moment,
+    package_of,
+    percent,
+    place,
+    rate,
+    short_path,
+)
+from profkit.render.terminal import Terminal, terminal_of
+from profkit.render.views.source import SourceLines
 from profkit.stats import histogram_of
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
@@ -240,13 +249,13 @@ class _Terminal(io.StringIO):
     ],
 )
 def test_colour(environ: dict[str, str], terminal: bool, pipe: bool) -> None:
-    assert page_of(_Terminal(), environ).color is terminal
-    assert page_of(io.StringIO(), environ).color is pipe
+    assert terminal_of(_Terminal(), environ).color is terminal
+    assert terminal_of(io.StringIO(), environ).color is pipe
 
 
 def test_only_terminals_have_a_width(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "123")
-    assert page_of(_Terminal(), {}).width == 123
-    assert page_of(io.StringIO(), {}) == Page(None, False)
+    assert terminal_of(_Terminal(), {}).width == 123
+    assert terminal_of(io.StringIO(), {}) == Terminal(None, False)
     monkeypatch.setenv("COLUMNS", "7")
-    assert page_of(_Terminal(), {}).width == 40
+    assert terminal_of(_Terminal(), {}).width == 40

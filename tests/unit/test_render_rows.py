@@ -11,8 +11,7 @@ from profkit.errors import UsageError
 from profkit.model.profile import Profile
 from profkit.model.run import Run
 from profkit.render.options import ReportOptions, Sort
-from profkit.render.report import Report, build_report
-from profkit.render.rows import CostRow, Scale, ThreadRow, scale_of
+from profkit.render.views.sampled import CostRow, Report, Scale, ThreadRow, build_report, scale_of
 from profkit.units import Unit
 from tests.unit.made_runs import APP, DATA, LOADER, MAIN, TORCH, made_profile, made_run
 from tests.unit.profile_strategies import profiles

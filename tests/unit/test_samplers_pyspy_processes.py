@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
-from profkit.render.places import package_of, place
+from profkit.render.formatting import package_of, place
 from profkit.samplers.pyspy import with_child_processes
 from profkit.transforms.simplify import child_frame
 

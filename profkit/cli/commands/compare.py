@@ -26,7 +26,8 @@ from profkit.model.workorder import WorkOrder, WorkTree
 from profkit.process.git import checkout_of, commit_of, has_submodules, work_trees
 from profkit.process.signals import ending_tidily
 from profkit.render.options import ReportOptions
-from profkit.render.page import Page
+from profkit.render.registry import MEASURED_COMPARISON, SAMPLED_COMPARISON
+from profkit.render.terminal import Terminal
 
 if TYPE_CHECKING:
     from profkit.measuring.orders import MeasureOptions
@@ -190,16 +191,16 @@ def _kept(config: Config, texts: tuple[str, str], showing: Showing, shown: Repor
                 "compare runs of the same kind",
             )
         name = f"comparison-{a.runs[0].info.id}-{b.runs[0].info.id}"
-        showing.show(rendered(a.runs, b.runs, texts, showing.format, shown, showing.page()), name)
+        showing.show(rendered(a.runs, b.runs, texts, showing.format, shown, showing.terminal()), name)
 
 
 def rendered(
     a: Sequence[AnyRun],
     b: Sequence[AnyRun],
     names: tuple[str, str],
-    renderer: str,
+    format: str,
     options: ReportOptions,
-    page: Page,
+    terminal: Terminal,
 ) -> str:
     """The comparison of two sides of the same kind; raises UsageError where they have nothing in common."""
     from profkit.model.measurement import MeasuredRun
@@ -208,14 +209,13 @@ def rendered(
     measured_a, measured_b = ([run for run in side if isinstance(run, MeasuredRun)] for side in (a, b))
     if measured_a and measured_b:
         from profkit.comparing.measured import compare_measured
-        from profkit.render.compared.measured.registry import COMPARED_MEASURED
 
-        return COMPARED_MEASURED[renderer](compare_measured(measured_a, measured_b, names), options, page)
+        comparison = compare_measured(measured_a, measured_b, names)
+        return MEASURED_COMPARISON.renderer(format)(comparison, options, terminal)
     from profkit.comparing.sampled import compare_sampled
-    from profkit.render.compared.sampled.registry import COMPARED_SAMPLED
 
     sampled_a, sampled_b = ([run for run in side if isinstance(run, Run)] for side in (a, b))
-    return COMPARED_SAMPLED[renderer](compare_sampled(sampled_a, sampled_b), options, page)
+    return SAMPLED_COMPARISON.renderer(format)(compare_sampled(sampled_a, sampled_b), options, terminal)
 
 
 def _measured(
@@ -227,8 +227,6 @@ def _measured(
     showing: Showing,
     shown: ReportOptions,
 ) -> int:
-    from profkit.render.compared.measured.registry import COMPARED_MEASURED
-
     threads = cast("tuple[int, ...] | None", given["threads"]) or (1,)
     how = Measuring(asked_for(given), threads, not given["no_keep"], config.spool)
     if ab is not None and git is not None:
@@ -246,6 +244,7 @@ def _measured(
         comparison = compare_commits(git, sides[0], how)
     first = comparison.orders[0]
     name = f"comparison-{first.a[0].info.id}-{first.b[0].info.id}"
-    showing.show(COMPARED_MEASURED[showing.format](comparison, shown, showing.page()), name)
+    text = MEASURED_COMPARISON.renderer(showing.format)(comparison, shown, showing.terminal())
+    showing.show(text, name)
     runs = [run for order in comparison.orders for run in (*order.a, *order.b)]
     return MeasuringError.exit_code if any(run.info.error for run in runs) else 0

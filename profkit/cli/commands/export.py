@@ -295,7 +295,7 @@ def _profile(run: AnyRun) -> Profile:
     """The samples of a run, or the instructions that were counted; raises UsageError where there are none."""
     if not isinstance(run, MeasuredRun):
         if run.profile is None:
-            from profkit.render.no_samples import why_no_samples
+            from profkit.render.views.header import why_no_samples
 
             raise UsageError(f"run {run.info.id}: {why_no_samples(run)}", f"--format {WHOLE} keeps the rest")
         return run.profile

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from profkit.cli.output import STDOUT, page, save, write
+from profkit.cli.output import STDOUT, save, terminal, write
 from profkit.cli.sides import Side, Sides
 from profkit.cli.workspace import complete_run, current_folder
 from profkit.comparing.measured import match_orders
@@ -18,8 +18,9 @@ from profkit.errors import NoBaseline, RunNotFound, UsageError
 from profkit.model.comparison import Check, GateResult, Outcome
 from profkit.model.measurement import AnyRun, Manner, MeasuredRun
 from profkit.process.git import commit_of
-from profkit.render.options import ReportOptions
-from profkit.render.page import Page
+from profkit.render.options import DEFAULTS, ReportOptions
+from profkit.render.registry import GATE, MEASURED_COMPARISON, SAMPLED_COMPARISON
+from profkit.render.terminal import PIPE, Terminal
 
 if TYPE_CHECKING:
     from profkit.cli.sides import Side
@@ -129,8 +130,8 @@ def gate_command(
         held = _held if current.measured else _held_samples
         gate = held(before, current, max_slowdown, shown, fail_if_faster)
         if markdown is not None and markdown != STDOUT:
-            save(Path(markdown), f"{gate.shown('markdown', Page())}\n")
-        write(gate.shown("json" if as_json else "markdown" if markdown == STDOUT else "text", page()))
+            save(Path(markdown), f"{gate.shown('markdown', PIPE)}\n")
+        write(gate.shown("json" if as_json else "markdown" if markdown == STDOUT else "text", terminal()))
     return EXIT_CODES[gate.result.outcome]
 
 
@@ -139,29 +140,26 @@ class _Gate:
     """What a gate found, and the comparison that explains it, by the name of its form."""
 
     result: GateResult
-    explain: Callable[[str, Page], str]
+    explain: Callable[[str, Terminal], str]
     """Empty where there is nothing that explains it."""
 
-    def shown(self, form: str, at: Page) -> str:
-        from profkit.render.compared.gate import gate_json, gate_markdown, gate_text
+    def shown(self, format: str, terminal: Terminal) -> str:
+        from profkit.render.views.gate import GateReport
 
-        explanation = self.explain(form, at)
-        if form == "json":
-            return gate_json(self.result, explanation, EXIT_CODES[self.result.outcome])
-        if form == "markdown":
-            return gate_markdown(self.result, explanation)
-        return gate_text(self.result, explanation, at)
+        report = GateReport(self.result, EXIT_CODES[self.result.outcome], self.explain(format, terminal))
+        return GATE.renderer(format)(report, DEFAULTS, terminal)
 
 
 def _held(before: Side, current: Side, limit: float, shown: ReportOptions, gains: bool) -> _Gate:
     """Measured runs against the limit."""
     from profkit.comparing.gate import check_measured
     from profkit.comparing.measured import compare_measured
-    from profkit.render.compared.measured.registry import COMPARED_MEASURED
 
     comparison = compare_measured(before.measured, current.measured, (before.text, current.text))
     result = _result(before.text, limit, check_measured(comparison, limit), gains)
-    return _Gate(result, lambda form, at: COMPARED_MEASURED[form](comparison, shown, at))
+    return _Gate(
+        result, lambda format, terminal: MEASURED_COMPARISON.renderer(format)(comparison, shown, terminal)
+    )
 
 
 def _held_samples(before: Side, current: Side, limit: float, shown: ReportOptions, gains: bool) -> _Gate:
@@ -173,18 +171,18 @@ def _held_samples(before: Side, current: Side, limit: float, shown: ReportOption
         raise UsageError(f"{current.text!r} means runs of {', '.join(map(repr, labels))}", "name one label")
     check = check_calls(next(iter(labels)), _call_times(before), _call_times(current), limit)
     result = _result(before.text, limit, (check,), gains)
-    return _Gate(result, lambda form, at: _explained(before, current, form, shown, at))
+    return _Gate(result, lambda format, terminal: _explained(before, current, format, shown, terminal))
 
 
-def _explained(before: Side, current: Side, form: str, shown: ReportOptions, at: Page) -> str:
+def _explained(before: Side, current: Side, format: str, shown: ReportOptions, terminal: Terminal) -> str:
     """The comparison of samples; only why there is none, where a side has no samples that compare."""
     from profkit.comparing.sampled import compare_sampled
-    from profkit.render.compared.sampled.registry import COMPARED_SAMPLED
 
     try:
-        return COMPARED_SAMPLED[form](compare_sampled(before.sampled, current.sampled), shown, at)
+        comparison = compare_sampled(before.sampled, current.sampled)
+        return SAMPLED_COMPARISON.renderer(format)(comparison, shown, terminal)
     except UsageError as error:
-        return "" if form == "json" else f"Their samples do not compare: {error.problem}."
+        return "" if format == "json" else f"Their samples do not compare: {error.problem}."
 
 
 def _call_times(side: Side) -> list[float]:

@@ -12,6 +12,7 @@ from profkit.model.measurement import MeasuredInfo
 from profkit.model.run import Run
 from profkit.process.git import commit_times_s
 from profkit.render.options import ReportOptions
+from profkit.render.registry import HISTORY
 
 
 @click.command("history")
@@ -27,7 +28,6 @@ def history_command(config: Config, /, label: str, limit: int | None, **given: o
     in the order in which they were made, where the repository here knows them.
     """
     from profkit.comparing.history import history_of
-    from profkit.render.history.registry import HISTORY_RENDERERS
 
     showing = Showing.of(given)
     with open_kept(config) as kept:
@@ -41,4 +41,4 @@ def history_command(config: Config, /, label: str, limit: int | None, **given: o
     if not history.series:
         raise UsageError(f"the runs of {label!r} have no numbers", "`profkit list` shows what they are")
     options = ReportOptions(limit=limit)
-    showing.show(HISTORY_RENDERERS[showing.format](history, options, showing.page()), "history")
+    showing.show(HISTORY.renderer(showing.format)(history, options, showing.terminal()), "history")

@@ -9,7 +9,7 @@ from typing import TypeVar
 import click
 
 from profkit.cli.files import import_formats, runs_of_file
-from profkit.cli.output import page, tell, write
+from profkit.cli.output import tell, terminal, write
 from profkit.config import Config
 from profkit.formats.limits import ImportLimits
 from profkit.model.measurement import AnyInfo
@@ -140,13 +140,13 @@ def import_command(
 
 def _show(infos: Iterable[AnyInfo], *, as_json: bool) -> None:
     if as_json:
-        from profkit.render.as_json import imported_json
+        from profkit.render.json.sampled import imported_json
 
         write(imported_json(infos))
     else:
         from profkit.render.text.runs import runs_text
 
-        write(runs_text(tuple(infos), page()))
+        write(runs_text(tuple(infos), terminal()))
 
 
 def _remark(info: AnyInfo, *, known: bool, label: str | None) -> None:

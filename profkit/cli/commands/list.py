@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from profkit.cli.output import page, tell, write
+from profkit.cli.output import tell, terminal, write
 from profkit.cli.versions import several_regions
 from profkit.cli.workspace import complete_label, open_kept
 from profkit.config import Config
 from profkit.errors import RunNotFound, SpoolUnavailable, StoreEmpty
 from profkit.model.session import UnprofiledGroup, grouped
-from profkit.render.unprofiled import unprofiled_notes
+from profkit.render.views.merged import unprofiled_notes
 
 _LIMIT = 20
 
@@ -49,13 +49,13 @@ def _list(
         if not infos:
             raise StoreEmpty(kept.store.name, config.spool)
         if as_json:
-            from profkit.render.as_json import runs_json
+            from profkit.render.json.sampled import runs_json
 
             write(runs_json(infos[:shown], unprofiled))
         else:
             from profkit.render.text.runs import runs_text
 
-            write(runs_text(infos[:shown], page()))
+            write(runs_text(infos[:shown], terminal()))
     if shown is not None and len(infos) > shown:
         tell("note", "there are older runs: see --limit")
     for name, phrase in several_regions(infos[:shown]).items():

@@ -15,11 +15,12 @@ from typing import IO, TYPE_CHECKING, cast
 import click
 
 from profkit.cli.measure_options import asked_for, measuring_options
-from profkit.cli.output import page, tell, write
+from profkit.cli.output import tell, terminal, write
 from profkit.cli.workspace import current_folder
 from profkit.config import Config
 from profkit.errors import MeasuringError, SpoolUnavailable, UsageError
 from profkit.render.options import ReportOptions
+from profkit.render.registry import MEASURED
 
 if TYPE_CHECKING:
     from profkit.cli.packed_orders import Reply
@@ -123,7 +124,6 @@ def measure_command(config: Config, /, what: str, **given: object) -> int:
     """
     from profkit.measuring.api import measure_packed
     from profkit.measuring.runner.progress import ProgressLine
-    from profkit.render.measured.registry import MEASURED_RENDERERS
 
     if given["functions"] and not given["as_json"]:
         raise UsageError("--functions is about --json", "add --json, or leave it out")
@@ -137,7 +137,8 @@ def measure_command(config: Config, /, what: str, **given: object) -> int:
         keep=None if given["no_keep"] else spool.keep,
     )
     shown = ReportOptions(limit=cast("int | None", given["limit"]), functions=bool(given["functions"]))
-    write(MEASURED_RENDERERS["json" if given["as_json"] else "text"](runs, shown, page()))
+    render = MEASURED.renderer("json" if given["as_json"] else "text")
+    write(render(runs, shown, terminal()))
     spool.check(len(runs))
     return MeasuringError.exit_code if any(run.info.error for run in runs) else 0
 

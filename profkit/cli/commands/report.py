@@ -21,10 +21,10 @@ from profkit.errors import DamagedFile, NoRunsToMerge, UsageError
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun
 from profkit.model.run import Run, RunInfo
 from profkit.model.session import SessionState
+from profkit.render.formatting import count, moment
 from profkit.render.options import ReportOptions, Sort
-from profkit.render.page import Page
-from profkit.render.registry import IN_ORDER, RENDERERS, SESSION_RENDERERS
-from profkit.render.words import count, moment
+from profkit.render.registry import IN_ORDER, MEASURED, SAMPLED, WITH_SESSION
+from profkit.render.terminal import Terminal
 from profkit.units import parse_duration
 
 _ENDED = (SessionState.SUCCESS, SessionState.FAILED)
@@ -168,7 +168,7 @@ def _last(infos: Sequence[RunInfo]) -> str:
     "--session", "sessions", multiple=True, metavar="ID", help="Merge its runs of this session; repeatable."
 )
 @source_root_option()
-@showing_options(list(RENDERERS))
+@showing_options(SAMPLED.formats)
 @click.pass_obj
 def report_command(config: Config, /, run: str | None, **given: object) -> None:
     """Show where the time of a run went, or what was measured.
@@ -184,7 +184,7 @@ def report_command(config: Config, /, run: str | None, **given: object) -> None:
 
     Without -o, an HTML file is profkit-LABEL-ID.html in the current folder.
     """
-    showing = Showing.of(given, RENDERERS)
+    showing = Showing.of(given, SAMPLED.formats)
     asked = cast(_Given, given)
     wanted = _wanted(asked)
     with open_kept(config) as kept:
@@ -200,7 +200,7 @@ def report_command(config: Config, /, run: str | None, **given: object) -> None:
         with _uncollected():
             loaded = [kept.load(info, in_order=showing.format in IN_ORDER) for info in infos]
             runs = tuple(with_notes_of_label(loaded, kept))
-            text = _rendered(runs, showing.format, _options(asked), showing.page(), kept)
+            text = _rendered(runs, showing.format, _options(asked), showing.terminal(), kept)
         showing.show(text, name_of(infos))
         _check(infos[0], kept)
 
@@ -232,7 +232,7 @@ def _merged(infos: Sequence[RunInfo], showing: Showing, given: _Given, kept: Kep
     from profkit.comparing.merged_runs import merge_runs
 
     run = merge_runs(loaded_runs(kept, infos))
-    return RENDERERS[showing.format](run, _options(given), showing.page())
+    return SAMPLED.renderer(showing.format)([run], _options(given), showing.terminal())
 
 
 def _options(given: _Given) -> ReportOptions:
@@ -246,18 +246,17 @@ def _options(given: _Given) -> ReportOptions:
     )
 
 
-def _rendered(runs: Sequence[AnyRun], renderer: str, options: ReportOptions, at: Page, kept: Kept) -> str:
+def _rendered(
+    runs: Sequence[AnyRun], format: str, options: ReportOptions, terminal: Terminal, kept: Kept
+) -> str:
     """The report of one sampled run, or of the measured ones."""
     for run in runs:
         if isinstance(run, Run):
-            if renderer in SESSION_RENDERERS:
-                return SESSION_RENDERERS[renderer]((run, *kept.others_of_session(run.info)), options, at)
-            return RENDERERS[renderer](run, options, at)
-    from profkit.render.measured.registry import MEASURED_RENDERERS
-
+            others = kept.others_of_session(run.info) if format in WITH_SESSION else ()
+            return SAMPLED.renderer(format)((run, *others), options, terminal)
     measured = tuple(run for run in runs if isinstance(run, MeasuredRun))
     _refuse_options_of_samples(options, measured[0].info)
-    return MEASURED_RENDERERS[renderer](measured, options, at)
+    return MEASURED.renderer(format)(measured, options, terminal)
 
 
 def _refuse_options_of_samples(options: ReportOptions, info: MeasuredInfo) -> None:

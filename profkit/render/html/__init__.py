@@ -1,1 +1,1 @@
-"""The HTML report: one offline file, its data packed beside the scripts that draw it."""
+"""Reports as HTML: one offline file with its data packed beside the scripts that draw it."""

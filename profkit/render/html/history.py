@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from profkit.model.history import History, Point, Series
 from profkit.render.escape import short, visible
-from profkit.render.html.columns import Columns
-from profkit.render.html.document import html_page
-from profkit.render.options import ReportOptions
-from profkit.render.words import iso_moment
+from profkit.render.formatting import iso_moment
+from profkit.render.html.document import Columns, html_page
+from profkit.render.options import DEFAULTS, ReportOptions
+from profkit.render.terminal import PIPE, Terminal
 from profkit.version import VERSION
 
 _LONGEST = 200
 
 
-def history_html(history: History, options: ReportOptions) -> str:
+def history_html(history: History, options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE) -> str:
     """All points, or the newest ones where a limit is asked for."""
     records = [_series(series, options.limit) for series in history.series]
     head = {

@@ -7,15 +7,13 @@ from collections.abc import Collection, Sequence
 from profkit.model.measurement import InstructionCounts, MeasuredRun, Timing
 from profkit.render.escape import short, visible
 from profkit.render.html.document import html_page
-from profkit.render.html.refusals import refuse_limits
-from profkit.render.html.runs import PageRun, PageRuns, fact_lists
-from profkit.render.html.sources import SourceBudget
-from profkit.render.measured.facts import measured_facts
-from profkit.render.measured.rows import FunctionRow, OrderRow, order_rows
-from profkit.render.measured.variants import variants
-from profkit.render.measured.words import warning
-from profkit.render.options import ReportOptions
-from profkit.render.source import SourceLines
+from profkit.render.html.runs import PageRun, PageRuns, SourceBudget, fact_lists
+from profkit.render.html.sampled import refuse_limits
+from profkit.render.options import DEFAULTS, ReportOptions
+from profkit.render.terminal import PIPE, Terminal
+from profkit.render.views.measured import FunctionRow, OrderRow, order_rows, variants, warning
+from profkit.render.views.measured_header import measured_facts
+from profkit.render.views.source import SourceLines
 from profkit.transforms.call_graphs import unfold_counts
 from profkit.transforms.origin import is_library_file, standard_file
 from profkit.transforms.simplify import prune
@@ -34,7 +32,8 @@ _ESTIMATED = (
 
 def measured_html(
     runs: Sequence[MeasuredRun],
-    options: ReportOptions | None = None,
+    options: ReportOptions = DEFAULTS,
+    _terminal: Terminal = PIPE,
     *,
     without: Collection[str] = (),
     min_share: float = 0.0,
@@ -42,12 +41,11 @@ def measured_html(
     """The page of measured runs, in their order.
 
     Facts of the names in `without` are left out, and calls that are a smaller part of all instructions
-    are summed up. Raises `UsageError` where one thread is asked for, and for options that a page has no
+    are summed up. Raises `UsageError` where one thread is options for, and for options that a page has no
     use for.
     """
-    asked = options or ReportOptions()
-    refuse_limits(asked)
-    rows = order_rows(runs, asked)
+    refuse_limits(options)
+    rows = order_rows(runs, options)
     cwd = runs[0].info.process.cwd if runs else ""
     page = PageRuns(cwd, is_library_file, SourceBudget(SourceLines(0, cwd), 0))
     drawn = _add_graphs(page, rows, min_share)
@@ -63,7 +61,7 @@ def measured_html(
     ]
     head = page.head("measured", f"{_title(runs)} – profkit")
     measured = {"facts": _facts(runs, without), "orders": orders}
-    return html_page({**head, "measured": measured, "initial": {"sort": asked.sort.value}}, page.columns)
+    return html_page({**head, "measured": measured, "initial": {"sort": options.sort.value}}, page.columns)
 
 
 def _add_graphs(page: PageRuns, rows: Sequence[OrderRow], min_share: float) -> dict[int, int]:

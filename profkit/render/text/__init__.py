@@ -1,1 +1,1 @@
-"""The text report, for terminals and pipes: laid out by rich."""
+"""Reports as text for terminals and pipes, laid out by rich."""

@@ -10,15 +10,22 @@ from rich.text import Text
 from profkit.model.measurement import AnyInfo, MeasuredInfo, OrderInfo
 from profkit.model.run import RunInfo
 from profkit.model.session import SessionState
-from profkit.render.amounts import amount
 from profkit.render.escape import short
-from profkit.render.measured.words import count_text, time_text
-from profkit.render.page import Page
-from profkit.render.places import place
-from profkit.render.run_json import mode_word
-from profkit.render.text.layout import GAP, Column, compose, left_cut, middle_cut, room_left, table
-from profkit.render.text.palette import FAINT, TITLE, TONES
-from profkit.render.words import Tone, count, moment
+from profkit.render.formatting import Tone, amount, count, count_text, moment, place, time_text
+from profkit.render.json.sampled import mode_word
+from profkit.render.terminal import Terminal
+from profkit.render.text.layout import (
+    FAINT,
+    GAP,
+    TITLE,
+    TONES,
+    Column,
+    compose,
+    left_cut,
+    middle_cut,
+    room_left,
+    table,
+)
 from profkit.units import Unit, format_duration
 
 _ROOM = {"total": 80, "wall time": 56, "calls": 64, "samples": 92}
@@ -38,14 +45,14 @@ _RECORDING = Text("recording", style=TONES[Tone.WARN])
 _STATES = {SessionState.SUCCESS: _KEPT, SessionState.FAILED: _FAILED}
 
 
-def runs_text(infos: Sequence[AnyInfo], page: Page) -> str:
+def runs_text(infos: Sequence[AnyInfo], terminal: Terminal) -> str:
     """A table of runs in their order: id, start, label, figures, state, place.
 
     Sampled runs have calls, wall time and samples. Measured ones have a median or instructions of one
     execution; where there are any, each run has its mode.
     """
-    figures = _figures(infos, page)
-    room = room_left(figures, page)
+    figures = _figures(infos, terminal)
+    room = room_left(figures, terminal)
     labels = [short(info.label, _LONGEST_LABEL) for info in infos]
     width = max(map(cell_len, (*labels, "label")))
     if room is not None:
@@ -55,12 +62,12 @@ def runs_text(infos: Sequence[AnyInfo], page: Page) -> str:
     if room is None or room >= _LEAST_PLACE:
         places = [Text(left_cut(_where(info), room), style=FAINT) for info in infos]
         figures.append(Column("where", places, "left"))
-    return compose([table(figures)], page)
+    return compose([table(figures)], terminal)
 
 
-def _figures(infos: Sequence[AnyInfo], page: Page) -> list[Column]:
+def _figures(infos: Sequence[AnyInfo], terminal: Terminal) -> list[Column]:
     # Without the offset, and on narrow pages without the year and the seconds.
-    part = slice(0, 19) if page.width is None or page.width >= _ROOM_FOR_SECONDS else slice(5, 16)
+    part = slice(0, 19) if terminal.width is None or terminal.width >= _ROOM_FOR_SECONDS else slice(5, 16)
     sampled = [info if isinstance(info, RunInfo) else None for info in infos]
     measured = [info if isinstance(info, MeasuredInfo) else None for info in infos]
     columns = [
@@ -76,7 +83,9 @@ def _figures(infos: Sequence[AnyInfo], page: Page) -> list[Column]:
     columns += _versions(infos)
     columns.append(Column("state", [_state(info) for info in infos], "left"))
     room = _ROOM_BESIDE_MEASURED if any(measured) else _ROOM
-    return [column for column in columns if page.width is None or page.width >= room.get(column.head, 0)]
+    return [
+        column for column in columns if terminal.width is None or terminal.width >= room.get(column.head, 0)
+    ]
 
 
 def _of_sampled(infos: Sequence[RunInfo | None]) -> list[Column]:

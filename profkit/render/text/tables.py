@@ -8,18 +8,87 @@ from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.text import Text
 
-from profkit.render.amounts import cost_word, weight_text
 from profkit.render.escape import short, visible
+from profkit.render.formatting import alike, bar, cost_word, count, percent, place, weight_text
 from profkit.render.options import Sort
-from profkit.render.page import Page
-from profkit.render.places import place
-from profkit.render.report import Report
-from profkit.render.rows import CostRow, LineRow, Scale, ThreadRow
-from profkit.render.text.costs import cost_columns
-from profkit.render.text.layout import GAP, Column, left_cut, middle_cut, remark, room_left, section, table
-from profkit.render.text.palette import FAINT, heat
-from profkit.render.words import alike, count, percent
+from profkit.render.terminal import Terminal
+from profkit.render.text.layout import (
+    FAINT,
+    GAP,
+    Column,
+    heat,
+    left_cut,
+    middle_cut,
+    remark,
+    room_left,
+    section,
+    table,
+)
+from profkit.render.views.sampled import CostRow, LineRow, Report, Scale, ThreadRow
+from profkit.stats import share_interval
 from profkit.units import Unit
+
+_BAR = 6
+_WIDE = 110
+_ROOM = {"time": 60, "bar": 76, "total time": 96, "samples": _WIDE}
+"""The narrowest pages that have these columns."""
+_LEAST_SURE = 0.01
+"""Below this share the uncertainty is not worth the ink."""
+
+
+def cost_columns(rows: Sequence[CostRow], scale: Scale, terminal: Terminal, spare: int = 0) -> list[Column]:
+    """Own and total cost, as many columns as fit where the table's other columns need `spare` cells more."""
+    selves = [row.self_share for row in rows]
+    most = max(selves, default=0.0) or 1.0
+    # One unit for both columns of times, so that all their figures compare.
+    times = alike([*(row.self_s for row in rows), *(row.total_s for row in rows)])
+    pairs = zip(rows, times, strict=False)
+    left_out = _left_out(scale)
+    columns = {
+        "self": Column("self     ", [own_share(row, scale) for row in rows]),
+        "bar": Column("", [Text(bar(share / most, _BAR), style=heat(share)) for share in selves], "left"),
+        "time": Column("time", [Text(time if row.self_samples else "") for row, time in pairs]),
+        "samples": Column(scale.unit.value, [_weight(row.self_samples, scale) for row in rows]),
+        "total": Column("total", [share_text(row.total_share, scale) for row in rows]),
+        "total time": Column("time", [Text(time) for time in times[len(rows) :]]),
+    }
+    width = _WIDE if terminal.width is None else terminal.width - spare
+    # Weights that are no time have the room of times.
+    room = _ROOM if scale.weight_s is not None else {**_ROOM, "samples": _ROOM["time"]}
+    return [column for name, column in columns.items() if name not in left_out and width >= room.get(name, 0)]
+
+
+def _left_out(scale: Scale) -> tuple[str, ...]:
+    """Columns that would be empty, or say the same as others."""
+    if scale.weight_s is None:
+        return ("time", "total time")
+    return ("samples",) if scale.unit is Unit.NANOSECONDS else ()
+
+
+def share_text(share: float, scale: Scale) -> Text:
+    """A share in the colour of its heat."""
+    return Text(percent(share, scale.total), style=heat(share))
+
+
+def own_share(row: CostRow, scale: Scale) -> Text:
+    """The share of the row itself with its uncertainty in points, where it was sampled: `43 % ±6`."""
+    if not row.self_samples:
+        return Text()
+    text = share_text(row.self_share, scale)
+    return text.append(f" {plus_minus(row, scale):<4}", style=FAINT)
+
+
+def plus_minus(row: CostRow, scale: Scale) -> str:
+    """The uncertainty of a row's own share in points, `±6`; nothing where it is not worth the ink."""
+    if scale.unit is not Unit.SAMPLES or row.self_share < _LEAST_SURE:
+        return ""
+    low, high = share_interval(row.self_samples, scale.total)
+    return f"±{percent((high - low) / 2, scale.total).removesuffix(' %')}".replace("<", "")
+
+
+def _weight(weight: int, scale: Scale) -> Text:
+    return Text(weight_text(weight, scale.unit) if weight else "")
+
 
 _LEAST_PLACE = 12
 _SPARE = 20
@@ -27,25 +96,25 @@ _SPARE = 20
 _LEAST_SOURCE, _WIDEST_SOURCE = 10, 120
 
 
-def function_table(report: Report, page: Page) -> Iterator[RenderableType]:
+def function_table(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
     """The hottest functions: their own cost, what they cost with their callees, where they are."""
     rows = report.functions
-    columns = cost_columns(rows, report.scale, page)
+    columns = cost_columns(rows, report.scale, terminal)
     styles = [FAINT if report.is_library(row.file) else heat(row.self_share, "") for row in rows]
     names = [row.name for row in rows]
-    columns += names_and_places(names, styles, _places(rows, report), room_left(columns, page))
+    columns += names_and_places(names, styles, _places(rows, report), room_left(columns, terminal))
     yield section("Hottest functions", _order_remark(report.options.sort, report.scale))
     yield table(columns)
     yield from _rest(report.functions_found - len(rows), "function")
 
 
-def line_table(report: Report, page: Page) -> Iterator[RenderableType]:
+def line_table(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
     """The hottest lines with their source."""
     rows = report.lines
     if not rows:
         return
-    columns = cost_columns(rows, report.scale, page, spare=_SPARE)
-    columns += _places_and_sources(rows, report, room_left(columns, page))
+    columns = cost_columns(rows, report.scale, terminal, spare=_SPARE)
+    columns += _places_and_sources(rows, report, room_left(columns, terminal))
     charged = "" if report.options.show_all else "; library calls count for the line that makes them"
     yield section("Hottest lines", _order_remark(report.options.sort, report.scale) + charged)
     yield table(columns)
@@ -91,7 +160,7 @@ def _places(rows: Sequence[CostRow], report: Report) -> list[str]:
 def names_and_places(
     names: Sequence[str], styles: Sequence[str], places: Sequence[str], room: int | None
 ) -> list[Column]:
-    """Function and place share what room there is; a page that is too narrow for both has names alone.
+    """Function and place share what room there is; a terminal that is too narrow for both has names alone.
 
     Names may be hostile, places are escaped already.
     """

@@ -1,0 +1,238 @@
+"""Format numbers, times, shares, places and bars as reports show them; text with a tone."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime, tzinfo
+from itertools import pairwise
+from typing import NamedTuple
+
+from profkit.model.histogram import Histogram
+from profkit.transforms.origin import from_import_root
+from profkit.transforms.simplify import is_child_file
+from profkit.units import Unit, format_bytes, format_duration
+
+
+class Tone(enum.Enum):
+    """How a piece of text is meant; a renderer decides what that looks like."""
+
+    PLAIN = "plain"
+    STRONG = "strong"
+    FAINT = "faint"
+    WARN = "warn"
+    BAD = "bad"
+
+
+class Part(NamedTuple):
+    """A piece of text and its tone."""
+
+    text: str
+    tone: Tone = Tone.PLAIN
+
+
+def count(number: int, noun: str = "") -> str:
+    """`1,234 calls`, `1 call`; the bare number without a noun."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}" if noun else f"{number:,}"
+
+
+def percent(share: float, samples: int) -> str:
+    """A share with as many digits as that many samples can tell: `43 %`, from 1,000 on `43.2 %`."""
+    value = share * 100
+    digits = 1 if samples >= 1000 else 0
+    smallest = 10.0**-digits
+    if 0 < value < smallest / 2:
+        return f"<{smallest:.{digits}f} %"
+    return f"{value:.{digits}f} %"
+
+
+def rate(hertz: float) -> str:
+    """`97.4 Hz`, `100 Hz`: three digits, without needless zeros."""
+    return f"{hertz:.3g} Hz" if hertz < 1000 else f"{hertz:,.0f} Hz"
+
+
+def moment(unix_ns: int, zone: tzinfo | None = None) -> str:
+    """Date, time and offset of a moment, in the local zone unless another is given."""
+    return datetime.fromtimestamp(unix_ns / 1e9, UTC).astimezone(zone).strftime("%Y-%m-%d %H:%M:%S %z")
+
+
+def iso_moment(unix_ns: int) -> str:
+    """A moment in UTC for programs: `2026-11-21T11:49:03.250Z`."""
+    at = datetime.fromtimestamp(unix_ns // 1_000_000 / 1000, UTC)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+
+
+def alike(durations_s: Sequence[float | None]) -> list[str]:
+    """Durations in one unit and with the same decimals, so that a column of them compares; `""` for None.
+
+    The longest has three digits: `2.53 s` beside `0.04 s`.
+    """
+    longest = max((duration_s for duration_s in durations_s if duration_s is not None), default=0.0)
+    factor, unit = next((pair for pair in _UNITS if longest >= pair[0]), _UNITS[0])
+    digits = 2 if longest < 9.995 * factor else 1 if longest < 99.95 * factor else 0
+    shown = (None if duration_s is None else duration_s / factor for duration_s in durations_s)
+    return ["" if value is None else f"{value:,.{digits}f} {unit}" for value in shown]
+
+
+def weight_text(weight: int, unit: Unit) -> str:
+    """A weight in a column that is headed by its unit."""
+    return format_bytes(weight) if unit is Unit.BYTES else count(weight)
+
+
+def cost_word(unit: Unit) -> str:
+    """What costs in this unit are: time, also where samples stand for it, instructions or bytes."""
+    return unit.value if unit in (Unit.INSTRUCTIONS, Unit.BYTES) else "time"
+
+
+def amount(weight: int, unit: Unit) -> str:
+    """`1,200 samples`, `3.21 s`, `12.0 MiB`, `4,096 instructions`."""
+    if unit is Unit.NANOSECONDS:
+        return format_duration(weight / 1e9)
+    if unit is Unit.BYTES:
+        return format_bytes(weight)
+    return count(weight, unit.value.removesuffix("s"))
+
+
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_LEVELS = " ▁▂▃▄▅▆▇█"
+
+
+def bar(part: float, cells: int) -> str:
+    """A horizontal bar for a part of 1, exact to an eighth of a cell; anything above 0 shows."""
+    eighths = min(cells * 8, max(round(part * cells * 8), 1 if part > 0 else 0))
+    return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).rstrip()
+
+
+def columns(histogram: Histogram, cells: int) -> str:
+    """The distribution of durations in at most `cells` columns, from the shortest to the longest.
+
+    The scale of durations is logarithmic, that of the columns' heights linear; anything above 0 shows.
+    """
+    if not histogram.buckets:
+        return ""
+    first, last = histogram.buckets[0][0], histogram.buckets[-1][0]
+    cells = min(cells, last - first + 1)
+    heights: Counter[int] = Counter()
+    for bucket, count in histogram.buckets:
+        heights[(bucket - first) * cells // (last - first + 1)] += count
+    return _standing(heights, cells)
+
+
+def spread(values: Sequence[float], cells: int) -> str:
+    """How values lie between the least and the largest, in `cells` columns; one column if all are equal."""
+    least, most = min(values), max(values)
+    if least == most:
+        return _LEVELS[-1]
+    heights = Counter(min(cells - 1, int((value - least) / (most - least) * cells)) for value in values)
+    return _standing(heights, cells)
+
+
+def sparkline(values: Sequence[float], cells: int) -> str:
+    """Values over time in at most `cells` columns, from 0 to the largest; those that share one as their mean.
+
+    Anything above 0 shows.
+    """
+    cells = min(cells, len(values))
+    bounds = [len(values) * cell // cells for cell in range(cells + 1)] if cells else [0]
+    means = [sum(values[low:high]) / (high - low) for low, high in pairwise(bounds)]
+    most = max(means, default=0.0)
+    return "".join(
+        _LEVELS[math.ceil(max(0.0, mean) / most * 8)] if most > 0 else _LEVELS[0] for mean in means
+    )
+
+
+def _standing(heights: Counter[int], cells: int) -> str:
+    most = max(heights.values())
+    return "".join(_LEVELS[-(-heights[cell] * 8 // most)] for cell in range(cells))
+
+
+def short_path(file: str, cwd: str) -> str:
+    """`file` from where imports start, else relative to the program's folder, else whole."""
+    from_root = from_import_root(file)
+    if from_root != file:
+        return from_root
+    inside = f"{cwd.rstrip('/')}/"
+    return file[len(inside) :] if cwd and file.startswith(inside) else file
+
+
+def place(file: str, line: int, cwd: str) -> str:
+    """`short_path` with the line, where it is known."""
+    if is_child_file(file):  # its command is for those who look for details
+        return ""
+    path = short_path(file, cwd)
+    return f"{path}:{line}" if line and path else path
+
+
+def package_of(file: str) -> str:
+    """`torch`, `libc.so.6`, `importlib._bootstrap`, `<string>`, `process`; `?` without a file."""
+    if file.startswith("<frozen "):
+        return file[len("<frozen ") : -1]
+    if is_child_file(file):
+        return "process"
+    path = short_path(file, "")
+    part = path.rsplit("/", 1)[-1] if path.startswith("/") else path.split("/", 1)[0]
+    return part.removesuffix(".py") or "?"
+
+
+_APART = 1e3
+"""Times that differ by more than this factor do not read well in one unit."""
+_FINE = 100.0
+"""Counts from here on need no decimal."""
+
+
+def times_alike(durations_s: Sequence[float | None]) -> list[str]:
+    """Times in one unit, so that a column of them compares, the shortest with four digits; `""` for None.
+
+    Those that are too far apart for that have a unit each.
+    """
+    known = [duration_s for duration_s in durations_s if duration_s]
+    shortest, longest = min(known, default=0.0), max(known, default=0.0)
+    if longest > shortest * _APART:
+        return [
+            "" if duration_s is None else _in_unit_of(duration_s, duration_s) for duration_s in durations_s
+        ]
+    return ["" if duration_s is None else _in_unit_of(shortest, duration_s) for duration_s in durations_s]
+
+
+def time_text(duration_s: float) -> str:
+    """One time in its own unit: `1.234 µs`."""
+    return _in_unit_of(duration_s, duration_s)
+
+
+def _in_unit_of(reference_s: float, duration_s: float) -> str:
+    if reference_s == 0:
+        return "0 s"
+    factor, unit = next((pair for pair in _UNITS if reference_s >= pair[0]), _UNITS[-1])
+    size = reference_s / factor
+    digits = 3 if size < 9.9995 else 2 if size < 99.995 else 1 if size < 999.95 else 0
+    return f"{duration_s / factor:,.{digits}f} {unit}"
+
+
+def counts_alike(values: Sequence[float | None]) -> list[str]:
+    """Counts with the same decimals: one where there are parts of small numbers, else none; `""` for None."""
+    known = [abs(value) for value in values if value]
+    whole = all(value == int(value) for value in known)
+    digits = 0 if whole or min(known) >= _FINE else 1
+    return ["" if value is None else f"{value:,.{digits}f}" for value in values]
+
+
+def count_text(value: float) -> str:
+    """One count: `5,601`, `8.5`."""
+    return counts_alike([value])[0]
+
+
+def range_of(numbers: Sequence[int], noun: str) -> str:
+    """`1 process`, `10 processes`, `4–10 processes`."""
+    least, most = min(numbers), max(numbers)
+    plural = "" if most == 1 else "es" if noun.endswith(("s", "ch")) else "s"
+    return f"{least:,}{'' if least == most else f'–{most:,}'} {noun}{plural}"
+
+
+def switches(number: int) -> str:
+    """`1 involuntary switch`, `9 involuntary switches`."""
+    return range_of([number], "involuntary switch")

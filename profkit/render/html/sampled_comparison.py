@@ -1,0 +1,104 @@
+"""The page of a comparison of sampled runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from profkit.model.comparison import (
+    Compared,
+    FunctionComparison,
+    SampledComparison,
+)
+from profkit.render.escape import visible
+from profkit.render.formatting import Part
+from profkit.render.html.document import html_page
+from profkit.render.html.runs import PageRun, PageRuns, SourceBudget
+from profkit.render.html.sampled import refuse_limits
+from profkit.render.options import DEFAULTS, ReportOptions
+from profkit.render.terminal import PIPE, Terminal
+from profkit.render.views.header import Fact
+from profkit.render.views.sampled import library_test
+from profkit.render.views.sampled_comparison import headline, noise_sentence, runs_of
+from profkit.render.views.source import source_of
+
+_SOURCE_BYTES = 400_000
+
+
+def sampled_comparison_html(
+    comparison: SampledComparison, options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE
+) -> str:
+    """The page; raises `UsageError` for options that a page has no use for."""
+    refuse_limits(options)
+    first = comparison.a.runs[0]
+    source = source_of((*comparison.a.runs, *comparison.b.runs), options.source_root)
+    is_library = library_test(first.region.file, comparison.both.frames)
+    page = PageRuns(comparison.cwd, is_library, SourceBudget(source, _SOURCE_BYTES))
+    names = {"a": visible(comparison.a.name), "b": visible(comparison.b.name)}
+    title = f"{comparison.a.name} → {comparison.b.name}"
+    facts, notes, totals = _facts(comparison), comparison.notes, _totals(comparison)
+    page.add(PageRun(first.id, title, comparison.both, facts=facts, notes=notes, totals=totals))
+    head = {**page.head("comparison", f"{title} – profkit"), "comparison": _comparison(comparison, names)}
+    return html_page(head, page.columns)
+
+
+def _facts(comparison: SampledComparison) -> list[Fact]:
+    a, b = runs_of(comparison)
+    return [
+        Fact("A", (Part(a),)),
+        Fact("B", (Part(b),)),
+        Fact("changes", (Part(noise_sentence(comparison)),)),
+    ]
+
+
+def _totals(comparison: SampledComparison) -> Sequence[Mapping[tuple[str, str], int]]:
+    """The totals of each side's functions that imported files state; nothing if runs were recorded here."""
+    if not any(run.imported for side in (comparison.a, comparison.b) for run in side.runs):
+        return ()
+    found = [((function.name, function.file), function.total) for function in comparison.functions]
+    return (
+        {function: round(total.a.value * comparison.a.samples) for function, total in found},
+        {function: round(total.b.value * comparison.b.samples) for function, total in found},
+    )
+
+
+def _comparison(comparison: SampledComparison, names: Mapping[str, str]) -> dict[str, object]:
+    call_s = comparison.call_s
+    numbers = _numbers(comparison)
+    return {
+        "headline": visible(headline(comparison)),
+        "grade": comparison.grade.value,
+        "names": dict(names),
+        "per_call_s": {
+            "a": None if call_s is None else call_s.a.value,
+            "b": None if call_s is None else call_s.b.value,
+            "change": None if call_s is None else call_s.difference.change.value,
+        },
+        "functions": [_function(function, numbers) for function in comparison.functions],
+        "notes": [visible(note) for note in comparison.notes],
+    }
+
+
+def _numbers(comparison: SampledComparison) -> dict[tuple[str, str], int]:
+    """The page numbers functions in the order in which they come up among the frames."""
+    order = dict.fromkeys((frame.name, frame.file) for frame in comparison.both.frames)
+    return {function: number for number, function in enumerate(order)}
+
+
+def _function(function: FunctionComparison, numbers: Mapping[tuple[str, str], int]) -> dict[str, object]:
+    """Its own share, unless only the one with all that it calls changed; `of` says which."""
+    return {
+        "function": numbers[function.name, function.file],
+        "of": "self" if function.told is function.own else "total",
+        **_shares(function.told),
+    }
+
+
+def _shares(compared: Compared) -> dict[str, object]:
+    difference = compared.difference
+    return {
+        "a": compared.a.value,
+        "b": compared.b.value,
+        "low": difference.low,
+        "high": difference.high,
+        "change": difference.change.value,
+    }

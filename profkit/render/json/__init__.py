@@ -1,0 +1,1 @@
+"""Reports as JSON: objects whose `schema` names their form."""

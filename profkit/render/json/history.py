@@ -1,0 +1,43 @@
+"""The history of a label for programs: one JSON object."""
+
+from __future__ import annotations
+
+from profkit.model.history import History, Series
+from profkit.render.formatting import iso_moment
+from profkit.render.json.measured_comparison import spread_object
+from profkit.render.json.sampled import dumps
+from profkit.render.options import DEFAULTS, ReportOptions
+from profkit.render.terminal import PIPE, Terminal
+from profkit.render.text.history import is_beyond_noise
+
+HISTORY_SCHEMA = "profkit.history/1"
+
+
+def history_json(history: History, options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE) -> str:
+    """All points of each series, oldest first; the newest ones where a limit is asked for."""
+    series = [_series(one, options.limit) for one in history.series]
+    return dumps(HISTORY_SCHEMA, {"label": history.label, "series": series})
+
+
+def _series(series: Series, limit: int | None) -> dict[str, object]:
+    changes = series.changes
+    points = [
+        {
+            "commit": point.commit or None,
+            "started": iso_moment(point.started_ns),
+            "value": point.value,
+            "interval": None if point.low is None else (point.low, point.high),
+            "ratio": changes[place],
+            "beyond_noise": place > 0 and is_beyond_noise(series, place),
+            "runs": point.runs,
+            "doubts": point.doubts,
+        }
+        for place, point in enumerate(series.points)
+    ]
+    return {
+        "name": series.name,
+        "quantity": series.quantity.value,
+        "executions_at_a_time": series.number,
+        "spread_of_runs": spread_object(series.spread),
+        "points": points[-limit:] if limit else points,
+    }

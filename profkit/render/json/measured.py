@@ -1,0 +1,128 @@
+"""The report of measured runs for programs: one JSON object.
+
+All numbers are of one execution of the statement, but `raw`. What an order's mode did not ask for, and
+what failed, is null. So are functions, if the options say so: they are most of it. Everything but ASCII is
+written as an escape.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+
+from profkit.model.measurement import Freshness, InstructionCounts, MeasuredIn, MeasuredRun, OrderInfo, Timing
+from profkit.render.formatting import iso_moment
+from profkit.render.json.sampled import dumps, order_object, process_object, quality_object
+from profkit.render.options import DEFAULTS, ReportOptions
+from profkit.render.terminal import PIPE, Terminal
+from profkit.render.views.measured import OrderRow, TimeRow, order_rows
+
+MEASURED_SCHEMA = "profkit.measured-report/1"
+_TIMES = (
+    "number", "processes", "blocks", "zygotes", "min_s", "median_s", "interval_s", "cpu_share",
+    "involuntary_switches",
+)  # fmt: skip
+"""What is written of a `TimeRow`, beside the times themselves."""
+_ENVIRONMENT = frozenset(("file", "line", "source_cmd", "env"))
+"""What is written of an order and does not define it: where its function was found, and where it ran."""
+
+
+def measured_json(
+    runs: Sequence[MeasuredRun], options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE
+) -> str:
+    """The report of measured runs, in their order; raises `UsageError` where one thread is options for."""
+    rows = order_rows(runs, options)
+    infos = [run.info for run in runs]
+    ended_ns = [info.last_ns for info in infos]
+    content = {
+        "digest": digest([info.order for info in infos]),
+        "started": iso_moment(min(info.started_ns for info in infos)) if infos else None,
+        "ended": iso_moment(max(ended_ns)) if infos else None,
+        "orders": [_order_object(row, functions=options.functions) for row in rows],
+    }
+    return dumps(MEASURED_SCHEMA, content)
+
+
+def digest(orders: Iterable[OrderInfo]) -> str:
+    """Return sixteen digits that are equal for equal definitions, in whatever sequence and environment."""
+    said = sorted(json.dumps(_definition(order), sort_keys=True) for order in orders)
+    return hashlib.blake2b("\n".join(said).encode("ascii"), digest_size=8).hexdigest()
+
+
+def _definition(order: OrderInfo) -> dict[str, object]:
+    about = {name: value for name, value in order_object(order).items() if name not in _ENVIRONMENT}
+    return {"label": order.label, **about}
+
+
+def _order_object(row: OrderRow, *, functions: bool) -> dict[str, object]:
+    info, measured = row.run.info, row.run.measurement
+    return {
+        "id": info.id,
+        "batch": info.batch,
+        "label": info.label,
+        **order_object(info.order),
+        "started": iso_moment(info.started_ns),
+        "duration_s": info.duration_s,
+        **_times(row.times, measured.timing if measured else None),
+        "quality": quality_object(row.doubts, trusted=row.trusted),
+        "instructions": _instructions(row, row.counts, functions=functions) if row.counts else None,
+        "notes": list(info.notes),
+        "error": info.error,
+        "process": process_object(info.process),
+    }
+
+
+def _times(row: TimeRow | None, timing: Timing | None) -> dict[str, object]:
+    return {
+        **{name: getattr(row, name, None) for name in _TIMES},
+        "times_s": timing.times_s if timing else None,
+        "measured_in": _measured_in(timing.measured_in) if timing else None,
+        "state": _state(timing.freshness) if timing else None,
+    }
+
+
+def _state(freshness: Freshness) -> dict[str, object]:
+    return {
+        "fresh": freshness.fresh,
+        "changes": list(freshness.changes),
+        "why_not": freshness.why_not or None,
+        "subtracted_s": freshness.loop_s,
+    }
+
+
+def _measured_in(place: MeasuredIn) -> dict[str, object]:
+    return {
+        "tool": place.tool.value,
+        "preload": place.preload.value,
+        "python": place.python,
+        "packages": dict(place.packages),
+        "isolated": place.isolated,
+    }
+
+
+def _instructions(row: OrderRow, counts: InstructionCounts, *, functions: bool) -> dict[str, object]:
+    return {
+        "number": counts.number,
+        "raw": list(counts.raw),
+        "baseline": counts.baseline,
+        "net": counts.net,
+        "stripped": counts.stripped,
+        "events": dict(counts.events),
+        "measured_in": _measured_in(counts.measured_in),
+        "state": _state(counts.freshness),
+        "functions": _functions(row) if functions else None,
+    }
+
+
+def _functions(row: OrderRow) -> list[dict[str, object]]:
+    return [
+        {
+            "name": function.full_name,
+            "object": function.object,
+            "exclusive": function.exclusive,
+            "inclusive": function.inclusive,
+            "calls": function.calls,
+        }
+        for function in row.functions
+    ]

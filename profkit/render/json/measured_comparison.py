@@ -1,0 +1,127 @@
+"""A comparison of measured runs for programs: one JSON object.
+
+Everything but ASCII is written as an escape. What was not measured, and what could not be compared, is
+null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from profkit.model.comparison import (
+    CallDelta,
+    CountsCompared,
+    CountSpread,
+    FunctionDelta,
+    MeasuredComparison,
+    OrderCompared,
+    TimesCompared,
+)
+from profkit.model.measurement import MeasuredRun
+from profkit.render.json.sampled import dumps, measured_object
+from profkit.render.options import DEFAULTS, ReportOptions
+from profkit.render.terminal import PIPE, Terminal
+from profkit.render.views.measured_comparison import doubts_of, remarks_of, times_of
+
+SCHEMA = "profkit.measured-comparison/1"
+_SIDE = ("id", "batch", "started", "median_s", "min_s", "instructions", "quality", "error")
+"""What is written of each run; `profkit report --json` has everything."""
+
+
+def measured_comparison_json(
+    comparison: MeasuredComparison, options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE
+) -> str:
+    """What there is to say of B against A."""
+    return dumps(SCHEMA, comparison_parts(comparison, options))
+
+
+def comparison_parts(comparison: MeasuredComparison, options: ReportOptions) -> dict[str, object]:
+    """The parts of the object, which a gate has as well."""
+    a, b = comparison.names
+    return {
+        "names": {"a": a, "b": b},
+        "orders": [_order(order, options.limit) for order in comparison.orders],
+        "unmatched": {"a": comparison.unmatched[0], "b": comparison.unmatched[1]},
+        "doubts": [{"about": whose, "grade": word, "why": why} for word, whose, why in doubts_of(comparison)],
+        "notes": list(remarks_of(comparison)),
+    }
+
+
+def _order(order: OrderCompared, limit: int | None) -> dict[str, object]:
+    info = order.a[0].info.order
+    return {
+        "label": info.label,
+        "name": order.name,
+        "labels": dict(info.labels),
+        "language": info.language.value,
+        "num_threads": info.num_threads,
+        "a": _side(order.a),
+        "b": _side(order.b),
+        "times": _times(order.times) if order.times else None,
+        "instructions": _counts(order.counts, limit) if order.counts else None,
+        "obstacle": order.obstacle or None,
+    }
+
+
+def _side(runs: Sequence[MeasuredRun]) -> dict[str, object]:
+    row = times_of(runs)
+    return {
+        "median_s": row.median_s if row else None,
+        "interval_s": row.interval_s if row else None,
+        "minima_s": row.minima_s if row else None,
+        "runs": [_run(run) for run in runs],
+    }
+
+
+def _run(run: MeasuredRun) -> dict[str, object]:
+    fields = measured_object(run.info)
+    return {**{name: fields[name] for name in _SIDE}, "git_commit": run.info.process.git_commit}
+
+
+def _times(times: TimesCompared) -> dict[str, object]:
+    return {
+        "ratio": times.ratio,
+        "interval": None if times.low is None else (times.low, times.high),
+        "confidence": times.confidence,
+        "processes": times.processes,
+        "p": times.p,
+        "verdict": times.verdict.value,
+        "sentence": times.sentence,
+        "manner": times.manner.value,
+        "indicative": times.indicative,
+        "minimum_effect": times.minimum_effect,
+        "minimum_detectable_effect": times.detectable,
+    }
+
+
+def _counts(counts: CountsCompared, limit: int | None) -> dict[str, object]:
+    return {
+        "a": counts.a,
+        "b": counts.b,
+        "delta": counts.delta,
+        "ratio": counts.ratio,
+        "verdict": None if counts.unstable else counts.verdict.value,
+        "sentence": counts.sentence,
+        "spread_of_repeats": counts.unsure,
+        "unstable": counts.unstable or None,
+        "spread_of_runs": spread_object(counts.spread),
+        "standardized_names": counts.standardized,
+        "functions": [_function(row) for row in counts.functions[:limit]],
+        "functions_found": len(counts.functions),
+        "allocators": _function(counts.allocators),
+        "calls": [_call(row) for row in counts.calls[:limit]],
+    }
+
+
+def spread_object(spread: CountSpread | None) -> dict[str, object] | None:
+    """What runs of one commit counted, where that differs."""
+    return None if spread is None else {"least": spread.least, "most": spread.most, "runs": spread.runs}
+
+
+def _call(row: CallDelta) -> dict[str, object]:
+    place = {"name": row.name, "file": row.file, "depth": row.depth, "through": row.through}
+    return {**place, "a": row.a, "b": row.b, "delta": row.delta}
+
+
+def _function(row: FunctionDelta) -> dict[str, object]:
+    return {"name": row.name, "a": row.a, "b": row.b, "delta": row.delta}

@@ -1,0 +1,296 @@
+"""Sampled runs as JSON: a report, and lists of runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import repeat
+
+from profkit.model.histogram import Histogram, bucket_bounds_ns
+from profkit.model.measurement import AnyInfo, Doubt, MeasuredInfo, OrderInfo
+from profkit.model.profile import Node
+from profkit.model.run import Imported, Merged, Run, RunInfo
+from profkit.model.session import ProcessInfo, SessionState, UnprofiledGroup
+from profkit.render.formatting import iso_moment
+from profkit.render.options import DEFAULTS, ReportOptions
+from profkit.render.terminal import PIPE, Terminal
+from profkit.render.views.header import run_notes
+from profkit.render.views.merged import (
+    DifferingRow,
+    ProcessRow,
+    differing_rows,
+    process_rows,
+    unprofiled_objects,
+    usage,
+)
+from profkit.render.views.sampled import CostRow, Report, build_report
+from profkit.stats import quantile_ns
+
+Write = Callable[[str], str]
+
+
+def merged_object(merged: Merged, write: Write = str) -> dict[str, object]:
+    """The runs, a row for each process, and the functions whose shares differ between the processes.
+
+    `write` is asked about texts that come from the program, as pages need them.
+    """
+    return {
+        "runs": [
+            {
+                "id": write(info.id),
+                "session": write(info.session),
+                "pid": info.process.pid,
+                "host": write(info.process.host),
+                "state": info.state.value,
+                "samples": info.samples,
+                "calls": info.calls,
+            }
+            for info in merged.infos
+        ],
+        "processes": [_process(row, write) for row in process_rows(merged)],
+        "differing": [_function(row, write) for row in differing_rows(merged)],
+    }
+
+
+def _process(row: ProcessRow, write: Write) -> dict[str, object]:
+    fields = dataclasses.asdict(replace(row, host=write(row.host)))
+    return {"started": iso_moment(fields.pop("started_ns")), **fields}
+
+
+def _function(row: DifferingRow, write: Write) -> dict[str, object]:
+    processes = tuple(replace(process, host=write(process.host)) for process in row.processes)
+    return dataclasses.asdict(replace(row, name=write(row.name), file=write(row.file), processes=processes))
+
+
+SAMPLED = "sampled"
+"""The mode of runs that were recorded, beside those that an order can have."""
+
+
+def mode_word(info: AnyInfo) -> str:
+    """How the run came to be: `sampled`, `timer`, `callgrind` or `timer+callgrind`."""
+    return info.order.mode.value if isinstance(info, MeasuredInfo) else SAMPLED
+
+
+def listed_object(info: AnyInfo) -> dict[str, object]:
+    """A run as lists have it; `mode` tells which fields there are."""
+    fields = measured_object(info) if isinstance(info, MeasuredInfo) else run_object(info)
+    return {"mode": mode_word(info), **fields}
+
+
+def measured_object(info: MeasuredInfo) -> dict[str, object]:
+    """The measured run: what was measured and how, the figures that stand for it, who asked for it."""
+    state = SessionState.SUCCESS if info.error is None else SessionState.FAILED
+    return {
+        "id": info.id,
+        "label": info.label,
+        "state": state.value,
+        "started": iso_moment(info.started_ns),
+        "batch": info.batch,
+        "duration_s": info.duration_s,
+        "min_s": info.min_s,
+        "median_s": info.median_s,
+        "instructions": info.instructions,
+        "quality": quality_object(info.doubts, trusted=info.error is None and not info.doubts),
+        **order_object(info.order),
+        "process": process_object(info.process),
+        "notes": list(info.notes),
+        "error": info.error,
+    }
+
+
+def order_object(order: OrderInfo) -> dict[str, object]:
+    """What was measured and how, but its label."""
+    return {
+        "what": order.what,
+        "file": order.file,
+        "line": order.line,
+        "setup": order.setup,
+        "global_setup": order.global_setup,
+        "mode": order.mode.value,
+        "language": order.language.value,
+        "level": order.level.value,
+        "num_threads": order.num_threads,
+        "quick": order.quick,
+        "labels": dict(order.labels),
+        "source_cmd": list(order.source_cmd),
+        "env": dict(order.env),
+    }
+
+
+def process_object(process: ProcessInfo) -> dict[str, object]:
+    """The process, without the seal: that is for this user's own store alone."""
+    fields = dataclasses.asdict(process)
+    del fields["seal"]
+    return fields
+
+
+def quality_object(doubts: Iterable[Doubt], *, trusted: bool) -> dict[str, object]:
+    """Whether numbers are to be trusted, and if not, why."""
+    return {"trusted": trusted, "doubts": [{"flag": doubt.flag.value, "why": doubt.why} for doubt in doubts]}
+
+
+def run_object(info: RunInfo) -> dict[str, object]:
+    """The run: what was profiled, its calls, its sampling, its process; durations in seconds."""
+    return {
+        "id": info.id,
+        "label": info.label,
+        "state": info.state.value,
+        "started": iso_moment(info.started_ns),
+        **_region(info),
+        **_calls(info),
+        "sampler": _sampler(info) if info.imported is None else None,
+        "samples": info.samples,
+        "torn": info.torn,
+        "errors": info.errors,
+        "session": {"id": info.session, "recorded_s": info.session_s, "gap_s": info.gap_s},
+        "truncated": info.truncated,
+        "imported": _imported(info.imported),
+        "process": process_object(info.process),
+        "tags": list(info.region.tags),
+        "user": info.region.user,
+        "env": dict(info.region.env),
+        "links": [{"what": what, "url": url} for what, url in info.links],
+        "notes": list(info.notes),
+        "error": info.error,
+    }
+
+
+def _imported(source: Imported | None) -> dict[str, object] | None:
+    return None if source is None else {**dataclasses.asdict(source), "unit": source.unit.value}
+
+
+def _region(info: RunInfo) -> dict[str, object]:
+    region, key = info.region, info.region.key
+    return {
+        "version": region.id,
+        "kind": region.kind.value,
+        "module": key.module,
+        "function": key.qualname,
+        "file": region.file,
+        "line": key.line,
+    }
+
+
+def _calls(info: RunInfo) -> dict[str, object]:
+    return {
+        "calls": info.calls,
+        "nested": info.nested,
+        "skipped": info.skipped,
+        "raised": info.raised,
+        "traced_away": info.traced_away,
+        "wall_s": info.wall_s,
+        "active_s": info.active_s,
+        "suspended_s": info.suspended_s,
+        "durations": _durations(info.durations),
+    }
+
+
+def _durations(histogram: Histogram) -> dict[str, object] | None:
+    """Quantiles are known to within a bucket; `buckets` are (shortest, below, count)."""
+    if not histogram.count:
+        return None
+    bounds = [(*bucket_bounds_ns(bucket), count) for bucket, count in histogram.buckets]
+    return {
+        "min_s": histogram.min_ns / 1e9,
+        "p50_s": quantile_ns(histogram, 0.5) / 1e9,
+        "p90_s": quantile_ns(histogram, 0.9) / 1e9,
+        "p99_s": quantile_ns(histogram, 0.99) / 1e9,
+        "max_s": histogram.max_ns / 1e9,
+        "buckets": [(lower_ns / 1e9, upper_ns / 1e9, count) for lower_ns, upper_ns, count in bounds],
+    }
+
+
+def _sampler(info: RunInfo) -> dict[str, object]:
+    plan = info.plan
+    return {
+        "name": plan.sampler,
+        "version": info.sampler_version,
+        "rate_asked_hz": plan.rate_hz,
+        "rate_achieved_hz": info.achieved_hz,
+        "sample_each": plan.sample_each,
+        "blocking": plan.blocking,
+        "idle": plan.idle,
+        "native": plan.native,
+        "subprocesses": plan.subprocesses,
+        "scope": plan.scope,
+        "max_duration_s": plan.max_duration_s,
+    }
+
+
+REPORT_SCHEMA = "profkit.report/1"
+RUNS_SCHEMA = "profkit.runs/1"
+REMOVED_SCHEMA = "profkit.removed/1"
+IMPORTED_SCHEMA = "profkit.imported/1"
+DEEPEST = 200
+"""Levels of the tree that are written: readers of JSON recurse, and give up at some depth."""
+
+
+def sampled_json(runs: Sequence[Run], options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE) -> str:
+    """Return the report of the first run; raises `UsageError` for a thread that the run does not have."""
+    run = runs[0]
+    report = build_report(run, options)
+    used = usage(run.resources)
+    return dumps(
+        REPORT_SCHEMA,
+        {
+            "run": {**run_object(run.info), "notes": list(run_notes(run))},
+            "merged": None if run.merged is None else merged_object(run.merged),
+            "resources": None if used is None else dataclasses.asdict(used),
+            "unit": report.scale.unit.value,
+            "stated_totals": report.stated,
+            "functions": [dataclasses.asdict(row) for row in report.functions],
+            "lines": [dataclasses.asdict(row) for row in report.lines],
+            "threads": [dataclasses.asdict(row) for row in report.threads],
+            "tree": tree_object(report),
+        },
+    )
+
+
+def runs_json(infos: Iterable[AnyInfo], unprofiled: Iterable[UnprofiledGroup] = ()) -> str:
+    """A list of runs, without their samples and numbers, and what was not profiled."""
+    runs = [listed_object(info) for info in infos]
+    return dumps(RUNS_SCHEMA, {"runs": runs, "unprofiled": unprofiled_objects(unprofiled)})
+
+
+def removed_json(infos: Iterable[AnyInfo], *, dry_run: bool) -> str:
+    """Runs that were removed, or would be."""
+    return dumps(REMOVED_SCHEMA, {"dry_run": dry_run, "removed": [listed_object(info) for info in infos]})
+
+
+def imported_json(infos: Iterable[AnyInfo]) -> str:
+    """The runs that files held, whether they were new or not."""
+    return dumps(IMPORTED_SCHEMA, {"imported": [listed_object(info) for info in infos]})
+
+
+def tree_object(report: Report) -> dict[str, object]:
+    """The call tree, root first: nodes with `children`; `cut` counts the calls below the deepest level."""
+    least = (report.options.min_share or 0.0) * report.scale.total
+    root = _node_object(report.tree, report)
+    pending = [(report.tree, root, 1)]
+    while pending:
+        node, made, depth = pending.pop()
+        if depth > DEEPEST:
+            made["cut"] = sum(1 for _ in node.walk()) - 1
+            continue
+        kept = [child for child in node.children if child.total_weight >= least]
+        objects = [_node_object(child, report) for child in kept]
+        made["children"] = objects
+        pending += zip(kept, objects, repeat(depth + 1))
+    return root
+
+
+def _node_object(node: Node, report: Report) -> dict[str, object]:
+    frame = node.frame
+    costs = report.scale.costs(node.self_weight, node.total_weight)
+    row = CostRow(frame.name, frame.file, frame.line, *costs)
+    library = bool(frame.name) and report.is_library(frame.file)
+    return {**dataclasses.asdict(row), "library": library, "cut": 0, "children": []}
+
+
+def dumps(schema: str, parts: Mapping[str, object]) -> str:
+    """The object of a report: its schema, then its parts; ValueError for what JSON has no number for."""
+    # A line for each part keeps it readable; the parts themselves can be large.
+    lines = [f"{json.dumps(name)}: {json.dumps(value, allow_nan=False)}" for name, value in parts.items()]
+    return "{" + ",\n ".join([f'"schema": {json.dumps(schema)}', *lines]) + "}"

@@ -1,0 +1,98 @@
+"""The report of measured runs as Markdown: short, for a pull request or a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from profkit.model.measurement import MeasuredRun
+from profkit.render.escape import code, code_block, plain, table
+from profkit.render.formatting import count, count_text, percent, short_path, time_text
+from profkit.render.options import DEFAULTS, ReportOptions
+from profkit.render.terminal import PIPE, Terminal
+from profkit.render.views.measured import FunctionRow, OrderRow, names, order_rows, uncertainty, warning
+from profkit.render.views.measured_header import measured_facts
+
+_LIMIT = 10
+_LIMIT_OF_SEVERAL, _SEVERAL = 5, 4
+"""Functions for each of at most so many orders."""
+_MOST_ERROR_LINES = 20
+_FINE = 1000
+"""Shares of counts are exact, and shown with a decimal."""
+
+
+def measured_markdown(
+    runs: Sequence[MeasuredRun], options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE
+) -> str:
+    """The report of measured runs, in their order; raises `UsageError` where one thread is asked for."""
+    limit = options.limit or (_LIMIT if len(runs) == 1 else _LIMIT_OF_SEVERAL)
+    rows = order_rows(runs, replace(options, limit=limit))
+    return "\n\n".join(_parts(rows, every=options.limit is not None or len(rows) <= _SEVERAL))
+
+
+def _parts(rows: Sequence[OrderRow], *, every: bool) -> Iterator[str]:
+    if not rows:
+        yield "Nothing was measured."
+        return
+    runs = [row.run for row in rows]
+    title = code(runs[0].info.label) if len(runs) == 1 else count(len(runs), "order")
+    yield f"# Measured: {title}"
+    if len(runs) == 1:
+        yield f"Run {code(runs[0].info.id)}."
+    yield "\n".join(f"- {fact.name}: {plain(fact.text, 400)}" for fact in measured_facts(runs))
+    named = list(zip(rows, names(runs), strict=True))
+    yield table(
+        ["order", "median:", "interval:", "minimum:", "instructions:"],
+        [[code(name), *_figures(row)] for row, name in named],
+    )
+    if doubts := [line for row, name in named for line in _doubts(row, name, alone=len(rows) == 1)]:
+        yield "\n".join(dict.fromkeys(doubts))
+    for row, name in named:
+        if every and row.functions:
+            yield f"## Hottest functions of {code(name)}\n\nInstructions of one execution."
+            yield _functions(row)
+        if row.run.info.error is not None:
+            yield f"## {code(name)} failed"
+            yield code_block(row.run.info.error.expandtabs(8).splitlines()[:_MOST_ERROR_LINES])
+
+
+def _figures(row: OrderRow) -> list[str]:
+    times, counts = row.times, row.counts
+    interval = ""
+    if times is not None and times.interval_s is not None:
+        low, high = map(time_text, times.interval_s)
+        interval = f"{uncertainty(times)} ({low} to {high})".strip()
+    return [
+        time_text(times.median_s) if times else "",
+        interval,
+        time_text(times.min_s) if times else "",
+        count_text(counts.stripped) if counts else "",
+    ]
+
+
+def _doubts(row: OrderRow, name: str, *, alone: bool) -> Iterator[str]:
+    for doubt in row.doubts:
+        word, why = warning(doubt)
+        yield f"- **{word}**{'' if alone else f' {code(name)}'}: {plain(why, 400)}"
+
+
+def _functions(row: OrderRow) -> str:
+    cwd = row.run.info.process.cwd
+    return table(
+        ["self:", "instructions:", "total:", "function", "where"],
+        [
+            [
+                percent(function.exclusive_share, _FINE),
+                count_text(function.exclusive),
+                percent(function.inclusive_share, _FINE),
+                code(function.name),
+                _where(function, cwd),
+            ]
+            for function in row.functions
+        ],
+    )
+
+
+def _where(function: FunctionRow, cwd: str) -> str:
+    where = short_path(function.file, cwd) if function.file else function.object
+    return code(where) if where else ""

@@ -1,0 +1,134 @@
+"""The Markdown report of a comparison of measured runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from profkit.model.comparison import (
+    CountsCompared,
+    MeasuredComparison,
+    OrderCompared,
+)
+from profkit.render.escape import code, plain, table
+from profkit.render.formatting import count, counts_alike, times_alike
+from profkit.render.options import DEFAULTS, ReportOptions
+from profkit.render.terminal import PIPE, Terminal
+from profkit.render.text.compared_counts import WHAT as CALLS_OF
+from profkit.render.text.compared_counts import calls_markdown, grid_of, shown_deltas
+from profkit.render.views.measured_comparison import (
+    change,
+    delta_cell,
+    doubts_of,
+    function_text,
+    headline,
+    manner_text,
+    remarks_of,
+    sentences,
+    side_fact,
+    side_names,
+    signed,
+    signed_alike,
+    times_of,
+)
+
+_LONGEST = 400
+
+
+def measured_comparison_markdown(
+    comparison: MeasuredComparison, options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE
+) -> str:
+    """What there is to say of B against A."""
+    a, b = side_names(comparison)
+    lead = [plain(headline(comparison), _LONGEST)] if len(comparison.orders) > 1 else []
+    return "\n\n".join([f"# {code(a)} → {code(b)}", *lead, *markdown_parts(comparison, options)])
+
+
+def markdown_parts(comparison: MeasuredComparison, options: ReportOptions) -> Iterator[str]:
+    """The parts below the title, which a gate has as well."""
+    orders = comparison.orders
+    yield from _one(comparison) if len(orders) == 1 else _several(comparison)
+    for order, counts, limit in shown_deltas(comparison, options):
+        whose = "" if len(orders) == 1 else f" of {code(order.name)}"
+        yield f"## Difference by function{whose}\n\nOwn instructions of one execution."
+        yield _functions(counts, limit)
+        if tree := calls_markdown(counts.calls, limit):
+            yield f"## Difference by call{whose}\n\nI{CALLS_OF[1:]}."
+            yield tree
+    rest = [f"- **{word}** {whose}: {plain(why, _LONGEST)}" for word, whose, why in doubts_of(comparison)]
+    rest += [f"- {plain(text, _LONGEST)}" for text in remarks_of(comparison)]
+    if rest:
+        yield "\n".join(rest)
+
+
+def _one(comparison: MeasuredComparison) -> Iterator[str]:
+    (order,) = comparison.orders
+    yield "\n".join(f"- **{what}**: {plain(said, _LONGEST)}" for what, said, _ in sentences(order))
+    sides = [
+        side_fact(side, runs, name)
+        for side, runs, name in zip("AB", (order.a, order.b), side_names(comparison), strict=True)
+    ]
+    manner = manner_text(comparison)
+    lines = [f"- {fact.name}: {plain(fact.text, _LONGEST)}" for fact in sides]
+    yield "\n".join([*lines, *([f"- timed {plain(manner, _LONGEST)}"] if manner else [])])
+
+
+def _several(comparison: MeasuredComparison) -> Iterator[str]:
+    yield f"{count(len(comparison.orders), 'order')}; timed {manner_text(comparison) or 'nowhere'}."
+    timed = [order for order in comparison.orders if order.times is not None]
+    if timed:
+        yield table(["order", "A:", "B:", "change:", "interval:", "verdict"], _times(timed))
+    grid = grid_of(comparison)
+    if grid.cells:
+        yield "Instructions of one execution, without memory allocators: Δ → B (change)."
+        yield table(
+            ["order", *(f"{plain(column)}:" for column in grid.columns)],
+            [
+                [code(row), *(_cell(grid.cells.get((row, name))) for name in grid.columns)]
+                for row in grid.rows
+            ],
+        )
+    failed = [order for order in comparison.orders if order.obstacle]
+    if failed:
+        yield "\n".join(f"- not compared: {code(order.name)}: {plain(order.obstacle)}" for order in failed)
+
+
+def _times(orders: list[OrderCompared]) -> Iterator[list[str]]:
+    sides = [times_of(order.a) for order in orders], [times_of(order.b) for order in orders]
+    both = times_alike([row.median_s if row else None for side in sides for row in side])
+    for place, order in enumerate(orders):
+        times = order.times
+        if times is None:
+            continue
+        known = times.low is not None and times.high is not None
+        interval = f"{change(times.low or 1)} to {change(times.high or 1)}" if known else ""
+        verdict = times.verdict.value.replace("-", " ") + (", indicative" if times.indicative else "")
+        yield [
+            code(order.name),
+            both[place],
+            both[len(orders) + place],
+            change(times.ratio),
+            interval,
+            verdict,
+        ]
+
+
+def _cell(order: OrderCompared | None) -> str:
+    return delta_cell(order.counts) if order is not None and order.counts is not None else ""
+
+
+def _code(text: str) -> str:
+    return code(text) if text else ""
+
+
+def _functions(counts: CountsCompared, limit: int) -> str:
+    rows = counts.functions[:limit]
+    both = counts_alike([row.a for row in rows] + [row.b for row in rows])
+    deltas = signed_alike([row.delta for row in rows])
+    cells = [
+        [deltas[place], both[place], both[len(rows) + place], *map(_code, function_text(row.name))]
+        for place, row in enumerate(rows)
+    ]
+    more = len(counts.functions) - len(rows)
+    hidden = f"{count(more, 'more function')} differ. " if more else ""
+    allocators = f"Memory allocators, which are not counted: {signed(counts.allocators.delta)}."
+    return f"{table(['Δ:', 'A:', 'B:', 'function', 'where'], cells)}\n\n{hidden}{allocators}"

@@ -1,0 +1,204 @@
+"""The Markdown report of a sampled run, bounded in length, for a pull request or a language model."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from profkit.model.profile import Frame, Profile
+from profkit.model.run import Run
+from profkit.render.escape import code, code_block, plain, short, table
+from profkit.render.formatting import cost_word, count, moment, package_of, percent, place
+from profkit.render.options import DEFAULTS, ReportOptions
+from profkit.render.terminal import PIPE, Terminal
+from profkit.render.text.tables import plus_minus
+from profkit.render.text.tree import guides
+from profkit.render.views.header import facts, why_no_samples
+from profkit.render.views.merged import differing_rows, odd_words, process_rows
+from profkit.render.views.sampled import CostRow, Report, build_report
+from profkit.render.views.tree import TreeKind, TreeRow, shorten_chains, tree_rows
+from profkit.units import format_duration
+
+_ODD = 3
+"""Processes that are named for a function."""
+
+
+def processes_markdown(report: Report) -> Iterator[str]:
+    """A table of the processes, and one of the functions whose shares differ; nothing for a single run."""
+    merged, limit = report.run.merged, report.options.limit
+    if merged is None:
+        return
+    total, rows = report.scale.total, process_rows(merged)
+    shown = [
+        [
+            percent(row.share, total),
+            count(row.samples),
+            count(row.calls),
+            f"{row.cpu_share * 100:.0f} %" if row.cpu_share is not None else "",
+            str(row.pid),
+            moment(row.started_ns)[:19],
+            code(row.host),
+        ]
+        for row in rows[:limit]
+    ]
+    yield "## Processes"
+    yield table(["share:", "samples:", "calls:", "CPU:", "pid:", "started", "host"], shown)
+    if len(rows) > len(shown):
+        yield f"… and {len(rows) - len(shown):,} more."
+    if differing := differing_rows(merged)[:limit]:
+        yield "## Shares that differ between processes\n\nOf a function and the library calls it makes."
+        cells = [
+            [
+                percent(row.share, total),
+                plain(odd_words(row, _ODD)),
+                code(row.name),
+                code(place(row.file, row.line, report.run.info.process.cwd)),
+            ]
+            for row in differing
+        ]
+        yield table(["all:", "differs: share in pid", "function", "where"], cells)
+
+
+_LIMIT = 10
+_MIN_SHARE = 0.02
+_MOST_TREE_ROWS = 30
+_CALLERS = 3
+"""Callers of a suspect that are named."""
+_LOOKED_AT = 64
+"""Frames at the leaf end of a stack that are searched for them."""
+_SAID = (
+    *("imported", "tool", "total", "runs", "started", "calls", "active", "samples"),
+    *("sampler", "resources", "process", "tags", "link", "note", "error"),
+)
+"""Facts of the header that a reader elsewhere needs."""
+
+
+def sampled_markdown(
+    runs: Sequence[Run], options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE
+) -> str:
+    """Return the report of the first run, in a few thousand characters regardless of its size.
+
+    Raises `UsageError` for a thread that the run does not have.
+    """
+    filled = replace(
+        options,
+        limit=_LIMIT if options.limit is None else options.limit,
+        min_share=_MIN_SHARE if options.min_share is None else options.min_share,
+    )
+    return "\n\n".join(_parts(build_report(runs[0], filled)))
+
+
+def _parts(report: Report) -> Iterator[str]:
+    info = report.run.info
+    yield f"# Profile of {code(info.label)}"
+    where = place(info.region.file, info.region.key.line, info.process.cwd)
+    merged = report.run.merged
+    what = f"Run {code(info.id)}" if merged is None else f"{count(len(merged.infos), 'run')}, merged,"
+    yield f"{what} of {code(where)}." if where else f"{what.removesuffix(',')}."
+    said = [fact for fact in facts(report.run) if fact.name in _SAID]
+    yield "\n".join(f"- {fact.name}: {plain(fact.text, 400)}" for fact in said)
+    if report.scale.total == 0:
+        yield plain(why_no_samples(report.run), 400)
+        return
+    if report.options.thread is not None:
+        yield f"Only thread {code(report.options.thread)}: shares are of its samples."
+    calls = tree_rows(report.tree, report.scale, report.options.min_share or 0.0, report.is_library)
+    yield from _suspects(report)
+    yield from _lines(report)
+    yield from _tree(report, calls)
+    yield from processes_markdown(report)
+
+
+def _suspects(report: Report) -> Iterator[str]:
+    rows = [row for row in report.functions if row.self_samples]
+    if not rows:
+        return
+    callers = _callers(report)
+    yield f"## Suspects\n\nFunctions by the {cost_word(report.scale.unit)} that they spend themselves."
+    yield table(
+        ["self:", "total:", "function", "where", "mostly called by"],
+        [
+            [
+                _share(row, report),
+                percent(row.total_share, report.scale.total),
+                code(row.name),
+                code(place(row.file, row.line, report.run.info.process.cwd)),
+                " ← ".join(code(name, 60) for name in callers.get(_function(row, report), ())),
+            ]
+            for row in rows
+        ],
+    )
+    if report.functions_found > len(report.functions):
+        yield f"… and {count(report.functions_found - len(report.functions), 'more function')}."
+
+
+def _share(row: CostRow, report: Report) -> str:
+    share = f"{percent(row.self_share, report.scale.total)} {plus_minus(row, report.scale)}".rstrip()
+    return f"{share}, {format_duration(row.self_s)}" if row.self_s is not None else share
+
+
+def _function(place: CostRow | Frame, report: Report) -> tuple[str, str, int]:
+    """What a function is identified by; its line counts if the file states totals by function."""
+    return place.name, place.file, place.line if report.stated else 0
+
+
+def _callers(report: Report) -> Mapping[tuple[str, str, int], tuple[str, ...]]:
+    """The user's functions above each function where it costs most itself, nearest first."""
+    profile = report.run.profile or Profile()
+    weights: Counter[int] = Counter()
+    for sample in profile.samples:
+        weights[sample.stack] += sample.weight
+    found: defaultdict[tuple[str, str, int], Counter[tuple[str, ...]]] = defaultdict(Counter)
+    for stack, weight in weights.items():
+        if stack_of := profile.stacks[stack]:
+            *above, leaf = (profile.frames[number] for number in stack_of[-_LOOKED_AT:])
+            users = (frame.name for frame in reversed(above) if not report.is_library(frame.file))
+            # Of a recursion each function once: more of the way is told.
+            callers = dict.fromkeys(name for name in users if name != leaf.name)
+            found[_function(leaf, report)][tuple(islice(callers, _CALLERS))] += weight
+    return {key: paths.most_common(1)[0][0] for key, paths in found.items()}
+
+
+def _lines(report: Report) -> Iterator[str]:
+    rows = [row for row in report.lines if row.self_samples]
+    if not rows:
+        return
+    cwd = report.run.info.process.cwd
+    yield "## Hottest lines\n\nLibrary calls count for the line that makes them."
+    yield table(
+        ["self:", "line", "source"],
+        [
+            [
+                _share(row, report),
+                code(place(row.file, row.line, cwd)),
+                code(row.source) if row.source else "",
+            ]
+            for row in rows
+        ],
+    )
+
+
+def _tree(report: Report, calls: tuple[TreeRow, ...]) -> Iterator[str]:
+    rows = calls if report.options.show_all else shorten_chains(calls)
+    shown = rows[:_MOST_TREE_ROWS]
+    drawn = [
+        f"{percent(row.total_share, report.scale.total):>7}  {guide}{_call(row, report)}"
+        for row, guide in zip(shown, guides(shown, None), strict=True)
+    ]
+    if len(rows) > len(shown):
+        drawn.append(f"         … and {count(len(rows) - len(shown), 'more row')}")
+    stated = " An approximation: the file has no stacks." if report.stated else ""
+    yield f"## Call tree\n\nShare of all samples with everything below; library calls are folded.{stated}"
+    yield code_block(drawn)
+
+
+def _call(row: TreeRow, report: Report) -> str:
+    if row.kind is TreeKind.SMALL:
+        return f"… {count(row.hidden, 'smaller call')}"
+    if row.kind is TreeKind.CHAIN:
+        return f"⋮ {count(row.hidden, 'call')}, each from the one above"
+    if row.kind is TreeKind.LIBRARY and not report.options.show_all:
+        return f"{short(row.name)}  [{short(package_of(row.file))}]"
+    return f"{short(row.name)}  {short(place(row.file, row.line, report.run.info.process.cwd))}"

@@ -1,0 +1,105 @@
+"""The Markdown report of a comparison of sampled runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from profkit.model.comparison import (
+    Change,
+    FunctionComparison,
+    SampledComparison,
+)
+from profkit.render.escape import code, code_block, plain, short, table
+from profkit.render.formatting import count, place
+from profkit.render.options import DEFAULTS, ReportOptions
+from profkit.render.terminal import PIPE, Terminal
+from profkit.render.text.tree import guides
+from profkit.render.views.sampled_comparison import (
+    DiffRow,
+    bounded_points,
+    call_sentence,
+    diff_rows,
+    headline,
+    noise_sentence,
+    points,
+    runs_of,
+    share,
+    shares_sentence,
+    times,
+)
+
+_LIMIT = 10
+_MOST_CALLS = 15
+_MOST_ROWS = 40
+"""Of the tree, callers included."""
+_LONGEST = 400
+
+
+def sampled_comparison_markdown(
+    comparison: SampledComparison, options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE
+) -> str:
+    """The headline, what changed, and the calls in which it did."""
+    return "\n\n".join(_parts(comparison, options))
+
+
+def _parts(comparison: SampledComparison, options: ReportOptions) -> Iterator[str]:
+    yield f"**{plain(headline(comparison), _LONGEST)}**"
+    a, b = runs_of(comparison)
+    said = [f"A: {plain(a)}", f"B: {plain(b)}", *filter(None, [call_sentence(comparison)]), *comparison.notes]
+    yield "\n".join([f"- {said[0]}", f"- {said[1]}", *(f"- {plain(text, _LONGEST)}" for text in said[2:])])
+    yield from _functions(comparison, options)
+    yield from _tree(comparison, options)
+    yield noise_sentence(comparison)
+
+
+def _functions(comparison: SampledComparison, options: ReportOptions) -> Iterator[str]:
+    changed = comparison.changed
+    rows = changed[: options.limit or _LIMIT]
+    if rows:
+        head = ["", "function", "where", "A:", "B:", "points:", "own time per call:"]
+        yield table(head, [_row(row, comparison) for row in rows])
+    if len(changed) > len(rows):
+        yield f"… and {count(len(changed) - len(rows), 'more function')} that changed."
+    if said := shares_sentence(comparison):
+        yield said
+    if quiet := len(comparison.functions) - len(changed):
+        yield f"{count(quiet, 'function')} inside the noise."
+
+
+def _row(row: FunctionComparison, comparison: SampledComparison) -> list[str]:
+    told = row.told
+    return [
+        "▲" if told.difference.change is Change.MORE else "▼",
+        code(row.name) + ("" if told is row.own else " with all that it calls"),
+        code(place(row.file, row.line, comparison.cwd)),
+        share(told.a),
+        share(told.b),
+        bounded_points(told.difference),
+        times(row.own_s),
+    ]
+
+
+def _tree(comparison: SampledComparison, options: ReportOptions) -> Iterator[str]:
+    rows = diff_rows(comparison, show_all=options.show_all, most=_MOST_CALLS)
+    if not rows:
+        return
+    shown = rows[:_MOST_ROWS]
+    drawn = [
+        f"{_shares(row)}  {guide}{_call(row, comparison)}"
+        for row, guide in zip(shown, guides(shown, None), strict=True)
+    ]
+    if len(rows) > len(shown):
+        drawn.append(f"… and {count(len(rows) - len(shown), 'more row')}")
+    head = f"{'A':>8} {'B':>8} {'points':>7}  call, with all that it calls"
+    yield code_block([head, *drawn])
+
+
+def _shares(row: DiffRow) -> str:
+    return f"{100 * row.a:>6.1f} % {100 * row.b:>6.1f} % {points(row.difference):>7}"
+
+
+def _call(row: DiffRow, comparison: SampledComparison) -> str:
+    where = short(place(row.file, row.line, comparison.cwd))
+    through = f" (through {count(row.through, 'call')})" if row.through else ""
+    mark = "" if not row.changed else " ▲" if row.difference > 0 else " ▼"
+    return f"{short(row.name)}{mark}  {where}{through}"

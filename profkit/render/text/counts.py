@@ -1,0 +1,218 @@
+"""The instruction counts of measured runs as text, in all and by function."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from profkit.model.measurement import INSTRUCTIONS, InstructionCounts
+from profkit.render.escape import short
+from profkit.render.formatting import Part, Tone, bar, count, count_text, counts_alike, percent, short_path
+from profkit.render.options import ReportOptions, Sort
+from profkit.render.terminal import Terminal
+from profkit.render.text.layout import (
+    FAINT,
+    TITLE,
+    TONES,
+    Column,
+    fact_grid,
+    heat,
+    remark,
+    room_left,
+    section,
+    table,
+)
+from profkit.render.text.tables import names_and_places
+from profkit.render.text.times import failed_cell, order_table
+from profkit.render.text.warnings import marks_of_counts
+from profkit.render.views.header import Fact
+from profkit.render.views.measured import FunctionRow, OrderRow, names
+
+CYCLES = "cycles"
+"""The name of the estimate among the simulated events."""
+_MOST_REPEATS = 6
+_OPTIONAL = ("repeats", "cycles", "baseline", "number", "raw")
+"""Columns of the table that go where the terminal is narrow, the last ones first."""
+
+
+def counts_block(rows: Sequence[OrderRow], terminal: Terminal) -> Iterator[RenderableType]:
+    """Instructions raw, without the loop, and without memory allocators; events that were simulated."""
+    counted = [row for row in rows if row.counts is not None or _should_be(row)]
+    known = [row.counts for row in counted if row.counts is not None]
+    if not known:
+        return
+    yield section("Instructions", "of one execution, but raw")
+    if len(rows) == 1:
+        yield fact_grid(_facts(known[0]))
+    else:
+        figures = _figures([row.counts for row in counted], [failed_cell(row) for row in counted])
+        yield order_table(counted, [marks_of_counts(row) for row in counted], figures, _OPTIONAL, terminal)
+
+
+def _should_be(row: OrderRow) -> bool:
+    """What both modes failed at is told among the times."""
+    mode = row.run.info.order.mode
+    return mode.counts and not mode.times
+
+
+def _facts(counts: InstructionCounts) -> list[Fact]:
+    executions = f"{count(counts.number, 'execution')} each, with the loop around them"
+    allocators = counts.net - counts.stripped
+    share = f" ({percent(allocators / counts.net, 1000)})" if counts.net >= 1 and allocators > 0 else ""
+    facts = [
+        Fact("raw", (*_raw(counts.raw), Part(executions))),
+        Fact("baseline", (Part(count_text(counts.baseline)), Part("the same loop around `pass`"))),
+        Fact("net", (Part(count_text(counts.net), Tone.STRONG), Part("raw without the baseline"))),
+        Fact("stripped", (
+            Part(count_text(counts.stripped), Tone.STRONG),
+            Part(f"net without memory allocators{share}"),
+        )),
+    ]  # fmt: skip
+    events = [event for event in counts.events if event[0] != INSTRUCTIONS]
+    parts = [Part(f"{short(name, 20)} {count_text(value)}") for name, value in events if name != CYCLES]
+    cycles = [Part(count_text(value)) for name, value in events if name == CYCLES]
+    facts += [Fact("events", tuple(parts))] if parts else []
+    return facts + ([Fact("cycles", (*cycles, Part("as KCachegrind estimates them")))] if cycles else [])
+
+
+def _raw(raw: Sequence[int]) -> list[Part]:
+    if len(raw) == 1:
+        return [Part(count(raw[0])), Part("1 repeat: nothing to compare it with", Tone.FAINT)]
+    if len(set(raw)) == 1:
+        return [Part(count(raw[0])), Part(f"{count(len(raw), 'repeat')} agree")]
+    shown = ", ".join(map(count, raw[:_MOST_REPEATS])) + (", …" if len(raw) > _MOST_REPEATS else "")
+    return [Part(shown or "no repeats"), *([Part(_apart(raw), Tone.WARN)] if raw else [])]
+
+
+def _apart(raw: Sequence[int]) -> str:
+    """By how much repeats differ."""
+    part = (max(raw) - min(raw)) / min(raw) if min(raw) > 0 else None
+    return "the repeats differ" if part is None else f"the repeats differ by {percent(part, 1000)}"
+
+
+def _figures(rows: Sequence[InstructionCounts | None], instead: Sequence[Text]) -> dict[str, Column]:
+    # The same decimals in both columns, so that all their figures compare.
+    both = counts_alike(
+        [row.stripped if row else None for row in rows] + [row.net if row else None for row in rows]
+    )
+    stripped = [
+        Text(text, style=TITLE) if text else other for text, other in zip(both, instead, strict=False)
+    ]
+    baselines = counts_alike([row.baseline if row else None for row in rows])
+    cycles = counts_alike([None if row is None else dict(row.events).get(CYCLES) for row in rows])
+    columns = {
+        "stripped": Column("stripped", stripped),
+        "net": Column("net", [Text(text) for text in both[len(rows) :]]),
+        "cycles": Column("cycles", [Text(text) for text in cycles]),
+        "baseline": Column("baseline", [Text(text, style=FAINT) for text in baselines]),
+        "repeats": Column("repeats", [_agreement(row) for row in rows], "left"),
+        "number": Column("number", [Text(count(row.number) if row else "", style=FAINT) for row in rows]),
+        "raw": Column("raw", [_raw_cell(row) for row in rows]),
+    }
+    if not any(cycles):
+        del columns["cycles"]
+    return columns
+
+
+def _agreement(counts: InstructionCounts | None) -> Text:
+    if counts is None or not counts.raw:
+        return Text()
+    if len(counts.raw) == 1:
+        return Text("1", style=FAINT)
+    if len(set(counts.raw)) == 1:
+        return Text(f"{len(counts.raw)} agree", style=FAINT)
+    return Text(f"{len(counts.raw)} differ", style=TONES[Tone.WARN])
+
+
+def _raw_cell(counts: InstructionCounts | None) -> Text:
+    if counts is None or not counts.raw:
+        return Text()
+    least, most = min(counts.raw), max(counts.raw)
+    return Text(count(least) if least == most else f"{count(least)} – {count(most)}", style=FAINT)
+
+
+_LIMIT = 15
+_LIMIT_OF_FEW, _FEW = 5, 4
+"""Rows for each of at most so many orders; the tables of more are shown where a limit is asked for."""
+_BAR = 6
+_ROOM = {"exclusive": 60, "bar": 76, "inclusive": 96, "calls": 110}
+"""The narrowest pages that have these columns."""
+_ADDRESS = re.compile(r"^0x0+(?=[0-9a-f])")
+_FINE = 1000
+"""Shares of counts are exact, and shown with a decimal."""
+
+
+def functions_block(
+    rows: Sequence[OrderRow], options: ReportOptions, terminal: Terminal
+) -> Iterator[RenderableType]:
+    """A table for each order that has counts; of many orders none, unless a limit is given."""
+    named = zip(rows, names([row.run for row in rows]), strict=True)
+    counted = [(row, name) for row, name in named if row.functions]
+    if options.limit is None and len(counted) > _FEW:
+        yield Text()
+        yield remark("Hottest functions: report one order, or give a limit.")
+        return
+    limit = _LIMIT if len(rows) == 1 else _LIMIT_OF_FEW
+    limit = limit if options.limit is None else options.limit
+    for row, name in counted:
+        whose = "" if len(rows) == 1 else f" of {short(name, 60)}"
+        yield section(f"Hottest functions{whose}", _ORDERED[options.sort])
+        yield _table(row.functions[:limit], row.run.info.process.cwd, terminal)
+        hidden = row.functions_found - min(limit, len(row.functions))
+        if hidden:
+            yield remark(f"… and {count(hidden, 'more function')}")
+
+
+_ORDERED = {
+    Sort.SELF: "by own instructions",
+    Sort.TOTAL: "by instructions with all that they call",
+    Sort.NAME: "by name",
+}
+
+
+def _table(rows: Sequence[FunctionRow], cwd: str, terminal: Terminal) -> RenderableType:
+    columns = _function_figures(rows, terminal)
+    shown, places = [_name(row) for row in rows], [_where(row, cwd) for row in rows]
+    styles = [heat(row.exclusive_share, "") for row in rows]
+    return table([*columns, *names_and_places(shown, styles, places, room_left(columns, terminal))])
+
+
+def _function_figures(rows: Sequence[FunctionRow], terminal: Terminal) -> list[Column]:
+    most = max((row.exclusive_share for row in rows), default=0.0) or 1.0
+    selves = [row.exclusive_share for row in rows]
+    # The same decimals in both columns, so that all their figures compare.
+    both = counts_alike([row.exclusive for row in rows] + [row.inclusive for row in rows])
+    calls = counts_alike([row.calls or None for row in rows])
+    columns = {
+        "self": Column("self", [_share(share) for share in selves]),
+        "bar": Column("", [Text(bar(share / most, _BAR), style=heat(share)) for share in selves], "left"),
+        "exclusive": Column("exclusive", [Text(text) for text in both[: len(rows)]]),
+        "total": Column("total", [_share(row.inclusive_share) for row in rows]),
+        "inclusive": Column("inclusive", [Text(text) for text in both[len(rows) :]]),
+        "calls": Column("calls", [Text(text, style=FAINT) for text in calls]),
+    }
+    width = terminal.width
+    return [column for name, column in columns.items() if width is None or width >= _ROOM.get(name, 0)]
+
+
+def _share(share: float) -> Text:
+    # What the baseline had more of is a little below 0.
+    return Text(percent(0.0 if -0.0005 < share < 0 else share, _FINE), style=heat(share))
+
+
+def _name(row: FunctionRow) -> str:
+    """The name, or the address of a function without one: `0x4fee40`."""
+    return _ADDRESS.sub("0x", row.name)
+
+
+def _where(row: FunctionRow, cwd: str) -> str:
+    """The file from where it is known by, or the shared object of a function without one."""
+    if not row.file:
+        return short(f"[{posixpath.basename(row.object)}]") if row.object else ""
+    # Of sources that were built elsewhere, `/build/python3.11/./Python/ceval.c`, the end tells.
+    path = short_path(posixpath.normpath(row.file), cwd)
+    return short("/".join(path.split("/")[-2:]) if path.startswith("/") else path)

@@ -1,0 +1,147 @@
+"""A comparison of measured runs for people: one order is told in sentences, several are rows of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from profkit.model.comparison import MeasuredComparison, OrderCompared
+from profkit.model.measurement import MeasuredRun
+from profkit.render.escape import short
+from profkit.render.formatting import Part, Tone, count, times_alike
+from profkit.render.options import DEFAULTS, ReportOptions
+from profkit.render.terminal import PIPE, Terminal
+from profkit.render.text.compared_counts import counts_table, deltas_block
+from profkit.render.text.layout import FAINT, TITLE, TONES, Column, compose, fact_grid, section, table, title
+from profkit.render.views.header import Fact
+from profkit.render.views.measured_comparison import (
+    TONES_OF,
+    change,
+    doubts_of,
+    manner_text,
+    remarks_of,
+    sentences,
+    side_fact,
+    side_names,
+    times_of,
+)
+from profkit.render.views.measured_header import measured_facts
+
+_LONGEST = 60
+_SHARED = (
+    "statement",
+    "setup",
+    "global setup",
+    "labels",
+    "mode",
+    "timed in",
+    "counted in",
+    "entered by",
+    "env",
+)
+"""Facts about the runs of both sides that a comparison repeats where they are the same."""
+
+
+def measured_comparison_text(
+    comparison: MeasuredComparison, options: ReportOptions = DEFAULTS, terminal: Terminal = PIPE
+) -> str:
+    """What there is to say of B against A."""
+    return compose(_blocks(comparison, options, terminal), terminal)
+
+
+def _blocks(
+    comparison: MeasuredComparison, options: ReportOptions, terminal: Terminal
+) -> Iterator[RenderableType]:
+    a, b = side_names(comparison)
+    orders = comparison.orders
+    yield from title(f"{a} → {b}", "" if len(orders) == 1 else count(len(orders), "order"), terminal)
+    yield fact_grid(_header(comparison, a, b))
+    if len(orders) == 1:
+        yield section("B against A", "of one execution")
+        told = (Fact(what, (Part(said, tone),)) for what, said, tone in sentences(orders[0]))
+        yield fact_grid(list(told))
+    else:
+        yield from _times_table(orders)
+        yield from counts_table(comparison)
+        failed = [order for order in orders if order.obstacle]
+        if failed:
+            yield Text()
+            yield fact_grid([_obstacle(order) for order in failed])
+    yield from deltas_block(comparison, options, terminal)
+    yield from _rest(comparison)
+
+
+def _header(comparison: MeasuredComparison, a: str, b: str) -> list[Fact]:
+    orders = comparison.orders
+    sides = [run for order in orders for run in order.a], [run for order in orders for run in order.b]
+    if len(orders) == 1:
+        facts = [side_fact(side, runs, name) for side, runs, name in zip("AB", sides, (a, b), strict=True)]
+    else:
+        facts = [_several(side, runs, name) for side, runs, name in zip("AB", sides, (a, b), strict=True)]
+    manner = manner_text(comparison)
+    facts += [Fact("timed", (Part(manner),))] if manner else []
+    shared = measured_facts([*sides[0], *sides[1]])
+    return facts + [fact for fact in shared if fact.name in _SHARED]
+
+
+def _several(side: str, runs: Sequence[MeasuredRun], name: str) -> Fact:
+    batches = dict.fromkeys(run.info.batch for run in runs)
+    parts = [Part(name, Tone.STRONG), Part(count(len(runs), "run"))]
+    return Fact(side, (*parts, Part(f"batch {', '.join(short(batch, 40) for batch in batches)}", Tone.FAINT)))
+
+
+def _times_table(orders: Sequence[OrderCompared]) -> Iterator[RenderableType]:
+    timed = [order for order in orders if order.times is not None]
+    if not timed:
+        return
+    yield section("Times", "of one execution; B against A")
+    sides = [times_of(order.a) for order in timed], [times_of(order.b) for order in timed]
+    both = times_alike([row.median_s if row else None for side in sides for row in side])
+    yield table(
+        [
+            Column("order", [Text(short(order.name, _LONGEST)) for order in timed], "left"),
+            Column("A", [Text(text) for text in both[: len(timed)]]),
+            Column("B", [Text(text) for text in both[len(timed) :]]),
+            Column("change", [_change_cell(order) for order in timed]),
+            Column("interval", [_interval_cell(order) for order in timed]),
+            Column("verdict", [_verdict_cell(order) for order in timed], "left"),
+        ]
+    )
+
+
+def _change_cell(order: OrderCompared) -> Text:
+    assert order.times is not None
+    return Text(change(order.times.ratio), style=TONES[TONES_OF[order.times.verdict]] or TITLE)
+
+
+def _interval_cell(order: OrderCompared) -> Text:
+    times = order.times
+    if times is None or times.low is None or times.high is None:
+        return Text()
+    return Text(f"{change(times.low)} to {change(times.high)}", style=FAINT)
+
+
+def _verdict_cell(order: OrderCompared) -> Text:
+    assert order.times is not None
+    word = order.times.verdict.value.replace("-", " ")
+    return Text(f"{word}, indicative" if order.times.indicative else word)
+
+
+def _obstacle(order: OrderCompared) -> Fact:
+    return Fact(
+        "not compared",
+        (Part(short(order.name, _LONGEST), Tone.STRONG), Part(short(order.obstacle), Tone.WARN)),
+    )
+
+
+def _rest(comparison: MeasuredComparison) -> Iterator[RenderableType]:
+    facts = [
+        Fact(word, (Part(whose, Tone.STRONG), Part(why, Tone.WARN)))
+        for word, whose, why in doubts_of(comparison)
+    ]
+    facts += [Fact("note", (Part(text),)) for text in remarks_of(comparison)]
+    if facts:
+        yield Text()
+        yield fact_grid(facts)

@@ -1,0 +1,115 @@
+"""The text report of a sampled run, and of merged ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from profkit.model.run import Merged, Run
+from profkit.render.escape import short
+from profkit.render.formatting import count, moment, percent, place
+from profkit.render.options import DEFAULTS, ReportOptions
+from profkit.render.terminal import PIPE, Terminal
+from profkit.render.text.layout import FAINT, Column, compose, header, heat, remark, room_left, section, table
+from profkit.render.text.tables import function_table, line_table, names_and_places, thread_table
+from profkit.render.text.tree import flame_block, tree_block
+from profkit.render.views.header import why_no_samples
+from profkit.render.views.merged import DifferingRow, ProcessRow, differing_rows, odd_words, process_rows
+from profkit.render.views.sampled import Report, build_report
+
+_ODD = 3
+"""Processes that are named for a function."""
+_WIDE = 80
+"""Narrower pages have neither hosts nor the moments at which processes started."""
+
+
+def process_blocks(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
+    """Both tables; nothing for a single run."""
+    if report.run.merged is None:
+        return
+    limit = report.options.limit
+    rows = process_rows(report.run.merged)
+    yield section("Processes", "by their share of all samples")
+    yield table(_processes(rows[:limit], report, terminal))
+    if limit is not None and len(rows) > limit:
+        yield remark(f"… and {len(rows) - limit:,} more")
+    yield from _differing(report.run.merged, report, terminal)
+
+
+def _processes(rows: Sequence[ProcessRow], report: Report, terminal: Terminal) -> list[Column]:
+    total = report.scale.total
+    cpu = [f"{row.cpu_share * 100:.0f} %" if row.cpu_share is not None else "" for row in rows]
+    columns = [
+        Column("share", [Text(percent(row.share, total), style=heat(row.share)) for row in rows]),
+        Column("samples", [Text(count(row.samples)) for row in rows]),
+        Column("calls", [Text(count(row.calls)) for row in rows]),
+        Column("CPU", [Text(text) for text in cpu]),
+        Column("pid", [Text(str(row.pid)) for row in rows]),
+    ]
+    if terminal.width is None or terminal.width >= _WIDE:
+        started = [Text(moment(row.started_ns)[:19], style=FAINT) for row in rows]
+        columns.append(Column("started", started, "left"))
+        columns.append(Column("host", [Text(short(row.host)) for row in rows], "left"))
+    return columns
+
+
+def _differing(merged: Merged, report: Report, terminal: Terminal) -> Iterator[RenderableType]:
+    rows = differing_rows(merged)
+    limit = report.options.limit
+    shown = rows[:limit]
+    if not shown:
+        if len(merged.processes) > 1:
+            yield remark("No function's share differs between the processes by more than noise and 5 points.")
+        return
+    yield section("Shares that differ between processes", "of a function and the library calls it makes")
+    yield table(_functions(shown, report, terminal))
+    if len(rows) > len(shown):
+        yield remark(f"… and {count(len(rows) - len(shown), 'more function')}")
+
+
+def _functions(rows: Sequence[DifferingRow], report: Report, terminal: Terminal) -> list[Column]:
+    total, cwd = report.scale.total, report.run.info.process.cwd
+    columns = [
+        Column("all", [Text(percent(row.share, total), style=heat(row.share)) for row in rows]),
+        Column("differs: share in pid", [Text(short(odd_words(row, _ODD))) for row in rows], "left"),
+    ]
+    styles = [FAINT if report.is_library(row.file) else "" for row in rows]
+    places = [short(place(row.file, row.line, cwd)) for row in rows]
+    return columns + names_and_places(
+        [row.name for row in rows], styles, places, room_left(columns, terminal)
+    )
+
+
+_LIMIT = 15
+_MIN_SHARE = 0.01
+
+
+def sampled_text(runs: Sequence[Run], options: ReportOptions = DEFAULTS, terminal: Terminal = PIPE) -> str:
+    """Return the report of the first run; the others, of the same session, are not shown.
+
+    Raises `UsageError` for a thread that the run does not have.
+    """
+    filled = replace(
+        options,
+        limit=_LIMIT if options.limit is None else options.limit,
+        min_share=_MIN_SHARE if options.min_share is None else options.min_share,
+    )
+    return compose(_blocks(build_report(runs[0], filled), terminal), terminal)
+
+
+def _blocks(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
+    yield from header(report.run, terminal)
+    if report.scale.total == 0:
+        yield Text(f"\n{why_no_samples(report.run)}")
+        return
+    if report.options.thread is not None:
+        yield section(f"Only thread {short(report.options.thread)}", "shares are of its samples")
+    yield from function_table(report, terminal)
+    yield from flame_block(report, terminal)
+    yield from tree_block(report, terminal)
+    yield from line_table(report, terminal)
+    yield from process_blocks(report, terminal)
+    yield from thread_table(report)

@@ -1,0 +1,186 @@
+"""A comparison of sampled runs for people: the headline, what changed, the calls in which it did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.cells import cell_len
+from rich.console import RenderableType
+from rich.text import Text
+
+from profkit.model.comparison import (
+    Change,
+    Compared,
+    Estimate,
+    FunctionComparison,
+    Grade,
+    SampledComparison,
+)
+from profkit.render.escape import MAX_NAME, short, visible
+from profkit.render.formatting import Tone, count, place
+from profkit.render.options import DEFAULTS, ReportOptions
+from profkit.render.terminal import PIPE, Terminal
+from profkit.render.text.layout import (
+    FAINT,
+    TITLE,
+    TONES,
+    Column,
+    compose,
+    left_cut,
+    middle_cut,
+    remark,
+    room_left,
+    section,
+    table,
+)
+from profkit.render.text.tables import names_and_places
+from profkit.render.text.tree import guides
+from profkit.render.views.sampled_comparison import (
+    DiffRow,
+    bounded_points,
+    bounded_share,
+    call_sentence,
+    diff_rows,
+    headline,
+    noise_sentence,
+    points,
+    runs_of,
+    share,
+    shares_sentence,
+    times,
+)
+
+_LIMIT = 15
+_GREY = 5
+"""Functions inside the noise that are shown beside those that changed; those that differ most."""
+_MOST_CALLS = 20
+_ROOM = {"bounds": 60, "time": 84, "total": 110, "all bounds": 140}
+"""The narrowest pages that have these columns, and intervals of differences and of everything."""
+_STYLES = {Change.MORE: "bold color(160)", Change.LESS: "bold color(34)", Change.NOISE: FAINT}
+
+
+def sampled_comparison_text(
+    comparison: SampledComparison, options: ReportOptions = DEFAULTS, terminal: Terminal = PIPE
+) -> str:
+    """The comparison as text of the terminal's width."""
+    return compose(_blocks(comparison, options, terminal), terminal)
+
+
+def _blocks(
+    comparison: SampledComparison, options: ReportOptions, terminal: Terminal
+) -> Iterator[RenderableType]:
+    yield Text(visible(headline(comparison)), style=TITLE)
+    for name, text in zip("AB", runs_of(comparison), strict=True):
+        yield remark(f"{name}  {text}")
+    if said := call_sentence(comparison):
+        yield remark(f"   {said}")
+    for note in comparison.notes:
+        yield Text(f"note: {visible(note)}", style=TONES[Tone.WARN])
+    yield from _functions(comparison, options, terminal)
+    yield from _tree(comparison, options, terminal)
+    yield Text()
+    yield remark(noise_sentence(comparison))
+    if comparison.grade is Grade.INDICATIVE:
+        yield remark(
+            "Indicative: how much runs differ by themselves is assumed; three runs a side would tell."
+        )
+
+
+def _functions(
+    comparison: SampledComparison, options: ReportOptions, terminal: Terminal
+) -> Iterator[RenderableType]:
+    limit = options.limit or _LIMIT
+    changed = len(comparison.changed)
+    rows = comparison.functions[: min(limit, changed + _GREY) if not options.show_all else None]
+    totals = _fits(terminal, "total")
+    told = [row.own if totals else row.told for row in rows]
+    columns = [
+        Column("A", [_share(one, one.a, terminal) for one in told]),
+        Column("B", [_share(one, one.b, terminal) for one in told]),
+        Column("points", [_difference(one, terminal) for one in told]),
+    ]
+    if totals:
+        columns.append(Column("with calls", [_difference(row.total, terminal) for row in rows]))
+    if _fits(terminal, "time") and any(row.own_s for row in rows):
+        wide = _fits(terminal, "all bounds")
+        own_s = [Text(times(row.own_s, bounded=wide), style=FAINT) for row in rows]
+        columns.append(Column("own time per call", own_s))
+    styles = [_STYLES[row.told.difference.change] for row in rows]
+    places = [short(place(row.file, row.line, comparison.cwd)) for row in rows]
+    names = [
+        f"{row.name} and calls" if one is not row.own else row.name
+        for row, one in zip(rows, told, strict=True)
+    ]
+    columns += names_and_places(names, styles, places, room_left(columns, terminal))
+    yield section("Functions", "own shares in A and B; what is inside the noise is faint")
+    yield table(columns)
+    yield from _rest(comparison.functions[len(rows) :])
+    if said := shares_sentence(comparison):
+        yield remark(said)
+
+
+def _fits(terminal: Terminal, what: str) -> bool:
+    return terminal.width is None or terminal.width >= _ROOM[what]
+
+
+def _share(compared: Compared, side: Estimate, terminal: Terminal) -> Text:
+    style = FAINT if compared.difference.change is Change.NOISE else ""
+    return Text(bounded_share(side) if _fits(terminal, "all bounds") else share(side), style=style)
+
+
+def _difference(compared: Compared, terminal: Terminal) -> Text:
+    found = compared.difference
+    text = bounded_points(found) if _fits(terminal, "bounds") else points(found.value)
+    return Text(text, style=_STYLES[found.change])
+
+
+def _rest(rows: Sequence[FunctionComparison]) -> Iterator[Text]:
+    """What the table leaves out in a line each: what changed, and what is inside the noise."""
+    if changed := sum(row.changed for row in rows):
+        yield remark(f"… and {count(changed, 'more function')} that changed")
+    noise = [abs(row.own.difference.value) for row in rows if not row.changed]
+    if noise:
+        yield remark(
+            f"… and {count(len(noise), 'more function')} inside the noise, "
+            f"up to {100 * max(noise):.1f} points apart"
+        )
+
+
+def _tree(
+    comparison: SampledComparison, options: ReportOptions, terminal: Terminal
+) -> Iterator[RenderableType]:
+    rows = diff_rows(comparison, show_all=options.show_all, most=None if options.show_all else _MOST_CALLS)
+    if not rows:
+        return
+    columns = [
+        Column("A", [Text(f"{100 * row.a:.1f} %", style=FAINT) for row in rows]),
+        Column("B", [Text(f"{100 * row.b:.1f} %", style=FAINT) for row in rows]),
+        Column("points", [Text(points(row.difference), style=_call_style(row)) for row in rows]),
+    ]
+    room = room_left(columns, terminal)
+    calls = [_call(row, guide, comparison, room) for row, guide in zip(rows, guides(rows, room), strict=True)]
+    yield section(
+        "Calls that changed",
+        "share with all that they call" + ("" if options.show_all else "; library calls folded"),
+    )
+    yield table([*columns, Column("call", calls, "left")])
+
+
+def _call_style(row: DiffRow) -> str:
+    if not row.changed:
+        return FAINT
+    return _STYLES[Change.MORE if row.difference > 0 else Change.LESS]
+
+
+def _call(row: DiffRow, guide: str, comparison: SampledComparison, room: int | None) -> Text:
+    left = None if room is None else max(8, room - len(guide))
+    name = short(row.name) if left is None else middle_cut(row.name, min(left, MAX_NAME))
+    text = Text(guide, style=FAINT).append(
+        name, style=f"not dim {_call_style(row)}" if row.changed else FAINT
+    )
+    where = short(place(row.file, row.line, comparison.cwd))
+    where += f" (through {count(row.through, 'call')})" if row.through else ""
+    left = None if left is None else left - cell_len(name) - 2
+    if where and (left is None or left >= min(12, cell_len(where))):
+        text.append(f"  {left_cut(where, left)}", style=FAINT)
+    return text

@@ -1,0 +1,238 @@
+"""The times of measured runs as text: one order in lines, several in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rich.cells import cell_len
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from profkit.model.measurement import Flag
+from profkit.render.escape import short
+from profkit.render.formatting import Part, Tone, count, range_of, spread, switches, time_text, times_alike
+from profkit.render.terminal import Terminal
+from profkit.render.text.layout import (
+    FAINT,
+    GAP,
+    TITLE,
+    TONES,
+    Column,
+    fact_grid,
+    middle_cut,
+    room_left,
+    section,
+    table,
+)
+from profkit.render.text.warnings import marks_of_times
+from profkit.render.views.header import Fact
+from profkit.render.views.measured import OrderRow, TimeRow, uncertainty, variants
+
+_LONGEST, _SHORTEST = 60, 8
+"""Cells of a label."""
+_ENOUGH = 36
+"""Cells that suffice to tell orders apart."""
+
+
+def order_table(
+    rows: Sequence[OrderRow],
+    marks: Sequence[Text],
+    figures: Mapping[str, Column],
+    optional: Sequence[str],
+    terminal: Terminal,
+) -> Table:
+    """Marks, label, what else tells the orders apart, threads, and figures.
+
+    Of the `optional` figures the last ones go first, until there is room to tell the orders apart.
+    """
+    labels = [short(row.run.info.label, _LONGEST) for row in rows]
+    told = [short(text, _LONGEST) for text in variants([row.run for row in rows])]
+    before, after = [Column("", marks)] if any(marks) else [], _threads(rows)
+    wanted = min(_ENOUGH, _width(labels, "order") + GAP + _width(told))
+    shown = dict(figures)
+    for name in reversed(optional):
+        room = room_left([*before, *after, *shown.values()], terminal)
+        if room is None or room >= wanted:
+            break
+        shown.pop(name, None)
+    left = room_left([*before, *after, *shown.values()], terminal)
+    return table([*before, *_names(labels, told, left), *after, *shown.values()])
+
+
+def _width(texts: Sequence[str], head: str = "") -> int:
+    return max(map(cell_len, (*texts, head)))
+
+
+def _names(labels: Sequence[str], told: Sequence[str], room: int | None) -> list[Column]:
+    label_width, told_width = _widths(_width(labels, "order"), _width(told), room)
+    shown = [Column("order", [Text(middle_cut(label, label_width)) for label in labels], "left")]
+    if told_width:
+        shown.append(Column("", [Text(middle_cut(text, told_width), style=FAINT) for text in told], "left"))
+    return shown
+
+
+def failed_cell(row: OrderRow) -> Text:
+    """What stands where a figure would."""
+    if row.run.info.error is not None:
+        return Text("failed", style=TONES[Tone.BAD])
+    return Text("nothing", style=FAINT)
+
+
+def _threads(rows: Sequence[OrderRow]) -> list[Column]:
+    threads = [row.run.info.order.num_threads for row in rows]
+    if len(set(threads)) == 1:
+        return []
+    return [Column("threads", [Text(str(number), style=FAINT) for number in threads])]
+
+
+def _widths(label_width: int, told_width: int, room: int | None) -> tuple[int, int]:
+    """Labels and variants share the room; where both do not fit, variants have at most two fifths."""
+    if room is None or label_width + GAP + (told_width + GAP if told_width else 0) <= room:
+        return label_width, told_width
+    if not told_width:
+        return max(_SHORTEST, room - GAP), 0
+    told_width = min(told_width, max(room * 2 // 5, room - label_width - 2 * GAP))
+    if room - told_width - 2 * GAP < _SHORTEST:
+        return max(_SHORTEST, room - GAP), 0
+    return min(label_width, room - told_width - 2 * GAP), told_width
+
+
+_CELLS, _CELLS_OF_TABLE = 16, 8
+_OPTIONAL = ("cpu", "spread", "switches", "number", "blocks", "minima", "zygotes", "interval")
+"""Columns of the table that go where the terminal is narrow, the last ones first."""
+
+
+def times_block(rows: Sequence[OrderRow], terminal: Terminal) -> Iterator[RenderableType]:
+    """Minimum, median and its interval, how they were come by, and how they spread."""
+    timed = [row for row in rows if row.times is not None or _should_be(row)]
+    known = [row.times for row in timed if row.times is not None]
+    if not known:
+        return
+    if len(rows) == 1:
+        yield section("Time", "of one execution")
+        yield fact_grid(_facts(known[0], rows[0]))
+    else:
+        yield section("Times", f"of one execution; {_measured(known)}")
+        yield order_table(timed, [marks_of_times(row) for row in timed], _figures(timed), _OPTIONAL, terminal)
+
+
+def _should_be(row: OrderRow) -> bool:
+    return row.run.info.order.mode.times and row.counts is None
+
+
+def _facts(row: TimeRow, order: OrderRow) -> list[Fact]:
+    shortest, longest = time_text(row.min_s), time_text(max(row.minima_s))
+    return [
+        Fact("min", (Part(shortest, Tone.STRONG),)),
+        Fact("median", (Part(time_text(row.median_s), Tone.STRONG), *_interval(row))),
+        Fact("minima", (
+            Part(f"{shortest} {spread(row.minima_s, _CELLS)} {longest}"),
+            Part(f"of {range_of([row.processes], 'process')} from {count(row.zygotes, 'zygote')}"),
+        )),
+        Fact("blocks", (*_blocks(row), Part(f"{count(row.number, 'execution')} each"))),
+        Fact("CPU", (
+            Part(f"{_cpu(row.cpu_share)} of the wall time", _tone(order, Flag.CPU_SHARE)),
+            Part(switches(row.involuntary_switches), _tone(order, Flag.SWITCHES)),
+        )),
+    ]  # fmt: skip
+
+
+def _interval(row: TimeRow) -> list[Part]:
+    if row.interval_s is None:
+        return [Part("no interval below 6 processes", Tone.FAINT)]
+    low, high = times_alike(row.interval_s)
+    sure = uncertainty(row)
+    return [*([Part(sure)] if sure else []), Part(f"95 % between {low} and {high}")]
+
+
+def _blocks(row: TimeRow) -> list[Part]:
+    usual = _usual(row.all_s)
+    of = f"of {range_of([row.processes], 'process')} × {count(row.blocks, 'block')}"
+    parts = [Part(f"{time_text(usual[0])} {spread(usual, _CELLS)} {time_text(usual[-1])}")]
+    if len(usual) == len(row.all_s):
+        return [*parts, Part(of)]
+    return [*parts, Part(f"95 % {of}"), Part(f"the longest {time_text(max(row.all_s))}")]
+
+
+def _usual(all_s: Sequence[float]) -> list[float]:
+    """The shortest 95 %: one block that was disturbed would leave the others a single column."""
+    return sorted(all_s)[: len(all_s) - len(all_s) // 20]
+
+
+def _figures(orders: Sequence[OrderRow]) -> dict[str, Column]:
+    rows, instead = [order.times for order in orders], [failed_cell(order) for order in orders]
+    # One unit for both columns, so that all their figures compare.
+    both = times_alike(
+        [row.min_s if row else None for row in rows] + [row.median_s if row else None for row in rows]
+    )
+    minima = [Text(text, style=TITLE) if text else other for text, other in zip(both, instead, strict=False)]
+    medians = [Text(text) for text in both[len(rows) :]]
+    columns = {
+        "min": Column("min", minima),
+        "median": Column("median", medians),
+        "uncertainty": Column("±", [_uncertainty_cell(order) for order in orders]),
+        "interval": Column("95 % interval", [_bounds(row) for row in rows]),
+        "minima": Column("minima", [_spread(row.minima_s if row else ()) for row in rows], "left"),
+        "spread": Column("blocks", [_spread(_usual(row.all_s) if row else ()) for row in rows], "left"),
+        "cpu": Column("CPU", [_cpu_cell(order) for order in orders]),
+        "switches": Column("switches", [_switches_cell(order) for order in orders]),
+        "number": Column("number", [_faint(row.number if row else None) for row in rows]),
+    }
+    known = [row for row in rows if row is not None]
+    if len({(row.processes, row.blocks) for row in known}) > 1:
+        cells = [_faint(f"{row.processes} × {row.blocks}" if row else "") for row in rows]
+        columns["blocks"] = Column("processes × blocks", cells)
+    if not any(row.interval_s for row in known):
+        del columns["uncertainty"], columns["interval"]
+    if len({row.zygotes for row in known}) > 1:
+        columns["zygotes"] = Column("zygotes", [_faint(row.zygotes if row else None) for row in rows])
+    return columns
+
+
+def _measured(rows: Sequence[TimeRow]) -> str:
+    """How all of the times were come by."""
+    processes = range_of([row.processes for row in rows], "process")
+    blocks, zygotes = [row.blocks for row in rows], [row.zygotes for row in rows]
+    return f"{processes} × {range_of(blocks, 'block')} from {range_of(zygotes, 'zygote')}"
+
+
+def _faint(value: str | int | None) -> Text:
+    return Text(count(value) if isinstance(value, int) else value or "", style=FAINT)
+
+
+def _bounds(row: TimeRow | None) -> Text:
+    if row is None or row.interval_s is None:
+        return Text()
+    low, high = times_alike(row.interval_s)
+    figure, _, unit = low.rpartition(" ")
+    return _faint(f"{figure if high.endswith(f' {unit}') else low} – {high}")
+
+
+def _spread(times_s: Sequence[float]) -> Text:
+    return Text(spread(times_s, _CELLS_OF_TABLE) if times_s else "")
+
+
+def _cpu(share: float) -> str:
+    return f"{share * 100:.0f} %"
+
+
+def _uncertainty_cell(order: OrderRow) -> Text:
+    return _flagged(uncertainty(order.times)[1:] if order.times else "", order, Flag.SPREAD)
+
+
+def _cpu_cell(order: OrderRow) -> Text:
+    return _flagged(_cpu(order.times.cpu_share) if order.times else "", order, Flag.CPU_SHARE)
+
+
+def _switches_cell(order: OrderRow) -> Text:
+    shown = count(order.times.involuntary_switches) if order.times else ""
+    return _flagged(shown, order, Flag.SWITCHES)
+
+
+def _flagged(text: str, order: OrderRow, flag: Flag) -> Text:
+    return Text(text, style=TONES[_tone(order, flag, Tone.FAINT)])
+
+
+def _tone(order: OrderRow, flag: Flag, otherwise: Tone = Tone.PLAIN) -> Tone:
+    return Tone.WARN if any(doubt.flag is flag for doubt in order.doubts) else otherwise

@@ -1,0 +1,1 @@
+"""View models: what reports of every format show, as rows and sentences."""

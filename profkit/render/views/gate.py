@@ -1,0 +1,37 @@
+"""Content of a gate's report that all formats share: the outcome in words, and a check's figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from profkit.model.comparison import Check, GateResult, Outcome
+from profkit.render.views.measured_comparison import change
+
+
+@dataclass(frozen=True, slots=True)
+class GateReport:
+    """A gate's result, the exit code for it, and the comparison that explains it."""
+
+    result: GateResult
+    exit_code: int
+    explanation: str = ""
+    """The comparison in the format of the report; empty if there is none."""
+
+
+def headline(result: GateResult) -> str:
+    """Return the outcome in words."""
+    words = {
+        Outcome.OK: "No regression",
+        Outcome.REGRESSION: "Regression",
+        Outcome.FASTER: "Faster than the baseline",
+        Outcome.INCONCLUSIVE: "Inconclusive",
+    }
+    return words[result.outcome]
+
+
+def figures(check: Check) -> tuple[str, str]:
+    """Return a check's change and interval as text; each is empty if unknown."""
+    ratio = "" if check.ratio is None else change(check.ratio)
+    if check.low is None or check.high is None or change(check.low) == change(check.high):
+        return ratio, ""
+    return ratio, f"{change(check.low)} to {change(check.high)}"

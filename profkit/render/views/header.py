@@ -1,0 +1,312 @@
+"""The header of a sampled run: each fact as a name and a few parts; and why there are no samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from profkit.model.region import RegionKind
+from profkit.model.run import Imported, Run, RunInfo
+from profkit.model.session import ProcessInfo, ResourcePoint, SessionState
+from profkit.render.escape import visible
+from profkit.render.formatting import (
+    Part,
+    Tone,
+    amount,
+    columns,
+    count,
+    moment,
+    percent,
+    place,
+    rate,
+    sparkline,
+)
+from profkit.render.views.merged import (
+    command_parts,
+    cpu_shares,
+    merged_notes,
+    resource_parts,
+    runs_parts,
+    sampler_parts,
+    session_parts,
+    started_parts,
+    usage,
+    version_parts,
+)
+from profkit.stats import quantile_ns
+from profkit.units import format_bytes, format_duration
+
+MUCH_TORN = 0.02
+"""Share of torn stacks above which callers cannot be trusted."""
+_SLOW = 0.8  # Of the asked rate: below it the sampler did not keep up.
+_COLUMNS = 16
+_LEAST_POINTS = 4
+"""Fewer resource points make no curve."""
+_SUSPENDING = (RegionKind.COROUTINE, RegionKind.GENERATOR, RegionKind.ASYNC_GENERATOR)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line of the header; names repeat where there are several notes or links."""
+
+    name: str
+    parts: tuple[Part, ...]
+
+    @property
+    def text(self) -> str:
+        """The parts in one string."""
+        return " · ".join(part.text for part in self.parts)
+
+
+def facts(run: Run) -> tuple[Fact, ...]:
+    """All that the header says about a run, in the order in which people want it; hostile text is escaped."""
+    told = _all(run) if run.info.imported is None else _of_imported(run, run.info.imported)
+    return tuple(Fact(name, tuple(parts)) for name, parts in told if parts)
+
+
+def _all(run: Run) -> Iterator[tuple[str, list[Part]]]:
+    info, merged = run.info, run.merged
+    yield info.region.kind.value, _where(info)
+    yield "runs", runs_parts(merged) if merged else []
+    yield "started", started_parts(merged) if merged else _started(info)
+    yield "calls", _calls(info)
+    yield "one call", _durations(info)
+    yield "active", _active(info)
+    yield "samples", _samples(run)
+    yield "sampler", sampler_parts(merged) if merged else _sampler(info)
+    yield "session", session_parts(info, merged) if merged else _session(info)
+    yield "resources", resource_parts(merged) if merged else _resources(run.resources)
+    yield "process", version_parts(merged) if merged else process_parts(info.process)
+    yield "command", command_parts([one.process for one in merged.infos] if merged else [info.process])
+    yield "tags", [Part(visible(tag)) for tag in info.region.tags]
+    yield "user", [Part(visible(info.region.user))] if info.region.user else []
+    yield "env", [Part(visible(f"{name}={value}")) for name, value in info.region.env]
+    for what, url in info.links:
+        yield "link", [Part(visible(what)), Part(visible(url), Tone.STRONG)]
+    for note in run_notes(run):
+        yield "note", [Part(visible(note), Tone.WARN)]
+    if info.error is not None and not merged:
+        yield "error", [Part(visible(info.error), Tone.BAD)]
+
+
+def run_notes(run: Run) -> tuple[str, ...]:
+    """Return what a reader should know about the run, each sentence once."""
+    # What the plan has to say is among a run's notes, unless the run was made without its session's.
+    plan = () if run.merged else run.info.plan.notes
+    merged = merged_notes(run.merged) if run.merged else ()
+    return tuple(dict.fromkeys((*run.info.notes, *plan, *merged, *_without_frames(run))))
+
+
+def _without_frames(run: Run) -> Iterator[str]:
+    """Say what can be seen of a function without Python code, if none of what it calls has Python frames."""
+    info, profile = run.info, run.profile
+    no_frames = info.region.expected is None and info.region.kind is not RegionKind.BLOCK
+    if info.imported is not None or not no_frames or profile is None or not profile.samples:
+        return
+    above = {number for stack in profile.stacks for number in stack[1:]}
+    if any(_is_python(profile.frames[number].file) for number in above):
+        return
+    more = "" if info.plan.native else "; native=True shows the machine code that runs"
+    yield f"{info.region.key.qualname!r} has no Python frames: its calls and times are exact{more}."
+
+
+def _is_python(file: str) -> bool:
+    return file.endswith(".py") or file.startswith("<")
+
+
+def _of_imported(run: Run, source: Imported) -> Iterator[tuple[str, list[Part]]]:
+    """Of a run that profkit did not record: where it comes from, and what was in the file."""
+    info = run.info
+    yield "imported", [Part(visible(source.file or "stdin"), Tone.STRONG), Part(f"format {source.format}")]
+    yield "tool", [Part(visible(source.tool))] if source.tool else []
+    yield "taken", [Part(moment(info.started_ns))]
+    yield "total", _total(run, source)
+    yield "process", [Part(f"pid {info.process.pid}")] if info.process.pid else []
+    for note in info.notes:
+        yield "note", [Part(visible(note), Tone.WARN)]
+
+
+def _total(run: Run, source: Imported) -> list[Part]:
+    parts = [Part(amount(source.total, source.unit), Tone.STRONG if source.total else Tone.WARN)]
+    profile = run.profile
+    if profile is not None and profile.period_ns and source.total:
+        parts.append(Part(f"{format_duration(source.total * profile.period_ns / 1e9)} seen"))
+        parts.append(Part(f"every {format_duration(profile.period_ns / 1e9)}"))
+    if profile is not None and len(profile.threads) > 1:
+        parts.append(Part(count(len(profile.threads), "thread")))
+    return parts
+
+
+def _where(info: RunInfo) -> list[Part]:
+    region, key = info.region, info.region.key
+    at = place(region.file, key.line, info.process.cwd)
+    return [Part(visible(at), Tone.STRONG), Part(visible(f"{key.module}.{key.qualname}"))]
+
+
+def _started(info: RunInfo) -> list[Part]:
+    state = {
+        SessionState.SUCCESS: [],
+        SessionState.FAILED: [Part("FAILED", Tone.BAD)],
+    }.get(info.state, [Part("still recording", Tone.WARN)])
+    return [Part(moment(info.started_ns)), *state]
+
+
+def _calls(info: RunInfo) -> list[Part]:
+    parts = [Part(count(info.calls), Tone.STRONG), Part(f"{format_duration(info.wall_s)} wall time")]
+    if info.nested:
+        parts.append(Part(f"{count(info.nested)} of them nested (recursion), their time counted once"))
+    if info.raised:
+        parts.append(Part(f"{count(info.raised)} raised", Tone.WARN))
+    if info.skipped:
+        parts.append(Part(f"{count(info.skipped)} more not profiled"))
+    if info.traced_away:
+        parts.append(Part(f"compiled away {count(info.traced_away, 'time')}", Tone.WARN))
+    return parts
+
+
+def _durations(info: RunInfo) -> list[Part]:
+    durations = info.durations
+    if durations.count < 2:
+        return []
+    shortest, longest = (format_duration(ns / 1e9) for ns in (durations.min_ns, durations.max_ns))
+    quantiles = {f"p{q * 100:.0f}": quantile_ns(durations, q) / 1e9 for q in (0.5, 0.9, 0.99)}
+    return [
+        Part(f"min {shortest} {columns(durations, _COLUMNS)} max {longest}"),
+        *(Part(f"{name} {format_duration(duration_s)}") for name, duration_s in quantiles.items()),
+    ]
+
+
+def _active(info: RunInfo) -> list[Part]:
+    if info.region.kind not in _SUSPENDING:
+        return []
+    share = f" ({info.suspended_s / info.wall_s:.0%})" if info.wall_s else ""
+    return [
+        Part(format_duration(info.active_s)),
+        Part(f"suspended {format_duration(info.suspended_s)}{share.replace('%', ' %')}"),
+    ]
+
+
+def _samples(run: Run) -> list[Part]:
+    info = run.info
+    if run.profile is None and info.links:
+        return [Part(visible(f"kept by {info.plan.sampler}"))]
+    parts = [Part(count(info.samples), Tone.STRONG if info.samples else Tone.WARN)]
+    if run.profile is not None and run.profile.period_ns and info.samples:
+        parts.append(Part(f"{format_duration(info.samples * run.profile.period_ns / 1e9)} seen"))
+    if run.profile is not None and len(run.profile.threads) > 1:
+        parts.append(Part(count(len(run.profile.threads), "thread")))
+    torn = info.torn / max(1, info.samples + info.torn)
+    share = f" ({percent(torn, 1000)})" if info.torn else ""
+    parts.append(Part(f"{count(info.torn)} torn{share}", Tone.WARN if torn > MUCH_TORN else Tone.PLAIN))
+    parts.append(Part(count(info.errors, "error"), Tone.WARN if info.errors else Tone.PLAIN))
+    return parts
+
+
+def _sampler(info: RunInfo) -> list[Part]:
+    plan = info.plan
+    asked = rate(plan.rate_hz)
+    if plan.sample_each is not None:
+        asked = f"{asked} (every {plan.sample_each:,.0f} cycles)"
+    parts = [
+        Part(visible(f"{plan.sampler} {info.sampler_version or ''}".strip()), Tone.STRONG),
+        Part(f"{asked} asked"),
+        _achieved(info),
+        Part("blocking" if plan.blocking else "nonblocking"),
+        Part("wall clock" if plan.idle else "time on the CPU only"),
+    ]
+    extras = {
+        "native frames": plan.native,
+        "with subprocesses": plan.subprocesses,
+        "every thread": plan.scope == "process" or info.region.all_threads,
+    }
+    return [*parts, *(Part(words) for words, holds in extras.items() if holds)]
+
+
+def _achieved(info: RunInfo) -> Part:
+    if info.achieved_hz is None:
+        return Part("achieved rate unknown")
+    slow = info.achieved_hz < _SLOW * info.plan.rate_hz
+    return Part(f"{rate(info.achieved_hz)} achieved", Tone.WARN if slow else Tone.PLAIN)
+
+
+def _session(info: RunInfo) -> list[Part]:
+    parts = [Part(visible(info.session)), Part(f"{format_duration(info.session_s)} recorded")]
+    if info.gap_s:
+        parts.append(Part(f"{format_duration(info.gap_s)} in gaps between segments", Tone.WARN))
+    return parts
+
+
+def _resources(points: tuple[ResourcePoint, ...]) -> list[Part]:
+    used = usage(points)
+    if used is None:
+        return []
+    cpu = [] if used.cpu_share is None else [_curve(f"CPU {used.cpu_share * 100:.0f} %", cpu_shares(points))]
+    memory = f"peak RSS {format_bytes(used.peak_rss_bytes)}"
+    return [
+        *cpu,
+        _curve(memory, [point.rss_bytes for point in points]),
+        Part(count(used.peak_threads, "thread")),
+    ]
+
+
+def _curve(text: str, values: Sequence[float]) -> Part:
+    """A figure with how it came about over time, where there are enough values to see that."""
+    return Part(text if len(values) < _LEAST_POINTS else f"{text} {sparkline(values, _COLUMNS)}".rstrip())
+
+
+def process_parts(process: ProcessInfo) -> list[Part]:
+    """Which process it was, and the versions of what matters in it."""
+    versions = (("Python", process.python), ("torch", process.torch), ("profkit", process.profkit))
+    parts = [f"pid {process.pid} on {process.host}"]
+    parts += [f"{name} {version}" for name, version in versions if version is not None]
+    parts += [f"git {process.git_commit[:10]}"] if process.git_commit is not None else []
+    return [Part(visible(part)) for part in parts]
+
+
+_MANY = 10
+"""If so many samples are expected, chance does not explain that there are none."""
+
+
+def why_no_samples(run: Run) -> str:
+    """One sentence for a reader who expected samples."""
+    info = run.info
+    if info.imported is not None:
+        return "There are no samples in the file that was imported."
+    if info.links and run.profile is None:
+        return f"{info.plan.sampler} keeps the samples itself: see the links above."
+    if info.error is not None:
+        return "There are no samples: the sampler failed, see the error above."
+    if info.state is not SessionState.SUCCESS:
+        return "There are no samples yet: a sampler writes them when its segment ends, or the session."
+    if info.traced_away and not info.calls:
+        return "There are no samples: every call was compiled away. Profile the caller of the compiled code."
+    return _all_torn(info) if info.torn else _none_seen(info, bool(run_notes(run)))
+
+
+def _all_torn(info: RunInfo) -> str:
+    """Why no stack fits the function, and what is known all the same."""
+    if not info.plan.blocking:
+        return (
+            f'There are no samples: all {count(info.torn)} were inconsistent ("torn"). Pass blocking=True to '
+            "stop the program for each sample."
+        )
+    native = "" if info.plan.native else " native=True shows the machine code that runs."
+    return (
+        f"There are no samples: all {count(info.torn)} have no frame of the function itself, as when its "
+        f"code is compiled. Calls and times are right all the same.{native}"
+    )
+
+
+def _none_seen(info: RunInfo, noted: bool) -> str:
+    expected = info.wall_s * (info.achieved_hz or info.plan.rate_hz)
+    given = (
+        f"There are no samples: {format_duration(info.wall_s)} of calls at {rate(info.plan.rate_hz)} give "
+        f"{expected:.1f} samples on average."
+    )
+    if expected < _MANY:
+        return f"{given} Call it longer or more often, or raise `rate`."
+    if noted:
+        return f"{given} The notes above say what may have been lost."
+    if not info.plan.idle:
+        return f"{given} The calls waited, and idle=False leaves out waiting."
+    return f"{given} None of those taken was in a call; the sampler may have lost some."

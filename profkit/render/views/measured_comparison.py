@@ -1,0 +1,205 @@
+"""What comparisons of measured runs say in every format."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from profkit.comparing.times import times_text, unseen
+from profkit.model.comparison import (
+    CountsCompared,
+    CountSpread,
+    MeasuredComparison,
+    OrderCompared,
+    TimesCompared,
+    Verdict,
+)
+from profkit.model.measurement import Doubt, Flag, Manner, MeasuredRun
+from profkit.render.escape import short, visible
+from profkit.render.formatting import Part, Tone, count, count_text, counts_alike, range_of, time_text
+from profkit.render.views.header import Fact
+from profkit.render.views.measured import UNKNOWN_FILE, TimeRow, time_row, uncertainty, warning
+from profkit.transforms.origin import standard_file
+
+
+def signed(value: float) -> str:
+    """`+1,234`, `−5`, `0`."""
+    return signed_alike([value])[0]
+
+
+def signed_alike(values: Sequence[float]) -> list[str]:
+    """Differences with the same decimals, so that a column of them compares."""
+    sizes = counts_alike([abs(value) for value in values])
+    signs = ("+" if value > 0 else "−" if value < 0 else "" for value in values)
+    return [f"{sign}{size}" for sign, size in zip(signs, sizes, strict=True)]
+
+
+def change(ratio: float) -> str:
+    """How much more B has: `+5.3 %`, `−10.0 %`; twice or half and beyond as a factor: `× 2.41`."""
+    if not 0.5 < ratio < 2:
+        return f"× {times_text(ratio)}"
+    part = 100 * (ratio - 1)
+    digits = 2 if abs(part) < 0.95 else 1
+    sign = "+" if part > 0 else "−" if part < 0 else "±"
+    return f"{sign}{abs(part):.{digits}f} %"
+
+
+def function_text(name: str) -> tuple[str, str]:
+    """A function's name, and its file without the folders where it was built, else its shared object."""
+    bare, bracket, within = name.rpartition(" [") if name.endswith("]") else (name, "", "")
+    file, colon, function = (bare if bracket else name).partition(":")
+    if not colon:
+        return short(file), ""
+    place = standard_file(file) if file != UNKNOWN_FILE else posixpath.basename(within.removesuffix("]"))
+    return short(function), short(place)
+
+
+def delta_cell(counts: CountsCompared) -> str:
+    """`+615 → 5,614 (+12.3 %)`: by how much the instructions changed, to how many, and in per cent."""
+    if counts.unstable:
+        return f"{count_text(counts.a)}, {count_text(counts.b)}: not comparable"
+    share = "" if counts.ratio is None else f" ({change(counts.ratio)})"
+    return f"{signed(counts.delta)} → {count_text(counts.b)}{share}"
+
+
+TONES_OF = {
+    Verdict.SLOWER: Tone.BAD,
+    Verdict.FASTER: Tone.STRONG,
+    Verdict.NO_DIFFERENCE: Tone.PLAIN,
+    Verdict.TOO_FEW: Tone.WARN,
+    Verdict.NOT_COMPARED: Tone.WARN,
+}
+_LONGEST = 100
+_COMMIT = 10
+
+
+def side_names(comparison: MeasuredComparison) -> tuple[str, str]:
+    """Both sides' names, safe to print, and different."""
+    a, b = (short(name, _LONGEST) for name in comparison.names)
+    return (a, b) if a != b else (a, f"{b} (again)")
+
+
+def times_of(runs: Sequence[MeasuredRun]) -> TimeRow | None:
+    """What the times of a side come to, those of several runs taken together."""
+    timings = [run.measurement.timing for run in runs if run.measurement and run.measurement.timing]
+    if not timings:
+        return None
+    return time_row(replace(timings[0], processes=tuple(p for timing in timings for p in timing.processes)))
+
+
+def sentences(order: OrderCompared) -> Iterator[tuple[str, str, Tone]]:
+    """(what, sentence, tone) of everything that can be said of an order; why not, where nothing can."""
+    if order.times is not None:
+        yield "time", "; ".join(filter(None, (order.times.sentence, unseen(order.times)))), _tone(order.times)
+    if order.counts is not None:
+        counts = order.counts
+        figures = f"{count_text(counts.a)} → {count_text(counts.b)} ({signed(counts.delta)})"
+        yield "instructions", f"{counts.sentence}: {figures}", TONES_OF[counts.verdict]
+    if order.obstacle:
+        yield "not compared", visible(order.obstacle), Tone.WARN
+
+
+def headline(comparison: MeasuredComparison) -> str:
+    """What the comparison comes to, of B: its sentence, or how many orders became slower and faster."""
+    a, b = side_names(comparison)
+    if len(comparison.orders) == 1:
+        told = [said for what, said, _ in sentences(comparison.orders[0])]
+        return f"{b}: {'; '.join(told)}"
+    verdicts = [_verdict(order) for order in comparison.orders]
+    of = count(len(verdicts), "order")
+    slower, faster = verdicts.count(Verdict.SLOWER), verdicts.count(Verdict.FASTER)
+    return f"{b} against {a}: of {of} {slower or 'none'} slower, {faster or 'none'} faster"
+
+
+def _verdict(order: OrderCompared) -> Verdict | None:
+    compared = order.times or order.counts
+    return compared.verdict if compared is not None else None
+
+
+def _tone(times: TimesCompared) -> Tone:
+    return Tone.WARN if times.indicative and times.verdict is Verdict.SLOWER else TONES_OF[times.verdict]
+
+
+def side_fact(name: str, runs: Sequence[MeasuredRun], text: str) -> Fact:
+    """A side's figures, its runs and their commits."""
+    parts = [Part(text, Tone.STRONG)]
+    times = times_of(runs)
+    if times is not None:
+        parts.append(Part(" ".join(filter(None, (time_text(times.median_s), uncertainty(times))))))
+    counted = [run.info.instructions for run in runs if run.info.instructions is not None]
+    if counted:
+        parts.append(Part(f"{count_text(min(counted))} instructions"))
+    ids = runs[0].info.id if len(runs) == 1 else count(len(runs), "run")
+    parts.append(Part(f"run {ids}" if len(runs) == 1 else ids, Tone.FAINT))
+    commits = dict.fromkeys(run.info.process.git_commit for run in runs if run.info.process.git_commit)
+    parts += (
+        [Part(f"commit {', '.join(visible(c[:_COMMIT]) for c in commits)}", Tone.FAINT)] if commits else []
+    )
+    return Fact(name, tuple(parts))
+
+
+def manner_text(comparison: MeasuredComparison) -> str:
+    """How the times came about, for all orders; empty where there are none."""
+    times = [order.times for order in comparison.orders if order.times is not None]
+    told = {
+        Manner.INTERLEAVED: "block by block in the same processes",
+        Manner.IN_TURNS: "in processes that took turns (A B B A)",
+        Manner.APART: "apart: a difference may come from the machine",
+    }
+    manners = [told[manner] for manner in dict.fromkeys(one.manner for one in times)]
+    return f"{'; '.join(manners)}; {range_of([one.processes for one in times], 'process')}" if times else ""
+
+
+def doubts_of(comparison: MeasuredComparison) -> Iterator[tuple[str, str, str]]:
+    """(word, whose, why) of everything that speaks against either side's numbers, each once."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for order in comparison.orders:
+        for side, runs in zip("AB", (order.a, order.b), strict=True):
+            whose = side if len(comparison.orders) == 1 else f"{side} of {short(order.name, _LONGEST)}"
+            # Of several runs the last one stands for all.
+            for doubt in {doubt.flag: doubt for run in runs for doubt in run.info.doubts}.values():
+                if _is_allowed_for(doubt, order.times):
+                    continue
+                whom = found.setdefault(warning(doubt), [])
+                whom += [whose] if whose not in whom else []
+    for (word, why), whom in found.items():
+        yield word, ", ".join(whom), visible(why)
+
+
+def input_text(spread: CountSpread) -> str:
+    """Return by how much runs of one commit differ, and what makes counts do so."""
+    return (
+        f"its count depends on its input: {count_text(spread.least)} to {count_text(spread.most)} "
+        f"(+{100 * spread.part:.2g} %) over {spread.runs} runs of one commit; unseeded data, environment "
+        "variables, paths and addresses do that, and so does code that was edited in between"
+    )
+
+
+def _is_allowed_for(doubt: Doubt, times: TimesCompared | None) -> bool:
+    """Whether the interval of the ratio holds what a doubt is about, or both sides share it."""
+    if doubt.flag is Flag.SPREAD:
+        return times is not None
+    return doubt.flag is Flag.QUICK and times is not None and not times.indicative
+
+
+def remarks_of(comparison: MeasuredComparison) -> Iterator[str]:
+    """What else a reader should know: what differs beside the code, what had no counterpart."""
+    unstable = (order.counts.unstable for order in comparison.orders if order.counts is not None)
+    yield from dict.fromkeys(visible(why) for why in unstable if why)
+    for order in comparison.orders:
+        if order.counts is not None and order.counts.spread is not None:
+            whose = "" if len(comparison.orders) == 1 else f"{short(order.name, _LONGEST)}: "
+            yield f"{whose}{input_text(order.counts.spread)}"
+    yield from (visible(note) for note in comparison.notes)
+    for side, names in zip("AB", comparison.unmatched, strict=True):
+        if names:
+            yield f"only {side} has {', '.join(short(name, _LONGEST) for name in names)}"
+    times = [order.times for order in comparison.orders if order.times is not None]
+    apart = [one for one in times if one.indicative]
+    if apart:
+        least = max(one.minimum_effect for one in apart)
+        yield (
+            f"measured apart: below {100 * least:.0f} % a difference of times is called none, since memory "
+            "layouts and the machine make as much; `profkit compare --git` and `--ab` measure in turns"
+        )

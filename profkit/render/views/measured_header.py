@@ -1,0 +1,127 @@
+"""What the header says about measured runs: what was measured, how, where and when."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+from profkit.model.measurement import Freshness, MeasuredIn, MeasuredRun, OrderInfo, Preload, Tool
+from profkit.model.workorder import Language, Level
+from profkit.render.escape import visible
+from profkit.render.formatting import Part, Tone, count, moment, place, time_text
+from profkit.render.views.header import Fact, process_parts
+from profkit.units import format_duration
+
+_MOST_LINES = 12
+"""Of a statement or setup; JSON has them all."""
+_TIMED, _COUNTED, _BATCH = "timed in", "counted in", "batch"
+_Groups = dict[str, tuple[Fact, ...]]
+
+
+def measured_facts(runs: Sequence[MeasuredRun]) -> tuple[Fact, ...]:
+    """What holds of all of the runs, in the order in which people want it; hostile text is escaped."""
+    started = _started(runs)
+    each = [_by_name(run, started) for run in runs]
+    names = dict.fromkeys(name for groups in each for name in groups)
+    if len(runs) > 1:
+        # It stands in the title.
+        names.pop(_BATCH)
+    return tuple(fact for name in names for fact in _shared(name, each))
+
+
+def _by_name(run: MeasuredRun, started: list[Part]) -> _Groups:
+    groups: dict[str, list[Fact]] = {}
+    for name, parts in _all(run, started):
+        facts = groups.setdefault(name, [])
+        if parts:
+            facts.append(Fact(name, tuple(parts)))
+    return {name: tuple(facts) for name, facts in groups.items()}
+
+
+def _shared(name: str, each: Sequence[_Groups]) -> tuple[Fact, ...]:
+    found = {groups.get(name, ()) for groups in each}
+    if name in (_TIMED, _COUNTED):
+        # What failed was measured nowhere; that does not speak against where the others were.
+        found.discard(())
+    return found.pop() if len(found) == 1 else ()
+
+
+def _all(run: MeasuredRun, started: list[Part]) -> Iterator[tuple[str, list[Part]]]:
+    info, order, measured = run.info, run.info.order, run.measurement
+    yield from _what(order, info.process.cwd)
+    yield "labels", [Part(visible(f"{name}={value}")) for name, value in order.labels]
+    yield "mode", _mode(order)
+    yield "started", started
+    timing, counts = (measured.timing, measured.instructions) if measured else (None, None)
+    yield "state", _state(order, [one.freshness for one in (timing, counts) if one is not None])
+    yield _TIMED, _place(timing.measured_in) if timing else []
+    yield _COUNTED, _place(counts.measured_in) if counts else []
+    entered = order.source_cmd or tuple(filter(None, [order.python]))
+    yield "entered by", [Part(visible(shlex.join(entered)))] if entered else []
+    yield "env", [Part(visible(f"{name}={value}")) for name, value in order.env]
+    yield _BATCH, [Part(visible(info.batch))]
+    yield "process", process_parts(info.process)
+    yield "command", [Part(visible(shlex.join(info.process.argv)))] if info.process.argv else []
+    for note in info.notes:
+        yield "note", [Part(visible(note), Tone.WARN)]
+
+
+def _what(order: OrderInfo, cwd: str) -> Iterator[tuple[str, list[Part]]]:
+    if order.file:
+        at = place(order.file, order.line, cwd)
+        yield "function", [Part(visible(at), Tone.STRONG), Part(visible(order.what))]
+    else:
+        yield from _lines("statement", order.what, Tone.STRONG)
+    yield from _lines("setup", order.setup)
+    yield from _lines("global setup", order.global_setup)
+
+
+def _lines(name: str, text: str, tone: Tone = Tone.PLAIN) -> Iterator[tuple[str, list[Part]]]:
+    """A line of the header for each line of the text."""
+    lines = text.strip("\n").expandtabs(4).splitlines()
+    for line in lines[:_MOST_LINES]:
+        yield name, [Part(visible(line), tone)]
+    if len(lines) > _MOST_LINES:
+        yield name, [Part(f"… {count(len(lines) - _MOST_LINES, 'more line')}", Tone.FAINT)]
+
+
+def _mode(order: OrderInfo) -> list[Part]:
+    parts = [Part(order.mode.value, Tone.STRONG), Part(order.language.value)]
+    parts.append(Part(count(order.num_threads, "thread")))
+    if order.level is Level.MODULE and order.language is Language.PYTHON:
+        parts.append(Part("names at module level"))
+    return [*parts, Part("quick", Tone.WARN)] if order.quick else parts
+
+
+def _started(runs: Sequence[MeasuredRun]) -> list[Part]:
+    first = min((run.info.started_ns for run in runs), default=0)
+    took_s = (max((run.info.last_ns for run in runs), default=first) - first) / 1e9
+    if len(runs) == 1:
+        took_s = runs[0].info.duration_s
+    return [Part(moment(first)), Part(f"took {format_duration(took_s)}")]
+
+
+def _state(order: OrderInfo, found: Sequence[Freshness]) -> list[Part]:
+    """Return what each execution had of its own, and why."""
+    fresh = [one for one in found if one.fresh]
+    if not fresh:
+        return []
+    parts = [Part(f"fresh {'arguments' if order.file else 'setup'} for each execution", Tone.STRONG)]
+    if changes := dict.fromkeys(name for one in fresh for name in one.changes):
+        parts.append(Part(visible(f"it changes {', '.join(changes)}")))
+    loop_s = max(one.loop_s for one in fresh)
+    return [*parts, Part(f"{time_text(loop_s)} for passing them subtracted")] if loop_s else parts
+
+
+def _place(where: MeasuredIn) -> list[Part]:
+    """The kind of zygote that numbers come from, and the versions in it."""
+    versions = [("Python", where.python), *where.packages]
+    return [_kind(where), *(Part(visible(f"{name} {version}")) for name, version in versions)]
+
+
+def _kind(where: MeasuredIn) -> Part:
+    if not where.isolated:
+        return Part("the caller's own process, not isolated", Tone.WARN)
+    loaded = "nothing preloaded" if where.preload is Preload.NOTHING else f"{where.preload.value} preloaded"
+    zygotes = "Valgrind zygotes" if where.tool is Tool.VALGRIND else "zygotes"
+    return Part(f"{zygotes}, {loaded}", Tone.STRONG)

@@ -1,0 +1,308 @@
+"""The view of merged runs: what their header says, a row per process, and what was not profiled."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from profkit.model.run import FunctionPart, Merged, RunInfo
+from profkit.model.session import ProcessInfo, ResourcePoint, SessionState, UnprofiledGroup
+from profkit.render.escape import short, visible
+from profkit.render.formatting import Part, Tone, count, iso_moment, moment, percent, rate
+from profkit.units import format_bytes, format_duration
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """CPU use (1.0 is one core; None for less than two points), and peaks of memory and threads."""
+
+    cpu_share: float | None
+    peak_rss_bytes: int
+    peak_threads: int
+
+
+def cpu_shares(points: Sequence[ResourcePoint]) -> list[float]:
+    """CPU use between each point and the next; 1.0 is one core."""
+    return [
+        (after.cpu_s - before.cpu_s) * 1e9 / (after.at_ns - before.at_ns)
+        for before, after in pairwise(points)
+        if after.at_ns > before.at_ns
+    ]
+
+
+def usage(points: tuple[ResourcePoint, ...]) -> Usage | None:
+    """The sum of a session's resource points, None where there are none."""
+    if not points:
+        return None
+    first, last = points[0], points[-1]
+    elapsed_s = (last.at_ns - first.at_ns) / 1e9
+    return Usage(
+        cpu_share=(last.cpu_s - first.cpu_s) / elapsed_s if elapsed_s > 0 else None,
+        peak_rss_bytes=max(point.rss_bytes for point in points),
+        peak_threads=max(point.threads for point in points),
+    )
+
+
+_NAMED = 3
+"""Hosts, versions or commands that are listed; the others are counted."""
+_MOST_NOTES = 8
+_FIGURES = re.compile(r"\d[\d.,]*")
+_ENDED = (SessionState.SUCCESS, SessionState.FAILED)
+
+
+def runs_parts(merged: Merged) -> list[Part]:
+    """How many runs, processes and hosts there are."""
+    infos = merged.infos
+    failed = sum(info.state is SessionState.FAILED for info in infos)
+    recording = sum(info.state not in _ENDED for info in infos)
+    parts = [
+        Part(count(len(infos), "run"), Tone.STRONG),
+        Part(f"{len(merged.processes):,} process{'' if len(merged.processes) == 1 else 'es'}"),
+        Part(f"on {_listed(info.process.host for info in infos)}"),
+    ]
+    parts += [Part(f"{count(recording)} still recording", Tone.WARN)] if recording else []
+    return [*parts, *([Part(f"{count(failed)} FAILED", Tone.BAD)] if failed else [])]
+
+
+def started_parts(merged: Merged) -> list[Part]:
+    """When the first run began, and the last."""
+    moments = [info.started_ns for info in merged.infos]
+    parts = [Part(moment(min(moments)))]
+    return [*parts, Part(f"the last {moment(max(moments))}")] if len(moments) > 1 else parts
+
+
+def sampler_parts(merged: Merged) -> list[Part]:
+    """How the runs were sampled, as far as they agree."""
+    infos = merged.infos
+    names = (f"{info.plan.sampler} {info.sampler_version or ''}".strip() for info in infos)
+    achieved = [info.achieved_hz for info in infos if info.achieved_hz is not None]
+    blocking = sum(info.plan.blocking for info in infos)
+    idle = sum(info.plan.idle for info in infos)
+    return [
+        Part(_listed(names), Tone.STRONG),
+        Part(f"{_range([info.plan.rate_hz for info in infos])} asked"),
+        Part(f"{_range(achieved)} achieved" if achieved else "achieved rate unknown"),
+        Part(_part_of(blocking, infos, "blocking", "nonblocking")),
+        Part(_part_of(idle, infos, "wall clock", "time on the CPU only")),
+    ]
+
+
+def session_parts(info: RunInfo, merged: Merged) -> list[Part]:
+    """The time that was sampled, of all sessions together."""
+    sessions = len({one.session for one in merged.infos})
+    parts = [Part(count(sessions, "session")), Part(f"{format_duration(info.session_s)} recorded in total")]
+    gaps = f"{format_duration(info.gap_s)} in gaps between segments"
+    return [*parts, Part(gaps, Tone.WARN)] if info.gap_s else parts
+
+
+def resource_parts(merged: Merged) -> list[Part]:
+    """What single processes used: adding them up would mix moments."""
+    cpu = [part.cpu_share for part in merged.processes if part.cpu_share is not None]
+    peak = max((part.peak_rss_bytes for part in merged.processes), default=0)
+    low, high = (f"{share * 100:.0f}" for share in (min(cpu, default=0.0), max(cpu, default=0.0)))
+    share = f"CPU {low} % of a core" if low == high else f"CPU {low} to {high} % of a core, by process"
+    return [
+        *([Part(share)] if cpu else []),
+        *([Part(f"peak RSS {format_bytes(peak)} in one process")] if peak else []),
+    ]
+
+
+def version_parts(merged: Merged) -> list[Part]:
+    """The versions of what matters in the processes."""
+    processes = [info.process for info in merged.infos]
+    columns = {
+        "Python": (process.python for process in processes),
+        "torch": (process.torch for process in processes if process.torch is not None),
+        "profkit": (process.profkit for process in processes),
+        "git": (process.git_commit[:10] for process in processes if process.git_commit is not None),
+    }
+    listed = ((name, _listed(values)) for name, values in columns.items())
+    return [Part(f"{name} {values}") for name, values in listed if values]
+
+
+def command_parts(processes: Sequence[ProcessInfo]) -> list[Part]:
+    """The commands that were run, the most frequent first."""
+    commands = Counter(shlex.join(process.argv) for process in processes if process.argv)
+    shown = [Part(visible(command)) for command, _ in commands.most_common(_NAMED)]
+    more = len(commands) - len(shown)
+    return [*shown, Part(f"and {count(more, 'more command')}")] if more else shown
+
+
+def merged_notes(merged: Merged) -> tuple[str, ...]:
+    """Notes and errors of the runs; those that differ in figures alone are one, with the number of runs."""
+    return tuple(_notes(merged.infos))
+
+
+def _notes(infos: Sequence[RunInfo]) -> Iterator[str]:
+    runs_of: Counter[str] = Counter()
+    newest: dict[str, str] = {}
+    for info in infos:
+        said = [*info.notes, *([f"The run failed: {info.error}"] if info.error is not None else [])]
+        for kind, note in {_FIGURES.sub("0", note): note for note in said}.items():
+            runs_of[kind] += 1
+            newest.setdefault(kind, note)
+    for kind, runs in runs_of.most_common(_MOST_NOTES):
+        note = newest[kind]
+        yield note if runs == len(infos) == 1 else f"In {runs:,} of {count(len(infos), 'run')}: {note}"
+    if (more := len(runs_of) - _MOST_NOTES) > 0:
+        yield f"{count(more, 'more note')}: `profkit report ID` shows those of one run."
+
+
+def _listed(values: Iterable[str]) -> str:
+    """Each value once, the most frequent first: `3.11.7 and 3.12.1`, `a, b, c and 4 more`."""
+    found = [short(value) for value, _ in Counter(values).most_common()]
+    shown, more = found[:_NAMED], len(found) - _NAMED
+    if more > 0:
+        return f"{', '.join(shown)} and {more} more"
+    return " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
+
+
+def _range(values: Sequence[float]) -> str:
+    low, high = rate(min(values)), rate(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def _part_of(number: int, infos: Sequence[RunInfo], all_of: str, none_of: str) -> str:
+    if number in (0, len(infos)):
+        return all_of if number else none_of
+    return f"{all_of} in {number:,} of {count(len(infos), 'run')}"
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessRow:
+    """A process; `share` is its part of all samples, or of their time."""
+
+    share: float
+    samples: int
+    calls: int
+    runs: int
+    cpu_share: float | None
+    peak_rss_bytes: int
+    started_ns: int
+    """Unix time of its first call."""
+    pid: int
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessShare:
+    """A function's part of one process."""
+
+    pid: int
+    host: str
+    share: float
+    samples: int
+    """All samples of the process."""
+    differs: bool
+    """Significantly from its part of all other processes together."""
+
+
+@dataclass(frozen=True, slots=True)
+class DifferingRow:
+    """A function whose share differs; shares are of the function with the library calls it makes."""
+
+    name: str
+    file: str
+    line: int
+    share: float
+    """In all processes together."""
+    processes: tuple[ProcessShare, ...]
+    """In the order of the processes' rows."""
+
+    @property
+    def odd(self) -> tuple[ProcessShare, ...]:
+        """The processes that differ, those that differ most first."""
+        found = [process for process in self.processes if process.differs]
+        return tuple(sorted(found, key=lambda process: -abs(process.share - self.share)))
+
+
+def process_rows(merged: Merged) -> tuple[ProcessRow, ...]:
+    """Return a row for each process, the heaviest first."""
+    total = sum(part.weight for part in merged.processes)
+    return tuple(
+        ProcessRow(
+            share=part.weight / total if total else 0.0,
+            samples=part.samples,
+            calls=part.calls,
+            runs=part.runs,
+            cpu_share=part.cpu_share,
+            peak_rss_bytes=part.peak_rss_bytes,
+            started_ns=part.started_ns,
+            pid=part.process.pid,
+            host=part.process.host,
+        )
+        for part in merged.processes
+    )
+
+
+def differing_rows(merged: Merged) -> tuple[DifferingRow, ...]:
+    """Return the functions whose shares differ between processes, the heaviest first."""
+    total = sum(part.weight for part in merged.processes)
+    return tuple(
+        DifferingRow(row.name, row.file, row.line, row.weight / total if total else 0.0, _shares(row, merged))
+        for row in merged.functions
+    )
+
+
+def odd_words(row: DifferingRow, most: int) -> str:
+    """Say in which processes the share differs: `90 % in 4242, 2 % in 4250`."""
+    pids = [process.pid for process in row.processes]
+    said = [
+        f"{percent(process.share, process.samples)} in "
+        + (f"{process.pid} on {process.host}" if pids.count(process.pid) > 1 else f"{process.pid}")
+        for process in row.odd[:most]
+    ]
+    more = len(row.odd) - len(said)
+    return ", ".join([*said, *([f"{count(more)} more"] if more else [])])
+
+
+def _shares(row: FunctionPart, merged: Merged) -> tuple[ProcessShare, ...]:
+    return tuple(
+        ProcessShare(
+            pid=part.process.pid,
+            host=part.process.host,
+            share=weight / part.weight if part.weight else 0.0,
+            samples=part.samples,
+            differs=differs,
+        )
+        for part, weight, differs in zip(merged.processes, row.weights, row.differs, strict=True)
+    )
+
+
+_LABELS = 3
+"""Labels that are named."""
+
+
+def unprofiled_notes(groups: Iterable[UnprofiledGroup]) -> list[str]:
+    """Return a sentence for each reason."""
+    return [_note(group) for group in groups]
+
+
+def unprofiled_objects(groups: Iterable[UnprofiledGroup]) -> list[dict[str, object]]:
+    """Return an object for each reason."""
+    return [
+        {
+            "reason": group.reason,
+            "switch": group.switch,
+            "partly": group.partly,
+            "processes": group.processes,
+            "labels": list(group.labels),
+            "first": iso_moment(group.first_ns),
+            "last": iso_moment(group.last_ns),
+        }
+        for group in groups
+    ]
+
+
+def _note(group: UnprofiledGroup) -> str:
+    one = group.processes == 1
+    processes = "1 process was" if one else f"{group.processes:,} processes were"
+    how = "profiled only in part" if group.partly else "not profiled"
+    named = ", ".join(short(label, 40) for label in group.labels[:_LABELS])
+    more = f" and {len(group.labels) - _LABELS:,} more" if len(group.labels) > _LABELS else ""
+    labels = f" ({named}{more})" if named else ""
+    return f"{processes} {how}{labels}, last at {moment(group.last_ns)[:19]}: {group.reason}; {group.switch}"

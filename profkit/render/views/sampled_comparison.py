@@ -1,0 +1,278 @@
+"""What comparisons of sampled runs say in every format, and the tree of calls that changed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from profkit.model.comparison import (
+    Change,
+    Difference,
+    Estimate,
+    FunctionComparison,
+    Grade,
+    SampledComparison,
+)
+from profkit.model.profile import Frame, Node, Profile
+from profkit.render.escape import visible
+from profkit.render.formatting import alike, amount, count
+from profkit.render.views.sampled import library_test
+from profkit.transforms.simplify import fold_libraries
+from profkit.transforms.trees import call_tree
+from profkit.units import Unit, format_duration
+
+
+def headline(comparison: SampledComparison) -> str:
+    """Return one sentence: the largest significant change, or that there is none; names in it are raw."""
+    call_s, unit = comparison.call_s, comparison.both.unit
+    said = _most(comparison.changed, unit) if comparison.changed else _nothing(comparison.unseen)
+    if call_s is not None and call_s.difference.changed:
+        said += (
+            f"; a call takes {format_duration(call_s.b.value)} instead of {format_duration(call_s.a.value)}"
+        )
+    if comparison.grade is Grade.CONFIRMED:
+        return said
+    return f"indicative, from {_runs(min(len(comparison.a.runs), len(comparison.b.runs)))}: {said}"
+
+
+def _nothing(unseen: float) -> str:
+    if math.isinf(unseen):
+        return "no function has a share large enough to compare"
+    return f"no share differs by more than the noise, which is up to {100 * unseen:.1f} points"
+
+
+def _most(changed: Sequence[FunctionComparison], unit: Unit) -> str:
+    first = changed[0]
+    told = first.told
+    whose = "" if told is first.own else " with all that it calls"
+    of = "time" if unit in (Unit.SAMPLES, Unit.NANOSECONDS) else unit.value
+    more = "" if len(changed) == 1 else f"{len(changed)} functions changed, most of all "
+    return (
+        f"{more}{first.name}{whose}: {100 * told.a.value:.1f} % of the {of} in A, "
+        f"{100 * told.b.value:.1f} % in B, {_interval(told.difference)}"
+    )
+
+
+def _runs(fewest: int) -> str:
+    return (
+        "one run a side"
+        if fewest == 1
+        else f"{fewest} runs a side"
+        if fewest == 2
+        else "runs sampled differently"
+    )
+
+
+def _interval(difference: Difference) -> str:
+    """Format a difference with its interval: `+5.0 points (−2.1 to +7.9)`."""
+    value, low, high = (
+        signed(f"{100 * part:+.1f}") for part in (difference.value, difference.low, difference.high)
+    )
+    return f"{value} points ({low} to {high})"
+
+
+def signed(number: str) -> str:
+    """Replace the hyphen of a formatted number with a minus sign, as wide as a plus sign."""
+    return number.replace("-", "−")
+
+
+def share(estimate: Estimate) -> str:
+    """`12.3 %`."""
+    return f"{100 * estimate.value:.1f} %"
+
+
+def bounded_share(estimate: Estimate) -> str:
+    """`12.3 % ±1.4`."""
+    return f"{share(estimate)} ±{100 * _half(estimate):.1f}"
+
+
+def points(value: float) -> str:
+    """A difference of shares with its sign: `+5.0`; 0 has none."""
+    text = f"{100 * value:+.1f}"
+    return "0.0" if text in ("+0.0", "-0.0") else signed(text)
+
+
+def bounded_points(difference: Difference) -> str:
+    """`+5.0 ±2.9`."""
+    return f"{points(difference.value)} ±{100 * _half(difference):.1f}"
+
+
+def times(pair: tuple[Estimate, Estimate] | None, *, bounded: bool = False) -> str:
+    """`1.20 → 1.43 ms` or `1.20 ±0.10 → 1.43 ±0.11 ms`, a time per call; empty where there is none."""
+    if pair is None or not any(estimate.value for estimate in pair):
+        return ""
+    a, b, half_a, half_b = alike([*(estimate.value for estimate in pair), *map(_half, pair)])
+    number, unit = (b.rpartition(" ")[part] for part in (0, 2))
+    shown_a, shown_b = (
+        f"{value} ±{half.rpartition(' ')[0]}" if bounded else value
+        for value, half in ((a.rpartition(" ")[0], half_a), (number, half_b))
+    )
+    return f"{shown_a} → {shown_b} {unit}"
+
+
+def _half(bounded: Estimate | Difference) -> float:
+    """Half an interval; the longer one where the end of all shares cuts it."""
+    return max(bounded.high - bounded.value, bounded.value - bounded.low)
+
+
+def runs_of(comparison: SampledComparison) -> tuple[str, str]:
+    """What each side is, with its runs: `plain, 3 runs, 4,321 samples`."""
+    unit = comparison.both.unit
+    a, b = (
+        f"{visible(side.name)}, {count(len(side.runs), 'run')}, {amount(side.samples, unit)}"
+        for side in (comparison.a, comparison.b)
+    )
+    return a, b
+
+
+def call_sentence(comparison: SampledComparison) -> str:
+    """How long a call takes on both sides, with what is known of the difference; empty without calls."""
+    call_s = comparison.call_s
+    if call_s is None:
+        return ""
+    ratio = 100 * (call_s.b.value / call_s.a.value - 1)
+    worth = "" if call_s.difference.changed else ", inside the noise"
+    return f"one call {times((call_s.a, call_s.b))} ({signed(f'{ratio:+.1f}')} %{worth})"
+
+
+def noise_sentence(comparison: SampledComparison) -> str:
+    """What may have changed unseen."""
+    least = 100 * comparison.minimum_effect
+    rule = f"A change is at least {least:.0f} points and beyond the noise, with all functions allowed for."
+    if math.isinf(comparison.unseen):
+        return rule
+    return f"{rule} Here up to {100 * comparison.unseen:.1f} points could be noise."
+
+
+def shares_sentence(comparison: SampledComparison) -> str:
+    """What to mind where some shares rose and others fell; else empty."""
+    changes = {function.told.difference.change for function in comparison.changed}
+    if not {Change.MORE, Change.LESS} <= changes:
+        return ""
+    return (
+        "Shares are parts of a whole: what takes longer leaves less to everything else. "
+        "Times per call tell what became slower or faster."
+    )
+
+
+_LEAST = 0.01
+"""Calls whose share differs by less are left out, whatever their function does elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class DiffRow:
+    """A call on both sides, parents before children; shares are with everything below."""
+
+    name: str
+    file: str
+    line: int
+    depth: int
+    last: bool
+    a: float
+    b: float
+    changed: bool
+    """Its function changed, and so did this call."""
+    through: int
+    """Calls between it and the row above it that are left out, since each has but this one below."""
+
+    @property
+    def difference(self) -> float:
+        """B's share less A's."""
+        return self.b - self.a
+
+
+@dataclass(slots=True)
+class _Call:
+    frame: Frame
+    a: float
+    b: float
+    changed: bool
+    children: list[_Call]
+
+
+def diff_rows(comparison: SampledComparison, *, show_all: bool, most: int | None) -> tuple[DiffRow, ...]:
+    """The calls that changed and their callers, at most so many changed ones, those that differ most.
+
+    Library calls are folded unless all is to be shown. Nothing changed gives no rows.
+    """
+    changed = {(function.name, function.file) for function in comparison.changed}
+    if not changed:
+        return ()
+    root = _joined(*_trees(comparison, show_all), changed)
+    found = sorted(_differences(root), reverse=True)
+    least = found[most - 1] if most is not None and len(found) > most else 0.0
+    _cut(root, least)
+    return _rows(root)
+
+
+def _trees(comparison: SampledComparison, show_all: bool) -> tuple[Node, Node]:
+    is_library = library_test(comparison.a.runs[0].region.file, comparison.both.frames)
+    both = comparison.both if show_all else fold_libraries(comparison.both, is_library)
+    return call_tree(_side(both, 0)), call_tree(_side(both, 1))
+
+
+def _side(both: Profile, thread: int) -> Profile:
+    return replace(both, samples=tuple(sample for sample in both.samples if sample.thread == thread))
+
+
+def _joined(a: Node, b: Node, changed: set[tuple[str, str]]) -> _Call:
+    """Both trees as one; calls of the same function below the same callers are one call."""
+    totals = a.total_weight or 1, b.total_weight or 1
+    root = _Call(a.frame, 1.0, 1.0, False, [])
+    pending: list[tuple[_Call, Node | None, Node | None]] = [(root, a, b)]
+    while pending:
+        call, of_a, of_b = pending.pop()
+        left, right = _children(of_a), _children(of_b)
+        for key in dict.fromkeys((*left, *right)):
+            child = _call(left.get(key), right.get(key), totals, key in changed)
+            call.children.append(child)
+            pending.append((child, left.get(key), right.get(key)))
+    return root
+
+
+def _children(node: Node | None) -> Mapping[tuple[str, str], Node]:
+    return {} if node is None else {(child.frame.name, child.frame.file): child for child in node.children}
+
+
+def _call(a: Node | None, b: Node | None, totals: tuple[int, int], changed: bool) -> _Call:
+    of_a, of_b = (
+        0.0 if node is None else node.total_weight / total for node, total in zip((a, b), totals, strict=True)
+    )
+    frame = next(node.frame for node in (a, b) if node is not None)
+    return _Call(frame, of_a, of_b, changed and abs(of_b - of_a) >= _LEAST, [])
+
+
+def _differences(root: _Call) -> list[float]:
+    found, pending = [], [root]
+    while pending:
+        call = pending.pop()
+        found += [abs(call.b - call.a)] if call.changed else []
+        pending += call.children
+    return found
+
+
+def _cut(root: _Call, least: float) -> None:
+    """Leave only what changed by at least so much, and the way to it."""
+    order, pending = [], [root]
+    while pending:
+        order.append(call := pending.pop())
+        call.changed = call.changed and abs(call.b - call.a) >= least
+        pending += call.children
+    for call in reversed(order):
+        kept = [child for child in call.children if child.changed or child.children]
+        call.children = sorted(kept, key=lambda child: (-abs(child.b - child.a), child.frame))
+
+
+def _rows(root: _Call) -> tuple[DiffRow, ...]:
+    rows = []
+    pending = [(child, 0, number == 0) for number, child in enumerate(reversed(root.children))]
+    while pending:
+        call, depth, last = pending.pop()
+        through = 0
+        while not call.changed and len(call.children) == 1 and depth:
+            call, through = call.children[0], through + 1
+        frame = call.frame
+        rows.append(DiffRow(*frame, depth, last, call.a, call.b, call.changed, through))
+        pending += [(child, depth + 1, number == 0) for number, child in enumerate(reversed(call.children))]
+    return tuple(rows)

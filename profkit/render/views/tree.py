@@ -1,0 +1,137 @@
+"""The call tree as rows: small calls summed up, long straight chains shortened, nothing lost silently."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, replace
+
+from profkit.model.profile import Frame, Node
+from profkit.render.views.sampled import CostRow, IsLibrary, Scale
+
+_CHAIN = 12
+"""Longest straight chain that is shown whole."""
+_CHAIN_ENDS = 4
+"""Rows of a longer one that stay at each end."""
+_SAME = 0.99
+"""A call belongs to a straight chain while it has this part of the weight of the chain's first."""
+
+
+class TreeKind(enum.Enum):
+    """What a row of the tree stands for."""
+
+    CALL = "call"
+    LIBRARY = "library"
+    """A library's frame, or all of them up to the next frame of the user's."""
+    SMALL = "small"
+    """Calls that are too small to show, together."""
+    CHAIN = "chain"
+    """Calls one below the other that nothing branches off, or that call themselves again and again."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeRow(CostRow):
+    """A call in the tree, parents before children; `hidden` is how many calls a summing row stands for."""
+
+    depth: int
+    last: bool
+    """The last of its siblings."""
+    kind: TreeKind = TreeKind.CALL
+    hidden: int = 0
+
+
+def tree_rows(root: Node, scale: Scale, min_share: float, is_library: IsLibrary) -> tuple[TreeRow, ...]:
+    """The rows of every call with at least `min_share` of the whole, heaviest first under each parent."""
+    least = max(1.0, min_share * scale.total)
+    pending = _children(root, 0, least)
+    rows = []
+    while pending:
+        depth, last, node, small = pending.pop()
+        rows.append(_row(node, depth, last, small, scale, is_library))
+        if not small:
+            pending += _children(node, depth + 1, least)
+    return tuple(rows)
+
+
+_Pending = tuple[int, bool, Node, int]
+
+
+def _children(node: Node, depth: int, least: float) -> list[_Pending]:
+    """What to show under a node, in reverse; small ones are one entry, a node that sums them up."""
+    shown = [child for child in node.children if child.total_weight >= least]
+    small = node.children[len(shown) :]
+    entries = [(child, 0) for child in shown]
+    if small:
+        weight = sum(child.total_weight for child in small)
+        entries.append((Node(Frame("", ""), 0, weight), len(small)))
+    return [
+        (depth, position == 0, child, hidden) for position, (child, hidden) in enumerate(reversed(entries))
+    ]
+
+
+def _row(node: Node, depth: int, last: bool, small: int, scale: Scale, is_library: IsLibrary) -> TreeRow:
+    kind = TreeKind.SMALL if small else TreeKind.LIBRARY if is_library(node.frame.file) else TreeKind.CALL
+    costs = scale.costs(node.self_weight, node.total_weight)
+    frame = node.frame
+    return TreeRow(
+        frame.name, frame.file, frame.line, *costs, depth=depth, last=last, kind=kind, hidden=small
+    )
+
+
+def shorten_chains(rows: tuple[TreeRow, ...]) -> tuple[TreeRow, ...]:
+    """The rows with the middle of each long straight chain replaced by one row that counts it."""
+    shortened: list[TreeRow] = []
+    # Rows below a shortened chain move left by what it lost, until the tree is above the chain again.
+    moves: list[tuple[int, int]] = []
+    position = 0
+    while position < len(rows):
+        while moves and rows[position].depth <= moves[-1][0]:
+            moves.pop()
+        left = sum(move for _, move in moves)
+        length = _chain_length(rows, position)
+        end = position + (_CHAIN_ENDS if length > _CHAIN else 1)
+        shortened += [replace(row, depth=row.depth - left) for row in rows[position:end]]
+        position, first = end, end
+        if length > _CHAIN:
+            position += length - 2 * _CHAIN_ENDS
+            shortened.append(_chain_row(rows[first:position], left))
+            moves.append((rows[first].depth - 1, position - first - 1))
+    return tuple(shortened)
+
+
+def _chain_length(rows: tuple[TreeRow, ...], start: int) -> int:
+    """How many rows from `start` on stand straight below each other.
+
+    With the same weight but for noise, or functions that are in the chain already: recursion gets lighter
+    level by level, and says the same on each.
+    """
+    least = _SAME * rows[start].total_samples
+    seen = {(rows[start].name, rows[start].file)}
+    end = start + 1
+    while end < len(rows) and _is_only_call(rows[end - 1], rows[end]):
+        function = rows[end].name, rows[end].file
+        if rows[end].total_samples < least and function not in seen:
+            break
+        seen.add(function)
+        end += 1
+    return end - start
+
+
+def _is_only_call(above: TreeRow, row: TreeRow) -> bool:
+    return row.depth == above.depth + 1 and row.last and row.kind is not TreeKind.SMALL
+
+
+def _chain_row(hidden: tuple[TreeRow, ...], left: int) -> TreeRow:
+    first = hidden[0]
+    own_s = [row.self_s for row in hidden if row.self_s is not None]
+    return replace(
+        first,
+        name="",
+        file="",
+        line=0,
+        self_samples=sum(row.self_samples for row in hidden),
+        self_share=sum(row.self_share for row in hidden),
+        self_s=sum(own_s) if own_s else None,
+        depth=first.depth - left,
+        kind=TreeKind.CHAIN,
+        hidden=len(hidden),
+    )
