@@ -15,7 +15,8 @@ from profkit.model.session import ProcessInfo
 from profkit.render.escape import short, visible
 from profkit.render.formatting import count, percent
 from profkit.render.html.measured import measured_html
-from profkit.render.html.sampled import sampled_html, thinned
+from profkit.render.html.sampled import sampled_html
+from profkit.render.html.samples import thinned
 from profkit.transforms.simplify import prune
 from profkit.transforms.trees import sum_samples
 from profkit.units import format_duration

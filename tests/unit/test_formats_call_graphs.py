@@ -161,7 +161,7 @@ def test_every_report_shows_the_files_own_figures(tmp_path: Path) -> None:
     assert {row["name"]: row["total_share"] for row in document["functions"]} == {
         "main": 1.0, "find": 0.99, "load": 0.97, "__init__": 0.9,
     }  # fmt: skip
-    text = sampled_text([run], page=Terminal(100))
+    text = sampled_text([run], terminal=Terminal(100))
     assert "99.0 %" in next(line for line in text.splitlines() if "find" in line)
     assert "an approximation: the file has no stacks" in text
     assert "| 97.0 % | `load` |" in sampled_markdown([run])

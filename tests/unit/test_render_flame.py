@@ -57,12 +57,12 @@ def test_rows_never_overlap_and_lie_within_their_callers(profile: Profile, width
 
 
 def test_the_report_has_the_view_where_there_is_room() -> None:
-    assert "\nFlame  each call" in sampled_text([made_run()], page=Terminal(80))
-    assert "\nFlame  each call" not in sampled_text([made_run()], page=Terminal(50))
+    assert "\nFlame  each call" in sampled_text([made_run()], terminal=Terminal(80))
+    assert "\nFlame  each call" not in sampled_text([made_run()], terminal=Terminal(50))
 
 
 def test_hostile_names_do_not_break_the_rows() -> None:
-    text = sampled_text([hostile_run()], page=Terminal(80))
+    text = sampled_text([hostile_run()], terminal=Terminal(80))
     view = text.partition("\nFlame")[2].partition("\n\n")[0]
     assert all(cell_len(line) <= 80 for line in view.splitlines())
     assert "\x1b" not in view

@@ -13,7 +13,8 @@ from profkit.model.profile import Frame, Profile, Sample, Thread
 from profkit.model.run import Imported, Run
 from profkit.model.session import ResourcePoint, SessionState
 from profkit.render.html.runs import Seen, SourceBudget
-from profkit.render.html.sampled import MOST_POINTS, resource_curves, sampled_html
+from profkit.render.html.sampled import sampled_html
+from profkit.render.html.samples import MOST_POINTS, resource_curves
 from profkit.render.options import ReportOptions, Sort
 from profkit.render.views.source import SourceLines
 from tests.unit.html_pages import read_page

@@ -12,7 +12,7 @@ import pytest
 from profkit.errors import UsageError
 from profkit.model.measurement import FunctionCount
 from profkit.render.json.measured import digest, measured_json
-from profkit.render.options import ReportOptions, Sort
+from profkit.render.options import DEFAULTS, ReportOptions, Sort
 from profkit.render.views.measured import function_rows, name_and_file, order_rows, time_row
 from tests.unit.golden import check_golden
 from tests.unit.made_measured import (
@@ -95,16 +95,16 @@ def test_functions_are_ordered_as_asked() -> None:
 
 
 def test_programs_get_every_function_unless_they_ask_for_less() -> None:
-    def functions(options: ReportOptions | None) -> list[dict[str, object]]:
+    def functions(options: ReportOptions = DEFAULTS) -> list[dict[str, object]]:
         found = json.loads(measured_json((both(),), options))["orders"][0]["instructions"]["functions"]
         assert isinstance(found, list)
         return found
 
-    assert len(functions(None)) == len(FUNCTIONS)
+    assert len(functions()) == len(FUNCTIONS)
     limited = functions(ReportOptions(sort=Sort.TOTAL, limit=1))
     assert [function["object"] for function in limited] == ["/usr/bin/python3.11"]
-    assert functions(None)[0]["name"] == f"{FUNCTIONS[0].name}"
-    assert functions(None)[0]["object"] == LIBTORCH
+    assert functions()[0]["name"] == f"{FUNCTIONS[0].name}"
+    assert functions()[0]["object"] == LIBTORCH
 
 
 def test_functions_can_be_left_out() -> None:

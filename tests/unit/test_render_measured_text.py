@@ -49,24 +49,24 @@ pytestmark = pytest.mark.usefixtures("utc")
 def test_report(name: str, width: int | None) -> None:
     runs = (both(),) if name == "one" else batch()
     page = "pipe" if width is None else f"width-{width}"
-    check_golden(f"measured-{name}-{page}.txt", measured_text(runs, page=Terminal(width)) + "\n")
+    check_golden(f"measured-{name}-{page}.txt", measured_text(runs, terminal=Terminal(width)) + "\n")
 
 
 def test_what_is_rare() -> None:
-    check_golden("measured-extremes-width-80.txt", measured_text(extremes(), page=Terminal(80)) + "\n")
+    check_golden("measured-extremes-width-80.txt", measured_text(extremes(), terminal=Terminal(80)) + "\n")
 
 
 def test_colours() -> None:
     runs = batch()[:14]
-    colored = measured_text(runs, page=Terminal(100, color=True))
+    colored = measured_text(runs, terminal=Terminal(100, color=True))
     check_golden("measured-color.txt", colored.replace("\x1b", "␛") + "\n")
-    assert STYLES.sub("", colored) == measured_text(runs, page=Terminal(100))
+    assert STYLES.sub("", colored) == measured_text(runs, terminal=Terminal(100))
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_no_line_is_wider_than_the_page(width: int | None) -> None:
     for runs in EVERY:
-        for line in measured_text(runs, page=Terminal(width)).split("\n"):
+        for line in measured_text(runs, terminal=Terminal(width)).split("\n"):
             assert cell_len(line) <= (width or 10_000)
             assert line == line.rstrip()
 
@@ -74,9 +74,9 @@ def test_no_line_is_wider_than_the_page(width: int | None) -> None:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_hostile_text_is_shown_not_obeyed(width: int | None) -> None:
     for runs in EVERY:
-        text = measured_text(runs, page=Terminal(width))
+        text = measured_text(runs, terminal=Terminal(width))
         assert all(line.isprintable() for line in text.split("\n"))
-        colored = measured_text(runs, page=Terminal(width, color=True))
+        colored = measured_text(runs, terminal=Terminal(width, color=True))
         assert STYLES.sub("", colored) == text
 
 
@@ -262,7 +262,7 @@ TIMES = st.lists(st.lists(SECONDS, max_size=4), max_size=8)
 @given(st.lists(TIMES, min_size=1, max_size=5), st.sampled_from(WIDTHS))
 def test_any_times_have_a_report(orders: list[list[list[float]]], width: int | None) -> None:
     runs: list[MeasuredRun] = [measured(timing(times)) for times in orders]
-    text = measured_text(runs, page=Terminal(width))
+    text = measured_text(runs, terminal=Terminal(width))
     assert all(cell_len(line) <= (width or 10_000) for line in text.split("\n"))
 
 
@@ -270,5 +270,5 @@ def test_any_times_have_a_report(orders: list[list[list[float]]], width: int | N
 def test_any_counts_have_a_report(net: float, raw: list[int], width: int | None) -> None:
     run = measured(None, replace(COUNTS, net=net, stripped=net / 2, baseline=-net, raw=tuple(raw)))
     for runs in ((run,), (run, both())):
-        text = measured_text(runs, page=Terminal(width))
+        text = measured_text(runs, terminal=Terminal(width))
         assert all(cell_len(line) <= (width or 10_000) for line in text.split("\n"))

@@ -42,7 +42,7 @@ def fact(run: Run, name: str) -> str:
 @pytest.mark.parametrize("width", [None, 80, 50])
 def test_text(width: int | None) -> None:
     name = "pipe" if width is None else f"width-{width}"
-    check_golden(f"report-merged-{name}.txt", sampled_text([merged_run()], page=Terminal(width)) + "\n")
+    check_golden(f"report-merged-{name}.txt", sampled_text([merged_run()], terminal=Terminal(width)) + "\n")
 
 
 def test_markdown() -> None:

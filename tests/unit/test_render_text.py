@@ -80,7 +80,7 @@ def test_wide_characters_leave_the_figures_their_room() -> None:
     builder.add(
         (Frame("データを読み込む関数" * 4, "/srv/データ/読み込み/" * 3 + "x.py", 3),), Thread(1, 1, "m"), 3
     )
-    text = sampled_text([Run(made_run().info, builder.build(period_ns=1e7))], page=Terminal(80))
+    text = sampled_text([Run(made_run().info, builder.build(period_ns=1e7))], terminal=Terminal(80))
     assert re.search(r"100 % ±28 +█+ +30.0 ms +100 %  デー.*…", text)
     assert all(cell_len(line) <= 80 for line in text.split("\n"))
 
@@ -98,9 +98,9 @@ def test_a_name_without_room_says_what_it_is_called_rather_than_that_it_is_local
     frame = Frame("load_batch.<locals>.<listcomp>", "/opt/lib/python3.11/site-packages/torch/a/path.py", 3)
     builder.add((frame,), Thread(1, 1, "m"), 3)
     run = Run(made_run().info, builder.build(period_ns=1e7))
-    table, _, _ = sampled_text([run], page=Terminal(80)).partition("Call tree")
+    table, _, _ = sampled_text([run], terminal=Terminal(80)).partition("Call tree")
     assert "load_batch.<listcomp>  " in table
-    assert "load_batch.<locals>.<listcomp>  " in sampled_text([run], page=Terminal(120))
+    assert "load_batch.<locals>.<listcomp>  " in sampled_text([run], terminal=Terminal(120))
 
 
 def test_of_hundreds_of_threads_the_first_are_listed() -> None:
@@ -152,7 +152,7 @@ def test_hostile_names_are_all_there_on_a_wide_page() -> None:
 @pytest.mark.parametrize("width", [40, 60, 76, 80, 96, 100, 110, 160])
 def test_no_line_is_wider_than_the_page(width: int) -> None:
     for run in (made_run(), hostile_run(), labelled("0123456789", "漢字" * 40)):
-        for line in sampled_text([run], page=Terminal(width)).split("\n"):
+        for line in sampled_text([run], terminal=Terminal(width)).split("\n"):
             assert cell_len(line) <= width
             assert line == line.rstrip()
 
@@ -166,5 +166,5 @@ def test_any_profile_has_a_report(profile: Profile, width: int | None, sort: Sor
 def test_a_very_deep_stack_has_a_report() -> None:
     profile = made_profile()
     deep = replace(profile, stacks=((0, 1) * 20_000,), samples=profile.samples[:1])
-    text = sampled_text([Run(made_run().info, deep)], page=Terminal(100))
+    text = sampled_text([Run(made_run().info, deep)], terminal=Terminal(100))
     assert "⋮ 39,992 calls" in text

@@ -37,7 +37,7 @@ def run_of(unit: Unit) -> Run:
 )
 def test_columns_and_totals(unit: Unit, heads: list[str], total: str, own: str) -> None:
     run = run_of(unit)
-    text = sampled_text([run], page=Terminal(120))
+    text = sampled_text([run], terminal=Terminal(120))
     functions = text.partition("Hottest functions")[2].splitlines()
     assert functions[1].split()[: len(heads)] == heads
     assert own in functions[2]
@@ -57,7 +57,7 @@ def test_machine_code_is_folded_beside_python_alone(file: str, folded: bool) -> 
     frames = (Frame("main", file, 3), Frame("sort", "/libc/sort.c"), Frame("less", "/app/less.c"))
     profile = replace(run.profile or Profile(), frames=frames, stacks=((0, 1, 2), (0,)))
     tree = (
-        sampled_text([Run(run.info, profile)], page=Terminal(120))
+        sampled_text([Run(run.info, profile)], terminal=Terminal(120))
         .partition("Call tree")[2]
         .partition("Threads")[0]
     )

@@ -15,7 +15,9 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from profkit.errors import UsageError
 from profkit.render.escape import visible
+from profkit.render.options import ReportOptions
 from profkit.version import VERSION
 
 STYLES: tuple[str, ...] = (
@@ -196,3 +198,14 @@ def _policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
 def _hash(text: str) -> str:
     digest = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
     return f"'sha256-{digest}'"
+
+
+def refuse_limits(options: ReportOptions) -> None:
+    """Raise `UsageError` for what would leave something out: a page holds everything."""
+    given = {
+        "--limit": options.limit is not None,
+        "--min-share": options.min_share is not None,
+        "--show-all": options.show_all,
+    }
+    if wrong := ", ".join(option for option, is_given in given.items() if is_given):
+        raise UsageError(f"an HTML page holds everything, and has no use for {wrong}", "leave that out")

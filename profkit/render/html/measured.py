@@ -6,9 +6,8 @@ from collections.abc import Collection, Sequence
 
 from profkit.model.measurement import InstructionCounts, MeasuredRun, Timing
 from profkit.render.escape import short, visible
-from profkit.render.html.document import html_page
+from profkit.render.html.document import html_page, refuse_limits
 from profkit.render.html.runs import PageRun, PageRuns, SourceBudget, fact_lists
-from profkit.render.html.sampled import refuse_limits
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
 from profkit.render.views.measured import FunctionRow, OrderRow, order_rows, variants, warning

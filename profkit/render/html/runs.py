@@ -15,7 +15,7 @@ from profkit.model.session import ResourcePoint
 from profkit.render.escape import short, visible
 from profkit.render.html.document import Columns
 from profkit.render.html.functions import FunctionTable, LineWeights, heaviest_lines, line_weights
-from profkit.render.html.sampled import add_lines, add_order, add_stacks, add_totals, resource_curves
+from profkit.render.html.samples import add_lines, add_order, add_stacks, add_totals, resource_curves
 from profkit.render.json.sampled import merged_object
 from profkit.render.views.header import Fact
 from profkit.render.views.sampled import IsLibrary, Scale, scale_of

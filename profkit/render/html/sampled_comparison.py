@@ -11,9 +11,8 @@ from profkit.model.comparison import (
 )
 from profkit.render.escape import visible
 from profkit.render.formatting import Part
-from profkit.render.html.document import html_page
+from profkit.render.html.document import html_page, refuse_limits
 from profkit.render.html.runs import PageRun, PageRuns, SourceBudget
-from profkit.render.html.sampled import refuse_limits
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
 from profkit.render.views.header import Fact
