@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from profkit.comparing.instructions import spread_of_runs
+from profkit.comparing.instructions import LEAST_DELTA, LEAST_EFFECT, noise_of_runs, spread_of_runs
 from profkit.comparing.measured import names_of
 from profkit.comparing.times import LEAST_PROCESSES, minima_of
 from profkit.model.history import History, Point, Quantity, Series
@@ -124,3 +124,17 @@ def _doubts_of_times(run: MeasuredRun) -> dict[Flag, str]:
 
 def _doubts_of_counts(run: MeasuredRun) -> dict[Flag, str]:
     return {doubt.flag: doubt.why for doubt in run.info.doubts if doubt.flag is Flag.COUNTS_DIFFER}
+
+
+def is_beyond_noise(series: Series, place: int) -> bool:
+    """Return whether a point's interval leaves out that of the point before.
+
+    Instructions are exact, but for what runs of one commit differ by.
+    """
+    now, before = series.points[place], series.points[place - 1]
+    if series.quantity is Quantity.INSTRUCTIONS:
+        noise = max(LEAST_EFFECT, noise_of_runs(series.spread))
+        return abs(now.value - before.value) > max(noise * min(now.value, before.value), LEAST_DELTA)
+    if now.low is None or now.high is None or before.low is None or before.high is None:
+        return False
+    return now.low > before.high or now.high < before.low

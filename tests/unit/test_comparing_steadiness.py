@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit.comparing.gate import check_counts, check_measured
-from profkit.comparing.history import history_of
+from profkit.comparing.history import history_of, is_beyond_noise
 from profkit.comparing.instructions import LEAST_EFFECT, compare_counts, spread_of_runs, widest
 from profkit.comparing.measured import compare_measured
 from profkit.model.comparison import CountSpread, Outcome, Verdict
@@ -20,7 +20,7 @@ from profkit.render.json.history import history_json
 from profkit.render.json.measured_comparison import measured_comparison_json
 from profkit.render.options import ReportOptions
 from profkit.render.terminal import Terminal
-from profkit.render.text.history import history_text, is_beyond_noise
+from profkit.render.text.history import history_text
 from profkit.render.text.measured_comparison import measured_comparison_text
 from tests.unit.made_comparisons import NEW, OLD, run
 from tests.unit.made_measured import COUNTS, VALGRIND_ZYGOTE

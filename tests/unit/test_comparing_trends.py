@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from profkit.comparing.history import history_of
+from profkit.comparing.history import history_of, is_beyond_noise
 from profkit.model.history import Quantity
 from profkit.model.measurement import Doubt, Flag
-from profkit.render.text.history import is_beyond_noise
 from profkit.stats import histogram_of
 from tests.unit.made_comparisons import NEW, OLD, run
 from tests.unit.made_measured import BUSY, COUNTS, failed

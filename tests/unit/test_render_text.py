@@ -14,10 +14,10 @@ from rich.cells import cell_len
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.model.run import Run
 from profkit.model.session import SessionState
+from profkit.render.cells import left_cut, middle_cut
 from profkit.render.escape import visible
 from profkit.render.options import ReportOptions, Sort
 from profkit.render.terminal import Terminal
-from profkit.render.text.layout import left_cut, middle_cut
 from profkit.render.text.runs import runs_text
 from profkit.render.text.sampled import sampled_text
 from profkit.stats import histogram_of

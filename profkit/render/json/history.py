@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from profkit.comparing.history import is_beyond_noise
 from profkit.model.history import History, Series
 from profkit.render.formatting import iso_moment
 from profkit.render.json.measured_comparison import spread_object
 from profkit.render.json.sampled import dumps
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
-from profkit.render.text.history import is_beyond_noise
 
 HISTORY_SCHEMA = "profkit.history/1"
 

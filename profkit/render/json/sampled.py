@@ -16,7 +16,7 @@ from profkit.model.session import ProcessInfo, SessionState, UnprofiledGroup
 from profkit.render.formatting import iso_moment
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
-from profkit.render.views.header import run_notes
+from profkit.render.views.header import mode_word, run_notes
 from profkit.render.views.merged import (
     DifferingRow,
     ProcessRow,
@@ -62,15 +62,6 @@ def _process(row: ProcessRow, write: Write) -> dict[str, object]:
 def _function(row: DifferingRow, write: Write) -> dict[str, object]:
     processes = tuple(replace(process, host=write(process.host)) for process in row.processes)
     return dataclasses.asdict(replace(row, name=write(row.name), file=write(row.file), processes=processes))
-
-
-SAMPLED = "sampled"
-"""The mode of runs that were recorded, beside those that an order can have."""
-
-
-def mode_word(info: AnyInfo) -> str:
-    """How the run came to be: `sampled`, `timer`, `callgrind` or `timer+callgrind`."""
-    return info.order.mode.value if isinstance(info, MeasuredInfo) else SAMPLED
 
 
 def listed_object(info: AnyInfo) -> dict[str, object]:

@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from profkit.model.comparison import (
+    CallDelta,
     CountsCompared,
     MeasuredComparison,
     OrderCompared,
 )
-from profkit.render.escape import code, plain, table
+from profkit.render.escape import code, code_block, plain, short, table
 from profkit.render.formatting import count, counts_alike, times_alike
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
-from profkit.render.text.compared_counts import WHAT as CALLS_OF
-from profkit.render.text.compared_counts import calls_markdown, grid_of, shown_deltas
+from profkit.render.views.measured_comparison import WHAT as CALLS_OF
 from profkit.render.views.measured_comparison import (
+    call_figures,
     change,
     delta_cell,
     doubts_of,
     function_text,
+    grid_of,
     headline,
     manner_text,
     remarks_of,
     sentences,
+    shown_deltas,
     side_fact,
     side_names,
     signed,
     signed_alike,
+    through_text,
     times_of,
 )
+from profkit.render.views.tree import guides
+from profkit.transforms.origin import standard_file
 
 _LONGEST = 400
 
@@ -132,3 +138,27 @@ def _functions(counts: CountsCompared, limit: int) -> str:
     hidden = f"{count(more, 'more function')} differ. " if more else ""
     allocators = f"Memory allocators, which are not counted: {signed(counts.allocators.delta)}."
     return f"{table(['Δ:', 'A:', 'B:', 'function', 'where'], cells)}\n\n{hidden}{allocators}"
+
+
+_LONGEST_CALL = 80
+"""Of a function in Markdown, which has no width; templates have names of a thousand characters."""
+
+
+def calls_markdown(calls: Sequence[CallDelta], limit: int) -> str:
+    """The same as a block of code; empty where no calls are known."""
+    rows = calls[:limit]
+    if not rows:
+        return ""
+    columns = [[head, *cells] for head, cells in zip(("Δ", "A", "B"), call_figures(rows), strict=True)]
+    widths = [max(map(len, column)) for column in columns]
+    calls_drawn = [
+        f"{guide}{short(row.name, _LONGEST_CALL)}{through_text(row)}  "
+        f"{short(standard_file(row.file), _LONGEST_CALL)}"
+        for guide, row in zip(guides(rows, None), rows, strict=True)
+    ]
+    lines = [
+        "  ".join([*(cell.rjust(width) for cell, width in zip(cells, widths, strict=True)), call]).rstrip()
+        for *cells, call in zip(*columns, ["call", *calls_drawn], strict=True)
+    ]
+    more = [f"… and {count(len(calls) - len(rows), 'more call')}"] if len(calls) > len(rows) else []
+    return code_block([*lines, *more])

@@ -13,12 +13,10 @@ from profkit.render.escape import code, code_block, plain, short, table
 from profkit.render.formatting import cost_word, count, moment, package_of, percent, place
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
-from profkit.render.text.tables import plus_minus
-from profkit.render.text.tree import guides
 from profkit.render.views.header import facts, why_no_samples
 from profkit.render.views.merged import differing_rows, odd_words, process_rows
-from profkit.render.views.sampled import CostRow, Report, build_report
-from profkit.render.views.tree import TreeKind, TreeRow, shorten_chains, tree_rows
+from profkit.render.views.sampled import CostRow, Report, build_report, plus_minus
+from profkit.render.views.tree import TreeKind, TreeRow, guides, shorten_chains, tree_rows
 from profkit.units import format_duration
 
 _ODD = 3

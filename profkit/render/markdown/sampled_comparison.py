@@ -13,7 +13,6 @@ from profkit.render.escape import code, code_block, plain, short, table
 from profkit.render.formatting import count, place
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
-from profkit.render.text.tree import guides
 from profkit.render.views.sampled_comparison import (
     DiffRow,
     bounded_points,
@@ -27,6 +26,7 @@ from profkit.render.views.sampled_comparison import (
     shares_sentence,
     times,
 )
+from profkit.render.views.tree import guides
 
 _LIMIT = 10
 _MOST_CALLS = 15

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from profkit.comparing.instructions import LEAST_DELTA, LEAST_EFFECT, noise_of_runs
+from profkit.comparing.history import is_beyond_noise
 from profkit.model.history import History, Point, Quantity, Series
 from profkit.render.escape import short
 from profkit.render.formatting import Tone, count, counts_alike, moment, times_alike
@@ -103,20 +103,6 @@ def _table(series: Series, limit: int) -> RenderableType:
 def figures(quantity: Quantity, values: Sequence[float]) -> list[str]:
     """Values of a quantity, so that a column of them compares."""
     return counts_alike(values) if quantity is Quantity.INSTRUCTIONS else times_alike(values)
-
-
-def is_beyond_noise(series: Series, place: int) -> bool:
-    """Return whether a point's interval leaves out that of the point before.
-
-    Instructions are exact, but for what runs of one commit differ by.
-    """
-    now, before = series.points[place], series.points[place - 1]
-    if series.quantity is Quantity.INSTRUCTIONS:
-        noise = max(LEAST_EFFECT, noise_of_runs(series.spread))
-        return abs(now.value - before.value) > max(noise * min(now.value, before.value), LEAST_DELTA)
-    if now.low is None or now.high is None or before.low is None or before.high is None:
-        return False
-    return now.low > before.high or now.high < before.low
 
 
 def _interval(series: Series, point: Point) -> str:

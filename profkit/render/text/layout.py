@@ -8,13 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from rich.cells import cell_len, get_character_cell_size
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from profkit.model.run import Run
-from profkit.render.escape import visible
+from profkit.render.cells import middle_cut
 from profkit.render.formatting import Tone, count
 from profkit.render.terminal import Terminal
 from profkit.render.views.header import Fact, facts
@@ -101,37 +100,6 @@ def section(title: str, remark: str = "") -> Text:
     return head.append(f"  {remark}" if remark else "", style=f"not bold {FAINT}")
 
 
-def remark(text: str) -> Text:
-    """A faint line."""
-    return Text(text, style=FAINT)
-
-
-def left_cut(text: str, width: int | None) -> str:
-    """The right end of a text in at most `width` cells: the end of a path is what tells."""
-    if width is None or cell_len(text) <= width:
-        return text
-    return f"…{_last(text, width - 1)}" if width > 1 else ""
-
-
-def middle_cut(text: str, width: int) -> str:
-    """`visible(text)` in at most `width` cells: the middle goes, both ends tell more."""
-    shown = visible(text)
-    if cell_len(shown) <= width:
-        return shown
-    head = (width - 1) // 2
-    return f"{_last(shown[::-1], head)[::-1]}…{_last(shown, width - 1 - head)}"
-
-
-def _last(text: str, cells: int) -> str:
-    """As many characters of the end as fit; those of Chinese and others take two cells."""
-    if text.isascii():
-        return text[len(text) - cells :]
-    start = len(text)
-    while start and (cells := cells - get_character_cell_size(text[start - 1])) >= 0:
-        start -= 1
-    return text[start:]
-
-
 def compose(blocks: Iterable[RenderableType], terminal: Terminal) -> str:
     """The blocks below each other: no line with spaces at its end, no line break after the last."""
     console = Console(
@@ -196,3 +164,8 @@ def _line(fact: Fact) -> Text:
         text = part.text if len(part.text) > _GLUED else part.text.replace(" ", GLUE)
         line.append(text, style=TONES[part.tone])
     return line
+
+
+def remark(text: str) -> Text:
+    """A faint line."""
+    return Text(text, style=FAINT)

@@ -10,22 +10,12 @@ from rich.text import Text
 from profkit.model.measurement import AnyInfo, MeasuredInfo, OrderInfo
 from profkit.model.run import RunInfo
 from profkit.model.session import SessionState
+from profkit.render.cells import left_cut, middle_cut
 from profkit.render.escape import short
 from profkit.render.formatting import Tone, amount, count, count_text, moment, place, time_text
-from profkit.render.json.sampled import mode_word
 from profkit.render.terminal import Terminal
-from profkit.render.text.layout import (
-    FAINT,
-    GAP,
-    TITLE,
-    TONES,
-    Column,
-    compose,
-    left_cut,
-    middle_cut,
-    room_left,
-    table,
-)
+from profkit.render.text.layout import FAINT, GAP, TITLE, TONES, Column, compose, room_left, table
+from profkit.render.views.header import mode_word
 from profkit.units import Unit, format_duration
 
 _ROOM = {"total": 80, "wall time": 56, "calls": 64, "samples": 92}

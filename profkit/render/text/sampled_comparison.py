@@ -16,25 +16,13 @@ from profkit.model.comparison import (
     Grade,
     SampledComparison,
 )
+from profkit.render.cells import left_cut, middle_cut
 from profkit.render.escape import MAX_NAME, short, visible
 from profkit.render.formatting import Tone, count, place
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
-from profkit.render.text.layout import (
-    FAINT,
-    TITLE,
-    TONES,
-    Column,
-    compose,
-    left_cut,
-    middle_cut,
-    remark,
-    room_left,
-    section,
-    table,
-)
+from profkit.render.text.layout import FAINT, TITLE, TONES, Column, compose, remark, room_left, section, table
 from profkit.render.text.tables import names_and_places
-from profkit.render.text.tree import guides
 from profkit.render.views.sampled_comparison import (
     DiffRow,
     bounded_points,
@@ -49,6 +37,7 @@ from profkit.render.views.sampled_comparison import (
     shares_sentence,
     times,
 )
+from profkit.render.views.tree import guides
 
 _LIMIT = 15
 _GREY = 5

@@ -8,32 +8,19 @@ from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.text import Text
 
+from profkit.render.cells import left_cut, middle_cut
 from profkit.render.escape import short, visible
 from profkit.render.formatting import alike, bar, cost_word, count, percent, place, weight_text
 from profkit.render.options import Sort
 from profkit.render.terminal import Terminal
-from profkit.render.text.layout import (
-    FAINT,
-    GAP,
-    Column,
-    heat,
-    left_cut,
-    middle_cut,
-    remark,
-    room_left,
-    section,
-    table,
-)
-from profkit.render.views.sampled import CostRow, LineRow, Report, Scale, ThreadRow
-from profkit.stats import share_interval
+from profkit.render.text.layout import FAINT, GAP, Column, heat, remark, room_left, section, table
+from profkit.render.views.sampled import CostRow, LineRow, Report, Scale, ThreadRow, plus_minus
 from profkit.units import Unit
 
 _BAR = 6
 _WIDE = 110
 _ROOM = {"time": 60, "bar": 76, "total time": 96, "samples": _WIDE}
 """The narrowest pages that have these columns."""
-_LEAST_SURE = 0.01
-"""Below this share the uncertainty is not worth the ink."""
 
 
 def cost_columns(rows: Sequence[CostRow], scale: Scale, terminal: Terminal, spare: int = 0) -> list[Column]:
@@ -76,14 +63,6 @@ def own_share(row: CostRow, scale: Scale) -> Text:
         return Text()
     text = share_text(row.self_share, scale)
     return text.append(f" {plus_minus(row, scale):<4}", style=FAINT)
-
-
-def plus_minus(row: CostRow, scale: Scale) -> str:
-    """The uncertainty of a row's own share in points, `±6`; nothing where it is not worth the ink."""
-    if scale.unit is not Unit.SAMPLES or row.self_share < _LEAST_SURE:
-        return ""
-    low, high = share_interval(row.self_samples, scale.total)
-    return f"±{percent((high - low) / 2, scale.total).removesuffix(' %')}".replace("<", "")
 
 
 def _weight(weight: int, scale: Scale) -> Text:

@@ -10,21 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from profkit.model.measurement import Flag
+from profkit.render.cells import middle_cut
 from profkit.render.escape import short
 from profkit.render.formatting import Part, Tone, count, range_of, spread, switches, time_text, times_alike
 from profkit.render.terminal import Terminal
-from profkit.render.text.layout import (
-    FAINT,
-    GAP,
-    TITLE,
-    TONES,
-    Column,
-    fact_grid,
-    middle_cut,
-    room_left,
-    section,
-    table,
-)
+from profkit.render.text.layout import FAINT, GAP, TITLE, TONES, Column, fact_grid, room_left, section, table
 from profkit.render.text.warnings import marks_of_times
 from profkit.render.views.header import Fact
 from profkit.render.views.measured import OrderRow, TimeRow, uncertainty, variants

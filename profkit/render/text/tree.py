@@ -4,30 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.text import Text
 
 from profkit.model.profile import Node
+from profkit.render.cells import left_cut, middle_cut
 from profkit.render.escape import MAX_NAME, short, visible
 from profkit.render.formatting import alike, count, package_of, place
 from profkit.render.terminal import Terminal
-from profkit.render.text.layout import (
-    FAINT,
-    Column,
-    filled,
-    heat,
-    left_cut,
-    middle_cut,
-    room_left,
-    section,
-    table,
-)
+from profkit.render.text.layout import FAINT, Column, filled, heat, room_left, section, table
 from profkit.render.text.tables import share_text
 from profkit.render.views.sampled import Report
-from profkit.render.views.tree import TreeKind, TreeRow, shorten_chains, tree_rows
+from profkit.render.views.tree import TreeKind, TreeRow, guides, shorten_chains, tree_rows
 
 _WIDEST = 100
 _NARROWEST = 60
@@ -130,8 +120,6 @@ def _label(cell: Cell, share: float) -> Text:
     return Text(_EDGE) + name
 
 
-_DEEPEST = 24
-"""Levels of guides that are drawn where the terminal sets no limit."""
 _LEAST_PLACE = 12
 
 
@@ -159,32 +147,6 @@ def _figures(rows: Sequence[TreeRow], report: Report) -> list[Column]:
         Column("self", selves),
     ]
     return [column for column in columns if column.head != "time" or scale.weight_s is not None]
-
-
-class Placed(Protocol):
-    """A row of any tree."""
-
-    @property
-    def depth(self) -> int:
-        """Levels above it."""
-
-    @property
-    def last(self) -> bool:
-        """The last of its siblings."""
-
-
-def guides(rows: Sequence[Placed], room: int | None) -> list[str]:
-    """The lines before each row that show whose child it is; of deep ones the right end."""
-    most = _DEEPEST * 2 if room is None else max(4, room // 2)
-    drawn: list[str] = []
-    open_levels: list[bool] = []
-    for row in rows:
-        del open_levels[row.depth :]
-        above = "".join("│ " if more else "  " for more in open_levels[1:])
-        own = ("└ " if row.last else "├ ") if row.depth else ""
-        drawn.append(left_cut(above + own, most))
-        open_levels.append(not row.last)
-    return drawn
 
 
 def _call(row: TreeRow, guide: str, report: Report, room: int | None) -> Text:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from profkit.model.measurement import AnyInfo, MeasuredInfo
 from profkit.model.region import RegionKind
 from profkit.model.run import Imported, Run, RunInfo
 from profkit.model.session import ProcessInfo, ResourcePoint, SessionState
@@ -310,3 +311,12 @@ def _none_seen(info: RunInfo, noted: bool) -> str:
     if not info.plan.idle:
         return f"{given} The calls waited, and idle=False leaves out waiting."
     return f"{given} None of those taken was in a call; the sampler may have lost some."
+
+
+SAMPLED = "sampled"
+"""The mode of runs that were recorded, beside those that an order can have."""
+
+
+def mode_word(info: AnyInfo) -> str:
+    """How the run came to be: `sampled`, `timer`, `callgrind` or `timer+callgrind`."""
+    return info.order.mode.value if isinstance(info, MeasuredInfo) else SAMPLED

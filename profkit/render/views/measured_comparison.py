@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from profkit.comparing.times import times_text, unseen
 from profkit.model.comparison import (
+    CallDelta,
     CountsCompared,
     CountSpread,
     MeasuredComparison,
@@ -18,6 +19,7 @@ from profkit.model.comparison import (
 from profkit.model.measurement import Doubt, Flag, Manner, MeasuredRun
 from profkit.render.escape import short, visible
 from profkit.render.formatting import Part, Tone, count, count_text, counts_alike, range_of, time_text
+from profkit.render.options import ReportOptions
 from profkit.render.views.header import Fact
 from profkit.render.views.measured import UNKNOWN_FILE, TimeRow, time_row, uncertainty, warning
 from profkit.transforms.origin import standard_file
@@ -203,3 +205,66 @@ def remarks_of(comparison: MeasuredComparison) -> Iterator[str]:
             f"measured apart: below {100 * least:.0f} % a difference of times is called none, since memory "
             "layouts and the machine make as much; `profkit compare --git` and `--ab` measure in turns"
         )
+
+
+WHAT = "instructions of one execution with all that is called, without memory allocators"
+
+
+def call_figures(rows: Sequence[CallDelta]) -> tuple[list[str], list[str], list[str]]:
+    """Return the differences, A's and B's instructions of calls as text, a column each."""
+    both = counts_alike([row.a for row in rows] + [row.b for row in rows])
+    return signed_alike([row.delta for row in rows]), both[: len(rows)], both[len(rows) :]
+
+
+def through_text(row: CallDelta) -> str:
+    """Return how many calls lie between a call and the one above it; empty for none."""
+    return f" (through {count(row.through, 'call')})" if row.through else ""
+
+
+_LIMIT, _LIMIT_OF_FEW, _FEW = 15, 5, 4
+"""Functions of one order, and for each of at most so many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Orders by label and threads, and by language and runtime, as cells `ΔI → final (± %)`."""
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: dict[tuple[str, str], OrderCompared]
+
+
+def grid_of(comparison: MeasuredComparison) -> Grid:
+    """The orders whose instructions were compared; a place that two would share becomes two rows."""
+    cells: dict[tuple[str, str], OrderCompared] = {}
+    for order in comparison.orders:
+        if order.counts is None:
+            continue
+        row, column = _place(order)
+        cells[(row if (row, column) not in cells else order.name, column)] = order
+    rows = tuple(dict.fromkeys(row for row, _ in cells))
+    return Grid(rows, tuple(dict.fromkeys(column for _, column in cells)), cells)
+
+
+def _place(order: OrderCompared) -> tuple[str, str]:
+    info = order.a[0].info.order
+    labels = dict(info.labels)
+    language = labels.pop("language", info.language.value)
+    runtime = labels.pop("runtime", "")
+    threads = [count(info.num_threads, "thread")] if info.num_threads > 1 else []
+    told = ", ".join([*labels.values(), *threads])
+    name = f"{info.label} ({told})" if told else info.label
+    return short(name, _LONGEST), short(" ".join(filter(None, (language, runtime))), _LONGEST)
+
+
+def shown_deltas(
+    comparison: MeasuredComparison, options: ReportOptions
+) -> list[tuple[OrderCompared, CountsCompared, int]]:
+    """Orders whose functions differ, each with how many to show; none of many, unless a limit is given."""
+    counted = [
+        (order, order.counts) for order in comparison.orders if order.counts and order.counts.functions
+    ]
+    if options.limit is None and len(counted) > _FEW:
+        return []
+    limit = options.limit or (_LIMIT if len(counted) == 1 else _LIMIT_OF_FEW)
+    return [(order, counts, limit) for order, counts in counted]

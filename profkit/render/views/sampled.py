@@ -10,8 +10,10 @@ from profkit.errors import UsageError
 from profkit.model.profile import Frame, Node, Profile, Thread
 from profkit.model.run import Run
 from profkit.render.escape import short
+from profkit.render.formatting import percent
 from profkit.render.options import ReportOptions, Sort
 from profkit.render.views.source import SourceLines, infos_of, source_of
+from profkit.stats import share_interval
 from profkit.transforms import tables
 from profkit.transforms.origin import is_library_file
 from profkit.transforms.simplify import fold_addresses, fold_libraries, leave_out_libraries
@@ -218,3 +220,15 @@ def _only_thread(profile: Profile, wanted: str | None) -> Profile:
     samples = tuple(sample for sample in profile.samples if sample.thread in meant)
     # Stated totals are of all threads.
     return profile if samples == profile.samples else replace(profile, samples=samples, totals=())
+
+
+_LEAST_SURE = 0.01
+"""Below this share the uncertainty is not worth the ink."""
+
+
+def plus_minus(row: CostRow, scale: Scale) -> str:
+    """The uncertainty of a row's own share in points, `±6`; nothing where it is not worth the ink."""
+    if scale.unit is not Unit.SAMPLES or row.self_share < _LEAST_SURE:
+        return ""
+    low, high = share_interval(row.self_samples, scale.total)
+    return f"±{percent((high - low) / 2, scale.total).removesuffix(' %')}".replace("<", "")

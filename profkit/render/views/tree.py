@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from profkit.model.profile import Frame, Node
+from profkit.render.cells import left_cut
 from profkit.render.views.sampled import CostRow, IsLibrary, Scale
 
 _CHAIN = 12
@@ -135,3 +138,33 @@ def _chain_row(hidden: tuple[TreeRow, ...], left: int) -> TreeRow:
         kind=TreeKind.CHAIN,
         hidden=len(hidden),
     )
+
+
+_DEEPEST = 24
+"""Levels of guides that are drawn where the terminal sets no limit."""
+
+
+def guides(rows: Sequence[Placed], room: int | None) -> list[str]:
+    """The lines before each row that show whose child it is; of deep ones the right end."""
+    most = _DEEPEST * 2 if room is None else max(4, room // 2)
+    drawn: list[str] = []
+    open_levels: list[bool] = []
+    for row in rows:
+        del open_levels[row.depth :]
+        above = "".join("│ " if more else "  " for more in open_levels[1:])
+        own = ("└ " if row.last else "├ ") if row.depth else ""
+        drawn.append(left_cut(above + own, most))
+        open_levels.append(not row.last)
+    return drawn
+
+
+class Placed(Protocol):
+    """A row of any tree."""
+
+    @property
+    def depth(self) -> int:
+        """Levels above it."""
+
+    @property
+    def last(self) -> bool:
+        """The last of its siblings."""

@@ -1,0 +1,149 @@
+"""Columns of samples for a page: stacks, order, lines, totals, and the curves of resources."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, chain, compress, count, pairwise
+from operator import ne
+
+from profkit.model.profile import Profile
+from profkit.model.session import ResourcePoint
+from profkit.render.html.document import Columns, Kind
+from profkit.render.html.functions import LineWeights
+from profkit.transforms.trees import sort_stacks
+
+MOST_POINTS = 1500
+"""More than a screen has pixels; a day of ticks has 86,400 points."""
+
+
+def resource_curves(points: Sequence[ResourcePoint]) -> dict[str, list[float] | list[int]] | None:
+    """CPU use, memory and threads over the seconds since the first point, None where there are none.
+
+    `cpu_share` is that between two points (1 is one core), so it has one number less. Where points have
+    been put together, memory and threads are their highest, and CPU use is that of the whole time.
+    """
+    kept = thinned(points, MOST_POINTS)
+    if not kept:
+        return None
+    first = kept[0].at_ns
+    return {
+        "at_s": [round((point.at_ns - first) / 1e9, 3) for point in kept],
+        "cpu_share": [round(_cpu_share(before, after), 4) for before, after in pairwise(kept)],
+        "rss_bytes": [point.rss_bytes for point in kept],
+        "threads": [point.threads for point in kept],
+    }
+
+
+def _cpu_share(before: ResourcePoint, after: ResourcePoint) -> float:
+    elapsed_s = (after.at_ns - before.at_ns) / 1e9
+    return max(0.0, (after.cpu_s - before.cpu_s) / elapsed_s) if elapsed_s > 0 else 0.0
+
+
+def thinned(points: Sequence[ResourcePoint], most: int) -> tuple[ResourcePoint, ...]:
+    """The first point, then one for each of at most `most - 1` groups of equal size."""
+    if len(points) <= most:
+        return tuple(points)
+    size = -(-(len(points) - 1) // (most - 1))
+    groups = (points[start : start + size] for start in range(1, len(points), size))
+    return (points[0], *map(_together, groups))
+
+
+def _together(group: Sequence[ResourcePoint]) -> ResourcePoint:
+    """CPU time only grows, so that of the last point says how much was used since the group before."""
+    rss_bytes, threads = max(point.rss_bytes for point in group), max(point.threads for point in group)
+    return replace(group[-1], rss_bytes=rss_bytes, threads=threads)
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """What was taken of one thread, in order: places of stacks and weights."""
+
+    stacks: array[int]
+    weights: list[int]
+
+
+def add_stacks(columns: Columns, prefix: str, summed: Profile, keys: Sequence[int]) -> Sequence[int]:
+    """Add distinct stacks, frame n as function `keys[n]`; gives each of the profile's stacks its place there.
+
+    `shared`, `length` and `frames` are the stacks in lexicographic order: how many frames each has in
+    common with the one before, how many it has, and the others one after the other. `pair.stack`,
+    `pair.thread` and `pair.weight` say how much each has by thread, sorted by stack.
+    """
+    stacks = sort_stacks(summed, keys)
+    new = (stack[shared:] for stack, shared in zip(stacks.stacks, stacks.shared, strict=True))
+    _add_small(columns, f"{prefix}shared", stacks.shared)
+    _add_small(columns, f"{prefix}length", list(map(len, stacks.stacks)))
+    _add_small(columns, f"{prefix}frames", list(chain.from_iterable(new)))
+    weights: dict[int, int] = {}
+    threads = max(1, len(summed.threads))
+    for stack, thread, weight in summed.samples:
+        pair = stacks.places[stack] * threads + thread
+        weights[pair] = weights.get(pair, 0) + weight
+    pairs = sorted(weights)
+    columns.add(f"{prefix}pair.stack", "u32", [pair // threads for pair in pairs])
+    _add_small(columns, f"{prefix}pair.thread", [pair % threads for pair in pairs])
+    _add_weights(columns, f"{prefix}pair.weight", [weights[pair] for pair in pairs])
+    return stacks.places
+
+
+def add_order(columns: Columns, prefix: str, profile: Profile, places: Sequence[int]) -> None:
+    """Add the samples in the order they were taken, thread after thread; equal neighbours are one.
+
+    `order.stack` and `order.weight` are places and weights, `order.start` is where each thread's samples
+    begin, and where the last ends.
+    """
+    orders = list(map(_merged, _by_thread(profile, places)))
+    starts = [0, *accumulate(len(order.stacks) for order in orders)]
+    columns.add(f"{prefix}order.stack", "u32", chain.from_iterable(order.stacks for order in orders))
+    _add_weights(columns, f"{prefix}order.weight", [*chain.from_iterable(order.weights for order in orders)])
+    columns.add(f"{prefix}order.start", "u32", starts)
+
+
+def add_lines(columns: Columns, prefix: str, lines: Sequence[LineWeights]) -> None:
+    """Add `lines.function`, `lines.line`, `lines.self` and `lines.total`."""
+    columns.add(f"{prefix}lines.function", "u32", [line.function for line in lines])
+    columns.add(f"{prefix}lines.line", "u32", [line.line for line in lines])
+    _add_weights(columns, f"{prefix}lines.self", [line.own for line in lines])
+    _add_weights(columns, f"{prefix}lines.total", [line.total for line in lines])
+
+
+def add_totals(columns: Columns, prefix: str, totals: Iterable[tuple[int, int | None]]) -> None:
+    """Add `totals.function` and `totals.weight` if functions, given by their numbers, have stated totals."""
+    stated = {function: total for function, total in totals if total is not None}
+    if stated:
+        columns.add(f"{prefix}totals.function", "u32", stated)
+        _add_weights(columns, f"{prefix}totals.weight", list(stated.values()))
+
+
+def _by_thread(profile: Profile, places: Sequence[int]) -> list[_Taken]:
+    taken = [_Taken(array("I"), []) for _ in profile.threads]
+    add_stack = [one.stacks.append for one in taken]
+    add_weight = [one.weights.append for one in taken]
+    for stack, thread, weight in profile.samples:
+        add_stack[thread](places[stack])
+        add_weight[thread](weight)
+    return taken
+
+
+def _merged(taken: _Taken) -> _Taken:
+    """The same with equal neighbours as one."""
+    stacks = taken.stacks
+    begins = [True, *map(ne, stacks[1:], stacks)] if stacks else []
+    sums = [0, *accumulate(taken.weights)]
+    bounds = [*compress(count(), begins), len(stacks)]
+    weights = [sums[end] - sums[begin] for begin, end in pairwise(bounds)]
+    return _Taken(array("I", compress(stacks, begins)), weights)
+
+
+def _add_small(columns: Columns, name: str, values: Sequence[int]) -> None:
+    """A column of numbers that seldom need more than sixteen bits."""
+    kind: Kind = "u16" if max(values, default=0) < 2**16 else "u32"
+    columns.add(name, kind, values)
+
+
+def _add_weights(columns: Columns, name: str, values: Sequence[int]) -> None:
+    """Weights may be nanoseconds or instructions of hours; a double holds them exactly up to 2**53."""
+    kind: Kind = "u32" if max(values, default=0) < 2**32 else "f64"
+    columns.add(name, kind, values)
