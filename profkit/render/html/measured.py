@@ -10,7 +10,7 @@ from profkit.render.html.document import html_page, refuse_limits
 from profkit.render.html.runs import PageRun, PageRuns, SourceBudget, fact_lists
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
-from profkit.render.views.measured import FunctionRow, OrderRow, order_rows, variants, warning
+from profkit.render.views.measured import FunctionRow, OrderRow, order_rows, variants
 from profkit.render.views.measured_header import measured_facts
 from profkit.render.views.source import SourceLines
 from profkit.transforms.call_graphs import unfold_counts

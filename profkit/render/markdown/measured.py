@@ -10,7 +10,7 @@ from profkit.render.escape import code, code_block, plain, table
 from profkit.render.formatting import count, count_text, percent, short_path, time_text
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
-from profkit.render.views.measured import FunctionRow, OrderRow, names, order_rows, uncertainty, warning
+from profkit.render.views.measured import FunctionRow, OrderRow, names, order_rows, uncertainty, warning_text
 from profkit.render.views.measured_header import measured_facts
 
 _LIMIT = 10
@@ -72,7 +72,7 @@ def _figures(row: OrderRow) -> list[str]:
 
 def _doubts(row: OrderRow, name: str, *, alone: bool) -> Iterator[str]:
     for doubt in row.doubts:
-        word, why = warning(doubt)
+        word, why = warning_text(doubt)
         yield f"- **{word}**{'' if alone else f' {code(name)}'}: {plain(why, 400)}"
 
 

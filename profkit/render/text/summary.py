@@ -9,7 +9,7 @@ from profkit.model.run import Run
 from profkit.render.escape import short, visible
 from profkit.render.formatting import count, count_text, range_of, time_text
 from profkit.render.options import ReportOptions
-from profkit.render.views.measured import OrderRow, TimeRow, order_rows, uncertainty, warning
+from profkit.render.views.measured import OrderRow, TimeRow, order_rows, uncertainty, warning_text
 from profkit.transforms.tables import function_rows
 from profkit.units import format_duration
 
@@ -70,6 +70,6 @@ def _counts(counts: InstructionCounts) -> str:
 def _reasons(doubts: Sequence[Doubt]) -> str:
     whys: dict[str, list[str]] = {}
     for doubt in doubts:
-        word, why = warning(doubt)
+        word, why = warning_text(doubt)
         whys.setdefault(word, []).append(visible(why).removesuffix("."))
     return "; ".join(f"{word}: {'; '.join(told)}" for word, told in whys.items())

@@ -257,6 +257,6 @@ def uncertainty(row: TimeRow) -> str:
     return "±<0.1 %" if 0 < part < 0.05 else f"±{part:.{1 if part < 9.95 else 0}f} %"
 
 
-def warning(doubt: Doubt) -> tuple[str, str]:
+def warning_text(doubt: Doubt) -> tuple[str, str]:
     """What a doubt comes to, and why."""
     return RELATIVE if doubt.flag is Flag.QUICK else DISTRUSTED, doubt.why

@@ -21,7 +21,7 @@ from profkit.render.escape import short, visible
 from profkit.render.formatting import Part, Tone, count, count_text, counts_alike, range_of, time_text
 from profkit.render.options import ReportOptions
 from profkit.render.views.header import Fact
-from profkit.render.views.measured import UNKNOWN_FILE, TimeRow, time_row, uncertainty, warning
+from profkit.render.views.measured import UNKNOWN_FILE, TimeRow, time_row, uncertainty, warning_text
 from profkit.transforms.origin import standard_file
 
 
@@ -163,7 +163,7 @@ def doubts_of(comparison: MeasuredComparison) -> Iterator[tuple[str, str, str]]:
             for doubt in {doubt.flag: doubt for run in runs for doubt in run.info.doubts}.values():
                 if _is_allowed_for(doubt, order.times):
                     continue
-                whom = found.setdefault(warning(doubt), [])
+                whom = found.setdefault(warning_text(doubt), [])
                 whom += [whose] if whose not in whom else []
     for (word, why), whom in found.items():
         yield word, ", ".join(whom), visible(why)
