@@ -49,7 +49,7 @@ class Tally:
 
 
 def measure(quick: bool) -> list[Figure]:
-    """Two regions in turns, two threads in one region, ten coroutines; blocking and not."""
+    """Two regions alternately, two threads in one region, ten coroutines; blocking and not."""
     duration_s = 0.3 if quick else 10.0
     figures = []
     for blocking in (True, False):
@@ -57,7 +57,7 @@ def measure(quick: bool) -> list[Figure]:
         for length, length_s in LENGTHS_S.items():
             turns = turns_for(length_s)
             tally = in_turns(turns, duration_s, options)
-            figures.append(_figure(f"two regions in turns, {length} each", tally, blocking, length_s))
+            figures.append(_figure(f"two regions alternately, {length} each", tally, blocking, length_s))
         for what, tallied in (("two threads in one region", two_threads), ("ten coroutines", coroutines)):
             tally = tallied(turns_for(_BOUND_FROM_S), duration_s, options)
             figures.append(_figure(what, tally, blocking, _BOUND_FROM_S))

@@ -12,7 +12,7 @@ from benchmarks.figures import Figure
 from benchmarks.programs import changing_functions, pure_functions
 from benchmarks.programs.changing_functions import Call
 from profkit import measure as measured
-from profkit.model.measurement import Flag
+from profkit.model.measurement import WarningCode
 
 NAME = "changes"
 Cases = Sequence[tuple[Callable[..., object], Callable[[], Call]]]
@@ -41,4 +41,6 @@ def _changes(function: Callable[..., object], call: Call) -> bool:
     found = measured(function, args=args, kwargs=kwargs, quick=True, processes=1, keep=False)
     if found.timing is None:
         raise RuntimeError(f"{function} was not timed")
-    return found.timing.freshness.fresh or Flag.CHANGES_STATE in {doubt.flag for doubt in found.doubts}
+    return found.timing.freshness.fresh or WarningCode.CHANGES_STATE in {
+        warning.flag for warning in found.warnings
+    }

@@ -1,4 +1,4 @@
-"""Two commits of profkit itself, in turns: `python -m benchmarks.commits BASE --only calls imports`.
+"""Two commits of profkit itself, alternately: `python -m benchmarks.commits BASE --only calls imports`.
 
 Each round runs the same suite in a work tree of BASE and in this checkout, one after the other; who begins
 changes from round to round. A figure is the ratio of this checkout's value to that of BASE, with the

@@ -1,6 +1,6 @@
 """Comparisons of sampled runs: a program beside itself, and beside one of whose functions takes longer.
 
-Runs are recorded in turns by profkit itself, each in a process of its own. Then sides are drawn from them
+Runs are recorded alternately by profkit itself, each in a process of its own. Then sides are drawn from them
 again and again: what is called different between runs of the same program is a false alarm. Draws share
 runs, so that the intervals, which take them as independent, are too narrow.
 """
@@ -46,7 +46,7 @@ def measure(quick: bool) -> list[Figure]:
 
 
 def _recorded(count: int, seconds: float) -> dict[float, list[Run]]:
-    """Runs of all programs by their factor, recorded in turns: a machine's state drifts."""
+    """Runs of all programs by their factor, recorded alternately: a machine's state drifts."""
     factors = (_PLAIN, *_LONGER)
     for _ in range(count):
         for factor in factors:

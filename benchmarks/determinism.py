@@ -10,7 +10,7 @@ from benchmarks.statements import STATEMENTS, Statement
 from benchmarks.torch_tools import alike
 from profkit.measuring.orders import work_order
 from profkit.measuring.pool.pool import process_pool
-from profkit.measuring.runner.context import Bench
+from profkit.measuring.runner.context import BatchContext
 from profkit.measuring.runner.counting import callgrind_kind, count
 from profkit.measuring.runner.jobs import Task
 from profkit.measuring.runner.placement import preload_of
@@ -25,11 +25,11 @@ _SURROUNDINGS = ({"PYTHONHASHSEED": "1"}, {"PYTHONHASHSEED": "4711"}, {"TORCH_PA
 
 def measure(quick: bool) -> list[Figure]:
     """Every statement, each kind of zygote started three times and forked ten times."""
-    bench = Bench(process_pool(), Silent())
+    context = BatchContext(process_pool(), Silent())
     chosen = STATEMENTS[1:4] if quick else STATEMENTS
     forks, zygotes = (3, 2) if quick else (10, 3)
-    raw = _repeated(chosen, bench, forks, zygotes)
-    stripped = _stripped(chosen, bench, raw)
+    raw = _repeated(chosen, context, forks, zygotes)
+    stripped = _stripped(chosen, context, raw)
     figures = []
     for statement in chosen:
         counts = [found.raw for found in raw[statement.label]]
@@ -51,19 +51,19 @@ def measure(quick: bool) -> list[Figure]:
 
 
 def _repeated(
-    statements: Sequence[Statement], bench: Bench, forks: int, zygotes: int
+    statements: Sequence[Statement], context: BatchContext, forks: int, zygotes: int
 ) -> dict[str, list[InstructionCounts]]:
     found: dict[str, list[InstructionCounts]] = {statement.label: [] for statement in statements}
     for number in range(zygotes):
         orders = [_order(statement) for statement in statements]
         for order in orders:
-            found[order.label] += [_count(order, bench, f"zygote-{number}") for _ in range(forks)]
-        _retire(bench)
+            found[order.label] += [_count(order, context, f"zygote-{number}") for _ in range(forks)]
+        _retire(context)
     return found
 
 
 def _stripped(
-    statements: Sequence[Statement], bench: Bench, plain: dict[str, list[InstructionCounts]]
+    statements: Sequence[Statement], context: BatchContext, plain: dict[str, list[InstructionCounts]]
 ) -> dict[str, list[float]]:
     """With the number of executions that the plain ones had: it is another count otherwise."""
     found = {statement.label: [plain[statement.label][0].stripped] for statement in statements}
@@ -73,8 +73,8 @@ def _stripped(
                 _order(statement), number=plain[statement.label][0].number, env=tuple(env.items())
             )
             for variant in _variants(order) if not env else (order,):
-                found[statement.label].append(_count(variant, bench, f"surroundings-{draw}").stripped)
-        _retire(bench)
+                found[statement.label].append(_count(variant, context, f"surroundings-{draw}").stripped)
+        _retire(context)
     return found
 
 
@@ -87,10 +87,10 @@ def _order(statement: Statement) -> WorkOrder:
     return work_order(statement.stmt, setup=statement.setup, mode="callgrind", label=statement.label)
 
 
-def _count(order: WorkOrder, bench: Bench, draw: str) -> InstructionCounts:
+def _count(order: WorkOrder, context: BatchContext, draw: str) -> InstructionCounts:
     task = Task(order, preload=preload_of(order))
-    return count(task, replace(callgrind_kind(task, 0), draw=draw), bench)
+    return count(task, replace(callgrind_kind(task, 0), draw=draw), context)
 
 
-def _retire(bench: Bench) -> None:
-    bench.pool.retire([zygote.kind for zygote in bench.pool.zygotes()])
+def _retire(context: BatchContext) -> None:
+    context.pool.retire([zygote.kind for zygote in context.pool.zygotes()])

@@ -1,6 +1,6 @@
 """Reports of a run of a million samples, 100,000 distinct stacks and four threads, each 60 frames deep.
 
-Whole commands in turns: Python's start, the store, the report, and writing it.
+Whole commands alternately: Python's start, the store, the report, and writing it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Two ways of doing the same, taken in turns, and what their ratios tell.
+"""Two ways of doing the same, taken alternately, and what their ratios tell.
 
 A machine's speed drifts, so that only neighbours can be compared: A B, B A, A B, … A figure is the
 median over pairs, and its interval is made of order statistics, which assume nothing of how the
@@ -30,7 +30,7 @@ class Estimate:
 
 
 def interleaved(first: Callable[[], float], second: Callable[[], float], pairs: int) -> list[Pair]:
-    """Results of `first` and `second`, in turns; who begins changes from pair to pair."""
+    """Results of `first` and `second`, alternately; who begins changes from pair to pair."""
     taken = []
     for number in range(pairs):
         if number % 2:

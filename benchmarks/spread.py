@@ -15,7 +15,7 @@ from benchmarks.figures import Figure
 from benchmarks.spread_picture import picture
 from profkit.measuring.orders import work_order
 from profkit.measuring.pool.pool import process_pool
-from profkit.measuring.runner.context import Bench
+from profkit.measuring.runner.context import BatchContext
 from profkit.measuring.runner.jobs import Task
 from profkit.measuring.runner.placement import kind_of
 from profkit.measuring.runner.progress import Silent
@@ -46,7 +46,7 @@ def measure(quick: bool) -> list[Figure]:
 
 
 def measured(repeats: int) -> Mapping[str, list[list[float]]]:
-    """[repeat][process]: the least time of each of ten processes, in seconds, the ways taken in turns."""
+    """[repeat][process]: the least time of each of ten processes, in seconds, the ways taken alternately."""
     found: dict[str, list[list[float]]] = {name: [] for name in _ZYGOTES}
     for _ in range(repeats):
         for name, zygotes in _ZYGOTES.items():
@@ -55,14 +55,14 @@ def measured(repeats: int) -> Mapping[str, list[list[float]]]:
 
 
 def _minima(zygotes: int) -> Iterator[float]:
-    bench, task = Bench(process_pool(), Silent()), Task(_ORDER)
+    context, task = BatchContext(process_pool(), Silent()), Task(_ORDER)
     plain = kind_of(_ORDER, Tool.NONE, Preload.NOTHING)
     kinds = [replace(plain, draw=f"spread-{number}") for number in range(zygotes)]
-    make_ready(task, kinds, bench)
+    make_ready(task, kinds, context)
     try:
-        (timing,) = time_together([task], kinds, bench)
+        (timing,) = time_together([task], kinds, context)
     finally:
-        bench.pool.retire(kinds)
+        context.pool.retire(kinds)
     return (min(times_s) for times_s in timing.times_s)
 
 

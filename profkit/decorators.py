@@ -210,7 +210,7 @@ def _decorator(profiler: FunctionProfiler) -> Callable[[Callable[_P, _R]], Profi
     def decorate(function: Callable[_P, _R]) -> ProfiledFunction[_P, _R]:
         _refuse_class(function)
         if not profiler.active:
-            profiler.account(function)  # raises if the function cannot be decorated
+            profiler.counters(function)  # raises if the function cannot be decorated
             return cast(ProfiledFunction[_P, _R], function)
         return cast(ProfiledFunction[_P, _R], wrapper_of(_as_in_class(function), profiler))
 

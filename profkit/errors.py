@@ -69,17 +69,17 @@ class UsageError(ProfkitError):
 
     exit_code = 2
 
-    def __init__(self, problem: str, remedy: str) -> None:
-        self.problem, self.remedy = problem, remedy
-        super().__init__(f"{problem}; {remedy}")
+    def __init__(self, problem: str, fix: str) -> None:
+        self.problem, self.fix = problem, fix
+        super().__init__(f"{problem}; {fix}")
 
 
 class InvalidOption(UsageError):
     """An option has a value that it cannot have, alone or beside another option."""
 
-    def __init__(self, option: str, value: object, remedy: str) -> None:
+    def __init__(self, option: str, value: object, fix: str) -> None:
         self.option, self.value = option, value
-        super().__init__(f"{option}={value!r} cannot be honoured", remedy)
+        super().__init__(f"{option}={value!r} cannot be honoured", fix)
 
 
 class UnknownOption(UsageError):
@@ -99,8 +99,8 @@ class LimitExceeded(UsageError):
 
     def __init__(self, path: Path, excess: str, option: str) -> None:
         self.path, self.excess, self.option = path, excess, option
-        remedy = f"if you trust the file, raise the limit with {option} of `profkit import`"
-        super().__init__(f"{path} {excess}", remedy)
+        fix = f"if you trust the file, raise the limit with {option} of `profkit import`"
+        super().__init__(f"{path} {excess}", fix)
 
 
 class SamplerError(ProfkitError):
@@ -112,27 +112,27 @@ class SamplerError(ProfkitError):
 class SamplerMissing(SamplerError):
     """The sampler's program is not on PATH."""
 
-    def __init__(self, sampler: str, program: str, remedy: str) -> None:
-        self.sampler, self.program, self.remedy = sampler, program, remedy
-        super().__init__(f"{sampler}: the program {program!r} is not on PATH; {remedy}")
+    def __init__(self, sampler: str, program: str, fix: str) -> None:
+        self.sampler, self.program, self.fix = sampler, program, fix
+        super().__init__(f"{sampler}: the program {program!r} is not on PATH; {fix}")
 
 
 class AttachDenied(SamplerError):
     """The system does not let the sampler read this process."""
 
-    def __init__(self, sampler: str, pid: int, remedy: str) -> None:
-        self.sampler, self.pid, self.remedy = sampler, pid, remedy
-        super().__init__(f"{sampler} may not read process {pid}; {remedy}")
+    def __init__(self, sampler: str, pid: int, fix: str) -> None:
+        self.sampler, self.pid, self.fix = sampler, pid, fix
+        super().__init__(f"{sampler} may not read process {pid}; {fix}")
 
 
 class SamplerFailed(SamplerError):
     """The sampler ended, or answered, in a way that leaves no samples."""
 
-    def __init__(self, sampler: str, stage: str, detail: str, remedy: str, *, passing: bool = False) -> None:
-        self.sampler, self.stage, self.detail, self.remedy = sampler, stage, detail, remedy
+    def __init__(self, sampler: str, stage: str, detail: str, fix: str, *, passing: bool = False) -> None:
+        self.sampler, self.stage, self.detail, self.fix = sampler, stage, detail, fix
         self.passing = passing
         """Whether the cause may be gone at once, so that another try is worth it."""
-        super().__init__(f"{sampler} failed at {stage}: {detail}; {remedy}")
+        super().__init__(f"{sampler} failed at {stage}: {detail}; {fix}")
 
 
 class SamplerTimeout(SamplerError):
@@ -168,25 +168,25 @@ class MeasuringError(ProfkitError):
 class ToolMissing(MeasuringError):
     """A program that measuring needs is not on PATH."""
 
-    def __init__(self, program: str, needed_for: str, remedy: str) -> None:
-        self.program, self.needed_for, self.remedy = program, needed_for, remedy
-        super().__init__(f"{needed_for} needs {program!r}, which is not on PATH; {remedy}")
+    def __init__(self, program: str, needed_for: str, fix: str) -> None:
+        self.program, self.needed_for, self.fix = program, needed_for, fix
+        super().__init__(f"{needed_for} needs {program!r}, which is not on PATH; {fix}")
 
 
 class ZygoteFailed(MeasuringError):
     """A zygote did not start, or ended by itself; `output` is what it printed."""
 
-    def __init__(self, zygote: str, detail: str, output: str, remedy: str) -> None:
-        self.zygote, self.detail, self.output, self.remedy = zygote, detail, output, remedy
-        super().__init__(f"the zygote {zygote} {detail}; {remedy}{_quoted(output)}")
+    def __init__(self, zygote: str, detail: str, output: str, fix: str) -> None:
+        self.zygote, self.detail, self.output, self.fix = zygote, detail, output, fix
+        super().__init__(f"the zygote {zygote} {detail}; {fix}{_quoted(output)}")
 
 
 class EntryRefused(MeasuringError):
     """One of many definitions makes no sense; the others are measured."""
 
-    def __init__(self, label: str, problem: str, remedy: str) -> None:
-        self.label, self.problem, self.remedy = label, problem, remedy
-        super().__init__(f"{label!r} was not measured: {problem}; {remedy}")
+    def __init__(self, label: str, problem: str, fix: str) -> None:
+        self.label, self.problem, self.fix = label, problem, fix
+        super().__init__(f"{label!r} was not measured: {problem}; {fix}")
 
 
 class CompileFailed(MeasuringError):
@@ -200,10 +200,10 @@ class CompileFailed(MeasuringError):
 class CannotTravel(MeasuringError):
     """A function or its arguments cannot be sent to another process."""
 
-    def __init__(self, what: str, detail: str, remedy: str = "") -> None:
+    def __init__(self, what: str, detail: str, fix: str = "") -> None:
         self.what, self.detail = what, detail
-        self.remedy = remedy or "measure a statement with a setup that makes it, or isolated=False"
-        super().__init__(f"{what} cannot be sent to another process: {detail}; {self.remedy}")
+        self.fix = fix or "measure a statement with a setup that makes it, or isolated=False"
+        super().__init__(f"{what} cannot be sent to another process: {detail}; {self.fix}")
 
 
 class GitFailed(MeasuringError):
@@ -281,9 +281,9 @@ class NoBaseline(ProfkitError):
 
     exit_code = 4
 
-    def __init__(self, wanted: str, detail: str, remedy: str) -> None:
-        self.wanted, self.detail, self.remedy = wanted, detail, remedy
-        super().__init__(f"there is no baseline {wanted!r}: {detail}; {remedy}")
+    def __init__(self, wanted: str, detail: str, fix: str) -> None:
+        self.wanted, self.detail, self.fix = wanted, detail, fix
+        super().__init__(f"there is no baseline {wanted!r}: {detail}; {fix}")
 
 
 class RunNotFound(ProfkitError):
@@ -323,7 +323,7 @@ class StoreEmpty(RunNotFound):
 
 
 _MALFORMED = "malformed"
-_MALFORMED_REMEDY = (
+_MALFORMED_FIX = (
     "move its file elsewhere, and profkit makes a new one; "
     "`sqlite3 FILE .recover` prints what the old one holds"
 )
@@ -337,8 +337,8 @@ class StoreUnavailable(ProfkitError):
     def __init__(self, url: str, detail: str) -> None:
         self.url, self.detail = url, detail
         usual = "check PROFKIT_STORE (default: sqlite:///.profkit/runs.db) and its permissions"
-        remedy = _MALFORMED_REMEDY if _MALFORMED in detail else usual
-        super().__init__(f"the store {url} cannot be used: {detail}; {remedy}")
+        fix = _MALFORMED_FIX if _MALFORMED in detail else usual
+        super().__init__(f"the store {url} cannot be used: {detail}; {fix}")
 
 
 class SpoolUnavailable(ProfkitError):
@@ -346,12 +346,12 @@ class SpoolUnavailable(ProfkitError):
 
     exit_code = 7
 
-    def __init__(self, spool: Path, detail: str, remedy: str = "") -> None:
+    def __init__(self, spool: Path, detail: str, fix: str = "") -> None:
         self.spool, self.detail = spool, detail
-        known = (cure for words, cure in _SPOOL_REMEDIES.items() if words in detail)
+        known = (fix for words, fix in _SPOOL_REMEDIES.items() if words in detail)
         usual = "check its permissions, or set PROFKIT_SPOOL to a folder that can be written"
-        self.remedy = remedy or next(known, usual)
-        super().__init__(f"the spool {spool} cannot be used: {detail}; {self.remedy}")
+        self.fix = fix or next(known, usual)
+        super().__init__(f"the spool {spool} cannot be used: {detail}; {self.fix}")
 
 
 _SPACE = "free space on its disk, or set PROFKIT_SPOOL to a folder on another one"
@@ -368,10 +368,10 @@ class DamagedFile(ProfkitError):
 
     exit_code = 7
 
-    def __init__(self, path: Path, detail: str, kept: Path | None = None, remedy: str = "") -> None:
+    def __init__(self, path: Path, detail: str, kept: Path | None = None, fix: str = "") -> None:
         self.path, self.detail, self.kept = path, detail, kept
         where = f"kept aside at {kept}" if kept is not None else "left where it is"
-        super().__init__(f"{path} cannot be read: {detail}; {remedy or f'{where}, everything else was read'}")
+        super().__init__(f"{path} cannot be read: {detail}; {fix or f'{where}, everything else was read'}")
 
 
 class RefusedFile(DamagedFile):
@@ -379,7 +379,7 @@ class RefusedFile(DamagedFile):
 
     def __init__(self, path: Path, detail: str) -> None:
         super().__init__(
-            path, detail, remedy="it is left where it is: look at it and remove it, or see `profkit --owner`"
+            path, detail, fix="it is left where it is: look at it and remove it, or see `profkit --owner`"
         )
 
 

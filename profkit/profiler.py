@@ -13,7 +13,7 @@ from profkit.calls.regions import block_region, check_callable, function_region
 from profkit.calls.slow_path import results_of
 from profkit.config import CONFIG
 from profkit.model.region import Region, RegionKey, code_of
-from profkit.session.counters import Account
+from profkit.session.counters import Counters
 
 if TYPE_CHECKING:
     from profkit.model.run import Run
@@ -32,9 +32,9 @@ class FunctionProfiler:
 
     def __init__(self, **options: Unpack[ProfilerOptions]) -> None:
         self.settings = settings(options)
-        self._accounts: dict[tuple[RegionKey, str], Account] = {}
-        self._markers: dict[CodeType, tuple[Account, Marker]] = {}
-        self._last: Account | None = None
+        self._all_counters: dict[tuple[RegionKey, str], Counters] = {}
+        self._markers: dict[CodeType, tuple[Counters, Marker]] = {}
+        self._last: Counters | None = None
 
     @property
     def active(self) -> bool:
@@ -56,20 +56,20 @@ class FunctionProfiler:
             self._release_compile_hook()
             raise
 
-    def account(self, function: Callable[..., object]) -> Account:
-        """Return the account of a function with this profiler's options; raises `UsageError`."""
+    def counters(self, function: Callable[..., object]) -> Counters:
+        """Return the counters of a function with this profiler's options; raises `UsageError`."""
         check_callable(function)
         chosen = self.settings
-        return self._account(function_region(function, chosen.label, chosen.extras))
+        return self._counters(function_region(function, chosen.label, chosen.extras))
 
-    def block_account(self, frame: FrameType, line: int, body: frozenset[int] | None) -> Account:
-        """Return the account of a `with` block; `body` is None if enter and exit are in different frames."""
+    def block_counters(self, frame: FrameType, line: int, body: frozenset[int] | None) -> Counters:
+        """Return the counters of a `with` block; `body` is None if enter and exit are in different frames."""
         chosen = self.settings
-        return self._account(block_region(frame, line, chosen.label, body, chosen.extras), frame.f_code)
+        return self._counters(block_region(frame, line, chosen.label, body, chosen.extras), frame.f_code)
 
-    def marker(self, function: Callable[..., object], account: Account) -> Marker:
-        """Return a marker that runs `function` as the account's region."""
-        return make_marker(account, function, self.settings.every)
+    def marker(self, function: Callable[..., object], counters: Counters) -> Marker:
+        """Return a marker that runs `function` as the counters's region."""
+        return make_marker(counters, function, self.settings.every)
 
     @property
     def last_run(self) -> Run | None:
@@ -80,13 +80,13 @@ class FunctionProfiler:
     @property
     def profile_result(self) -> list[str] | None:
         """Lines of text on the last call's run, None unless it succeeded. Reading requests the result."""
-        account, run = self._last, self.last_run
-        if account is None or account.refused or run is None or run.info.error is not None:
+        counters, run = self._last, self.last_run
+        if counters is None or counters.refused or run is None or run.info.error is not None:
             return None
         from profkit.render.text.summary import summary_lines
         from profkit.session.results import is_lost
 
-        return None if is_lost(account) else summary_lines(run)
+        return None if is_lost(counters) else summary_lines(run)
 
     @property
     def current_run_id(self) -> str | int | None:
@@ -112,21 +112,21 @@ class FunctionProfiler:
         if hook is not None and hook.profiler is self:
             hook.inside_profile_compile_time = False
 
-    def _account(self, region: Region, code: CodeType | None = None) -> Account:
+    def _counters(self, region: Region, code: CodeType | None = None) -> Counters:
         version = region.key, f"{region.code} {region.file}"
-        account = self._accounts.get(version)
-        if account is None:
-            account = Account(region, self.settings.sampler, self.settings.policy, code)
-            self._accounts[version] = account
-        return account
+        counters = self._all_counters.get(version)
+        if counters is None:
+            counters = Counters(region, self.settings.sampler, self.settings.policy, code)
+            self._all_counters[version] = counters
+        return counters
 
     def _marker(self, function: Callable[..., object]) -> Marker:
         """Return the marker of a function, cached by code: a lambda is a new object each time."""
         code = code_of(function) if hasattr(function, "__code__") else None
         known = self._markers.get(code) if code is not None else None
         if known is None:
-            account = self.account(function)
-            known = account, self.marker(function, account)
+            counters = self.counters(function)
+            known = counters, self.marker(function, counters)
             if code is not None:
                 self._markers[code] = known
         self._last = known[0]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.faults.checks import odd_lines
 from benchmarks.faults.errors import NotPermitted
-from benchmarks.faults.moments import generator, manner_of
+from benchmarks.faults.moments import generator, variant_of
 from benchmarks.faults.rows import Injection, Outcome
 from benchmarks.faults.sandbox import PROGRAMS, Sandbox, await_line, sandbox
 from benchmarks.faults.targetlog import LabelLog, read_log, taken
@@ -28,7 +28,7 @@ _LIBRARIES = ("/usr/lib/*/faketime/libfaketimeMT.so.1", "/usr/lib64/faketime/lib
 
 def inject(injection: Injection) -> Outcome:
     """Set the clock of a target that is being sampled."""
-    step_s, rng = manner_of(injection, _STEPS_S), generator(injection)
+    step_s, rng = variant_of(injection, _STEPS_S), generator(injection)
     way = rng.choice(_WAYS)
     where = f"{way}, clock set by {step_s} s"
     with sandbox() as box:

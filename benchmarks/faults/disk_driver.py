@@ -36,9 +36,9 @@ def main(text: str) -> Outcome:
             subprocess.run(["umount", "--lazy", str(box.work)], check=True)
 
 
-def _broken(box: Sandbox, writer: str, manner: str, write: int, pages: int) -> Outcome:
-    hook = {"disk": str(box.work), "manner": manner, "write": write, "log": str(box.log), "pages": pages}
-    where = f"{manner} at write {write} of the {writer}"
+def _broken(box: Sandbox, writer: str, variant: str, write: int, pages: int) -> Outcome:
+    hook = {"disk": str(box.work), "variant": variant, "write": write, "log": str(box.log), "pages": pages}
+    where = f"{variant} at write {write} of the {writer}"
     programs = {
         "program": [str(PROGRAMS / "phases.py"), str(box.log)],
         "measuring": [str(PROGRAMS / "orders.py"), str(box.log), "measured", "timer"],
@@ -81,10 +81,10 @@ def _recovered(box: Sandbox, outcome: Outcome, spec: dict[str, object]) -> Outco
     before = words if command or struck is None else words[:struck]
     safe = {line[1] for line in before if line[0] in ("over", "kept")}
     listed = box.command("list", "--json")
-    problem = listed.problem((0,) if safe and spec["manner"] != "removed" else _CODES)
+    problem = listed.problem((0,) if safe and spec["variant"] != "removed" else _CODES)
     if problem is not None:
         outcome = outcome.with_problem(problem)
-    if spec["manner"] == "removed" and struck is not None:
+    if spec["variant"] == "removed" and struck is not None:
         return outcome
     found = {str(run[field]) for run in listed.runs() for field in ("id", "label")}
     for name in sorted(safe - found):

@@ -18,18 +18,18 @@ from benchmarks.faults.rows import Injection, Outcome, outcome_from
 WRITES = 30
 """More writes than any of the programs makes: the last ones strike nothing, and are not counted."""
 _WRITERS = ("program", "command", "measuring")
-_MANNERS = ("full", "read-only", "removed", "inodes")
-COUNT = WRITES * len(_MANNERS) * len(_WRITERS)
+_VARIANTS = ("full", "read-only", "removed", "inodes")
+COUNT = WRITES * len(_VARIANTS) * len(_WRITERS)
 _TIMEOUT_S = 300.0
 
 
 def inject(injection: Injection) -> Outcome:
     """Break the disk at one write of one writer, in a mount namespace."""
     rest, writer = divmod(injection.number, len(_WRITERS))
-    write, manner = divmod(rest, len(_MANNERS))
+    write, variant = divmod(rest, len(_VARIANTS))
     _check_namespaces()
     spec = json.dumps(
-        {"writer": _WRITERS[writer], "manner": _MANNERS[manner], "write": write + 1, "pages": write % 3}
+        {"writer": _WRITERS[writer], "variant": _VARIANTS[variant], "write": write + 1, "pages": write % 3}
     )
     driver = str(Path(__file__).with_name("disk_driver.py"))
     done = subprocess.run(

@@ -10,13 +10,13 @@ from contextlib import suppress
 from dataclasses import replace
 
 from benchmarks.faults.checks import odd_lines
-from benchmarks.faults.moments import generator, manner_of
+from benchmarks.faults.moments import generator, variant_of
 from benchmarks.faults.rows import Injection, Outcome
 from benchmarks.faults.sandbox import PROGRAMS, MarkedProcess, Sandbox, await_line, sandbox
 
-_MANNERS = tuple(
-    (role, manner)
-    for manner in ("KILL", "STOP", "TERM", "INT", "SEGV")
+_VARIANTS = tuple(
+    (role, variant)
+    for variant in ("KILL", "STOP", "TERM", "INT", "SEGV")
     for role in ("program", "zygote", "supervisor", "program", "zygote")
 )
 """Zygotes share their arguments with the workers that they fork, supervisors with their launcher."""
@@ -28,15 +28,15 @@ _ENDS_WITHIN_S = 120.0
 
 def inject(injection: Injection) -> Outcome:
     """Signal one process of a measurement."""
-    role, manner = manner_of(injection, _MANNERS)
+    role, variant = variant_of(injection, _VARIANTS)
     rng = generator(injection)
     way, mode = rng.choice(("measured", "decorated")), rng.choice(("timer", "timer", "callgrind"))
-    where = f"{manner} to {role}, {way}, {mode}"
+    where = f"{variant} to {role}, {way}, {mode}"
     with sandbox() as box:
         argv = [str(PROGRAMS / "orders.py"), str(box.log), way, mode]
-        victim, status = _signalled(box, argv, role, manner, rng.uniform(0.02, _LATEST_S[mode]))
+        victim, status = _signalled(box, argv, role, variant, rng.uniform(0.02, _LATEST_S[mode]))
         outcome = Outcome()
-        ends_it = victim == "program" and manner not in ("STOP",)
+        ends_it = victim == "program" and variant not in ("STOP",)
         if status is None or (not ends_it and (status != 0 or box.output("stdout") != "done\n")):
             outcome = outcome.with_problem(f"{where}: exit status {status}", changed=1)
         for line in () if ends_it else odd_lines(box.output(), warnings=4):
@@ -51,7 +51,7 @@ def inject(injection: Injection) -> Outcome:
 
 
 def _signalled(
-    box: Sandbox, argv: list[str], role: str, manner: str, after_s: float
+    box: Sandbox, argv: list[str], role: str, variant: str, after_s: float
 ) -> tuple[str, int | None]:
     """The role of the process that was signalled, and the program's exit status, None if it did not end."""
     with box.started(argv) as program:
@@ -61,8 +61,8 @@ def _signalled(
         victim = "program" if chosen is None else role
         pid = program.pid if chosen is None else chosen.pid
         with suppress(ProcessLookupError):
-            os.kill(pid, signal.Signals[f"SIG{manner}"])
-            if victim == "program" and manner == "STOP":
+            os.kill(pid, signal.Signals[f"SIG{variant}"])
+            if victim == "program" and variant == "STOP":
                 time.sleep(_STOPPED_S)
                 os.kill(pid, signal.SIGCONT)
         try:

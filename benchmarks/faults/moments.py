@@ -16,8 +16,8 @@ _T = TypeVar("_T")
 def chosen_numbers(full: int, count: int, seed: int) -> tuple[int, ...]:
     """`count` of the numbers 0 to `full` - 1, spread over all of them; all of them if `count` is larger.
 
-    The step has no divisor in common with `full`: if a fault's manner is its number modulo a divisor of
-    `full`, a few numbers already have every manner.
+    The step has no divisor in common with `full`: if a fault's variant is its number modulo a divisor of
+    `full`, a few numbers already have every variant.
     """
     if count >= full:
         return tuple(range(full))
@@ -39,6 +39,6 @@ def moment_s(injection: Injection, latest_s: float, early_s: float = 0.06) -> fl
     return rng.uniform(0, early_s) if rng.random() < 1 / 3 else rng.uniform(0, latest_s)
 
 
-def manner_of(injection: Injection, manners: Sequence[_T]) -> _T:
-    """The manner of an injection: they take turns by its number."""
-    return manners[injection.number % len(manners)]
+def variant_of(injection: Injection, variants: Sequence[_T]) -> _T:
+    """The variant of an injection: they take turns by its number."""
+    return variants[injection.number % len(variants)]

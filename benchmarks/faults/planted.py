@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.faults.moments import manner_of
+from benchmarks.faults.moments import variant_of
 from benchmarks.faults.recorded import LABELS, record
 from benchmarks.faults.rows import Injection, Outcome
 from benchmarks.faults.sandbox import Sandbox, sandbox
@@ -31,7 +31,7 @@ raise ImportError("a planted module")
 
 def inject(injection: Injection) -> Outcome:
     """Plant modules, run one command, and see which of them its own process executed."""
-    command = manner_of(injection, _COMMANDS)
+    command = variant_of(injection, _COMMANDS)
     with sandbox() as box:
         record(box)
         (box.work / "planted.collapsed").write_text("main;f 3\n", "ascii")

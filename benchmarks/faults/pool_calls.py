@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from benchmarks.faults.checks import odd_lines
-from benchmarks.faults.moments import generator, manner_of
+from benchmarks.faults.moments import generator, variant_of
 from benchmarks.faults.programs.calling import BAD, DISTURBED
 from benchmarks.faults.rows import Injection, Outcome
 from benchmarks.faults.sandbox import PROGRAMS, MarkedProcess, Sandbox, await_line, sandbox
@@ -19,23 +19,25 @@ _SIGNALS = tuple(
     f"{number} {role}" for number in ("KILL", "STOP", "SEGV", "TERM") for role in ("zygote", "launcher")
 )
 """Zygotes share their arguments with their workers, supervisors with their launcher."""
-_MANNERS = (*BAD, *_SIGNALS)
+_VARIANTS = (*BAD, *_SIGNALS)
 _LATEST_S = 1.0
 _ENDS_WITHIN_S = 150.0
 
 
 def inject(injection: Injection) -> Outcome:
     """Make one call do its worst, or signal a process of the pool; every future must end."""
-    manner = manner_of(injection, _MANNERS)
+    variant = variant_of(injection, _VARIANTS)
     with sandbox() as box:
-        how = manner if manner in BAD else DISTURBED
+        how = variant if variant in BAD else DISTURBED
         moment_s = generator(injection).uniform(0.0, _LATEST_S)
-        status = _run(box, how, lambda: None if manner in BAD else _disturb(box, injection, manner, moment_s))
-        outcome = _logged(box, manner)
+        status = _run(
+            box, how, lambda: None if variant in BAD else _disturb(box, injection, variant, moment_s)
+        )
+        outcome = _logged(box, variant)
         if status != 0 or box.output("stdout") != "done\n":
-            outcome = outcome.with_problem(f"{manner}: exit status {status}", changed=1)
+            outcome = outcome.with_problem(f"{variant}: exit status {status}", changed=1)
         for line in odd_lines(box.output(), warnings=2):
-            outcome = outcome.with_problem(f"{manner}: stderr: {line}", changed=1)
+            outcome = outcome.with_problem(f"{variant}: stderr: {line}", changed=1)
         return box.counted(outcome)
 
 
@@ -49,8 +51,8 @@ def _run(box: Sandbox, how: str, disturb: Callable[[], None]) -> int | None:
             return None
 
 
-def _disturb(box: Sandbox, injection: Injection, manner: str, moment_s: float) -> None:
-    number, role = manner.split()
+def _disturb(box: Sandbox, injection: Injection, variant: str, moment_s: float) -> None:
+    number, role = variant.split()
     time.sleep(moment_s)
     found: list[MarkedProcess] = [each for each in box.processes() if each.has_word(role)]
     if found:
@@ -58,10 +60,10 @@ def _disturb(box: Sandbox, injection: Injection, manner: str, moment_s: float) -
             os.kill(generator(injection, "whom").choice(found).pid, signal.Signals[f"SIG{number}"])
 
 
-def _logged(box: Sandbox, manner: str) -> Outcome:
+def _logged(box: Sandbox, variant: str) -> Outcome:
     """Taken are the futures, recovered those that ended as they may."""
     lines = box.log.read_text("utf-8").splitlines()
     ends = [line for line in lines if line.startswith(("settled", "wrong", "lost"))]
     bad = [line for line in ends if not line.startswith("settled")]
-    problems = tuple(f"{manner}: {line}" for line in bad)
+    problems = tuple(f"{variant}: {line}" for line in bad)
     return Outcome(taken=len(ends), recovered=len(ends) - len(bad), problems=problems)

@@ -1,6 +1,6 @@
 """The faults of the campaign. A new one is a module with `inject`, and a line here.
 
-A new sampler, format or mode is a line in the list of manners of the module that it belongs to.
+A new sampler, format or mode is a line in the list of variants of the module that it belongs to.
 """
 
 from __future__ import annotations

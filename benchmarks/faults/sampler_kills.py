@@ -13,11 +13,11 @@ from dataclasses import replace
 from itertools import pairwise
 
 from benchmarks.faults.checks import odd_lines
-from benchmarks.faults.moments import generator, manner_of
+from benchmarks.faults.moments import generator, variant_of
 from benchmarks.faults.rows import Injection, Outcome
 from benchmarks.faults.sandbox import PROGRAMS, MarkedProcess, Sandbox, await_line, sandbox
 
-_MANNERS = ("STOP", "KILL", "STOP", "TERM", "STOP", "INT", "STOP", "SEGV", "STOP", "HUP")
+_VARIANTS = ("STOP", "KILL", "STOP", "TERM", "STOP", "INT", "STOP", "SEGV", "STOP", "HUP")
 _DURATION_S = 6.0
 _LATEST_S = 1.5
 _LONGEST_PAUSE_S = 2.0
@@ -28,14 +28,14 @@ _NAMES = ("py-spy", "strobeclient")
 
 def inject(injection: Injection) -> Outcome:
     """Signal the sampler of a target that logs every two milliseconds."""
-    manner = manner_of(injection, _MANNERS)
+    variant = variant_of(injection, _VARIANTS)
     rng = generator(injection)
     options, depth = _options(rng), rng.choice((3, 30, 120))
     argv = [str(PROGRAMS / "beats.py"), "LOG", json.dumps(options), str(_DURATION_S), str(depth)]
-    where = f"{manner}, {options}, depth {depth}"
+    where = f"{variant}, {options}, depth {depth}"
     with sandbox() as box:
         argv[1] = str(box.log)
-        status = _signalled(box, argv, manner, rng.uniform(0.02, _LATEST_S))
+        status = _signalled(box, argv, variant, rng.uniform(0.02, _LATEST_S))
         outcome = Outcome(taken=1)
         if status != 0 or box.output("stdout") != "done\n":
             outcome = outcome.with_problem(f"{where}: exit status {status}", changed=1)
@@ -59,14 +59,14 @@ def _options(rng: random.Random) -> dict[str, object]:
     }
 
 
-def _signalled(box: Sandbox, argv: list[str], manner: str, after_s: float) -> int | None:
+def _signalled(box: Sandbox, argv: list[str], variant: str, after_s: float) -> int | None:
     """The target's exit status; None if it had to be killed."""
     with box.started(argv) as target:
         await_line(box.log, "begun")
         time.sleep(after_s)
         for sampler in samplers(box):
             with suppress(ProcessLookupError):
-                os.kill(sampler.pid, signal.Signals[f"SIG{manner}"])
+                os.kill(sampler.pid, signal.Signals[f"SIG{variant}"])
         try:
             return target.wait(_ENDS_WITHIN_S)
         except subprocess.TimeoutExpired:

@@ -22,7 +22,7 @@ _CODES = (0, 7)
 class Damage:
     """One damaged place."""
 
-    manner: str
+    variant: str
     file: str
     """Its path in the spool."""
     offset: int
@@ -32,7 +32,7 @@ class Damage:
         """Damage the file."""
         path = spool / self.file
         data = bytearray(path.read_bytes())
-        if self.manner == "cut":
+        if self.variant == "cut":
             data = data[: self.offset]
         else:
             data[self.offset] ^= 1 << self.bit
@@ -81,7 +81,7 @@ def _damaged(
     recovered = 0
     for label in LABELS:
         # A flipped digit is a number like any other.
-        whole_run = found.get(label) == figures[label] or (damage.manner == "flipped" and label in found)
+        whole_run = found.get(label) == figures[label] or (damage.variant == "flipped" and label in found)
         if whole_run or named:
             recovered += 1
         else:

@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.faults.moments import generator, manner_of
+from benchmarks.faults.moments import generator, variant_of
 from benchmarks.faults.recorded import record
 from benchmarks.faults.rows import Injection, Outcome
 from benchmarks.faults.sandbox import Sandbox, sandbox
@@ -23,23 +23,23 @@ _LABELS = frozenset({"first", "second", "third"})
 
 def inject(injection: Injection) -> Outcome:
     """Put the store out of order, run each command, and see that what is in the spool is still there."""
-    manner, rng = manner_of(injection, tuple(_MANNERS)), generator(injection)
+    variant, rng = variant_of(injection, tuple(_VARIANTS)), generator(injection)
     with sandbox() as box:
         record(box)
         store = box.work / ".profkit" / "runs.db"
         _made_store(box, store)
         record(box)
-        _MANNERS[manner](store, rng)
+        _VARIANTS[variant](store, rng)
         before = _content(store)
         outcome = Outcome(taken=len(_LABELS))
-        with _locked(store) if manner == "locked" else nullcontext():
-            for command in _COMMANDS[:1] if manner == "locked" else _COMMANDS:
+        with _locked(store) if variant == "locked" else nullcontext():
+            for command in _COMMANDS[:1] if variant == "locked" else _COMMANDS:
                 if (problem := box.command(*command).problem(_CODES)) is not None:
-                    outcome = outcome.with_problem(f"{manner}: {problem}")
-        if manner in _FOREIGN and _content(store) != before:
-            outcome = outcome.with_problem(f"{manner}: the file was changed", changed=1)
-        if manner != "locked":
-            kept = _labels(box) if manner not in _FOREIGN else set()
+                    outcome = outcome.with_problem(f"{variant}: {problem}")
+        if variant in _FOREIGN and _content(store) != before:
+            outcome = outcome.with_problem(f"{variant}: the file was changed", changed=1)
+        if variant != "locked":
+            kept = _labels(box) if variant not in _FOREIGN else set()
             _remove(store)
         else:
             kept = set()
@@ -115,7 +115,7 @@ def _nothing(_store: Path, _rng: random.Random) -> None:
     """The store is as it was: what keeps it from being used is held by another process."""
 
 
-_MANNERS: dict[str, Callable[[Path, random.Random], None]] = {
+_VARIANTS: dict[str, Callable[[Path, random.Random], None]] = {
     "locked": _nothing, "damaged": _flip, "damaged header": _flip_header, "cut": _cut, "newer": _newer,
     "another database": _other_database, "text": _text, "folder": _folder, "pipe": _pipe,
     "dangling link": _dangling,

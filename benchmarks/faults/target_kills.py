@@ -8,12 +8,12 @@ import time
 from dataclasses import replace
 
 from benchmarks.faults.checks import odd_lines, sampled_labels
-from benchmarks.faults.moments import generator, manner_of, moment_s
+from benchmarks.faults.moments import generator, moment_s, variant_of
 from benchmarks.faults.rows import Injection, Outcome
 from benchmarks.faults.sandbox import PROGRAMS, Sandbox, await_line, sandbox
 from benchmarks.faults.targetlog import LabelLog, read_log, taken
 
-_MANNERS = {
+_VARIANTS = {
     "KILL": -signal.SIGKILL, "TERM": -signal.SIGTERM, "INT": -signal.SIGINT, "HUP": -signal.SIGHUP,
     "abort": -signal.SIGABRT, "segfault": -signal.SIGSEGV, "_exit": 7, "memory": 1,
 }  # fmt: skip
@@ -31,21 +31,21 @@ _ENDS_WITHIN_S = 30.0
 
 def inject(injection: Injection) -> Outcome:
     """Start a target, end it, and see what `profkit list` has of it."""
-    manner = manner_of(injection, tuple(_MANNERS))
+    variant = variant_of(injection, tuple(_VARIANTS))
     way = generator(injection, "way").choice(_WAYS)
     with sandbox() as box:
-        status = _ended(box, injection, manner, way)
+        status = _ended(box, injection, variant, way)
         log = read_log(box.log)
         outcome = Outcome(taken=len(taken(log)))
-        if status != _MANNERS[manner] and not (status == 1 and _was_importing(manner, way, log)):
+        if status != _VARIANTS[variant] and not (status == 1 and _was_importing(variant, way, log)):
             outcome = outcome.with_problem(
-                f"{way}, {manner}: exit status {status}: {box.output()[-600:]}", changed=1
+                f"{way}, {variant}: exit status {status}: {box.output()[-600:]}", changed=1
             )
-        short_of_memory = manner == "memory"
+        short_of_memory = variant == "memory"
         for line in odd_lines(box.output(), warnings=2 if short_of_memory else 0):
             if short_of_memory and line.startswith(_OWN_THREADS):
                 continue
-            outcome = outcome.with_problem(f"{way}, {manner}: stderr: {line}", changed=1)
+            outcome = outcome.with_problem(f"{way}, {variant}: stderr: {line}", changed=1)
         box.await_end()
         listed = box.command("list", "--json")
         problem = listed.problem((0,) if taken(log) else (0, _NO_RUNS))
@@ -54,34 +54,34 @@ def inject(injection: Injection) -> Outcome:
         found = taken(log) & sampled_labels(listed)
         outcome = replace(outcome, recovered=len(found))
         for label in sorted(taken(log) - found):
-            outcome = outcome.with_problem(f"{way}, {manner}: {label} is lost: {log[label]}")
-        if manner in _ORDERLY:
-            outcome = _with_calls(outcome, log, listed.runs(), f"{way}, {manner}")
+            outcome = outcome.with_problem(f"{way}, {variant}: {label} is lost: {log[label]}")
+        if variant in _ORDERLY:
+            outcome = _with_calls(outcome, log, listed.runs(), f"{way}, {variant}")
         return box.counted(outcome)
 
 
-def _ended(box: Sandbox, injection: Injection, manner: str, way: str) -> int | None:
+def _ended(box: Sandbox, injection: Injection, variant: str, way: str) -> int | None:
     """The exit status of a target that was ended at its moment; None if it did not end."""
     after_s = moment_s(injection, _LATEST_S)
-    own = [] if manner in _SIGNALS else [manner, str(after_s)]
+    own = [] if variant in _SIGNALS else [variant, str(after_s)]
     argv = [str(PROGRAMS / "caller.py"), str(box.log), way, f"{injection.seed}.{injection.number}", "60"]
     with box.started([*argv, *own]) as target:
         await_line(box.log, "begun")
-        if manner in _SIGNALS:
+        if variant in _SIGNALS:
             time.sleep(after_s)
-            target.send_signal(signal.Signals[f"SIG{manner}"])
+            target.send_signal(signal.Signals[f"SIG{variant}"])
         try:
             return target.wait(_ENDS_WITHIN_S)
         except subprocess.TimeoutExpired:
             return None
 
 
-def _was_importing(manner: str, way: str, log: dict[str, LabelLog]) -> bool:
+def _was_importing(variant: str, way: str, log: dict[str, LabelLog]) -> bool:
     """Whether other threads were at their first calls when the main thread was interrupted.
 
     CPython ends with 1 instead of SIGINT if a thread calls `exec` after that, as dataclasses do at import.
     """
-    return manner == "INT" and way == "threads" and not any(calls.finished for calls in log.values())
+    return variant == "INT" and way == "threads" and not any(calls.finished for calls in log.values())
 
 
 def _with_calls(

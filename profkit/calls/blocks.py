@@ -19,7 +19,7 @@ from profkit.errors import UsageError
 from profkit.originals import REAL
 from profkit.process.guard import ignore
 from profkit.session.activity import OPEN_BLOCKS, is_open_in
-from profkit.session.counters import Account
+from profkit.session.counters import Counters
 
 if TYPE_CHECKING:
     from profkit.model.region import Region
@@ -120,7 +120,7 @@ def _numbers(table: bytes) -> Iterator[int]:
 
 
 class BlockSource(Protocol):
-    """Factory of accounts for blocks: a profiler."""
+    """Factory of counters for blocks: a profiler."""
 
     @property
     def active(self) -> bool:
@@ -130,15 +130,15 @@ class BlockSource(Protocol):
     def every(self) -> int:
         """Interval N of profiled entries: the first of every N is profiled."""
 
-    def block_account(self, frame: FrameType, line: int, body: frozenset[int] | None) -> Account:
-        """Return the account of a `with` statement; `body` None: enter and exit are in different frames."""
+    def block_counters(self, frame: FrameType, line: int, body: frozenset[int] | None) -> Counters:
+        """Return the counters of a `with` statement; `body` None: enter and exit are in different frames."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
     """A `with` statement under a profiler; it references the objects of its key, so that no id is reused."""
 
-    account: Account
+    counters: Counters
     turn: Iterator[int]
     code: CodeType
     source: BlockSource
@@ -151,13 +151,13 @@ _STATEMENTS: dict[tuple[int, int, int], _Statement] = {}
 class Block:
     """Context manager of one `with` statement; its `run` is available once it was entered."""
 
-    __slots__ = ("_joined", "_nested", "_open", "_source", "_start", "_tid", "account", "frame_id")
+    __slots__ = ("_joined", "_nested", "_open", "_source", "_start", "_tid", "counters", "frame_id")
 
     _now = staticmethod(REAL.perf_counter_ns)
 
     def __init__(self, source: BlockSource) -> None:
         self._source = source
-        self.account: Account | None = None
+        self.counters: Counters | None = None
         self._open = self._joined = False
         self._tid: int | None = None
 
@@ -174,18 +174,18 @@ class Block:
         statement = _STATEMENTS.get(key) or _learned(source, frame)
         if statement is None:
             return self
-        account = self.account = statement.account
+        counters = self.counters = statement.counters
         if source.every > 1 and next(statement.turn) % source.every:
-            account.skipped.append(None)
+            counters.skipped.append(None)
             return self
         self.frame_id = id(frame)
-        self._nested = bool(OPEN_BLOCKS) and is_open_in(account, frame)
+        self._nested = bool(OPEN_BLOCKS) and is_open_in(counters, frame)
         self._start = self._now()  # at the recursion limit this raises, before anything is counted
         OPEN_BLOCKS[self] = None
         self._open = True  # no interrupt can occur between this and `try`: there is no call
         try:
-            if not account.live:
-                self._join(account, frame)
+            if not counters.live:
+                self._join(counters, frame)
             else:
                 self._joined = True
             self._start = self._now()
@@ -195,16 +195,16 @@ class Block:
             raise
         return self
 
-    def _join(self, account: Account, frame: FrameType) -> None:
-        apart = account.region.detached and not account.region.all_threads
+    def _join(self, counters: Counters, frame: FrameType) -> None:
+        apart = counters.region.detached and not counters.region.all_threads
         self._tid = REAL.get_native_id() if apart else None
-        self._joined = enter(account, frame, self._tid)
+        self._joined = enter(counters, frame, self._tid)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        account = self.account
-        if not self._open or account is None:
+        counters = self.counters
+        if not self._open or counters is None:
             return
         try:
             wall_ns = self._now() - self._start
@@ -214,23 +214,23 @@ class Block:
         if not self._joined:
             return
         if self._nested:
-            account.nested.append(None)
+            counters.nested.append(None)
         else:
-            account.durations.append(wall_ns)
+            counters.durations.append(wall_ns)
         if kind is not None:
-            account.raised.append(None)
-        if account.covers:
-            leave(account, self._tid)
+            counters.raised.append(None)
+        if counters.covers:
+            leave(counters, self._tid)
 
     @property
     def region(self) -> Region | None:
         """Region of the block, None before it is entered."""
-        return self.account.region if self.account is not None else None
+        return self.counters.region if self.counters is not None else None
 
     @property
     def runs(self) -> tuple[Run, ...]:
         """Runs of the block in this process, oldest first; reading may end a sampler's segment."""
-        return results_of(self.account) if self.account is not None else ()
+        return results_of(self.counters) if self.counters is not None else ()
 
     @property
     def run(self) -> Run | None:
@@ -264,6 +264,6 @@ def _learned(source: BlockSource, frame: FrameType) -> _Statement | None:
 
 def _learn(source: BlockSource, frame: FrameType) -> _Statement:
     code, offset = frame.f_code, frame.f_lasti
-    account = source.block_account(frame, line_at(code, offset), body_lines(code, offset))
-    statement = _Statement(account, itertools.count(), code, source)
+    counters = source.block_counters(frame, line_at(code, offset), body_lines(code, offset))
+    statement = _Statement(counters, itertools.count(), code, source)
     return _STATEMENTS.setdefault((id(code), offset, id(source)), statement)

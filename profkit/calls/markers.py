@@ -18,7 +18,7 @@ from profkit.model.region import RegionKind
 from profkit.originals import REAL
 from profkit.session import activity
 from profkit.session.activity import is_within, remember_marker
-from profkit.session.counters import Account
+from profkit.session.counters import Counters
 
 Call = Callable[..., Any]
 """A user's callable; its arguments and its value are passed on unchanged."""
@@ -36,54 +36,54 @@ class Marker(Protocol):
         """Call `called` with its arguments."""
 
 
-def make_marker(account: Account, function: Call, every: int = 1) -> Marker:
+def make_marker(counters: Counters, function: Call, every: int = 1) -> Marker:
     """Return a marker of the region's kind for `function` or others with its code.
 
     It profiles the first of each `every` calls; the others run unprofiled and are counted as skipped.
     """
-    makers: dict[RegionKind, Callable[[Account, Call], Marker]] = {
+    makers: dict[RegionKind, Callable[[Counters, Call], Marker]] = {
         RegionKind.COROUTINE: _coroutine,
         RegionKind.GENERATOR: _generator,
         RegionKind.ASYNC_GENERATOR: _async_generator,
     }
-    marker = makers.get(account.region.kind, _function)(account, function)
-    return marker if every == 1 else _some(account, marker, every)
+    marker = makers.get(counters.region.kind, _function)(counters, function)
+    return marker if every == 1 else _some(counters, marker, every)
 
 
-def tell_greenlets_apart(greenlets: ModuleType) -> None:
+def distinguish_greenlets(greenlets: ModuleType) -> None:
     """Identify callers by their greenlet from now on; `greenlets` is the package greenlet."""
     global current_caller
     current_caller = activity.current_caller = greenlets.getcurrent
 
 
-def _named(function: _F, account: Account, public: Call | None = None) -> _F:
+def _named(function: _F, counters: Counters, public: Call | None = None) -> _F:
     """Return the same function with a code object that is named after the region's marker.
 
     Its generators and coroutines have the `__name__` of `public`.
     """
-    marker = account.region.marker
+    marker = counters.region.marker
     source = cast(FunctionType, function)
     code = source.__code__.replace(co_name=marker, co_qualname=marker)
-    remember_marker(code, account)
+    remember_marker(code, counters)
     named = FunctionType(code, source.__globals__, marker, source.__defaults__, source.__closure__)
     named.__name__ = getattr(public, "__name__", marker)
     named.__qualname__ = getattr(public, "__qualname__", marker)
     return cast(_F, named)
 
 
-def _function(account: Account, function: Call) -> Marker:
-    now, callers, covers = REAL.perf_counter_ns, account.callers, account.covers
-    record, nested, raised = account.durations.append, account.nested.append, account.raised.append
+def _function(counters: Counters, function: Call) -> Marker:
+    now, callers, covers = REAL.perf_counter_ns, counters.callers, counters.covers
+    record, nested, raised = counters.durations.append, counters.nested.append, counters.raised.append
 
     def marker(called: Call, /, *args: Any, **kwargs: Any) -> Any:
         caller = current_caller()
         if caller in callers:
-            if account.live:
+            if counters.live:
                 nested(None)
             return called(*args, **kwargs)
         callers[caller] = None  # no interrupt can occur between this and `try`: there is no call
         try:
-            if not account.live and not enter(account, sys._getframe()):
+            if not counters.live and not enter(counters, sys._getframe()):
                 return called(*args, **kwargs)
             start = now()
             try:
@@ -96,15 +96,15 @@ def _function(account: Account, function: Call) -> Marker:
             finally:
                 record(now() - start)
                 if covers:
-                    leave(account)
+                    leave(counters)
         finally:
             del callers[caller]
 
-    return _named(marker, account)
+    return _named(marker, counters)
 
 
-def _some(account: Account, marker: Marker, every: int) -> Marker:
-    turn, skipped = itertools.count(), account.skipped.append
+def _some(counters: Counters, marker: Marker, every: int) -> Marker:
+    turn, skipped = itertools.count(), counters.skipped.append
 
     def choose(called: Call, /, *args: Any, **kwargs: Any) -> Any:
         if next(turn) % every:
@@ -136,29 +136,29 @@ class _Unstarted:
             self.coroutine.close()
 
 
-def _coroutine(account: Account, function: Call) -> Marker:
-    now, runs = REAL.perf_counter_ns, account.open_runs
+def _coroutine(counters: Counters, function: Call) -> Marker:
+    now, runs = REAL.perf_counter_ns, counters.open_runs
 
     async def run(unstarted: _Unstarted) -> Any:
         start = now()  # at the recursion limit this raises, before anything is counted
         nested = bool(runs) and _is_nested(sys._getframe())
         try:
             runs.append(None)
-            if not account.live and not await enter_off_loop(account, sys._getframe()):
+            if not counters.live and not await enter_off_loop(counters, sys._getframe()):
                 return await unstarted.take()
             steps = Steps(unstarted.take())
             try:
                 return await awaited(steps)
             except BaseException as error:
-                _count_raised(account, error)
+                _count_raised(counters, error)
                 raise
             finally:
-                _record(account, nested, now() - start, steps.active_ns)
+                _record(counters, nested, now() - start, steps.active_ns)
         finally:
             if runs:
                 runs.pop()
 
-    run = _named(run, account, function)
+    run = _named(run, counters, function)
 
     def call(called: Call, /, *args: Any, **kwargs: Any) -> Any:
         return run(_Unstarted(called(*args, **kwargs)))
@@ -166,8 +166,8 @@ def _coroutine(account: Account, function: Call) -> Marker:
     return call
 
 
-def _generator(account: Account, function: Call) -> Marker:
-    now, runs = REAL.perf_counter_ns, account.open_runs
+def _generator(counters: Counters, function: Call) -> Marker:
+    now, runs = REAL.perf_counter_ns, counters.open_runs
 
     # Not `yield from`, which handles GeneratorExit itself: the user's generator must handle it.
     def run(generator: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
@@ -175,7 +175,7 @@ def _generator(account: Account, function: Call) -> Marker:
         nested = bool(runs) and _is_nested(sys._getframe())
         try:
             runs.append(None)
-            joined = account.live or enter(account, sys._getframe())
+            joined = counters.live or enter(counters, sys._getframe())
             steps = Steps(generator)
             try:
                 while True:
@@ -189,16 +189,16 @@ def _generator(account: Account, function: Call) -> Marker:
                         else:
                             raise
             except BaseException as error:
-                _count_raised(account, error)
+                _count_raised(counters, error)
                 raise
             finally:
                 if joined:
-                    _record(account, nested, now() - start, steps.active_ns)
+                    _record(counters, nested, now() - start, steps.active_ns)
         finally:
             if runs:
                 runs.pop()
 
-    run = _named(run, account, function)
+    run = _named(run, counters, function)
 
     def call(called: Call, /, *args: Any, **kwargs: Any) -> Any:
         return run(called(*args, **kwargs))
@@ -206,15 +206,15 @@ def _generator(account: Account, function: Call) -> Marker:
     return call
 
 
-def _async_generator(account: Account, function: Call) -> Marker:
-    now, runs = REAL.perf_counter_ns, account.open_runs
+def _async_generator(counters: Counters, function: Call) -> Marker:
+    now, runs = REAL.perf_counter_ns, counters.open_runs
 
     async def run(generator: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, Any]:
         start, active_ns = now(), 0
         nested = bool(runs) and _is_nested(sys._getframe())
         try:
             runs.append(None)
-            joined = account.live or await enter_off_loop(account, sys._getframe())
+            joined = counters.live or await enter_off_loop(counters, sys._getframe())
             steps = Steps(first_step(generator))
             try:
                 while True:
@@ -229,16 +229,16 @@ def _async_generator(account: Account, function: Call) -> Marker:
                             raise
                     active_ns, steps = active_ns + steps.active_ns, Steps(following)
             except BaseException as error:
-                _count_raised(account, error)
+                _count_raised(counters, error)
                 raise
             finally:
                 if joined:
-                    _record(account, nested, now() - start, active_ns + steps.active_ns)
+                    _record(counters, nested, now() - start, active_ns + steps.active_ns)
         finally:
             if runs:
                 runs.pop()
 
-    run = _named(run, account, function)
+    run = _named(run, counters, function)
 
     def call(called: Call, /, *args: Any, **kwargs: Any) -> Any:
         return run(called(*args, **kwargs))
@@ -251,17 +251,17 @@ def _is_nested(frame: FrameType) -> bool:
     return is_within(frame.f_code, frame.f_back)
 
 
-def _count_raised(account: Account, error: BaseException) -> None:
+def _count_raised(counters: Counters, error: BaseException) -> None:
     """Count a run that failed; closing a generator early is no failure."""
     if not isinstance(error, GeneratorExit):
-        account.raised.append(None)
+        counters.raised.append(None)
 
 
-def _record(account: Account, nested: bool, wall_ns: int, active_ns: int) -> None:
+def _record(counters: Counters, nested: bool, wall_ns: int, active_ns: int) -> None:
     if nested:
-        account.nested.append(None)
+        counters.nested.append(None)
     else:
-        account.durations.append(wall_ns)
-        account.suspended.append(wall_ns - active_ns)
-    if account.covers:
-        leave_off_loop(account)
+        counters.durations.append(wall_ns)
+        counters.suspended.append(wall_ns - active_ns)
+    if counters.covers:
+        leave_off_loop(counters)

@@ -19,7 +19,7 @@ from profkit.originals import REAL
 from profkit.process.guard import LOG, explained, guarded, ignore, pass_on, say_once
 from profkit.session.activity import own_calls
 from profkit.session.background import BackgroundThread
-from profkit.session.counters import Account
+from profkit.session.counters import Counters
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["LOG", "explained", "guarded", "ignore", "pass_on", "refuse", "say_once"]
 
 
-def refuse(account: Account, error: BaseException) -> bool:
+def refuse(counters: Counters, error: BaseException) -> bool:
     """Log once why a call cannot be profiled, and return False: the call runs unprofiled.
 
     Raises exceptions that belong to the program and, with `stop_at_error=True`, the failure itself.
@@ -38,12 +38,12 @@ def refuse(account: Account, error: BaseException) -> bool:
     pass_on(error)
     if isinstance(error, RecursionError):  # the call itself is about to raise it
         return False
-    account.refused = True
+    counters.refused = True
     reason = explained(error, "starting to profile a call")
     LOG.debug("profkit failed", exc_info=error)
-    if account.policy.strict:
+    if counters.policy.strict:
         raise reason
-    say_once(f"{account.region.key.label!r} runs unprofiled: {reason}")
+    say_once(f"{counters.region.key.label!r} runs unprofiled: {reason}")
     return False
 
 
@@ -55,95 +55,95 @@ _known_manager: SessionManager | None = None
 _import_failure: ProfkitError | None = None
 
 
-def enter(account: Account, frame: FrameType, tid: int | None = None) -> bool:
+def enter(counters: Counters, frame: FrameType, tid: int | None = None) -> bool:
     """See `SessionManager.enter`; the caller's stack ends with `frame`."""
     try:
-        return tracing.unseen(_enter, account, frame, tid)
+        return tracing.unseen(_enter, counters, frame, tid)
     except BaseException as error:  # noqa: BLE001 - raised if it is the program's
-        return refuse(account, error)
+        return refuse(counters, error)
 
 
-def leave(account: Account, tid: int | None = None) -> None:
+def leave(counters: Counters, tid: int | None = None) -> None:
     """See `SessionManager.leave`."""
     try:
-        tracing.unseen(_leave, account, tid)
+        tracing.unseen(_leave, counters, tid)
     except BaseException as error:  # noqa: BLE001 - raised if it is the program's
         ignore(error, "ending the segment of a region")
 
 
-def note_traced(account: Account) -> None:
+def note_traced(counters: Counters) -> None:
     """Count a compilation of the function in place of its wrapper: calls of that code are not profiled."""
-    account.traced.append(None)
+    counters.traced.append(None)
     if _known_manager is not None:
         try:
-            _known_manager.mention(account)
+            _known_manager.mention(counters)
         except BaseException as error:  # noqa: BLE001 - raised if it is the program's
             ignore(error, "noting a compiled function")
 
 
-def results_of(account: Account) -> tuple[Run, ...]:
+def results_of(counters: Counters) -> tuple[Run, ...]:
     """See `results.runs_of`; raises `ProfkitError` if the recordings cannot be read."""
-    if not account.sessions:
+    if not counters.sessions:
         return ()
     try:
         from profkit.session.results import runs_of
 
-        return runs_of(account)
+        return runs_of(counters)
     except Exception as error:
         pass_on(error)
         raise explained(error, "reading a result") from error
 
 
-def _enter(account: Account, frame: FrameType, tid: int | None) -> bool:
+def _enter(counters: Counters, frame: FrameType, tid: int | None) -> bool:
     if _IN_IMPORT_LOCK.get(REAL.get_ident()):  # starting a session imports: this call runs unprofiled
         return False
     manager = _manager()
-    return manager is not None and manager.enter(account, own_calls(frame), tid)
+    return manager is not None and manager.enter(counters, own_calls(frame), tid)
 
 
-def _leave(account: Account, tid: int | None) -> None:
+def _leave(counters: Counters, tid: int | None) -> None:
     manager = _manager()
     if manager is not None:
-        manager.leave(account, tid)
+        manager.leave(counters, tid)
 
 
-async def enter_off_loop(account: Account, frame: FrameType) -> bool:
+async def enter_off_loop(counters: Counters, frame: FrameType) -> bool:
     """Call `enter`, in another thread if an asyncio loop runs and a sampler has to be started."""
     loop = _running_loop()
     try:
         manager = tracing.unseen(_manager)
-        if loop is None or manager is None or not manager.must_wait(account):
-            return enter(account, frame)
-        answer = _answer_of_thread(loop, manager, account, own_calls(frame))
+        if loop is None or manager is None or not manager.must_wait(counters):
+            return enter(counters, frame)
+        answer = _answer_of_thread(loop, manager, counters, own_calls(frame))
     except BaseException as error:  # noqa: BLE001 - raised if it is the program's
-        return refuse(account, error)
+        return refuse(counters, error)
     return await answer
 
 
-def leave_off_loop(account: Account) -> None:
+def leave_off_loop(counters: Counters) -> None:
     """Call `leave`, without waiting if an asyncio loop runs: a `finally` must not await."""
     if _running_loop() is None:
-        leave(account)
+        leave(counters)
         return
     try:
-        tracing.unseen(BackgroundThread(partial(leave, account)).start)
+        tracing.unseen(BackgroundThread(partial(leave, counters)).start)
     except BaseException as error:  # noqa: BLE001 - raised if it is the program's
         ignore(error, "ending the segment of a region")
 
 
 def _answer_of_thread(
-    loop: AbstractEventLoop, manager: SessionManager, account: Account, own: int
+    loop: AbstractEventLoop, manager: SessionManager, counters: Counters, own: int
 ) -> Future[bool]:
     answer: Future[bool] = loop.create_future()
 
     def work() -> None:
         outcome: bool | Exception
         try:
-            outcome = manager.enter(account, own)
+            outcome = manager.enter(counters, own)
         except Exception as error:  # noqa: BLE001 - passed on to the task
             outcome = error
         with contextlib.suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(_settle, answer, outcome, account)
+            loop.call_soon_threadsafe(_settle, answer, outcome, counters)
 
     from profkit.session.starting import import_what_results_need
 
@@ -179,11 +179,11 @@ def _running_loop() -> AbstractEventLoop | None:
     return events._get_running_loop() if events is not None else None
 
 
-def _settle(answer: Future[bool], outcome: bool | Exception, account: Account) -> None:
+def _settle(answer: Future[bool], outcome: bool | Exception, counters: Counters) -> None:
     """Set the result of the future; if its task was cancelled, `leave` in its place."""
     if answer.done():
-        if outcome is True and account.covers:
-            leave_off_loop(account)
+        if outcome is True and counters.covers:
+            leave_off_loop(counters)
     elif isinstance(outcome, Exception):
         answer.set_exception(outcome)
     else:

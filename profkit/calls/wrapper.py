@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex
 
 import wrapt
 
-from profkit.calls.markers import tell_greenlets_apart
+from profkit.calls.markers import distinguish_greenlets
 from profkit.calls.slow_path import note_traced, results_of
-from profkit.session.counters import Account
+from profkit.session.counters import Counters
 from profkit.tracing import Note, Sightings, StandIn, seen_function, seen_through, skip_frames_of
 
 if TYPE_CHECKING:
@@ -103,11 +103,11 @@ class StaticMethodWrapper(_Region, staticmethod):  # type: ignore[type-arg]
 class RegionSource(Protocol):
     """Factory of regions for functions: a profiler."""
 
-    def account(self, function: Callable[..., object]) -> Account:
-        """Return the account of a function."""
+    def counters(self, function: Callable[..., object]) -> Counters:
+        """Return the counters of a function."""
 
-    def marker(self, function: Callable[..., object], account: Account) -> Marker:
-        """Return a marker that runs the function as that account's region."""
+    def marker(self, function: Callable[..., object], counters: Counters) -> Marker:
+        """Return a marker that runs the function as that counters's region."""
 
 
 def wrapper_of(function: Callable[..., Any], source: RegionSource) -> Callable[..., Any]:
@@ -116,18 +116,18 @@ def wrapper_of(function: Callable[..., Any], source: RegionSource) -> Callable[.
         method = ClassMethodWrapper if isinstance(function, classmethod) else StaticMethodWrapper
         inner: Any = wrapper_of(function.__func__, source)
         outer: Any = method(inner)
-        outer._self_runs, outer._self_account = inner._self_runs, inner._self_account
+        outer._self_runs, outer._self_counters = inner._self_runs, inner._self_counters
         return outer  # type: ignore[no-any-return]
-    account = source.account(function)
-    marker, note = source.marker(function, account), partial(note_traced, account)
-    runs = partial(results_of, account)
+    counters = source.counters(function)
+    marker, note = source.marker(function, counters), partial(note_traced, counters)
+    runs = partial(results_of, counters)
     if type(function) is FunctionType:
         own = {"__call__": MethodType(marker, function), "__get__": _bind, "__code__": _CODE}
         wrapper: Any = _wrapper_type(function, Sightings(note), own)(function, _by_wrapt(marker), runs)
         wrapper._self_source = source
     else:
         wrapper = decorated(function, _by_wrapt(marker), runs, note)
-    wrapper._self_account = account
+    wrapper._self_counters = counters
     return wrapper  # type: ignore[no-any-return]
 
 
@@ -139,11 +139,11 @@ def _change_code(wrapper: RegionWrapper, code: CodeType) -> None:
     """Replace the function's code, as IPython's autoreload does: a new version of its region."""
     function, source = wrapper.__wrapped__, wrapper._self_source
     function.__code__ = code
-    account = source.account(function)
-    type(wrapper).__call__ = MethodType(source.marker(function, account), function)  # type: ignore[method-assign]
+    counters = source.counters(function)
+    type(wrapper).__call__ = MethodType(source.marker(function, counters), function)  # type: ignore[method-assign]
     earlier = wrapper._self_runs
-    wrapper._self_runs = lambda: (*earlier(), *results_of(account))
-    wrapper._self_account = account  # type: ignore[attr-defined]
+    wrapper._self_runs = lambda: (*earlier(), *results_of(counters))
+    wrapper._self_counters = counters  # type: ignore[attr-defined]
 
 
 _CODE = property(_code_of, _change_code)
@@ -190,4 +190,4 @@ def _get(self: RegionWrapper, instance: object, owner: type | None = None) -> ob
 
 
 skip_frames_of("profkit.session", "profkit.calls")
-wrapt.register_post_import_hook(tell_greenlets_apart, "greenlet")
+wrapt.register_post_import_hook(distinguish_greenlets, "greenlet")

@@ -161,8 +161,8 @@ def runs_of_file(
     try:
         return _runs(read_content(str(path), budget), format, label, budget)
     except DamagedFile as error:
-        remedy = "leave out --format, or write it again" if format else "write it again, or in another format"
-        raise DamagedFile(error.path, error.detail, remedy=remedy) from error
+        fix = "leave out --format, or write it again" if format else "write it again, or in another format"
+        raise DamagedFile(error.path, error.detail, fix=fix) from error
 
 
 def _runs(file: FileContent, format: str | None, label: str | None, budget: Budget) -> tuple[AnyRun, ...]:

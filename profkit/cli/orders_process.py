@@ -26,7 +26,7 @@ from profkit.cli.packed_orders import Reply, packed_object  # noqa: E402
 from profkit.errors import UsageError  # noqa: E402
 from profkit.measuring.definitions import Definition, RefusedEntry, expand_each, is_definition  # noqa: E402
 from profkit.measuring.orders import MeasureOptions, refusing_later, work_order  # noqa: E402
-from profkit.measuring.transfer.payload import Parcel  # noqa: E402
+from profkit.measuring.transfer.payload import Payload  # noqa: E402
 from profkit.measuring.worker.protocol import from_file, hand, handed, in_file  # noqa: E402
 from profkit.model.workorder import WorkOrder  # noqa: E402
 
@@ -42,10 +42,10 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     request = from_file(handed(channel)[0])
     _put_first(str(request["folder"]))
-    reply, parcels = _answered(request)
+    reply, payloads = _answered(request)
     hand(channel, [in_file(cast("dict[str, object]", reply))])
-    for start in range(0, len(parcels), AT_ONCE):
-        hand(channel, [parcel.fd for parcel in parcels[start : start + AT_ONCE]])
+    for start in range(0, len(payloads), AT_ONCE):
+        hand(channel, [payload.fd for payload in payloads[start : start + AT_ONCE]])
 
 
 def _put_first(folder: str) -> None:
@@ -62,18 +62,18 @@ def _holds(folder: str, module: str) -> bool:
     return os.path.isfile(f"{path}.py") or os.path.isfile(os.path.join(path, "__init__.py"))
 
 
-def _answered(request: Mapping[str, object]) -> tuple[Reply, list[Parcel]]:
+def _answered(request: Mapping[str, object]) -> tuple[Reply, list[Payload]]:
     what, options = str(request["what"]), cast("MeasureOptions", request["options"])
-    parcels: list[Parcel] = []
+    payloads: list[Payload] = []
     try:
         orders = (
             _of_file(what, options)
             if request["is_file"]
             else _of_function(what, cast("Sequence[int]", request["threads"]), options)
         )
-        return {"orders": [packed_object(order, parcels) for order in orders]}, parcels
+        return {"orders": [packed_object(order, payloads) for order in orders]}, payloads
     except UsageError as error:
-        return {"problem": error.problem, "remedy": error.remedy}, []
+        return {"problem": error.problem, "fix": error.fix}, []
 
 
 def _of_file(path: str, options: MeasureOptions) -> tuple[WorkOrder | RefusedEntry, ...]:
@@ -128,8 +128,8 @@ def _function(name: str) -> Callable[..., object]:
         for part in path.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
-        remedy = "give MODULE:FUNCTION as Python imports it"
-        raise UsageError(f"there is no {name}: {error}", remedy) from error
+        fix = "give MODULE:FUNCTION as Python imports it"
+        raise UsageError(f"there is no {name}: {error}", fix) from error
     except Exception as error:
         raise UsageError(f"{module_name} raised {type(error).__name__}: {error}", "fix it") from error
     if not callable(found):
@@ -143,8 +143,8 @@ def _check_arguments(name: str, function: Callable[..., object]) -> None:
         inspect.signature(function).bind()
     except TypeError as error:
         module_name, _, path = name.partition(":")
-        remedy = f'measure a statement: --setup "from {module_name} import {path}" "{path}(…)"'
-        raise UsageError(f"{name} cannot be called without arguments: {error}", remedy) from error
+        fix = f'measure a statement: --setup "from {module_name} import {path}" "{path}(…)"'
+        raise UsageError(f"{name} cannot be called without arguments: {error}", fix) from error
     except ValueError:  # written in C, without a signature
         return
 

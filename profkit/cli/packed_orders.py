@@ -1,4 +1,4 @@
-"""Orders on their way between two processes of `profkit measure`: JSON, and parcels in descriptors."""
+"""Orders on their way between two processes of `profkit measure`: JSON, and payloads in descriptors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypedDict, cast
 from profkit.errors import CannotTravel, EntryRefused, MeasuringError
 from profkit.measuring.api import PackedOrder
 from profkit.measuring.definitions import RefusedEntry
-from profkit.measuring.transfer.payload import Parcel, pack
+from profkit.measuring.transfer.payload import Payload, pack
 from profkit.model.workorder import Language, Level, Mode, Simulation, WorkOrder
 from profkit.store.records import to_json
 
@@ -23,32 +23,32 @@ class Reply(TypedDict, total=False):
 
     orders: list[dict[str, object]]
     problem: str
-    remedy: str
+    fix: str
 
 
-def packed_object(order: WorkOrder | RefusedEntry, parcels: list[Parcel]) -> dict[str, object]:
-    """Return an order as JSON; the call of a function is packed and added to `parcels`."""
+def packed_object(order: WorkOrder | RefusedEntry, payloads: list[Payload]) -> dict[str, object]:
+    """Return an order as JSON; the call of a function is packed and added to `payloads`."""
     if isinstance(order, RefusedEntry):
         error = order.error
         return {
             "order": {"label": order.label, "stmt": order.what},
-            "entry": [error.label, error.problem, error.remedy],
+            "entry": [error.label, error.problem, error.fix],
         }
     names = [field.name for field in dataclasses.fields(WorkOrder) if field.name not in _APART]
     found: dict[str, object] = {"order": {name: to_json(getattr(order, name)) for name in names}}
     if order.function is None:
         return found
     try:
-        parcel = pack(order.function, order.args, order.kwargs)
+        payload = pack(order.function, order.args, order.kwargs)
     except CannotTravel as error:
         return {**found, "refused": [error.what, error.detail]}
-    parcels.append(parcel)
+    payloads.append(payload)
     about = ("size_bytes", "what", "file", "line", "coroutine", "packages")
-    return {**found, "parcel": {name: to_json(getattr(parcel, name)) for name in about}}
+    return {**found, "payload": {name: to_json(getattr(payload, name)) for name in about}}
 
 
 def unpacked(objects: Sequence[Mapping[str, object]], descriptors: Iterator[int]) -> tuple[PackedOrder, ...]:
-    """Return the orders that `packed_object` was given, each parcel with its descriptor."""
+    """Return the orders that `packed_object` was given, each payload with its descriptor."""
     return tuple(_unpacked(item, descriptors) for item in objects)
 
 
@@ -57,16 +57,18 @@ def _unpacked(item: Mapping[str, object], descriptors: Iterator[int]) -> PackedO
         name: _field(name, value) for name, value in cast("Mapping[str, object]", item["order"]).items()
     }
     order = WorkOrder(**fields)  # type: ignore[arg-type]
-    parcel = None
+    payload = None
     refusal: MeasuringError | None = None
-    if "parcel" in item:
-        about = {name: _tuples(value) for name, value in cast("Mapping[str, object]", item["parcel"]).items()}
-        parcel = Parcel(fd=next(descriptors), **about)  # type: ignore[arg-type]
+    if "payload" in item:
+        about = {
+            name: _tuples(value) for name, value in cast("Mapping[str, object]", item["payload"]).items()
+        }
+        payload = Payload(fd=next(descriptors), **about)  # type: ignore[arg-type]
     if "refused" in item:
         refusal = CannotTravel(*cast("tuple[str, str]", item["refused"]))
     if "entry" in item:
         refusal = EntryRefused(*cast("tuple[str, str, str]", item["entry"]))
-    return PackedOrder(order, parcel, refusal)
+    return PackedOrder(order, payload, refusal)
 
 
 def _field(name: str, value: object) -> object:

@@ -39,7 +39,7 @@ def check(a: Sequence[Run], b: Sequence[Run]) -> None:
         )
 
 
-def doubts(a: Sequence[Run], b: Sequence[Run]) -> tuple[str, ...]:
+def warnings(a: Sequence[Run], b: Sequence[Run]) -> tuple[str, ...]:
     """Return differences in how the sides were sampled that can themselves change shares."""
     ways: tuple[tuple[str, Callable[[RunInfo], str]], ...] = (
         ("samplers", lambda info: info.plan.sampler),

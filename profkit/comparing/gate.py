@@ -27,7 +27,7 @@ RUN_NOISE = 0.25
 assumed if one side has a single run, which cannot show it."""
 
 _MORE_PROCESSES = "measure with more --processes"
-_IN_TURNS = "measure both in turns, with `profkit compare --git`, or in 4 runs a side"
+_ALTERNATE = "measure both alternately, with `profkit compare --git`, or in 4 runs a side"
 _MORE_RUNS = "record more runs of both sides, and name them all: LABEL@REVISION"
 
 
@@ -52,8 +52,8 @@ def check_times(name: str, times: TimesCompared, limit: float) -> Check:
         return Check(name, Measure.TIME, Outcome.INCONCLUSIVE, times.sentence, times.ratio)
     drift = times.minimum_effect if times.indicative else 0.0
     outcome = _outcome(times.low, times.high, limit, drift)
-    cure = _IN_TURNS if times.indicative else _MORE_PROCESSES
-    why = _why(outcome, times.low, times.high, limit, drift, cure)
+    fix = _ALTERNATE if times.indicative else _MORE_PROCESSES
+    why = _why(outcome, times.low, times.high, limit, drift, fix)
     return Check(name, Measure.TIME, outcome, why, times.ratio, times.low, times.high)
 
 
@@ -76,11 +76,11 @@ def check_counts(name: str, counts: CountsCompared, limit: float) -> Check:
     elif outcome is Outcome.REGRESSION:
         why = f"{_percent(counts.ratio - 1)} more instructions, and {_percent(limit)} is the limit"
     else:
-        why = _why(outcome, low, high, limit, 0.0, _cure_of_counts(counts))
+        why = _why(outcome, low, high, limit, 0.0, _fix_of_counts(counts))
     return Check(name, Measure.INSTRUCTIONS, outcome, why, counts.ratio, low, high)
 
 
-def _cure_of_counts(counts: CountsCompared) -> str:
+def _fix_of_counts(counts: CountsCompared) -> str:
     if counts.spread is None:
         return "make the statement do the same each time"
     least, most = (f"{count:,.0f}" for count in (counts.spread.least, counts.spread.most))
@@ -105,7 +105,7 @@ def check_calls(name: str, a_s: Sequence[float], b_s: Sequence[float], limit: fl
     return Check(name, Measure.CALL, outcome, why, ratio, low, high)
 
 
-def tell_gains(checks: Sequence[Check], limit: float) -> tuple[Check, ...]:
+def fail_on_gains(checks: Sequence[Check], limit: float) -> tuple[Check, ...]:
     """Return the checks, with those that became faster by more than the limit marked FASTER."""
     return tuple(_gain(check, limit) for check in checks)
 
@@ -124,14 +124,14 @@ def _outcome(low: float, high: float, limit: float, drift: float = 0.0) -> Outco
     return Outcome.REGRESSION if low > (1 + limit) * (1 + drift) else Outcome.INCONCLUSIVE
 
 
-def _why(outcome: Outcome, low: float, high: float, limit: float, drift: float, cure: str) -> str:
+def _why(outcome: Outcome, low: float, high: float, limit: float, drift: float, fix: str) -> str:
     if outcome is Outcome.OK:
         return f"within the limit of {_percent(limit)}"
     if outcome is Outcome.REGRESSION:
         return f"at least {_percent(low - 1)} slower, and {_percent(limit)} is the limit"
     if low > 1 + limit:
-        return f"slower, but by less than {_percent(drift)} beyond the limit, as the machine may be; {cure}"
-    return f"the limit of {_percent(limit)} lies in the interval {_signed(low)} to {_signed(high)}; {cure}"
+        return f"slower, but by less than {_percent(drift)} beyond the limit, as the machine may be; {fix}"
+    return f"the limit of {_percent(limit)} lies in the interval {_signed(low)} to {_signed(high)}; {fix}"
 
 
 def _percent(part: float) -> str:

@@ -11,7 +11,7 @@ from profkit.comparing.instructions import LEAST_DELTA, LEAST_EFFECT, noise_of_r
 from profkit.comparing.measured import names_of
 from profkit.comparing.times import LEAST_PROCESSES, minima_of
 from profkit.model.history import History, Point, Quantity, Series
-from profkit.model.measurement import AnyRun, Flag, MeasuredRun, OrderInfo
+from profkit.model.measurement import AnyRun, MeasuredRun, OrderInfo, WarningCode
 from profkit.model.run import Run
 from profkit.stats import median, median_interval
 from profkit.stats.means import t_quantile
@@ -50,7 +50,7 @@ def _measured(runs: Sequence[MeasuredRun]) -> Iterator[Series]:
     for name, same in zip(names_of([same[0] for same in each]), each, strict=True):
         timed = [run for run in same if run.measurement is not None and run.measurement.timing is not None]
         if timed:
-            yield Series(name, Quantity.MEDIAN_S, _points(timed, _time, _doubts_of_times))
+            yield Series(name, Quantity.MEDIAN_S, _points(timed, _time, _warnings_of_times))
         yield from _counted(name, same)
 
 
@@ -61,7 +61,7 @@ def _counted(name: str, runs: Sequence[MeasuredRun]) -> Iterator[Series]:
         if run.measurement is not None and run.measurement.instructions is not None:
             by_number.setdefault(run.measurement.instructions.number, []).append(run)
     for number, counted in sorted(by_number.items(), reverse=True):
-        points = _points(counted, _instructions, _doubts_of_counts)
+        points = _points(counted, _instructions, _warnings_of_counts)
         yield Series(name, Quantity.INSTRUCTIONS, points, number, spread_of_runs(counted))
 
 
@@ -75,7 +75,9 @@ def _sampled(label: str, runs: Sequence[Run]) -> Iterator[Series]:
 
 
 def _points(
-    runs: Sequence[_R], figures: Callable[[Sequence[_R]], Figures], doubts: Callable[[_R], dict[Flag, str]]
+    runs: Sequence[_R],
+    figures: Callable[[Sequence[_R]], Figures],
+    warnings: Callable[[_R], dict[WarningCode, str]],
 ) -> tuple[Point, ...]:
     groups: dict[str, list[_R]] = {}
     for run in runs:
@@ -86,7 +88,7 @@ def _points(
             group[0].info.started_ns,
             *figures(group),
             tuple(run.info.id for run in group),
-            tuple({flag: why for run in group for flag, why in doubts(run).items()}.values()),
+            tuple({flag: why for run in group for flag, why in warnings(run).items()}.values()),
         )
         for group in groups.values()
     )
@@ -116,14 +118,18 @@ def _call(runs: Sequence[Run]) -> Figures:
     return math.exp(mean), math.exp(mean - width), math.exp(mean + width)
 
 
-def _doubts_of_times(run: MeasuredRun) -> dict[Flag, str]:
+def _warnings_of_times(run: MeasuredRun) -> dict[WarningCode, str]:
     """Return the reason for each flag, except that of counts and that of spread, which the interval shows."""
-    passed_over = (Flag.SPREAD, Flag.COUNTS_DIFFER)
-    return {doubt.flag: doubt.why for doubt in run.info.doubts if doubt.flag not in passed_over}
+    passed_over = (WarningCode.SPREAD, WarningCode.COUNTS_DIFFER)
+    return {warning.flag: warning.why for warning in run.info.warnings if warning.flag not in passed_over}
 
 
-def _doubts_of_counts(run: MeasuredRun) -> dict[Flag, str]:
-    return {doubt.flag: doubt.why for doubt in run.info.doubts if doubt.flag is Flag.COUNTS_DIFFER}
+def _warnings_of_counts(run: MeasuredRun) -> dict[WarningCode, str]:
+    return {
+        warning.flag: warning.why
+        for warning in run.info.warnings
+        if warning.flag is WarningCode.COUNTS_DIFFER
+    }
 
 
 def is_beyond_noise(series: Series, place: int) -> bool:

@@ -129,11 +129,11 @@ def _unstable(a: InstructionCounts, b: InstructionCounts) -> str:
             f"measurements do not compare: A was counted in a zygote that preloads {preloads[0]}, B in one "
             f"with {preloads[1]}; measure both sides with the same --imports"
         )
-    before = {sentry.name: sentry.instructions for sentry in a.sentries}
+    before = {control.name: control.instructions for control in a.controls}
     told = [
-        f"{sentry.name} {before[sentry.name]:,.1f} and {sentry.instructions:,.1f}"
-        for sentry in b.sentries
-        if before.get(sentry.name, sentry.instructions) != sentry.instructions
+        f"{control.name} {before[control.name]:,.1f} and {control.instructions:,.1f}"
+        for control in b.controls
+        if before.get(control.name, control.instructions) != control.instructions
     ]
     if not told:
         return ""

@@ -8,10 +8,10 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from profkit.comparing.instructions import compare_counts, spread_of_runs, widest
-from profkit.comparing.times import compare_apart, compare_in_turns, compare_timings
+from profkit.comparing.times import compare_alternating, compare_separate, compare_timings
 from profkit.errors import UsageError
 from profkit.model.comparison import MeasuredComparison, OrderCompared, TimesCompared
-from profkit.model.measurement import InstructionCounts, Manner, MeasuredIn, MeasuredRun, OrderInfo, Timing
+from profkit.model.measurement import Design, InstructionCounts, MeasuredIn, MeasuredRun, OrderInfo, Timing
 
 
 class Pair(NamedTuple):
@@ -175,18 +175,18 @@ def _times(pair: Pair) -> TimesCompared | None:
     a, b = _timings(pair.a), _timings(pair.b)
     if not a or not b:
         return None
-    manner = _manner(pair)
-    if manner is Manner.INTERLEAVED:
+    design = _design(pair)
+    if design is Design.INTERLEAVED:
         return compare_timings(a[0], b[0])
-    return compare_in_turns(a[0], b[0]) if manner is Manner.IN_TURNS else compare_apart(a, b)
+    return compare_alternating(a[0], b[0]) if design is Design.ALTERNATING else compare_separate(a, b)
 
 
-def _manner(pair: Pair) -> Manner:
+def _design(pair: Pair) -> Design:
     """Return the design: that of the batch if two runs share it and `env`, else separate."""
     infos = [run.info for run in (*pair.a, *pair.b)]
     if len(infos) != 2 or infos[0].batch != infos[1].batch or infos[0].order.env != infos[1].order.env:
-        return Manner.APART
-    return infos[0].manner
+        return Design.SEPARATE
+    return infos[0].design
 
 
 def _timings(runs: Runs) -> list[Timing]:
@@ -223,12 +223,12 @@ def _watched(pairs: Sequence[Pair]) -> str:
     sides = [[counts for pair in pairs for counts in _counts(side(pair))] for side in _SIDES]
     if not all(sides):
         return ""
-    if not all(counts.sentries for side in sides for counts in side):
+    if not all(counts.controls for side in sides for counts in side):
         return (
             "whether instructions compare is not known: measure both sides with --python or --source-cmd, so "
             "that three fixed C++ statements are counted as well"
         )
-    if len({counts.sentries for side in sides for counts in side}) > 1:
+    if len({counts.controls for side in sides for counts in side}) > 1:
         return ""
     return "three fixed C++ statements counted the same on both sides: instructions compare"
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from profkit.comparing.comparability import LEAST_RUNS, check, doubts, notes, uneven_load
+from profkit.comparing.comparability import LEAST_RUNS, check, notes, uneven_load, warnings
 from profkit.comparing.shares import (
     MINIMUM_EFFECT,
     SLICES,
@@ -59,8 +59,8 @@ def compare_sampled(a: Sequence[Run], b: Sequence[Run]) -> SampledComparison:
     both = side_by_side(profiles_a, profiles_b)
     taken_a, taken_b = _taken(profiles_a, a), _taken(profiles_b, b)
     functions = _functions(a, b, shares_of_sides(taken_a, taken_b, uneven_load(a, b)), both)
-    doubtful, call_s, fewest = doubts(a, b), call_compared(a, b), min(len(a), len(b))
-    grade = Grade.INDICATIVE if fewest < LEAST_RUNS or doubtful else Grade.CONFIRMED
+    warned, call_s, fewest = warnings(a, b), call_compared(a, b), min(len(a), len(b))
+    grade = Grade.INDICATIVE if fewest < LEAST_RUNS or warned else Grade.CONFIRMED
     unseen = _unseen(functions)
     names = _side_names(a, b)
     return SampledComparison(
@@ -74,7 +74,7 @@ def compare_sampled(a: Sequence[Run], b: Sequence[Run]) -> SampledComparison:
         level=LEVEL,
         minimum_effect=MINIMUM_EFFECT,
         unseen=unseen,
-        notes=(*doubtful, *notes(a, b)),
+        notes=(*warned, *notes(a, b)),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from profkit.errors import UsageError
 from profkit.model.comparison import TimesCompared, Verdict
-from profkit.model.measurement import Manner, MeasuredIn, Timing
+from profkit.model.measurement import Design, MeasuredIn, Timing
 from profkit.stats import mann_whitney, median, minimum_detectable_effect, paired_ratio, unpaired_ratio
 
 LEAST_PROCESSES = 6
@@ -92,15 +92,15 @@ def _by_uneven_blocks(a_s: float, b_s: float) -> float:
 
 def _refuse_strangers(a: Timing, b: Timing) -> None:
     """Raise UsageError if process k of A cannot be process k of B."""
-    remedy = "measure both in one batch, interleaved in the same processes"
+    fix = "measure both in one batch, interleaved in the same processes"
     if _place(a.measured_in) != _place(b.measured_in):
-        raise UsageError(f"{_named(a.measured_in)} is not compared with {_named(b.measured_in)}", remedy)
+        raise UsageError(f"{_named(a.measured_in)} is not compared with {_named(b.measured_in)}", fix)
     if len(a.processes) != len(b.processes) or not a.processes:
         raise UsageError(
-            f"{len(a.processes)} processes are not compared with {len(b.processes)}, one by one", remedy
+            f"{len(a.processes)} processes are not compared with {len(b.processes)}, one by one", fix
         )
     if [process.zygote for process in a.processes] != [process.zygote for process in b.processes]:
-        raise UsageError("the two were measured in processes of different zygotes", remedy)
+        raise UsageError("the two were measured in processes of different zygotes", fix)
 
 
 def _place(measured_in: MeasuredIn) -> tuple[object, ...]:
@@ -115,13 +115,13 @@ def _named(measured_in: MeasuredIn) -> str:
     )
 
 
-IN_TURNS_EFFECT = 0.01
+ALTERNATING_EFFECT = 0.01
 """Minimum effect of alternating sides: they share the effects of the zygotes and the machine."""
 
-IN_TURNS_CONFIDENCE = 0.99
+ALTERNATING_CONFIDENCE = 0.99
 """Confidence of alternating sides: at 95 %, one in twenty identical commits would be called different."""
 
-APART_EFFECT = 0.05
+SEPARATE_EFFECT = 0.05
 """Minimum effect if separate: batches of a statement, in several fresh zygotes each, differ by 2 to 5 %."""
 
 ONE_ZYGOTE_EFFECT = 0.10
@@ -134,13 +134,13 @@ RUNS_EFFECT = 0.02
 """Minimum effect over runs: a drift of the machine that consecutive runs of a side do not show."""
 
 
-def compare_in_turns(a: Timing, b: Timing, minimum_effect: float = IN_TURNS_EFFECT) -> TimesCompared:
+def compare_alternating(a: Timing, b: Timing, minimum_effect: float = ALTERNATING_EFFECT) -> TimesCompared:
     """Compare B's times with A's, measured in alternating processes; raises UsageError."""
     values = minima_of(a), minima_of(b)
-    return _compared(*values, Manner.IN_TURNS, minimum_effect, IN_TURNS_CONFIDENCE, "processes")
+    return _compared(*values, Design.ALTERNATING, minimum_effect, ALTERNATING_CONFIDENCE, "processes")
 
 
-def compare_apart(a: Sequence[Timing], b: Sequence[Timing]) -> TimesCompared:
+def compare_separate(a: Sequence[Timing], b: Sequence[Timing]) -> TimesCompared:
     """Compare B's times with A's, measured at different times, in one or more runs a side.
 
     With `LEAST_RUNS` or more runs a side each run counts once, by the median of its processes. Raises
@@ -149,28 +149,28 @@ def compare_apart(a: Sequence[Timing], b: Sequence[Timing]) -> TimesCompared:
     _refuse_mixed(a, b)
     if min(len(a), len(b)) >= LEAST_RUNS:
         medians = [median(minima_of(timing)) for timing in a], [median(minima_of(timing)) for timing in b]
-        return _compared(*medians, Manner.APART, RUNS_EFFECT, 0.95, "runs")
+        return _compared(*medians, Design.SEPARATE, RUNS_EFFECT, 0.95, "runs")
     pooled = _pooled(a), _pooled(b)
-    effect = ONE_ZYGOTE_EFFECT if min(_zygotes(a), _zygotes(b)) == 1 else APART_EFFECT
-    return _compared(*pooled, Manner.APART, effect, 0.95, "processes")
+    effect = ONE_ZYGOTE_EFFECT if min(_zygotes(a), _zygotes(b)) == 1 else SEPARATE_EFFECT
+    return _compared(*pooled, Design.SEPARATE, effect, 0.95, "processes")
 
 
 def _compared(
-    a: Sequence[float], b: Sequence[float], manner: Manner, effect: float, confidence: float, noun: str
+    a: Sequence[float], b: Sequence[float], design: Design, effect: float, confidence: float, noun: str
 ) -> TimesCompared:
     ratio, low, high = unpaired_ratio(a, b, confidence)
     fewest = min(len(a), len(b))
     if math.isinf(high) or (noun == "processes" and fewest < LEAST_PROCESSES):
         sentence = f"no verdict from {fewest} processes a side: at least {LEAST_PROCESSES} are needed"
-        return TimesCompared(ratio, None, None, fewest, Verdict.TOO_FEW, effect, sentence, manner, confidence)
+        return TimesCompared(ratio, None, None, fewest, Verdict.TOO_FEW, effect, sentence, design, confidence)
     verdict, p = verdict_of(ratio, low, high, effect), mann_whitney(a, b)
     detectable = max(effect, minimum_detectable_effect(a, b, 1 - confidence))
     sides = f"{len(a)} {noun} a side" if len(a) == len(b) else f"{len(a)} and {len(b)} {noun}"
     sentence = f"{said(verdict, ratio, low, high, effect, confidence)}, {sides}, p {_shown(p)})"
-    if manner is Manner.APART:
+    if design is Design.SEPARATE:
         sentence += "; indicative: measured apart"
     return TimesCompared(
-        ratio, low, high, fewest, verdict, effect, sentence, manner, confidence, p, detectable
+        ratio, low, high, fewest, verdict, effect, sentence, design, confidence, p, detectable
     )
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from profkit.formats.json_members import member, number
 from profkit.formats.limits import Budget
-from profkit.formats.pprof.schema import spell, unspell
+from profkit.formats.pprof.schema import escape_text, unescape_text
 from profkit.model.profile import Frame, Profile, Sample, Thread
 from profkit.units import Unit
 
@@ -51,7 +51,7 @@ def describe(profile: Profile) -> Mapping[str, object]:
         "unit": profile.unit.value,
         "period_ns": profile.period_ns,
         "ordered": profile.ordered,
-        "threads": [[thread.pid, thread.tid, spell(thread.name)] for thread in profile.threads],
+        "threads": [[thread.pid, thread.tid, escape_text(thread.name)] for thread in profile.threads],
         "turns": turns,
     }
 
@@ -123,7 +123,7 @@ def _thread(entry: object, where: str) -> Thread:
     if isinstance(entry, list) and len(entry) == 3:
         pid, tid, name = entry
         if isinstance(pid, int) and isinstance(tid, int) and isinstance(name, str):
-            return Thread(pid, tid, unspell(name))
+            return Thread(pid, tid, unescape_text(name))
     raise ValueError(f"{where} is no [pid, tid, name]")
 
 

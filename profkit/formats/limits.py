@@ -110,8 +110,8 @@ def enough_memory(source: Path) -> Iterator[None]:
     try:
         yield
     except MemoryError as error:
-        remedy = "read it on a machine with more, or write a shorter profile"
-        raise UsageError(f"{source} needs more memory than this process may have", remedy) from error
+        fix = "read it on a machine with more, or write a shorter profile"
+        raise UsageError(f"{source} needs more memory than this process may have", fix) from error
 
 
 def unlimited() -> Budget:

@@ -248,4 +248,4 @@ def _aside(
     except RefusedFile as refused:
         return refused
     except FileNotFoundError:
-        return DamagedFile(damage.path, damage.detail, remedy="everything else was read")
+        return DamagedFile(damage.path, damage.detail, fix="everything else was read")

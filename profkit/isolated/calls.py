@@ -12,7 +12,7 @@ from profkit.isolated.dispatch import Call, Dispatcher, PackedCall, Slots, begin
 from profkit.isolated.future import CallFuture
 from profkit.isolated.options import CallOptions, Settings, WorkerOptions, settings_of
 from profkit.measuring.pool.pool import process_pool
-from profkit.measuring.transfer.payload import Parcel, pack
+from profkit.measuring.transfer.payload import Payload, pack
 
 _T = TypeVar("_T")
 _SPARE = 4
@@ -99,12 +99,12 @@ def _started(
 
 def _packed(
     function: Callable[..., object], args: tuple[object, ...], kwargs: Mapping[str, object] | None
-) -> Parcel:
+) -> Payload:
     try:
         return pack(function, args, kwargs)
     except CannotTravel as error:
-        remedy = "have the function make it, from something that can be sent"
-        raise CannotTravel(error.what, error.detail, remedy) from error
+        fix = "have the function make it, from something that can be sent"
+        raise CannotTravel(error.what, error.detail, fix) from error
 
 
 class _OfProcess:

@@ -18,7 +18,7 @@ from profkit.measuring.errors import CannotReturn, ResultUnreadable
 from profkit.measuring.pool.command import ZygoteKind
 from profkit.measuring.pool.jobs import Job, Reply
 from profkit.measuring.pool.pool import process_pool
-from profkit.measuring.transfer.payload import Parcel
+from profkit.measuring.transfer.payload import Payload
 from profkit.measuring.transfer.returned import NotPlain, new_result, read_result
 
 
@@ -101,21 +101,21 @@ class PackedCall:
     _files = 0
     _lock = threading.Lock()
 
-    def __init__(self, parcel: Parcel) -> None:
-        self.coroutine, self.packages = parcel.coroutine, parcel.packages
-        self._parcel: Parcel | None = None
+    def __init__(self, payload: Payload) -> None:
+        self.coroutine, self.packages = payload.coroutine, payload.packages
+        self._payload: Payload | None = None
         self._bytes = b""
-        size = os.fstat(parcel.fd).st_size
+        size = os.fstat(payload.fd).st_size
         if size > _SMALL_BYTES and self._count(1):
-            self._parcel = parcel
+            self._payload = payload
         else:
-            self._bytes = _read(parcel.fd, size)
-            parcel.close()
+            self._bytes = _read(payload.fd, size)
+            payload.close()
 
     def open(self) -> int:
         """Return a descriptor that the caller closes."""
-        if self._parcel is not None:
-            return os.dup(self._parcel.fd)
+        if self._payload is not None:
+            return os.dup(self._payload.fd)
         descriptor = os.memfd_create("profkit-call", os.MFD_CLOEXEC)
         rest, done = memoryview(self._bytes), 0
         while done < len(rest):  # the kernel takes at most 2 GiB at once
@@ -125,9 +125,9 @@ class PackedCall:
     def close(self) -> None:
         """Free the packed call."""
         self._bytes = b""
-        if self._parcel is not None:
-            self._parcel.close()
-            self._parcel = None
+        if self._payload is not None:
+            self._payload.close()
+            self._payload = None
             self._count(-1)
 
     @classmethod
@@ -231,8 +231,8 @@ class Dispatcher:
         slot = self._slots.take(call.kind)
         try:
             opened += [call.packed.open(), new_result()]
-            parcel, result = opened
-            job = Job(call.future.label, call.message, call.timeout_s, parcel, result, repeatable=False)
+            payload, result = opened
+            job = Job(call.future.label, call.message, call.timeout_s, payload, result, repeatable=False)
             running = process_pool().submit(slot, job)
         except BaseException as error:
             self._ended(call, slot, opened, _failed(error))

@@ -18,7 +18,7 @@ from profkit.config import CONFIG
 from profkit.errors import CannotTravel, MeasuringError, UsageError
 from profkit.measuring.orders import MeasureOptions, check, work_order
 from profkit.measuring.pool.pool import process_pool
-from profkit.measuring.runner.context import Bench, with_libraries
+from profkit.measuring.runner.context import BatchContext, with_libraries
 from profkit.measuring.runner.counting import callgrind_kind
 from profkit.measuring.runner.in_process import check_here, run_here
 from profkit.measuring.runner.jobs import Task
@@ -27,8 +27,8 @@ from profkit.measuring.runner.placement import preload_of
 from profkit.measuring.runner.progress import Progress, ProgressLine, Silent
 from profkit.measuring.runner.run import run_tasks
 from profkit.measuring.runner.timing import timer_kinds
-from profkit.measuring.transfer.payload import Parcel, pack
-from profkit.model.measurement import Manner, MeasuredRun, Measurement
+from profkit.measuring.transfer.payload import Payload, pack
+from profkit.model.measurement import Design, MeasuredRun, Measurement
 from profkit.model.workorder import WorkOrder
 from profkit.store.measured import keep_measured
 
@@ -181,7 +181,7 @@ def measure_all(
     outcomes = _measured(
         tuple(orders),
         workers=workers,
-        manner=Manner.INTERLEAVED if interleaved else Manner.APART,
+        design=Design.INTERLEAVED if interleaved else Design.SEPARATE,
         progress=_progress(progress),
         keep=_keeper(spool) if keep else None,
     )
@@ -193,7 +193,7 @@ class PackedOrder:
     """An order whose function, if it has one, was packed elsewhere, or what was refused there."""
 
     order: WorkOrder
-    parcel: Parcel | None = None
+    payload: Payload | None = None
     refusal: MeasuringError | None = None
 
 
@@ -205,17 +205,17 @@ def measure_packed(
     progress: TextIO | Progress | None = None,
     keep: Callable[[MeasuredRun], None] | None = None,
 ) -> tuple[MeasuredRun, ...]:
-    """Measure orders as `measure_all` does; parcels are closed when all is done.
+    """Measure orders as `measure_all` does; payloads are closed when all is done.
 
     `keep` is called with each run as soon as it is there.
     """
     outcomes = _measured(
         [one.order for one in packed],
         workers=workers,
-        manner=Manner.INTERLEAVED if interleaved else Manner.APART,
+        design=Design.INTERLEAVED if interleaved else Design.SEPARATE,
         progress=_progress(progress),
         keep=keep,
-        parcels={n: one.parcel for n, one in enumerate(packed) if one.parcel is not None},
+        payloads={n: one.payload for n, one in enumerate(packed) if one.payload is not None},
         refused={n: one.refusal for n, one in enumerate(packed) if one.refusal is not None},
     )
     return tuple(outcome.run for outcome in outcomes)
@@ -234,24 +234,24 @@ def measure_in_turns(
     """
     outcomes = _measured(
         tuple(orders),
-        manner=Manner.IN_TURNS,
+        design=Design.ALTERNATING,
         progress=_progress(progress),
         keep=_keeper(spool) if keep else None,
     )
     return tuple(outcome.run for outcome in outcomes)
 
 
-def submit(order: WorkOrder, parcel: Parcel | None = None, *, keep: bool = True) -> Future[MeasuredRun]:
-    """The future of an order's run, measured in the background; `parcel` is closed when it is done.
+def submit(order: WorkOrder, payload: Payload | None = None, *, keep: bool = True) -> Future[MeasuredRun]:
+    """The future of an order's run, measured in the background; `payload` is closed when it is done.
 
-    `parcel` stands for the order's function and arguments, as they were when it was packed. The future
+    `payload` stands for the order's function and arguments, as they were when it was packed. The future
     fails only for what is no fault of the order.
     """
     check(order)
 
     def work() -> MeasuredRun:
-        parcels = {} if parcel is None else {0: parcel}
-        return _measured([order], parcels=parcels, keep=_keeper(CONFIG.spool) if keep else None)[0].run
+        payloads = {} if payload is None else {0: payload}
+        return _measured([order], payloads=payloads, keep=_keeper(CONFIG.spool) if keep else None)[0].run
 
     return BACKGROUND.current.submit(work)
 
@@ -269,27 +269,27 @@ def _measured(
     orders: Sequence[WorkOrder],
     *,
     workers: int = 1,
-    manner: Manner = Manner.APART,
+    design: Design = Design.SEPARATE,
     progress: Progress | None = None,
     keep: Callable[[MeasuredRun], None] | None = None,
-    parcels: dict[int, Parcel] | None = None,
+    payloads: dict[int, Payload] | None = None,
     refused: Mapping[int, MeasuringError] | None = None,
 ) -> tuple[Outcome, ...]:
     if workers < 1:
         raise UsageError(f"{workers} workers measure nothing", "give 1 or more")
     with ExitStack() as stack:
         broken: dict[int, MeasuringError] = dict(refused or {})
-        given = parcels or {}
+        given = payloads or {}
         tasks = [_task(order, n, stack, broken, given.get(n)) for n, order in enumerate(orders)]
         if twice := duplicates([task for n, task in enumerate(tasks) if n not in broken]):
             named = ", ".join(map(repr, twice))
             raise UsageError(f"orders are given twice: {named}", "give them other labels")
-        if manner is Manner.INTERLEAVED and sum(task.parcel is not None for task in tasks) > 1:
+        if design is Design.INTERLEAVED and sum(task.payload is not None for task in tasks) > 1:
             raise UsageError("two callables cannot be interleaved", "measure statements that import them")
         stack.enter_context(BACKGROUND.turn)
-        bench = Bench(process_pool(), progress or Silent(), workers, manner=manner)
-        tasks = with_libraries(tasks, broken, bench)
-        return run_tasks(tasks, bench, _told(keep), broken=broken)
+        context = BatchContext(process_pool(), progress or Silent(), workers, design=design)
+        tasks = with_libraries(tasks, broken, context)
+        return run_tasks(tasks, context, _told(keep), broken=broken)
 
 
 def _measured_here(order: WorkOrder, keep: Callable[[MeasuredRun], None] | None) -> Outcome:
@@ -299,19 +299,19 @@ def _measured_here(order: WorkOrder, keep: Callable[[MeasuredRun], None] | None)
 
 
 def _task(
-    order: WorkOrder, place: int, stack: ExitStack, broken: dict[int, MeasuringError], parcel: Parcel | None
+    order: WorkOrder, place: int, stack: ExitStack, broken: dict[int, MeasuringError], payload: Payload | None
 ) -> Task:
     if place in broken:
         return Task(order)
     check(order)
-    if order.function is not None and parcel is None:
+    if order.function is not None and payload is None:
         try:
-            parcel = pack(order.function, order.args, order.kwargs)
+            payload = pack(order.function, order.args, order.kwargs)
         except CannotTravel as error:
             broken[place] = error
-    if parcel is not None:
-        stack.callback(parcel.close)
-    return Task(order, parcel, preload=preload_of(order, parcel))
+    if payload is not None:
+        stack.callback(payload.close)
+    return Task(order, payload, preload=preload_of(order, payload))
 
 
 def _keeper(spool: Path) -> Callable[[MeasuredRun], None]:

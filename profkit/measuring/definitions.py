@@ -128,7 +128,7 @@ def expand(definitions: Definitions, /, **options: Unpack[MeasureOptions]) -> tu
     orders = []
     for entry in expand_each(definitions, options):
         if isinstance(entry, RefusedEntry):
-            raise UsageError(f"{entry.label!r}: {entry.error.problem}", entry.error.remedy)
+            raise UsageError(f"{entry.label!r}: {entry.error.problem}", entry.error.fix)
         orders.append(entry)
     return tuple(orders)
 
@@ -164,7 +164,7 @@ def _entry(
     except UsageError as error:
         what = _what(given)
         title = label or (given.label if isinstance(given, WorkOrder) else label_of(what))
-        yield RefusedEntry(title, what, EntryRefused(title, error.problem, error.remedy))
+        yield RefusedEntry(title, what, EntryRefused(title, error.problem, error.fix))
     else:
         yield from orders
 

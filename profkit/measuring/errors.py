@@ -89,8 +89,8 @@ class PythonTooOld(ZygoteFailed):
         self.python, self.version, self.oldest = python, version, oldest
         self.zygote, self.output = zygote, ""
         self.detail = f"needs Python {oldest} or newer; {python} is {version}"
-        self.remedy = "name another interpreter with python= (--python), or another source_cmd"
-        MeasuringError.__init__(self, f"the zygote {zygote} {self.detail}; {self.remedy}")
+        self.fix = "name another interpreter with python= (--python), or another source_cmd"
+        MeasuringError.__init__(self, f"the zygote {zygote} {self.detail}; {self.fix}")
 
 
 class MemoryExceeded(WorkerError):

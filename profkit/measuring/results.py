@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class TimedArm:
+class TimedCase:
     """What one process timed of one statement."""
 
     number: int
@@ -46,7 +46,7 @@ class TimedArm:
 
 
 @dataclass(frozen=True, slots=True)
-class CountedArm:
+class CountedCase:
     """What Callgrind counted of one statement."""
 
     number: int
@@ -58,10 +58,10 @@ class CountedArm:
     fresh: Fresh
 
 
-def timed_arm(label: str, reply: Reply, arm: int) -> TimedArm:
+def timed_case(label: str, reply: Reply, case: int) -> TimedCase:
     """One statement's times in a reply; raises BadReply where it does not hold them."""
-    fields = _Fields(label, reply, arm)
-    return TimedArm(
+    fields = _Fields(label, reply, case)
+    return TimedCase(
         number=fields.count("number", least=1),
         times_s=fields.seconds_list("times_s"),
         cpu_s=fields.seconds("cpu_s"),
@@ -73,10 +73,10 @@ def timed_arm(label: str, reply: Reply, arm: int) -> TimedArm:
     )
 
 
-def counted_arm(label: str, reply: Reply, arm: int) -> CountedArm:
+def counted_case(label: str, reply: Reply, case: int) -> CountedCase:
     """One statement's dumps in a reply; raises BadReply where they are missing or cannot be read."""
-    fields = _Fields(label, reply, arm)
-    return CountedArm(
+    fields = _Fields(label, reply, case)
+    return CountedCase(
         number=fields.count("number", least=1),
         dumps=fields.dumps("dumps"),
         baseline_dumps=fields.dumps("baseline_dumps", least=0),
@@ -84,24 +84,24 @@ def counted_arm(label: str, reply: Reply, arm: int) -> CountedArm:
     )
 
 
-def fresh_arm(label: str, reply: Reply, arm: int) -> Fresh:
+def fresh_case(label: str, reply: Reply, case: int) -> Fresh:
     """Return how one statement of a reply is to be executed; raises BadReply."""
-    return _Fields(label, reply, arm).fresh()
+    return _Fields(label, reply, case).fresh()
 
 
-def arms_in(label: str, reply: Reply) -> int:
+def cases_in(label: str, reply: Reply) -> int:
     """How many statements a reply is about; raises BadReply where it does not say."""
-    return len(_arms(label, reply))
+    return len(_cases(label, reply))
 
 
 class _Fields:
     """The fields of one arm of a reply, each taken out as what it must be."""
 
-    def __init__(self, label: str, reply: Reply, arm: int) -> None:
-        arms = _arms(label, reply)
-        fields = arms[arm] if arm < len(arms) else None
+    def __init__(self, label: str, reply: Reply, case: int) -> None:
+        cases = _cases(label, reply)
+        fields = cases[case] if case < len(cases) else None
         if not isinstance(fields, Mapping):
-            raise BadReply(label, f"statement {arm} of {len(arms)} is missing", reply.output)
+            raise BadReply(label, f"statement {case} of {len(cases)} is missing", reply.output)
         self._label, self._reply, self._fields = label, reply, fields
 
     def count(self, name: str, least: int = 0) -> int:
@@ -166,11 +166,11 @@ class _Fields:
         return BadReply(self._label, f"{name} is {_shortened(value)}", self._reply.output)
 
 
-def _arms(label: str, reply: Reply) -> list[object]:
-    arms = reply.message.get("arms")
-    if not isinstance(arms, list):
-        raise BadReply(label, f"arms is {_shortened(arms)}", reply.output)
-    return arms
+def _cases(label: str, reply: Reply) -> list[object]:
+    cases = reply.message.get("cases")
+    if not isinstance(cases, list):
+        raise BadReply(label, f"arms is {_shortened(cases)}", reply.output)
+    return cases
 
 
 def _are_texts(value: object) -> TypeGuard[list[str]]:
@@ -186,21 +186,21 @@ MOST_UNCERTAIN = 0.05
 """Part of a time by which what was subtracted from it may be uncertain."""
 
 
-def timing_of(label: str, replies: Sequence[Reply], arm: int = 0) -> Timing:
+def timing_of(label: str, replies: Sequence[Reply], case: int = 0) -> Timing:
     """One statement's times in the replies of all its processes; raises BadReply.
 
     Timings of several arms of the same replies were measured interleaved, process by process.
     """
-    arms = [timed_arm(label, reply, arm) for reply in replies]
-    numbers = sorted({timed.number for timed in arms})
+    cases = [timed_case(label, reply, case) for reply in replies]
+    numbers = sorted({timed.number for timed in cases})
     if len(numbers) != 1:
         raise BadReply(label, f"its processes executed it {numbers} times in a block, not all the same")
-    _refuse_too_short(label, arms)
+    _refuse_too_short(label, cases)
     return Timing(
         number=numbers[0],
-        processes=tuple(_process(timed, reply) for timed, reply in zip(arms, replies, strict=True)),
+        processes=tuple(_process(timed, reply) for timed, reply in zip(cases, replies, strict=True)),
         measured_in=_all_in(label, Tool.NONE, replies),
-        freshness=_freshness(arms[0].fresh, min(timed.loop_s for timed in arms)),
+        freshness=_freshness(cases[0].fresh, min(timed.loop_s for timed in cases)),
     )
 
 
@@ -208,23 +208,23 @@ def _freshness(fresh: Fresh, loop_s: float = 0.0) -> Freshness:
     return Freshness(bool(fresh["decided"]), tuple(fresh["changes"]), fresh["why_not"], loop_s)
 
 
-def _refuse_too_short(label: str, arms: Sequence[TimedArm]) -> None:
+def _refuse_too_short(label: str, cases: Sequence[TimedCase]) -> None:
     """Raise TooShort if what was subtracted is not known well enough for what is left."""
-    spread_s = median([timed.loop_spread_s for timed in arms])
-    least_s = median([min(timed.times_s) for timed in arms])
+    spread_s = median([timed.loop_spread_s for timed in cases])
+    least_s = median([min(timed.times_s) for timed in cases])
     if spread_s > MOST_UNCERTAIN * least_s:
-        changes = tuple(arms[0].fresh["changes"])
-        raise TooShort(label, changes, least_s, min(timed.loop_s for timed in arms), spread_s)
+        changes = tuple(cases[0].fresh["changes"])
+        raise TooShort(label, changes, least_s, min(timed.loop_s for timed in cases), spread_s)
 
 
 def numbers_of(label: str, reply: Reply) -> tuple[int, ...]:
     """How many executions of each statement made a block; raises BadReply."""
-    return tuple(timed_arm(label, reply, arm).number for arm in range(arms_in(label, reply)))
+    return tuple(timed_case(label, reply, case).number for case in range(cases_in(label, reply)))
 
 
-def counts_of(label: str, reply: Reply, arm: int = 0) -> InstructionCounts:
+def counts_of(label: str, reply: Reply, case: int = 0) -> InstructionCounts:
     """One statement's instructions in a reply, per execution; raises BadReply."""
-    counted = counted_arm(label, reply, arm)
+    counted = counted_case(label, reply, case)
     place = measured_in(Tool.VALGRIND, reply.zygote)
     try:
         counts = subtract_baseline(counted.dumps, counted.baseline_dumps, counted.number, place)
@@ -246,7 +246,7 @@ def together(counts: Sequence[InstructionCounts]) -> InstructionCounts:
 
 def fresh_of(label: str, reply: Reply) -> tuple[Fresh, ...]:
     """Return how the statements of a reply are to be executed; raises BadReply."""
-    return tuple(fresh_arm(label, reply, arm) for arm in range(arms_in(label, reply)))
+    return tuple(fresh_case(label, reply, case) for case in range(cases_in(label, reply)))
 
 
 def measured_in(tool: Tool, zygote: ZygoteFacts) -> MeasuredIn:
@@ -265,7 +265,7 @@ def _all_in(label: str, tool: Tool, replies: Sequence[Reply]) -> MeasuredIn:
     return places[0]
 
 
-def _process(timed: TimedArm, reply: Reply) -> ProcessTimes:
+def _process(timed: TimedCase, reply: Reply) -> ProcessTimes:
     return ProcessTimes(
         times_s=timed.times_s,
         zygote=reply.zygote.serial,

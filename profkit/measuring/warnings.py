@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from profkit.comparing.times import LEAST_PROCESSES
-from profkit.model.measurement import Doubt, Flag, Freshness, InstructionCounts, ProcessTimes, Timing
+from profkit.model.measurement import (
+    Freshness,
+    InstructionCounts,
+    MeasurementWarning,
+    ProcessTimes,
+    Timing,
+    WarningCode,
+)
 from profkit.model.workorder import WorkOrder
 from profkit.stats import median, median_interval
 from profkit.units import format_duration
@@ -39,31 +46,31 @@ _WARM_UPS = 4
 """Of all executions, with warm-ups and the search for a number, at least one in so many is measured."""
 
 
-def timing_doubts(order: WorkOrder, timing: Timing, workers: int = 1) -> tuple[Doubt, ...]:
+def timing_warnings(order: WorkOrder, timing: Timing, workers: int = 1) -> tuple[MeasurementWarning, ...]:
     """What speaks against times that `workers` measured at once."""
     processes = [process for process in timing.processes if process.times_s]
-    doubts = [*_how_measured(order, timing, workers), *_how_many(order, timing, processes)]
-    doubts += _state(timing.freshness)
+    warnings = [*_how_measured(order, timing, workers), *_how_many(order, timing, processes)]
+    warnings += _state(timing.freshness)
     if processes:
-        doubts += _machine(order, timing, processes) + _scatter(timing, processes)
-    return tuple(doubts)
+        warnings += _machine(order, timing, processes) + _scatter(timing, processes)
+    return tuple(warnings)
 
 
-def count_doubts(instructions: InstructionCounts) -> tuple[Doubt, ...]:
+def count_warnings(instructions: InstructionCounts) -> tuple[MeasurementWarning, ...]:
     """What speaks against instruction counts."""
     return (*_repeats(instructions), *_state(instructions.freshness))
 
 
-def _state(freshness: Freshness) -> tuple[Doubt, ...]:
-    """Return the doubt about executions that found changed what others had left."""
+def _state(freshness: Freshness) -> tuple[MeasurementWarning, ...]:
+    """Return the warning about executions that found changed what others had left."""
     if freshness.fresh or not (freshness.changes and freshness.why_not):
         return ()
     what = ", ".join(freshness.changes)
     told = f"each execution changes {what}, which the next one finds changed, since {freshness.why_not}"
-    return (Doubt(Flag.CHANGES_STATE, told),)
+    return (MeasurementWarning(WarningCode.CHANGES_STATE, told),)
 
 
-def _repeats(instructions: InstructionCounts) -> tuple[Doubt, ...]:
+def _repeats(instructions: InstructionCounts) -> tuple[MeasurementWarning, ...]:
     repeats = instructions.raw_stripped or instructions.raw
     if _agree(repeats):
         return ()
@@ -77,70 +84,78 @@ def _repeats(instructions: InstructionCounts) -> tuple[Doubt, ...]:
         )
     else:
         told = f"{len(repeats)} repeats {counted}: the statement does not do the same each time"
-    return (Doubt(Flag.COUNTS_DIFFER, told),)
+    return (MeasurementWarning(WarningCode.COUNTS_DIFFER, told),)
 
 
 def _agree(repeats: Sequence[int]) -> bool:
     return max(repeats, default=0) <= min(repeats, default=0) * (1 + MOST_COUNT_SPREAD)
 
 
-def _how_measured(order: WorkOrder, timing: Timing, workers: int) -> Iterable[Doubt]:
+def _how_measured(order: WorkOrder, timing: Timing, workers: int) -> Iterable[MeasurementWarning]:
     zygotes = {process.zygote for process in timing.processes}
     if not timing.measured_in.isolated:
-        yield Doubt(Flag.NOT_ISOLATED, "measured in the caller's own process, with all that went on in it")
+        yield MeasurementWarning(
+            WarningCode.NOT_ISOLATED, "measured in the caller's own process, with all that went on in it"
+        )
     elif order.quick or (len(timing.processes) > 1 and len(zygotes) == 1):
-        yield Doubt(
-            Flag.QUICK,
+        yield MeasurementWarning(
+            WarningCode.QUICK,
             f"all processes ({len(timing.processes)}) share the memory layout of one zygote, which can shift "
             "them by 10 % together: good for comparisons within it only",
         )
     if workers > 1:
-        yield Doubt(
-            Flag.MANY_WORKERS,
+        yield MeasurementWarning(
+            WarningCode.MANY_WORKERS,
             f"{workers} workers measured at once: statements that wait for memory take 5 to 24 % longer so",
         )
 
 
-def _how_many(order: WorkOrder, timing: Timing, processes: list[ProcessTimes]) -> Iterable[Doubt]:
+def _how_many(
+    order: WorkOrder, timing: Timing, processes: list[ProcessTimes]
+) -> Iterable[MeasurementWarning]:
     if len(processes) < LEAST_PROCESSES:
-        yield Doubt(
-            Flag.FEW_PROCESSES,
+        yield MeasurementWarning(
+            WarningCode.FEW_PROCESSES,
             f"{_counted(len(processes), 'process', 'processes')}, and below {LEAST_PROCESSES} the median has "
             "no 95 % interval",
         )
     short = [len(process.times_s) for process in processes if len(process.times_s) < LEAST_BLOCKS]
     if short:
-        yield Doubt(
-            Flag.FEW_BLOCKS,
+        yield MeasurementWarning(
+            WarningCode.FEW_BLOCKS,
             f"{len(short)} of {len(processes)} processes measured fewer than {LEAST_BLOCKS} blocks "
             f"(the least {min(short)}): their minimum may be a disturbed one",
         )
     executions = timing.number * sum(len(process.times_s) for process in processes)
     if order.runs is not None and executions * _WARM_UPS >= order.runs:
         limit = _counted(order.runs, "execution", "executions")
-        yield Doubt(Flag.LIMITED, f"limited to {limit} in all, of which {executions} were measured")
+        yield MeasurementWarning(
+            WarningCode.LIMITED, f"limited to {limit} in all, of which {executions} were measured"
+        )
 
 
-def _machine(order: WorkOrder, timing: Timing, processes: list[ProcessTimes]) -> list[Doubt]:
-    """Doubts about who else had the cores."""
-    doubts = []
+def _machine(order: WorkOrder, timing: Timing, processes: list[ProcessTimes]) -> list[MeasurementWarning]:
+    """Warnings about who else had the cores."""
+    warnings = []
     # How many of its threads a statement keeps busy is its own affair, and the same in every process.
     busiest = max(process.cpu_share for process in processes) if order.num_threads > 1 else 1.0
     low = [process for process in processes if process.cpu_share < LEAST_CPU_SHARE * busiest]
     if low:
-        doubts.append(Doubt(Flag.CPU_SHARE, _why_low(timing, low, len(processes), busiest)))
+        warnings.append(
+            MeasurementWarning(WarningCode.CPU_SHARE, _why_low(timing, low, len(processes), busiest))
+        )
     switches = sum(process.involuntary_switches for process in processes)
     per_s = switches / max(sum(_wall_s(timing, process) for process in processes), 1e-9)
     # A process that is too short for its rate to mean anything may have seen one switch by chance.
     if per_s > MOST_SWITCHES_PER_S * order.num_threads and switches > len(processes):
-        doubts.append(
-            Doubt(
-                Flag.SWITCHES,
+        warnings.append(
+            MeasurementWarning(
+                WarningCode.SWITCHES,
                 f"pushed off its core {per_s:.0f} times a second while measuring ({switches} times in all): "
                 "other processes need it too",
             )
         )
-    return doubts
+    return warnings
 
 
 def _why_low(timing: Timing, low: list[ProcessTimes], processes: int, busiest: float) -> str:
@@ -158,24 +173,26 @@ def _why_low(timing: Timing, low: list[ProcessTimes], processes: int, busiest: f
 
 
 def _was_pushed(timing: Timing, process: ProcessTimes, busiest: float) -> bool:
-    """Whether involuntary switches can account for most of the time that a process was away."""
+    """Whether involuntary switches can counters for most of the time that a process was away."""
     away_s = (busiest - process.cpu_share) * _wall_s(timing, process)
     return process.involuntary_switches * LONGEST_ABSENCE_S >= away_s / 2
 
 
-def _scatter(timing: Timing, processes: list[ProcessTimes]) -> list[Doubt]:
-    """Doubts about the times themselves."""
-    doubts = []
+def _scatter(timing: Timing, processes: list[ProcessTimes]) -> list[MeasurementWarning]:
+    """Warnings about the times themselves."""
+    warnings = []
     minima = [min(process.times_s) for process in processes]
     why = [reason for reason in (_wide_interval(minima), _wide_spread(minima)) if reason]
     if why:
-        doubts.append(Doubt(Flag.SPREAD, "; ".join(why)))
+        warnings.append(MeasurementWarning(WarningCode.SPREAD, "; ".join(why)))
     block_s = timing.number * min(minima)
     if block_s < SHORTEST_BLOCK_S:
         block = f"a block of {_counted(timing.number, 'execution', 'executions')}"
         why_short = f"{block} takes {format_duration(block_s)}, about 0.1 µs of it for reading the clock"
-        doubts.append(Doubt(Flag.SHORT, f"{why_short}: measure more executions in a block"))
-    return doubts
+        warnings.append(
+            MeasurementWarning(WarningCode.SHORT, f"{why_short}: measure more executions in a block")
+        )
+    return warnings
 
 
 def _wide_interval(minima: list[float]) -> str | None:

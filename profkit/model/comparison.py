@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from profkit.model.measurement import Manner, MeasuredRun
+from profkit.model.measurement import Design, MeasuredRun
 from profkit.model.profile import Profile
 from profkit.model.run import RunInfo
 
@@ -163,7 +163,7 @@ class TimesCompared:
     """Smaller relative differences count as none, regardless of the interval."""
     sentence: str
     """The verdict about B, with its figures."""
-    manner: Manner = Manner.INTERLEAVED
+    design: Design = Design.INTERLEAVED
     confidence: float = 0.95
     """Confidence level of the interval."""
     p: float | None = None
@@ -174,7 +174,7 @@ class TimesCompared:
     @property
     def indicative(self) -> bool:
         """True if the machine may also have caused the difference."""
-        return self.manner is Manner.APART
+        return self.design is Design.SEPARATE
 
 
 @dataclass(frozen=True, slots=True)

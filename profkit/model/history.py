@@ -31,7 +31,7 @@ class Point:
     high: float | None
     runs: tuple[str, ...]
     """Ids of the runs, oldest first."""
-    doubts: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     """Warnings, each once."""
 
 

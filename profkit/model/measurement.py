@@ -77,19 +77,19 @@ class Preload(enum.Enum):
     TORCH = "torch"
 
 
-class Manner(enum.Enum):
+class Design(enum.Enum):
     """Design: how orders of a batch were timed, and so how reliable their ratios are; the word in JSON."""
 
     INTERLEAVED = "interleaved"
     """Block by block in the same processes."""
-    IN_TURNS = "in-turns"
+    ALTERNATING = "alternating"
     """Alternating, in separate processes: A, B, B, A."""
-    APART = "apart"
+    SEPARATE = "separate"
     """Separate, one after the other: changes of the machine in between are part of the ratio."""
 
     def batch(self, digits: str) -> str:
-        """Return the id of a batch with this design; `MeasuredInfo.manner` reads it back."""
-        return digits if self is Manner.APART else f"{self.value}-{digits}"
+        """Return the id of a batch with this design; `MeasuredInfo.design` reads it back."""
+        return digits if self is Design.SEPARATE else f"{self.value}-{digits}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class Timing:
 
 
 @dataclass(frozen=True, slots=True)
-class SentryCount:
+class ControlCount:
     """Count of a control, a fixed C++ statement; it should be equal in all environments of a machine."""
 
     name: str
@@ -182,14 +182,14 @@ class InstructionCounts:
     """(event, net count) of all simulated events, and "cycles", estimated as in KCachegrind."""
     raw_stripped: tuple[int, ...] = ()
     """Total of each repeat without allocators: shows whether all did the same."""
-    sentries: tuple[SentryCount, ...] = field(default=(), metadata=_LATER)
+    controls: tuple[ControlCount, ...] = field(default=(), metadata=_LATER)
     """Controls, counted in the same zygote if the order named an environment."""
     processes: int = field(default=1, metadata=_LATER)
     """Number of counting processes; each made an equal part of the repeats."""
     freshness: Freshness = field(default=Freshness(), metadata=_LATER)
 
 
-class Flag(enum.Enum):
+class WarningCode(enum.Enum):
     """Reason of a warning about a measurement; the value is the word in JSON."""
 
     QUICK = "quick"
@@ -207,10 +207,10 @@ class Flag(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class MeasurementWarning:
     """A warning: its flag and a sentence with its figures."""
 
-    flag: Flag
+    flag: WarningCode
     why: str
 
 
@@ -251,7 +251,7 @@ class Measurement(ShownInNotebooks):
     order: OrderInfo
     timing: Timing | None = None
     instructions: InstructionCounts | None = None
-    doubts: tuple[Doubt, ...] = ()
+    warnings: tuple[MeasurementWarning, ...] = ()
 
     @property
     def min_s(self) -> float | None:
@@ -277,8 +277,12 @@ class Measurement(ShownInNotebooks):
             parts.append(f"{format_duration(middle)} (min {format_duration(least)})")
         if self.instructions is not None:
             parts.append(f"{self.instructions.stripped:,.0f} instructions")
-        doubts = f", in doubt: {', '.join(doubt.flag.value for doubt in self.doubts)}" if self.doubts else ""
-        return f"{self.order.label}: {', '.join(parts)}{doubts}"
+        warnings = (
+            f", in warning: {', '.join(warning.flag.value for warning in self.warnings)}"
+            if self.warnings
+            else ""
+        )
+        return f"{self.order.label}: {', '.join(parts)}{warnings}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -287,7 +291,7 @@ class MeasuredInfo:
 
     id: str
     batch: str
-    """Id shared by orders that were measured together; made by `Manner.batch`."""
+    """Id shared by orders that were measured together; made by `Design.batch`."""
     started_ns: int
     duration_s: float
     """Time of its own processes, without other orders in between."""
@@ -298,7 +302,7 @@ class MeasuredInfo:
     median_s: float | None = None
     instructions: float | None = None
     """The allocator-stripped count."""
-    doubts: tuple[Doubt, ...] = ()
+    warnings: tuple[MeasurementWarning, ...] = ()
     notes: tuple[str, ...] = ()
     error: str | None = None
     """Reason why there are no numbers: the message, with the worker's traceback and output."""
@@ -316,10 +320,10 @@ class MeasuredInfo:
         return self.order.label
 
     @property
-    def manner(self) -> Manner:
+    def design(self) -> Design:
         """The design by which it was timed with orders of its batch in the same environment."""
-        together = (Manner.INTERLEAVED, Manner.IN_TURNS)
-        return next((one for one in together if self.batch.startswith(f"{one.value}-")), Manner.APART)
+        together = (Design.INTERLEAVED, Design.ALTERNATING)
+        return next((one for one in together if self.batch.startswith(f"{one.value}-")), Design.SEPARATE)
 
     def __repr__(self) -> str:
         figures = _figures(self.median_s, self.instructions) if self.error is None else ", failed"

@@ -91,5 +91,5 @@ def _info(measurement: Measurement) -> MeasuredInfo:
         duration_s=0.0,
         process=_NOBODY,
         order=measurement.order,
-        doubts=measurement.doubts,
+        warnings=measurement.warnings,
     )

@@ -91,7 +91,7 @@ def failure(attempt: Attempt, stage: str) -> SamplerError:
     """Return the error that explains an attempt's log; `passing` if another try may succeed."""
     text = read_log(attempt.log, attempt.log_start)
     if stage == START and _DENIED.search(text):
-        return AttachDenied("py-spy", attempt.pid, ptrace.remedy_for(attempt.pid))
+        return AttachDenied("py-spy", attempt.pid, ptrace.fix_for(attempt.pid))
     if "No space left" in text:
         return SamplerFailed("py-spy", stage, "the disk is full", "free space where the spool lies")
     if any(words in text for words in _NOT_PYTHON):
@@ -102,10 +102,10 @@ def failure(attempt: Attempt, stage: str) -> SamplerError:
     halt = stopped(attempt)
     if halt is not None:
         return SamplerFailed("py-spy", stage, halt, "leave the processes of py-spy running")
-    detail, remedy = _unexplained(text)
+    detail, fix = _unexplained(text)
     ended = _ended(text)
     return SamplerFailed(
-        "py-spy", stage, detail, f"{remedy}; the command was `{' '.join(attempt.command)}`",
+        "py-spy", stage, detail, f"{fix}; the command was `{' '.join(attempt.command)}`",
         passing=stage == START and ended != _WRONG_USE,
     )  # fmt: skip
 

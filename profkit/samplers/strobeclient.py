@@ -63,7 +63,7 @@ def is_stopped(reply: str) -> bool:
 
 _COMMAND_TIMEOUT_S = 30.0
 _FINISH_TIMEOUT_S = 60.0
-_REMEDY = "its replies are in the session's log in the spool"
+_FIX = "its replies are in the session's log in the spool"
 _logger = logging.getLogger("profkit")
 
 
@@ -79,13 +79,13 @@ class Strobeclient:
         try:
             ended = run_child((self._program, *arguments), self._log, self._timeout_s)
         except OSError as error:  # TimeoutError is one
-            raise SamplerFailed("strobeclient", stage, str(error), _REMEDY) from error
+            raise SamplerFailed("strobeclient", stage, str(error), _FIX) from error
         with self._log.open("rb") as file:
             file.seek(before)
             reply = file.read().decode("utf-8", "replace")
         # The code is None if the program's own waitpid(-1) took it: then only the reply is checked.
         if ended.code:
-            raise SamplerFailed("strobeclient", stage, f"exit code {ended.code}, {reply.strip()!r}", _REMEDY)
+            raise SamplerFailed("strobeclient", stage, f"exit code {ended.code}, {reply.strip()!r}", _FIX)
         return reply
 
 
@@ -94,7 +94,7 @@ def start_run(client: Strobeclient, pid: int, plan: SamplerPlan, index: int) -> 
     reply = client.ask("start", *run_arguments(pid, pid_namespace_inode(pid), plan))
     run_id = parse_run_id(reply)
     if run_id is None:
-        raise SamplerFailed("strobeclient", "start", f"no run id in {reply.strip()!r}", _REMEDY)
+        raise SamplerFailed("strobeclient", "start", f"no run id in {reply.strip()!r}", _FIX)
     return StrobeclientRun(client, run_id, index)
 
 
@@ -132,7 +132,7 @@ class StrobeclientRun:
         reply = self._client.ask(stage, "getRunStatus", "--run-id", self._run_id)
         status = parse_status(reply)
         if status is None or status.state is SessionState.FAILED:
-            raise SamplerFailed("strobeclient", stage, reply.strip() or "an empty reply", _REMEDY)
+            raise SamplerFailed("strobeclient", stage, reply.strip() or "an empty reply", _FIX)
         self._finished, self._links = status.state is SessionState.SUCCESS, status.links
         return status.state
 
@@ -148,7 +148,7 @@ class StrobeclientRun:
         self._stop_sent = True
         # A run that has reached its duration can no longer be stopped, which is no failure.
         if not is_stopped(reply) and self.poll() in (SessionState.PREPARING, SessionState.RUNNING):
-            raise SamplerFailed("strobeclient", "stop", reply.strip() or "an empty reply", _REMEDY)
+            raise SamplerFailed("strobeclient", "stop", reply.strip() or "an empty reply", _FIX)
 
     def stop_timeout_s(self) -> float:
         """See `Attachment.stop_timeout_s`."""

@@ -1,6 +1,6 @@
 """Calls of regions that are in progress in this process, and those on the caller's stack.
 
-`Account.callers` has the thread of each outermost call of a function, `Account.open_runs` an entry for each
+`Counters.callers` has the thread of each outermost call of a function, `Counters.open_runs` an entry for each
 run of a coroutine or generator. Blocks are in `OPEN_BLOCKS`.
 """
 
@@ -18,7 +18,7 @@ from weakref import ref
 from profkit.originals import REAL
 
 if TYPE_CHECKING:
-    from profkit.session.counters import Account
+    from profkit.session.counters import Counters
 
 Caller = object
 """Identity of a thread, or of a greenlet in programs that have them."""
@@ -27,7 +27,7 @@ Caller = object
 class OpenBlock(Protocol):
     """A block between its start and its end."""
 
-    account: Account | None
+    counters: Counters | None
     frame_id: int
     """Identity of the frame that contains the block."""
 
@@ -35,11 +35,11 @@ class OpenBlock(Protocol):
 OPEN_BLOCKS: dict[OpenBlock, None] = {}
 """All blocks that are open in this process."""
 
-_ACCOUNTS: dict[int, ref[Account]] = {}
-"""All live accounts by identity, as weak references."""
+_COUNTERS: dict[int, ref[Counters]] = {}
+"""All live counters by identity, as weak references."""
 
-_MARKERS: dict[int, tuple[CodeType, ref[Account]]] = {}
-"""Code objects of all markers by identity, with their accounts. They live as long as these, so that no
+_MARKERS: dict[int, tuple[CodeType, ref[Counters]]] = {}
+"""Code objects of all markers by identity, with their counters. They live as long as these, so that no
 identity is reused."""
 
 _FIRST_PID = os.getpid()
@@ -48,22 +48,24 @@ current_caller: Callable[[], Caller] = REAL.get_ident
 """Function that identifies the caller; `greenlet.getcurrent` once that is imported."""
 
 
-def remember_account(account: Account) -> None:
-    """Register an account, so that its calls are counted."""
-    key = id(account)
+def remember_counters(counters: Counters) -> None:
+    """Register counters, so that its calls are counted."""
+    key = id(counters)
     # A C callback: a signal handler can run in a Python one, and an exception that it raises there is lost.
-    _ACCOUNTS[key] = ref(account, partial(_ACCOUNTS.pop, key))
+    _COUNTERS[key] = ref(counters, partial(_COUNTERS.pop, key))
 
 
-def remember_marker(code: CodeType, account: Account) -> None:
-    """Register a code object as an account's marker."""
+def remember_marker(code: CodeType, counters: Counters) -> None:
+    """Register a code object as counters's marker."""
     key = id(code)
-    _MARKERS[key] = code, ref(account, partial(_MARKERS.pop, key))
+    _MARKERS[key] = code, ref(counters, partial(_MARKERS.pop, key))
 
 
 def calls_under_way() -> int:
     """Return the number of calls, runs and blocks in progress, in this and all other threads."""
-    return len(OPEN_BLOCKS) + sum(len(account.callers) + len(account.open_runs) for account in _accounts())
+    return len(OPEN_BLOCKS) + sum(
+        len(counters.callers) + len(counters.open_runs) for counters in _all_counters()
+    )
 
 
 def own_calls(frame: FrameType | None) -> int:
@@ -71,14 +73,14 @@ def own_calls(frame: FrameType | None) -> int:
     return sum(_own_calls(frame).values()) + len(_own_blocks(frame))
 
 
-def _own_calls(frame: FrameType | None) -> Counter[Account]:
-    """Count the calls on a stack by account, without blocks; a function's nested calls count as one."""
-    counts: Counter[Account] = Counter()
+def _own_calls(frame: FrameType | None) -> Counter[Counters]:
+    """Count the calls on a stack by counters, without blocks; a function's nested calls count as one."""
+    counts: Counter[Counters] = Counter()
     while frame is not None:
         known = _MARKERS.get(id(frame.f_code))
-        account = known[1]() if known is not None else None
-        if account is not None:
-            counts[account] = 1 if account.callers else counts[account] + 1
+        counters = known[1]() if known is not None else None
+        if counters is not None:
+            counts[counters] = 1 if counters.callers else counts[counters] + 1
         frame = frame.f_back
     return counts
 
@@ -104,9 +106,9 @@ def is_within(code: CodeType, frame: FrameType | None) -> bool:
     return False
 
 
-def is_open_in(account: Account, frame: FrameType | None) -> bool:
-    """Return whether a block of this account is open on the stack that ends with `frame`."""
-    return any(block.account is account for block in _own_blocks(frame))
+def is_open_in(counters: Counters, frame: FrameType | None) -> bool:
+    """Return whether a block of this counters is open on the stack that ends with `frame`."""
+    return any(block.counters is counters for block in _own_blocks(frame))
 
 
 def keep_own(frame: FrameType | None) -> None:
@@ -116,11 +118,11 @@ def keep_own(frame: FrameType | None) -> None:
     for block in list(OPEN_BLOCKS):
         if block not in own_blocks:
             OPEN_BLOCKS.pop(block, None)
-    for account in _accounts():
-        del account.open_runs[own[account] :]
-        for other in list(account.callers):
+    for counters in _all_counters():
+        del counters.open_runs[own[counters] :]
+        for other in list(counters.callers):
             if isinstance(other, int) and other != caller:  # this thread's greenlets still exist
-                account.callers.pop(other, None)
+                counters.callers.pop(other, None)
 
 
 def live_stacks() -> tuple[int, int]:
@@ -150,8 +152,8 @@ def is_spawned() -> bool:
     return inheriting or process.parent_process() is not None
 
 
-def _accounts() -> Iterator[Account]:
-    for known in list(_ACCOUNTS.values()):
-        account = known()
-        if account is not None:
-            yield account
+def _all_counters() -> Iterator[Counters]:
+    for known in list(_COUNTERS.values()):
+        counters = known()
+        if counters is not None:
+            yield counters

@@ -1,4 +1,4 @@
-"""Accounts: counts of each region since the last tick, written by the hot path without a lock.
+"""Counters: counts of each region since the last tick, written by the hot path without a lock.
 
 Every write of the hot path is one atomic operation on a deque or dictionary, so threads need no lock. The
 ticker takes entries from the other end.
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from profkit.model.region import Region
 from profkit.samplers.options import SamplerOptions
-from profkit.session.activity import Caller, remember_account
+from profkit.session.activity import Caller, remember_counters
 
 if TYPE_CHECKING:
     from profkit.model.session import CallDelta
@@ -37,7 +37,7 @@ class Policy:
     """None: the sampler's own timeout."""
 
 
-class Account:
+class Counters:
     """A region in this process, with its counts since the last drain.
 
     `live` is all that the hot path checks: it is true while a session counts this region. `refused`
@@ -84,7 +84,7 @@ class Account:
         self.traced: deque[None] = deque()
         self.sessions: list[str] = []
         """Ids of the sessions that this region took part in, oldest first."""
-        remember_account(self)
+        remember_counters(self)
 
     @property
     def covers(self) -> bool:

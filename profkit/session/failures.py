@@ -11,7 +11,7 @@ from profkit.errors import ProfilerBusy, ProfkitError, SamplerFailed, SpoolUnava
 from profkit.model.session import Unprofiled
 from profkit.process.guard import explained, let_through
 from profkit.samplers.options import SamplerOptions
-from profkit.session.counters import Account
+from profkit.session.counters import Counters
 from profkit.store.spool_files import append_unprofiled
 
 LOG = logging.getLogger("profkit")
@@ -43,22 +43,22 @@ class Failures:
         at_s, error = self._seen.get(options, (0.0, None))
         return error if error is not None and self._clock.monotonic_s() - at_s < RETRY_AFTER_S else None
 
-    def refuse(self, account: Account) -> bool:
+    def refuse(self, counters: Counters) -> bool:
         """Return whether a call runs unprofiled because of `recent`; a strict policy raises that."""
-        failure = self.recent(account.options)
-        if failure is not None and account.policy.strict:
+        failure = self.recent(counters.options)
+        if failure is not None and counters.policy.strict:
             raise failure.with_traceback(None)
         return failure is not None
 
-    def of_call(self, account: Account, error: Exception) -> None:
+    def of_call(self, counters: Counters, error: Exception) -> None:
         """Remember and log why a call was not profiled; a strict policy raises the error."""
         if isinstance(error, ProfilerBusy):
             raise error
         reason = self.explained(error)
-        self.note(account.options, reason)
-        if account.policy.strict:
+        self.note(counters.options, reason)
+        if counters.policy.strict:
             raise reason
-        self.say_once(f"{account.region.key.label!r} runs unprofiled: {reason}")
+        self.say_once(f"{counters.region.key.label!r} runs unprofiled: {reason}")
 
     def of_session(self, options: SamplerOptions | None, error: Exception) -> str:
         """Log and return why a session ends; `options` are None if there was no session."""
@@ -72,8 +72,8 @@ class Failures:
         """Record a failure if a sampler ended soon after its start; another would likely end too."""
         if age_s < EARLY_S:
             detail = f"it ended by itself within {EARLY_S:g} s of its start"
-            remedy = f"see that nobody ends it; it is tried again after {RETRY_AFTER_S:g} s"
-            self.of_session(options, SamplerFailed(sampler, "sampling", detail, remedy))
+            fix = f"see that nobody ends it; it is tried again after {RETRY_AFTER_S:g} s"
+            self.of_session(options, SamplerFailed(sampler, "sampling", detail, fix))
 
     def explained(self, error: Exception) -> ProfkitError:
         """Return an error as a ProfkitError; a session's OSErrors come from its spool."""
@@ -83,12 +83,12 @@ class Failures:
             LOG.debug("profkit failed", exc_info=error)
         return explained(error, "profiling")
 
-    def note_switched_off(self, account: Account) -> None:
+    def note_switched_off(self, counters: Counters) -> None:
         """Note in the spool, once per process, that a switch turns profiling off here, and which."""
         if os.getpid() == self._noted_pid:
             return
         self._noted_pid = os.getpid()
-        label, reason = account.region.key.label, "PROFKIT_CHILDREN=0 is set"
+        label, reason = counters.region.key.label, "PROFKIT_CHILDREN=0 is set"
         LOG.info("%r runs unprofiled: %s, and this process was forked or spawned", label, reason)
         entry = Unprofiled(
             at_ns=self._clock.unix_ns(),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 
-import profkit.stats  # noqa: F401 - accounts need it later, when an import may fail
+import profkit.stats  # noqa: F401 - counters need it later, when an import may fail
 from profkit.samplers.options import SamplerOptions
-from profkit.session.counters import Account, Policy
+from profkit.session.counters import Counters, Policy
 
 
 class Decision(enum.Enum):
@@ -44,16 +44,16 @@ def decide(
     return Decision.SHARE if policy.on_busy == "share" and not exclusive else Decision.SKIP
 
 
-def rival_of(account: Account, others: Iterable[Account]) -> Account | None:
+def rival_of(counters: Counters, others: Iterable[Counters]) -> Counters | None:
     """Return another block whose samples cannot be distinguished from those of this one.
 
     Samples show the function, the file and the line. Such a block is another version of this one, or
     another label for the same `with` statement.
     """
-    return next((other for other in others if _are_rivals(account, other)), None)
+    return next((other for other in others if _are_rivals(counters, other)), None)
 
 
-def _are_rivals(one: Account, other: Account) -> bool:
+def _are_rivals(one: Counters, other: Counters) -> bool:
     if one is other or one.code is None or other.code is None or one.region.id == other.region.id:
         return False
     mine, its = one.region, other.region
@@ -63,9 +63,9 @@ def _are_rivals(one: Account, other: Account) -> bool:
     return mine.key.line == its.key.line or one.code != other.code
 
 
-def rivals_note(account: Account, rival: Account) -> str:
+def rivals_note(counters: Counters, rival: Counters) -> str:
     """Return the note for a session in which two blocks' samples cannot be distinguished."""
-    one, other = account.region.key, rival.region.key
+    one, other = counters.region.key, rival.region.key
     return (
         f"Samples of {one.label!r} and {other.label!r} show the same lines of {one.qualname}: each has those "
         "of both. Give the statement one label, or blocks of more than a second."

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-import profkit.stats  # noqa: F401 - accounts need it later, when an import may fail
+import profkit.stats  # noqa: F401 - counters need it later, when an import may fail
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.config import CONFIG, Config
 from profkit.errors import ProfilerBusy
@@ -27,7 +27,7 @@ from profkit.samplers.options import SamplerOptions
 from profkit.samplers.registry import resolve
 from profkit.session import activity
 from profkit.session.activity import is_spawned
-from profkit.session.counters import Account, Policy
+from profkit.session.counters import Counters, Policy
 from profkit.session.failures import Failures
 from profkit.session.joining import Decision, decide, rival_of, rivals_note, sharing_messages
 from profkit.session.session import Session
@@ -93,39 +93,39 @@ class SessionManager:
         """Folder of the session folders."""
         return self._config.spool
 
-    def enter(self, account: Account, own: int, tid: int | None = None) -> bool:
+    def enter(self, counters: Counters, own: int, tid: int | None = None) -> bool:
         """Have a session count this region; return False if the call runs unprofiled.
 
         `own` is the number of active region calls on the caller's stack, this one included. A region
         to which whole segments belong must `leave` afterwards; `tid` is the thread that they cover,
         None for every thread. Raises only for a strict policy.
         """
-        account.refused = True
+        counters.refused = True
         if self._closed or self.lock_is_mine():
             return False
         if self._off():
-            self._failures.note_switched_off(account)
+            self._failures.note_switched_off(counters)
             return False
         try:
-            joined = self._enter(account, own, tid)
+            joined = self._enter(counters, own, tid)
         except Exception as error:  # noqa: BLE001 - logged, or raised for a strict policy
             pass_on(error)
-            self._failures.of_call(account, error)
+            self._failures.of_call(counters, error)
             return False
-        account.refused = not joined
+        counters.refused = not joined
         return joined
 
-    def must_wait(self, account: Account) -> bool:
+    def must_wait(self, counters: Counters) -> bool:
         """Return whether `enter` may block longer than an event loop should."""
         session = self.session
-        joins = session is not None and session.options == account.options and session.attachment
-        return self._busy_starting or account.covers or not joins
+        joins = session is not None and session.options == counters.options and session.attachment
+        return self._busy_starting or counters.covers or not joins
 
     def lock_is_mine(self) -> bool:
         """Return whether this thread is inside the manager, as in a signal handler or finalizer."""
         return self.lock._is_owned()  # type: ignore[attr-defined,no-any-return]
 
-    def leave(self, account: Account, tid: int | None = None) -> None:
+    def leave(self, counters: Counters, tid: int | None = None) -> None:
         """End the segment of a region to which whole segments belong.
 
         End the session too if its scope is "process" and no such region is left.
@@ -133,7 +133,7 @@ class SessionManager:
         if self.lock_is_mine():
             return
         with self.lock:
-            cover = Cover(account.region.id, tid)
+            cover = Cover(counters.region.id, tid)
             if cover in self._covering:
                 self._covering.remove(cover)
             session = self.session
@@ -141,24 +141,24 @@ class SessionManager:
             over = exclusive and not self._covering
             self._guarded(None, self._end_session if over else self._recover)
 
-    def mention(self, account: Account) -> None:
+    def mention(self, counters: Counters) -> None:
         """Record a region that a compiler traced through in the session, if there is one."""
         if self._off() or self.lock_is_mine():
             return
         with self.lock:
             session = self.session
             if session is not None and session.open:
-                self._guarded(None, lambda: session.mention(account))
+                self._guarded(None, lambda: session.mention(counters))
 
-    def settle(self, account: Account) -> tuple[Path, ...]:
+    def settle(self, counters: Counters) -> tuple[Path, ...]:
         """Write all data of a region to disk; return its session folders, oldest first.
 
         Ends the segment only if something ran since it began. Raises for a strict policy.
         """
         if not self.lock_is_mine():
             with self.lock:
-                self._guarded(account, lambda: self._settle(account))
-        return tuple(self.spool / session for session in account.sessions)
+                self._guarded(counters, lambda: self._settle(counters))
+        return tuple(self.spool / session for session in counters.sessions)
 
     def rotate(self) -> None:
         """End the segment and start another, with a short gap."""
@@ -205,73 +205,73 @@ class SessionManager:
             return True
         return not self._config.children and activity.is_child()
 
-    def _enter(self, account: Account, own: int, tid: int | None) -> bool:
-        deadline_s = self._clock.monotonic_s() + account.policy.running_timeout_s
+    def _enter(self, counters: Counters, own: int, tid: int | None) -> bool:
+        deadline_s = self._clock.monotonic_s() + counters.policy.running_timeout_s
         while True:
             if not self._busy_starting:
                 with self.lock:
-                    verdict = self._try_enter(account, own)
-                    if verdict and account.covers:
-                        self._cover(account, tid)
+                    verdict = self._try_enter(counters, own)
+                    if verdict and counters.covers:
+                        self._cover(counters, tid)
                 if verdict is not None:
                     return verdict
             if self._clock.monotonic_s() >= deadline_s:
-                account.skipped.append(None)
+                counters.skipped.append(None)
                 return False
             self._clock.sleep(_POLL_S)
 
-    def _try_enter(self, account: Account, own: int) -> bool | None:
+    def _try_enter(self, counters: Counters, own: int) -> bool | None:
         """Return True if joined, False to run unprofiled, None to wait and try again."""
         session = self.session if self.session is not None and self.session.open else None
         busy, nested = activity.calls_under_way() > own, own > 1
         if not busy and not nested:
             self._covering.clear()  # left over after an exception of a signal handler
         held = session.options if session is not None else None
-        decision = decide(held, account.options, account.policy, busy=busy, nested=nested)
+        decision = decide(held, counters.options, counters.policy, busy=busy, nested=nested)
         if session is None or decision is Decision.REPLACE:
             self._end_session()
-            return self._start(account)
+            return self._start(counters)
         if decision is Decision.WAIT:
             return None
         if decision is Decision.SKIP:
-            account.skipped.append(None)
+            counters.skipped.append(None)
             return False
         if decision is Decision.RAISE:
-            raise ProfilerBusy(account.region.key.label, session.holder)
+            raise ProfilerBusy(counters.region.key.label, session.holder)
         if decision is Decision.SHARE:
-            said, kept = sharing_messages(account.region.key.label, session.holder)
+            said, kept = sharing_messages(counters.region.key.label, session.holder)
             self._failures.say_once(said)
             session.add_note(kept)
-        rival = rival_of(account, session.accounts)
+        rival = rival_of(counters, session.counters)
         if rival is not None:
             young = self._clock.monotonic_s() - session.started_s < _SEPARATE_S
             if not busy and not nested and not young:
                 self._end_session()
-                return self._start(account)
-            session.add_note(rivals_note(account, rival))
-        return self._join(session, account)
+                return self._start(counters)
+            session.add_note(rivals_note(counters, rival))
+        return self._join(session, counters)
 
-    def _join(self, session: Session, account: Account) -> bool:
+    def _join(self, session: Session, counters: Counters) -> bool:
         try:
             if session.attachment is None and not session.truncated:
-                self._begin_segment(session, account.policy)
-            session.join(account)
+                self._begin_segment(session, counters.policy)
+            session.join(counters)
         except Exception as error:
             self._end_session(str(error) or type(error).__name__)
             raise
         return True
 
-    def _start(self, account: Account) -> bool:
-        if self._failures.refuse(account):
+    def _start(self, counters: Counters) -> bool:
+        if self._failures.refuse(counters):
             return False
         self._count_late_calls()
         session = open_session(
-            self.spool, account.options, self._resolve, self._clock, self._failures.say_once
+            self.spool, counters.options, self._resolve, self._clock, self._failures.say_once
         )
-        self.policy, self.session = account.policy, session
+        self.policy, self.session = counters.policy, session
         try:
-            session.join(account)
-            self._begin_segment(session, account.policy)
+            session.join(counters)
+            self._begin_segment(session, counters.policy)
         except BaseException as error:
             self._end_session(str(error) or type(error).__name__)
             raise
@@ -285,11 +285,11 @@ class SessionManager:
         finally:
             self._busy_starting = False
 
-    def _cover(self, account: Account, tid: int | None) -> None:
-        cover = Cover(account.region.id, tid)
+    def _cover(self, counters: Counters, tid: int | None) -> None:
+        cover = Cover(counters.region.id, tid)
         self._covering.append(cover)
         try:
-            self._guarded(account, self._recover)
+            self._guarded(counters, self._recover)
         except BaseException:
             self._covering.remove(cover)
             raise
@@ -310,20 +310,20 @@ class SessionManager:
             session.pause()
             raise
 
-    def _settle(self, account: Account) -> None:
+    def _settle(self, counters: Counters) -> None:
         self._count_late_calls()
         if not activity.calls_under_way():
             self._covering.clear()
         session = self.session
-        if session is None or session.id not in account.sessions:
+        if session is None or session.id not in counters.sessions:
             return
         session.drain()
         if session.attachment is None or (not session.calls_in_segment and not activity.calls_under_way()):
             return
         if activity.calls_under_way() or self._covering:
-            self._rotate(session, account.policy)
+            self._rotate(session, counters.policy)
         else:
-            session.sleep(account.policy)
+            session.sleep(counters.policy)
 
     def _end_session(self, error: str | None = None) -> None:
         session = self.session
@@ -339,14 +339,14 @@ class SessionManager:
         if self._ended is not None:
             self._ended.drain()
 
-    def _guarded(self, account: Account | None, step: Callable[[], None]) -> None:
-        """Run a step; an error ends the session, and is raised only if the account is strict."""
+    def _guarded(self, counters: Counters | None, step: Callable[[], None]) -> None:
+        """Run a step; an error ends the session, and is raised only if the counters is strict."""
         try:
             step()
         except Exception as error:
             pass_on(error)
             self.fail(error)
-            if account is not None and account.policy.strict:
+            if counters is not None and counters.policy.strict:
                 raise self._failures.explained(error) from error
 
     def fail(self, error: Exception) -> None:

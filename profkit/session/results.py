@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from profkit.errors import DamagedFile, SpoolUnavailable
 from profkit.process.guard import let_through
-from profkit.session.counters import Account
+from profkit.session.counters import Counters
 
 if TYPE_CHECKING:
     from profkit.model.run import Run
@@ -18,7 +18,7 @@ _READ: dict[tuple[Path, str], tuple[_Stamp, Run | None]] = {}
 """Runs read so far, by folder and region, with the folder's state at that time."""
 
 
-def runs_of(account: Account) -> tuple[Run, ...]:
+def runs_of(counters: Counters) -> tuple[Run, ...]:
     """Return this process's runs of a region, oldest first; end the current segment if necessary.
 
     A session that was never started, or whose folder is gone, has no run. Raises SpoolUnavailable if the
@@ -26,36 +26,36 @@ def runs_of(account: Account) -> tuple[Run, ...]:
     """
     from profkit.session.manager import MANAGER
 
-    folders = MANAGER.settle(account)
+    folders = MANAGER.settle(counters)
     try:
-        runs = [_run_in(folder, account.region.id) for folder in folders]
+        runs = [_run_in(folder, counters.region.id) for folder in folders]
     except OSError as error:
         let_through(error)
         raise SpoolUnavailable(MANAGER.spool, error.strerror or str(error)) from error
     return tuple(run for run in runs if run is not None)
 
 
-def current_id(account: Account) -> str | int:
+def current_id(counters: Counters) -> str | int:
     """Return the id of a region's newest run, or its remote id, without reading the result."""
     from profkit.ingest.read import run_id
 
-    remote = [segment.remote_id for segment in _segments(account) if segment.remote_id is not None]
-    return int(remote[-1]) if remote else run_id(account.sessions[-1], account.region.id)
+    remote = [segment.remote_id for segment in _segments(counters) if segment.remote_id is not None]
+    return int(remote[-1]) if remote else run_id(counters.sessions[-1], counters.region.id)
 
 
-def is_lost(account: Account) -> bool:
+def is_lost(counters: Counters) -> bool:
     """Return whether the samples of the newest session's last segment are lost."""
-    segments = _segments(account)
+    segments = _segments(counters)
     return not segments or segments[-1].error is not None
 
 
-def _segments(account: Account) -> tuple[Segment, ...]:
+def _segments(counters: Counters) -> tuple[Segment, ...]:
     """Return the segments of a region's newest session; none if its folder is gone."""
     from profkit.session.manager import MANAGER
     from profkit.store.spool import read_session
 
     try:
-        return read_session(MANAGER.spool / account.sessions[-1]).manifest.segments
+        return read_session(MANAGER.spool / counters.sessions[-1]).manifest.segments
     except DamagedFile as error:
         let_through(error)
         return ()

@@ -33,7 +33,7 @@ from profkit.process.sockets import SocketWatch
 from profkit.samplers.base import Attachment, LiveStacks, Sampler
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.polling import await_state, kill_stopped
-from profkit.session.counters import Account, Policy
+from profkit.session.counters import Counters, Policy
 from profkit.session.starting import Start, start_sampler
 from profkit.store import spool as files
 from profkit.store.spool_files import make_reserve, note_ending
@@ -55,7 +55,7 @@ class Session:
         self.sampler, self.options, self._clock = sampler, options, clock
         self.id = new_session_id(process.pid)
         self.folder = files.create_folder(spool, self.id)
-        self.accounts: list[Account] = []
+        self.counters: list[Counters] = []
         self.attachment: Attachment | None = None
         self.covers: tuple[Cover, ...] = ()
         self.calls_in_segment = False
@@ -96,7 +96,7 @@ class Session:
     @property
     def holder(self) -> str:
         """Label of the region for which the session was started."""
-        return self.accounts[0].region.key.label if self.accounts else ""
+        return self.counters[0].region.key.label if self.counters else ""
 
     @property
     def open(self) -> bool:
@@ -210,20 +210,20 @@ class Session:
         if lost is not None:
             self._say(f"samples are lost: {lost}")
 
-    def join(self, account: Account) -> None:
+    def join(self, counters: Counters) -> None:
         """Count a region's calls in this session from now on."""
         self.last_used_s, self.calls_in_segment = self._clock.monotonic_s(), True
-        self.mention(account)
-        account.live = not account.covers
+        self.mention(counters)
+        counters.live = not counters.covers
 
-    def mention(self, account: Account) -> None:
+    def mention(self, counters: Counters) -> None:
         """Record a region, so that it has a run in this session even if it is never called."""
-        if account not in self.accounts:
-            self.accounts.append(account)
-            account.sessions.append(self.id)
-        if account.region.id not in self._written:
-            self._append("regions", files.append_regions, (account.region,))
-            self._written.add(account.region.id)
+        if counters not in self.counters:
+            self.counters.append(counters)
+            counters.sessions.append(self.id)
+        if counters.region.id not in self._written:
+            self._append("regions", files.append_regions, (counters.region,))
+            self._written.add(counters.region.id)
 
     def add_note(self, note: str) -> None:
         """Add a note for the report, each sentence once."""
@@ -234,8 +234,8 @@ class Session:
         """Move the counts of the hot path to the folder."""
         now_ns = self._clock.unix_ns()
         # A region that has joined another session is counted there.
-        here = [account for account in self.accounts if account.sessions[-1] == self.id]
-        deltas = [delta for account in here if (delta := account.drain(now_ns)) is not None]
+        here = [counters for counters in self.counters if counters.sessions[-1] == self.id]
+        deltas = [delta for counters in here if (delta := counters.drain(now_ns)) is not None]
         if deltas:
             self.last_used_s, self.calls_in_segment = self._clock.monotonic_s(), True
         self._undelivered += deltas
@@ -274,8 +274,8 @@ class Session:
 
     def pause(self) -> None:
         """Make the next call of every region ask the manager."""
-        for account in self.accounts:
-            account.live = False
+        for counters in self.counters:
+            counters.live = False
 
     def end(self, policy: Policy, error: str | None = None, *, last: bool = False) -> None:
         """Stop sampling, write remaining counts and close the folder; do nothing if already ended.
@@ -292,8 +292,8 @@ class Session:
     def forget(self) -> None:
         """Drop all state in a forked child: the folder and the sampler are the parent's."""
         self.attachment = None
-        for account in self.accounts:
-            account.forget()
+        for counters in self.counters:
+            counters.forget()
 
     def _stop(self, policy: Policy, error: str | None, last: bool) -> None:
         try:

@@ -46,7 +46,7 @@ def start_sampler(start: Start) -> tuple[Attachment, str | None]:
     except SamplerFailed as second:
         let_through(second)
         detail = f"{second.detail} (the second of two tries; the first: {first.detail})"
-        raise SamplerFailed(second.sampler, second.stage, detail, second.remedy) from second
+        raise SamplerFailed(second.sampler, second.stage, detail, second.fix) from second
     return attachment, f"{first.sampler} was started twice for segment {start.index}: {first.detail}."
 
 

@@ -70,11 +70,11 @@ def info_of(run_id: str, schema: str, document: str) -> AnyInfo:
         if schema == _RUN_SCHEMA_1:
             return _info_of_schema_1(json.loads(document))
     except (ValueError, RecursionError) as error:
-        remedy = f"all other runs are whole; `profkit rm {run_id}` removes this one"
-        raise DamagedFile(_part(run_id, "document"), str(error), remedy=remedy) from error
+        fix = f"all other runs are whole; `profkit rm {run_id}` removes this one"
+        raise DamagedFile(_part(run_id, "document"), str(error), fix=fix) from error
     known = f"{_RUN_SCHEMA_1!r}, {RUN_SCHEMA!r} and {MEASURED_SCHEMA!r}"
     detail = f"its schema is {schema!r}, and this profkit reads {known}"
-    raise DamagedFile(_part(run_id, "document"), detail, remedy="upgrade profkit")
+    raise DamagedFile(_part(run_id, "document"), detail, fix="upgrade profkit")
 
 
 def run_of(
@@ -91,8 +91,8 @@ def run_of(
             return MeasuredRun(info, _measurement(info.id, measurement))
         return Run(info, _profile(info.id, samples, in_order), _resources(info.id, points))
     except DamagedFile as error:
-        remedy = f"all other runs are whole; `profkit rm {info.id}` removes this one"
-        raise DamagedFile(error.path, error.detail, remedy=remedy) from error
+        fix = f"all other runs are whole; `profkit rm {info.id}` removes this one"
+        raise DamagedFile(error.path, error.detail, fix=fix) from error
 
 
 def _info_of_schema_1(document: object) -> RunInfo:

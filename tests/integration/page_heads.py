@@ -90,7 +90,7 @@ def measured_page() -> str:
             "c++",
             timing_object(84e-9, 3, processes=4),
             None,
-            doubts=["do not trust: 4 processes; an interval takes 6."],
+            warnings=["do not trust: 4 processes; an interval takes 6."],
         ),
         _order(
             HOSTILE,
@@ -163,7 +163,7 @@ def history_page(commits: int = 24) -> str:
     points = []
     for number in range(commits):
         value = 1.2e-3 * (1.08 if number >= commits // 2 else 1) * chance.uniform(0.995, 1.005)
-        doubts = (
+        warnings = (
             ["do not trust: CPU time is 81 % of wall time: something else had the core."]
             if number == 5
             else []
@@ -177,7 +177,7 @@ def history_page(commits: int = 24) -> str:
                 "high": value * 1.006,
                 "runs": 1 + number % 3,
                 "id": f"id{number}",
-                "doubts": doubts,
+                "warnings": warnings,
             }
         )
     history = {"label": "train_step", "measure": "median_s", "points": points}
@@ -192,7 +192,7 @@ def _order(
     counts: object,
     *,
     run: int | None = None,
-    doubts: Sequence[str] = (),
+    warnings: Sequence[str] = (),
     error: str | None = None,
 ) -> dict[str, object]:
     facts = [["statement", [[label, "strong"]]], ["mode", [["timer", "strong"], ["python", "plain"]]]]
@@ -204,6 +204,6 @@ def _order(
         "run": run,
         "timing": timing,
         "counts": counts,
-        "doubts": list(doubts),
+        "warnings": list(warnings),
         "error": error,
     }

@@ -42,19 +42,19 @@ def kind(mark: str = "", **changes: object) -> ZygoteKind:
     return ZygoteKind(**{**given, "env": tuple(env.items()), **changes})  # type: ignore[arg-type]
 
 
-def job(stmt: str, *, timeout_s: float = 60.0, parcel: int | None = None, **changes: object) -> Job:
+def job(stmt: str, *, timeout_s: float = 60.0, payload: int | None = None, **changes: object) -> Job:
     """Executes a statement once."""
     setup = str(changes.pop("setup", ""))
-    arm = {
+    case = {
         "stmt": stmt, "setup": setup, "global_setup": "", "language": "python", "level": "function",
-        "parcel": False, "library": None,
+        "payload": False, "library": None,
     }  # fmt: skip
     message: Mapping[str, object] = {
         "mode": "timer", "cwd": os.getcwd(), "path": sys.path, "env": dict(os.environ), "num_threads": 1,
-        "cores": [], "memory_limit_bytes": None, "imports": [], "arms": [arm], "number": [1], "blocks": 1,
+        "cores": [], "memory_limit_bytes": None, "imports": [], "cases": [case], "number": [1], "blocks": 1,
         "block_s": 0.002, "min_run_time_s": 0.0, "runs": 1, "seed": 0, "repeats": 2, "warm": 1,
     }  # fmt: skip
-    return Job(stmt, {**message, **changes}, timeout_s, parcel)
+    return Job(stmt, {**message, **changes}, timeout_s, payload)
 
 
 def marked(mark: str) -> list[int]:

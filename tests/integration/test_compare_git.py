@@ -78,7 +78,7 @@ def test_each_commit_is_measured_as_it_is(checkout: Path, temporary: Path) -> No
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     (order,) = json.loads(done.stdout)["orders"]
-    assert (order["times"]["verdict"], order["times"]["manner"]) == ("slower", "in-turns")
+    assert (order["times"]["verdict"], order["times"]["design"]) == ("slower", "alternating")
     assert order["times"]["minimum_detectable_effect"] > 0
     assert 1.2 < order["times"]["ratio"] < 2.5
     assert order["instructions"]["delta"] > 2000 * 20
@@ -206,7 +206,7 @@ def test_two_statements_in_the_same_processes(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     (order,) = json.loads(done.stdout)["orders"]
-    assert (order["times"]["verdict"], order["times"]["manner"]) == ("slower", "interleaved")
+    assert (order["times"]["verdict"], order["times"]["design"]) == ("slower", "interleaved")
     assert 1.6 < order["times"]["ratio"] < 2.4
     assert order["times"]["processes"] == 6
     ids = [order[side]["runs"][0]["id"] for side in "ab"]

@@ -48,27 +48,27 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def job(libraries: dict[str, Path], *names: str) -> dict[str, object]:
-    arms = [
+    cases = [
         {"stmt": None, "setup": "", "global_setup": "", "language": "c++", "level": "function",
-         "parcel": False, "library": str(libraries[name])}
+         "payload": False, "library": str(libraries[name])}
         for name in names
     ]  # fmt: skip
-    return {"mode": "timer", "num_threads": 1, "arms": arms, "number": [None] * len(arms), "blocks": 5,
+    return {"mode": "timer", "num_threads": 1, "cases": cases, "number": [None] * len(cases), "blocks": 5,
             "block_s": 0.001, "min_run_time_s": 0.01, "runs": None, "seed": 1}  # fmt: skip
 
 
 def test_times_of_blocks(libraries: dict[str, Path]):
     [answer] = performed(job(libraries, "twice", "hundred times"))
-    few, many = (min(arm["times_s"]) for arm in answer["arms"])
+    few, many = (min(case["times_s"]) for case in answer["cases"])
     assert 10 < many / few < 200
-    assert [len(arm["times_s"]) for arm in answer["arms"]] == [5, 5]
-    assert all(arm["cpu_s"] > 0 for arm in answer["arms"])
+    assert [len(case["times_s"]) for case in answer["cases"]] == [5, 5]
+    assert all(case["cpu_s"] > 0 for case in answer["cases"])
 
 
 def test_a_guard_is_in_force_for_its_own_arm_and_job_alone(libraries: dict[str, Path]):
-    arms = ("guarded", "bare", "guarded")
-    assert all(answer["ok"] for answer in performed(*(job(libraries, name) for name in arms)))
-    [together] = performed(job(libraries, *arms))
+    cases = ("guarded", "bare", "guarded")
+    assert all(answer["ok"] for answer in performed(*(job(libraries, name) for name in cases)))
+    [together] = performed(job(libraries, *cases))
     assert together["ok"], together["error"]
 
 

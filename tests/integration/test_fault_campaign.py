@@ -61,7 +61,7 @@ def test_a_fault_is_injected_and_counted(tmp_path: Path) -> None:
 
 def test_every_future_of_isolated_calls_ends(tmp_path: Path) -> None:
     numbers = [
-        str(list(BAD).index(manner)) for manner in ("crash", "kill-zygote", "stop-supervisor", "cancel")
+        str(list(BAD).index(variant)) for variant in ("crash", "kill-zygote", "stop-supervisor", "cancel")
     ]
     table = tmp_path / "table.json"
     arguments = ["-m", "benchmarks.faults", "--only", "pool", "--iterations", *numbers, "--json", str(table)]

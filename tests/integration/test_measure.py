@@ -25,7 +25,7 @@ from profkit.errors import (
 from profkit.measuring.errors import MemoryExceeded
 from profkit.measuring.pool.pool import LivingZygote, process_pool
 from profkit.model.comparison import Verdict
-from profkit.model.measurement import Flag, Measurement, Preload, Timing
+from profkit.model.measurement import Measurement, Preload, Timing, WarningCode
 from profkit.store.measured import measured_files, read_measured
 
 QUICK = {"quick": True, "min_run_time_s": 0.01, "keep": False}
@@ -64,7 +64,7 @@ def test_serious_measuring_takes_ten_processes_of_five_fresh_zygotes() -> None:
 def test_quick_measuring_says_what_it_is_worth_and_keeps_its_zygote() -> None:
     found = measure("pass", **QUICK)
     again = measure("pass", **QUICK)
-    assert Flag.QUICK in {doubt.flag for doubt in found.doubts}
+    assert WarningCode.QUICK in {warning.flag for warning in found.warnings}
     zygotes = {process.zygote for run in (found, again) for process in timing_of(run).processes}
     assert len(zygotes) == 1
 
@@ -166,7 +166,7 @@ def test_runs_limit_how_often_a_statement_is_executed(tmp_path: Path) -> None:
     counted.unlink()
     found = measure(stmt, runs=25, keep=False)
     assert len(counted.read_text()) <= 25
-    assert Flag.LIMITED in {doubt.flag for doubt in found.doubts}
+    assert WarningCode.LIMITED in {warning.flag for warning in found.warnings}
 
 
 def test_orders_of_a_batch_go_on_when_one_fails(tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ def test_what_cannot_travel_is_measured_here_where_that_is_asked_for() -> None:
     found = measure(lock.locked, isolated=False, keep=False)
     timing = timing_of(found)
     assert not timing.measured_in.isolated
-    assert Flag.NOT_ISOLATED in {doubt.flag for doubt in found.doubts}
+    assert WarningCode.NOT_ISOLATED in {warning.flag for warning in found.warnings}
     assert found.order.what.endswith("locked()")
     assert timing_of(measure("x + 1", setup="x = 1", isolated=False, keep=False)).number > 1
     with pytest.raises(WorkerFailed, match="ZeroDivisionError"):

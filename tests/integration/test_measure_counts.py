@@ -14,7 +14,7 @@ from profkit import measure, measure_all, work_order
 from profkit.comparing.measured import compare_measured
 from profkit.errors import UsageError
 from profkit.measuring.orders import MeasureOptions
-from profkit.model.measurement import Flag, InstructionCounts, Preload, Tool
+from profkit.model.measurement import InstructionCounts, Preload, Tool, WarningCode
 
 HEAP = "_junk = [bytearray(n * 37) for n in range(1000)]\n"
 TAKES_LONG = {"x + y", "Linear forward + backward", "64×64 matmul", "user function"}
@@ -94,11 +94,11 @@ def test_sentries_count_the_same_in_every_environment() -> None:
         {"python": sys.executable},
         {"source_cmd": ["env", f"PATH={Path(sys.executable).parent}:{os.environ['PATH']}"]},
     ]
-    found = [counted(STATEMENTS[2], **place).sentries for place in places]
-    assert [sentry.name for sentry in found[0]] == ["arithmetic", "copying", "sorting"]
-    assert all(sentry.instructions > 100 for sentry in found[0])
+    found = [counted(STATEMENTS[2], **place).controls for place in places]
+    assert [control.name for control in found[0]] == ["arithmetic", "copying", "sorting"]
+    assert all(control.instructions > 100 for control in found[0])
     assert found[1] == found[0]
-    assert counted(STATEMENTS[2]).sentries == ()
+    assert counted(STATEMENTS[2]).controls == ()
 
 
 def test_threads_are_refused_because_they_would_not_be_counted() -> None:
@@ -128,9 +128,9 @@ def test_what_depends_on_its_input_is_no_difference() -> None:
     orders = [work_order("sum(range(rounds))", setup=setup, label=name, mode="callgrind") for name in "ab"]
     runs = measure_all(orders, interleaved=True, keep=False)
     for run in runs:
-        (doubt,) = run.info.doubts
-        assert doubt.flag is Flag.COUNTS_DIFFER
-        assert "depends on the statement's input, such as unseeded data" in doubt.why
+        (warning,) = run.info.warnings
+        assert warning.flag is WarningCode.COUNTS_DIFFER
+        assert "depends on the statement's input, such as unseeded data" in warning.why
     compared = compare_measured(runs[:1], runs[1:], ("A", "B"))
     assert compared.orders[0].counts is not None
     assert compared.orders[0].counts.unsure > 0

@@ -96,10 +96,10 @@ def test_a_function_travels_beside_its_job(shared: Pool) -> None:
     def show(word: str) -> None:
         print(word, os.getpid())
 
-    with contextlib.closing(pack(show, ("called",), {})) as parcel:
-        arms = [{**job("").message["arms"][0], "stmt": None, "parcel": True}]  # type: ignore[index]
+    with contextlib.closing(pack(show, ("called",), {})) as payload:
+        cases = [{**job("").message["cases"][0], "stmt": None, "payload": True}]  # type: ignore[index]
         outputs = [
-            shared.submit(kind(), job("call", parcel=parcel.fd, arms=arms)).result(60).output.split()
+            shared.submit(kind(), job("call", payload=payload.fd, cases=cases)).result(60).output.split()
             for _ in range(2)
         ]
     assert [word for word, _ in outputs] == ["called", "called"]

@@ -50,4 +50,4 @@ def measured(function: Callable[..., Any] | None = None, /, label: str | None = 
 def instead_of_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampled, "profile", measured)
     monkeypatch.setattr(program, "BACKLOG", Backlog())
-    monkeypatch.setattr(Backlog, "add", lambda self, pending: pending.parcel.close())
+    monkeypatch.setattr(Backlog, "add", lambda self, pending: pending.payload.close())

@@ -68,8 +68,8 @@ def test_what_refers_to_a_decorated_function_gets_the_plain_one(child: Unpacker)
 
 def test_the_same_decorated_function_stays_the_same(child: Unpacker) -> None:
     inner = travelling.within()
-    parcel = pack(print, (inner, inner, inner.__wrapped__))  # type: ignore[attr-defined]
-    assert child.ask(parcel, "args[0] is args[1] is args[2]")
+    payload = pack(print, (inner, inner, inner.__wrapped__))  # type: ignore[attr-defined]
+    assert child.ask(payload, "args[0] is args[1] is args[2]")
 
 
 def test_a_module_is_imported_afresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,10 +78,10 @@ def test_a_module_is_imported_afresh(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.syspath_prepend(str(tmp_path))
     import edited_module  # type: ignore[import-not-found]
 
-    parcels = [pack(edited_module.f), pack(edited_module.g)]
+    payloads = [pack(edited_module.f), pack(edited_module.g)]
     file.write_text("from profkit import profile\ndef f(): return 2.0\n@profile\ndef g(): return 2.0\n")
     with Unpacker() as child:
-        assert [child.ask(parcel, "function()") for parcel in parcels] == [2.0, 2.0]
+        assert [child.ask(payload, "function()") for payload in payloads] == [2.0, 2.0]
 
 
 def test_what_cannot_be_imported_goes_by_value(tmp_path: Path, child: Unpacker) -> None:
@@ -126,11 +126,11 @@ def fall(n, at):
     return [STEP * n, n, at.moved().x] if n < 4 else fall(n - 1, at)
 
 if __name__ == "__main__":
-    parcel = pack(fall, (3,), {"at": Point(6)})
+    payload = pack(fall, (3,), {"at": Point(6)})
     STEP = 0
     with Unpacker() as child:
-        print(child.ask(parcel, "function(*args, **kwargs)"))
-    print(parcel.what)
+        print(child.ask(payload, "function(*args, **kwargs)"))
+    print(payload.what)
 """
 
 
@@ -175,8 +175,8 @@ class TestWhatCannotGo:
         with pytest.raises(CannotTravel):
             pack(travelling.plain, (threading.Lock(),))
         pack(travelling.plain, (1,)).close()
-        parcel = pack(travelling.plain, (1,))
-        del parcel
+        payload = pack(travelling.plain, (1,))
+        del payload
         assert sorted(os.listdir("/proc/self/fd")) == before
 
 
@@ -189,19 +189,19 @@ def test_much_beside_tensors_is_warned_of(
 
 
 def test_what_a_parcel_says() -> None:
-    parcel = pack(travelling.decorated, (3,))
-    assert parcel.what == "tests.integration.programs.travelling:decorated(3)"
-    assert parcel.file == travelling.__file__
-    assert parcel.line > 10
-    assert not parcel.coroutine
-    assert parcel.packages == ()
+    payload = pack(travelling.decorated, (3,))
+    assert payload.what == "tests.integration.programs.travelling:decorated(3)"
+    assert payload.file == travelling.__file__
+    assert payload.line > 10
+    assert not payload.coroutine
+    assert payload.packages == ()
     assert pack(travelling.coroutine, (3,)).coroutine
 
 
 def test_parcels_cannot_be_changed() -> None:
-    parcel = pack(travelling.plain, (1,))
+    payload = pack(travelling.plain, (1,))
     with pytest.raises(PermissionError):
-        os.pwrite(parcel.fd, b"x", 0)
+        os.pwrite(payload.fd, b"x", 0)
 
 
 def test_other_pickles_are_as_before() -> None:

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from profkit.measuring.transfer import tensors
-from profkit.measuring.transfer.payload import Parcel, pack
+from profkit.measuring.transfer.payload import Payload, pack
 from tests.integration.unpacker import Unpacker
 
 FACTS = (
@@ -31,7 +31,7 @@ def child() -> Iterator[Unpacker]:
         yield unpacker
 
 
-def sent(*args: object, **kwargs: object) -> Parcel:
+def sent(*args: object, **kwargs: object) -> Payload:
     return pack(print, args, kwargs)
 
 
@@ -76,9 +76,9 @@ def test_odd_tensors(child: Unpacker, tensor: torch.Tensor, same: str) -> None:
 
 def test_tensors_go_on_sharing(child: Unpacker) -> None:
     base = torch.zeros(10)
-    parcel = sent(base[:3], base[2:5], [base], base.untyped_storage())
+    payload = sent(base[:3], base[2:5], [base], base.untyped_storage())
     expression = "[args[0].fill_(7), args[1].tolist(), args[2][0][:4].tolist(), args[3][9]][1:]"
-    assert child.ask(parcel, expression) == [[7.0, 0.0, 0.0], [7.0, 7.0, 7.0, 0.0], 0]
+    assert child.ask(payload, expression) == [[7.0, 0.0, 0.0], [7.0, 7.0, 7.0, 0.0], 0]
 
 
 def test_the_same_tensor_stays_the_same(child: Unpacker) -> None:
@@ -88,18 +88,18 @@ def test_the_same_tensor_stays_the_same(child: Unpacker) -> None:
 
 def test_what_a_worker_writes_is_its_own(child: Unpacker) -> None:
     x = torch.zeros(4)
-    parcel = sent(x, numpy.zeros(4))
-    assert child.ask(parcel, "[args[0].add_(1).tolist(), args[1].__iadd__(1).tolist()]") == [[1.0] * 4] * 2
-    assert child.ask(parcel, "[args[0].tolist(), args[1].tolist()]") == [[0.0] * 4] * 2
+    payload = sent(x, numpy.zeros(4))
+    assert child.ask(payload, "[args[0].add_(1).tolist(), args[1].__iadd__(1).tolist()]") == [[1.0] * 4] * 2
+    assert child.ask(payload, "[args[0].tolist(), args[1].tolist()]") == [[0.0] * 4] * 2
     assert x.tolist() == [0.0] * 4
 
 
 def test_only_what_is_used_is_sent(child: Unpacker) -> None:
     base = torch.arange(10_000_000, dtype=torch.float32)
-    parcel = sent(base[:10], base[-10:])
-    assert parcel.size_bytes < 10_000
-    assert child.ask(parcel, "[args[0][9].item(), args[1][0].item()]") == [9.0, 9_999_990.0]
-    assert child.ask(parcel, "args[0].untyped_storage().data_ptr() == args[1].untyped_storage().data_ptr()")
+    payload = sent(base[:10], base[-10:])
+    assert payload.size_bytes < 10_000
+    assert child.ask(payload, "[args[0][9].item(), args[1][0].item()]") == [9.0, 9_999_990.0]
+    assert child.ask(payload, "args[0].untyped_storage().data_ptr() == args[1].untyped_storage().data_ptr()")
     assert sent(base[:10], base[5:20]).size_bytes < 10_000
     assert sent(base[:10], base).size_bytes >= base.nbytes
 
@@ -115,12 +115,12 @@ def test_memory_of_other_devices(child: Unpacker, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(tensors.Storage, "__init__", elsewhere)
     monkeypatch.setattr(tensors, "_CHUNK", 1000)
     base = torch.arange(5000.0)
-    parcel = sent(base[100:900], base[880:1000], base[4000:4001], torch.empty(0))
-    assert 4 * 900 < parcel.size_bytes < 4 * 900 + 3000
-    assert child.ask(parcel, "[x.tolist() for x in args]") == [
+    payload = sent(base[100:900], base[880:1000], base[4000:4001], torch.empty(0))
+    assert 4 * 900 < payload.size_bytes < 4 * 900 + 3000
+    assert child.ask(payload, "[x.tolist() for x in args]") == [
         list(range(100, 900)), list(range(880, 1000)), [4000.0], [],
     ]  # fmt: skip
-    assert child.ask(parcel, "[args[0].fill_(7), args[1][:21].tolist()][1]") == [7.0] * 20 + [900.0]
+    assert child.ask(payload, "[args[0].fill_(7), args[1][:21].tolist()][1]") == [7.0] * 20 + [900.0]
 
 
 def test_alignment_is_kept(child: Unpacker) -> None:
@@ -195,9 +195,9 @@ SHARING = "[[x.untyped_storage().data_ptr() == y.untyped_storage().data_ptr() fo
 @given(views())
 def test_any_views(child: Unpacker, made: list[torch.Tensor]) -> None:
     filled = [x for x in made if x.untyped_storage().nbytes()]
-    parcel = sent(*filled)
-    assert child.ask(parcel, FACTS) == facts(*filled)
-    assert child.ask(parcel, SHARING) == eval(SHARING, {"args": filled})
+    payload = sent(*filled)
+    assert child.ask(payload, FACTS) == facts(*filled)
+    assert child.ask(payload, SHARING) == eval(SHARING, {"args": filled})
 
 
 MEMORY = """
@@ -207,8 +207,8 @@ from profkit.measuring.transfer.payload import pack
 x = torch.ones(50_000_000)  # 200 MB
 pack(print, (torch.ones(1),)).close()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-parcel = pack(print, (x, x[:5]))
-print(parcel.size_bytes, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+payload = pack(print, (x, x[:5]))
+print(payload.size_bytes, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
 """
 
 

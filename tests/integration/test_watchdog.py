@@ -187,10 +187,10 @@ time.sleep(600)
 """
 
 
-@pytest.mark.parametrize("manner", ["obedient", "stubborn"])
-def test_a_program_that_is_killed_within_a_sample_ends(tmp_path: Path, manner: str) -> None:
+@pytest.mark.parametrize("variant", ["obedient", "stubborn"])
+def test_a_program_that_is_killed_within_a_sample_ends(tmp_path: Path, variant: str) -> None:
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as program:
-        begun = start(TRACER, tmp_path, str(program.pid), manner, target=program.pid)
+        begun = start(TRACER, tmp_path, str(program.pid), variant, target=program.pid)
         wait_for(lambda: is_held(program.pid))
         program.kill()
         SYSTEM_CLOCK.sleep(0.3)

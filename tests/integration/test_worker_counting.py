@@ -14,33 +14,33 @@ import pytest
 
 from profkit.formats.callgrind import read_callgrind
 from profkit.transforms.counts import strip_allocators
-from tests.unit.worker_jobs import arm, callgrind_job
+from tests.unit.worker_jobs import callgrind_job, case
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).parent / "programs" / "count_in_forks.py"
 
-SPLIT = arm("s.split()", "s = 'a few words in a string'")
+SPLIT = case("s.split()", "s = 'a few words in a string'")
 SPLIT_IN_MODULE = {**SPLIT, "level": "module"}
-SUMS = {length: arm("sum(numbers)", f"numbers = tuple(range({length}))") for length in (100, 200, 400)}
+SUMS = {length: case("sum(numbers)", f"numbers = tuple(range({length}))") for length in (100, 200, 400)}
 FAILS = "def f(x):\n    return 1 // x"
 JOBS = {
-    "nothing": callgrind_job(arm("pass"), number=[10], repeats=3),
-    "nothing, 57": callgrind_job(arm("pass"), number=[57]),
-    "nothing in a module": callgrind_job(arm("pass", level="module"), number=[10], repeats=3),
+    "nothing": callgrind_job(case("pass"), number=[10], repeats=3),
+    "nothing, 57": callgrind_job(case("pass"), number=[57]),
+    "nothing in a module": callgrind_job(case("pass", level="module"), number=[10], repeats=3),
     "split": callgrind_job(SPLIT, number=[10], repeats=4),
     "split again": callgrind_job(SPLIT, number=[10], repeats=4),
     "split, 20": callgrind_job(SPLIT, number=[20]),
     "split in a module": callgrind_job(SPLIT_IN_MODULE, number=[10], repeats=4),
-    "list": callgrind_job(arm("[i * i for i in range(100)]"), number=[10]),
-    "list again": callgrind_job(arm("[i * i for i in range(100)]"), number=[10]),
+    "list": callgrind_job(case("[i * i for i in range(100)]"), number=[10]),
+    "list again": callgrind_job(case("[i * i for i in range(100)]"), number=[10]),
     **{f"sum {length}": callgrind_job(sum_arm, number=[4]) for length, sum_arm in SUMS.items()},
-    "call": callgrind_job(arm("f(3)", "def f(x):\n    return x + 1"), number=[10]),
-    "chosen, quick": callgrind_job(arm("x", "x = 1")),
-    "not specialised": callgrind_job(arm("a + b", "a = b = [1]")),
-    "chosen, slow": callgrind_job(arm("sum(range(20_000))"), repeats=1),
-    "limited": callgrind_job(arm("seen.append(1); assert len(seen) <= 7", "seen = []"), runs=7),
-    "once": callgrind_job(arm("seen.append(1); assert len(seen) <= 1", "seen = []"), runs=1),
-    "fails": callgrind_job(arm("f(0)", FAILS)),
+    "call": callgrind_job(case("f(3)", "def f(x):\n    return x + 1"), number=[10]),
+    "chosen, quick": callgrind_job(case("x", "x = 1")),
+    "not specialised": callgrind_job(case("a + b", "a = b = [1]")),
+    "chosen, slow": callgrind_job(case("sum(range(20_000))"), repeats=1),
+    "limited": callgrind_job(case("seen.append(1); assert len(seen) <= 7", "seen = []"), runs=7),
+    "once": callgrind_job(case("seen.append(1); assert len(seen) <= 1", "seen = []"), runs=1),
+    "fails": callgrind_job(case("f(0)", FAILS)),
     "after a failure": callgrind_job(SPLIT, number=[10], repeats=4),
 }
 
@@ -80,7 +80,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
 def counted(answers: dict[str, dict], name: str) -> Counted:
     answer = answers[name]
     assert answer["ok"], answer.get("trace")
-    (only,) = answer["arms"]
+    (only,) = answer["cases"]
     (baseline,) = only["baseline_dumps"]
     dumps = [read_callgrind(Path(path)) for path in (*only["dumps"], baseline)]
     # Nothing was left from before the dump, nor is anything missing in it.

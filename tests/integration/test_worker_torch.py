@@ -12,7 +12,7 @@ from torch.utils import benchmark
 from profkit.measuring.worker.blocks import clock, clock_of_library
 from profkit.measuring.worker.child import perform, trace_of
 from tests.integration.performing import performed
-from tests.unit.worker_jobs import arm, timer_job
+from tests.unit.worker_jobs import case, timer_job
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,8 +28,8 @@ def threads() -> Iterator[None]:
 def test_statements_and_setups_have_the_threads_that_were_asked_for(num_threads: int):
     setup = "threads = [torch.get_num_threads()]"
     stmt = "threads.append(torch.get_num_threads()); assert set(threads) == {%d}, threads"
-    [answer] = perform(timer_job(arm(stmt % num_threads, setup, "import torch"), num_threads=num_threads))[
-        "arms"
+    [answer] = perform(timer_job(case(stmt % num_threads, setup, "import torch"), num_threads=num_threads))[
+        "cases"
     ]
     assert len(answer["times_s"]) == 3
     assert answer["cpu_s"] > 0
@@ -38,14 +38,14 @@ def test_statements_and_setups_have_the_threads_that_were_asked_for(num_threads:
 def test_the_setup_runs_once_however_many_blocks_there_are():
     setup = "import torch; made.append(torch.ones(3))"
     stmt = "assert len(made) == 1"
-    [answer] = perform(timer_job(arm(stmt, setup, "made = []"), blocks=25))["arms"]
+    [answer] = perform(timer_job(case(stmt, setup, "made = []"), blocks=25))["cases"]
     assert len(answer["times_s"]) == 25
 
 
 def test_times_are_those_of_torch_by_itself():
     setup = "x, y = torch.ones(2**14), torch.ones(2**14)"
-    job = timer_job(arm("x + y", setup, "import torch"), blocks=20, block_s=0.002)
-    [answer] = perform(job)["arms"]
+    job = timer_job(case("x + y", setup, "import torch"), blocks=20, block_s=0.002)
+    [answer] = perform(job)["cases"]
     own = benchmark.Timer("x + y", setup)
     assert 0.5 < min(answer["times_s"]) / min(own.timeit(answer["number"]).mean for _ in range(20)) < 2
 
@@ -53,7 +53,7 @@ def test_times_are_those_of_torch_by_itself():
 def test_tracebacks_leave_torchs_timer_out():
     setup = "x = torch.ones(3)\ndef f(i):\n    return x[i]"
     with pytest.raises(IndexError) as caught:
-        perform(timer_job(arm("f(7)", setup, "import torch")))
+        perform(timer_job(case("f(7)", setup, "import torch")))
     text = trace_of(caught.value)
     assert text.startswith(
         'Traceback (most recent call last):\n  File "<stmt>", line 1, in <module>\n    f(7)\n'
@@ -66,7 +66,7 @@ def test_torch_is_loaded_by_statements_that_use_it_alone():
     report = (
         "raise RuntimeError([name for name in ('torch', 'torch.utils.benchmark') if name in sys.modules])"
     )
-    jobs = [timer_job(arm(report, setup)) for setup in ("import sys", "import sys, torch")]
+    jobs = [timer_job(case(report, setup)) for setup in ("import sys", "import sys, torch")]
     assert [answer["error"] for answer in performed(*jobs)] == ["[]", "['torch', 'torch.utils.benchmark']"]
 
 

@@ -1,4 +1,4 @@
-"""A real other process for parcels."""
+"""A real other process for payloads."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import profkit.measuring.worker
-from profkit.measuring.transfer.payload import Parcel
+from profkit.measuring.transfer.payload import Payload
 
 PROGRAM = Path(__file__).parent / "programs" / "unpacking.py"
 WORKER = Path(profkit.measuring.worker.__file__).parent
 
 
 class Unpacker:
-    """Answers questions about parcels; a context manager."""
+    """Answers questions about payloads; a context manager."""
 
     def __init__(self, *more_path: str) -> None:
         command = [sys.executable, "-I", str(PROGRAM), str(WORKER), json.dumps([*more_path, *sys.path])]
@@ -32,11 +32,11 @@ class Unpacker:
     def __exit__(self, *error: object) -> None:
         self._process.communicate()
 
-    def ask(self, parcel: Parcel, expression: str) -> Any:
+    def ask(self, payload: Payload, expression: str) -> Any:
         """What the expression says there; an exception comes back as an AssertionError."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps([f"/proc/{os.getpid()}/fd/{parcel.fd}", expression]) + "\n")
+        self._process.stdin.write(json.dumps([f"/proc/{os.getpid()}/fd/{payload.fd}", expression]) + "\n")
         self._process.stdin.flush()
         said = json.loads(self._process.stdout.readline())
         assert "error" not in said, said["error"]

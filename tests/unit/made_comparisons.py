@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from profkit.model.measurement import FunctionCount, InstructionCounts, Manner, MeasuredRun
+from profkit.model.measurement import Design, FunctionCount, InstructionCounts, MeasuredRun
 from profkit.model.workorder import Language
 from tests.unit.made_measured import BUSY, COUNTS, FUNCTIONS, LIBTORCH, ORDER, blocks, measured, timing
 from tests.unit.made_runs import PROCESS, STARTED_NS
@@ -39,12 +39,12 @@ def more_counts(factor: float = 1.0, extra: float = 0.0) -> InstructionCounts:
 
 def one_order() -> tuple[list[MeasuredRun], list[MeasuredRun]]:
     """Interleaved: B is 5 % slower, and executes a function more; the core was busy for B."""
-    batch = Manner.INTERLEAVED.batch("b7c0ffee01")
+    batch = Design.INTERLEAVED.batch("b7c0ffee01")
     a, b = (
         run("a100000000", 1.2e-6, COUNTS, batch=batch),
         run("b100000000", 1.26e-6, more_counts(1, 250), batch=batch),
     )
-    return [a], [replace(b, info=replace(b.info, doubts=(BUSY,)))]
+    return [a], [replace(b, info=replace(b.info, warnings=(BUSY,)))]
 
 
 def two_batches() -> tuple[list[MeasuredRun], list[MeasuredRun]]:

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from profkit.model.measurement import (
-    Doubt,
-    Flag,
     FunctionCount,
     InstructionCounts,
     MeasuredIn,
     MeasuredInfo,
     MeasuredRun,
     Measurement,
+    MeasurementWarning,
     OrderInfo,
     Preload,
     ProcessTimes,
     Timing,
     Tool,
+    WarningCode,
 )
 from profkit.model.workorder import Language, Level, Mode
 from profkit.stats import median
@@ -95,7 +95,7 @@ def blocks(base_s: float, processes: int = 10, each: int = 20, spread: float = 0
 def measured(
     timing: Timing | None = None,
     counts: InstructionCounts | None = None,
-    doubts: tuple[Doubt, ...] = (),
+    warnings: tuple[MeasurementWarning, ...] = (),
     order: OrderInfo = ORDER,
     **changes: object,
 ) -> MeasuredRun:
@@ -106,12 +106,12 @@ def measured(
     info = replace(
         INFO,
         order=order,
-        doubts=doubts,
+        warnings=warnings,
         min_s=min(minima, default=None),
         median_s=median(minima) if minima else None,
         instructions=counts.stripped if counts else None,
     )
-    return MeasuredRun(replace(info, **changes), Measurement(order, timing, counts, doubts))  # type: ignore[arg-type]
+    return MeasuredRun(replace(info, **changes), Measurement(order, timing, counts, warnings))  # type: ignore[arg-type]
 
 
 def both() -> MeasuredRun:
@@ -132,9 +132,13 @@ def failed(label: str = "broken") -> MeasuredRun:
     return MeasuredRun(replace(INFO, id="deadbeef00", order=order, error=error))
 
 
-QUICK = Doubt(Flag.QUICK, "one zygote; compare it with what the same zygote measured only.")
-BUSY = Doubt(Flag.CPU_SHARE, "CPU time is 81 % of wall time: something else had the core.")
-FEW = Doubt(Flag.FEW_PROCESSES, "4 processes; an interval takes 6.")
+QUICK = MeasurementWarning(
+    WarningCode.QUICK, "one zygote; compare it with what the same zygote measured only."
+)
+BUSY = MeasurementWarning(
+    WarningCode.CPU_SHARE, "CPU time is 81 % of wall time: something else had the core."
+)
+FEW = MeasurementWarning(WarningCode.FEW_PROCESSES, "4 processes; an interval takes 6.")
 
 
 def batch() -> tuple[MeasuredRun, ...]:
@@ -156,10 +160,10 @@ def _of_batch(place: int, name: str) -> MeasuredRun:
         labels=(("autograd", mode),),
     )
     counts = None if place % 2 else replace(COUNTS, net=base_s * 4e9, stripped=base_s * 3.7e9)
-    doubts = {3: (QUICK,), 5: (BUSY, FEW), 9: (BUSY,)}.get(place, ())
+    warnings = {3: (QUICK,), 5: (BUSY, FEW), 9: (BUSY,)}.get(place, ())
     number = max(1, round(0.002 / base_s))
     times = timing(blocks(base_s, 4 if place == 5 else 10), number, 0.81 if place in (5, 9) else 0.99)
-    return measured(times, counts, doubts, order, id=f"{place:010x}")
+    return measured(times, counts, warnings, order, id=f"{place:010x}")
 
 
 def extremes() -> tuple[MeasuredRun, ...]:
@@ -177,9 +181,14 @@ def extremes() -> tuple[MeasuredRun, ...]:
         measured(timing([[0.0, 0.0]] * 6), id="04"),
         measured(timing([[]]), id="05"),
         measured(timing([]), zero, id="06"),
-        measured(None, below, (Doubt(Flag.COUNTS_DIFFER, "the repeats gave 7, 9 and 8."),), id="07"),
+        measured(
+            None,
+            below,
+            (MeasurementWarning(WarningCode.COUNTS_DIFFER, "the repeats gave 7, 9 and 8."),),
+            id="07",
+        ),
         measured(None, cached, id="08"),
-        measured(timing(blocks(3e-3, 6, 1), measured_in=ours), doubts=(QUICK,), id="09"),
+        measured(timing(blocks(3e-3, 6, 1), measured_in=ours), warnings=(QUICK,), id="09"),
         measured(timing(blocks(1e5, 7, 3)), replace(cached, net=2.5e15, stripped=2.4e15), id="10"),
         measured(id="11"),
         replace(measured(id="12", error="timed out"), measurement=None),
@@ -199,6 +208,6 @@ def hostile() -> MeasuredRun:
     counts = replace(COUNTS, functions=functions, events=((text, 1.0),), measured_in=place)
     process = replace(PROCESS, host=text, cwd=text, argv=HOSTILE, python=text, torch=text, git_commit=text)
     return measured(
-        timing(blocks(1e-3), measured_in=place), counts, tuple(Doubt(Flag.SPREAD, name) for name in HOSTILE),
-        order, process=process, notes=HOSTILE, error="\n".join(HOSTILE), batch=text,
+        timing(blocks(1e-3), measured_in=place), counts,
+        tuple(MeasurementWarning(WarningCode.SPREAD, name) for name in HOSTILE), order, process=process, notes=HOSTILE, error="\n".join(HOSTILE), batch=text,
     )  # fmt: skip

@@ -13,7 +13,7 @@ TIMING = timing([[2.1e-06, 2.2e-06], [2.0e-06, 2.3e-06]])
 
 
 def measured_run(label: str = "sort", **changes: Any) -> MeasuredRun:
-    """A statement timed and counted, with a doubt; fields of its `MeasuredInfo` changed."""
+    """A statement timed and counted, with a warning; fields of its `MeasuredInfo` changed."""
     return measured(TIMING, COUNTS, (BUSY,), replace(ORDER, label=label), **changes)
 
 

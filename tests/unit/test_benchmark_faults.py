@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from benchmarks.faults.checks import odd_lines
 from benchmarks.faults.faults_table import table_json, table_text
-from benchmarks.faults.moments import chosen_numbers, generator, manner_of, moment_s
+from benchmarks.faults.moments import chosen_numbers, generator, moment_s, variant_of
 from benchmarks.faults.registry import FAULTS
 from benchmarks.faults.results import Identity, Results, read_outcomes
 from benchmarks.faults.rows import (
@@ -47,10 +47,10 @@ def test_chosen_numbers_are_distinct_and_below_the_full_count(full: int, count: 
 
 
 @given(st.integers(1, 12), st.integers(1, 60), SEEDS)
-def test_few_numbers_have_every_manner(manners: int, times: int, seed: int) -> None:
-    """As many numbers as there are manners have each of them once, if that divides the full count."""
-    numbers = chosen_numbers(manners * times, manners, seed)
-    assert {number % manners for number in numbers} == set(range(manners))
+def test_few_numbers_have_every_manner(variants: int, times: int, seed: int) -> None:
+    """As many numbers as there are variants have each of them once, if that divides the full count."""
+    numbers = chosen_numbers(variants * times, variants, seed)
+    assert {number % variants for number in numbers} == set(range(variants))
 
 
 @given(SEEDS, st.integers(0, 500))
@@ -70,7 +70,7 @@ def test_moments_fall_into_the_start_and_into_the_whole() -> None:
 
 
 def test_manners_take_turns() -> None:
-    assert [manner_of(Injection("x", 4, number), "abc") for number in range(4)] == ["a", "b", "c", "a"]
+    assert [variant_of(Injection("x", 4, number), "abc") for number in range(4)] == ["a", "b", "c", "a"]
 
 
 @pytest.mark.parametrize("count", COUNTS)
@@ -176,13 +176,13 @@ def test_growth_is_seen_and_noise_is_not() -> None:
     ]
 
 
-@pytest.mark.parametrize("manner", ["cut", "flipped"])
-def test_damage_changes_one_file(tmp_path: Path, manner: str) -> None:
+@pytest.mark.parametrize("variant", ["cut", "flipped"])
+def test_damage_changes_one_file(tmp_path: Path, variant: str) -> None:
     (tmp_path / "session").mkdir()
     for name in ("a", "b", "empty"):
         (tmp_path / "session" / name).write_bytes(b"" if name == "empty" else b"0123456789")
     damage = planned_damage(tmp_path, random.Random(1))
-    damage = Damage(manner, damage.file, damage.offset, damage.bit)
+    damage = Damage(variant, damage.file, damage.offset, damage.bit)
     damage.apply(tmp_path)
     contents = [(tmp_path / "session" / name).read_bytes() for name in ("a", "b")]
     assert sorted(content == b"0123456789" for content in contents) == [False, True]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from profkit.config import Config, read_config
-from profkit.model.measurement import AnyRun, Manner
+from profkit.model.measurement import AnyRun, Design
 from profkit.model.run import Run
 from profkit.stats import histogram_of
 from profkit.store.run_files import encode_runs
@@ -228,7 +228,7 @@ def test_the_newest_batch_is_held_against_the_one_before(profkit: Profkit, confi
 def test_runs_that_took_turns_are_held_against_each_other(
     profkit: Profkit, config: Config, recorded: tuple[str, str]
 ) -> None:
-    batch = Manner.IN_TURNS.batch("0f")
+    batch = Design.ALTERNATING.batch("0f")
     old, new = (
         run(f"{name}100000000", time_s, label="add", commit=commit, batch=batch, day=9)
         for name, time_s, commit in zip("cd", (1e-6, 1.06e-6), recorded, strict=True)
@@ -238,7 +238,7 @@ def test_runs_that_took_turns_are_held_against_each_other(
     assert said.code == 1
     (order,) = said.json()["comparison"]["orders"]  # type: ignore[index]
     assert [one["id"] for side in "ab" for one in order[side]["runs"]] == ["c100000000", "d100000000"]
-    assert order["times"]["manner"] == "in-turns"
+    assert order["times"]["design"] == "alternating"
     assert profkit("gate", "add", "--baseline", "v1", "--json").json()["checks"] == said.json()["checks"]
     git(Path.cwd(), "commit", "-q", "--allow-empty", "-m", "3")
     assert "the newest runs are of several commits" in profkit("gate", "--baseline", "v1").err
@@ -248,7 +248,7 @@ def test_runs_that_took_turns_are_held_against_each_other(
 def test_a_label_never_mixes_the_commits_of_a_batch(
     profkit: Profkit, config: Config, recorded: tuple[str, str], sides: tuple[str, str]
 ) -> None:
-    batch = Manner.IN_TURNS.batch("0e")
+    batch = Design.ALTERNATING.batch("0e")
     keep(
         config,
         *(

@@ -147,7 +147,7 @@ def test_lists_tell_the_kinds_apart(profkit: Profkit) -> None:
     ]  # fmt: skip
     assert told["b100000000"] == ["timer", "2.050 µs", "kept", "x + y (2 threads, autograd forward)"]
     assert told["b200000000"] == ["callgrind", "4,999", "kept", "train.py:42"]
-    assert told["b300000000"][:4] == ["timer+callgrind", "2.050 µs", "4,999", "doubtful"]
+    assert told["b300000000"][:4] == ["timer+callgrind", "2.050 µs", "4,999", "warnings"]
     assert told["b400000000"] == ["timer", "failed", "1 / 0"]
     assert told["aaaa000000"] == ["sampled", "40", "2.97 s", "291", "kept", "train.py:42"]
 

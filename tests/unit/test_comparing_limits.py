@@ -7,20 +7,20 @@ from dataclasses import replace
 
 import pytest
 
-from profkit.comparing.gate import check_calls, check_counts, check_times, tell_gains
+from profkit.comparing.gate import check_calls, check_counts, check_times, fail_on_gains
 from profkit.comparing.instructions import compare_counts
 from profkit.model.comparison import Check, GateResult, Measure, Outcome, TimesCompared, Verdict
-from profkit.model.measurement import Manner
+from profkit.model.measurement import Design
 from tests.unit.made_comparisons import more_counts
 from tests.unit.made_measured import COUNTS
 
 LIMIT = 0.03
 
 
-def times(low: float | None, high: float | None, manner: Manner = Manner.INTERLEAVED) -> TimesCompared:
-    effect = 0.05 if manner is Manner.APART else 0.005
+def times(low: float | None, high: float | None, design: Design = Design.INTERLEAVED) -> TimesCompared:
+    effect = 0.05 if design is Design.SEPARATE else 0.005
     ratio = 1.0 if low is None or high is None else (low * high) ** 0.5
-    return TimesCompared(ratio, low, high, 10, Verdict.SLOWER, effect, "told", manner)
+    return TimesCompared(ratio, low, high, 10, Verdict.SLOWER, effect, "told", design)
 
 
 @pytest.mark.parametrize(
@@ -40,11 +40,11 @@ def test_times_by_their_interval(low: float | None, high: float | None, outcome:
 
 
 def test_what_was_measured_apart_must_exceed_what_the_machine_does() -> None:
-    check = check_times("x", times(1.05, 1.07, Manner.APART), LIMIT)
+    check = check_times("x", times(1.05, 1.07, Design.SEPARATE), LIMIT)
     assert check.outcome is Outcome.INCONCLUSIVE
-    assert "as the machine may be; measure both in turns" in check.why
-    assert check_times("x", times(1.09, 1.12, Manner.APART), LIMIT).outcome is Outcome.REGRESSION
-    assert check_times("x", times(0.99, 1.02, Manner.APART), LIMIT).outcome is Outcome.OK
+    assert "as the machine may be; measure both alternately" in check.why
+    assert check_times("x", times(1.09, 1.12, Design.SEPARATE), LIMIT).outcome is Outcome.REGRESSION
+    assert check_times("x", times(0.99, 1.02, Design.SEPARATE), LIMIT).outcome is Outcome.OK
 
 
 def test_an_inconclusive_check_says_what_would_decide_it() -> None:
@@ -115,7 +115,7 @@ def test_unknown_durations_decide_nothing() -> None:
 
 def test_gains_are_told_where_they_are_asked_for() -> None:
     checks = [check_times("x", times(0.8, 0.9), LIMIT), check_times("y", times(0.96, 0.98), LIMIT)]
-    assert [check.outcome for check in tell_gains(checks, LIMIT)] == [Outcome.FASTER, Outcome.OK]
+    assert [check.outcome for check in fail_on_gains(checks, LIMIT)] == [Outcome.FASTER, Outcome.OK]
 
 
 def result(*checks: tuple[str, Outcome]) -> Outcome:

@@ -10,7 +10,7 @@ from profkit.comparing.gate import check_measured
 from profkit.comparing.measured import compare_measured, match_orders
 from profkit.errors import UsageError
 from profkit.model.comparison import Outcome, Verdict
-from profkit.model.measurement import Manner, MeasuredRun, SentryCount
+from profkit.model.measurement import ControlCount, Design, MeasuredRun
 from profkit.model.workorder import Mode
 from profkit.render.options import ReportOptions
 from profkit.render.terminal import Terminal
@@ -55,14 +55,14 @@ def test_what_both_modes_have_is_compared() -> None:
 
 
 def test_the_rule_goes_by_how_the_batch_was_timed() -> None:
-    def manner(batch: str, other: str) -> Manner:
+    def design(batch: str, other: str) -> Design:
         compared = compare_measured([run("a1", batch=batch)], [run("b1", batch=other)], ("A", "B"))
         assert compared.orders[0].times is not None
-        return compared.orders[0].times.manner
+        return compared.orders[0].times.design
 
-    for how in Manner:
-        assert manner(how.batch("0f"), how.batch("0f")) is how
-        assert manner(how.batch("0f"), how.batch("1f")) is Manner.APART
+    for how in Design:
+        assert design(how.batch("0f"), how.batch("0f")) is how
+        assert design(how.batch("0f"), how.batch("1f")) is Design.SEPARATE
 
 
 def test_an_order_that_differs_in_its_environment_had_other_processes() -> None:
@@ -70,7 +70,7 @@ def test_an_order_that_differs_in_its_environment_had_other_processes() -> None:
     changed = replace(b[0], info=replace(b[0].info, order=replace(b[0].info.order, env=(("A", "1"),))))
     (order,) = compare_measured(a, [changed], ("A", "B")).orders
     assert order.times is not None
-    assert order.times.manner is Manner.APART
+    assert order.times.design is Design.SEPARATE
 
 
 def test_five_per_cent_and_a_function_more() -> None:
@@ -117,10 +117,10 @@ def test_other_machines_and_environments_are_told() -> None:
 
 
 def counted_in(run_id: str, python: str, *instructions: float) -> MeasuredRun:
-    """A run in the environment of an interpreter, with so many sentries."""
+    """A run in the environment of an interpreter, with so many controls."""
     names = ("arithmetic", "copying", "sorting")
-    sentries = tuple(SentryCount(*one) for one in zip(names, instructions, strict=False))
-    return run(run_id, None, replace(COUNTS, sentries=sentries), python=python)
+    controls = tuple(ControlCount(*one) for one in zip(names, instructions, strict=False))
+    return run(run_id, None, replace(COUNTS, controls=controls), python=python)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from profkit.comparing.history import history_of, is_beyond_noise
 from profkit.comparing.instructions import LEAST_EFFECT, compare_counts, spread_of_runs, widest
 from profkit.comparing.measured import compare_measured
 from profkit.model.comparison import CountSpread, Outcome, Verdict
-from profkit.model.measurement import InstructionCounts, MeasuredRun, Preload, SentryCount
+from profkit.model.measurement import ControlCount, InstructionCounts, MeasuredRun, Preload
 from profkit.render.json.history import history_json
 from profkit.render.json.measured_comparison import measured_comparison_json
 from profkit.render.options import ReportOptions
@@ -101,12 +101,12 @@ class TestCompare:
         "other",
         [
             counts(5100, number=2),
-            counts(5100, sentries=(SentryCount("sorting", 2.0),)),
+            counts(5100, controls=(ControlCount("sorting", 2.0),)),
             counts(5100, measured_in=replace(VALGRIND_ZYGOTE, preload=Preload.NUMPY)),
         ],
     )
     def test_there_is_no_verdict_where_counts_do_not_compare(self, other: InstructionCounts) -> None:
-        first = replace(COUNTS, stripped=5000, sentries=(SentryCount("sorting", 1.0),))
+        first = replace(COUNTS, stripped=5000, controls=(ControlCount("sorting", 1.0),))
         a, b = run("a", None, first), run("b", None, other)
         compared = compare_measured([a], [b], ("A", "B"))
         (order,) = json.loads(measured_comparison_json(compared, OPTIONS))["orders"]

@@ -131,15 +131,15 @@ def interleaved(
 
     So that what was measured of real statements comes out: 1 % is found in 86 to 90 % of all trials.
     """
-    arms: tuple[list[ProcessTimes], list[ProcessTimes]] = ([], [])
+    cases: tuple[list[ProcessTimes], list[ProcessTimes]] = ([], [])
     for number in range(processes):
         shared = 1e-5 * math.exp(dice.gauss(0, 0.04))
-        for arm, slowdown in zip(arms, (1.0, 1 + effect), strict=True):
+        for case, slowdown in zip(cases, (1.0, 1 + effect), strict=True):
             own = shared * slowdown * math.exp(dice.gauss(0, 0.0045))
-            arm.append(
+            case.append(
                 ProcessTimes(tuple(own * disturbed(dice) for _ in range(blocks)), number // 2, 0.97, 30)
             )
-    return Timing(100, tuple(arms[0]), HERE), Timing(100, tuple(arms[1]), HERE)
+    return Timing(100, tuple(cases[0]), HERE), Timing(100, tuple(cases[1]), HERE)
 
 
 def found(effect: float, trials: int, wanted: Callable[[Verdict], bool]) -> float:

@@ -8,7 +8,7 @@ import pytest
 
 from profkit.comparing.history import history_of, is_beyond_noise
 from profkit.model.history import Quantity
-from profkit.model.measurement import Doubt, Flag
+from profkit.model.measurement import MeasurementWarning, WarningCode
 from profkit.stats import histogram_of
 from tests.unit.made_comparisons import NEW, OLD, run
 from tests.unit.made_measured import BUSY, COUNTS, failed
@@ -87,14 +87,15 @@ def test_sampled_runs_by_the_time_of_a_call() -> None:
 
 
 def test_doubts_are_those_about_the_quantity_each_once() -> None:
-    differ = Doubt(Flag.COUNTS_DIFFER, "they differ")
-    doubtful = run("a", counts=COUNTS)
-    doubtful = replace(
-        doubtful, info=replace(doubtful.info, doubts=(BUSY, differ, Doubt(Flag.SPREAD, "wide")))
+    differ = MeasurementWarning(WarningCode.COUNTS_DIFFER, "they differ")
+    warned = run("a", counts=COUNTS)
+    warned = replace(
+        warned,
+        info=replace(warned.info, warnings=(BUSY, differ, MeasurementWarning(WarningCode.SPREAD, "wide"))),
     )
-    times, counts = history_of("x + y", [doubtful, run("b")]).series
-    assert times.points[0].doubts == (BUSY.why,)
-    assert counts.points[0].doubts == (differ.why,)
+    times, counts = history_of("x + y", [warned, run("b")]).series
+    assert times.points[0].warnings == (BUSY.why,)
+    assert counts.points[0].warnings == (differ.why,)
 
 
 def test_nothing_but_failures_has_no_series() -> None:

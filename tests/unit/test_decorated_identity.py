@@ -23,7 +23,7 @@ from profkit.session import activity
 def live(function: Any) -> Any:
     """A decorated function whose calls are counted, with no sampler behind it."""
     decorated = profile(function)
-    decorated._self_account.live = True
+    decorated._self_counters.live = True
     return decorated
 
 
@@ -255,7 +255,7 @@ def test_the_recursion_limit_raises_recursion_error_at_any_depth(below: int) -> 
     with contextlib.suppress(RecursionError):
         down(left)
     down(1)
-    assert leaf._self_account.callers == {}
+    assert leaf._self_counters.callers == {}
     assert activity.calls_under_way() == 0
 
 
@@ -267,8 +267,8 @@ def test_nested_generators_count_their_time_once() -> None:
             yield from walk(depth - 1)
 
     assert list(walk(3)) == [3, 2, 1, 0]
-    account = walk._self_account
-    assert (len(account.durations), len(account.suspended), len(account.nested)) == (1, 1, 3)
+    counters = walk._self_counters
+    assert (len(counters.durations), len(counters.suspended), len(counters.nested)) == (1, 1, 3)
 
 
 class Item:
@@ -343,10 +343,10 @@ def test_new_code_of_a_function_is_another_version_of_its_region() -> None:
     def edited() -> str:
         return "new"
 
-    before = work._self_account
+    before = work._self_counters
     assert work() == "old"
     work.__code__ = edited.__code__
-    after = work._self_account
+    after = work._self_counters
     after.live = True
     assert work() == "new"
     assert (len(before.durations), len(after.durations)) == (1, 1)

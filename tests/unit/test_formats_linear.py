@@ -17,7 +17,7 @@ from profkit.formats.chrome_trace.reading import frame_named
 from profkit.formats.collapsed import decode as decode_collapsed
 from profkit.formats.collapsed import escape, unescape
 from profkit.formats.firefox import decode as decode_firefox
-from profkit.formats.pprof.schema import spell, unspell
+from profkit.formats.pprof.schema import escape_text, unescape_text
 from profkit.formats.speedscope import decode as decode_speedscope
 from profkit.model.profile import Frame, Profile
 
@@ -136,8 +136,8 @@ BACKSLASHES = "\\" * 40_000
         lambda: frame_named(" (" * 40_000),
         lambda: escape("\n" + BACKSLASHES),
         lambda: unescape(BACKSLASHES),
-        lambda: spell(BACKSLASHES),
-        lambda: unspell(BACKSLASHES + "\\ud80"),
+        lambda: escape_text(BACKSLASHES),
+        lambda: unescape_text(BACKSLASHES + "\\ud80"),
     ],
     ids=[
         "blank lines",
@@ -147,8 +147,8 @@ BACKSLASHES = "\\" * 40_000
         "brackets in a name",
         "escape",
         "unescape",
-        "spell",
-        "unspell",
+        "escape_text",
+        "unescape_text",
     ],
 )
 def test_texts_that_patterns_could_divide_in_many_ways(work: Callable[[], object]) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from profkit.errors import DamagedFile
 from profkit.formats import pprof, wire
-from profkit.formats.pprof.schema import spell, unspell
+from profkit.formats.pprof.schema import escape_text, unescape_text
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample, Thread
 from profkit.transforms.trees import stack_weights
 from profkit.units import Unit
@@ -175,14 +175,14 @@ def test_tables_come_back_in_the_order_of_first_use() -> None:
 
 @given(TEXT)
 def test_any_text_can_be_spelled_in_utf8_and_back(text: str) -> None:
-    spelled = spell(text)
+    spelled = escape_text(text)
     spelled.encode("utf-8")
-    assert unspell(spelled) == text
+    assert unescape_text(spelled) == text
 
 
 @given(st.text(st.characters(exclude_characters="\\", exclude_categories=["Cs"])))
 def test_ordinary_text_is_spelled_as_it_is(text: str) -> None:
-    assert spell(text) == text
+    assert escape_text(text) == text
 
 
 @given(st.data())

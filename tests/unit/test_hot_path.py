@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from profkit import FunctionProfiler, decorators, profile, profiled
-from profkit.session.counters import Account
+from profkit.session.counters import Counters
 
 TIMES = 10
 
@@ -20,10 +20,10 @@ TIMES = 10
 class LiveProfiler(FunctionProfiler):
     """Its blocks are counted, with no sampler behind them."""
 
-    def block_account(self, *arguments: Any) -> Account:
-        account = super().block_account(*arguments)
-        account.live = True
-        return account
+    def block_counters(self, *arguments: Any) -> Counters:
+        counters = super().block_counters(*arguments)
+        counters.live = True
+        return counters
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def live_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def live(function: Any) -> Any:
     decorated = profile(function)
-    decorated._self_account.live = True
+    decorated._self_counters.live = True
     return decorated
 
 
@@ -91,7 +91,7 @@ def test_a_method_costs_what_a_function_does_and_its_binding() -> None:
 
 def test_a_skipped_call() -> None:
     third = profile(every=1_000_000)(empty)
-    third._self_account.live = True  # type: ignore[attr-defined]
+    third._self_counters.live = True  # type: ignore[attr-defined]
     calls, c_calls = added(repeated(third), repeated(empty))
     assert calls == 1
     assert c_calls <= 2
@@ -148,8 +148,8 @@ def test_a_step_of_a_coroutine() -> None:
 
 def test_calls_leave_nothing_but_their_duration() -> None:
     decorated = live(empty)
-    account = decorated._self_account
+    counters = decorated._self_counters
     repeated(decorated)()
-    kept = {name: len(getattr(account, name)) for name in ("raised", "skipped", "suspended", "traced")}
-    assert len(account.durations) == TIMES
+    kept = {name: len(getattr(counters, name)) for name in ("raised", "skipped", "suspended", "traced")}
+    assert len(counters.durations) == TIMES
     assert set(kept.values()) == {0}

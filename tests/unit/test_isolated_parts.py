@@ -107,9 +107,9 @@ def test_slots_are_bounded_and_exclusive(most: int, steps: list[tuple[str, int]]
 
 @given(st.integers(0, 3_000_000))
 def test_packed_calls_open_as_they_were(size: int) -> None:
-    parcel = pack(len, (bytes(size),))
-    wanted = os.pread(parcel.fd, 1 << 23, 0)
-    packed = PackedCall(parcel)
+    payload = pack(len, (bytes(size),))
+    wanted = os.pread(payload.fd, 1 << 23, 0)
+    packed = PackedCall(payload)
     for _ in range(2):
         descriptor = packed.open()
         assert os.pread(descriptor, 1 << 23, 0) == wanted
@@ -121,8 +121,8 @@ def test_packed_calls_open_as_they_were(size: int) -> None:
 def test_what_travels_by_value_is_known() -> None:
     functions = {len: False, os.path.join: False, kind: False, lambda: 1: True, Retired().__call__: False}
     for function, wanted in functions.items():
-        with contextlib.closing(pack(function)) as parcel:
-            whole = os.pread(parcel.fd, os.fstat(parcel.fd).st_size, 0)
+        with contextlib.closing(pack(function)) as payload:
+            whole = os.pread(payload.fd, os.fstat(payload.fd).st_size, 0)
         _, start, length = FOOTER.unpack(whole[-FOOTER.size :])
         version = list(sys.version_info[:2]) if wanted else None
         assert json.loads(whole[start : start + length])["code_of"] == version, function

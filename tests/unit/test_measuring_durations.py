@@ -18,9 +18,9 @@ from profkit.measuring.orders import work_order
 from profkit.measuring.pool.command import ZygoteKind
 from profkit.measuring.pool.jobs import Job
 from profkit.measuring.runner import counting
-from profkit.measuring.runner.context import Bench
+from profkit.measuring.runner.context import BatchContext
 from profkit.measuring.runner.jobs import Task
-from profkit.measuring.runner.outcomes import Ledger
+from profkit.measuring.runner.outcomes import BatchResults
 from profkit.measuring.runner.progress import COUNTING, TIMING, Pace, ProgressLine, Silent
 from profkit.measuring.runner.run import run_tasks
 from profkit.model.measurement import InstructionCounts, MeasuredRun
@@ -30,24 +30,24 @@ from tests.unit.made_measured_runs import TIMING as TIMES
 from tests.unit.test_measuring_run import ScriptedPool, times
 
 
-def ledger_of(clock: ManualClock, *modes: str) -> tuple[Ledger, list[MeasuredRun]]:
+def ledger_of(clock: ManualClock, *modes: str) -> tuple[BatchResults, list[MeasuredRun]]:
     runs: list[MeasuredRun] = []
     tasks = [Task(work_order(str(place), mode=mode)) for place, mode in enumerate(modes)]
-    return Ledger(tasks, "batch", 1, clock, lambda outcome: runs.append(outcome.run)), runs
+    return BatchResults(tasks, "batch", 1, clock, lambda outcome: runs.append(outcome.run)), runs
 
 
 def test_an_order_took_what_its_own_processes_took() -> None:
     clock = ManualClock()
-    ledger, runs = ledger_of(clock, "timer+callgrind", "timer+callgrind", "timer+callgrind")
+    results, runs = ledger_of(clock, "timer+callgrind", "timer+callgrind", "timer+callgrind")
     start_ns = clock.unix_ns()
     for place in range(3):
-        with ledger.working_on([place]):
+        with results.working_on([place]):
             clock.advance(2.0)
-            ledger.counted(place, COUNTS)
+            results.counted(place, COUNTS)
     for place in range(3):
-        with ledger.working_on([place]):
+        with results.working_on([place]):
             clock.advance(5.0)
-            ledger.timed(place, TIMES)
+            results.timed(place, TIMES)
     assert [run.info.duration_s for run in runs] == pytest.approx([7.0] * 3)
     assert [run.info.started_ns - start_ns for run in runs] == [0, 2_000_000_000, 4_000_000_000]
     assert runs[-1].info.last_ns - start_ns == 21_000_000_000
@@ -55,22 +55,22 @@ def test_an_order_took_what_its_own_processes_took() -> None:
 
 def test_orders_of_the_same_processes_took_as_long_as_these() -> None:
     clock = ManualClock()
-    ledger, runs = ledger_of(clock, "timer", "timer")
-    with ledger.working_on([0, 1]):
+    results, runs = ledger_of(clock, "timer", "timer")
+    with results.working_on([0, 1]):
         clock.advance(3.0)
-        ledger.timed(0, TIMES)
-        ledger.timed(1, TIMES)
+        results.timed(0, TIMES)
+        results.timed(1, TIMES)
     assert [run.info.duration_s for run in runs] == pytest.approx([3.0, 3.0])
 
 
 def test_a_failure_took_its_time_too() -> None:
     clock = ManualClock()
-    ledger, runs = ledger_of(clock, "timer+callgrind", "timer")
-    with ledger.working_on([0]):
+    results, runs = ledger_of(clock, "timer+callgrind", "timer")
+    with results.working_on([0]):
         clock.advance(1.5)
         raise WorkerDied("0", "exited")
     clock.advance(100)
-    ledger.fail(1, WorkerDied("1", "was never started"))
+    results.fail(1, WorkerDied("1", "was never started"))
     assert [run.info.duration_s for run in runs] == pytest.approx([1.5, 0.0])
 
 
@@ -104,10 +104,10 @@ class TimedPool(ScriptedPool):
 
 def test_durations_of_a_batch_are_no_longer_than_the_batch() -> None:
     clock = ManualClock()
-    bench = Bench(TimedPool(clock), Silent(), clock=clock)  # type: ignore[arg-type]
+    context = BatchContext(TimedPool(clock), Silent(), clock=clock)  # type: ignore[arg-type]
     orders = [work_order(str(n), mode=mode) for n, mode in enumerate(["timer", "callgrind"] * 20)]
     start_s = clock.monotonic_s()
-    outcomes = run_tasks([Task(order) for order in orders], bench, lambda _: None)
+    outcomes = run_tasks([Task(order) for order in orders], context, lambda _: None)
     took_s = clock.monotonic_s() - start_s
     assert sum(outcome.run.info.duration_s for outcome in outcomes) == pytest.approx(took_s)
 
@@ -129,9 +129,9 @@ def test_steps_of_orders_that_failed_are_not_waited_for(broken: str) -> None:
         fails = job.message["mode"] == broken and (broken == "callgrind" or timed == 7)
         return WorkerDied(job.label, "exited") if fails else times(kind, job)
 
-    bench = Bench(ScriptedPool(answer), Steps(), clock=clock)  # type: ignore[arg-type]
+    context = BatchContext(ScriptedPool(answer), Steps(), clock=clock)  # type: ignore[arg-type]
     mode = "timer+callgrind" if broken == "callgrind" else "timer"
-    run_tasks([Task(work_order(str(n), mode=mode)) for n in range(3)], bench, lambda _: None)
+    run_tasks([Task(work_order(str(n), mode=mode)) for n in range(3)], context, lambda _: None)
     assert pace.done == pace.total == {"callgrind": 3, "timer": 26, "": 30}[broken]
 
 
@@ -150,8 +150,8 @@ def test_an_order_that_several_processes_count_is_one_step(monkeypatch: pytest.M
         return replace(COUNTS, stripped=next(stripped))
 
     monkeypatch.setattr(counting, "_count_once", count_once)
-    bench = Bench(ScriptedPool(times), Steps(), clock=ManualClock())  # type: ignore[arg-type]
-    run_tasks([Task(work_order(str(n), mode="callgrind")) for n in range(3)], bench, lambda _: None)
+    context = BatchContext(ScriptedPool(times), Steps(), clock=ManualClock())  # type: ignore[arg-type]
+    run_tasks([Task(work_order(str(n), mode="callgrind")) for n in range(3)], context, lambda _: None)
     assert next(stripped) == 1000.0 + 10.0 * 3 * 4
     assert shown == [(1, 3), (2, 3), (3, 3)]
 

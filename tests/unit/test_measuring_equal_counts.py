@@ -15,9 +15,9 @@ from profkit.errors import WorkerDied
 from profkit.measuring.orders import work_order
 from profkit.measuring.runner import run as runner
 from profkit.measuring.runner.jobs import Task
-from profkit.measuring.warnings import count_doubts
+from profkit.measuring.warnings import count_warnings
 from profkit.model.comparison import Outcome
-from profkit.model.measurement import InstructionCounts, Manner
+from profkit.model.measurement import Design, InstructionCounts
 from tests.unit.made_measured import COUNTS
 from tests.unit.test_measuring_run import run
 
@@ -50,9 +50,9 @@ def counter(monkeypatch: pytest.MonkeyPatch) -> Counter:
     return made
 
 
-def counted(manner: Manner, *labels: str, **options: Any) -> list[InstructionCounts]:
+def counted(design: Design, *labels: str, **options: Any) -> list[InstructionCounts]:
     orders = [work_order("1", label=label, mode="callgrind", **options) for label in labels]
-    found = [outcome.run.measurement for outcome in run(orders, manner=manner)[0]]
+    found = [outcome.run.measurement for outcome in run(orders, design=design)[0]]
     return [one.instructions for one in found if one and one.instructions]
 
 
@@ -61,50 +61,50 @@ def numbers(counts: list[InstructionCounts]) -> list[int]:
 
 
 class TestNumbers:
-    @pytest.mark.parametrize("manner", [Manner.INTERLEAVED, Manner.IN_TURNS])
-    def test_the_smallest_holds_for_all(self, counter: Counter, manner: Manner) -> None:
-        assert numbers(counted(manner, "short", "long", "other")) == [2, 2, 2]
+    @pytest.mark.parametrize("design", [Design.INTERLEAVED, Design.ALTERNATING])
+    def test_the_smallest_holds_for_all(self, counter: Counter, design: Design) -> None:
+        assert numbers(counted(design, "short", "long", "other")) == [2, 2, 2]
         assert ("short", 2, None) in counter.asked
         assert ("long", 2, None) not in counter.asked
 
-    @pytest.mark.parametrize("manner", list(Manner))
-    def test_equal_ones_are_left_alone(self, counter: Counter, manner: Manner) -> None:
-        assert numbers(counted(manner, "short", "other")) == [10, 10]
+    @pytest.mark.parametrize("design", list(Design))
+    def test_equal_ones_are_left_alone(self, counter: Counter, design: Design) -> None:
+        assert numbers(counted(design, "short", "other")) == [10, 10]
         assert counter.asked == [
             ("short", None, None), ("short", 10, 1), ("other", None, None), ("other", 10, 1),
         ]  # fmt: skip
 
     def test_orders_that_are_not_to_be_compared_have_their_own(self, counter: Counter) -> None:
-        assert numbers(counted(Manner.APART, "short", "long")) == [10, 2]
+        assert numbers(counted(Design.SEPARATE, "short", "long")) == [10, 2]
 
     def test_a_failure_is_that_of_its_order(self, counter: Counter) -> None:
         counter.dies = True
-        assert counted(Manner.IN_TURNS, "short", "long") == []
+        assert counted(Design.ALTERNATING, "short", "long") == []
 
 
 class TestProcesses:
     def test_two_that_agree_are_enough(self, counter: Counter) -> None:
         counter.stripped = iter([1000.0, 1000.9])
-        (found,) = counted(Manner.APART, "short")
+        (found,) = counted(Design.SEPARATE, "short")
         assert (found.stripped, found.processes, len(found.raw)) == (1000.0, 1, 2)
 
     def test_two_that_differ_are_followed_by_others(self, counter: Counter) -> None:
         counter.stripped = iter([1010.0, 1000.0, 1030.0, 1020.0])
-        (found,) = counted(Manner.APART, "short")
+        (found,) = counted(Design.SEPARATE, "short")
         assert (found.stripped, found.processes, len(found.raw)) == (1000.0, 4, 8)
-        (doubt,) = count_doubts(found)
-        assert doubt.why.startswith(
+        (warning,) = count_warnings(found)
+        assert warning.why.startswith(
             "4 processes counted 10,000 to 10,300 instructions without allocators, each"
         )
         assert counter.asked == [("short", None, None), *[("short", 10, 1)] * 3]
 
     @pytest.mark.parametrize("options", [{"processes": 1}, {"runs": 20}])
     def test_none_but_those_that_are_asked_for(self, counter: Counter, options: dict[str, int]) -> None:
-        assert len(counted(Manner.APART, "short", **options)) == len(counter.asked) == 1
+        assert len(counted(Design.SEPARATE, "short", **options)) == len(counter.asked) == 1
 
     def test_none_for_what_takes_long(self, counter: Counter) -> None:
         counter.raw = 60_000_000
-        assert len(counted(Manner.APART, "long")) == len(counter.asked) == 1
+        assert len(counted(Design.SEPARATE, "long")) == len(counter.asked) == 1
 
     def test_what_they_differ_by_is_no_regression(self) -> None:
         """Three times the range of four processes is none; more than that is one."""

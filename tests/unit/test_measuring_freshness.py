@@ -10,7 +10,7 @@ from profkit.measuring.pool.command import ZygoteKind
 from profkit.measuring.pool.jobs import Job
 from profkit.measuring.runner.jobs import first_fresh
 from profkit.measuring.worker.protocol import SHARED, UNDECIDED, Fresh
-from profkit.model.measurement import Freshness, Manner
+from profkit.model.measurement import Design, Freshness
 from profkit.model.workorder import WorkOrder
 from tests.unit.test_measuring_run import TIMED, run, times
 
@@ -20,22 +20,22 @@ DECIDED: Fresh = {**FOUND, "decided": True}
 
 def states(jobs: Sequence[Job]) -> list[object]:
     """What each process was told about its only statement."""
-    return [job.message["arms"][0]["fresh"] for job in jobs]  # type: ignore[index]
+    return [job.message["cases"][0]["fresh"] for job in jobs]  # type: ignore[index]
 
 
 def finds_out(_kind: ZygoteKind, job: Job) -> Mapping[str, object]:
     """As a worker whose statement changes a global."""
     if job.message["mode"] == "canary":
         return times(_kind, job)
-    told = job.message["arms"][0]["fresh"]  # type: ignore[index]
+    told = job.message["cases"][0]["fresh"]  # type: ignore[index]
     if told == UNDECIDED:
-        return {"ok": True, "arms": [{"fresh": FOUND}]}
-    return {"ok": True, "arms": [{**TIMED, "fresh": DECIDED}]}
+        return {"ok": True, "cases": [{"fresh": FOUND}]}
+    return {"ok": True, "cases": [{**TIMED, "fresh": DECIDED}]}
 
 
-@pytest.mark.parametrize("manner", [Manner.APART, Manner.INTERLEAVED, Manner.IN_TURNS])
-def test_what_the_first_process_finds_the_others_are_told(manner: Manner) -> None:
-    (outcome,), pool = run([work_order("work()", processes=3, quick=True)], finds_out, manner)
+@pytest.mark.parametrize("design", [Design.SEPARATE, Design.INTERLEAVED, Design.ALTERNATING])
+def test_what_the_first_process_finds_the_others_are_told(design: Design) -> None:
+    (outcome,), pool = run([work_order("work()", processes=3, quick=True)], finds_out, design)
     timed = [job for _, job in pool.asked if job.message["mode"] == "timer"]
     assert states(timed) == [UNDECIDED, FOUND, DECIDED, DECIDED]
     assert outcome.run.measurement is not None
@@ -51,14 +51,14 @@ def test_sides_that_take_turns_are_alike() -> None:
     def one_changes(_kind: ZygoteKind, job: Job) -> Mapping[str, object]:
         if job.message["mode"] == "canary":
             return times(_kind, job)
-        (arm,) = job.message["arms"]  # type: ignore[misc]
-        fresh = arm["fresh"]
+        (case,) = job.message["cases"]  # type: ignore[misc]
+        fresh = case["fresh"]
         if fresh["decided"] is None:
-            fresh = {**fresh, "decided": arm["stmt"] == "changes()"}
-        return {"ok": True, "arms": [{**TIMED, "fresh": fresh}]}
+            fresh = {**fresh, "decided": case["stmt"] == "changes()"}
+        return {"ok": True, "cases": [{**TIMED, "fresh": fresh}]}
 
     orders = [work_order(stmt, processes=3, quick=True) for stmt in ("reads()", "changes()")]
-    outcomes, pool = run(orders, one_changes, Manner.IN_TURNS)
+    outcomes, pool = run(orders, one_changes, Design.ALTERNATING)
     for outcome in outcomes:
         assert outcome.run.measurement is not None
         timing = outcome.run.measurement.timing
@@ -71,7 +71,7 @@ def test_sides_that_take_turns_are_alike() -> None:
 
 def test_a_worker_that_never_finds_out_is_refused() -> None:
     def never(_kind: ZygoteKind, job: Job) -> Mapping[str, object]:
-        return {"ok": True, "arms": [{"fresh": FOUND}], "versions": {}}
+        return {"ok": True, "cases": [{"fresh": FOUND}], "versions": {}}
 
     (outcome,), _ = run([work_order("work()", quick=True)], never)
     assert isinstance(outcome.error, BadReply)

@@ -10,7 +10,7 @@ import pytest
 
 from profkit.measuring.orders import work_order
 from profkit.measuring.runner.placement import first_on_path, worker_folder, worker_path
-from profkit.model.measurement import Manner
+from profkit.model.measurement import Design
 from profkit.model.workorder import WorkOrder, WorkTree
 from tests.unit.test_measuring_run import ScriptedPool, run
 
@@ -35,23 +35,23 @@ def timed(pool: ScriptedPool) -> list[tuple[str, str]]:
 
 
 def test_processes_of_two_sides_take_turns_in_each_zygote(tree: WorkTree) -> None:
-    outcomes, pool = run(sides(tree), manner=Manner.IN_TURNS)
+    outcomes, pool = run(sides(tree), design=Design.ALTERNATING)
     a, b = "1 at aaaaaaaaaa", "1 at bbbbbbbbbb"
     assert timed(pool) == [(str(zygote), side) for zygote in range(5) for side in (a, b, b, a)]
     runs = [outcome.run for outcome in outcomes]
     assert [run.info.process.git_commit for run in runs] == ["a" * 40, "b" * 40]
     assert [len(run.measurement.timing.processes) for run in runs] == [10, 10]  # type: ignore[union-attr]
     assert len({run.info.batch for run in runs}) == 1
-    assert runs[0].info.manner is Manner.IN_TURNS
+    assert runs[0].info.design is Design.ALTERNATING
 
 
 def test_how_many_processes_can_be_asked_for(tree: WorkTree) -> None:
-    _, pool = run(sides(tree, processes=6, quick=True), manner=Manner.IN_TURNS)
+    _, pool = run(sides(tree, processes=6, quick=True), design=Design.ALTERNATING)
     assert len(timed(pool)) == 12
     assert {draw for draw, _ in timed(pool)} == {""}
     (outcome,), _ = run([work_order("1", processes=13)])
     assert outcome.run.measurement is not None
-    assert outcome.run.info.manner is Manner.APART
+    assert outcome.run.info.design is Design.SEPARATE
 
 
 def test_a_statement_runs_where_the_caller_is_in_the_copy(tree: WorkTree) -> None:

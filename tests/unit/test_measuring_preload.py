@@ -35,9 +35,9 @@ def test_imports_overrides_what_was_found() -> None:
     ("function", "args", "expected"), [(uses_numpy, ([1],), Preload.NUMPY), (len, ([1],), Preload.NOTHING)]
 )
 def test_what_travels_is_known_to_the_parcel(function, args, expected) -> None:
-    parcel = pack(function, args)
-    assert preload_of(work_order(function, args=args), parcel) is expected
-    parcel.close()
+    payload = pack(function, args)
+    assert preload_of(work_order(function, args=args), payload) is expected
+    payload.close()
 
 
 def test_c_plus_plus_needs_torch_where_it_is_linked_against_it() -> None:

@@ -28,8 +28,8 @@ def zygote(serial: int = 1, *packages: tuple[str, str]) -> ZygoteFacts:
     return ZygoteFacts(serial, "3.11.9", packages)
 
 
-def reply(*arms: object, of: ZygoteFacts | None = None) -> Reply:
-    return Reply({"ok": True, "arms": list(arms)}, "what it printed", of or zygote())
+def reply(*cases: object, of: ZygoteFacts | None = None) -> Reply:
+    return Reply({"ok": True, "cases": list(cases)}, "what it printed", of or zygote())
 
 
 def test_times_of_all_processes() -> None:
@@ -44,7 +44,7 @@ def test_times_of_all_processes() -> None:
 
 def test_interleaved_statements_each_have_their_own() -> None:
     replies = [reply(TIMED, {**TIMED, "number": 7})] * 3
-    assert [timing_of("", replies, arm).number for arm in (0, 1)] == [100, 7]
+    assert [timing_of("", replies, case).number for case in (0, 1)] == [100, 7]
     assert numbers_of("", replies[0]) == (100, 7)
 
 
@@ -93,27 +93,27 @@ FRESH = {**SHARED, "decided": True, "changes": ["argument 'values'"]}
 
 
 def test_what_executions_had_of_their_own_is_kept() -> None:
-    arms = [{**TIMED, "fresh": FRESH, "loop_s": loop_s} for loop_s in (3e-8, 2e-8)]
-    kept = timing_of("sort", [reply(arm) for arm in arms]).freshness
+    cases = [{**TIMED, "fresh": FRESH, "loop_s": loop_s} for loop_s in (3e-8, 2e-8)]
+    kept = timing_of("sort", [reply(case) for case in cases]).freshness
     assert kept == Freshness(fresh=True, changes=("argument 'values'",), loop_s=2e-8)
 
 
 def test_a_time_that_what_was_subtracted_could_explain_is_refused() -> None:
     def times(spread_s: float) -> list[Reply]:
-        arm = {**TIMED, "fresh": FRESH, "loop_s": 3e-8, "loop_spread_s": spread_s}
-        return [reply(arm), reply({**arm, "loop_spread_s": 1e-3}), reply(arm)]
+        case = {**TIMED, "fresh": FRESH, "loop_s": 3e-8, "loop_spread_s": spread_s}
+        return [reply(case), reply({**case, "loop_spread_s": 1e-3}), reply(case)]
 
     assert timing_of("sort", times(0.05e-6)).number == 100
     with pytest.raises(TooShort, match=r"takes about 1e\+03 ns, and passing what it changes"):
         timing_of("sort", times(0.051e-6))
 
 
-@pytest.mark.parametrize("arms", [None, {}, "arms", []])
-def test_replies_without_the_statement(arms: object) -> None:
+@pytest.mark.parametrize("cases", [None, {}, "cases", []])
+def test_replies_without_the_statement(cases: object) -> None:
     with pytest.raises(BadReply):
-        timing_of("sorted", [Reply({"ok": True, "arms": arms}, "", zygote())])
+        timing_of("sorted", [Reply({"ok": True, "cases": cases}, "", zygote())])
     with pytest.raises(BadReply):
-        timing_of("sorted", [reply(TIMED)], arm=1)
+        timing_of("sorted", [reply(TIMED)], case=1)
 
 
 def test_processes_that_do_not_belong_together() -> None:
@@ -142,7 +142,7 @@ COUNTED = {
 
 def counted(texts: Mapping[str, str] = DUMPS, **changes: object) -> Reply:
     return Reply(
-        {"arms": [{**COUNTED, **changes}]},
+        {"cases": [{**COUNTED, **changes}]},
         "what it printed",
         zygote(1, ("numpy", "2.1")),
         {path: Dump(path, text) for path, text in texts.items()},
@@ -198,8 +198,8 @@ anything = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(sorted(TIMED)), anything) | anything)
-def test_whatever_a_worker_says_gives_times_or_a_clear_error(arm: object) -> None:
-    said = {**TIMED, **arm} if isinstance(arm, dict) else arm
+def test_whatever_a_worker_says_gives_times_or_a_clear_error(case: object) -> None:
+    said = {**TIMED, **case} if isinstance(case, dict) else case
     try:
         timing = timing_of("sorted", [reply(said)])
     except MeasuringError:

@@ -14,14 +14,14 @@ from profkit.errors import CompileFailed, WorkerDied, WorkerFailed, WorkerTimeou
 from profkit.measuring.orders import work_order
 from profkit.measuring.pool.command import ZygoteKind
 from profkit.measuring.pool.jobs import Job, Reply, ZygoteFacts
-from profkit.measuring.runner.context import Bench
+from profkit.measuring.runner.context import BatchContext
 from profkit.measuring.runner.jobs import Task, callgrind_job, processes_of
 from profkit.measuring.runner.outcomes import Outcome, duplicates
 from profkit.measuring.runner.placement import kind_of, worker_env, worker_path
 from profkit.measuring.runner.progress import Silent
 from profkit.measuring.runner.run import run_tasks
 from profkit.measuring.worker.protocol import SHARED
-from profkit.model.measurement import Manner, Preload, Tool
+from profkit.model.measurement import Design, Preload, Tool
 from profkit.model.workorder import WorkOrder
 
 Script = Callable[[ZygoteKind, Job], Mapping[str, object] | BaseException]
@@ -74,16 +74,16 @@ TIMED = {
 def times(_kind: ZygoteKind, job: Job) -> Mapping[str, object]:
     if job.message["mode"] == "canary":
         return {"ok": True, "versions": {}}
-    arms = job.message["arms"]
-    return {"ok": True, "arms": [TIMED for _ in arms]}
+    cases = job.message["cases"]
+    return {"ok": True, "cases": [TIMED for _ in cases]}
 
 
 def run(
-    orders: Sequence[WorkOrder], script: Script = times, manner: Manner = Manner.APART, **options: object
+    orders: Sequence[WorkOrder], script: Script = times, design: Design = Design.SEPARATE, **options: object
 ) -> tuple[tuple[Outcome, ...], ScriptedPool]:
     pool = ScriptedPool(script)
-    bench = Bench(pool, Silent(), clock=ManualClock(), manner=manner)  # type: ignore[arg-type]
-    return run_tasks([Task(order) for order in orders], bench, lambda _: None, **options), pool  # type: ignore[arg-type]
+    context = BatchContext(pool, Silent(), clock=ManualClock(), design=design)  # type: ignore[arg-type]
+    return run_tasks([Task(order) for order in orders], context, lambda _: None, **options), pool  # type: ignore[arg-type]
 
 
 def modes(pool: ScriptedPool) -> list[object]:
@@ -161,7 +161,9 @@ def test_an_interrupt_ends_the_job_and_the_zygotes_and_is_passed_on() -> None:
     pool = ScriptedPool(script)
     tasks = [Task(work_order(name)) for name in ("1", "2", "3")]
     with pytest.raises(KeyboardInterrupt):
-        run_tasks(tasks, Bench(pool, Silent()), lambda outcome: finished.append(outcome.run.info.label))  # type: ignore[arg-type]
+        run_tasks(
+            tasks, BatchContext(pool, Silent()), lambda outcome: finished.append(outcome.run.info.label)
+        )  # type: ignore[arg-type]
     assert finished == ["1"]
     assert len(pool.dropped) == 1
     assert len(pool.retired) == 5
@@ -169,9 +171,9 @@ def test_an_interrupt_ends_the_job_and_the_zygotes_and_is_passed_on() -> None:
 
 def test_interleaved_orders_of_one_environment_are_arms_of_the_same_jobs() -> None:
     orders = [work_order("1"), work_order("2"), work_order("3", num_threads=2)]
-    outcomes, pool = run(orders, manner=Manner.INTERLEAVED)
-    arms = [len(job.message["arms"]) for _, job in pool.asked if job.message["mode"] == "timer"]
-    assert arms == [2] * 10 + [1] * 10
+    outcomes, pool = run(orders, design=Design.INTERLEAVED)
+    cases = [len(job.message["cases"]) for _, job in pool.asked if job.message["mode"] == "timer"]
+    assert cases == [2] * 10 + [1] * 10
     assert [outcome.run.info.label for outcome in outcomes] == ["1", "2", "3"]
     seeds = {job.message["seed"] for _, job in pool.asked if job.message["mode"] == "timer"}
     assert len(seeds) > 10
@@ -179,9 +181,9 @@ def test_interleaved_orders_of_one_environment_are_arms_of_the_same_jobs() -> No
 
 def test_orders_that_want_other_processes_are_not_arms_of_the_same_jobs() -> None:
     orders = [work_order("1"), work_order("2", env={"A": "1"}), work_order("3", runs=500), work_order("4")]
-    _, pool = run(orders, manner=Manner.INTERLEAVED)
+    _, pool = run(orders, design=Design.INTERLEAVED)
     timed = [job for _, job in pool.asked if job.message["mode"] == "timer"]
-    assert [len(job.message["arms"]) for job in timed] == [2] * 10 + [1] * 20
+    assert [len(job.message["cases"]) for job in timed] == [2] * 10 + [1] * 20
     assert [job.message["env"].get("A") for job in timed] == [None] * 10 + ["1"] * 10 + [None] * 10
     assert modes(pool).count("canary") == 5, "they share their zygotes all the same"
 
@@ -250,14 +252,14 @@ def test_a_job_of_callgrind_says_what_the_order_asks_for() -> None:
     order = work_order("f();", language="c++", mode="callgrind", number=5, repeats=4, runs=60)
     message = callgrind_job(Task(order, library=Path("/x.so"))).message
     assert (message["number"], message["repeats"], message["runs"]) == ([5], 4, 60)
-    assert message["arms"][0]["library"] == "/x.so"
-    assert message["arms"][0]["language"] == "c++"
+    assert message["cases"][0]["library"] == "/x.so"
+    assert message["cases"][0]["language"] == "c++"
 
 
 def test_what_shares_a_process_is_blamed_together() -> None:
     def label_of_last(*labels: str) -> str:
         orders = [work_order("pass", label=label, quick=True) for label in labels]
-        return run(orders, manner=Manner.INTERLEAVED)[1].asked[-1][1].label
+        return run(orders, design=Design.INTERLEAVED)[1].asked[-1][1].label
 
     assert label_of_last("a") == "a"
     assert label_of_last("a", "b") == "a or b"

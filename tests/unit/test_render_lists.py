@@ -59,7 +59,7 @@ def test_a_measured_run_as_json() -> None:
 def test_a_failed_run_as_json() -> None:
     (run,) = json.loads(runs_json([failed_run().info]))["runs"]
     assert (run["state"], run["median_s"], run["instructions"]) == ("FAILED", None, None)
-    assert run["quality"] == {"trusted": False, "doubts": []}
+    assert run["quality"] == {"trusted": False, "warnings": []}
     assert "ZeroDivisionError" in run["error"]
 
 

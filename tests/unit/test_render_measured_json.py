@@ -135,12 +135,12 @@ def test_what_was_not_asked_for_is_null() -> None:
 
 
 def test_quality_has_a_reason() -> None:
-    trusted, doubtful, none = (
+    trusted, warned, none = (
         json.loads(measured_json((run,)))["orders"][0]["quality"]
-        for run in (both(), measured(timing([[1.0]]), doubts=(QUICK,)), failed())
+        for run in (both(), measured(timing([[1.0]]), warnings=(QUICK,)), failed())
     )
-    assert trusted == {"trusted": True, "doubts": []}
-    assert doubtful == {"trusted": False, "doubts": [{"flag": "quick", "why": QUICK.why}]}
+    assert trusted == {"trusted": True, "warnings": []}
+    assert warned == {"trusted": False, "warnings": [{"flag": "quick", "why": QUICK.why}]}
     assert none["trusted"] is False
 
 

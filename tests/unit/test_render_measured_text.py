@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from profkit.model.measurement import Doubt, Flag, MeasuredRun, Preload, Tool
+from profkit.model.measurement import MeasuredRun, MeasurementWarning, Preload, Tool, WarningCode
 from profkit.model.workorder import Mode
 from profkit.render.options import ReportOptions, Sort
 from profkit.render.registry import MEASURED
@@ -122,21 +122,21 @@ def test_events_and_cycles_are_shown_where_they_were_simulated() -> None:
 
 
 def test_reasons_not_to_trust_come_before_what_is_relative() -> None:
-    text = measured_text((measured(timing(blocks(1e-6)), doubts=(QUICK, BUSY)),))
+    text = measured_text((measured(timing(blocks(1e-6)), warnings=(QUICK, BUSY)),))
     assert re.search(r"\n *do not trust  CPU time is 81 %.*\n *relative only  one zygote", text)
 
 
 def test_a_reason_that_several_orders_have_is_told_once() -> None:
-    text = measured_text([measured(timing(blocks(1e-6)), doubts=(QUICK,), id=str(n)) for n in range(3)])
+    text = measured_text([measured(timing(blocks(1e-6)), warnings=(QUICK,), id=str(n)) for n in range(3)])
     assert text.count(QUICK.why) == 1
     assert "~ relative only  all orders · one zygote" in text
 
 
 def test_marks_stand_where_the_doubts_are_about() -> None:
-    differ = Doubt(Flag.COUNTS_DIFFER, "2 repeats counted 7 to 9 instructions")
+    differ = MeasurementWarning(WarningCode.COUNTS_DIFFER, "2 repeats counted 7 to 9 instructions")
     runs = [
-        measured(timing(blocks(1e-6)), COUNTS, (doubt,), replace(ORDER, label=label))
-        for label, doubt in (("quick", QUICK), ("busy", BUSY), ("uneven", differ))
+        measured(timing(blocks(1e-6)), COUNTS, (warning,), replace(ORDER, label=label))
+        for label, warning in (("quick", QUICK), ("busy", BUSY), ("uneven", differ))
     ]
     times, _, counts = measured_text(runs).partition("\nInstructions")
     assert {"\n~  quick ", "\n!  busy ", "\n   uneven "} <= set(re.findall(r"\n[~! ]  \w+ ", times))
@@ -147,7 +147,7 @@ def test_sentences_that_differ_in_figures_alone_are_cut() -> None:
     runs = [
         measured(
             timing(blocks(1e-6)),
-            doubts=(Doubt(Flag.SWITCHES, f"pushed off its core {n} times a second"),),
+            warnings=(MeasurementWarning(WarningCode.SWITCHES, f"pushed off its core {n} times a second"),),
             order=replace(ORDER, label=f"order {n}"),
         )
         for n in range(9)
@@ -160,7 +160,7 @@ def test_sentences_that_differ_in_figures_alone_are_cut() -> None:
 
 def test_sentences_name_orders_that_share_a_label() -> None:
     orders = [
-        measured(timing(blocks(1e-6)), doubts=(QUICK,) if threads == 2 else (), order=order)
+        measured(timing(blocks(1e-6)), warnings=(QUICK,) if threads == 2 else (), order=order)
         for threads in (1, 2)
         for order in (replace(ORDER, num_threads=threads),)
     ]

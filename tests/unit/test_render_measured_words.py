@@ -103,7 +103,7 @@ def test_a_run_in_a_line() -> None:
 
 
 def test_doubts_are_a_second_line() -> None:
-    lines = measured_summary_lines(measured(timing(blocks(1.0)), doubts=(BUSY, QUICK, FEW)))
+    lines = measured_summary_lines(measured(timing(blocks(1.0)), warnings=(BUSY, QUICK, FEW)))
     assert lines[1:] == [
         "  do not trust: CPU time is 81 % of wall time: something else had the core; 4 processes; "
         "an interval takes 6; relative only: one zygote; compare it with what the same zygote "

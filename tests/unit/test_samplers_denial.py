@@ -7,7 +7,7 @@ import pytest
 
 from profkit.process import procfs
 from profkit.process.prctl import ptrace_scope
-from profkit.samplers.ptrace import AttachFacts, attach_facts, remedy, remedy_for
+from profkit.samplers.ptrace import AttachFacts, attach_facts, fix_for
 
 
 def facts(
@@ -17,7 +17,7 @@ def facts(
 
 
 @pytest.mark.parametrize(
-    ("given", "cause", "cure"),
+    ("given", "cause", "advice"),
     [
         (facts(tracer_pid=7, dumpable=False), "process 7 traces it already", "end that debugger"),
         (facts(yama_scope=3, may_trace=True), "ptrace_scope is 3", "next boot"),
@@ -28,10 +28,10 @@ def facts(
         (facts(), "same user", "--cap-add SYS_PTRACE"),
     ],
 )
-def test_each_cause_has_its_cure(given: AttachFacts, cause: str, cure: str):
-    text = remedy(given)
+def test_each_cause_has_its_fix(given: AttachFacts, cause: str, advice: str):
+    text = fix(given)
     assert cause in text
-    assert cure in text
+    assert advice in text
 
 
 def test_the_facts_of_this_process():
@@ -45,4 +45,4 @@ def test_the_facts_of_this_process():
 def test_a_process_that_has_ended():
     with subprocess.Popen(["/bin/true"]) as child:
         pass
-    assert f"process {child.pid} has ended since" in remedy_for(child.pid)
+    assert f"process {child.pid} has ended since" in fix_for(child.pid)

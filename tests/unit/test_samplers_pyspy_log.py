@@ -73,7 +73,7 @@ def test_failures(text: str, said: str, tmp_path: Path):
     error = failure(attempt(tmp_path, text), "sampling")
     assert isinstance(error, SamplerFailed)
     assert said in str(error)
-    assert "; " in str(error), "names a remedy"
+    assert "; " in str(error), "names a fix"
     assert not error.passing, "no start"
 
 

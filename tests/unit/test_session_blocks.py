@@ -13,20 +13,20 @@ from profkit.calls.regions import RegionExtras, block_region
 from profkit.model.region import Region
 from profkit.samplers.options import SamplerOptions
 from profkit.session import activity
-from profkit.session.counters import Account, Policy
+from profkit.session.counters import Counters, Policy
 
 
 class Source:
-    """Accounts whose calls are counted, with no sampler behind them."""
+    """Counters whose calls are counted, with no sampler behind them."""
 
     active, every = True, 1
 
-    def block_account(self, frame: FrameType, line: int, body: frozenset[int] | None) -> Account:
-        account = Account(
+    def block_counters(self, frame: FrameType, line: int, body: frozenset[int] | None) -> Counters:
+        counters = Counters(
             block_region(frame, line, None, body, RegionExtras()), SamplerOptions(), Policy(on_busy="skip")
         )
-        account.live = True
-        return account
+        counters.live = True
+        return counters
 
 
 SOURCE = Source()

@@ -19,7 +19,7 @@ from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.process import guard as shared_guard
 from profkit.samplers.base import Sampler
 from profkit.samplers.options import SamplerOptions
-from profkit.session.counters import Account, Policy
+from profkit.session.counters import Counters, Policy
 from profkit.session.manager import SessionManager
 from profkit.session.ticker import Ticker
 from tests.stand_ins.scripted_sampler import Script, ScriptedSampler
@@ -64,9 +64,9 @@ def host_that_meets(tmp_path: Path) -> Iterator[Make]:
         manager.close()
 
 
-def account_of(**policy: bool) -> Account:
+def counters_of(**policy: bool) -> Counters:
     region = Region(RegionKey("m", "f", 1, "f"), RegionKind.FUNCTION, "m.py")
-    return Account(region, SamplerOptions(), Policy(**policy))
+    return Counters(region, SamplerOptions(), Policy(**policy))
 
 
 def test_a_call_within_the_import_system_runs_unprofiled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,10 +74,10 @@ def test_a_call_within_the_import_system_runs_unprofiled(monkeypatch: pytest.Mon
     asked: list[object] = []
     monkeypatch.setattr(slow_path, "_manager", lambda: asked.append("a manager"))
     monkeypatch.setattr(slow_path, "_IN_IMPORT_LOCK", {threading.get_ident(): object()})
-    assert not slow_path.enter(account_of(), sys._getframe())
+    assert not slow_path.enter(counters_of(), sys._getframe())
     assert asked == []
     monkeypatch.setattr(slow_path, "_IN_IMPORT_LOCK", {threading.get_ident() + 1: object()})
-    assert not slow_path.enter(account_of(), sys._getframe())
+    assert not slow_path.enter(counters_of(), sys._getframe())
     assert asked == ["a manager"]
 
 
@@ -87,8 +87,8 @@ def test_an_own_failure_is_logged_once_and_the_call_runs(
     host_that_meets: Make,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    manager, account = host_that_meets(error), account_of()
-    assert [manager.enter(account, 1) for _ in range(3)] == [False, False, False]
+    manager, counters = host_that_meets(error), counters_of()
+    assert [manager.enter(counters, 1) for _ in range(3)] == [False, False, False]
     (record,) = [record for record in caplog.records if record.levelno == logging.WARNING]
     assert "'f' runs unprofiled" in record.getMessage()
 
@@ -96,13 +96,13 @@ def test_an_own_failure_is_logged_once_and_the_call_runs(
 @pytest.mark.parametrize("error", OWN, ids=lambda error: type(error).__name__)
 def test_a_strict_policy_raises_it_before_the_call(error: Exception, host_that_meets: Make) -> None:
     with pytest.raises(ProfkitError):
-        host_that_meets(error).enter(account_of(strict=True), 1)
+        host_that_meets(error).enter(counters_of(strict=True), 1)
 
 
 @pytest.mark.parametrize("error", OF_THE_PROGRAM, ids=lambda error: type(error).__name__)
 def test_what_the_program_throws_passes_as_it_was(error: BaseException, host_that_meets: Make) -> None:
     with pytest.raises(type(error)) as caught:
-        host_that_meets(error).enter(account_of(), 1)
+        host_that_meets(error).enter(counters_of(), 1)
     assert caught.value is error
     assert caught.value.__context__ is None
 
@@ -130,7 +130,7 @@ def test_a_circle_of_causes_ends() -> None:
 
 
 def test_the_recursion_limit_is_the_programs_business(caplog: pytest.LogCaptureFixture) -> None:
-    assert not slow_path.refuse(account_of(strict=True), RecursionError())
+    assert not slow_path.refuse(counters_of(strict=True), RecursionError())
     assert not caplog.records
 
 
@@ -145,15 +145,15 @@ def test_a_hook_that_fails_says_so_and_returns(caplog: pytest.LogCaptureFixture)
 def test_a_tick_that_fails_ends_the_session(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     clock, script = ManualClock(), Script()
     manager = SessionManager(read_config({}, tmp_path), clock, lambda _: ScriptedSampler(script))
-    account = account_of()
-    assert manager.enter(account, 1)
+    counters = counters_of()
+    assert manager.enter(counters, 1)
     session = manager.session
     assert session is not None
-    account.durations.append("no number")  # type: ignore[arg-type]
+    counters.durations.append("no number")  # type: ignore[arg-type]
     assert not Ticker(manager, clock).tick()
     assert session.manifest.error is not None
     assert "profkit failed while profiling" in session.manifest.error
-    assert not account.live
+    assert not counters.live
 
 
 def test_internal_errors_say_what_to_do() -> None:

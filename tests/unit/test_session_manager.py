@@ -17,7 +17,7 @@ from profkit.errors import ProfilerBusy, SamplerFailed
 from profkit.model.region import Region, RegionKey, RegionKind, digest_of
 from profkit.model.session import Manifest, SessionState
 from profkit.samplers.options import SamplerOptions
-from profkit.session.counters import Account, OnBusy, Policy
+from profkit.session.counters import Counters, OnBusy, Policy
 from profkit.session.failures import EARLY_S, RETRY_AFTER_S
 from profkit.session.manager import SessionManager
 from profkit.session.ticker import IDLE_END_S, SAMPLER_BYTES, SEGMENT_S, Ticker
@@ -26,7 +26,7 @@ from profkit.store.spool import read_session, session_folders
 from profkit.store.spool_files import read_unprofiled
 from tests.stand_ins.scripted_sampler import Script, ScriptedSampler
 
-Make = Callable[..., Account]
+Make = Callable[..., Counters]
 
 
 class Stage:
@@ -38,26 +38,26 @@ class Stage:
         self.manager = SessionManager(self.config, self.clock, lambda _: ScriptedSampler(self.script))
         self.ticker = Ticker(self.manager, self.clock)
 
-    def account(self, name: str = "f", *, rate: float | None = None, scope: str = "call",
-                all_threads: bool = False, **policy: object) -> Account:  # fmt: skip
+    def counters(self, name: str = "f", *, rate: float | None = None, scope: str = "call",
+                all_threads: bool = False, **policy: object) -> Counters:  # fmt: skip
         region = Region(RegionKey("m", name, 1, name), RegionKind.FUNCTION, "m.py", all_threads=all_threads)
         options = SamplerOptions(rate_hz=rate, scope=scope)  # type: ignore[arg-type]
-        return Account(region, options, Policy(**policy))  # type: ignore[arg-type]
+        return Counters(region, options, Policy(**policy))  # type: ignore[arg-type]
 
-    def call(self, account: Account, duration_ns: int = 1000, own: int = 1) -> bool:
-        account.open_runs.append(None)
+    def call(self, counters: Counters, duration_ns: int = 1000, own: int = 1) -> bool:
+        counters.open_runs.append(None)
         try:
-            if account.live or self.manager.enter(account, own):
-                account.durations.append(duration_ns)
+            if counters.live or self.manager.enter(counters, own):
+                counters.durations.append(duration_ns)
                 return True
             return False
         finally:
-            account.open_runs.pop()
+            counters.open_runs.pop()
 
     @contextmanager
     def call_elsewhere(self) -> Iterator[None]:
         """A call of another thread is under way."""
-        other = self.account("elsewhere")
+        other = self.counters("elsewhere")
         other.callers["another thread"] = None
         try:
             yield
@@ -80,7 +80,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
 
 
 def test_equal_options_share_one_sampler(stage: Stage) -> None:
-    first, second = stage.account("f"), stage.account("g")
+    first, second = stage.counters("f"), stage.counters("g")
     assert stage.call(first)
     assert stage.call(second)
     assert stage.script.attached == 1
@@ -89,40 +89,40 @@ def test_equal_options_share_one_sampler(stage: Stage) -> None:
 
 
 def test_calls_and_regions_are_on_disk_after_settling(stage: Stage) -> None:
-    account = stage.account()
+    counters = stage.counters()
     for _ in range(3):
-        stage.call(account)
-    (folder,) = stage.manager.settle(account)
+        stage.call(counters)
+    (folder,) = stage.manager.settle(counters)
     session = read_session(folder)
-    assert session.calls[account.region.id].durations.count == 3
-    assert [region.id for region in session.regions] == [account.region.id]
+    assert session.calls[counters.region.id].durations.count == 3
+    assert [region.id for region in session.regions] == [counters.region.id]
     assert session.manifest.segments[0].stopped_ns is not None
 
 
 def test_asking_twice_costs_one_stop_and_the_next_call_goes_on_in_the_same_session(stage: Stage) -> None:
-    account = stage.account()
-    stage.call(account)
-    stage.manager.settle(account)
-    stage.manager.settle(account)
+    counters = stage.counters()
+    stage.call(counters)
+    stage.manager.settle(counters)
+    stage.manager.settle(counters)
     assert stage.script.stopped == 1
     stage.clock.advance(3)
-    stage.call(account)
+    stage.call(counters)
     assert read_session(stage.folder).manifest.segments[1].asleep_ns == 3_000_000_000
     assert stage.script.attached == 2
-    assert len(account.sessions) == 1
+    assert len(counters.sessions) == 1
 
 
 @pytest.mark.parametrize("set_s", [-3600, 3600])
 def test_a_clock_that_is_set_changes_no_duration(stage: Stage, set_s: float) -> None:
-    account = stage.account()
+    counters = stage.counters()
     stage.clock.advance(4)
-    stage.call(account)
+    stage.call(counters)
     stage.clock.advance(2)
     stage.clock.set_ahead(set_s)
-    stage.manager.settle(account)
+    stage.manager.settle(counters)
     stage.clock.set_ahead(set_s)
     stage.clock.advance(3)
-    stage.call(account)
+    stage.call(counters)
     stage.clock.set_ahead(-set_s)
     stage.clock.advance(1)
     stage.manager.end_session()
@@ -131,9 +131,9 @@ def test_a_clock_that_is_set_changes_no_duration(stage: Stage, set_s: float) -> 
     assert (second.offset_ns, second.sampled_ns, second.asleep_ns) == (5 * 10**9, 10**9, 3 * 10**9)
 
 
-def ended_by_itself(stage: Stage, account: Account, after_s: float) -> None:
+def ended_by_itself(stage: Stage, counters: Counters, after_s: float) -> None:
     """Have the sampler end by itself so long after a call has started it."""
-    assert stage.call(account)
+    assert stage.call(counters)
     stage.clock.advance(after_s)
     stage.script.attachments[-1].state = SessionState.SUCCESS
     assert not stage.ticker.tick()
@@ -143,46 +143,46 @@ def ended_by_itself(stage: Stage, account: Account, after_s: float) -> None:
 def test_a_sampler_that_ends_by_itself_at_once_is_a_failed_start(
     stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
-    account, other = stage.account(), stage.account("other", rate=7.0)
-    ended_by_itself(stage, account, EARLY_S - 1)
+    counters, other = stage.counters(), stage.counters("other", rate=7.0)
+    ended_by_itself(stage, counters, EARLY_S - 1)
     assert "ended by itself within 5 s" in caplog.text
-    assert not stage.call(account)
+    assert not stage.call(counters)
     stage.clock.advance(RETRY_AFTER_S - 1)
-    assert not stage.call(account)
+    assert not stage.call(counters)
     ended_by_itself(stage, other, EARLY_S)
     assert len(caplog.records) == 1
-    assert stage.call(account)
+    assert stage.call(counters)
 
 
 def test_after_a_sampler_that_ended_by_itself_later_the_next_call_starts_another(stage: Stage) -> None:
-    account = stage.account()
+    counters = stage.counters()
     for _ in range(3):
-        ended_by_itself(stage, account, EARLY_S)
-    assert stage.call(account)
+        ended_by_itself(stage, counters, EARLY_S)
+    assert stage.call(counters)
     assert stage.script.attached == 4
 
 
 def test_asking_while_a_region_is_active_rotates(stage: Stage) -> None:
-    account = stage.account()
-    stage.call(account)
+    counters = stage.counters()
+    stage.call(counters)
     with stage.call_elsewhere():
-        stage.manager.settle(account)
+        stage.manager.settle(counters)
     assert (stage.script.stopped, stage.script.attached) == (1, 2)
-    assert account.live
+    assert counters.live
 
 
 @pytest.mark.parametrize(("on_busy", "joins"), [("share", True), ("skip", False), ("wait", False)], ids=str)
 def test_other_options_while_busy(stage: Stage, on_busy: OnBusy, joins: bool) -> None:
-    stage.call(stage.account("holder"))
+    stage.call(stage.counters("holder"))
     with stage.call_elsewhere():
-        other = stage.account("other", rate=7.0, on_busy=on_busy, running_timeout_s=0.5)
+        other = stage.counters("other", rate=7.0, on_busy=on_busy, running_timeout_s=0.5)
         assert stage.call(other) is joins
     assert len(other.skipped) == (0 if joins else 1)
     assert stage.script.attached == 1
 
 
 def test_waiting_ends_when_the_holder_does(stage: Stage) -> None:
-    holder = stage.account("holder")
+    holder = stage.counters("holder")
     stage.call(holder)
     holder.open_runs.append(None)
 
@@ -192,19 +192,19 @@ def test_waiting_ends_when_the_holder_does(stage: Stage) -> None:
             holder.open_runs.clear()
 
     stage.manager._clock = Leaving()
-    assert stage.call(stage.account("other", rate=7.0, on_busy="wait"))
+    assert stage.call(stage.counters("other", rate=7.0, on_busy="wait"))
     assert stage.script.attached == 2
 
 
 def test_busy_is_raised_only_where_asked(stage: Stage) -> None:
-    stage.call(stage.account("holder"))
+    stage.call(stage.counters("holder"))
     busy = pytest.raises(ProfilerBusy, match=r"'other' was not started.*'holder'")
     with stage.call_elsewhere(), busy:
-        stage.call(stage.account("other", rate=7.0, on_busy="raise", strict=True))
+        stage.call(stage.counters("other", rate=7.0, on_busy="raise", strict=True))
 
 
 def test_an_idle_session_is_never_busy(stage: Stage) -> None:
-    first, other = stage.account("f"), stage.account("g", rate=7.0, on_busy="skip")
+    first, other = stage.counters("f"), stage.counters("g", rate=7.0, on_busy="skip")
     stage.call(first)
     assert stage.call(other)
     assert stage.script.attached == 2
@@ -212,70 +212,70 @@ def test_an_idle_session_is_never_busy(stage: Stage) -> None:
 
 
 def test_nested_calls_join_whatever_their_options(stage: Stage) -> None:
-    stage.call(stage.account("outer"))
-    inner = stage.account("inner", rate=7.0, on_busy="skip")
+    stage.call(stage.counters("outer"))
+    inner = stage.counters("inner", rate=7.0, on_busy="skip")
     with stage.call_elsewhere():
         assert stage.call(inner, own=2)
 
 
 def test_the_whole_process_is_shared_with_nobody(stage: Stage) -> None:
-    stage.call(stage.account("holder"))
+    stage.call(stage.counters("holder"))
     with stage.call_elsewhere():
-        assert not stage.call(stage.account("whole", scope="process", all_threads=True))
+        assert not stage.call(stage.counters("whole", scope="process", all_threads=True))
 
 
 def test_a_failed_start_is_kept_said_and_not_tried_at_every_call(
     stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     stage.script.fail_start = "no luck"
-    account = stage.account()
-    assert not stage.call(account)
+    counters = stage.counters()
+    assert not stage.call(counters)
     stage.script.fail_start = None
-    assert not stage.call(account)
+    assert not stage.call(counters)
     assert caplog.text.count("no luck") == 1
     manifest = read_session(stage.folder).manifest
     assert manifest.state is SessionState.FAILED
     assert "no luck" in (manifest.error or "")
     stage.clock.advance(61)
-    assert stage.call(account)
+    assert stage.call(counters)
 
 
 def test_strict_raises_before_the_call(stage: Stage) -> None:
     stage.script.fail_start = "no luck"
-    account = stage.account(strict=True)
+    counters = stage.counters(strict=True)
     for _ in range(2):
         with pytest.raises(SamplerFailed, match="no luck"):
-            stage.call(account)
-    assert not account.durations
+            stage.call(counters)
+    assert not counters.durations
 
 
 def test_a_sampler_that_never_runs_is_killed_at_the_deadline(stage: Stage) -> None:
     stage.script.never_running = True
-    assert not stage.call(stage.account(running_timeout_s=1.0))
+    assert not stage.call(stage.counters(running_timeout_s=1.0))
     assert stage.script.killed == 1
 
 
 def test_a_sampler_that_never_stops_is_killed_and_named(stage: Stage) -> None:
-    account = stage.account()
-    stage.call(account)
+    counters = stage.counters()
+    stage.call(counters)
     stage.script.never_done = True
-    stage.manager.settle(account)
+    stage.manager.settle(counters)
     assert stage.script.killed == 1
     assert "within" in (read_session(stage.folder).manifest.segments[0].error or "")
 
 
 def test_idle_sessions_end(stage: Stage) -> None:
-    account = stage.account()
-    stage.call(account)
+    counters = stage.counters()
+    stage.call(counters)
     assert stage.ticker.tick()
     stage.clock.advance(IDLE_END_S)
     assert not stage.ticker.tick()
-    assert not account.live
+    assert not counters.live
     assert read_session(stage.folder).manifest.state is SessionState.SUCCESS
 
 
 def test_an_active_region_keeps_its_session(stage: Stage) -> None:
-    stage.call(stage.account())
+    stage.call(stage.counters())
     with stage.call_elsewhere():
         stage.clock.advance(IDLE_END_S)
         assert stage.ticker.tick()
@@ -285,7 +285,7 @@ def test_an_active_region_keeps_its_session(stage: Stage) -> None:
 
 @pytest.mark.parametrize("why", ["age", "memory"])
 def test_segments_rotate(stage: Stage, why: str) -> None:
-    stage.call(stage.account())
+    stage.call(stage.counters())
     with stage.call_elsewhere():
         if why == "age":
             stage.clock.advance(SEGMENT_S)
@@ -296,46 +296,46 @@ def test_segments_rotate(stage: Stage, why: str) -> None:
 
 
 def test_the_longest_duration_truncates_but_goes_on_counting(stage: Stage) -> None:
-    account = stage.account()
-    stage.call(account)
+    counters = stage.counters()
+    stage.call(counters)
     with stage.call_elsewhere():
         stage.clock.advance(600)
         assert stage.ticker.tick()
-    stage.call(account)
-    stage.manager.settle(account)
+    stage.call(counters)
+    stage.manager.settle(counters)
     session = read_session(stage.folder)
     assert session.manifest.truncated
-    assert session.calls[account.region.id].durations.count == 2
+    assert session.calls[counters.region.id].durations.count == 2
     assert stage.script.attached == 1
 
 
 def test_a_dead_sampler_fails_the_session(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
-    account = stage.account()
-    stage.call(account)
+    counters = stage.counters()
+    stage.call(counters)
     stage.script.died = True
     assert not stage.ticker.tick()
-    assert not account.live
+    assert not counters.live
     assert "it died" in caplog.text
     assert read_session(stage.folder).manifest.state is SessionState.FAILED
 
 
 def test_a_region_of_all_threads_has_segments_of_its_own(stage: Stage) -> None:
-    account = stage.account("all", all_threads=True)
-    stage.call(stage.account("f"))
+    counters = stage.counters("all", all_threads=True)
+    stage.call(stage.counters("f"))
     for _ in range(2):
-        assert stage.call(account)
-        stage.manager.leave(account)
+        assert stage.call(counters)
+        stage.manager.leave(counters)
     covers = [bool(segment.covers) for segment in read_session(stage.folder).manifest.segments]
     assert covers == [False, True, False, True, False]
 
 
 def test_a_forked_child_has_a_session_of_its_own(stage: Stage) -> None:
-    account = stage.account()
-    stage.call(account)
+    counters = stage.counters()
+    stage.call(counters)
     parents = stage.manager.session
     stage.manager.become_child()
-    assert not account.durations
-    assert stage.call(account)
+    assert not counters.durations
+    assert stage.call(counters)
     assert parents is not None
     assert stage.manager.session is not None
     assert stage.manager.session.id != parents.id
@@ -349,38 +349,38 @@ def test_children_run_unprofiled_where_that_is_asked_for_and_it_is_noted(
         read_config({"PROFKIT_CHILDREN": "0"}, stage.config.spool.parent.parent),
         stage.clock, lambda _: ScriptedSampler(stage.script),
     )  # fmt: skip
-    account = stage.account()
+    counters = stage.counters()
     monkeypatch.setattr("profkit.session.activity._FIRST_PID", -1)
     for _ in range(2):
-        assert not manager.enter(account, 1)
+        assert not manager.enter(counters, 1)
     (entry,) = read_unprofiled(stage.config.spool, stage.clock)
     assert (entry.label, entry.reason) == ("f", "PROFKIT_CHILDREN=0 is set")
 
 
 def test_after_the_exit_nothing_starts(stage: Stage) -> None:
     stage.manager.close()
-    assert not stage.call(stage.account())
+    assert not stage.call(stage.counters())
 
 
 def test_calls_of_daemon_threads_are_counted_until_the_exit_handler_ends(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    account = stage.account()
-    stage.call(account)
+    counters = stage.counters()
+    stage.call(counters)
     close_folder = spool.close_folder
 
     def called_meanwhile(folder: Path, manifest: Manifest) -> None:
         close_folder(folder, manifest)
-        assert stage.call(account)
+        assert stage.call(counters)
 
     monkeypatch.setattr(spool, "close_folder", called_meanwhile)
     stage.manager.close()
-    assert read_session(stage.folder).calls[account.region.id].durations.count == 2
+    assert read_session(stage.folder).calls[counters.region.id].durations.count == 2
 
 
 def test_a_caller_inside_the_host_runs_bare(stage: Stage) -> None:
     with stage.manager.lock:
-        assert not stage.call(stage.account())
+        assert not stage.call(stage.counters())
 
 
 def test_an_interrupt_while_starting_leaves_nothing_behind(stage: Stage) -> None:
@@ -391,19 +391,19 @@ def test_an_interrupt_while_starting_leaves_nothing_behind(stage: Stage) -> None
     stage.script.never_running = True
     stage.manager._clock = Interrupted()
     with pytest.raises(KeyboardInterrupt):
-        stage.call(stage.account())
+        stage.call(stage.counters())
     assert stage.script.killed == 1
     assert stage.manager.session is None
 
 
 def test_an_interrupt_at_the_end_of_a_segment_is_no_failure_of_the_sampler(stage: Stage) -> None:
-    account = stage.account()
-    stage.call(account)
+    counters = stage.counters()
+    stage.call(counters)
     stage.script.interrupts = 1
     with pytest.raises(KeyboardInterrupt):
-        stage.manager.settle(account)
+        stage.manager.settle(counters)
     stage.ticker.tick()
-    assert stage.call(account)
+    assert stage.call(counters)
     assert stage.script.attached == 2
 
 
@@ -416,42 +416,42 @@ def test_a_second_thread_waits_for_running(stage: Stage) -> None:
             super().sleep(duration_s)
 
     stage.manager._clock = Slow()
-    accounts = [stage.account("f"), stage.account("g")]
-    threads = [threading.Thread(target=stage.call, args=(account,)) for account in accounts]
+    counters = [stage.counters("f"), stage.counters("g")]
+    threads = [threading.Thread(target=stage.call, args=(counters,)) for counters in counters]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert stage.script.attached == 1
-    assert all(len(account.durations) == 1 for account in accounts)
+    assert all(len(counters.durations) == 1 for counters in counters)
 
 
 def test_calls_that_outlive_their_session_are_counted_in_it(stage: Stage) -> None:
-    account = stage.account()
-    stage.call(account)
+    counters = stage.counters()
+    stage.call(counters)
     stage.manager.end_session()
-    account.durations.append(5)  # the call that was still running then
-    stage.manager.settle(account)
-    assert read_session(stage.folder).calls[account.region.id].durations.count == 2
+    counters.durations.append(5)  # the call that was still running then
+    stage.manager.settle(counters)
+    assert read_session(stage.folder).calls[counters.region.id].durations.count == 2
 
 
 def test_a_region_in_a_second_session_is_counted_there(stage: Stage) -> None:
-    account = stage.account()
-    stage.call(account)
+    counters = stage.counters()
+    stage.call(counters)
     stage.manager.end_session()
-    stage.call(account)
-    first, second = stage.manager.settle(account)
-    assert [read_session(folder).calls[account.region.id].durations.count for folder in (first, second)] == [
+    stage.call(counters)
+    first, second = stage.manager.settle(counters)
+    assert [read_session(folder).calls[counters.region.id].durations.count for folder in (first, second)] == [
         1,
         1,
     ]
 
 
-def block(stage: Stage, code: CodeType, label: str = "cell") -> Account:
+def block(stage: Stage, code: CodeType, label: str = "cell") -> Counters:
     region = Region(
         RegionKey("m", "<module>", 1, label), RegionKind.BLOCK, "cell.py", body=(2,), code=digest_of(code)
     )
-    return Account(region, SamplerOptions(), Policy(), code)
+    return Counters(region, SamplerOptions(), Policy(), code)
 
 
 VERSIONS = [compile(text, "cell.py", "exec") for text in ("a = 1", "a = 2")]
@@ -486,18 +486,18 @@ def test_blocks_in_blocks_are_no_versions_of_each_other(stage: Stage) -> None:
 
 
 def test_calls_of_other_threads_count_while_the_sampler_ends(stage: Stage) -> None:
-    account = stage.account()
-    stage.call(account)
+    counters = stage.counters()
+    stage.call(counters)
     session = stage.manager.session
     assert session is not None
     attachment = stage.script.attachments[-1]
     stop = attachment.request_stop
 
     def called_meanwhile() -> None:
-        assert stage.call(account)
+        assert stage.call(counters)
         stop()
 
     attachment.request_stop = called_meanwhile  # type: ignore[method-assign]
     stage.manager.end_session()
-    assert read_session(stage.folder).calls[account.region.id].durations.count == 2
-    assert not account.live
+    assert read_session(stage.folder).calls[counters.region.id].durations.count == 2
+    assert not counters.live

@@ -24,7 +24,7 @@ from profkit.session import activity
 def live(function: Any) -> Any:
     """A decorated function whose calls are counted, with no sampler behind it."""
     decorated = profile(function)
-    decorated._self_account.live = True
+    decorated._self_counters.live = True
     return decorated
 
 
@@ -164,8 +164,8 @@ def test_time_awaited_is_told_from_time_at_work() -> None:
         await asyncio.sleep(0.02)
 
     asyncio.run(nap())
-    account = nap._self_account
-    (wall_ns,), (suspended_ns,) = account.durations, account.suspended
+    counters = nap._self_counters
+    (wall_ns,), (suspended_ns,) = counters.durations, counters.suspended
     assert 0.5 < suspended_ns / wall_ns <= 1
 
 
@@ -179,7 +179,7 @@ def test_an_exception_passes_with_the_wrappers_own_frames_alone() -> None:
     names = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
     assert names[-1] == "fail"
     assert len(names) == 3  # the test, the marker, the function
-    assert len(fail._self_account.raised) == 1
+    assert len(fail._self_counters.raised) == 1
 
 
 def test_recursion_counts_every_call_and_the_time_of_the_outermost() -> None:
@@ -188,18 +188,18 @@ def test_recursion_counts_every_call_and_the_time_of_the_outermost() -> None:
         return depth if depth == 0 else down(depth - 1)
 
     assert down(50) == 0
-    account = down._self_account
-    assert (len(account.durations), len(account.nested)) == (1, 50)
+    counters = down._self_counters
+    assert (len(counters.durations), len(counters.nested)) == (1, 50)
 
 
 def test_every_third_call() -> None:
     seen = []
     third = profile(every=3)(seen.append)
-    third._self_account.live = True
+    third._self_counters.live = True
     for number in range(7):
         third(number)
     assert seen == list(range(7))
-    assert (len(third._self_account.durations), len(third._self_account.skipped)) == (3, 4)
+    assert (len(third._self_counters.durations), len(third._self_counters.skipped)) == (3, 4)
 
 
 @profile

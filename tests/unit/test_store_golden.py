@@ -77,6 +77,6 @@ def test_a_measured_run_of_schema_1_is_read() -> None:
     assert run.measurement is not None
     assert (run.info.id, run.info.label, run.info.median_s) == ("5c1d0a77e2", "sort", 2.05e-06)
     fields = {"schema": "profkit.measured/1", **cast("dict[str, object]", to_json(run))}
-    # Written before orders named their interpreter, and before there were sentries.
-    later = {"python", "sentries", "seal", "ended_ns", *DEFAULTS}
+    # Written before orders named their interpreter, and before there were controls.
+    later = {"python", "controls", "seal", "ended_ns", *DEFAULTS}
     assert new_fields(fields, json.loads(path.read_text("utf-8"))) == later

@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 from profkit.model.histogram import Histogram
 from profkit.model.measurement import (
     CallCount,
-    Doubt,
-    Flag,
     FunctionCount,
     InstructionCounts,
     MeasuredIn,
     MeasuredInfo,
     MeasuredRun,
     Measurement,
+    MeasurementWarning,
     OrderInfo,
     Preload,
     ProcessTimes,
     Timing,
     Tool,
+    WarningCode,
 )
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Imported, RunInfo
@@ -117,7 +117,7 @@ ORDERS = st.builds(
 MEASURED_IN = st.builds(
     MeasuredIn, st.sampled_from(Tool), st.sampled_from(Preload), TEXT, tuples(PAIRS), st.booleans()
 )
-DOUBTS = tuples(st.builds(Doubt, st.sampled_from(Flag), TEXT))
+DOUBTS = tuples(st.builds(MeasurementWarning, st.sampled_from(WarningCode), TEXT))
 TIMINGS = st.builds(
     Timing, INTS, tuples(st.builds(ProcessTimes, tuples(FLOATS), INTS, FLOATS, INTS)), MEASURED_IN
 )
@@ -143,7 +143,7 @@ MEASURED_INFOS = st.builds(
     order=ORDERS,
     min_s=st.none() | FLOATS,
     instructions=st.none() | FLOATS,
-    doubts=DOUBTS,
+    warnings=DOUBTS,
     error=OPTIONAL_TEXT,
 )
 RECORDS = st.one_of(

@@ -59,8 +59,8 @@ def popen(folder: Path) -> subprocess.Popen[bytes]:
 
 
 def copied(thing: object) -> Any:
-    parcel = pack(take, [thing])
-    _, (copy,), _ = unpack(parcel.fd)
+    payload = pack(take, [thing])
+    _, (copy,), _ = unpack(payload.fd)
     return copy
 
 

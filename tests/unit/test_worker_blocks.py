@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.measuring.worker.blocks import Meter, Timed, Wanted, time_arms
+from profkit.measuring.worker.blocks import Meter, Timed, Wanted, time_cases
 
 
 @dataclass
@@ -45,7 +45,7 @@ STILL = Meter(clock=lambda: 0.0, cpu=lambda: 0.0, switches=lambda: 0)
 
 def measured(scripted: Scripted, asked: Wanted, number: int | None = None, runs: int | None = None):
     """The answer, and the executions of warm-ups."""
-    (answer,) = time_arms([scripted.timed(number, runs)], asked, STILL)
+    (answer,) = time_cases([scripted.timed(number, runs)], asked, STILL)
     assert scripted.runs[-len(answer["times_s"]) :] == [answer["number"]] * len(answer["times_s"])
     return answer, sum(scripted.runs) - answer["number"] * len(answer["times_s"])
 
@@ -118,17 +118,17 @@ def test_a_single_execution_is_a_block_without_warm_up() -> None:
 @given(st.lists(st.floats(1e-6, 0.01), min_size=2, max_size=4), st.integers(0, 1000))
 def test_arms_take_random_turns_and_share_a_number_at_about_one_speed(each_s: list[float], seed: int) -> None:
     log: list[object] = []
-    arms = [Scripted(lambda n, s=s: s, log, str(place)) for place, s in enumerate(each_s)]
-    answers = time_arms([each.timed() for each in arms], wanted(blocks=6, seed=seed), STILL)
-    turns = log[-6 * len(arms) :]
-    names = {each.name for each in arms}
-    for start in range(0, len(turns), len(arms)):
-        assert set(turns[start : start + len(arms)]) == names
+    cases = [Scripted(lambda n, s=s: s, log, str(place)) for place, s in enumerate(each_s)]
+    answers = time_cases([each.timed() for each in cases], wanted(blocks=6, seed=seed), STILL)
+    turns = log[-6 * len(cases) :]
+    names = {each.name for each in cases}
+    for start in range(0, len(turns), len(cases)):
+        assert set(turns[start : start + len(cases)]) == names
     own = [max(1, round(0.002 / s)) for s in each_s]
     assert [answer["number"] for answer in answers] == [min(own) if n <= 4 * min(own) else n for n in own]
     again: list[object] = []
     same = [Scripted(lambda n, s=s: s, again, str(place)) for place, s in enumerate(each_s)]
-    time_arms([each.timed() for each in same], wanted(blocks=6, seed=seed), STILL)
+    time_cases([each.timed() for each in same], wanted(blocks=6, seed=seed), STILL)
     assert again == log
 
 
@@ -136,8 +136,8 @@ def test_orders_differ_from_seed_to_seed() -> None:
     orders = set()
     for seed in range(8):
         log: list[object] = []
-        arms = [Scripted(lambda n: 0.001, log, name) for name in "ab"]
-        time_arms([each.timed() for each in arms], wanted(blocks=6, seed=seed), STILL)
+        cases = [Scripted(lambda n: 0.001, log, name) for name in "ab"]
+        time_cases([each.timed() for each in cases], wanted(blocks=6, seed=seed), STILL)
         orders.add(tuple(log[-12:]))
     assert len(orders) > 1
 
@@ -147,7 +147,7 @@ def test_cpu_time_and_switches_are_of_the_blocks_alone() -> None:
     meter = Meter(
         clock=lambda: scripted.now_s, cpu=lambda: scripted.now_s / 4, switches=lambda: sum(scripted.runs)
     )
-    (answer,) = time_arms([scripted.timed()], wanted(), meter)
+    (answer,) = time_cases([scripted.timed()], wanted(), meter)
     assert answer["wall_s"] == pytest.approx(20 * 0.002)
     assert answer["cpu_s"] == pytest.approx(answer["wall_s"] / 4)
     assert answer["involuntary"] == 20 * answer["number"]
@@ -157,6 +157,6 @@ def test_cpu_time_and_switches_are_of_the_blocks_alone() -> None:
 def test_a_number_that_is_asked_for_does_not_depend_on_how_many_warm_ups_there_were() -> None:
     numbers = set()
     for each_s in (1e-6, 1e-3, 0.03):
-        arm = Scripted(lambda n, s=each_s: s, [], "a").timed(number=100, runs=60)
-        numbers.add(time_arms([arm], wanted(), STILL)[0]["number"])
+        case = Scripted(lambda n, s=each_s: s, [], "a").timed(number=100, runs=60)
+        numbers.add(time_cases([case], wanted(), STILL)[0]["number"])
     assert numbers == {45}

@@ -11,13 +11,13 @@ import pytest
 from profkit.measuring.transfer.payload import pack
 from profkit.measuring.worker.cases import own_main
 from profkit.measuring.worker.child import perform
-from profkit.measuring.worker.design import Design, Effort, find_design
 from profkit.measuring.worker.fresh import Wanted, afresh
 from profkit.measuring.worker.prepared import States
 from profkit.measuring.worker.protocol import UNDECIDED, Fresh, Message
 from profkit.measuring.worker.runnable import Measured, calls, statement
+from profkit.measuring.worker.state_policy import Effort, StatePolicy, find_policy
 from profkit.measuring.worker.unpack import unpack
-from tests.unit.worker_jobs import arm, timer_job
+from tests.unit.worker_jobs import case, timer_job
 
 LENGTHS = os.memfd_create("lengths")
 QUEUE = [1, 2, 3]
@@ -82,9 +82,9 @@ def seen() -> set[int]:
 
 
 def timed(function: Callable[..., object], *args: object, fresh: Fresh = UNDECIDED) -> Message:
-    parcel = pack(function, args)
-    answer = perform(timer_job(arm(None, parcel=True, fresh=fresh)), parcel.fd)
-    found: Message = answer["arms"][0]
+    payload = pack(function, args)
+    answer = perform(timer_job(case(None, payload=True, fresh=fresh)), payload.fd)
+    found: Message = answer["cases"][0]
     return found
 
 
@@ -94,11 +94,11 @@ def text(stmt: str, setup: str, global_setup: str = "") -> Measured:
     return statement(stmt, setup, namespace, "function")
 
 
-def design(
+def policy(
     stmt: str, setup: str, cost: Callable[[Measured, int], float] = steps, **changes: object
-) -> Design:
+) -> StatePolicy:
     fresh: Fresh = {**UNDECIDED, **changes}  # type: ignore[typeddict-item]
-    return find_design(text(stmt, setup), fresh, cost, EFFORT)
+    return find_policy(text(stmt, setup), fresh, cost, EFFORT)
 
 
 @pytest.mark.parametrize("function", [drain, drain_later, list.clear])
@@ -143,10 +143,10 @@ def test_a_statement_of_a_module_has_setups_of_its_own() -> None:
     with own_main() as namespace:
         namespace["work"] = work
         measured = statement("work(alias); alias.clear()", "values = alias = [1] * 9", namespace, "module")
-        told = find_design(measured, UNDECIDED, steps, EFFORT)
+        told = find_policy(measured, UNDECIDED, steps, EFFORT)
         assert told.starts_over
         assert told.fresh["changes"] == ["alias"]
-        found = find_design(measured, told.fresh, steps, EFFORT).afresh
+        found = find_policy(measured, told.fresh, steps, EFFORT).afresh
         assert found is not None
         assert [steps(found.full, number) for number in (1, 5)] == [9, 45]
         assert steps(found.empty, 5) == 0
@@ -154,10 +154,10 @@ def test_a_statement_of_a_module_has_setups_of_its_own() -> None:
 
 
 def test_a_statement_of_a_module_may_share_what_it_changes_at_no_cost() -> None:
-    one = arm("values[0] += 1", "values = [1] * 9; del values[3]", level="module", fresh=UNDECIDED)
-    told = perform(timer_job(one))["arms"][0]["fresh"]
+    one = case("values[0] += 1", "values = [1] * 9; del values[3]", level="module", fresh=UNDECIDED)
+    told = perform(timer_job(one))["cases"][0]["fresh"]
     assert told["changes"] == ["values"]
-    found = [perform(timer_job({**one, "fresh": told}))["arms"][0]["fresh"]["decided"] for _ in range(5)]
+    found = [perform(timer_job({**one, "fresh": told}))["cases"][0]["fresh"]["decided"] for _ in range(5)]
     assert found.count(False) >= 3  # costs are times here, which a busy machine may make longer
 
 
@@ -179,7 +179,7 @@ def test_what_cannot_be_made_anew_is_named() -> None:
 
 
 def test_a_statement_that_costs_less_the_second_time_has_setups_of_its_own() -> None:
-    found = design("work(values); values.clear()", "values = [1] * 9")
+    found = policy("work(values); values.clear()", "values = [1] * 9")
     assert found.fresh["changes"] == ["values"]
     assert found.afresh is not None
     assert [steps(found.afresh.full, number) for number in (1, 5)] == [9, 45]
@@ -187,7 +187,7 @@ def test_a_statement_that_costs_less_the_second_time_has_setups_of_its_own() -> 
 
 
 def test_a_statement_that_costs_the_same_again_is_executed_as_ever() -> None:
-    found = design("work(values); values.reverse()", "values = [1, 2, 3]")
+    found = policy("work(values); values.reverse()", "values = [1, 2, 3]")
     assert (found.fresh["decided"], found.afresh) == (False, None)
 
 
@@ -198,37 +198,37 @@ def test_long_executions_are_not_repeated_to_make_sure() -> None:
         executed.append(number)
         return 1000 * steps(measured, number)
 
-    assert design("work(values); values.clear()", "values = [1] * 9", cost).fresh["decided"]
+    assert policy("work(values); values.clear()", "values = [1] * 9", cost).fresh["decided"]
     assert executed == [1] * 5
 
 
 def test_what_fails_the_next_time_has_setups_of_its_own() -> None:
-    assert design("work(values); values.remove(1)", "values = [1, 2]").fresh["decided"]
+    assert policy("work(values); values.remove(1)", "values = [1, 2]").fresh["decided"]
 
 
 def test_what_fails_after_some_time_is_timed_with_setups_of_its_own() -> None:
-    (found,) = perform(timer_job(arm("v.pop()", "v = [1, 2, 3]", fresh=UNDECIDED)))["arms"]
+    (found,) = perform(timer_job(case("v.pop()", "v = [1, 2, 3]", fresh=UNDECIDED)))["cases"]
     assert found["fresh"]["decided"] is True
 
 
 def test_what_always_fails_fails_as_ever() -> None:
     with pytest.raises(ZeroDivisionError):
-        perform(timer_job(arm("v.clear(); 1 / 0", "v = [1, 2, 3]", fresh=UNDECIDED)))
+        perform(timer_job(case("v.clear(); 1 / 0", "v = [1, 2, 3]", fresh=UNDECIDED)))
 
 
 def test_names_of_numbers_and_new_names_are_no_state() -> None:
-    assert design("n += 1; m = [n]; work(m)", "n = 1").fresh == {**UNDECIDED, "decided": False}
+    assert policy("n += 1; m = [n]; work(m)", "n = 1").fresh == {**UNDECIDED, "decided": False}
 
 
 def test_names_that_functions_of_the_setup_use_cannot_be_assigned_anew() -> None:
     closed = "values = [1]\ndef total(): return sum(values)"
-    found = design("work(values); values.clear(); values = [2]; total()", closed).fresh
+    found = policy("work(values); values.clear(); values = [2]; total()", closed).fresh
     assert (found["decided"], found["changes"]) == (False, ["values"])
     assert "functions of its setup use" in found["why_not"]
 
 
 def test_global_declarations_of_a_setup_hold_for_the_statement() -> None:
-    found = design("work(values); count = len(values); values.clear()", "global count\nvalues = [1] * 5")
+    found = policy("work(values); count = len(values); values.clear()", "global count\nvalues = [1] * 5")
     assert found.afresh is not None
     assert steps(found.afresh.full, 2) == 10
 
@@ -243,9 +243,9 @@ def test_copies_of_a_function_share_its_code() -> None:
         helper(values)
 
     outer.__module__ = helper.__module__ = "__main__"
-    parcel = pack(outer, ([1],))
-    call = unpack(parcel.fd)
-    measured = calls(*call, again=partial(unpack, parcel.fd, read=True))
+    payload = pack(outer, ([1],))
+    call = unpack(payload.fd)
+    measured = calls(*call, again=partial(unpack, payload.fd, read=True))
     states = afresh(measured, Wanted(function=True)).states.of(2)
     functions = [state[0] for state in states]
     assert len({id(function) for function in (*functions, call[0])}) == 3
@@ -255,7 +255,7 @@ def test_copies_of_a_function_share_its_code() -> None:
 
 
 def test_states_are_as_many_as_memory_and_time_allow() -> None:
-    found = design("work(values); values.clear()", "values = [1] * 9")
+    found = policy("work(values); values.clear()", "values = [1] * 9")
     assert found.afresh is not None
     states = found.afresh.states
     now = iter(range(10_000))
@@ -273,21 +273,21 @@ def test_states_are_as_many_as_memory_and_time_allow() -> None:
 
 
 def test_arms_that_are_compared_are_executed_alike() -> None:
-    arms = [arm(stmt, "v = [3, 1, 2] * 99", fresh=UNDECIDED) for stmt in ("len(v)", "drain(v)")]
-    for one in arms:
+    cases = [case(stmt, "v = [3, 1, 2] * 99", fresh=UNDECIDED) for stmt in ("len(v)", "drain(v)")]
+    for one in cases:
         one["global_setup"] = "def drain(values):\n    while values: values.pop()"
-    found = perform(timer_job(*arms))["arms"]
+    found = perform(timer_job(*cases))["cases"]
     assert [one["fresh"]["decided"] for one in found] == [True, True]
     assert [one["fresh"]["changes"] for one in found] == [[], ["v"]]
 
 
 def test_names_that_the_statement_makes_are_none_of_the_setup() -> None:
-    found = design("work(values); values.clear(); made = 1", "values = [1] * 9").fresh
+    found = policy("work(values); values.clear(); made = 1", "values = [1] * 9").fresh
     assert (found["decided"], found["why_not"]) == (True, "")
 
 
 def test_a_block_of_fresh_states_follows_some_executions() -> None:
-    found = design("work(values); values.clear()", "values = [1] * 9")
+    found = policy("work(values); values.clear()", "values = [1] * 9")
     assert found.afresh is not None
     states = found.afresh.states
     states.warms = True

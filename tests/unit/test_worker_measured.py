@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from profkit.measuring.worker.child import perform
 from profkit.measuring.worker.runnable import calls, nothing
-from tests.unit.worker_jobs import arm, timer_job
+from tests.unit.worker_jobs import case, timer_job
 
 
 def ticks() -> Callable[[], int]:
@@ -81,12 +81,12 @@ def test_the_collector_is_off_unless_the_setup_wants_it_and_as_before_afterwards
     child.seen_by_test = seen  # type: ignore[attr-defined]
     setup = "import gc\nfrom profkit.measuring.worker.child import seen_by_test as seen\n"
     assert gc.isenabled()
-    perform(timer_job(arm("seen.append(gc.isenabled())", setup), runs=1))
-    perform(timer_job(arm("seen.append(gc.isenabled())", setup + "gc.enable()"), runs=1))
+    perform(timer_job(case("seen.append(gc.isenabled())", setup), runs=1))
+    perform(timer_job(case("seen.append(gc.isenabled())", setup + "gc.enable()"), runs=1))
     assert seen == [False, True]
     assert gc.isenabled()
     with pytest.raises(ZeroDivisionError):
-        perform(timer_job(arm("1/0")))
+        perform(timer_job(case("1/0")))
     assert gc.isenabled()
     del child.seen_by_test  # type: ignore[attr-defined]
 
@@ -94,7 +94,7 @@ def test_the_collector_is_off_unless_the_setup_wants_it_and_as_before_afterwards
 def test_classes_of_a_global_setup_can_be_pickled_and_main_is_given_back() -> None:
     main = sys.modules["__main__"]
     text = "import pickle\nclass C: pass"
-    perform(timer_job(arm("assert type(pickle.loads(pickle.dumps(C()))) is C", "", text), runs=1))
+    perform(timer_job(case("assert type(pickle.loads(pickle.dumps(C()))) is C", "", text), runs=1))
     assert sys.modules["__main__"] is main
 
 
@@ -108,8 +108,8 @@ def test_a_canary_tells_versions() -> None:
 
 
 def test_real_blocks_tell_a_statement_from_one_twice_as_long() -> None:
-    arms = [arm("sum(numbers)", f"numbers = range({length})") for length in (2_000, 20_000)]
-    short, long = perform(timer_job(*arms, blocks=10, block_s=0.001))["arms"]
+    cases = [case("sum(numbers)", f"numbers = range({length})") for length in (2_000, 20_000)]
+    short, long = perform(timer_job(*cases, blocks=10, block_s=0.001))["cases"]
     assert 5 < min(long["times_s"]) / min(short["times_s"]) < 20
     assert short["number"] > long["number"]
     assert short["wall_s"] >= sum(short["times_s"]) * short["number"]

@@ -6,13 +6,13 @@ import pytest
 
 from profkit.measuring.worker.child import perform, trace_of
 from profkit.measuring.worker.runnable import calls
-from tests.unit.worker_jobs import arm, timer_job
+from tests.unit.worker_jobs import case, timer_job
 
 
-def trace(*arms: dict[str, object]) -> str:
+def trace(*cases: dict[str, object]) -> str:
     """What the user reads of a job that raises."""
     with pytest.raises(BaseException) as caught:  # noqa: PT011 - whatever a test makes them raise
-        perform(timer_job(*arms))
+        perform(timer_job(*cases))
     text = trace_of(caught.value)
     assert "measuring/worker" not in text
     return text
@@ -24,7 +24,7 @@ def shown_by_python(*lines: str) -> str:
 
 def test_lines_are_the_users_own() -> None:
     setup = "def f(x):\n    y = x - 3\n    return 1 / y"
-    text = trace(arm("a = 1\nb = f(a + 2)", setup))
+    text = trace(case("a = 1\nb = f(a + 2)", setup))
     assert text == shown_by_python(
         '  File "<stmt>", line 2, in <module>',
         "    b = f(a + 2)",
@@ -43,35 +43,35 @@ def test_each_text_has_its_name(level: str) -> None:
         ("pass", "pass\n1/0", "", "<setup>"),
         ("pass", "pass", "\n1/0", "<global_setup>"),
     ]:
-        text = trace(arm(stmt, setup, global_setup, level=level))
+        text = trace(case(stmt, setup, global_setup, level=level))
         assert f'File "{name}", line 2, in <module>\n    1/0\n' in text
 
 
 def test_several_arms_are_told_apart() -> None:
-    assert 'File "<stmt 2>", line 1' in trace(arm("pass", "x = 1"), arm("1/0", "x = 1"))
+    assert 'File "<stmt 2>", line 1' in trace(case("pass", "x = 1"), case("1/0", "x = 1"))
 
 
 def test_a_stop_iteration_stays_one() -> None:
-    text = trace(arm("next(i)", "i = iter([])"))
+    text = trace(case("next(i)", "i = iter([])"))
     assert text.endswith('"<stmt>", line 1, in <module>\n    next(i)\nStopIteration\n')
     assert "generator" not in text
 
 
 def test_a_users_own_generator_that_raises_it_is_what_python_makes_of_it() -> None:
-    text = trace(arm("next(g())", "def g():\n    yield next(iter([]))"))
+    text = trace(case("next(g())", "def g():\n    yield next(iter([]))"))
     assert text.endswith("RuntimeError: generator raised StopIteration\n")
 
 
 def test_causes_contexts_and_groups_are_told_in_the_same_way() -> None:
     stmt = "try:\n    1/0\nexcept ZeroDivisionError as e:\n    raise ExceptionGroup('both', [e]) from e"
-    text = trace(arm(stmt, "x = 1\ny = 2"))
+    text = trace(case(stmt, "x = 1\ny = 2"))
     assert text.count('File "<stmt>", line 2') == 2
     assert 'File "<stmt>", line 4' in text
     assert "direct cause" in text
 
 
 def test_syntax_errors_show_the_line() -> None:
-    text = trace(arm("pass", "x = 1\nreturn x"))
+    text = trace(case("pass", "x = 1\nreturn x"))
     assert text.endswith(
         "File \"<setup>\", line 2\n    return x\n    ^^^^^^^^\nSyntaxError: 'return' outside function\n"
     )
@@ -79,7 +79,7 @@ def test_syntax_errors_show_the_line() -> None:
 
 def test_a_user_who_prints_a_traceback_sees_the_lines_too(capsys: pytest.CaptureFixture[str]) -> None:
     stmt = "try:\n    1/0\nexcept ZeroDivisionError:\n    traceback.print_exc()"
-    perform(timer_job(arm(stmt, "import traceback"), runs=1))
+    perform(timer_job(case(stmt, "import traceback"), runs=1))
     assert "    1/0\n" in capsys.readouterr().err
 
 

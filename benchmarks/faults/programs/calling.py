@@ -150,19 +150,19 @@ DISTURBED = "disturbed"
 
 def main() -> None:
     """Make the calls, and log how each future ended."""
-    log, manner = OwnLog(sys.argv[1]), sys.argv[2]
-    function, allowed = BAD.get(manner, (None, ()))
+    log, variant = OwnLog(sys.argv[1]), sys.argv[2]
+    function, allowed = BAD.get(variant, (None, ()))
     with isolated.Executor(2, timeout_s=_TIMEOUT_S, memory_limit_bytes=_LIMIT_BYTES) as executor:
         log.write("begun")
         good: dict[Futures, int] = {executor.submit(square, number): number for number in range(_GOOD)}
         bad: list[CallFuture[object]] = [] if function is None else [executor.submit(function)]
         good |= {executor.submit(square, number): number for number in range(_GOOD, 2 * _GOOD)}
-        if manner.startswith("cancel"):
-            _cancel(bad[0], in_task=manner == "cancel-task")
+        if variant.startswith("cancel"):
+            _cancel(bad[0], in_task=variant == "cancel-task")
         done, late = concurrent.futures.wait([*good, *bad], _WAIT_S)
         for _ in late:
             log.write("lost")
-        may_die = (WorkerDied, WorkerTimeout) if manner == DISTURBED else ()
+        may_die = (WorkerDied, WorkerTimeout) if variant == DISTURBED else ()
         for future in done:
             expected = good.get(future)
             log.write(*_verdict(future, expected, allowed if expected is None else may_die))

@@ -1,6 +1,6 @@
 """Run a program, and break its disk just before its N-th write: `hooked.py SPEC PROGRAM ARGUMENTS…`.
 
-SPEC is JSON: `disk` (a folder that is a tmpfs), `manner`, `write` (counted from 1), `pages` (that stay free
+SPEC is JSON: `disk` (a folder that is a tmpfs), `variant`, `write` (counted from 1), `pages` (that stay free
 on a full disk) and `log`. PROGRAM is a path, or `-m` and a module. Writes are what Python's audit events
 say is opened for writing, made, renamed or removed.
 """
@@ -29,8 +29,8 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 class Breaker:
     """The audit hook."""
 
-    def __init__(self, disk: str, manner: str, write: int, log: str, pages: int = 0) -> None:
-        self._disk, self._manner, self._pages = Path(disk), manner, pages
+    def __init__(self, disk: str, variant: str, write: int, log: str, pages: int = 0) -> None:
+        self._disk, self._variant, self._pages = Path(disk), variant, pages
         self._left, self._log, self._pid = write, log, os.getpid()
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -38,7 +38,7 @@ class Breaker:
         if self._left > 0 and os.getpid() == self._pid and self._is_write(event, arguments):
             self._left -= 1
             if not self._left:
-                break_disk(self._disk, self._manner, self._pages)
+                break_disk(self._disk, self._variant, self._pages)
                 with open(self._log, "a") as log:
                     log.write(f"fault {event} {arguments[0]!r}\n".replace("\n ", " "))
 
@@ -52,16 +52,16 @@ class Breaker:
         return event in _WRITES
 
 
-def break_disk(disk: Path, manner: str, pages: int) -> None:
+def break_disk(disk: Path, variant: str, pages: int) -> None:
     """Break a tmpfs: `full`, `inodes`, `read-only` or `removed`."""
-    if manner == "full":
+    if variant == "full":
         _fill(disk / FILLER, pages)
-    elif manner == "inodes":
+    elif variant == "inodes":
         (disk / f"{FILLER}s").mkdir()
         with suppress(OSError):
             for number in range(1 << 20):
                 (disk / f"{FILLER}s" / str(number)).touch()
-    elif manner == "read-only":
+    elif variant == "read-only":
         _make_read_only(str(disk))
     else:
         for path in disk.iterdir():

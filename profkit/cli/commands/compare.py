@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _FUNCTION = re.compile(r"(?P<module>[A-Za-z_]\w*(\.\w+)*):(?P<path>[A-Za-z_]\w*(\.\w+)*)")
 _QUICK_PROCESSES = 6
 """Fewer give no verdict."""
-_IN_TURNS_S = 1.0
+_ALTERNATING_S = 1.0
 """Least time of measuring where nothing but the number of blocks makes the minima of two processes alike."""
 
 
@@ -100,7 +100,7 @@ def _order(stmt: str, label: str, threads: int, how: Measuring) -> WorkOrder:
 
 
 def _longer(options: MeasureOptions) -> MeasureOptions:
-    return {} if options.get("quick") else {"min_run_time_s": _IN_TURNS_S}
+    return {} if options.get("quick") else {"min_run_time_s": _ALTERNATING_S}
 
 
 def _as_statement(text: str) -> tuple[str, str]:
@@ -135,7 +135,7 @@ _FORMATS = ("text", "json", "markdown", "html")
 @click.command("compare")
 @click.argument("sides", nargs=-1, metavar="[A B | -- STMT]", shell_complete=complete_run)
 @click.option("--ab", nargs=2, metavar="STMT STMT", help="Measure both interleaved, and compare them.")
-@click.option("--git", nargs=2, metavar="REV REV", help="Measure STMT at both commits, in turns.")
+@click.option("--git", nargs=2, metavar="REV REV", help="Measure STMT at both commits, alternately.")
 @showing_options(_FORMATS)
 @source_root_option()
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Rows of each table.")

@@ -16,7 +16,7 @@ from profkit.comparing.measured import match_orders
 from profkit.config import Config
 from profkit.errors import NoBaseline, RunNotFound, UsageError
 from profkit.model.comparison import Check, GateResult, Outcome
-from profkit.model.measurement import AnyRun, Manner, MeasuredRun
+from profkit.model.measurement import AnyRun, Design, MeasuredRun
 from profkit.process.git import commit_of
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.registry import GATE, MEASURED_COMPARISON, SAMPLED_COMPARISON
@@ -49,7 +49,7 @@ def baseline_of(found: Sides, text: str, current: Side) -> Side:
     beside = tuple(
         run
         for run in Side(text, runs).measured
-        if run.info.batch in batches and run.info.manner is not Manner.APART
+        if run.info.batch in batches and run.info.design is not Design.SEPARATE
     )
     return Side(side.text, beside or runs)
 
@@ -191,6 +191,6 @@ def _call_times(side: Side) -> list[float]:
 
 
 def _result(name: str, limit: float, checks: tuple[Check, ...], gains: bool) -> GateResult:
-    from profkit.comparing.gate import tell_gains
+    from profkit.comparing.gate import fail_on_gains
 
-    return GateResult(name, limit, tell_gains(checks, limit) if gains else checks)
+    return GateResult(name, limit, fail_on_gains(checks, limit) if gains else checks)

@@ -61,7 +61,7 @@ def _found(request: dict[str, object]) -> tuple[PackedOrder, ...]:
 
     reply, descriptors = _asked(request)
     if "problem" in reply:
-        raise UsageError(reply["problem"], reply["remedy"])
+        raise UsageError(reply["problem"], reply["fix"])
     return unpacked(reply["orders"], iter(descriptors))
 
 

@@ -15,7 +15,7 @@ from profkit.formats.chrome_trace.threads import Event, Track, durations_of, sta
 from profkit.formats.chrome_trace.writing import EXPORTER
 from profkit.formats.json_members import bounded, member, optional, read_json, whole
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
-from profkit.formats.pprof.schema import unspell
+from profkit.formats.pprof.schema import unescape_text
 from profkit.formats.registry import Origin
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.stats.ranks import median
@@ -201,13 +201,13 @@ def _is_capture(event: Event) -> bool:
 def _profile(
     events: Sequence[Event], tracks: Mapping[Track, Sequence[Event]], ours: bool, builder: ProfileBuilder
 ) -> Profile:
-    threads = threads_of(events, tracks, unspell if ours else str)
+    threads = threads_of(events, tracks, unescape_text if ours else str)
     known: dict[Frame, int] = {}
 
     def number(event: Event) -> int:
         frame = frame_of(event)
         if frame not in known:
-            own = Frame(unspell(frame.name), unspell(frame.file), frame.line) if ours else frame
+            own = Frame(unescape_text(frame.name), unescape_text(frame.file), frame.line) if ours else frame
             known[frame] = builder.frame(own)
         return known[frame]
 

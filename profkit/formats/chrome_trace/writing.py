@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from profkit.errors import UsageError
 from profkit.formats import exact
-from profkit.formats.pprof.schema import spell
+from profkit.formats.pprof.schema import escape_text
 from profkit.model.profile import Frame, Profile, Sample, Thread
 from profkit.transforms.origin import is_library_file, is_native_file
 from profkit.transforms.trees import common_length
@@ -92,10 +92,10 @@ def _call(frame: Frame) -> bytes:
     A call that goes on from line to line is one event, of the line that it was first seen at.
     """
     kind = "native" if is_native_file(frame.file) else "library" if is_library_file(frame.file) else "user"
-    place: dict[str, object] = {"file": spell(frame.file)} if frame.file else {}
+    place: dict[str, object] = {"file": escape_text(frame.file)} if frame.file else {}
     if frame.line:
         place["line"] = frame.line
-    told = {"ph": "X", "name": spell(frame.name), "cat": kind} | ({"args": place} if place else {})
+    told = {"ph": "X", "name": escape_text(frame.name), "cat": kind} | ({"args": place} if place else {})
     return json.dumps(told).encode()[:-1]
 
 
@@ -131,7 +131,7 @@ def _tracks(threads: Sequence[Thread]) -> list[_Track]:
 def _names(threads: Sequence[Thread], tracks: Sequence[_Track]) -> Iterator[bytes]:
     for place, (thread, (pid, tid)) in enumerate(zip(threads, tracks, strict=True)):
         shared = {"ph": "M", "pid": pid, "tid": tid}
-        name, order = {"name": spell(thread.name)}, {"sort_index": place}
+        name, order = {"name": escape_text(thread.name)}, {"sort_index": place}
         yield json.dumps({"name": "thread_name", **shared, "args": name}).encode()
         yield json.dumps({"name": "thread_sort_index", **shared, "args": order}).encode()
 

@@ -15,7 +15,7 @@ from profkit.formats.firefox.schema import NS_PER_MS
 from profkit.formats.json_members import bounded, column, member, number, optional, read_json, scaled, whole
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.numbers import whole_steps
-from profkit.formats.pprof.schema import unspell
+from profkit.formats.pprof.schema import unescape_text
 from profkit.formats.registry import Origin
 from profkit.model.profile import Frame, Profile, Thread
 from profkit.units import Unit
@@ -272,5 +272,5 @@ def _as_written(
         for thread in threads
     ]
     listed, _ = _tables(shared, "shared", shared, budget)
-    frames = [Frame(unspell(name), unspell(file), line) for name, file, line in listed]
+    frames = [Frame(unescape_text(name), unescape_text(file), line) for name, file, line in listed]
     return exact.rebuild(about, frames, by_thread, "the file", budget)

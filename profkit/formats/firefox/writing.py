@@ -19,7 +19,7 @@ from profkit.formats.firefox.schema import (
     VERSION,
     WEIGHT_TYPES,
 )
-from profkit.formats.pprof.schema import spell
+from profkit.formats.pprof.schema import escape_text
 from profkit.model.profile import Frame, Profile, Sample, Thread
 from profkit.transforms.origin import is_library_file, is_native_file
 from profkit.transforms.trees import sort_stacks
@@ -44,7 +44,7 @@ class _Strings:
         self._numbers: dict[str, int] = {}
 
     def number(self, text: str) -> int:
-        return self._numbers.setdefault(spell(text), len(self._numbers))
+        return self._numbers.setdefault(escape_text(text), len(self._numbers))
 
     def all(self) -> list[str]:
         return list(self._numbers)
@@ -187,7 +187,7 @@ def _main_threads(threads: Sequence[Thread]) -> set[int]:
 def _thread(thread: Thread, is_main: bool) -> Mapping[str, object]:
     columns = ("data", "name", "startTime", "endTime", "phase", "category")
     return {
-        "name": spell(thread.name),
+        "name": escape_text(thread.name),
         "pid": str(thread.pid),
         "tid": thread.tid,
         "isMainThread": is_main,

@@ -12,7 +12,7 @@ from profkit.errors import DamagedFile
 from profkit.formats import wire
 from profkit.formats.limits import BoundedBuilder, Budget, gunzipped, unlimited
 from profkit.formats.pprof import reading
-from profkit.formats.pprof.schema import FORMAT, GZIP, states_totals, unspell
+from profkit.formats.pprof.schema import FORMAT, GZIP, states_totals, unescape_text
 from profkit.formats.registry import Origin
 from profkit.model.profile import Frame, Profile, Thread
 from profkit.units import Unit
@@ -140,7 +140,7 @@ def read_messages(data: bytes, budget: Budget | None = None) -> Messages:
     if any(isinstance(text, int) for text in texts):
         raise ValueError("a string is a number")
     strings = (bytes(text).decode("utf-8", "surrogateescape") for text in texts)
-    return Messages(fields, tuple(map(unspell, strings)) or ("",), budget)
+    return Messages(fields, tuple(map(unescape_text, strings)) or ("",), budget)
 
 
 def fields_of(message: int | bytes, budget: Budget | None = None) -> Fields:

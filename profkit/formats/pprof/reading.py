@@ -23,7 +23,7 @@ from profkit.formats.pprof.schema import (
     InLocation,
     InProfile,
     InSample,
-    unspell,
+    unescape_text,
     with_totals,
 )
 from profkit.model.profile import Frame, Profile, Sample, Thread
@@ -153,7 +153,7 @@ def _profile(chunks: Iterable[bytes], in_order: bool, budget: Budget) -> Profile
     found = wire.repeated(chunks, int(InProfile.SAMPLE), budget)
     if InProfile.SAMPLE in found.others:
         raise ValueError("a sample is no message")
-    strings = [unspell(_bytes(text).decode()) for text in found.others.get(InProfile.STRING, ())]
+    strings = [unescape_text(_bytes(text).decode()) for text in found.others.get(InProfile.STRING, ())]
     frames, places = _frames(found.others, strings)
     tables = _Tables(places, strings, budget)
     samples = list(tables.samples(found.distinct))

@@ -95,24 +95,24 @@ _TO_SPELL = re.compile(r"(?<!\\)(\\*)([\ud800-\udfff])|(?<!\\)(\\+)(?=ud[89a-f][
 _SPELLED = re.compile(r"(?<!\\)(\\+)u(d[89a-f][0-9a-f]{2})")
 
 
-def spell(text: str) -> str:
+def escape_text(text: str) -> str:
     """The string without lone surrogates that stands for `text`."""
     if text.isprintable() and "\\" not in text:
         return text
-    return _TO_SPELL.sub(_spelled, text)
+    return _TO_SPELL.sub(_escaped, text)
 
 
-def unspell(text: str) -> str:
-    """The string that `spell` was given."""
-    return _SPELLED.sub(_unspelled, text) if "\\ud" in text else text
+def unescape_text(text: str) -> str:
+    """The string that `escape_text` was given."""
+    return _SPELLED.sub(_unescaped, text) if "\\ud" in text else text
 
 
-def _spelled(match: re.Match[str]) -> str:
+def _escaped(match: re.Match[str]) -> str:
     before, surrogate, backslashes = match.groups()
     return f"{before * 2}\\u{ord(surrogate):x}" if surrogate else backslashes * 2
 
 
-def _unspelled(match: re.Match[str]) -> str:
+def _unescaped(match: re.Match[str]) -> str:
     backslashes, digits = match.groups()
     before = backslashes[: len(backslashes) // 2]
     return before + (chr(int(digits, 16)) if len(backslashes) % 2 else f"u{digits}")

@@ -20,7 +20,7 @@ from profkit.formats.pprof.schema import (
     InProfile,
     InSample,
     InValueType,
-    spell,
+    escape_text,
     totals_comment,
 )
 from profkit.model.profile import Frame, Profile, Sample, Thread
@@ -60,7 +60,7 @@ class _Strings:
         return self._numbers.setdefault(text, len(self._numbers))
 
     def fields(self) -> Iterator[bytes]:
-        return (wire.blob(InProfile.STRING, spell(text).encode()) for text in self._numbers)
+        return (wire.blob(InProfile.STRING, escape_text(text).encode()) for text in self._numbers)
 
 
 def _value_type(field: int, names: tuple[str, str], strings: _Strings) -> bytes:

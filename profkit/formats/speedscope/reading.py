@@ -15,7 +15,7 @@ from profkit.formats.exact import distinct_threads
 from profkit.formats.json_members import bounded, member, number, optional, read_json, scaled, whole
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.numbers import weight_of, whole_steps
-from profkit.formats.pprof.schema import unspell
+from profkit.formats.pprof.schema import unescape_text
 from profkit.formats.registry import Origin
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.units import Unit
@@ -291,7 +291,7 @@ def _as_written(document: object, budget: Budget) -> Profile:
     """The profile that `encode` was given."""
     about = exact.read_description(document, "the file")
     frames = [
-        frame._replace(name=unspell(frame.name), file=unspell(frame.file))
+        frame._replace(name=unescape_text(frame.name), file=unescape_text(frame.file))
         for frame in listed_frames(document)
     ]
     stacks = ListedStacks({number: number for number in range(len(frames))})

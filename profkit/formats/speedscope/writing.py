@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from profkit.formats import exact
 from profkit.formats.numbers import sample_time_ns
-from profkit.formats.pprof.schema import spell
+from profkit.formats.pprof.schema import escape_text
 from profkit.formats.speedscope.reading import thread_name
 from profkit.model.profile import Frame, Profile, Sample, Thread
 from profkit.units import Unit
@@ -49,7 +49,7 @@ def _thread(
     thread: Thread, samples: Sequence[Sample], stacks: Sequence[bytes], values: _Values
 ) -> Iterator[bytes]:
     weights = [sample.weight * values.factor for sample in samples]
-    name = _json(spell(thread_name(thread)))
+    name = _json(escape_text(thread_name(thread)))
     yield b'{"type": "sampled", "name": %b, "unit": %b, ' % (name, _json(values.unit))
     yield b'"startValue": 0, "endValue": %b,\n"samples": [' % _json(sum(weights))
     for start in range(0, len(samples), _AT_ONCE):
@@ -67,9 +67,9 @@ def _values(profile: Profile) -> _Values:
 
 def _frame(frame: Frame) -> bytes:
     """A frame with what is known of it: the format has no file without a name, and no line 0."""
-    told: dict[str, object] = {"name": spell(frame.name)}
+    told: dict[str, object] = {"name": escape_text(frame.name)}
     if frame.file:
-        told["file"] = spell(frame.file)
+        told["file"] = escape_text(frame.file)
     if frame.line:
         told["line"] = frame.line
     return _json(told)

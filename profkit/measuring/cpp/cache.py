@@ -158,12 +158,12 @@ def open_cache(folder: Path) -> Cache:
         if error.errno in NO_ROOM:
             raise cache_unavailable(folder, os.strerror(error.errno)) from error
         raise UsageError(
-            f"the folder {folder} for compiled statements cannot be used: {error}", _MEND
+            f"the folder {folder} for compiled statements cannot be used: {error}", _FIX
         ) from error
     if facts.st_uid != os.geteuid() or facts.st_mode & 0o022:
-        raise UsageError(f"the folder {folder} for compiled statements can be written by others", _MEND)
+        raise UsageError(f"the folder {folder} for compiled statements can be written by others", _FIX)
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        raise UsageError(f"the folder {folder} for compiled statements cannot be written to", _MEND)
+        raise UsageError(f"the folder {folder} for compiled statements cannot be written to", _FIX)
     return Cache(folder)
 
 
@@ -178,7 +178,7 @@ def digest_of(path: Path) -> str:
     return hashlib.blake2b(path.read_bytes(), digest_size=12).hexdigest()
 
 
-_MEND = "set XDG_CACHE_HOME to a folder of yours alone"
+_FIX = "set XDG_CACHE_HOME to a folder of yours alone"
 
 
 def _used_at(path: Path) -> float:

@@ -196,8 +196,8 @@ def toolchain(env: Mapping[str, str], torch: TorchBuild | None) -> Toolchain:
         None if named else shutil.which("c++", path=env.get("PATH"))
     )
     if path is None:
-        remedy = "install it (Debian, Ubuntu: apt-get install g++), or name another compiler in CXX"
-        raise ToolMissing(program, "a C++ statement", remedy)
+        fix = "install it (Debian, Ubuntu: apt-get install g++), or name another compiler in CXX"
+        raise ToolMissing(program, "a C++ statement", fix)
     return Toolchain(
         compiler=(path, *named[1:]),
         version=_version((path, *named[1:]), os.stat(path).st_mtime_ns),

@@ -12,7 +12,7 @@ from typing import Protocol
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import CannotTravel, ProfkitError
 from profkit.measuring.green import leave_signals
-from profkit.measuring.transfer.payload import Parcel
+from profkit.measuring.transfer.payload import Payload
 from profkit.model.measurement import MeasuredRun
 from profkit.originals import REAL
 from profkit.process.guard import explained, say_once
@@ -52,7 +52,7 @@ class Pending:
     label: str
     measure: Callable[[], MeasuredRun]
     """Measures it, and waits for that; raises where that fails."""
-    parcel: Parcel | None = None
+    payload: Payload | None = None
 
 
 class Backlog:
@@ -76,9 +76,9 @@ class Backlog:
         self._thread: threading.Thread | None = None
 
     def check_room(self) -> None:
-        """Raise CannotTravel while too much waits: parcels are held in memory."""
+        """Raise CannotTravel while too much waits: payloads are held in memory."""
         with self._changed:
-            held = sum(pending.parcel.size_bytes for pending in self._waiting if pending.parcel is not None)
+            held = sum(pending.payload.size_bytes for pending in self._waiting if pending.payload is not None)
         if held > MOST_WAITING_BYTES:
             raise CannotTravel("a call", f"{held >> 20} MB of other calls' arguments wait to be measured")
 
@@ -232,5 +232,5 @@ def _say_why(label: str, error: BaseException) -> None:
 
 
 def _discard(pending: Pending) -> None:
-    if pending.parcel is not None:
-        pending.parcel.close()
+    if pending.payload is not None:
+        pending.payload.close()

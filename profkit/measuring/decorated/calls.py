@@ -68,7 +68,7 @@ def now() -> Moment:
 def what_and_where(
     function: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]
 ) -> tuple[str, str, int]:
-    """What a parcel would say of the call: what it is, the file and the line of the function."""
+    """What a payload would say of the call: what it is, the file and the line of the function."""
     code = code_of(plain(function))
     return what_of(function, args, kwargs), *((code.co_filename, code.co_firstlineno) if code else ("", 0))
 

@@ -16,7 +16,7 @@ from profkit.config import CONFIG
 from profkit.measuring.decorated.backlog import Backlog, not_measured
 from profkit.measuring.decorated.options import Plan
 from profkit.measuring.decorated.watch import Watch
-from profkit.measuring.transfer.payload import Parcel
+from profkit.measuring.transfer.payload import Payload
 from profkit.model.measurement import MeasuredRun
 from profkit.model.workorder import WorkOrder
 from profkit.process.guard import guarded
@@ -28,12 +28,12 @@ EXIT_TIMEOUT_S = 10.0
 class Front:
     """See `watch.Means`: by `measuring.front`, which is imported when something is measured."""
 
-    def submit(self, order: WorkOrder, parcel: Parcel) -> Future[MeasuredRun]:
+    def submit(self, order: WorkOrder, payload: Payload) -> Future[MeasuredRun]:
         """See `front.submit`; the run is kept."""
         from profkit.measuring.api import submit
 
         _end_before_pools()
-        return submit(order, parcel)
+        return submit(order, payload)
 
     def keep(self, run: MeasuredRun) -> None:
         """Put a run into the spool."""

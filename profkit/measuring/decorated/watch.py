@@ -26,7 +26,7 @@ from profkit.measuring.decorated.calls import (
 )
 from profkit.measuring.decorated.options import Plan
 from profkit.measuring.runner.jobs import expected_executions
-from profkit.measuring.transfer.payload import Parcel, pack
+from profkit.measuring.transfer.payload import Payload, pack
 from profkit.measuring.transfer.signature import signature_of
 from profkit.model.measurement import MeasuredRun
 from profkit.model.workorder import WorkOrder
@@ -47,8 +47,8 @@ PACKING = object()
 class Means(Protocol):
     """How calls are measured and kept."""
 
-    def submit(self, order: WorkOrder, parcel: Parcel) -> Future[MeasuredRun]:
-        """The future of the run of a packed call; the parcel is closed then."""
+    def submit(self, order: WorkOrder, payload: Payload) -> Future[MeasuredRun]:
+        """The future of the run of a packed call; the payload is closed then."""
         ...
 
     def keep(self, run: MeasuredRun) -> None:
@@ -58,11 +58,11 @@ class Means(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A call that is to be measured; without a parcel it is timed as it happens, and `why` says why."""
+    """A call that is to be measured; without a payload it is timed as it happens, and `why` says why."""
 
     claim: Claim
     order: WorkOrder
-    parcel: Parcel | None = None
+    payload: Payload | None = None
     described: tuple[str, str, int] = ("", "", 0)
     why: str = ""
 
@@ -152,7 +152,7 @@ class Watch:
         """The call of `chosen` has returned: have it measured when there is time. Raises as `choose`."""
         end = now()
         try:
-            if chosen.parcel is not None and not self._announced:
+            if chosen.payload is not None and not self._announced:
                 self._announced = True
                 self._announce(end.wall_s - start.wall_s)
             self.backlog.add(self._pending(chosen, start, end))
@@ -164,8 +164,8 @@ class Watch:
     def abandon(self, chosen: Chosen) -> None:
         """The call of `chosen` raised: another one of its signature may be measured."""
         self._kinds.release(chosen.claim)
-        if chosen.parcel is not None:
-            chosen.parcel.close()
+        if chosen.payload is not None:
+            chosen.payload.close()
 
     def note_traced(self) -> None:
         """A compiler took the function in place of its wrapper: calls of that code are not seen."""
@@ -214,10 +214,10 @@ class Watch:
             return None
 
     def _pending(self, chosen: Chosen, start: Moment, end: Moment) -> Pending:
-        parcel, order = chosen.parcel, chosen.order
-        if parcel is not None:
+        payload, order = chosen.payload, chosen.order
+        if payload is not None:
             submit = self._means.submit
-            return Pending(self, order.label, lambda: submit(order, parcel).result(), parcel)
+            return Pending(self, order.label, lambda: submit(order, payload).result(), payload)
 
         def kept() -> MeasuredRun:
             run = in_process_run(order, chosen.described, start, end, chosen.why)

@@ -67,7 +67,7 @@ def _limit_of(job: Job) -> int | None:
 def _hand_over(zygote: Zygote, job: Job, channel: int, output: Output) -> None:
     own = {"dump_prefix": dump_prefix(zygote.folder), "env": changes_of(zygote.kind, job.message["env"])}
     message = in_file({**job.message, **own})
-    more = [each for each in (job.parcel, job.result) if each is not None]
+    more = [each for each in (job.payload, job.result) if each is not None]
     try:
         zygote.begin(
             [channel, output.descriptor, message, *more], _limit_of(job) or default_limit_bytes()
@@ -82,7 +82,7 @@ class _Conversation:
     ) -> None:
         self._zygote, self._job, self._output, self._clock = zygote, job, output, clock
         self._channel, self._inbox = channel, Inbox(channel)
-        self._answer: Message | None = None
+        self._reply: Message | None = None
         self._begun = self._forked = False
         self._status: int | None = None
         self._look_s = LOOK_S
@@ -107,7 +107,7 @@ class _Conversation:
         except Stopped:
             self._end_early()
             raise
-        self._read_answer()
+        self._read_reply()
         self._read_dumps()
         self._zygote.sweep()
         return self._judged()
@@ -136,24 +136,24 @@ class _Conversation:
             if not ready:  # so that output does not fill the memory
                 self._look_s = _FLOODED_S if self._output.shrink() else LOOK_S
             if self._channel.fileno() in ready:
-                self._read_answer()
+                self._read_reply()
                 self._read_dumps()  # while the child's memory is freed
             if self._zygote.control in ready:
                 (self._status,) = _STATUS.unpack(self._zygote.packet())
 
-    def _read_answer(self) -> None:
+    def _read_reply(self) -> None:
         for message in self._inbox.read():
             if "begun" in message:
                 self._begun = True
             else:
-                self._answer = message
+                self._reply = message
 
     def _has_begun(self) -> bool:
         """Return whether the job's own code may have run; its process is gone, or about to be."""
         while not self._begun and not self._inbox.ended:
             if not readable([self._channel.fileno()], _LAST_NEWS_S):
                 return True  # a process that it started still runs
-            self._read_answer()
+            self._read_reply()
         return self._begun
 
     def _late(self) -> WorkerError:
@@ -180,7 +180,7 @@ class _Conversation:
             self._zygote.is_silent = True
 
     def _judged(self) -> Reply:
-        job, answer, status = self._job, self._answer, self._status
+        job, answer, status = self._job, self._reply, self._status
         assert status is not None
         output = self._output.text()
         if answer is None:
@@ -206,10 +206,10 @@ class _Conversation:
 
     def _read_dumps(self) -> None:
         """Read the dumps that the reply names, once it is there: the child wrote them before."""
-        if self._answer is None or not self._answer["ok"] or self._dumps or self._zygote.folder is None:
+        if self._reply is None or not self._reply["ok"] or self._dumps or self._zygote.folder is None:
             return
         try:
-            self._dumps = read_dumps(self._zygote.folder, self._answer)
+            self._dumps = read_dumps(self._zygote.folder, self._reply)
         except FileNotFoundError as error:
             self._lost = error.filename
         parse_ahead(self._dumps)

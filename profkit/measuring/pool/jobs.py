@@ -13,7 +13,7 @@ from typing import Any
 
 from profkit.errors import DamagedFile
 from profkit.formats.callgrind import parse_callgrind
-from profkit.measuring.worker.protocol import CANNOT_ANSWER
+from profkit.measuring.worker.protocol import CANNOT_REPLY
 from profkit.model.measurement import CallgrindDump
 
 _HINTS = {
@@ -26,7 +26,7 @@ _HINTS = {
 def how_ended(status: int) -> str:
     """Describe a wait status, as the end of a sentence that begins with "its process"."""
     code = os.waitstatus_to_exitcode(status)
-    if code == CANNOT_ANSWER:
+    if code == CANNOT_REPLY:
         return "closed the descriptor of its answer"
     if code >= 0:
         return f"exited with status {code}"
@@ -89,10 +89,10 @@ def remove_dumps(folder: Path | None) -> None:
 
 def _named(answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield the paths that a reply names as dumps; they are checked when they are read."""
-    arms = answer.get("arms")
-    for arm in arms if isinstance(arms, list) else ():
+    cases = answer.get("cases")
+    for case in cases if isinstance(cases, list) else ():
         for name in ("dumps", "baseline_dumps"):
-            paths = arm.get(name) if isinstance(arm, dict) else ()
+            paths = case.get(name) if isinstance(case, dict) else ()
             yield from (path for path in paths or () if isinstance(path, str))
 
 
@@ -162,7 +162,7 @@ class Job:
     """
     timeout_s: float
     """Time-out, from the fork on."""
-    parcel: int | None = None
+    payload: int | None = None
     """Descriptor of its payload; owned by the caller, who keeps it open until the job is done."""
     result: int | None = None
     """Descriptor of the file for a call's result, likewise; a job that has one has a payload."""

@@ -173,11 +173,11 @@ class Line:
         self._current = task  # before it runs, so that it can be dropped
         try:
             if task.future.set_running_or_notify_cancel():
-                self._answer(task)
+                self._reply(task)
         finally:
             self._current = None
 
-    def _answer(self, task: Task) -> None:
+    def _reply(self, task: Task) -> None:
         try:
             reply = self._tried(task)
         except Stopped:

@@ -20,7 +20,7 @@ from profkit.measuring.pool.pool import Pool
 from profkit.measuring.runner.jobs import Task
 from profkit.measuring.runner.placement import CorePool, preload_of
 from profkit.measuring.runner.progress import COMPILING, Progress
-from profkit.model.measurement import Manner
+from profkit.model.measurement import Design
 from profkit.model.workorder import Language
 
 _T = TypeVar("_T")
@@ -64,7 +64,7 @@ def _cancel(futures: Sequence[Future[None]]) -> None:
         future.cancel()
 
 
-class Bench:
+class BatchContext:
     """Resources and settings that all orders of a batch share."""
 
     def __init__(
@@ -73,10 +73,10 @@ class Bench:
         progress: Progress,
         workers: int = 1,
         clock: Clock = SYSTEM_CLOCK,
-        manner: Manner = Manner.APART,
+        design: Design = Design.SEPARATE,
     ) -> None:
         self.pool, self.progress, self.workers, self.clock = pool, progress, workers, clock
-        self.manner, self.batch = manner, manner.batch(uuid4().hex[:12])
+        self.design, self.batch = design, design.batch(uuid4().hex[:12])
         self._cores = CorePool()
         self._running: set[Future[Reply]] = set()
 
@@ -116,13 +116,13 @@ class Bench:
 
 
 def with_libraries(
-    tasks: Sequence[Task], broken: MutableMapping[int, MeasuringError], bench: Bench
+    tasks: Sequence[Task], broken: MutableMapping[int, MeasuringError], context: BatchContext
 ) -> list[Task]:
     """Return the tasks, those in C++ with their shared objects; add compile errors to `broken`."""
     wanted = [n for n, task in enumerate(tasks) if task.order.language is Language.CPP and n not in broken]
     if not wanted:
         return list(tasks)
-    built = libraries_for([tasks[place].order for place in wanted], progress=_Steps(bench).step)
+    built = libraries_for([tasks[place].order for place in wanted], progress=_Steps(context).step)
     made = list(tasks)
     for place, library in ((wanted[n], library) for n, library in built.items()):
         if isinstance(library, MeasuringError):
@@ -135,10 +135,10 @@ def with_libraries(
 
 
 class _Steps:
-    """Compilation as steps of the bench's progress."""
+    """Compilation as steps of the batch's progress."""
 
-    def __init__(self, bench: Bench) -> None:
-        self._progress = bench.progress
+    def __init__(self, context: BatchContext) -> None:
+        self._progress = context.progress
         self._total = self._done = 0
 
     def step(self, done: int, total: int, label: str) -> None:

@@ -13,11 +13,11 @@ from profkit.measuring.cpp.building import libraries_for
 from profkit.measuring.pool.command import ZygoteKind
 from profkit.measuring.pool.jobs import Reply
 from profkit.measuring.results import counts_of, together
-from profkit.measuring.runner.context import Bench
+from profkit.measuring.runner.context import BatchContext
 from profkit.measuring.runner.jobs import Task, callgrind_job, first_fresh, settled
 from profkit.measuring.runner.placement import kind_of
 from profkit.measuring.worker.protocol import Fresh
-from profkit.model.measurement import InstructionCounts, SentryCount, Tool
+from profkit.model.measurement import ControlCount, InstructionCounts, Tool
 from profkit.model.workorder import Language, Level, Mode, WorkOrder
 
 _PROCESSES = 4
@@ -68,12 +68,12 @@ _STATEMENTS = {
 """Controls for the processor, for the C library's choice of code for it, and for the compiler."""
 
 
-class Sentries:
+class Controls:
     """Controls of a batch: compiled once, and counted once by each zygote."""
 
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
-        self._counted: dict[ZygoteKind, tuple[SentryCount, ...]] = {}
+    def __init__(self, context: BatchContext) -> None:
+        self._bench = context
+        self._counted: dict[ZygoteKind, tuple[ControlCount, ...]] = {}
 
     def beside(self, counts: InstructionCounts, task: Task, kind: ZygoteKind) -> InstructionCounts:
         """Return the counts with those of the controls, if the task's order names an environment.
@@ -84,9 +84,9 @@ class Sentries:
             return counts
         if kind not in self._counted:
             self._counted[kind] = self._count(task, kind)
-        return replace(counts, sentries=self._counted[kind])
+        return replace(counts, controls=self._counted[kind])
 
-    def _count(self, task: Task, kind: ZygoteKind) -> tuple[SentryCount, ...]:
+    def _count(self, task: Task, kind: ZygoteKind) -> tuple[ControlCount, ...]:
         orders = [_order(name, stmt, task.order) for name, stmt in _STATEMENTS.items()]
         try:
             built = libraries_for(orders, progress=lambda _done, _total, _label: None)
@@ -100,9 +100,9 @@ class Sentries:
             )
             return ()
 
-    def _counted_one(self, order: WorkOrder, library: Path, task: Task, kind: ZygoteKind) -> SentryCount:
+    def _counted_one(self, order: WorkOrder, library: Path, task: Task, kind: ZygoteKind) -> ControlCount:
         found = count(Task(order, library=library, preload=task.preload), kind, self._bench)
-        return SentryCount(order.label, found.stripped)
+        return ControlCount(order.label, found.stripped)
 
 
 def _order(name: str, stmt: str, like: WorkOrder) -> WorkOrder:
@@ -126,12 +126,14 @@ def callgrind_kind(task: Task, worker: int) -> ZygoteKind:
     return kind_of(task.order, Tool.VALGRIND, task.preload, draw)
 
 
-def count(task: Task, kind: ZygoteKind, bench: Bench, cores: tuple[int, ...] = ()) -> InstructionCounts:
+def count(
+    task: Task, kind: ZygoteKind, context: BatchContext, cores: tuple[int, ...] = ()
+) -> InstructionCounts:
     """Return the task's counts, from as many processes as it requests; raises MeasuringError."""
-    bench.progress.at_work(task.order.label)
-    counts = [_count_once(task, kind, bench, cores)]
+    context.progress.at_work(task.order.label)
+    counts = [_count_once(task, kind, context, cores)]
     same = replace(task, order=replace(task.order, number=counts[0].number))
-    counts += [_count_once(same, kind, bench, cores) for _ in range(1, processes_of(task.order))]
+    counts += [_count_once(same, kind, context, cores) for _ in range(1, processes_of(task.order))]
     return together(counts)
 
 
@@ -140,9 +142,11 @@ def processes_of(order: WorkOrder) -> int:
     return order.processes or 1 if order.runs is None else 1
 
 
-def _count_once(task: Task, kind: ZygoteKind, bench: Bench, cores: tuple[int, ...]) -> InstructionCounts:
+def _count_once(
+    task: Task, kind: ZygoteKind, context: BatchContext, cores: tuple[int, ...]
+) -> InstructionCounts:
     def ask(known: Sequence[Fresh]) -> Reply:
-        return bench.attempt(kind, callgrind_job(task, cores, known[0]), task.order.retries)
+        return context.attempt(kind, callgrind_job(task, cores, known[0]), task.order.retries)
 
     reply = settled(task.order.label, [first_fresh(task.order)], ask)
     return counts_of(task.order.label, reply)

@@ -15,12 +15,12 @@ from profkit.measuring.pool.jobs import Reply, ZygoteFacts
 from profkit.measuring.results import timing_of
 from profkit.measuring.runner.jobs import BLOCK_S, Task, first_fresh
 from profkit.measuring.runner.outcomes import Circumstances, Outcome, failed, measured
-from profkit.measuring.worker.blocks import THIS_THREAD, Wanted, time_arms
+from profkit.measuring.worker.blocks import THIS_THREAD, Wanted, time_cases
 from profkit.measuring.worker.child import no_collector
-from profkit.measuring.worker.design import Cost, Design, find_design, told_design
 from profkit.measuring.worker.protocol import SHARED, Fresh, Times
 from profkit.measuring.worker.runnable import Awaited, Called, Measured, calls, run_global_setup, statement
-from profkit.measuring.worker.timing import effort, seconds, timed_arm
+from profkit.measuring.worker.state_policy import Cost, StatePolicy, find_policy, given_policy
+from profkit.measuring.worker.timing import effort, seconds, timed_case
 from profkit.model.measurement import MeasuredIn, Preload, Timing, Tool
 from profkit.model.workorder import Language, WorkOrder
 from profkit.process.manifest import process_info
@@ -68,7 +68,7 @@ def _timing(order: WorkOrder) -> Timing:
         except Exception as error:
             raise WorkerFailed(order.label, traceback.format_exc()) from error
     place = MeasuredIn(Tool.NONE, Preload.NOTHING, sys.version.split()[0], isolated=False)
-    reply = Reply({"ok": True, "arms": [times]}, "", ZygoteFacts(0, place.python, ()))
+    reply = Reply({"ok": True, "cases": [times]}, "", ZygoteFacts(0, place.python, ()))
     return replace(timing_of(order.label, [reply]), measured_in=place)
 
 
@@ -80,23 +80,25 @@ def _times(measured_here: Measured, order: WorkOrder) -> Times:
         first_s.append(seconds(one, number))
         return first_s[-1]
 
-    design = _design(measured_here, first_fresh(order), cost)
-    timed = timed_arm(measured_here, design, lambda one: partial(seconds, one))
+    policy = _policy(measured_here, first_fresh(order), cost)
+    timed = timed_case(measured_here, policy, lambda one: partial(seconds, one))
     timed = replace(timed, number=order.number, left=order.runs)
-    if design.fresh["why_not"] and order.function is not None:
-        once = replace(timed, number=1, times_s=first_s[:1], fresh={**design.fresh, "why_not": ""})
+    if policy.fresh["why_not"] and order.function is not None:
+        once = replace(timed, number=1, times_s=first_s[:1], fresh={**policy.fresh, "why_not": ""})
         return once.answer()
-    (times,) = time_arms([timed], Wanted(BLOCK_S, order.min_run_time_s, None, 0), THIS_THREAD)
+    (times,) = time_cases([timed], Wanted(BLOCK_S, order.min_run_time_s, None, 0), THIS_THREAD)
     return times
 
 
-def _design(measured_here: Measured, fresh: Fresh, cost: Cost) -> Design:
+def _policy(measured_here: Measured, fresh: Fresh, cost: Cost) -> StatePolicy:
     if fresh["decided"] and isinstance(measured_here, Called | Awaited):  # `runs` limits its executions
-        return told_design(measured_here, SHARED)
+        return given_policy(measured_here, SHARED)
     if fresh["decided"] is not None:
-        return told_design(measured_here, fresh)
-    found = find_design(measured_here, fresh, cost, effort(BLOCK_S))
-    return Design({**found.fresh, "decided": False, "why_not": _NOT_HERE}) if found.starts_over else found
+        return given_policy(measured_here, fresh)
+    found = find_policy(measured_here, fresh, cost, effort(BLOCK_S))
+    return (
+        StatePolicy({**found.fresh, "decided": False, "why_not": _NOT_HERE}) if found.starts_over else found
+    )
 
 
 def _measured(order: WorkOrder) -> Measured:

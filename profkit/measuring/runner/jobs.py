@@ -14,7 +14,7 @@ from profkit.errors import BadReply
 from profkit.measuring.pool.jobs import Job, Reply
 from profkit.measuring.results import fresh_of
 from profkit.measuring.runner.placement import first_on_path, worker_env, worker_folder, worker_path
-from profkit.measuring.transfer.payload import Parcel
+from profkit.measuring.transfer.payload import Payload
 from profkit.measuring.worker.protocol import SHARED, UNDECIDED, Fresh
 from profkit.model.measurement import Preload, Tool
 from profkit.model.workorder import Language, Mode, WorkOrder
@@ -104,7 +104,7 @@ class Task:
     """An order that is prepared for measuring."""
 
     order: WorkOrder
-    parcel: Parcel | None = None
+    payload: Payload | None = None
     """Payload of the function with its arguments, if the order has one."""
     library: Path | None = None
     """Shared object of a C++ statement."""
@@ -133,7 +133,7 @@ def timer_job(tasks: Sequence[Task], share: Share, fresh: Sequence[Fresh] | None
     message = {
         **_surroundings(order, Tool.NONE, share.cores),
         "mode": "timer",
-        "arms": [{**_arm(task), "fresh": state} for task, state in zip(tasks, known, strict=True)],
+        "cases": [{**_case(task), "fresh": state} for task, state in zip(tasks, known, strict=True)],
         "number": list(share.numbers),
         "blocks": None,
         "block_s": BLOCK_S,
@@ -141,7 +141,7 @@ def timer_job(tasks: Sequence[Task], share: Share, fresh: Sequence[Fresh] | None
         "runs": share.runs,
         "seed": share.seed,
     }
-    return Job(_named_all(tasks), message, order.timeout_s, _parcel(tasks))
+    return Job(_named_all(tasks), message, order.timeout_s, _payload(tasks))
 
 
 def callgrind_job(task: Task, cores: tuple[int, ...] = (), fresh: Fresh | None = None) -> Job:
@@ -150,13 +150,13 @@ def callgrind_job(task: Task, cores: tuple[int, ...] = (), fresh: Fresh | None =
     message = {
         **_surroundings(order, Tool.VALGRIND, cores),
         "mode": "callgrind",
-        "arms": [{**_arm(task), "fresh": fresh or first_fresh(order)}],
+        "cases": [{**_case(task), "fresh": fresh or first_fresh(order)}],
         "number": [order.number],
         "repeats": order.repeats,
         "runs": counted_runs(order),
         "warm": _WARM_CALLS,
     }
-    return Job(_named(order), message, order.timeout_s, _parcel([task]))
+    return Job(_named(order), message, order.timeout_s, _payload([task]))
 
 
 def canary_job(task: Task) -> Job:
@@ -192,7 +192,7 @@ def _surroundings(order: WorkOrder, tool: Tool, cores: tuple[int, ...]) -> dict[
     }
 
 
-def _arm(task: Task) -> dict[str, object]:
+def _case(task: Task) -> dict[str, object]:
     order = task.order
     return {
         "stmt": order.stmt,
@@ -200,10 +200,10 @@ def _arm(task: Task) -> dict[str, object]:
         "global_setup": order.global_setup,
         "language": order.language.value,
         "level": order.level.value,
-        "parcel": task.parcel is not None,
+        "payload": task.payload is not None,
         "library": None if task.library is None else str(task.library),
     }
 
 
-def _parcel(tasks: Sequence[Task]) -> int | None:
-    return next((task.parcel.fd for task in tasks if task.parcel is not None), None)
+def _payload(tasks: Sequence[Task]) -> int | None:
+    return next((task.payload.fd for task in tasks if task.payload is not None), None)

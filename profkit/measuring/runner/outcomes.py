@@ -13,7 +13,7 @@ from profkit.errors import MeasuringError
 from profkit.measuring.orders import identity
 from profkit.measuring.runner.jobs import Task
 from profkit.measuring.transfer.payload import what_of
-from profkit.measuring.warnings import count_doubts, timing_doubts
+from profkit.measuring.warnings import count_warnings, timing_warnings
 from profkit.measuring.worker.unpack import plain
 from profkit.model.measurement import (
     InstructionCounts,
@@ -55,15 +55,15 @@ def measured(
 ) -> Outcome:
     """Return the outcome of an order that was measured."""
     order = order_info(task)
-    doubts = () if timing is None else timing_doubts(task.order, timing, around.workers)
-    doubts += () if counts is None else count_doubts(counts)
-    found = Measurement(order, timing, counts, doubts)
+    warnings = () if timing is None else timing_warnings(task.order, timing, around.workers)
+    warnings += () if counts is None else count_warnings(counts)
+    found = Measurement(order, timing, counts, warnings)
     info = replace(
         _info(task, order, around),
         min_s=found.min_s,
         median_s=found.median_s,
         instructions=None if counts is None else counts.stripped,
-        doubts=doubts,
+        warnings=warnings,
     )
     return Outcome(MeasuredRun(info, found))
 
@@ -114,9 +114,9 @@ def order_info(task: Task) -> OrderInfo:
 
 def _what_and_where(task: Task) -> tuple[str, str, int]:
     """Return the statement; or the call, and the file and line of its function."""
-    order, parcel = task.order, task.parcel
-    if parcel is not None:
-        return parcel.what, parcel.file, parcel.line
+    order, payload = task.order, task.payload
+    if payload is not None:
+        return payload.what, payload.file, payload.line
     if order.function is None:
         return order.stmt or "", "", 0
     code = code_of(plain(order.function))
@@ -136,7 +136,7 @@ def duplicates(tasks: Sequence[Task]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(twice))
 
 
-class Ledger:
+class BatchResults:
     """Results of a batch so far; `finished` is called with each outcome as soon as it is complete.
 
     Any thread may write; `finished` is called by one at a time.

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from profkit.errors import InvalidOption
 from profkit.measuring.pool.command import ZygoteKind
-from profkit.measuring.transfer.payload import Parcel
+from profkit.measuring.transfer.payload import Payload
 from profkit.model.measurement import Preload, Tool
 from profkit.model.workorder import WorkOrder, WorkTree
 
@@ -108,13 +108,13 @@ class CorePool:
                 yield block
 
 
-def preload_of(order: WorkOrder, parcel: Parcel | None = None, *, torch_library: bool = False) -> Preload:
+def preload_of(order: WorkOrder, payload: Payload | None = None, *, torch_library: bool = False) -> Preload:
     """Return the preload of the order's zygote; `torch_library`: its C++ is linked against torch."""
     if torch_library:
         return Preload.TORCH
     if order.imports is not None:
         return _preload(order.imports)
-    packed = () if parcel is None else parcel.packages
+    packed = () if payload is None else payload.packages
     return _preload((*packed, *_imported_in(order.global_setup, order.setup, order.stmt or "")))
 
 

@@ -13,13 +13,13 @@ from dataclasses import replace
 from profkit.errors import MeasuringError
 from profkit.measuring.errors import naming_a_full_disk
 from profkit.measuring.pool.command import ZygoteKind
-from profkit.measuring.runner.context import Bench, spread
-from profkit.measuring.runner.counting import Sentries, callgrind_kind, count, counted, with_equal_numbers
+from profkit.measuring.runner.context import BatchContext, spread
+from profkit.measuring.runner.counting import Controls, callgrind_kind, count, counted, with_equal_numbers
 from profkit.measuring.runner.jobs import Task, processes_of
-from profkit.measuring.runner.outcomes import Ledger, Outcome
+from profkit.measuring.runner.outcomes import BatchResults, Outcome
 from profkit.measuring.runner.progress import COUNTING, TIMING, Counted
-from profkit.measuring.runner.timing import make_ready, time_in_turns, time_together, timer_kinds
-from profkit.model.measurement import InstructionCounts, Manner
+from profkit.measuring.runner.timing import make_ready, time_alternating, time_together, timer_kinds
+from profkit.model.measurement import Design, InstructionCounts
 from profkit.model.workorder import WorkOrder
 
 Places = tuple[int, ...]
@@ -28,35 +28,35 @@ Places = tuple[int, ...]
 
 def run_tasks(
     tasks: Sequence[Task],
-    bench: Bench,
+    context: BatchContext,
     finished: Callable[[Outcome], None],
     *,
     broken: Mapping[int, MeasuringError] | None = None,
 ) -> tuple[Outcome, ...]:
     """Measure tasks; return their outcomes in the same sequence, and call `finished` with each at once.
 
-    `broken` has the errors, by place, of tasks that cannot be measured. Unless the bench's manner is `APART`,
+    `broken` has the errors, by place, of tasks that cannot be measured. Unless the design is `SEPARATE`,
     tasks that share a zygote and the settings of a process are timed together, and equal numbers of
     executions are counted. Raises KeyboardInterrupt; outcomes until then are not lost.
     """
-    ledger = Ledger(tasks, bench.batch, bench.workers, bench.clock, finished)
+    results = BatchResults(tasks, context.batch, context.workers, context.clock, finished)
     for place, error in (broken or {}).items():
-        ledger.fail(place, error)
-    to_count = [place for place in ledger.open_places() if tasks[place].order.mode.counts]
-    timed = [place for place in ledger.open_places() if tasks[place].order.mode.times]
-    bench.progress.begin(len(to_count), COUNTING)
-    bench.progress.begin(_processes(tasks, timed), TIMING, _least_s(tasks, timed) / bench.workers)
+        results.fail(place, error)
+    to_count = [place for place in results.open_places() if tasks[place].order.mode.counts]
+    timed = [place for place in results.open_places() if tasks[place].order.mode.times]
+    context.progress.begin(len(to_count), COUNTING)
+    context.progress.begin(_processes(tasks, timed), TIMING, _least_s(tasks, timed) / context.workers)
     try:
-        _count_all(to_count, ledger, bench)
-        still = [place for place in timed if place in ledger.open_places()]
-        bench.progress.begin(_processes(tasks, still) - _processes(tasks, timed), TIMING)
+        _count_all(to_count, results, context)
+        still = [place for place in timed if place in results.open_places()]
+        context.progress.begin(_processes(tasks, still) - _processes(tasks, timed), TIMING)
         for group in _grouped(still, lambda place: timer_kinds(tasks[place], 0)[0]):
             alone = [(place,) for place in group]
-            beside = _grouped(group, lambda place: _shared_by_arms(tasks[place].order))
-            _time_group(alone if bench.manner is Manner.APART else beside, ledger, bench)
+            beside = _grouped(group, lambda place: _shared_by_cases(tasks[place].order))
+            _time_group(alone if context.design is Design.SEPARATE else beside, results, context)
     finally:
-        bench.progress.end()
-    return ledger.outcomes()
+        context.progress.end()
+    return results.outcomes()
 
 
 def _processes(tasks: Sequence[Task], places: Sequence[int]) -> int:
@@ -69,56 +69,61 @@ def _least_s(tasks: Sequence[Task], places: Sequence[int]) -> float:
     return sum(order.min_run_time_s for order in orders if order.runs is None)
 
 
-def _count_all(places: Sequence[int], ledger: Ledger, bench: Bench) -> None:
-    bench.pool.warm({callgrind_kind(ledger.tasks[place], 0) for place in places})
-    sentries, held = Sentries(bench), dict[int, InstructionCounts]()
-    note = ledger.counted if bench.manner is Manner.APART else held.__setitem__
+def _count_all(places: Sequence[int], results: BatchResults, context: BatchContext) -> None:
+    context.pool.warm({callgrind_kind(results.tasks[place], 0) for place in places})
+    controls, held = Controls(context), dict[int, InstructionCounts]()
+    note = results.counted if context.design is Design.SEPARATE else held.__setitem__
 
     def work(task: Task, place: int, worker: int) -> None:
-        with bench.cores(1) as cores, ledger.working_on((place,)):
+        with context.cores(1) as cores, results.working_on((place,)):
             kind = callgrind_kind(task, worker)
             with naming_a_full_disk():
-                counts = counted(task.order, lambda one: count(replace(task, order=one), kind, bench, cores))
-            note(place, sentries.beside(counts, task, kind))
-        bench.progress.done(task.order.label, COUNTING)  # one step, even if several processes count
+                counts = counted(
+                    task.order, lambda one: count(replace(task, order=one), kind, context, cores)
+                )
+            note(place, controls.beside(counts, task, kind))
+        context.progress.done(task.order.label, COUNTING)  # one step, even if several processes count
 
     try:
         spread(
-            places, bench.workers, lambda place, worker: work(ledger.tasks[place], place, worker), bench.stop
+            places,
+            context.workers,
+            lambda place, worker: work(results.tasks[place], place, worker),
+            context.stop,
         )
-        for place, order in with_equal_numbers(held, [task.order for task in ledger.tasks]):
-            bench.progress.begin(1, COUNTING)
-            work(replace(ledger.tasks[place], order=order), place, 0)
+        for place, order in with_equal_numbers(held, [task.order for task in results.tasks]):
+            context.progress.begin(1, COUNTING)
+            work(replace(results.tasks[place], order=order), place, 0)
     finally:
-        for place in [place for place in held if place in ledger.open_places()]:
-            ledger.counted(place, held[place])
+        for place in [place for place in held if place in results.open_places()]:
+            results.counted(place, held[place])
 
 
-def _time_group(groups: Sequence[Places], ledger: Ledger, bench: Bench) -> None:
+def _time_group(groups: Sequence[Places], results: BatchResults, context: BatchContext) -> None:
     """Time groups of one kind of zygote; retire the fresh zygotes when all are done."""
     ready: set[ZygoteKind] = set()
 
     def work(places: Places, worker: int) -> None:
-        tasks = [ledger.tasks[place] for place in places]
-        kinds, own = timer_kinds(tasks[0], worker), copy(bench)
-        own.progress = steps = Counted(bench.progress)
-        with bench.cores(tasks[0].order.num_threads) as cores, ledger.working_on(places):
+        tasks = [results.tasks[place] for place in places]
+        kinds, own = timer_kinds(tasks[0], worker), copy(context)
+        own.progress = steps = Counted(context.progress)
+        with context.cores(tasks[0].order.num_threads) as cores, results.working_on(places):
             fresh = [kind for kind in kinds if kind not in ready]
             ready.update(fresh)
             make_ready(tasks[0], fresh, own)
-            time_all = time_in_turns if bench.manner is Manner.IN_TURNS else time_together
+            time_all = time_alternating if context.design is Design.ALTERNATING else time_together
             for place, timing in zip(places, time_all(tasks, kinds, own, cores), strict=True):
-                ledger.timed(place, timing)
+                results.timed(place, timing)
         # Remove the remaining steps of an order that failed.
-        bench.progress.begin(steps.steps - _processes(ledger.tasks, places), TIMING)
+        context.progress.begin(steps.steps - _processes(results.tasks, places), TIMING)
 
     try:
-        spread(groups, bench.workers, work, bench.stop)
+        spread(groups, context.workers, work, context.stop)
     finally:
-        bench.pool.retire([kind for kind in ready if kind.draw])
+        context.pool.retire([kind for kind in ready if kind.draw])
 
 
-def _shared_by_arms(order: WorkOrder) -> object:
+def _shared_by_cases(order: WorkOrder) -> object:
     """Return the settings that statements timed in the same process must share."""
     return (
         order.env,

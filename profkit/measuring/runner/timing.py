@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from profkit.measuring.pool.command import ZygoteKind
 from profkit.measuring.pool.jobs import Reply
 from profkit.measuring.results import fresh_of, numbers_of, timing_of
-from profkit.measuring.runner.context import Bench
+from profkit.measuring.runner.context import BatchContext
 from profkit.measuring.runner.jobs import (
     Share,
     Task,
@@ -41,29 +41,29 @@ def timer_kinds(task: Task, worker: int) -> tuple[ZygoteKind, ...]:
     )
 
 
-def make_ready(task: Task, kinds: Sequence[ZygoteKind], bench: Bench) -> None:
+def make_ready(task: Task, kinds: Sequence[ZygoteKind], context: BatchContext) -> None:
     """Start zygotes side by side and check that each can do the task; raises MeasuringError.
 
     Returns when all are ready: a starting zygote takes a core from the measurement.
     """
-    known = {zygote.kind for zygote in bench.pool.zygotes()}
-    bench.pool.warm(kinds)
+    known = {zygote.kind for zygote in context.pool.zygotes()}
+    context.pool.warm(kinds)
     for kind in kinds:
         if kind in known:
             continue
-        bench.attempt(kind, canary_job(task), task.order.retries)
+        context.attempt(kind, canary_job(task), task.order.retries)
 
 
 def time_together(
-    tasks: Sequence[Task], kinds: Sequence[ZygoteKind], bench: Bench, cores: tuple[int, ...] = ()
+    tasks: Sequence[Task], kinds: Sequence[ZygoteKind], context: BatchContext, cores: tuple[int, ...] = ()
 ) -> tuple[Timing, ...]:
     """Return the tasks' timings, interleaved in the same processes; a single task is timed alone."""
-    replies = list(_replies(tasks, kinds, bench, cores))
-    return tuple(timing_of(task.order.label, replies, arm) for arm, task in enumerate(tasks))
+    replies = list(_replies(tasks, kinds, context, cores))
+    return tuple(timing_of(task.order.label, replies, case) for case, task in enumerate(tasks))
 
 
 def _replies(
-    tasks: Sequence[Task], kinds: Sequence[ZygoteKind], bench: Bench, cores: tuple[int, ...]
+    tasks: Sequence[Task], kinds: Sequence[ZygoteKind], context: BatchContext, cores: tuple[int, ...]
 ) -> Iterator[Reply]:
     order = tasks[0].order
     count, limit = processes_of(order), timed_runs(order)
@@ -81,18 +81,18 @@ def _replies(
         kind = kinds[index % len(kinds)]
 
         def ask(known: Sequence[Fresh], share: Share = share, kind: ZygoteKind = kind) -> Reply:
-            return bench.attempt(kind, timer_job(tasks, share, known), order.retries)
+            return context.attempt(kind, timer_job(tasks, share, known), order.retries)
 
-        bench.progress.at_work(order.label)
+        context.progress.at_work(order.label)
         reply = settled(order.label, fresh, ask)
         numbers, fresh = numbers_of(order.label, reply), fresh_of(order.label, reply)
         for task in tasks:
-            bench.progress.done(task.order.label, TIMING)
+            context.progress.done(task.order.label, TIMING)
         yield reply
 
 
-def time_in_turns(
-    tasks: Sequence[Task], kinds: Sequence[ZygoteKind], bench: Bench, cores: tuple[int, ...] = ()
+def time_alternating(
+    tasks: Sequence[Task], kinds: Sequence[ZygoteKind], context: BatchContext, cores: tuple[int, ...] = ()
 ) -> tuple[Timing, ...]:
     """Return the tasks' timings, each in its own processes, which alternate; raises MeasuringError."""
     replies: list[list[Reply]] = [[] for _ in tasks]
@@ -101,16 +101,16 @@ def time_in_turns(
 
     def take(place: int, kind: ZygoteKind) -> None:
         task, share = tasks[place], _share(tasks[place], numbers[place], cores)
-        bench.progress.at_work(task.order.label)
+        context.progress.at_work(task.order.label)
         reply = settled(
             task.order.label,
             [fresh[place]],
-            lambda known: bench.attempt(kind, timer_job([task], share, known), task.order.retries),
+            lambda known: context.attempt(kind, timer_job([task], share, known), task.order.retries),
         )
         (numbers[place],) = numbers_of(task.order.label, reply)
         (fresh[place],) = fresh_of(task.order.label, reply)
         replies[place].append(reply)
-        bench.progress.done(task.order.label, TIMING)
+        context.progress.done(task.order.label, TIMING)
 
     turns = _turns(len(tasks), processes_of(tasks[0].order), kinds)
     for place, kind in turns[: len(tasks)]:
@@ -118,7 +118,7 @@ def time_in_turns(
     for place, kind in _unlike(turns[: len(tasks)], fresh):
         fresh[place], numbers[place] = {**fresh[place], "decided": True}, tasks[place].order.number
         replies[place].clear()
-        bench.progress.begin(1, TIMING)
+        context.progress.begin(1, TIMING)
         take(place, kind)
     for place, kind in turns[len(tasks) :]:
         take(place, kind)

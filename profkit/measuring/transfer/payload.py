@@ -31,7 +31,7 @@ class TooBig(Exception):
     """More would be sent than is allowed; never leaves this package."""
 
 
-class Cargo:
+class PayloadFile:
     """A file in memory, as yet without its pickle; `sent_bytes` counts what was written."""
 
     def __init__(self, fd: int, most_bytes: int) -> None:
@@ -107,8 +107,8 @@ Call = tuple[Callable[..., object], tuple[object, ...], dict[str, object]]
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Parcel:
-    """A packed call; its file lives until `close`, or until nobody has the parcel any more."""
+class Payload:
+    """A packed call; its file lives until `close`, or until nobody has the payload any more."""
 
     fd: int
     """Sealed, so nobody can change it. Read it with offsets of your own."""
@@ -122,7 +122,7 @@ class Parcel:
     """Whether calling the function gives something to await."""
     packages: tuple[str, ...]
     """Of torch and numpy, what the worker will need."""
-    _closing: weakref.finalize[[int], Parcel] = field(init=False, repr=False)
+    _closing: weakref.finalize[[int], Payload] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         closing = weakref.finalize(self, os.close, self.fd)
@@ -140,49 +140,49 @@ def pack(
     args: Iterable[object] = (),
     kwargs: Mapping[str, object] | None = None,
     most_bytes: int = MOST_BYTES,
-) -> Parcel:
+) -> Payload:
     """Pack a call as it is now; raises `CannotTravel`, which names what cannot be sent."""
     call: Call = function, tuple(args), dict(kwargs or {})
-    fd = os.memfd_create("profkit-parcel", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    fd = os.memfd_create("profkit-payload", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
-        return _parcel(fd, call, *_write(fd, call, most_bytes))
+        return _payload(fd, call, *_write(fd, call, most_bytes))
     except BaseException:
         os.close(fd)
         raise
 
 
 def what_of(function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]) -> str:
-    """A call as `Parcel.what` has it."""
+    """A call as `Payload.what` has it."""
     return f"{_home(plain(function))}:{_name(function)}({signature_of(args, kwargs)})"
 
 
 def _write(fd: int, call: Call, most_bytes: int) -> tuple[int, set[str]]:
     """The bytes written, and the packages that what was written belongs to."""
-    cargo = Cargo(fd, most_bytes)
-    pickler = TravelPickler(cargo)
+    file = PayloadFile(fd, most_bytes)
+    pickler = TravelPickler(file)
     try:
         pickler.dump(call)
-        if cargo.sent_bytes > MANY_BYTES:
+        if file.sent_bytes > MANY_BYTES:
             _log.warning(
                 "%s: %d MB beside tensors and arrays are copied to every process that measures it; "
                 "make them in a setup, or load them in the function's module",
-                _name(call[0]), cargo.sent_bytes >> 20,
+                _name(call[0]), file.sent_bytes >> 20,
             )  # fmt: skip
-        cargo.load(pickler.buffers, pickler.storages, has_code=pickler.has_code)
+        file.load(pickler.buffers, pickler.storages, has_code=pickler.has_code)
     except TooBig:
         problem = f"it is more than {most_bytes >> 20} MB"
         raise CannotTravel(f"the call of {_name(call[0])} with its arguments", problem) from None
     except Exception as error:
         raise _refusal(call, error) from error
-    return cargo.sent_bytes, pickler.packages
+    return file.sent_bytes, pickler.packages
 
 
-def _parcel(fd: int, call: Call, size_bytes: int, packages: set[str]) -> Parcel:
+def _payload(fd: int, call: Call, size_bytes: int, packages: set[str]) -> Payload:
     function, args, kwargs = call
     target = plain(function)
     code = code_of(target)
     packages = packages | _packages_around(target)
-    return Parcel(
+    return Payload(
         fd=fd,
         size_bytes=size_bytes,
         what=what_of(function, args, kwargs),

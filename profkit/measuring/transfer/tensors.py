@@ -66,7 +66,7 @@ def _memory(address: int, size: int) -> memoryview:
 
 
 class Storages:
-    """The storages of one parcel, numbered as they are met."""
+    """The storages of one payload, numbered as they are met."""
 
     def __init__(self) -> None:
         self._known: dict[int, Storage] = {}

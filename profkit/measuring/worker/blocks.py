@@ -122,101 +122,101 @@ class Timed:
         }
 
 
-def time_arms(arms: Sequence[Timed], wanted: Wanted, meter: Meter) -> list[Times]:
+def time_cases(cases: Sequence[Timed], wanted: Wanted, meter: Meter) -> list[Times]:
     """Warm up the arms, then run their blocks interleaved, in a random order per round."""
-    order, free = random.Random(wanted.seed), [arm for arm in arms if arm.number is None]
-    for arm in order.sample(arms, len(arms)):
-        arm.do(partial(_prepare, arm, wanted, meter))
+    order, free = random.Random(wanted.seed), [case for case in cases if case.number is None]
+    for case in order.sample(cases, len(cases)):
+        case.do(partial(_prepare, case, wanted, meter))
     _agree(free)
-    for turn in range(block_count(arms, wanted)):
-        for arm in order.sample(arms, len(arms)):
-            if turn >= len(arm.times_s):
-                arm.do(partial(_measure, arm, meter))
-    return [arm.answer() for arm in arms]
+    for turn in range(block_count(cases, wanted)):
+        for case in order.sample(cases, len(cases)):
+            if turn >= len(case.times_s):
+                case.do(partial(_measure, case, meter))
+    return [case.answer() for case in cases]
 
 
-def block_count(arms: Sequence[Timed], wanted: Wanted) -> int:
+def block_count(cases: Sequence[Timed], wanted: Wanted) -> int:
     """Return the blocks per arm: as requested, or 20; more for longer runs, 3 or more if slow."""
-    round_s = sum(arm.estimate_s * (arm.number or 1) for arm in arms)
+    round_s = sum(case.estimate_s * (case.number or 1) for case in cases)
     count = wanted.blocks or _BLOCKS
     if wanted.blocks is None and round_s > 0:
         longest_s = max(wanted.min_run_time_s, _LONGEST_S)
         count = max(_BLOCKS, math.ceil(wanted.min_run_time_s / round_s))
         count = min(count, math.floor(longest_s / round_s))
-        preparing_s = sum(arm.preparing_s * (arm.number or 1) for arm in arms)
+        preparing_s = sum(case.preparing_s * (case.number or 1) for case in cases)
         count = max(_LEAST_BLOCKS, min(count, math.floor(_PREPARING_S / max(preparing_s, _LEAST_S))))
-    allowed = [len(arm.times_s) + arm.left // (arm.number or 1) for arm in arms if arm.left is not None]
+    allowed = [len(case.times_s) + case.left // (case.number or 1) for case in cases if case.left is not None]
     return max(1, min([count, *allowed]))
 
 
-def _agree(arms: Sequence[Timed]) -> None:
+def _agree(cases: Sequence[Timed]) -> None:
     """Give arms of similar speed equal blocks, so that the overhead per block has equal weight."""
-    least = min((arm.number or 1 for arm in arms), default=1)
-    for arm in arms:
-        if (arm.number or 1) <= _ALIKE * least and not arm.times_s:
-            arm.number = least
+    least = min((case.number or 1 for case in cases), default=1)
+    for case in cases:
+        if (case.number or 1) <= _ALIKE * least and not case.times_s:
+            case.number = least
 
 
-def _prepare(arm: Timed, wanted: Wanted, meter: Meter) -> None:
+def _prepare(case: Timed, wanted: Wanted, meter: Meter) -> None:
     """Warm up an arm and choose its block size."""
-    allowed, asked = arm.left, arm.number
+    allowed, asked = case.left, case.number
     warm_ups = None if allowed is None else allowed // 4
     if warm_ups != 0:
-        arm.estimate_s = _warmed(arm, wanted.block_s, warm_ups)
+        case.estimate_s = _warmed(case, wanted.block_s, warm_ups)
     if asked is None:
-        arm.number = max(1, round(wanted.block_s / arm.estimate_s)) if arm.estimate_s > 0 else 1
-        arm.number = min(arm.number, arm.most)
-        if arm.left is not None:
-            arm.number = max(1, min(arm.number, arm.left // _LEAST_BLOCKS))
+        case.number = max(1, round(wanted.block_s / case.estimate_s)) if case.estimate_s > 0 else 1
+        case.number = min(case.number, case.most)
+        if case.left is not None:
+            case.number = max(1, min(case.number, case.left // _LEAST_BLOCKS))
     elif allowed is not None and warm_ups is not None:
-        arm.number = max(1, min(asked, allowed - warm_ups))
-    if warm_ups is None and arm.number == 1 and arm.estimate_s >= _WARM_S:
-        _distrust_the_first(arm, wanted, asked, meter)
+        case.number = max(1, min(asked, allowed - warm_ups))
+    if warm_ups is None and case.number == 1 and case.estimate_s >= _WARM_S:
+        _warn_about_the_first(case, wanted, asked, meter)
 
 
-def _distrust_the_first(arm: Timed, wanted: Wanted, asked: int | None, meter: Meter) -> None:
+def _warn_about_the_first(case: Timed, wanted: Wanted, asked: int | None, meter: Meter) -> None:
     """Repeat a warm-up whose only execution was slow, unless the first block is about as slow.
 
     That execution may have compiled or loaded something.
     """
-    _measure(arm, meter)
-    if arm.times_s[0] < arm.estimate_s / 2:
-        arm.times_s.clear()
-        arm.cpu_s, arm.wall_s, arm.involuntary = 0.0, 0.0, 0
-        arm.estimate_s = _warmed(arm, wanted.block_s, None)
-        arm.number = asked or min(arm.most, max(1, round(wanted.block_s / arm.estimate_s)))
+    _measure(case, meter)
+    if case.times_s[0] < case.estimate_s / 2:
+        case.times_s.clear()
+        case.cpu_s, case.wall_s, case.involuntary = 0.0, 0.0, 0
+        case.estimate_s = _warmed(case, wanted.block_s, None)
+        case.number = asked or min(case.most, max(1, round(wanted.block_s / case.estimate_s)))
 
 
-def _warmed(arm: Timed, block_s: float, allowed: int | None) -> float:
+def _warmed(case: Timed, block_s: float, allowed: int | None) -> float:
     """Run growing blocks until the statement has settled; return the fastest's seconds per execution.
 
     A single long block is no evidence: another process may have used the core.
     """
     number, done, spent_s, estimate_s = 1, 0, 0.0, math.inf
     while True:
-        took_s = arm.spend(number)
+        took_s = case.spend(number)
         done, spent_s = done + number, spent_s + took_s
         estimate_s = max(min(estimate_s, took_s / number), _LEAST_S)
-        long = number * estimate_s >= block_s / 2 or number >= arm.most
-        settled = long and done >= arm.warms
+        long = number * estimate_s >= block_s / 2 or number >= case.most
+        settled = long and done >= case.warms
         if settled or spent_s >= _WARM_S or done == allowed:
             return estimate_s
-        number = min(10 * number, max(1, math.ceil(block_s / estimate_s)), arm.most)
+        number = min(10 * number, max(1, math.ceil(block_s / estimate_s)), case.most)
         if allowed is not None:
             number = min(number, allowed - done)
 
 
-def _measure(arm: Timed, meter: Meter) -> None:
+def _measure(case: Timed, meter: Meter) -> None:
     """Run a block and add its measurements to the arm."""
-    number = arm.number or 1
+    number = case.number or 1
     started_s = meter.clock()
     # Not getrusage's CPU time, which may be as old as the last tick.
     switches, cpu_s = meter.switches(), meter.cpu()
-    took_s = arm.spend(number)
-    arm.cpu_s += meter.cpu() - cpu_s
-    arm.involuntary += meter.switches() - switches
-    arm.wall_s += meter.clock() - started_s
-    arm.times_s.append(took_s / number)
+    took_s = case.spend(number)
+    case.cpu_s += meter.cpu() - cpu_s
+    case.involuntary += meter.switches() - switches
+    case.wall_s += meter.clock() - started_s
+    case.times_s.append(took_s / number)
 
 
 _MEASURED = "measured"

@@ -86,12 +86,12 @@ class CannotReturn(Exception):
     """A result cannot be sent to the caller; the message says why."""
 
 
-def begin(message: Message, parcel: int, channel: int) -> Callable[[], object]:
+def begin(message: Message, payload: int, channel: int) -> Callable[[], object]:
     """Return the call in a payload, and report to the driver that it begins.
 
     Raises what importing the function's module raises.
     """
-    function, args, kwargs = unpack(parcel)
+    function, args, kwargs = unpack(payload)
 
     def call() -> object:
         made = function(*args, **kwargs)

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import TypeVar
 
 from .blocks import Elapsed
-from .protocol import Arm, Job
+from .protocol import Case, Job
 from .runnable import InThisThread, Measured, Namespace, calls, nothing, run_global_setup, statement
 
 T = TypeVar("T")
@@ -143,44 +143,44 @@ def own_main() -> Iterator[Namespace]:
         sys.modules["__main__"] = workers
 
 
-def with_arms(job: Job, parcel_fd: int | None, work: Callable[[list[Measured]], T]) -> T:
+def with_cases(job: Job, payload_fd: int | None, work: Callable[[list[Measured]], T]) -> T:
     """Call `work` with a job's arms, after their setups.
 
     A single library gets no thread of its own: with two threads, C++ counts references of shared pointers
     atomically, and some statements become 50 % slower.
     """
-    first, *others = job["arms"]
+    first, *others = job["cases"]
     if first["library"] is not None and not others:
         _use_threads(job["num_threads"])
         return within(first["library"], STATEMENT, lambda measured: work([measured]))
     with contextlib.ExitStack() as still_open:
         # In random order: the first arm gets better places in memory.
-        places = random.Random(job["seed"]).sample(range(len(job["arms"])), len(job["arms"]))
-        ready = {place: _measured_arm(job, place, parcel_fd, still_open) for place in places}
+        places = random.Random(job["seed"]).sample(range(len(job["cases"])), len(job["cases"]))
+        ready = {place: _measured_case(job, place, payload_fd, still_open) for place in places}
         return work([ready[place] for place in sorted(ready)])
 
 
-def with_baseline(job: Job, place: int, parcel_fd: int | None, work: Callable[[Measured, Measured], T]) -> T:
+def with_baseline(job: Job, place: int, payload_fd: int | None, work: Callable[[Measured, Measured], T]) -> T:
     """Call `work` with an arm after its setup, and with the same loop, empty."""
-    arm = job["arms"][place]
-    library = arm["library"]
+    case = job["cases"][place]
+    library = case["library"]
     if library is not None:
         _use_threads(job["num_threads"])
         return within(
             library, NOTHING, lambda empty: within(library, STATEMENT, lambda full: work(full, empty))
         )
     with contextlib.ExitStack() as still_open:
-        measured = _measured_arm(job, place, parcel_fd, still_open)
-        return work(measured, nothing(vars(sys.modules["__main__"]), arm["level"]))
+        measured = _measured_case(job, place, payload_fd, still_open)
+        return work(measured, nothing(vars(sys.modules["__main__"]), case["level"]))
 
 
-def timed_by(measured: Measured, arm: Arm, num_threads: int) -> Elapsed:
+def timed_by(measured: Measured, case: Case, num_threads: int) -> Elapsed:
     """Return a function that runs a block and times it: by torch, if imported."""
     if "torch" in sys.modules:
         from .blocks import clock, clock_of_library, elapsed_by_torch
 
-        reads = clock() if arm["library"] is None else clock_of_library()
-        return elapsed_by_torch(measured, reads, arm["stmt"] or "", arm["setup"], num_threads)
+        reads = clock() if case["library"] is None else clock_of_library()
+        return elapsed_by_torch(measured, reads, case["stmt"] or "", case["setup"], num_threads)
 
     def elapsed(number: int) -> float:
         before, after = measured.run(number, time.perf_counter)
@@ -189,28 +189,28 @@ def timed_by(measured: Measured, arm: Arm, num_threads: int) -> Elapsed:
     return elapsed
 
 
-def _measured_arm(job: Job, place: int, parcel_fd: int | None, still_open: _Open) -> Measured:
+def _measured_case(job: Job, place: int, payload_fd: int | None, still_open: _Open) -> Measured:
     """Run an arm's setup and return the arm."""
-    arm, use_threads = job["arms"][place], partial(_use_threads, job["num_threads"])
-    if arm["library"] is not None:
-        library = Library(arm["library"], STATEMENT, use_threads)
+    case, use_threads = job["cases"][place], partial(_use_threads, job["num_threads"])
+    if case["library"] is not None:
+        library = Library(case["library"], STATEMENT, use_threads)
         still_open.callback(library.close)
         return library
     namespace = still_open.enter_context(own_main())
     use_threads()
-    measured = _set_up(arm, f" {place + 1}" if len(job["arms"]) > 1 else "", parcel_fd, namespace)
+    measured = _set_up(case, f" {place + 1}" if len(job["cases"]) > 1 else "", payload_fd, namespace)
     use_threads()  # the setup may have imported torch
     return measured
 
 
-def _set_up(arm: Arm, nth: str, parcel_fd: int | None, namespace: Namespace) -> Measured:
-    if arm["parcel"]:
+def _set_up(case: Case, nth: str, payload_fd: int | None, namespace: Namespace) -> Measured:
+    if case["payload"]:
         from .unpack import unpack
 
-        assert parcel_fd is not None
-        return calls(*unpack(parcel_fd), again=partial(unpack, parcel_fd, read=True))
-    futures = run_global_setup(arm["global_setup"], namespace, nth)
-    return statement(arm["stmt"] or "", arm["setup"], namespace, arm["level"], futures, nth)
+        assert payload_fd is not None
+        return calls(*unpack(payload_fd), again=partial(unpack, payload_fd, read=True))
+    futures = run_global_setup(case["global_setup"], namespace, nth)
+    return statement(case["stmt"] or "", case["setup"], namespace, case["level"], futures, nth)
 
 
 def _use_threads(num_threads: int) -> None:

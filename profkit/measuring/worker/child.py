@@ -14,16 +14,16 @@ from types import ModuleType
 from typing import NoReturn, cast
 
 from .calling import as_reply, trace_of, unwrapped
-from .cases import with_arms, with_baseline
-from .counting import count_arm
+from .cases import with_baseline, with_cases
+from .counting import count_case
 from .heap import start_pages
 from .processes import die_with_parent, flush_c_streams
 from .protocol import (
-    CANNOT_ANSWER,
-    Answer,
+    CANNOT_REPLY,
     Counts,
     Job,
     Message,
+    ReplyMessage,
     StartOver,
     blocking_socket,
     from_file,
@@ -102,38 +102,38 @@ def refuse_strays(job: Message) -> None:
 __all__ = ["perform", "trace_of"]
 
 
-def perform(message: Message, parcel_fd: int | None = None) -> Message:
-    """Run a job (`protocol.Job`) in this process and return the reply (`protocol.Answer`).
+def perform(message: Message, payload_fd: int | None = None) -> Message:
+    """Run a job (`protocol.Job`) in this process and return the reply (`protocol.ReplyMessage`).
 
-    Raises what the user's code raises. `parcel_fd` is the payload, for arms without text.
+    Raises what the user's code raises. `payload_fd` is the payload, for arms without text.
     """
     job = cast(Job, message)
     work = {"canary": _canary, "timer": _timed, "callgrind": _counted}[job["mode"]]
     try:
         with no_collector():
-            return dict(work(job, parcel_fd))
+            return dict(work(job, payload_fd))
     except RuntimeError as error:
-        mended = unwrapped(error)
-        if mended is error:
+        unwrapped_error = unwrapped(error)
+        if unwrapped_error is error:
             raise
-        raise mended from None
+        raise unwrapped_error from None
 
 
-def _canary(job: Job, parcel_fd: int | None) -> Answer:
+def _canary(job: Job, payload_fd: int | None) -> ReplyMessage:
     return {"ok": True, "versions": {name: _version(name) for name in job["imports"]}}
 
 
-def _timed(job: Job, parcel_fd: int | None) -> Answer:
-    return {"ok": True, "arms": with_arms(job, parcel_fd, lambda measured: times_of(measured, job))}
+def _timed(job: Job, payload_fd: int | None) -> ReplyMessage:
+    return {"ok": True, "cases": with_cases(job, payload_fd, lambda measured: times_of(measured, job))}
 
 
-def _counted(job: Job, parcel_fd: int | None) -> Answer:
+def _counted(job: Job, payload_fd: int | None) -> ReplyMessage:
     def counts(place: int) -> Counts | StartOver:
         return with_baseline(
-            job, place, parcel_fd, lambda measured, baseline: count_arm(measured, baseline, place, job)
+            job, place, payload_fd, lambda measured, baseline: count_case(measured, baseline, place, job)
         )
 
-    return {"ok": True, "arms": [counts(place) for place in range(len(job["arms"]))]}
+    return {"ok": True, "cases": [counts(place) for place in range(len(job["cases"]))]}
 
 
 @contextlib.contextmanager
@@ -160,7 +160,7 @@ def live(control: socket.socket) -> NoReturn:
     die_with_parent()
     if work(control):
         os.kill(os.getpid(), signal.SIGKILL)
-    os._exit(CANNOT_ANSWER)
+    os._exit(CANNOT_REPLY)
 
 
 def work(control: socket.socket) -> bool:
@@ -176,33 +176,33 @@ def work(control: socket.socket) -> bool:
     reply = _call(job, channel, *more) if job["mode"] == "call" else _perform(job, *more)
     flush_output()
     # The job may have closed our descriptors, and a file of its own may have the number now.
-    return identity_of(channel) == identity is not None and _answer(channel, reply)
+    return identity_of(channel) == identity is not None and _reply(channel, reply)
 
 
-def _perform(job: Message, parcel: int | None = None) -> Message:
+def _perform(job: Message, payload: int | None = None) -> Message:
     try:
         take_on(job)
         if job["mode"] == "callgrind":
             start_pages()
-        reply = perform(job, parcel)
+        reply = perform(job, payload)
         refuse_strays(job)
         return reply
     except BaseException as error:  # noqa: BLE001 - sys.exit and Ctrl-C of the job give a reply, too
         return as_reply(error)
 
 
-def _call(job: Message, channel: int, parcel: int, result: int) -> Message:
+def _call(job: Message, channel: int, payload: int, result: int) -> Message:
     try:
         from . import calling  # slow to import, compared with starting a zygote
 
         take_on(job)
-        call = calling.begin(job, parcel, channel)
+        call = calling.begin(job, payload, channel)
     except BaseException as error:  # noqa: BLE001 - importing the function may raise anything
         return as_reply(error)
     return calling.answer(call, result)
 
 
-def _answer(channel: int, reply: Message) -> bool:
+def _reply(channel: int, reply: Message) -> bool:
     with blocking_socket(channel) as connection:
         try:
             send(connection, reply)

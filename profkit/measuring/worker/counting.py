@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from . import valgrind
-from .design import Design, Effort, find_design, told_design
 from .protocol import SHARED, Counts, Fresh, Job, StartOver
 from .runnable import Measured
+from .state_policy import Effort, StatePolicy, find_policy, given_policy
 
 _OFTEN, _SELDOM = 10, 2
 """Default executions per repeat, of short and other statements; more do not improve precision."""
@@ -94,7 +94,7 @@ def share_of(asked: int | None, repeats: int, warm: int, limit: int | None) -> S
     return Share(repeats, number, min(warm, limit - repeats * number), rehearsed=False)
 
 
-def count_arm(
+def count_case(
     measured: Measured,
     baseline: Measured,
     place: int,
@@ -107,25 +107,25 @@ def count_arm(
     changed its state, each execution gets its own state.
     """
     taken: list[Execution] = []
-    fresh = job["arms"][place].get("fresh", SHARED)
-    design = measured.do(
-        partial(_design, measured, fresh, partial(_counted_once, job["dump_prefix"], clock), taken)
+    fresh = job["cases"][place].get("fresh", SHARED)
+    policy = measured.do(
+        partial(_policy, measured, fresh, partial(_counted_once, job["dump_prefix"], clock), taken)
     )
-    if design.starts_over:
-        return {"fresh": design.fresh}
-    counted = partial(_counted_as, design, measured, baseline, job, job["number"][place], clock)
+    if policy.starts_over:
+        return {"fresh": policy.fresh}
+    counted = partial(_counted_as, policy, measured, baseline, job, job["number"][place], clock)
     try:
         return counted(taken[:1])
     except Exception:
-        lasting = design.lasting()
-        if lasting is design:
+        lasting = policy.lasting()
+        if lasting is policy:
             raise
         return _counted_as(lasting, measured, baseline, job, job["number"][place], clock, [])
 
 
-def _design(
+def _policy(
     measured: Measured, fresh: Fresh, counted: Callable[[Measured, int], Execution], taken: list[Execution]
-) -> Design:
+) -> StatePolicy:
     """Decide how to execute a statement; append the executions that it takes to `taken`."""
 
     def cost(one: Measured, number: int) -> float:
@@ -133,12 +133,12 @@ def _design(
         return taken[-1].instructions
 
     if fresh["decided"] is None:
-        return find_design(measured, fresh, cost, _EFFORT)
-    return told_design(measured, fresh)
+        return find_policy(measured, fresh, cost, _EFFORT)
+    return given_policy(measured, fresh)
 
 
 def _counted_as(
-    design: Design,
+    policy: StatePolicy,
     shared: Measured,
     nothing: Measured,
     job: Job,
@@ -146,7 +146,7 @@ def _counted_as(
     clock: Clock,
     taken: Sequence[Execution],
 ) -> Counts:
-    other = design.afresh
+    other = policy.afresh
     measured, baseline = (shared, nothing) if other is None else (other.full, other.empty)
     share = share_of(asked, job["repeats"], job["warm"], job["runs"])
     counted = partial(_counted_once, job["dump_prefix"], clock, measured, 1)
@@ -165,7 +165,7 @@ def _counted_as(
         "number": number,
         "dumps": [_path(job["dump_prefix"], last - n) for n in reversed(range(share.repeats))],
         "baseline_dumps": [_path(job["dump_prefix"], base)],
-        "fresh": design.fresh,
+        "fresh": policy.fresh,
     }
 
 

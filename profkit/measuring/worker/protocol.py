@@ -16,7 +16,7 @@ FORK = b"F"
 """Driver to zygote: fork a child for the job whose descriptors follow."""
 HANDED = b"H"
 """Content of a packet with descriptors; a zygote that reads one of a dead child discards them."""
-CANNOT_ANSWER = 77
+CANNOT_REPLY = 77
 """Exit status of a child whose job closed the descriptor of its reply (EX_NOPERM in sysexits.h)."""
 DUMP_SIGNAL = 45
 """Signal that makes a worker print its threads' tracebacks: a real-time signal without known users."""
@@ -136,7 +136,7 @@ UNDECIDED: Fresh = {"decided": None, "changes": [], "globals": [], "function": F
 SHARED: Fresh = {**UNDECIDED, "decided": False}
 
 
-class Arm(TypedDict):
+class Case(TypedDict):
     """One statement, callable or library to measure."""
 
     stmt: str | None
@@ -146,7 +146,7 @@ class Arm(TypedDict):
     """ "python" or "c++"."""
     level: str
     """ "function" or "module": the scope of a Python statement's names."""
-    parcel: bool
+    payload: bool
     """True for the callable in the job's payload."""
     library: str | None
     """Path of a C++ statement's shared object."""
@@ -161,7 +161,7 @@ class Job(TypedDict):
     """ "timer", "callgrind" or "canary"."""
     num_threads: int
     imports: NotRequired[list[str]]
-    arms: list[Arm]
+    cases: list[Case]
     number: list[int | None]
     """Executions per block for each arm; None: chosen by the worker."""
     runs: int | None
@@ -213,10 +213,10 @@ class StartOver(TypedDict):
     fresh: Fresh
 
 
-class Answer(TypedDict):
+class ReplyMessage(TypedDict):
     """Reply of `perform`."""
 
     ok: bool
-    arms: NotRequired[Sequence[Times | Counts | StartOver]]
+    cases: NotRequired[Sequence[Times | Counts | StartOver]]
     versions: NotRequired[dict[str, str]]
     """Versions of the modules that a canary imported; "" for a module without one."""

@@ -8,27 +8,27 @@ import sys
 
 from . import valgrind
 from .child import work
-from .protocol import UNDECIDED, Arm, Inbox, Job, Message, hand, in_file
+from .protocol import UNDECIDED, Case, Inbox, Job, Message, hand, in_file
 
 
-def _arm(stmt: str, setup: str = "", level: str = "function", global_setup: str = "") -> Arm:
+def _case(stmt: str, setup: str = "", level: str = "function", global_setup: str = "") -> Case:
     return {
         "stmt": stmt,
         "setup": setup,
         "global_setup": global_setup,
         "language": "python",
         "level": level,
-        "parcel": False,
+        "payload": False,
         "library": None,
         "fresh": UNDECIDED,
     }
 
 
-def _job(arm: Arm) -> Job:
+def _job(case: Case) -> Job:
     return {
         "mode": "callgrind",
         "num_threads": 1,
-        "arms": [arm],
+        "cases": [case],
         "number": [2],
         "runs": None,
         "repeats": 2,
@@ -51,14 +51,14 @@ _OWN = """
 """
 
 JOBS: tuple[Job, ...] = (
-    _job(_arm("[i * i for i in range(100)]")),
-    _job(_arm("s.split()", "s = 'a few words in a string'")),
-    _job(_arm("items.sort()", "items = [3, 1, 2] * 20")),
-    _job(_arm("{str(i): (i, float(i)) for i in range(50)}")),
-    _job(_arm("f(2, y=3)", _OWN)),
-    _job(_arm("x + y", _TORCH, global_setup=_IMPORTED)),
-    _job(_arm("a + a", _NUMPY, global_setup=_IMPORTED)),
-    _job(_arm("x + y", _TORCH, "module", _IMPORTED)),
+    _job(_case("[i * i for i in range(100)]")),
+    _job(_case("s.split()", "s = 'a few words in a string'")),
+    _job(_case("items.sort()", "items = [3, 1, 2] * 20")),
+    _job(_case("{str(i): (i, float(i)) for i in range(50)}")),
+    _job(_case("f(2, y=3)", _OWN)),
+    _job(_case("x + y", _TORCH, global_setup=_IMPORTED)),
+    _job(_case("a + a", _NUMPY, global_setup=_IMPORTED)),
+    _job(_case("x + y", _TORCH, "module", _IMPORTED)),
 )
 """Messages without the fields that a zygote fills in: `dump_prefix` and the environment."""
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from .blocks import THIS_THREAD, WARMS, WHOLE_PROCESS, Elapsed, Timed, Wanted, time_arms
+from .blocks import THIS_THREAD, WARMS, WHOLE_PROCESS, Elapsed, Timed, Wanted, time_cases
 from .cases import timed_by
-from .design import Design, Effort, alike, find_design, told_design
-from .protocol import SHARED, Arm, Job, StartOver, Times
+from .protocol import SHARED, Case, Job, StartOver, Times
 from .runnable import Measured
+from .state_policy import Effort, StatePolicy, alike, find_policy, given_policy
 
 _BLOCK_PART = 10
 """Factor by which blocks that detect changes may be shorter than others."""
@@ -25,15 +25,15 @@ def times_of(measured: Sequence[Measured], job: Job) -> Sequence[Times | StartOv
 
     If a statement fails because it changed its state, each execution gets its own state.
     """
-    designs = [_design(one, arm, job) for one, arm in zip(measured, job["arms"], strict=True)]
-    if any(design.starts_over for design in designs):
-        return [{"fresh": design.fresh} for design in designs]
-    designs = alike(measured, designs)
+    policies = [_policy(one, case, job) for one, case in zip(measured, job["cases"], strict=True)]
+    if any(policy.starts_over for policy in policies):
+        return [{"fresh": policy.fresh} for policy in policies]
+    policies = alike(measured, policies)
     try:
-        return _times(measured, designs, job)
+        return _times(measured, policies, job)
     except Exception:
-        lasting = [design.lasting() for design in designs]
-        if lasting == designs:
+        lasting = [policy.lasting() for policy in policies]
+        if lasting == policies:
             raise
         return _times(measured, lasting, job)
 
@@ -49,45 +49,45 @@ def seconds(measured: Measured, number: int) -> float:
     return after_s - before_s
 
 
-def _design(measured: Measured, arm: Arm, job: Job) -> Design:
-    fresh, found = arm.get("fresh", SHARED), list[Design]()
+def _policy(measured: Measured, case: Case, job: Job) -> StatePolicy:
+    fresh, found = case.get("fresh", SHARED), list[StatePolicy]()
 
     def find() -> None:
         undecided = fresh["decided"] is None
         found.append(
-            find_design(measured, fresh, seconds, effort(job["block_s"]))
+            find_policy(measured, fresh, seconds, effort(job["block_s"]))
             if undecided
-            else told_design(measured, fresh)
+            else given_policy(measured, fresh)
         )
 
     measured.do(find)
     return found[0]
 
 
-def _times(measured: Sequence[Measured], designs: Sequence[Design], job: Job) -> list[Times]:
-    arms = []
-    for one, design, arm, number in zip(measured, designs, job["arms"], job["number"], strict=True):
-        elapsed = partial(timed_by, arm=arm, num_threads=job["num_threads"])
-        timed = timed_arm(one, design, elapsed, job.get("memory_limit_bytes"))
-        arms.append(replace(timed, number=number, left=job["runs"]))
-    return time_arms(arms, Wanted.by(job), THIS_THREAD if job["num_threads"] == 1 else WHOLE_PROCESS)
+def _times(measured: Sequence[Measured], policies: Sequence[StatePolicy], job: Job) -> list[Times]:
+    cases = []
+    for one, policy, case, number in zip(measured, policies, job["cases"], job["number"], strict=True):
+        elapsed = partial(timed_by, case=case, num_threads=job["num_threads"])
+        timed = timed_case(one, policy, elapsed, job.get("memory_limit_bytes"))
+        cases.append(replace(timed, number=number, left=job["runs"]))
+    return time_cases(cases, Wanted.by(job), THIS_THREAD if job["num_threads"] == 1 else WHOLE_PROCESS)
 
 
-def timed_arm(
+def timed_case(
     measured: Measured,
-    design: Design,
+    policy: StatePolicy,
     elapsed: Callable[[Measured], Elapsed],
     memory_bytes: int | None = None,
 ) -> Timed:
     """Return an arm for a design; `elapsed` returns the function that times its blocks."""
-    other = design.afresh
+    other = policy.afresh
     if other is None:
-        return Timed(elapsed(measured), measured.do, fresh=design.fresh)
+        return Timed(elapsed(measured), measured.do, fresh=policy.fresh)
     other.states.limit(memory_bytes)
     return Timed(
         elapsed(other.full),
         measured.do,
-        fresh=design.fresh,
+        fresh=policy.fresh,
         loop=elapsed(other.empty),
         most=other.states.most,
         warms=max(1, min(WARMS, int(_WARMING_S / other.states.each_s))),

@@ -59,7 +59,7 @@ def unpack(fd: int, *, read: bool = False) -> Call:
     size = os.fstat(fd).st_size
     magic, start, length = FOOTER.unpack(os.pread(fd, FOOTER.size, size - FOOTER.size))
     if magic != MAGIC:
-        raise ValueError("this is no parcel of profkit's")
+        raise ValueError("this is no payload of profkit's")
     index: Index = json.loads(os.pread(fd, length, start))
     if index["code_of"] is not None:
         _check_code(index["code_of"])
@@ -69,18 +69,18 @@ def unpack(fd: int, *, read: bool = False) -> Call:
 
 def _check_code(version: list[int]) -> None:
     """Raise if functions sent by value cannot run here: another version's bytecode may crash."""
-    remedy = "call a function of a module that it can import"
+    fix = "call a function of a module that it can import"
     here = list(sys.version_info[:2])
     if version != here:
         words = ["Python " + ".".join(map(str, each)) for each in (version, here)]
         raise RuntimeError(
-            f"a function that travels by value is code of {words[0]}, and this is {words[1]}; {remedy}"
+            f"a function that travels by value is code of {words[0]}, and this is {words[1]}; {fix}"
         )
     try:
         import cloudpickle  # noqa: F401
     except ImportError:
         lack = "this Python has no cloudpickle, which functions that travel by value need"
-        raise RuntimeError(f"{lack}; install it, or {remedy}") from None
+        raise RuntimeError(f"{lack}; install it, or {fix}") from None
 
 
 def read_memory(fd: int, size: int) -> mmap.mmap:

@@ -46,5 +46,5 @@ def _point(point: Point) -> dict[str, object]:
         "high": point.high,
         "runs": len(point.runs),
         "id": point.runs[-1],
-        "doubts": [visible(doubt) for doubt in point.doubts],
+        "warnings": [visible(warning) for warning in point.warnings],
     }

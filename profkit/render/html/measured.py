@@ -10,7 +10,7 @@ from profkit.render.html.document import html_page, refuse_limits
 from profkit.render.html.runs import PageRun, PageRuns, SourceBudget, fact_lists
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
-from profkit.render.views.measured import FunctionRow, OrderRow, order_rows, variants
+from profkit.render.views.measured import FunctionRow, OrderRow, order_rows, variants, warning_text
 from profkit.render.views.measured_header import measured_facts
 from profkit.render.views.source import SourceLines
 from profkit.transforms.call_graphs import unfold_counts
@@ -109,7 +109,7 @@ def _order_object(row: OrderRow, most_functions: int) -> dict[str, object]:
         "what": _lines(info.order.what),
         "timing": timing_object(measured.timing if measured else None, row),
         "counts": _counts_object(row.counts, row.functions[:most_functions]) if row.counts else None,
-        "doubts": [visible(f"{word}: {why}") for word, why in map(warning, row.doubts)],
+        "warnings": [visible(f"{word}: {why}") for word, why in map(warning_text, row.warnings)],
         "error": None if info.error is None else _lines(info.error),
     }
 

@@ -19,12 +19,12 @@ from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
 from profkit.render.views.measured import order_rows
 from profkit.render.views.measured_comparison import (
-    doubts_of,
     function_text,
     headline,
     remarks_of,
     sentences,
     side_names,
+    warnings_of,
 )
 from profkit.render.views.source import SourceLines
 from profkit.transforms.origin import is_library_file
@@ -41,7 +41,7 @@ def measured_comparison_html(
     info = comparison.orders[0].a[0].info
     source = SourceBudget(SourceLines(info.started_ns, info.process.cwd), 0)
     page = PageRuns(info.process.cwd, is_library_file, source)
-    notes = [f"{whose}: {word}: {why}" for word, whose, why in doubts_of(comparison)]
+    notes = [f"{whose}: {word}: {why}" for word, whose, why in warnings_of(comparison)]
     compared = {
         "headline": headline(comparison),
         "names": {"a": a, "b": b},

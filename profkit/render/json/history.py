@@ -30,7 +30,7 @@ def _series(series: Series, limit: int | None) -> dict[str, object]:
             "ratio": changes[place],
             "beyond_noise": place > 0 and is_beyond_noise(series, place),
             "runs": point.runs,
-            "doubts": point.doubts,
+            "warnings": point.warnings,
         }
         for place, point in enumerate(series.points)
     ]

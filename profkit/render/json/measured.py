@@ -65,7 +65,7 @@ def _order_object(row: OrderRow, *, functions: bool) -> dict[str, object]:
         "started": iso_moment(info.started_ns),
         "duration_s": info.duration_s,
         **_times(row.times, measured.timing if measured else None),
-        "quality": quality_object(row.doubts, trusted=row.trusted),
+        "quality": quality_object(row.warnings, trusted=row.trusted),
         "instructions": _instructions(row, row.counts, functions=functions) if row.counts else None,
         "notes": list(info.notes),
         "error": info.error,

@@ -21,7 +21,7 @@ from profkit.model.measurement import MeasuredRun
 from profkit.render.json.sampled import dumps, measured_object
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
-from profkit.render.views.measured_comparison import doubts_of, remarks_of, times_of
+from profkit.render.views.measured_comparison import remarks_of, times_of, warnings_of
 
 SCHEMA = "profkit.measured-comparison/1"
 _SIDE = ("id", "batch", "started", "median_s", "min_s", "instructions", "quality", "error")
@@ -42,7 +42,9 @@ def comparison_parts(comparison: MeasuredComparison, options: ReportOptions) -> 
         "names": {"a": a, "b": b},
         "orders": [_order(order, options.limit) for order in comparison.orders],
         "unmatched": {"a": comparison.unmatched[0], "b": comparison.unmatched[1]},
-        "doubts": [{"about": whose, "grade": word, "why": why} for word, whose, why in doubts_of(comparison)],
+        "warnings": [
+            {"about": whose, "grade": word, "why": why} for word, whose, why in warnings_of(comparison)
+        ],
         "notes": list(remarks_of(comparison)),
     }
 
@@ -87,7 +89,7 @@ def _times(times: TimesCompared) -> dict[str, object]:
         "p": times.p,
         "verdict": times.verdict.value,
         "sentence": times.sentence,
-        "manner": times.manner.value,
+        "design": times.design.value,
         "indicative": times.indicative,
         "minimum_effect": times.minimum_effect,
         "minimum_detectable_effect": times.detectable,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import repeat
 
 from profkit.model.histogram import Histogram, bucket_bounds_ns
-from profkit.model.measurement import AnyInfo, Doubt, MeasuredInfo, OrderInfo
+from profkit.model.measurement import AnyInfo, MeasuredInfo, MeasurementWarning, OrderInfo
 from profkit.model.profile import Node
 from profkit.model.run import Imported, Merged, Run, RunInfo
 from profkit.model.session import ProcessInfo, SessionState, UnprofiledGroup
@@ -83,7 +83,7 @@ def measured_object(info: MeasuredInfo) -> dict[str, object]:
         "min_s": info.min_s,
         "median_s": info.median_s,
         "instructions": info.instructions,
-        "quality": quality_object(info.doubts, trusted=info.error is None and not info.doubts),
+        "quality": quality_object(info.warnings, trusted=info.error is None and not info.warnings),
         **order_object(info.order),
         "process": process_object(info.process),
         "notes": list(info.notes),
@@ -117,9 +117,12 @@ def process_object(process: ProcessInfo) -> dict[str, object]:
     return fields
 
 
-def quality_object(doubts: Iterable[Doubt], *, trusted: bool) -> dict[str, object]:
+def quality_object(warnings: Iterable[MeasurementWarning], *, trusted: bool) -> dict[str, object]:
     """Whether numbers are to be trusted, and if not, why."""
-    return {"trusted": trusted, "doubts": [{"flag": doubt.flag.value, "why": doubt.why} for doubt in doubts]}
+    return {
+        "trusted": trusted,
+        "warnings": [{"flag": warning.flag.value, "why": warning.why} for warning in warnings],
+    }
 
 
 def run_object(info: RunInfo) -> dict[str, object]:

@@ -45,8 +45,8 @@ def _parts(rows: Sequence[OrderRow], *, every: bool) -> Iterator[str]:
         ["order", "median:", "interval:", "minimum:", "instructions:"],
         [[code(name), *_figures(row)] for row, name in named],
     )
-    if doubts := [line for row, name in named for line in _doubts(row, name, alone=len(rows) == 1)]:
-        yield "\n".join(dict.fromkeys(doubts))
+    if warnings := [line for row, name in named for line in _warnings(row, name, alone=len(rows) == 1)]:
+        yield "\n".join(dict.fromkeys(warnings))
     for row, name in named:
         if every and row.functions:
             yield f"## Hottest functions of {code(name)}\n\nInstructions of one execution."
@@ -70,9 +70,9 @@ def _figures(row: OrderRow) -> list[str]:
     ]
 
 
-def _doubts(row: OrderRow, name: str, *, alone: bool) -> Iterator[str]:
-    for doubt in row.doubts:
-        word, why = warning_text(doubt)
+def _warnings(row: OrderRow, name: str, *, alone: bool) -> Iterator[str]:
+    for warning in row.warnings:
+        word, why = warning_text(warning)
         yield f"- **{word}**{'' if alone else f' {code(name)}'}: {plain(why, 400)}"
 
 

@@ -19,11 +19,10 @@ from profkit.render.views.measured_comparison import (
     call_figures,
     change,
     delta_cell,
-    doubts_of,
+    design_text,
     function_text,
     grid_of,
     headline,
-    manner_text,
     remarks_of,
     sentences,
     shown_deltas,
@@ -33,6 +32,7 @@ from profkit.render.views.measured_comparison import (
     signed_alike,
     through_text,
     times_of,
+    warnings_of,
 )
 from profkit.render.views.tree import guides
 from profkit.transforms.origin import standard_file
@@ -60,7 +60,7 @@ def markdown_parts(comparison: MeasuredComparison, options: ReportOptions) -> It
         if tree := calls_markdown(counts.calls, limit):
             yield f"## Difference by call{whose}\n\nI{CALLS_OF[1:]}."
             yield tree
-    rest = [f"- **{word}** {whose}: {plain(why, _LONGEST)}" for word, whose, why in doubts_of(comparison)]
+    rest = [f"- **{word}** {whose}: {plain(why, _LONGEST)}" for word, whose, why in warnings_of(comparison)]
     rest += [f"- {plain(text, _LONGEST)}" for text in remarks_of(comparison)]
     if rest:
         yield "\n".join(rest)
@@ -73,13 +73,13 @@ def _one(comparison: MeasuredComparison) -> Iterator[str]:
         side_fact(side, runs, name)
         for side, runs, name in zip("AB", (order.a, order.b), side_names(comparison), strict=True)
     ]
-    manner = manner_text(comparison)
+    design = design_text(comparison)
     lines = [f"- {fact.name}: {plain(fact.text, _LONGEST)}" for fact in sides]
-    yield "\n".join([*lines, *([f"- timed {plain(manner, _LONGEST)}"] if manner else [])])
+    yield "\n".join([*lines, *([f"- timed {plain(design, _LONGEST)}"] if design else [])])
 
 
 def _several(comparison: MeasuredComparison) -> Iterator[str]:
-    yield f"{count(len(comparison.orders), 'order')}; timed {manner_text(comparison) or 'nowhere'}."
+    yield f"{count(len(comparison.orders), 'order')}; timed {design_text(comparison) or 'nowhere'}."
     timed = [order for order in comparison.orders if order.times is not None]
     if timed:
         yield table(["order", "A:", "B:", "change:", "interval:", "verdict"], _times(timed))

@@ -49,9 +49,9 @@ def _blocks(history: History, limit: int, terminal: Terminal) -> Iterator[Render
             yield remark(f"… and {count(hidden, 'older commit')}")
         if series.spread is not None:
             yield remark(input_text(series.spread))
-    if any(point.doubts for series in history.series for point in series.points[-limit:]):
+    if any(point.warnings for series in history.series for point in series.points[-limit:]):
         yield Text()
-        yield remark("! in doubt: `profkit report RUN` tells why")
+        yield remark("! in warning: `profkit report RUN` tells why")
 
 
 def _design(series: Series, history: History) -> str:
@@ -89,7 +89,7 @@ def _table(series: Series, limit: int) -> RenderableType:
     values = figures(series.quantity, [point.value for point in points])
     return table(
         [
-            Column("", [Text("!" if point.doubts else "", style=TONES[Tone.WARN]) for point in points]),
+            Column("", [Text("!" if point.warnings else "", style=TONES[Tone.WARN]) for point in points]),
             Column("commit", [Text(commit_text(point)) for point in points], "left"),
             Column("first run", [Text(moment(point.started_ns)[:_MINUTES], style=FAINT) for point in points]),
             Column("value", [Text(value, style=TITLE) for value in values]),

@@ -14,7 +14,7 @@ from profkit.render.terminal import PIPE, Terminal
 from profkit.render.text.counts import counts_block, functions_block
 from profkit.render.text.layout import compose, fact_grid, title
 from profkit.render.text.times import times_block
-from profkit.render.text.warnings import doubts_block, failures
+from profkit.render.text.warnings import failures, warnings_block
 from profkit.render.views.measured import OrderRow, order_rows
 from profkit.render.views.measured_header import measured_facts
 
@@ -35,7 +35,7 @@ def _blocks(rows: Sequence[OrderRow], options: ReportOptions, terminal: Terminal
     yield fact_grid(measured_facts(runs))
     yield from times_block(rows, terminal)
     yield from counts_block(rows, terminal)
-    yield from doubts_block(rows)
+    yield from warnings_block(rows)
     yield from functions_block(rows, options, terminal)
     yield from failures(rows)
     if len(rows) == 1 and rows[0].times is None and rows[0].counts is None and runs[0].info.error is None:

@@ -19,13 +19,13 @@ from profkit.render.views.header import Fact
 from profkit.render.views.measured_comparison import (
     TONES_OF,
     change,
-    doubts_of,
-    manner_text,
+    design_text,
     remarks_of,
     sentences,
     side_fact,
     side_names,
     times_of,
+    warnings_of,
 )
 from profkit.render.views.measured_header import measured_facts
 
@@ -80,8 +80,8 @@ def _header(comparison: MeasuredComparison, a: str, b: str) -> list[Fact]:
         facts = [side_fact(side, runs, name) for side, runs, name in zip("AB", sides, (a, b), strict=True)]
     else:
         facts = [_several(side, runs, name) for side, runs, name in zip("AB", sides, (a, b), strict=True)]
-    manner = manner_text(comparison)
-    facts += [Fact("timed", (Part(manner),))] if manner else []
+    design = design_text(comparison)
+    facts += [Fact("timed", (Part(design),))] if design else []
     shared = measured_facts([*sides[0], *sides[1]])
     return facts + [fact for fact in shared if fact.name in _SHARED]
 
@@ -139,7 +139,7 @@ def _obstacle(order: OrderCompared) -> Fact:
 def _rest(comparison: MeasuredComparison) -> Iterator[RenderableType]:
     facts = [
         Fact(word, (Part(whose, Tone.STRONG), Part(why, Tone.WARN)))
-        for word, whose, why in doubts_of(comparison)
+        for word, whose, why in warnings_of(comparison)
     ]
     facts += [Fact("note", (Part(text),)) for text in remarks_of(comparison)]
     if facts:

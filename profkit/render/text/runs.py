@@ -30,7 +30,7 @@ _LONGEST_LABEL, _SHORTEST_LABEL = 40, 5
 _LEAST_PLACE = 12
 _KEPT = Text("kept", style=FAINT)
 _FAILED = Text("failed", style=TONES[Tone.BAD])
-_DOUBTFUL = Text("doubtful", style=TONES[Tone.WARN])
+_WITH_WARNINGS = Text("warnings", style=TONES[Tone.WARN])
 _RECORDING = Text("recording", style=TONES[Tone.WARN])
 _STATES = {SessionState.SUCCESS: _KEPT, SessionState.FAILED: _FAILED}
 
@@ -129,7 +129,7 @@ def _state(info: AnyInfo) -> Text:
         return _STATES.get(info.state, _RECORDING)
     if info.error is not None:
         return _FAILED
-    return _DOUBTFUL if info.doubts else _KEPT
+    return _WITH_WARNINGS if info.warnings else _KEPT
 
 
 def _where(info: AnyInfo) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from profkit.model.measurement import Doubt, InstructionCounts, MeasuredRun
+from profkit.model.measurement import InstructionCounts, MeasuredRun, MeasurementWarning
 from profkit.model.run import Run
 from profkit.render.escape import short, visible
 from profkit.render.formatting import count, count_text, range_of, time_text
@@ -49,7 +49,7 @@ def measured_summary_lines(run: MeasuredRun) -> list[str]:
         named = lines[0].startswith(repr(run.info.label))
         return [visible(lines[0]) if named else f"{label} failed: {visible(lines[0])}"]
     first = f"{label}: {'; '.join(_figures(row)) or 'nothing was measured'}"
-    return [first, f"  {_reasons(row.doubts)}"] if row.doubts else [first]
+    return [first, f"  {_reasons(row.warnings)}"] if row.warnings else [first]
 
 
 def _figures(row: OrderRow) -> list[str]:
@@ -67,9 +67,9 @@ def _counts(counts: InstructionCounts) -> str:
     return f"{count_text(counts.stripped)} instructions, {count_text(counts.net)} with memory allocators"
 
 
-def _reasons(doubts: Sequence[Doubt]) -> str:
+def _reasons(warnings: Sequence[MeasurementWarning]) -> str:
     whys: dict[str, list[str]] = {}
-    for doubt in doubts:
-        word, why = warning_text(doubt)
+    for warning in warnings:
+        word, why = warning_text(warning)
         whys.setdefault(word, []).append(visible(why).removesuffix("."))
     return "; ".join(f"{word}: {'; '.join(told)}" for word, told in whys.items())

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from profkit.model.measurement import Flag
+from profkit.model.measurement import WarningCode
 from profkit.render.cells import middle_cut
 from profkit.render.escape import short
 from profkit.render.formatting import Part, Tone, count, range_of, spread, switches, time_text, times_alike
@@ -122,8 +122,8 @@ def _facts(row: TimeRow, order: OrderRow) -> list[Fact]:
         )),
         Fact("blocks", (*_blocks(row), Part(f"{count(row.number, 'execution')} each"))),
         Fact("CPU", (
-            Part(f"{_cpu(row.cpu_share)} of the wall time", _tone(order, Flag.CPU_SHARE)),
-            Part(switches(row.involuntary_switches), _tone(order, Flag.SWITCHES)),
+            Part(f"{_cpu(row.cpu_share)} of the wall time", _tone(order, WarningCode.CPU_SHARE)),
+            Part(switches(row.involuntary_switches), _tone(order, WarningCode.SWITCHES)),
         )),
     ]  # fmt: skip
 
@@ -208,21 +208,21 @@ def _cpu(share: float) -> str:
 
 
 def _uncertainty_cell(order: OrderRow) -> Text:
-    return _flagged(uncertainty(order.times)[1:] if order.times else "", order, Flag.SPREAD)
+    return _flagged(uncertainty(order.times)[1:] if order.times else "", order, WarningCode.SPREAD)
 
 
 def _cpu_cell(order: OrderRow) -> Text:
-    return _flagged(_cpu(order.times.cpu_share) if order.times else "", order, Flag.CPU_SHARE)
+    return _flagged(_cpu(order.times.cpu_share) if order.times else "", order, WarningCode.CPU_SHARE)
 
 
 def _switches_cell(order: OrderRow) -> Text:
     shown = count(order.times.involuntary_switches) if order.times else ""
-    return _flagged(shown, order, Flag.SWITCHES)
+    return _flagged(shown, order, WarningCode.SWITCHES)
 
 
-def _flagged(text: str, order: OrderRow, flag: Flag) -> Text:
+def _flagged(text: str, order: OrderRow, flag: WarningCode) -> Text:
     return Text(text, style=TONES[_tone(order, flag, Tone.FAINT)])
 
 
-def _tone(order: OrderRow, flag: Flag, otherwise: Tone = Tone.PLAIN) -> Tone:
-    return Tone.WARN if any(doubt.flag is flag for doubt in order.doubts) else otherwise
+def _tone(order: OrderRow, flag: WarningCode, otherwise: Tone = Tone.PLAIN) -> Tone:
+    return Tone.WARN if any(warning.flag is flag for warning in order.warnings) else otherwise

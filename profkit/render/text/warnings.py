@@ -8,16 +8,16 @@ from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from profkit.model.measurement import Doubt, Flag
+from profkit.model.measurement import MeasurementWarning, WarningCode
 from profkit.render.escape import short, visible
 from profkit.render.formatting import Part, Tone, count
 from profkit.render.text.layout import TONES, fact_grid, section
 from profkit.render.views.header import Fact
-from profkit.render.views.measured import DISTRUSTED, RELATIVE, OrderRow, names
+from profkit.render.views.measured import RELATIVE, WARNED, OrderRow, names
 
 _MARKED, _MARKED_RELATIVE = "!", "~"
-_ABOUT_COUNTS = frozenset((Flag.COUNTS_DIFFER,))
-_ABOUT_BOTH = frozenset((Flag.CHANGES_STATE,))
+_ABOUT_COUNTS = frozenset((WarningCode.COUNTS_DIFFER,))
+_ABOUT_BOTH = frozenset((WarningCode.CHANGES_STATE,))
 _LONGEST_NAME = 60
 _MOST_NAMES = 3
 _MOST_ALIKE = 3
@@ -26,41 +26,43 @@ _MOST_ALIKE = 3
 
 def marks_of_times(row: OrderRow) -> Text:
     """`!` beside times not to be trusted, `~` where they are only relative, else nothing."""
-    return _mark({doubt.flag for doubt in row.doubts} - _ABOUT_COUNTS)
+    return _mark({warning.flag for warning in row.warnings} - _ABOUT_COUNTS)
 
 
 def marks_of_counts(row: OrderRow) -> Text:
     """`!` beside counts not to be trusted; how times were measured is nothing to them."""
-    return _mark({doubt.flag for doubt in row.doubts} & (_ABOUT_COUNTS | _ABOUT_BOTH))
+    return _mark({warning.flag for warning in row.warnings} & (_ABOUT_COUNTS | _ABOUT_BOTH))
 
 
-def _mark(flags: Set[Flag]) -> Text:
+def _mark(flags: Set[WarningCode]) -> Text:
     if not flags:
         return Text()
-    return Text(_MARKED_RELATIVE if flags == {Flag.QUICK} else _MARKED, style=TONES[Tone.WARN])
+    return Text(_MARKED_RELATIVE if flags == {WarningCode.QUICK} else _MARKED, style=TONES[Tone.WARN])
 
 
-def doubts_block(rows: Sequence[OrderRow]) -> Iterator[RenderableType]:
+def warnings_block(rows: Sequence[OrderRow]) -> Iterator[RenderableType]:
     """Each reason once, with the orders that it is about where there are several."""
-    about: dict[Doubt, list[str]] = {}
+    about: dict[MeasurementWarning, list[str]] = {}
     for row, name in zip(rows, names([row.run for row in rows]), strict=True):
-        for doubt in dict.fromkeys(row.doubts):
-            about.setdefault(doubt, []).append(short(name, _LONGEST_NAME))
+        for warning in dict.fromkeys(row.warnings):
+            about.setdefault(warning, []).append(short(name, _LONGEST_NAME))
     # What is not to be trusted at all comes first.
-    flags = sorted(dict.fromkeys(doubt.flag for doubt in about), key=lambda flag: flag is Flag.QUICK)
+    flags = sorted(
+        dict.fromkeys(warning.flag for warning in about), key=lambda flag: flag is WarningCode.QUICK
+    )
     if flags:
         yield Text()
         yield fact_grid([fact for flag in flags for fact in _facts(flag, about, len(rows))])
 
 
-def _facts(flag: Flag, about: Mapping[Doubt, Sequence[str]], of: int) -> Iterator[Fact]:
+def _facts(flag: WarningCode, about: Mapping[MeasurementWarning, Sequence[str]], of: int) -> Iterator[Fact]:
     """The sentences of one flag; of many, which differ in their figures alone, the first ones."""
-    sentences = [(doubt.why, found) for doubt, found in about.items() if doubt.flag is flag]
-    word = RELATIVE if flag is Flag.QUICK else DISTRUSTED
+    sentences = [(warning.why, found) for warning, found in about.items() if warning.flag is flag]
+    word = RELATIVE if flag is WarningCode.QUICK else WARNED
     if of == 1:
         yield from (Fact(word, (Part(visible(why), Tone.WARN),)) for why, _ in sentences)
         return
-    marked = f"{_MARKED_RELATIVE if flag is Flag.QUICK else _MARKED} {word}"
+    marked = f"{_MARKED_RELATIVE if flag is WarningCode.QUICK else _MARKED} {word}"
     shown = sentences if len(sentences) <= _MOST_ALIKE + 1 else sentences[:_MOST_ALIKE]
     for why, found in shown:
         yield Fact(marked, (Part(_orders(found, of), Tone.STRONG), Part(visible(why), Tone.WARN)))

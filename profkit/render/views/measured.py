@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from profkit.errors import UsageError
 from profkit.model.measurement import (
-    Doubt,
-    Flag,
     FunctionCount,
     InstructionCounts,
     MeasuredRun,
+    MeasurementWarning,
     ProcessTimes,
     Timing,
+    WarningCode,
 )
 from profkit.render.formatting import count
 from profkit.render.options import ReportOptions, Sort
@@ -143,12 +143,12 @@ class OrderRow:
     functions: tuple[FunctionRow, ...]
     """Cut to the limit; `functions_found` says how many there were."""
     functions_found: int
-    doubts: tuple[Doubt, ...]
+    warnings: tuple[MeasurementWarning, ...]
 
     @property
     def trusted(self) -> bool:
         """Whether there are numbers that nothing speaks against."""
-        return not self.doubts and (self.times is not None or self.counts is not None)
+        return not self.warnings and (self.times is not None or self.counts is not None)
 
 
 def order_rows(runs: Sequence[MeasuredRun], options: ReportOptions) -> tuple[OrderRow, ...]:
@@ -169,7 +169,7 @@ def _order_row(run: MeasuredRun, options: ReportOptions) -> OrderRow:
         counts=counts,
         functions=functions[: options.limit],
         functions_found=len(functions),
-        doubts=measured.doubts if measured else run.info.doubts,
+        warnings=measured.warnings if measured else run.info.warnings,
     )
 
 
@@ -245,7 +245,7 @@ RELATIVE = "relative only"
 """What numbers are that compare among themselves, and with no others."""
 
 
-DISTRUSTED = "do not trust"
+WARNED = "do not trust"
 
 
 def uncertainty(row: TimeRow) -> str:
@@ -257,6 +257,6 @@ def uncertainty(row: TimeRow) -> str:
     return "±<0.1 %" if 0 < part < 0.05 else f"±{part:.{1 if part < 9.95 else 0}f} %"
 
 
-def warning_text(doubt: Doubt) -> tuple[str, str]:
-    """What a doubt comes to, and why."""
-    return RELATIVE if doubt.flag is Flag.QUICK else DISTRUSTED, doubt.why
+def warning_text(warning: MeasurementWarning) -> tuple[str, str]:
+    """What a warning comes to, and why."""
+    return RELATIVE if warning.flag is WarningCode.QUICK else WARNED, warning.why

@@ -16,7 +16,7 @@ from profkit.model.comparison import (
     TimesCompared,
     Verdict,
 )
-from profkit.model.measurement import Doubt, Flag, Manner, MeasuredRun
+from profkit.model.measurement import Design, MeasuredRun, MeasurementWarning, WarningCode
 from profkit.render.escape import short, visible
 from profkit.render.formatting import Part, Tone, count, count_text, counts_alike, range_of, time_text
 from profkit.render.options import ReportOptions
@@ -141,29 +141,29 @@ def side_fact(name: str, runs: Sequence[MeasuredRun], text: str) -> Fact:
     return Fact(name, tuple(parts))
 
 
-def manner_text(comparison: MeasuredComparison) -> str:
+def design_text(comparison: MeasuredComparison) -> str:
     """How the times came about, for all orders; empty where there are none."""
     times = [order.times for order in comparison.orders if order.times is not None]
     told = {
-        Manner.INTERLEAVED: "block by block in the same processes",
-        Manner.IN_TURNS: "in processes that took turns (A B B A)",
-        Manner.APART: "apart: a difference may come from the machine",
+        Design.INTERLEAVED: "block by block in the same processes",
+        Design.ALTERNATING: "in processes that took turns (A B B A)",
+        Design.SEPARATE: "apart: a difference may come from the machine",
     }
-    manners = [told[manner] for manner in dict.fromkeys(one.manner for one in times)]
-    return f"{'; '.join(manners)}; {range_of([one.processes for one in times], 'process')}" if times else ""
+    designs = [told[design] for design in dict.fromkeys(one.design for one in times)]
+    return f"{'; '.join(designs)}; {range_of([one.processes for one in times], 'process')}" if times else ""
 
 
-def doubts_of(comparison: MeasuredComparison) -> Iterator[tuple[str, str, str]]:
+def warnings_of(comparison: MeasuredComparison) -> Iterator[tuple[str, str, str]]:
     """(word, whose, why) of everything that speaks against either side's numbers, each once."""
     found: dict[tuple[str, str], list[str]] = {}
     for order in comparison.orders:
         for side, runs in zip("AB", (order.a, order.b), strict=True):
             whose = side if len(comparison.orders) == 1 else f"{side} of {short(order.name, _LONGEST)}"
             # Of several runs the last one stands for all.
-            for doubt in {doubt.flag: doubt for run in runs for doubt in run.info.doubts}.values():
-                if _is_allowed_for(doubt, order.times):
+            for warning in {warning.flag: warning for run in runs for warning in run.info.warnings}.values():
+                if _is_allowed_for(warning, order.times):
                     continue
-                whom = found.setdefault(warning_text(doubt), [])
+                whom = found.setdefault(warning_text(warning), [])
                 whom += [whose] if whose not in whom else []
     for (word, why), whom in found.items():
         yield word, ", ".join(whom), visible(why)
@@ -178,11 +178,11 @@ def input_text(spread: CountSpread) -> str:
     )
 
 
-def _is_allowed_for(doubt: Doubt, times: TimesCompared | None) -> bool:
-    """Whether the interval of the ratio holds what a doubt is about, or both sides share it."""
-    if doubt.flag is Flag.SPREAD:
+def _is_allowed_for(warning: MeasurementWarning, times: TimesCompared | None) -> bool:
+    """Whether the interval of the ratio holds what a warning is about, or both sides share it."""
+    if warning.flag is WarningCode.SPREAD:
         return times is not None
-    return doubt.flag is Flag.QUICK and times is not None and not times.indicative
+    return warning.flag is WarningCode.QUICK and times is not None and not times.indicative
 
 
 def remarks_of(comparison: MeasuredComparison) -> Iterator[str]:
@@ -203,7 +203,7 @@ def remarks_of(comparison: MeasuredComparison) -> Iterator[str]:
         least = max(one.minimum_effect for one in apart)
         yield (
             f"measured apart: below {100 * least:.0f} % a difference of times is called none, since memory "
-            "layouts and the machine make as much; `profkit compare --git` and `--ab` measure in turns"
+            "layouts and the machine make as much; `profkit compare --git` and `--ab` measure alternately"
         )
 
 

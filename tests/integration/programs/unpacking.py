@@ -1,8 +1,8 @@
-"""A fresh process that unpacks parcels as workers do, and says what an expression says of them.
+"""A fresh process that unpacks payloads as workers do, and says what an expression says of them.
 
     python -I unpacking.py WORKER_FOLDER SYS_PATH_JSON
 
-Each line on stdin is a JSON list: a parcel's path, and an expression that knows `function`, `args` and
+Each line on stdin is a JSON list: a payload's path, and an expression that knows `function`, `args` and
 `kwargs`. Each answer is a line, too: its value, or the exception.
 """
 
@@ -22,8 +22,8 @@ sys.path[:] = json.loads(path)
 unpack = importlib.import_module("_profkit_worker.unpack").unpack
 
 
-def answer(parcel: str, expression: str) -> object:
-    fd = os.open(parcel, os.O_RDONLY)
+def answer(payload: str, expression: str) -> object:
+    fd = os.open(payload, os.O_RDONLY)
     function, args, kwargs = unpack(fd)
     os.close(fd)
     return eval(expression, {"function": function, "args": args, "kwargs": kwargs})

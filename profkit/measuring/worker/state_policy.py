@@ -43,7 +43,7 @@ class Effort:
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
+class StatePolicy:
     """Decision on how a statement is executed."""
 
     fresh: Fresh
@@ -52,9 +52,9 @@ class Design:
     other: Afresh | None = None
     """Alternative if a shared state, whose changes do not affect the cost, makes executions fail."""
 
-    def lasting(self) -> Design:
+    def lasting(self) -> StatePolicy:
         """Return the alternative in which each execution has its own state, if there is one."""
-        return self if self.other is None else Design({**self.fresh, "decided": True}, self.other)
+        return self if self.other is None else StatePolicy({**self.fresh, "decided": True}, self.other)
 
     @property
     def starts_over(self) -> bool:
@@ -62,30 +62,30 @@ class Design:
         return self.fresh["decided"] is None
 
 
-def told_design(measured: Measured, fresh: Fresh) -> Design:
+def given_policy(measured: Measured, fresh: Fresh) -> StatePolicy:
     """Return the design that another process found, or that was requested, if it is possible here."""
     if not fresh["decided"]:
-        return Design(fresh)
+        return StatePolicy(fresh)
     try:
-        return Design(fresh, afresh(measured, _wanted(fresh)))
+        return StatePolicy(fresh, afresh(measured, _wanted(fresh)))
     except CannotRepeat as error:
-        return Design({**fresh, "decided": False, "why_not": str(error)})
+        return StatePolicy({**fresh, "decided": False, "why_not": str(error)})
 
 
-def alike(measured: Sequence[Measured], designs: Sequence[Design]) -> list[Design]:
+def alike(measured: Sequence[Measured], policies: Sequence[StatePolicy]) -> list[StatePolicy]:
     """Return comparable designs: if one has a state for each execution, so have all that can.
 
     Separate states have other places in memory, which makes executions slightly slower.
     """
-    if all(design.afresh is None for design in designs):
-        return list(designs)
+    if all(policy.afresh is None for policy in policies):
+        return list(policies)
     return [
-        design if design.afresh is not None else told_design(one, {**design.fresh, "decided": True})
-        for one, design in zip(measured, designs, strict=True)
+        policy if policy.afresh is not None else given_policy(one, {**policy.fresh, "decided": True})
+        for one, policy in zip(measured, policies, strict=True)
     ]
 
 
-def find_design(measured: Measured, fresh: Fresh, cost: Cost, effort: Effort) -> Design:
+def find_policy(measured: Measured, fresh: Fresh, cost: Cost, effort: Effort) -> StatePolicy:
     """Find what an execution changes, and decide; executes it once, or more often if anything changes."""
     if fresh["globals"]:
         return _tried(measured, fresh, cost, effort)
@@ -93,10 +93,10 @@ def find_design(measured: Measured, fresh: Fresh, cost: Cost, effort: Effort) ->
     took = cost(measured, 1)
     changes = before.changes(state_in(measured, effort.most_objects))
     if not changes:
-        return Design({**fresh, "decided": False})
+        return StatePolicy({**fresh, "decided": False})
     found = _found(before, changes)
     if found["globals"]:
-        return Design(found)
+        return StatePolicy(found)
     return _decided(measured, found, cost, effort, took)
 
 
@@ -112,21 +112,21 @@ def _found(before: State, changes: Sequence[str]) -> Fresh:
     }
 
 
-def _tried(measured: Measured, fresh: Fresh, cost: Cost, effort: Effort) -> Design:
+def _tried(measured: Measured, fresh: Fresh, cost: Cost, effort: Effort) -> StatePolicy:
     """Decide before the first execution, with unchanged globals."""
     return _decided(measured, fresh, cost, effort, None)
 
 
-def _decided(measured: Measured, fresh: Fresh, cost: Cost, effort: Effort, took: float | None) -> Design:
+def _decided(measured: Measured, fresh: Fresh, cost: Cost, effort: Effort, took: float | None) -> StatePolicy:
     if all(_is_lasting(words) for words in fresh["changes"]):
-        return Design({**fresh, "decided": False, "why_not": "it cannot be made anew"})
+        return StatePolicy({**fresh, "decided": False, "why_not": "it cannot be made anew"})
     try:
         other = afresh(measured, _wanted(fresh))
         if isinstance(measured, Called | Awaited) or _differs(other, cost, effort, took):
-            return Design({**fresh, "decided": True}, other)
+            return StatePolicy({**fresh, "decided": True}, other)
     except CannotRepeat as error:
-        return Design({**fresh, "decided": False, "why_not": str(error)})
-    return Design({**fresh, "decided": False, "changes": []}, other=other)
+        return StatePolicy({**fresh, "decided": False, "why_not": str(error)})
+    return StatePolicy({**fresh, "decided": False, "changes": []}, other=other)
 
 
 def _differs(other: Afresh, cost: Cost, effort: Effort, took: float | None) -> bool:
