@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profkit.cli.files import runs_of_file
-from profkit.cli.workspace import Kept, current_folder, nothing_recorded, open_kept
+from profkit.cli.workspace import Workspace, current_folder, nothing_recorded, open_workspace
 from profkit.config import Config
 from profkit.errors import RunNotFound, StoreEmpty, UsageError
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun
@@ -52,22 +52,22 @@ def open_sides(config: Config) -> Iterator[Sides]:
     if nothing_recorded(config):
         yield Sides(None, config)
         return
-    with open_kept(config) as kept:
-        yield Sides(kept, config)
+    with open_workspace(config) as workspace:
+        yield Sides(workspace, config)
 
 
 class Sides:
     """Finds the runs that a text means, in the store and in files."""
 
-    def __init__(self, kept: Kept | None, config: Config) -> None:
-        self._kept, self._config = kept, config
+    def __init__(self, workspace: Workspace | None, config: Config) -> None:
+        self._workspace, self._config = workspace, config
 
     @property
-    def kept(self) -> Kept:
+    def workspace(self) -> Workspace:
         """The runs in the store; raises StoreEmpty where there are none."""
-        if self._kept is None:
+        if self._workspace is None:
             raise StoreEmpty(self._config.store_url, self._config.spool)
-        return self._kept
+        return self._workspace
 
     def side(self, text: str, without: Collection[str] = ()) -> Side:
         """The runs that a text means, but those whose ids or batches are left out.
@@ -90,14 +90,14 @@ class Sides:
         Of a batch that measured several commits, those of the one that is checked out here. Raises
         UsageError where that is none of them.
         """
-        infos = _of_one_commit(self.kept.find_all(None), "the newest runs")
+        infos = _of_one_commit(self.workspace.find_all(None), "the newest runs")
         label = infos[0].label if len({info.label for info in infos}) == 1 else f"{len(infos)} orders"
-        return Side(f"{label}, newest", tuple(self.kept.load(info) for info in infos))
+        return Side(f"{label}, newest", tuple(self.workspace.load(info) for info in infos))
 
     def at_commit(self, label: str, commit: str, without: Collection[str] = ()) -> tuple[AnyRun, ...]:
         """All runs of a label that were recorded at a commit, oldest first."""
-        infos = [info for info in self.kept.runs(label, None) if info.process.git_commit == commit]
-        return tuple(self.kept.load(info) for info in reversed(infos) if not _left_out(info, without))
+        infos = [info for info in self.workspace.runs(label, None) if info.process.git_commit == commit]
+        return tuple(self.workspace.load(info) for info in reversed(infos) if not _left_out(info, without))
 
     def _parts(self, text: str) -> Iterator[str]:
         """The text whole if it means something, else cut at commas into the longest parts that do."""
@@ -117,10 +117,10 @@ class Sides:
         )
 
     def _is_kept(self, wanted: str) -> bool:
-        if self._kept is None or not wanted:
+        if self._workspace is None or not wanted:
             return False
         try:
-            return bool(self._kept.find(wanted))
+            return bool(self._workspace.find(wanted))
         except RunNotFound:
             return False
         except UsageError:  # it fits several, as `find` will tell
@@ -128,9 +128,9 @@ class Sides:
 
     def _runs(self, part: str, without: Collection[str]) -> tuple[AnyRun, ...]:
         if self._is_kept(part):
-            return tuple(self.kept.load(info) for info in self._infos(part, without))
+            return tuple(self.workspace.load(info) for info in self._infos(part, without))
         if batch := self._batch(part):
-            return tuple(self.kept.load(info) for info in batch)
+            return tuple(self.workspace.load(info) for info in batch)
         if Path(part).is_file():
             return runs_of_file(part)
         if (named := self._at_revision(part)) is None:
@@ -150,29 +150,29 @@ class Sides:
         )
 
     def _batch(self, part: str) -> tuple[MeasuredInfo, ...]:
-        return self._kept.store.batch(part) if self._kept is not None and part else ()
+        return self._workspace.store.batch(part) if self._workspace is not None and part else ()
 
     def _is_label(self, text: str) -> bool:
-        return self._kept is not None and bool(self._kept.runs(text, 1))
+        return self._workspace is not None and bool(self._workspace.runs(text, 1))
 
     def _known_labels(self) -> tuple[str, ...]:
-        if self._kept is None:
+        if self._workspace is None:
             return ()
-        return tuple(dict.fromkeys(info.label for info in self._kept.runs(None, _SHOWN)))
+        return tuple(dict.fromkeys(info.label for info in self._workspace.runs(None, _SHOWN)))
 
     def _infos(self, wanted: str, without: Collection[str]) -> tuple[AnyInfo, ...]:
-        """What `Kept.find_all` finds; the newest other one of a label where that one is left out.
+        """What `Workspace.find_all` finds; the newest other one of a label where that one is left out.
 
         Raises UsageError for a label whose newest batch measured several commits, none of them this one.
         """
-        infos = self.kept.find_all(wanted)
+        infos = self.workspace.find_all(wanted)
         if infos[0].label != wanted:
             return infos
         if not any(_left_out(info, without) for info in infos):
             return _of_one_commit(infos, f"the newest runs of {wanted!r}")
-        others = [info for info in self.kept.runs(wanted, None) if not _left_out(info, without)]
+        others = [info for info in self.workspace.runs(wanted, None) if not _left_out(info, without)]
         if others and isinstance(others[0], MeasuredInfo):
-            batch = tuple(one for one in self.kept.store.batch(others[0].batch) if one.label == wanted)
+            batch = tuple(one for one in self.workspace.store.batch(others[0].batch) if one.label == wanted)
             return _of_one_commit(batch, f"the newest other runs of {wanted!r}")
         return tuple(others[:1])
 

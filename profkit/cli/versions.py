@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Literal
 
-from profkit.cli.workspace import Kept
+from profkit.cli.workspace import Workspace
 from profkit.model.measurement import AnyInfo, AnyRun
 from profkit.model.region import Region, RegionKind
 from profkit.model.run import Run, RunInfo
@@ -20,11 +20,11 @@ _LOOKED_AT = 50
 """Runs of a label that are searched for other versions: reports stay quick however many runs there are."""
 
 
-def with_notes_of_label(runs: Iterable[AnyRun], kept: Kept) -> Iterator[AnyRun]:
+def with_notes_of_label(runs: Iterable[AnyRun], workspace: Workspace) -> Iterator[AnyRun]:
     """The runs, with notes about the other runs of their labels."""
     for run in runs:
         if isinstance(run, Run) and run.info.imported is None:
-            of_label = kept.runs(run.info.label, _LOOKED_AT)
+            of_label = workspace.runs(run.info.label, _LOOKED_AT)
             notes = (*_notes(run.info, of_label), *_more_samples(run.info, of_label))
             yield replace(run, info=replace(run.info, notes=(*run.info.notes, *notes))) if notes else run
         else:

@@ -36,7 +36,7 @@ _MOST_REGIONS, _MOST_SAMPLES = 20, 500_000
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Workspace:
     """The open store, the runs that are being recorded, and what was found damaged on the way."""
 
     store: Store
@@ -103,7 +103,7 @@ class Kept:
 
 
 @contextmanager
-def open_kept(config: Config) -> Iterator[Kept]:
+def open_workspace(config: Config) -> Iterator[Workspace]:
     """Ingest what is finished and open the store; at the end say what was damaged.
 
     Raises StoreEmpty where nothing was ever recorded, and leaves no file behind then; StoreUnavailable;
@@ -126,7 +126,7 @@ def open_kept(config: Config) -> Iterator[Kept]:
         recording = tuple(run for folder in report.recording for run in folder.runs)
         untold = list(report.damaged)
         try:
-            yield Kept(store, recording, report.damaged)
+            yield Workspace(store, recording, report.damaged)
         except RunNotFound as missing:
             if not untold:
                 raise

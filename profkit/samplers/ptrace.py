@@ -36,7 +36,7 @@ def attach_facts(pid: int) -> AttachFacts:
     )
 
 
-def fix(facts: AttachFacts) -> str:
+def cause_and_fix(facts: AttachFacts) -> str:
     """Return the cause that these facts indicate, and the fix."""
     if facts.tracer_pid:
         return f"process {facts.tracer_pid} traces it already: end that debugger, strace or profiler"
@@ -58,4 +58,4 @@ def fix_for(pid: int) -> str:
     """Return the cause of a denial and the fix, from the process's current facts."""
     if not procfs.is_running(pid):
         return f"process {pid} has ended since: let the program run longer"
-    return fix(attach_facts(pid))
+    return cause_and_fix(attach_facts(pid))

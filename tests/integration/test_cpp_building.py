@@ -17,9 +17,9 @@ import pytest
 from profkit.errors import CompileFailed, ToolMissing
 from profkit.measuring.cpp.building import libraries_for
 from profkit.measuring.cpp.cache import open_cache
-from profkit.measuring.cpp.compiling import run_tasks
+from profkit.measuring.cpp.compilations import HeaderCompilation, ObjectCompilation
+from profkit.measuring.cpp.compiling import run_compilations
 from profkit.measuring.cpp.source import Source, source_of
-from profkit.measuring.cpp.tasks import HeaderTask, ObjectTask
 from profkit.measuring.cpp.toolchain import toolchain
 from profkit.measuring.errors import ScriptFailed
 from profkit.model.workorder import Language, WorkOrder
@@ -280,18 +280,18 @@ def test_what_is_no_torchscript_is_named(tmp_path: Path):
 
 def test_headers_are_precompiled_and_used(tmp_path: Path):
     cache, tools = open_cache(tmp_path), toolchain(os.environ, None)
-    header = HeaderTask(("vector", "map"), tools, os.environ)
-    made = [result for _, result in run_tasks([header], cache, 1, lambda label: None)]
+    header = HeaderCompilation(("vector", "map"), tools, os.environ)
+    made = [result for _, result in run_compilations([header], cache, 1, lambda label: None)]
     precompiled = header.find(cache)
     assert made == [precompiled]
     assert precompiled is not None
     precompiled.write_text("#error not precompiled\n")
     one = order("std::map<int, int> m;")
-    task = ObjectTask(one, Source(header.headers, source_of(one).text), tools, tmp_path, precompiled)
-    [(_, library)] = run_tasks([task], cache, 1, lambda label: None)
-    assert library == task.find(cache)
-    failed = replace(task, source=Source((), task.source.text), precompiled=None)
-    [(_, error)] = run_tasks([failed], cache, 1, lambda label: None)
+    unit = ObjectCompilation(one, Source(header.headers, source_of(one).text), tools, tmp_path, precompiled)
+    [(_, library)] = run_compilations([unit], cache, 1, lambda label: None)
+    assert library == unit.find(cache)
+    failed = replace(unit, source=Source((), unit.source.text), precompiled=None)
+    [(_, error)] = run_compilations([failed], cache, 1, lambda label: None)
     assert "‘map’ is not a member of ‘std’" in str(error)
 
 

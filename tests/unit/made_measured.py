@@ -209,5 +209,6 @@ def hostile() -> MeasuredRun:
     process = replace(PROCESS, host=text, cwd=text, argv=HOSTILE, python=text, torch=text, git_commit=text)
     return measured(
         timing(blocks(1e-3), measured_in=place), counts,
-        tuple(MeasurementWarning(WarningCode.SPREAD, name) for name in HOSTILE), order, process=process, notes=HOSTILE, error="\n".join(HOSTILE), batch=text,
+        tuple(MeasurementWarning(WarningCode.SPREAD, name) for name in HOSTILE), order,
+        process=process, notes=HOSTILE, error="\n".join(HOSTILE), batch=text,
     )  # fmt: skip

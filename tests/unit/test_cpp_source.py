@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from profkit.measuring.cpp.compilations import in_assembly
 from profkit.measuring.cpp.source import (
     ALL_OF_TORCH,
     ATEN,
@@ -18,7 +19,6 @@ from profkit.measuring.cpp.source import (
     needs_torch,
     source_of,
 )
-from profkit.measuring.cpp.tasks import in_assembly
 from profkit.model.workorder import Language, WorkOrder
 
 

@@ -12,8 +12,8 @@ import pytest
 from profkit.errors import CompileFailed
 from profkit.measuring.cpp.building import worth_precompiling
 from profkit.measuring.cpp.cache import Cache
+from profkit.measuring.cpp.compilations import ObjectCompilation
 from profkit.measuring.cpp.source import ATEN, Source
-from profkit.measuring.cpp.tasks import ObjectTask
 from profkit.measuring.cpp.toolchain import Toolchain, TorchBuild, read_build, torch_build
 from profkit.model.workorder import Language, WorkOrder
 
@@ -22,9 +22,9 @@ GCC = Toolchain(("/usr/bin/g++",), "g++ (Debian 12.2.0-14) 12.2.0", (), (), TORC
 TENSORS = Source(ATEN, "text")
 
 
-def task(text: str, tools: Toolchain = GCC, headers: tuple[str, ...] = ATEN) -> ObjectTask:
+def unit(text: str, tools: Toolchain = GCC, headers: tuple[str, ...] = ATEN) -> ObjectCompilation:
     order = WorkOrder(text, stmt=text, language=Language.CPP)
-    return ObjectTask(order, Source(headers, text), tools, Path("/home"))
+    return ObjectCompilation(order, Source(headers, text), tools, Path("/home"))
 
 
 def fake_torch(folder: Path, symbol: bytes, standard: str = "-std=c++17") -> Path:
@@ -79,16 +79,16 @@ def test_words_for_a_torch():
 
 
 def test_precompiling_pays_for_many_orders_or_after_many(tmp_path: Path):
-    def worth(tasks: list[ObjectTask], workers: int = 2) -> int:
-        return len(worth_precompiling(tasks, Cache(tmp_path), workers))
+    def worth(units: list[ObjectCompilation], workers: int = 2) -> int:
+        return len(worth_precompiling(units, Cache(tmp_path), workers))
 
-    many = [task(str(number)) for number in range(5)]
+    many = [unit(str(number)) for number in range(5)]
     assert worth(many) == 1
     assert worth(many[:4]) == 0
     assert worth(many[:3], workers=1) == 1
-    assert worth([task(one.source.text, headers=()) for one in many]) == 0
+    assert worth([unit(one.source.text, headers=()) for one in many]) == 0
     assert (
-        worth([task(one.source.text, replace(GCC, version="Debian clang version 14")) for one in many]) == 0
+        worth([unit(one.source.text, replace(GCC, version="Debian clang version 14")) for one in many]) == 0
     )
     for kept in many[:3]:
         (tmp_path / f"{kept.key}.json").touch()

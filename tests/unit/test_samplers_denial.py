@@ -7,7 +7,7 @@ import pytest
 
 from profkit.process import procfs
 from profkit.process.prctl import ptrace_scope
-from profkit.samplers.ptrace import AttachFacts, attach_facts, fix_for
+from profkit.samplers.ptrace import AttachFacts, attach_facts, cause_and_fix, fix_for
 
 
 def facts(
@@ -29,7 +29,7 @@ def facts(
     ],
 )
 def test_each_cause_has_its_fix(given: AttachFacts, cause: str, advice: str):
-    text = fix(given)
+    text = cause_and_fix(given)
     assert cause in text
     assert advice in text
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.measuring.worker.counting import Execution, Share, share_of, warm
+from profkit.measuring.worker.counting import Execution, Share, repetitions_of, warm
 
 numbers = st.integers(1, 200)
 
@@ -54,7 +54,7 @@ class Scripted:
 )
 def test_long_statements_warm_up_less(instructions: list[int], number: int, runs: list[int]) -> None:
     scripted = Scripted(instructions.copy())
-    assert scripted.warmed(share_of(None, 2, 20, None)) == (number, number == 10)
+    assert scripted.warmed(repetitions_of(None, 2, 20, None)) == (number, number == 10)
     assert scripted.runs == runs
 
 
@@ -62,7 +62,7 @@ def test_long_statements_warm_up_less(instructions: list[int], number: int, runs
 def test_no_time_that_the_load_explains_changes_what_is_done(each: int, seconds: list[float]) -> None:
     """A thread that others keep from its core does not sleep."""
     quiet, loaded = Scripted([each]), Scripted([each], seconds, sleeps=0)
-    share = share_of(None, 2, 20, None)
+    share = repetitions_of(None, 2, 20, None)
     assert quiet.warmed(share) == loaded.warmed(share)
     assert quiet.runs == loaded.runs
 
@@ -80,21 +80,21 @@ def test_a_statement_that_waits_is_executed_seldom(
     seconds: list[float], number: int, runs: list[int]
 ) -> None:
     scripted = Scripted([2000], seconds)
-    assert scripted.warmed(share_of(None, 2, 20, None))[0] == number
+    assert scripted.warmed(repetitions_of(None, 2, 20, None))[0] == number
     assert scripted.runs == runs
 
 
 @pytest.mark.parametrize(("asked", "warmed"), [(10, 50), (2, 58), (20, 40), (57, 10)])
 def test_repeats_begin_at_the_same_execution_whatever_their_number(asked: int, warmed: int) -> None:
     scripted = Scripted([500])
-    number, _ = scripted.warmed(share_of(asked, 2, 20, None))
+    number, _ = scripted.warmed(repetitions_of(asked, 2, 20, None))
     assert number == asked
     assert sum(scripted.runs) == warmed
 
 
 @given(numbers, numbers, st.integers(1, 10**9))
 def test_a_warm_up_keeps_to_its_limit(asked: int, limit: int, each: int) -> None:
-    share = share_of(asked, 2, 20, limit)
+    share = repetitions_of(asked, 2, 20, limit)
     scripted = Scripted([each])
     number, _ = scripted.warmed(share)
     assert sum(scripted.runs) + share.repeats * number <= limit
@@ -102,13 +102,13 @@ def test_a_warm_up_keeps_to_its_limit(asked: int, limit: int, each: int) -> None
 
 def test_no_warm_up_is_none() -> None:
     scripted = Scripted([500])
-    assert scripted.warmed(share_of(None, 2, 20, 1)) == (1, False)
+    assert scripted.warmed(repetitions_of(None, 2, 20, 1)) == (1, False)
     assert scripted.runs == []
 
 
 @given(st.one_of(st.none(), numbers), numbers, st.integers(0, 50), numbers)
 def test_a_limit_holds_and_is_used(asked: int | None, repeats: int, most: int, limit: int) -> None:
-    share = share_of(asked, repeats, most, limit)
+    share = repetitions_of(asked, repeats, most, limit)
     assert share.number is not None
     assert share.number >= 1
     assert share.repeats * share.number + share.warm <= limit

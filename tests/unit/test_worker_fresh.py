@@ -14,7 +14,7 @@ from profkit.measuring.worker.child import perform
 from profkit.measuring.worker.fresh import Wanted, afresh
 from profkit.measuring.worker.prepared import States
 from profkit.measuring.worker.protocol import UNDECIDED, Fresh, Message
-from profkit.measuring.worker.runnable import Measured, calls, statement
+from profkit.measuring.worker.runnable import Runnable, calls, statement
 from profkit.measuring.worker.state_policy import Effort, StatePolicy, find_policy
 from profkit.measuring.worker.unpack import unpack
 from tests.unit.worker_jobs import case, timer_job
@@ -47,12 +47,12 @@ class Stock:
         drain(self.values)
 
 
-class Kept:
+class Workspace:
     values: list[int] = []  # noqa: RUF012
 
 
 def keep() -> None:
-    Kept.values.append(1)
+    Workspace.values.append(1)
 
 
 def work(values: list[int]) -> None:
@@ -61,7 +61,7 @@ def work(values: list[int]) -> None:
     WORK += len(values)
 
 
-def steps(measured: Measured, number: int) -> float:
+def steps(measured: Runnable, number: int) -> float:
     before, after = measured.run(number, lambda: WORK)
     return after - before
 
@@ -88,14 +88,14 @@ def timed(function: Callable[..., object], *args: object, fresh: Fresh = UNDECID
     return found
 
 
-def text(stmt: str, setup: str, global_setup: str = "") -> Measured:
+def text(stmt: str, setup: str, global_setup: str = "") -> Runnable:
     namespace: dict[str, object] = {"work": work, "__name__": "__main__"}
     exec(global_setup, namespace)
     return statement(stmt, setup, namespace, "function")
 
 
 def policy(
-    stmt: str, setup: str, cost: Callable[[Measured, int], float] = steps, **changes: object
+    stmt: str, setup: str, cost: Callable[[Runnable, int], float] = steps, **changes: object
 ) -> StatePolicy:
     fresh: Fresh = {**UNDECIDED, **changes}  # type: ignore[typeddict-item]
     return find_policy(text(stmt, setup), fresh, cost, EFFORT)
@@ -194,7 +194,7 @@ def test_a_statement_that_costs_the_same_again_is_executed_as_ever() -> None:
 def test_long_executions_are_not_repeated_to_make_sure() -> None:
     executed = []
 
-    def cost(measured: Measured, number: int) -> float:
+    def cost(measured: Runnable, number: int) -> float:
         executed.append(number)
         return 1000 * steps(measured, number)
 

@@ -175,11 +175,11 @@ def compare_command(
         )
     if len(sides) != 2:
         raise UsageError(f"a comparison has two sides, not {len(sides)}", "give two runs, or --ab, or --git")
-    _kept(config, (sides[0], sides[1]), showing, shown)
+    _workspace(config, (sides[0], sides[1]), showing, shown)
     return 0
 
 
-def _kept(config: Config, texts: tuple[str, str], showing: Showing, shown: ReportOptions) -> None:
+def _workspace(config: Config, texts: tuple[str, str], showing: Showing, shown: ReportOptions) -> None:
     from profkit.cli.sides import open_sides
 
     with open_sides(config) as found:

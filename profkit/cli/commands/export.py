@@ -14,7 +14,7 @@ import click
 
 from profkit.cli.files import WHOLE
 from profkit.cli.output import save, tell, write_bytes
-from profkit.cli.workspace import complete_run, open_kept
+from profkit.cli.workspace import complete_run, open_workspace
 from profkit.config import Config
 from profkit.errors import UsageError
 from profkit.formats.registry import FORMATS, lost_in
@@ -236,13 +236,13 @@ def export_command(
     file = None if output in (None, _STDOUT) else Path(str(output))
     chosen = name or _format_of(file)
     _refuse_terminal(chosen, file)
-    with open_kept(config) as kept:
-        infos = kept.find_all(run)
+    with open_workspace(config) as workspace:
+        infos = workspace.find_all(run)
         if chosen != WHOLE and len(infos) > 1:
             raise UsageError(
                 f"{len(infos)} runs were measured together, and {chosen} holds one", "give the id of one"
             )
-        runs: tuple[AnyRun, ...] = tuple(kept.load(info) for info in infos)
+        runs: tuple[AnyRun, ...] = tuple(workspace.load(info) for info in infos)
     if scrub:
         runs = scrubbed(runs)
     profile = None if chosen == WHOLE else _profile(runs[0])

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import click
 
 from profkit.cli.output import write_removed
-from profkit.cli.workspace import open_kept
+from profkit.cli.workspace import open_workspace
 from profkit.clock import SYSTEM_CLOCK
 from profkit.config import Config
 from profkit.model.measurement import AnyInfo
@@ -41,10 +41,10 @@ def gc_command(
     if older_than is None and keep is None:
         older_than = _OLDER_THAN_S
     before_ns = None if older_than is None else SYSTEM_CLOCK.unix_ns() - round(older_than * 1e9)
-    with open_kept(config) as kept:
-        infos = expired(kept.store.runs(), before_ns, keep or 0)
+    with open_workspace(config) as workspace:
+        infos = expired(workspace.store.runs(), before_ns, keep or 0)
         if not dry_run:
-            kept.store.remove(info.id for info in infos)
+            workspace.store.remove(info.id for info in infos)
         write_removed(infos, as_json=as_json, dry_run=dry_run)
 
 

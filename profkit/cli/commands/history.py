@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from profkit.cli.output import Showing, showing_options
-from profkit.cli.workspace import complete_label, current_folder, open_kept
+from profkit.cli.workspace import complete_label, current_folder, open_workspace
 from profkit.config import Config
 from profkit.errors import RunNotFound, UsageError
 from profkit.model.measurement import MeasuredInfo
@@ -30,12 +30,12 @@ def history_command(config: Config, /, label: str, limit: int | None, **given: o
     from profkit.comparing.history import history_of
 
     showing = Showing.of(given)
-    with open_kept(config) as kept:
-        infos = kept.runs(label, None)
+    with open_workspace(config) as workspace:
+        infos = workspace.runs(label, None)
         if not infos:
             raise RunNotFound(label)
         # The samples of sampled runs tell nothing here, and take long to load.
-        runs = [kept.load(info) if isinstance(info, MeasuredInfo) else Run(info) for info in infos]
+        runs = [workspace.load(info) if isinstance(info, MeasuredInfo) else Run(info) for info in infos]
     commits = {info.process.git_commit for info in infos if info.process.git_commit}
     history = history_of(label, runs, commit_times_s(sorted(commits), current_folder()))
     if not history.series:

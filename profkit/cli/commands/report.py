@@ -15,7 +15,7 @@ import click
 
 from profkit.cli.output import Showing, merged_name, name_of, showing_options, source_root_option, tell
 from profkit.cli.versions import others_phrase, with_notes_of_label
-from profkit.cli.workspace import Kept, complete_run, open_kept
+from profkit.cli.workspace import Workspace, complete_run, open_workspace
 from profkit.config import Config
 from profkit.errors import DamagedFile, NoRunsToMerge, UsageError
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun
@@ -70,15 +70,19 @@ def parse_moment(text: str, now_ns: int | None = None) -> int:
     return (time.time_ns() if now_ns is None else now_ns) - round(ago_s * 1e9)
 
 
-def runs_to_merge(kept: Kept, run: str | None, wanted: Wanted) -> tuple[RunInfo, ...]:
+def runs_to_merge(workspace: Workspace, run: str | None, wanted: Wanted) -> tuple[RunInfo, ...]:
     """Return the runs of a label that are wanted, newest first: all that ran the same version of its code.
 
     That is the version of the run that is named, or the newest one of a label. Says how many runs of others
     there are. Raises RunNotFound, NoRunsToMerge if none is wanted, and UsageError for runs without samples.
     """
-    named = _sampled(kept.find(run) if run is not None or not wanted.sessions else _of_session(kept, wanted))
+    named = _sampled(
+        workspace.find(run) if run is not None or not wanted.sessions else _of_session(workspace, wanted)
+    )
     all_of_label = [
-        info for info in kept.runs(named.label, None) if isinstance(info, RunInfo) and info.imported is None
+        info
+        for info in workspace.runs(named.label, None)
+        if isinstance(info, RunInfo) and info.imported is None
     ]
     found = [info for info in all_of_label if wanted.has(info)]
     if not found:
@@ -92,12 +96,12 @@ def runs_to_merge(kept: Kept, run: str | None, wanted: Wanted) -> tuple[RunInfo,
     return same
 
 
-def loaded_runs(kept: Kept, infos: Sequence[RunInfo]) -> Iterator[Run]:
+def loaded_runs(workspace: Workspace, infos: Sequence[RunInfo]) -> Iterator[Run]:
     """Load the runs; those that are damaged are named and left out, unless there is no other."""
     damages: list[DamagedFile] = []
     for info in infos:
         try:
-            run = kept.load(info, in_order=False)
+            run = workspace.load(info, in_order=False)
         except DamagedFile as error:
             damages.append(error)
             continue
@@ -119,10 +123,10 @@ def _sampled(info: AnyInfo) -> RunInfo:
     return info
 
 
-def _of_session(kept: Kept, wanted: Wanted) -> AnyInfo:
+def _of_session(workspace: Workspace, wanted: Wanted) -> AnyInfo:
     """Return the newest run, of any label, of the sessions that are asked for."""
-    found = [info for info in kept.runs(None, None) if isinstance(info, RunInfo) and wanted.has(info)]
-    return found[0] if found else kept.find(None)
+    found = [info for info in workspace.runs(None, None) if isinstance(info, RunInfo) and wanted.has(info)]
+    return found[0] if found else workspace.find(None)
 
 
 def _tell_others(merged: RunInfo, others: Sequence[RunInfo]) -> None:
@@ -187,22 +191,22 @@ def report_command(config: Config, /, run: str | None, **given: object) -> None:
     showing = Showing.of(given, SAMPLED.formats)
     asked = cast(_Given, given)
     wanted = _wanted(asked)
-    with open_kept(config) as kept:
+    with open_workspace(config) as workspace:
         if wanted is not None:
-            parts = runs_to_merge(kept, run, wanted)
+            parts = runs_to_merge(workspace, run, wanted)
             with _uncollected():
-                text = _merged(parts, showing, asked, kept)
+                text = _merged(parts, showing, asked, workspace)
             showing.show(text, merged_name(parts))
             for part in parts:
-                _check(part, kept)
+                _check(part, workspace)
             return
-        infos = kept.find_all(run)
+        infos = workspace.find_all(run)
         with _uncollected():
-            loaded = [kept.load(info, in_order=showing.format in IN_ORDER) for info in infos]
-            runs = tuple(with_notes_of_label(loaded, kept))
-            text = _rendered(runs, showing.format, _options(asked), showing.terminal(), kept)
+            loaded = [workspace.load(info, in_order=showing.format in IN_ORDER) for info in infos]
+            runs = tuple(with_notes_of_label(loaded, workspace))
+            text = _rendered(runs, showing.format, _options(asked), showing.terminal(), workspace)
         showing.show(text, name_of(infos))
-        _check(infos[0], kept)
+        _check(infos[0], workspace)
 
 
 class _Given(TypedDict):
@@ -227,11 +231,11 @@ def _wanted(given: _Given) -> Wanted | None:
     return Wanted(since_ns, given["sessions"])
 
 
-def _merged(infos: Sequence[RunInfo], showing: Showing, given: _Given, kept: Kept) -> str:
+def _merged(infos: Sequence[RunInfo], showing: Showing, given: _Given, workspace: Workspace) -> str:
     """The report of several sampled runs as one."""
     from profkit.comparing.merged_runs import merge_runs
 
-    run = merge_runs(loaded_runs(kept, infos))
+    run = merge_runs(loaded_runs(workspace, infos))
     return SAMPLED.renderer(showing.format)([run], _options(given), showing.terminal())
 
 
@@ -247,12 +251,12 @@ def _options(given: _Given) -> ReportOptions:
 
 
 def _rendered(
-    runs: Sequence[AnyRun], format: str, options: ReportOptions, terminal: Terminal, kept: Kept
+    runs: Sequence[AnyRun], format: str, options: ReportOptions, terminal: Terminal, workspace: Workspace
 ) -> str:
     """The report of one sampled run, or of the measured ones."""
     for run in runs:
         if isinstance(run, Run):
-            others = kept.others_of_session(run.info) if format in WITH_SESSION else ()
+            others = workspace.others_of_session(run.info) if format in WITH_SESSION else ()
             return SAMPLED.renderer(format)((run, *others), options, terminal)
     measured = tuple(run for run in runs if isinstance(run, MeasuredRun))
     _refuse_options_of_samples(options, measured[0].info)
@@ -285,11 +289,11 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _check(info: AnyInfo, kept: Kept) -> None:
+def _check(info: AnyInfo, workspace: Workspace) -> None:
     """Raise the damage that this very run has, after all that is left of it was shown.
 
     A measured run is whole or not there at all.
     """
-    for damage in kept.damaged:
+    for damage in workspace.damaged:
         if not isinstance(info, MeasuredInfo) and info.session in damage.path.parts:
             raise damage

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from profkit.cli.output import tell, write_removed
-from profkit.cli.workspace import Kept, complete_run, open_kept
+from profkit.cli.workspace import Workspace, complete_run, open_workspace
 from profkit.config import Config
 from profkit.errors import DamagedFile, UsageError
 from profkit.model.measurement import AnyInfo
@@ -21,26 +21,26 @@ def rm_command(config: Config, runs: tuple[str, ...], as_json: bool) -> None:
     RUN is the beginning of a run's id, or a label, whose newest run is meant. Nothing is removed unless
     every RUN is found.
     """
-    with open_kept(config) as kept:
-        found = tuple(dict.fromkeys(_removable(wanted, kept) for wanted in runs))
+    with open_workspace(config) as workspace:
+        found = tuple(dict.fromkeys(_removable(wanted, workspace) for wanted in runs))
         infos = tuple(one for one in found if not isinstance(one, str))
         unreadable = [one for one in found if isinstance(one, str)]
-        kept.store.remove([*(info.id for info in infos), *unreadable])
+        workspace.store.remove([*(info.id for info in infos), *unreadable])
         if infos or not unreadable:
             write_removed(infos, as_json=as_json, dry_run=False)
     for run_id in unreadable:
         tell("note", f"run {run_id}, which could not be read, is removed")
 
 
-def _removable(wanted: str, kept: Kept) -> AnyInfo | str:
+def _removable(wanted: str, workspace: Workspace) -> AnyInfo | str:
     """What is known of a run that may be removed; of one that cannot be read, its id."""
     try:
-        info = kept.find(wanted)
+        info = workspace.find(wanted)
     except DamagedFile:
-        if kept.store.has(wanted):
+        if workspace.store.has(wanted):
             return wanted
         raise
-    if any(run.info.id == info.id for run in kept.recording):
+    if any(run.info.id == info.id for run in workspace.recording):
         raise UsageError(
             f"run {info.id} ({info.label}) is still being recorded by process {info.process.pid}",
             "remove it when that has ended",

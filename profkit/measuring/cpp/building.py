@@ -12,9 +12,14 @@ from pathlib import Path
 
 from profkit.errors import CompileFailed, MeasuringError
 from profkit.measuring.cpp.cache import Cache, default_folder, open_cache
-from profkit.measuring.cpp.compiling import Made, Task, run_tasks
+from profkit.measuring.cpp.compilations import (
+    HeaderCompilation,
+    ObjectCompilation,
+    ScriptCompilation,
+    environ_of,
+)
+from profkit.measuring.cpp.compiling import Compilation, Made, run_compilations
 from profkit.measuring.cpp.source import needs_torch, source_of
-from profkit.measuring.cpp.tasks import HeaderTask, ObjectTask, ScriptTask, environ_of
 from profkit.measuring.cpp.toolchain import toolchain, torch_build
 from profkit.measuring.errors import FolderUnavailable, ScriptFailed
 from profkit.model.workorder import Language, WorkOrder
@@ -46,26 +51,26 @@ def libraries_for(
     what it raises ends the compilers. Raises UsageError where the cache cannot be used.
     """
     found: dict[int, Path | MeasuringError] = {}
-    wanted: dict[int, ObjectTask] = {}
+    wanted: dict[int, ObjectCompilation] = {}
     for index, order in enumerate(orders):
         if order.language is Language.CPP:
             try:
-                wanted[index] = _task(order)
+                wanted[index] = _unit(order)
             except MeasuringError as error:
                 found[index] = error
     if wanted:
-        distinct = {task.key: task for task in wanted.values()}
+        distinct = {unit.key: unit for unit in wanted.values()}
         try:
             made = _build(distinct, open_cache(cache or default_folder()), progress, workers)
         except FolderUnavailable as full:
             made = dict.fromkeys(distinct, full)
-        found.update((index, _labelled(made[task.key], task.label)) for index, task in wanted.items())
+        found.update((index, _labelled(made[unit.key], unit.label)) for index, unit in wanted.items())
     return found
 
 
-def _task(order: WorkOrder) -> ObjectTask:
+def _unit(order: WorkOrder) -> ObjectCompilation:
     torch = torch_build(order) if needs_torch(order) else None
-    return ObjectTask(order, source_of(order), toolchain(environ_of(order), torch), Path.cwd())
+    return ObjectCompilation(order, source_of(order), toolchain(environ_of(order), torch), Path.cwd())
 
 
 def _labelled(made: Made, label: str) -> Made:
@@ -73,62 +78,67 @@ def _labelled(made: Made, label: str) -> Made:
 
 
 def _build(
-    tasks: Mapping[str, ObjectTask], cache: Cache, progress: Progress, workers: int | None
+    units: Mapping[str, ObjectCompilation], cache: Cache, progress: Progress, workers: int | None
 ) -> dict[str, Made]:
-    made: dict[str, Made] = {key: kept for key, task in tasks.items() if (kept := task.find(cache))}
-    missing = [task for key, task in tasks.items() if key not in made]
+    made: dict[str, Made] = {key: kept for key, unit in units.items() if (kept := unit.find(cache))}
+    missing = [unit for key, unit in units.items() if key not in made]
     if not missing:
         return made
     workers = workers or _workers(missing)
     headers = worth_precompiling(missing, cache, workers)
-    scripts = {task.key: task for task in map(_script, missing) if task is not None}
-    tally = _Tally(cache, workers, progress, done=len(made), total=len(tasks) + len(headers) + len(scripts))
-    ready = [task for task in missing if task.header_key not in headers and not task.source.script]
-    outcome = tally.run([*scripts.values(), *headers.values(), *(_quickened(task, cache) for task in ready)])
+    scripts = {unit.key: unit for unit in map(_script, missing) if unit is not None}
+    tally = _Tally(cache, workers, progress, done=len(made), total=len(units) + len(headers) + len(scripts))
+    ready = [unit for unit in missing if unit.header_key not in headers and not unit.source.script]
+    outcome = tally.run([*scripts.values(), *headers.values(), *(_quickened(unit, cache) for unit in ready)])
     late = []
-    for task in (task for task in missing if task.key not in outcome):
-        script = outcome[needed.key] if (needed := _script(task)) else None
+    for unit in (unit for unit in missing if unit.key not in outcome):
+        script = outcome[needed.key] if (needed := _script(unit)) else None
         if isinstance(script, MeasuringError):
-            outcome[task.key] = script
-            tally.skip(task)
+            outcome[unit.key] = script
+            tally.skip(unit)
         else:
-            late.append(replace(_quickened(task, cache), script=script))
+            late.append(replace(_quickened(unit, cache), script=script))
     outcome |= tally.run(late)
     cache.shrink()
-    return made | {task.key: outcome[task.key] for task in missing}
+    return made | {unit.key: outcome[unit.key] for unit in missing}
 
 
-def _script(task: ObjectTask) -> ScriptTask | None:
+def _script(unit: ObjectCompilation) -> ScriptCompilation | None:
     """Return what makes the TorchScript that an object needs, if it needs any."""
-    return ScriptTask(task.order, task.tools) if task.source.script else None
+    return ScriptCompilation(unit.order, unit.tools) if unit.source.script else None
 
 
-def worth_precompiling(missing: Sequence[ObjectTask], cache: Cache, workers: int) -> dict[str, HeaderTask]:
+def worth_precompiling(
+    missing: Sequence[ObjectCompilation], cache: Cache, workers: int
+) -> dict[str, HeaderCompilation]:
     """The sets of headers that many of these, or of those before them, begin with; by key."""
     if shutil.disk_usage(cache.folder).free < _FREE_BYTES:
         return {}
-    users = Counter(task.header_key for task in missing if task.source.headers and task.tools.precompiles)
+    users = Counter(unit.header_key for unit in missing if unit.source.headers and unit.tools.precompiles)
     worth = {
         key
         for key, count in users.items()
         if not cache.find_header(key) and (count > workers * (_ROUNDS - 1) or cache.count(key) >= _ROUNDS)
     }
     return {
-        task.header_key: HeaderTask(task.source.headers, task.tools, task.env)
-        for task in missing
-        if task.header_key in worth
+        unit.header_key: HeaderCompilation(unit.source.headers, unit.tools, unit.env)
+        for unit in missing
+        if unit.header_key in worth
     }
 
 
-def _quickened(task: ObjectTask, cache: Cache) -> ObjectTask:
-    """The task with its headers precompiled, where they are."""
-    return replace(task, precompiled=cache.find_header(task.header_key) if task.source.headers else None)
+def _quickened(unit: ObjectCompilation, cache: Cache) -> ObjectCompilation:
+    """The compilation with its headers precompiled, where they are."""
+    return replace(
+        unit,
+        precompiled=cache.find_header(unit.header_key) if unit.source.headers else None,
+    )
 
 
-def _workers(missing: Sequence[ObjectTask]) -> int:
+def _workers(missing: Sequence[ObjectCompilation]) -> int:
     """As many as there are cores, and fewer where torch's headers would not fit the memory for each."""
     cores = len(os.sched_getaffinity(0))
-    if not any(task.source.headers for task in missing):
+    if not any(unit.source.headers for unit in missing):
         return cores
     return max(1, min(cores, _available_bytes() // _MEMORY_BYTES))
 
@@ -142,25 +152,25 @@ def _available_bytes() -> int:
 
 
 class _Tally:
-    """Runs tasks, and says how far they are."""
+    """Runs compilations, and says how far they are."""
 
     def __init__(self, cache: Cache, workers: int, progress: Progress, *, done: int, total: int) -> None:
         self._cache, self._workers, self._progress = cache, workers, progress
         self._done, self._total = done, total
 
-    def run(self, tasks: Sequence[Task]) -> dict[str, Made]:
+    def run(self, units: Sequence[Compilation]) -> dict[str, Made]:
         made: dict[str, Made] = {}
-        with contextlib.closing(run_tasks(tasks, self._cache, self._workers, self._say)) as results:
-            for task, result in results:
+        with contextlib.closing(run_compilations(units, self._cache, self._workers, self._say)) as results:
+            for unit, result in results:
                 self._done += 1
-                made[task.key] = result
-                self._say(task.label)
+                made[unit.key] = result
+                self._say(unit.label)
         return made
 
-    def skip(self, task: Task) -> None:
-        """Count a task that cannot be run as done."""
+    def skip(self, unit: Compilation) -> None:
+        """Count a compilation that cannot be run as done."""
         self._done += 1
-        self._say(task.label)
+        self._say(unit.label)
 
     def _say(self, label: str) -> None:
         self._progress(self._done, self._total, label)

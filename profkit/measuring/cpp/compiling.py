@@ -93,10 +93,10 @@ _LOCKED_S = 0.1
 
 
 Made = Path | MeasuringError
-"""What came of a task: where the cache has it, or why there is nothing."""
+"""What came of a compilation: where the cache has it, or why there is nothing."""
 
 
-class Task(Protocol):
+class Compilation(Protocol):
     """Something that one compiler makes and the cache keeps."""
 
     @property
@@ -127,8 +127,8 @@ class Task(Protocol):
 class _Running:
     """A compiler, the folder that it works in, and the lock on what it makes."""
 
-    def __init__(self, task: Task, lock: int) -> None:
-        self.task = task
+    def __init__(self, unit: Compilation, lock: int) -> None:
+        self.unit = unit
         self.pidfd: int | None = None
         self._leave = contextlib.ExitStack()
         self._leave.callback(unlock, lock)
@@ -138,8 +138,8 @@ class _Running:
         self._leave.callback(shutil.rmtree, self._workplace, ignore_errors=True)
         self._output = self._leave.enter_context(os.fdopen(os.memfd_create("profkit-compiler"), "w+b"))
         self._process = subprocess.Popen(
-            [*_tethered(self._workplace), *self.task.words(self._workplace)],
-            env={**self.task.env, "LC_ALL": "C.UTF-8", "TMPDIR": str(self._workplace)},
+            [*_tethered(self._workplace), *self.unit.words(self._workplace)],
+            env={**self.unit.env, "LC_ALL": "C.UTF-8", "TMPDIR": str(self._workplace)},
             stdin=subprocess.DEVNULL,
             stdout=self._output,  # in memory: what the compiler says of a full disk would not fit on it
             stderr=subprocess.STDOUT,
@@ -158,7 +158,7 @@ class _Running:
         self._output.seek(0)
         said = self._output.read().decode("utf-8", "replace")
         try:
-            made = self.task.keep(cache, self._workplace, said)
+            made = self.unit.keep(cache, self._workplace, said)
         except OSError as error:
             made = no_room(cache, error)
         if isinstance(made, Path):
@@ -192,56 +192,61 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def run_tasks(
-    tasks: Sequence[Task], cache: Cache, workers: int, report: Callable[[str], None]
-) -> Generator[tuple[Task, Made], None, None]:
-    """Each task with what came of it, as they end. Closing the iterator kills what still runs.
+def run_compilations(
+    units: Sequence[Compilation], cache: Cache, workers: int, report: Callable[[str], None]
+) -> Generator[tuple[Compilation, Made], None, None]:
+    """Each compilation with what came of it, as they end. Closing the iterator kills what still runs.
 
     `report` is called with the label of the one longest at work: at changes, and every half second.
     """
-    waiting, running = list(tasks), list[_Running]()
+    waiting, running = list(units), list[_Running]()
     try:
         while waiting or running:
             yield from _start(waiting, running, cache, workers)
-            report(next((task.label for task in (*(one.task for one in running), *waiting)), ""))
+            report(
+                next(
+                    (unit.label for unit in (*(one.unit for one in running), *waiting)),
+                    "",
+                )
+            )
             _await_change(running, _LOCKED_S if waiting and len(running) < workers else _HEARTBEAT_S)
             for ended in [one for one in running if one.has_ended()]:
                 result = ended.result(cache)
                 ended.end()
                 running.remove(ended)
-                yield ended.task, result
+                yield ended.unit, result
     finally:
         for one in running:
             one.end()
 
 
 def _start(
-    waiting: list[Task], running: list[_Running], cache: Cache, workers: int
-) -> Generator[tuple[Task, Made], None, None]:
+    waiting: list[Compilation], running: list[_Running], cache: Cache, workers: int
+) -> Generator[tuple[Compilation, Made], None, None]:
     """Start what can be started; what another process has made meanwhile is a result already."""
-    for task in tuple(waiting):
+    for unit in tuple(waiting):
         if len(running) >= workers:
             return
         try:
-            lock = cache.lock(task.key)
+            lock = cache.lock(unit.key)
         except OSError as error:
-            waiting.remove(task)
-            yield task, no_room(cache, error)
+            waiting.remove(unit)
+            yield unit, no_room(cache, error)
             continue
         if lock is None:
             continue
-        waiting.remove(task)
-        found = task.find(cache)
+        waiting.remove(unit)
+        found = unit.find(cache)
         if found is not None:
             unlock(lock)
-            yield task, found
+            yield unit, found
             continue
-        running.append(_Running(task, lock))
+        running.append(_Running(unit, lock))
         try:
             running[-1].start(cache)
         except (OSError, ToolMissing) as error:
             running.pop().end()
-            yield task, no_room(cache, error) if isinstance(error, OSError) else error
+            yield unit, no_room(cache, error) if isinstance(error, OSError) else error
 
 
 def _await_change(running: Sequence[_Running], timeout_s: float) -> None:

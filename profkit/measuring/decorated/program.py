@@ -26,7 +26,7 @@ EXIT_TIMEOUT_S = 10.0
 
 
 class Front:
-    """See `watch.Means`: by `measuring.front`, which is imported when something is measured."""
+    """See `watch.MeasuringService`: by `measuring.front`, which is imported when something is measured."""
 
     def submit(self, order: WorkOrder, payload: Payload) -> Future[MeasuredRun]:
         """See `front.submit`; the run is kept."""

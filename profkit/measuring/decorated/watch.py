@@ -44,7 +44,7 @@ PACKING = object()
 """Under way while arguments are packed, which runs code of theirs: no call is looked at meanwhile."""
 
 
-class Means(Protocol):
+class MeasuringService(Protocol):
     """How calls are measured and kept."""
 
     def submit(self, order: WorkOrder, payload: Payload) -> Future[MeasuredRun]:
@@ -70,8 +70,8 @@ class Chosen:
 class Watch:
     """What is known about the calls of one function; any thread may use it."""
 
-    def __init__(self, plan: Plan, backlog: Backlog, means: Means) -> None:
-        self.plan, self.backlog, self._means = plan, backlog, means
+    def __init__(self, plan: Plan, backlog: Backlog, service: MeasuringService) -> None:
+        self.plan, self.backlog, self._service = plan, backlog, service
         self._turn = itertools.count()
         self._lock = REAL.allocate_lock()
         self._kinds = Kinds(plan.max_signatures)
@@ -216,12 +216,12 @@ class Watch:
     def _pending(self, chosen: Chosen, start: Moment, end: Moment) -> Pending:
         payload, order = chosen.payload, chosen.order
         if payload is not None:
-            submit = self._means.submit
+            submit = self._service.submit
             return Pending(self, order.label, lambda: submit(order, payload).result(), payload)
 
         def kept() -> MeasuredRun:
             run = in_process_run(order, chosen.described, start, end, chosen.why)
-            self._means.keep(run)
+            self._service.keep(run)
             return run
 
         return Pending(self, order.label, kept)

@@ -21,7 +21,7 @@ from profkit.errors import MeasuringError
 from profkit.measuring.pool.command import ZygoteKind
 from profkit.measuring.pool.jobs import Job, Reply, ZygoteFacts
 from profkit.measuring.pool.launching import Launcher
-from profkit.measuring.pool.queue import Line, Means, Task
+from profkit.measuring.pool.queue import JobQueue, PoolResources, QueuedJob
 
 _IDLE_S = 300.0
 
@@ -50,15 +50,17 @@ class Pool:
     def _begin(self) -> None:
         self._lock = threading.RLock()  # callbacks of futures that a close cancels may call the pool
         self._closed = False
-        self._lines: dict[ZygoteKind, Line] = {}
-        self._leaving: list[Line] = []
-        self._means = Means(self._lock, Launcher(), self._clock, self._idle_s, lambda: next(self._serials))
+        self._queues: dict[ZygoteKind, JobQueue] = {}
+        self._leaving: list[JobQueue] = []
+        self._resources = PoolResources(
+            self._lock, Launcher(), self._clock, self._idle_s, lambda: next(self._serials)
+        )
 
     def warm(self, kinds: Iterable[ZygoteKind]) -> None:
         """Start zygotes in the background; if they fail, their first jobs raise the error."""
         for kind in kinds:
             with self._lock:
-                self._line(kind).warm()
+                self._queue(kind).warm()
 
     def submit(self, kind: ZygoteKind, job: Job) -> Future[Reply]:
         """Queue a job behind the others of its kind; return at once.
@@ -67,33 +69,33 @@ class Pool:
         CancelledError if the job was dropped or the pool closed. A zygote that dies is replaced,
         and the job repeated.
         """
-        task = Task(job)
+        queued = QueuedJob(job)
         with self._lock:
-            line = self._line(kind)
-            line.add(task)
-        line.work_off()
-        return task.future
+            queue = self._queue(kind)
+            queue.add(queued)
+        queue.run_waiting()
+        return queued.future
 
     def drop(self, future: Future[Reply]) -> None:
         """Cancel a job, also one that runs; the future is done when all its processes are gone."""
         if not future.cancel():
             with self._lock:
-                any(line.drop(future) for line in self._living())
+                any(queue.drop(future) for queue in self._living())
 
     def retire(self, kinds: Iterable[ZygoteKind]) -> None:
         """End zygotes in the background, once they have done their waiting jobs; later jobs get others."""
         with self._lock:
-            self._leaving = [line for line in self._leaving if line.open]
+            self._leaving = [queue for queue in self._leaving if queue.open]
             for kind in kinds:
-                line = self._lines.pop(kind, None)
-                if line is not None and line.open:
-                    line.retire()
-                    self._leaving.append(line)
+                queue = self._queues.pop(kind, None)
+                if queue is not None and queue.open:
+                    queue.retire()
+                    self._leaving.append(queue)
 
     def zygotes(self) -> tuple[LivingZygote, ...]:
         """Return the zygotes that are ready for jobs."""
         with self._lock:
-            serving = [(line.kind, line.zygote) for line in self._lines.values() if line.open]
+            serving = [(queue.kind, queue.zygote) for queue in self._queues.values() if queue.open]
         return tuple(
             LivingZygote(kind, zygote.pid, zygote.facts)
             for kind, zygote in serving
@@ -104,37 +106,37 @@ class Pool:
         """End all zygotes and wait until they are gone; later calls do nothing."""
         with self._lock:
             self._closed = True
-            threads = [line.thread for line in (*self._lines.values(), *self._leaving)]
-            for line in self._living():
-                line.close()
+            threads = [queue.thread for queue in (*self._queues.values(), *self._leaving)]
+            for queue in self._living():
+                queue.close()
         for thread in threads:
             if thread is not None and thread is not threading.current_thread():
                 thread.join()
-        self._means.launcher.close()
+        self._resources.launcher.close()
 
     @property
     def closed(self) -> bool:
         """True if it takes no more jobs."""
         return self._closed
 
-    def _line(self, kind: ZygoteKind) -> Line:
+    def _queue(self, kind: ZygoteKind) -> JobQueue:
         if self._closed:
             raise RuntimeError("this pool is closed")
         with contextlib.suppress(MeasuringError, OSError):  # the job's future will raise it
-            self._means.launcher.start()
-        line = self._lines.get(kind)
-        if line is None or not line.open:
-            line = self._lines[kind] = Line(kind, self._means)
-        return line
+            self._resources.launcher.start()
+        queue = self._queues.get(kind)
+        if queue is None or not queue.open:
+            queue = self._queues[kind] = JobQueue(kind, self._resources)
+        return queue
 
-    def _living(self) -> list[Line]:
-        return [line for line in (*self._lines.values(), *self._leaving) if line.open]
+    def _living(self) -> list[JobQueue]:
+        return [queue for queue in (*self._queues.values(), *self._leaving) if queue.open]
 
     def forget(self) -> None:
         """Reset in a forked process: the zygotes are the parent's."""
-        for line in self._living():
-            line.forget()
-        self._means.launcher.forget()
+        for queue in self._living():
+            queue.forget()
+        self._resources.launcher.forget()
         self._begin()
 
 

@@ -24,7 +24,7 @@ _LOG = logging.getLogger("profkit")
 
 
 @dataclass(slots=True, eq=False)
-class Task:
+class QueuedJob:
     """A job and its future."""
 
     job: Job
@@ -33,7 +33,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class PoolResources:
     """Resources that all queues of a pool share."""
 
     lock: threading.RLock
@@ -43,26 +43,26 @@ class Means:
     next_serial: Callable[[], int]
 
 
-class Line:
+class JobQueue:
     """Queue of a zygote; public methods need the pool's lock, the rest is for its own thread."""
 
-    def __init__(self, kind: ZygoteKind, means: Means) -> None:
+    def __init__(self, kind: ZygoteKind, resources: PoolResources) -> None:
         self.kind, self.open = kind, True
         """`open`: a closed queue takes no more tasks; its zygote is gone, or about to be."""
         self.zygote: Zygote | None = None
-        self._means = means
-        self._waiting: deque[Task] = deque()
-        self._current: Task | None = None
+        self._resources = resources
+        self._waiting: deque[QueuedJob] = deque()
+        self._current: QueuedJob | None = None
         self._warm = self._retiring = self._closing = False
         self._wakeup = Wakeup()
         self.thread = self._begun()
 
-    def add(self, task: Task) -> None:
+    def add(self, queued: QueuedJob) -> None:
         """Queue a job behind those that wait already."""
-        self._waiting.append(task)
+        self._waiting.append(queued)
         self._wakeup.wake()
 
-    def work_off(self) -> None:
+    def run_waiting(self) -> None:
         """Run waiting jobs in the calling thread, without the pool's lock, if it has no thread of its own."""
         while self.thread is None and self._waiting:
             self._do(self._waiting.popleft())
@@ -82,8 +82,8 @@ class Line:
     def close(self) -> None:
         """End now: cancel waiting jobs, and end a running one."""
         self._closing = True
-        for task in self._waiting:
-            task.future.cancel()
+        for queued in self._waiting:
+            queued.future.cancel()
         self._wakeup.wake()
         if self.thread is None and self.open:
             self._end_here()
@@ -122,19 +122,19 @@ class Line:
     def _run(self, starter: int) -> None:
         leave_signals(starter)
         try:
-            while (task := self._next()) is not None:
-                self._do(task)
+            while (queued := self._next()) is not None:
+                self._do(queued)
         finally:
-            with self._means.lock:
+            with self._resources.lock:
                 self.close()
                 self.open = False
             self._discard()
             self._wakeup.close()
 
-    def _next(self) -> Task | None:
+    def _next(self) -> QueuedJob | None:
         """Wait for the next task; return None when the queue has closed."""
         while True:
-            with self._means.lock:
+            with self._resources.lock:
                 if self._waiting and not self._closing:
                     return self._waiting.popleft()
                 if self._closing or self._retiring:
@@ -144,7 +144,7 @@ class Line:
             if warm:
                 self._start_ahead()
             elif not self._await_news():
-                with self._means.lock:
+                with self._resources.lock:
                     self._retiring = True
 
     def _start_ahead(self) -> None:
@@ -159,9 +159,9 @@ class Line:
     def _await_news(self) -> bool:
         """Wait for a request or the zygote's end; return False if neither came within the idle time."""
         if self.zygote is None:
-            return self._wakeup.wait(self._means.idle_s)
+            return self._wakeup.wait(self._resources.idle_s)
         try:
-            self.zygote.await_news((), self._means.clock.monotonic_s() + self._means.idle_s)
+            self.zygote.await_news((), self._resources.clock.monotonic_s() + self._resources.idle_s)
         except TimeoutError:
             return False
         except ZygoteGone as gone:
@@ -169,32 +169,32 @@ class Line:
             self._discard()
         return True
 
-    def _do(self, task: Task) -> None:
-        self._current = task  # before it runs, so that it can be dropped
+    def _do(self, queued: QueuedJob) -> None:
+        self._current = queued  # before it runs, so that it can be dropped
         try:
-            if task.future.set_running_or_notify_cancel():
-                self._reply(task)
+            if queued.future.set_running_or_notify_cancel():
+                self._reply(queued)
         finally:
             self._current = None
 
-    def _reply(self, task: Task) -> None:
+    def _reply(self, queued: QueuedJob) -> None:
         try:
-            reply = self._tried(task)
+            reply = self._tried(queued)
         except Stopped:
-            task.future.set_exception(CancelledError())
+            queued.future.set_exception(CancelledError())
         except BaseException as error:  # noqa: BLE001 - the future raises it
-            task.future.set_exception(error)
+            queued.future.set_exception(error)
         else:
-            task.future.set_result(reply)
+            queued.future.set_result(reply)
 
-    def _tried(self, task: Task) -> Reply:
+    def _tried(self, queued: QueuedJob) -> Reply:
         def stop() -> bool:
-            return self._closing or task.dropped
+            return self._closing or queued.dropped
 
         for _ in range(_TRIES):
             zygote = self._started_for_all(stop)
             try:
-                return self._conversed(zygote, task.job, stop)
+                return self._conversed(zygote, queued.job, stop)
             except ZygoteGone as gone:
                 how, output = str(gone), zygote.output.text()
                 self._discard()
@@ -204,11 +204,11 @@ class Line:
                 failed = zygote.failed(f"cannot be talked to ({error!r})", zygote.output.text())
                 self._discard()
                 raise failed from error
-        raise zygote.failed(f"{how}, {_TRIES} times in a row, while it did {task.job.label!r}", output)
+        raise zygote.failed(f"{how}, {_TRIES} times in a row, while it did {queued.job.label!r}", output)
 
     def _conversed(self, zygote: Zygote, job: Job, stop: Callable[[], bool]) -> Reply:
         try:
-            return converse(zygote, job, stop, self._means.clock)
+            return converse(zygote, job, stop, self._resources.clock)
         finally:
             if zygote.is_silent:
                 self._discard()
@@ -218,18 +218,20 @@ class Line:
         try:
             return self._started(stop)
         except MeasuringError as error:
-            with self._means.lock:
+            with self._resources.lock:
                 others, self._waiting = self._waiting, deque()
-            for task in others:
-                if task.future.set_running_or_notify_cancel():
-                    task.future.set_exception(error)
+            for queued in others:
+                if queued.future.set_running_or_notify_cancel():
+                    queued.future.set_exception(error)
             raise
 
     def _started(self, stop: Callable[[], bool]) -> Zygote:
-        means, tries = self._means, 0
+        resources, tries = self._resources, 0
         while self.zygote is None:
             tries += 1
-            zygote = Zygote(self.kind, means.next_serial(), means.launcher, self._wakeup, means.clock)
+            zygote = Zygote(
+                self.kind, resources.next_serial(), resources.launcher, self._wakeup, resources.clock
+            )
             self.zygote = zygote
             try:
                 zygote.await_ready(stop)

@@ -18,7 +18,7 @@ from profkit.measuring.runner.outcomes import Circumstances, Outcome, failed, me
 from profkit.measuring.worker.blocks import THIS_THREAD, Wanted, time_cases
 from profkit.measuring.worker.child import no_collector
 from profkit.measuring.worker.protocol import SHARED, Fresh, Times
-from profkit.measuring.worker.runnable import Awaited, Called, Measured, calls, run_global_setup, statement
+from profkit.measuring.worker.runnable import Awaited, Called, Runnable, calls, run_global_setup, statement
 from profkit.measuring.worker.state_policy import Cost, StatePolicy, find_policy, given_policy
 from profkit.measuring.worker.timing import effort, seconds, timed_case
 from profkit.model.measurement import MeasuredIn, Preload, Timing, Tool
@@ -72,11 +72,11 @@ def _timing(order: WorkOrder) -> Timing:
     return replace(timing_of(order.label, [reply]), measured_in=place)
 
 
-def _times(measured_here: Measured, order: WorkOrder) -> Times:
+def _times(measured_here: Runnable, order: WorkOrder) -> Times:
     """Time an order; a call that changes its arguments is timed once, as they are not copied here."""
     first_s = list[float]()
 
-    def cost(one: Measured, number: int) -> float:
+    def cost(one: Runnable, number: int) -> float:
         first_s.append(seconds(one, number))
         return first_s[-1]
 
@@ -90,7 +90,7 @@ def _times(measured_here: Measured, order: WorkOrder) -> Times:
     return times
 
 
-def _policy(measured_here: Measured, fresh: Fresh, cost: Cost) -> StatePolicy:
+def _policy(measured_here: Runnable, fresh: Fresh, cost: Cost) -> StatePolicy:
     if fresh["decided"] and isinstance(measured_here, Called | Awaited):  # `runs` limits its executions
         return given_policy(measured_here, SHARED)
     if fresh["decided"] is not None:
@@ -101,7 +101,7 @@ def _policy(measured_here: Measured, fresh: Fresh, cost: Cost) -> StatePolicy:
     )
 
 
-def _measured(order: WorkOrder) -> Measured:
+def _measured(order: WorkOrder) -> Runnable:
     if order.function is not None:
         return calls(order.function, order.args, order.kwargs)
     namespace: dict[str, object] = {"__name__": "__main__"}

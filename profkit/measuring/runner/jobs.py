@@ -112,7 +112,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class TimingShare:
     """Part of a timer measurement that one process does."""
 
     numbers: tuple[int | None, ...]
@@ -123,7 +123,7 @@ class Share:
     cores: tuple[int, ...] = ()
 
 
-def timer_job(tasks: Sequence[Task], share: Share, fresh: Sequence[Fresh] | None = None) -> Job:
+def timer_job(tasks: Sequence[Task], share: TimingShare, fresh: Sequence[Fresh] | None = None) -> Job:
     """Return a job that times the tasks' statements in one process, their blocks interleaved.
 
     `fresh` says how each one's executions get their state.

@@ -10,8 +10,8 @@ from profkit.measuring.pool.jobs import Reply
 from profkit.measuring.results import fresh_of, numbers_of, timing_of
 from profkit.measuring.runner.context import BatchContext
 from profkit.measuring.runner.jobs import (
-    Share,
     Task,
+    TimingShare,
     canary_job,
     first_fresh,
     processes_of,
@@ -71,7 +71,7 @@ def _replies(
     fresh: Sequence[Fresh] = [first_fresh(task.order) for task in tasks]
     seeds = random.Random()
     for index in range(count):
-        share = Share(
+        share = TimingShare(
             numbers=tuple(numbers),
             min_run_time_s=order.min_run_time_s / count,
             runs=None if limit is None else limit // count,
@@ -80,7 +80,7 @@ def _replies(
         )
         kind = kinds[index % len(kinds)]
 
-        def ask(known: Sequence[Fresh], share: Share = share, kind: ZygoteKind = kind) -> Reply:
+        def ask(known: Sequence[Fresh], share: TimingShare = share, kind: ZygoteKind = kind) -> Reply:
             return context.attempt(kind, timer_job(tasks, share, known), order.retries)
 
         context.progress.at_work(order.label)
@@ -141,10 +141,10 @@ def _turns(tasks: int, rounds: int, kinds: Sequence[ZygoteKind]) -> list[tuple[i
     ]
 
 
-def _share(task: Task, number: int | None, cores: tuple[int, ...]) -> Share:
+def _share(task: Task, number: int | None, cores: tuple[int, ...]) -> TimingShare:
     order = task.order
     count, limit = processes_of(order), timed_runs(order)
-    return Share(
+    return TimingShare(
         numbers=(number,),
         min_run_time_s=order.min_run_time_s / count,
         runs=None if limit is None else limit // count,

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from .protocol import SHARED, Fresh, Job, Times
-from .runnable import Measured
+from .protocol import SHARED, Fresh, JobMessage, Times
+from .runnable import Runnable
 
 Clock = Callable[[], float]
 Elapsed = Callable[[int], float]
@@ -45,7 +45,7 @@ class Wanted:
     seed: int
 
     @staticmethod
-    def by(job: Job) -> Wanted:
+    def by(job: JobMessage) -> Wanted:
         """Return the settings in a message."""
         return Wanted(job["block_s"], job["min_run_time_s"], job["blocks"], job["seed"])
 
@@ -252,7 +252,7 @@ def clock_of_library() -> Clock:
     return waiting
 
 
-def elapsed_by_torch(measured: Measured, reads: Clock, stmt: str, setup: str, num_threads: int) -> Elapsed:
+def elapsed_by_torch(measured: Runnable, reads: Clock, stmt: str, setup: str, num_threads: int) -> Elapsed:
     """Return a function that runs and times a block in place of the innermost loop of torch's Timer."""
     from torch.utils import benchmark
     from torch.utils.benchmark.utils.common import set_torch_threads
@@ -275,7 +275,7 @@ class _Blocks:
     """Replacement for timeit's Timer inside torch's Timer."""
 
     def __init__(self, stmt: str, setup: str, timer: Clock, globals: dict[str, Any]) -> None:
-        self._measured: Measured = globals[_MEASURED]
+        self._measured: Runnable = globals[_MEASURED]
         self._clock = timer
 
     def timeit(self, number: int) -> float:

@@ -15,8 +15,8 @@ from types import ModuleType
 from typing import TypeVar
 
 from .blocks import Elapsed
-from .protocol import Case, Job
-from .runnable import InThisThread, Measured, Namespace, calls, nothing, run_global_setup, statement
+from .protocol import Case, JobMessage
+from .runnable import InThisThread, Namespace, Runnable, calls, nothing, run_global_setup, statement
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ _READY = ctypes.CFUNCTYPE(None, _BLOCK, ctypes.c_void_p)
 _Block = Callable[[int, int], bytes | None]
 
 
-def within(path: str, function: str, work: Callable[[Measured], T]) -> T:
+def within(path: str, function: str, work: Callable[[Runnable], T]) -> T:
     """Run a shared object's setup in this thread, and `work` while its variables and guards exist.
 
     Raises what `work` raises, and RuntimeError with the user's C++ exception.
@@ -58,7 +58,7 @@ class _Blocks(InThisThread):
         self._block, self._context = block, context
 
     def run(self, number: int, probe: Callable[[], T]) -> tuple[T, T]:
-        """See `Measured.run`."""
+        """See `Runnable.run`."""
         block, none = partial(self._block, self._context, number), ()
         before = probe(*none)
         thrown = block(*none)
@@ -82,7 +82,7 @@ class Library:
             raise failed
 
     def do(self, task: Callable[[], T]) -> T:
-        """Run a task in the object's thread. See `Measured.do`."""
+        """Run a task in the object's thread. See `Runnable.do`."""
         done: list[T] = []
         raised: list[BaseException] = []
         ended = threading.Event()
@@ -101,7 +101,7 @@ class Library:
         return done[0]
 
     def run(self, number: int, probe: Callable[[], T]) -> tuple[T, T]:
-        """Run a block, in the object's thread. See `Measured.run`."""
+        """Run a block, in the object's thread. See `Runnable.run`."""
         return self._blocks.run(number, probe)
 
     def close(self) -> None:
@@ -116,7 +116,7 @@ class Library:
         except BaseException as error:  # noqa: BLE001 - re-raised in the thread that made the object
             self._ready.put(error)
 
-    def _serve(self, blocks: Measured) -> None:
+    def _serve(self, blocks: Runnable) -> None:
         self._blocks = blocks
         self._ready.put(None)
         while (task := self._tasks.get()) is not None:
@@ -143,7 +143,7 @@ def own_main() -> Iterator[Namespace]:
         sys.modules["__main__"] = workers
 
 
-def with_cases(job: Job, payload_fd: int | None, work: Callable[[list[Measured]], T]) -> T:
+def with_cases(job: JobMessage, payload_fd: int | None, work: Callable[[list[Runnable]], T]) -> T:
     """Call `work` with a job's arms, after their setups.
 
     A single library gets no thread of its own: with two threads, C++ counts references of shared pointers
@@ -160,7 +160,9 @@ def with_cases(job: Job, payload_fd: int | None, work: Callable[[list[Measured]]
         return work([ready[place] for place in sorted(ready)])
 
 
-def with_baseline(job: Job, place: int, payload_fd: int | None, work: Callable[[Measured, Measured], T]) -> T:
+def with_baseline(
+    job: JobMessage, place: int, payload_fd: int | None, work: Callable[[Runnable, Runnable], T]
+) -> T:
     """Call `work` with an arm after its setup, and with the same loop, empty."""
     case = job["cases"][place]
     library = case["library"]
@@ -174,7 +176,7 @@ def with_baseline(job: Job, place: int, payload_fd: int | None, work: Callable[[
         return work(measured, nothing(vars(sys.modules["__main__"]), case["level"]))
 
 
-def timed_by(measured: Measured, case: Case, num_threads: int) -> Elapsed:
+def timed_by(measured: Runnable, case: Case, num_threads: int) -> Elapsed:
     """Return a function that runs a block and times it: by torch, if imported."""
     if "torch" in sys.modules:
         from .blocks import clock, clock_of_library, elapsed_by_torch
@@ -189,7 +191,7 @@ def timed_by(measured: Measured, case: Case, num_threads: int) -> Elapsed:
     return elapsed
 
 
-def _measured_case(job: Job, place: int, payload_fd: int | None, still_open: _Open) -> Measured:
+def _measured_case(job: JobMessage, place: int, payload_fd: int | None, still_open: _Open) -> Runnable:
     """Run an arm's setup and return the arm."""
     case, use_threads = job["cases"][place], partial(_use_threads, job["num_threads"])
     if case["library"] is not None:
@@ -203,7 +205,7 @@ def _measured_case(job: Job, place: int, payload_fd: int | None, still_open: _Op
     return measured
 
 
-def _set_up(case: Case, nth: str, payload_fd: int | None, namespace: Namespace) -> Measured:
+def _set_up(case: Case, nth: str, payload_fd: int | None, namespace: Namespace) -> Runnable:
     if case["payload"]:
         from .unpack import unpack
 

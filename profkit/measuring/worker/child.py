@@ -21,7 +21,7 @@ from .processes import die_with_parent, flush_c_streams
 from .protocol import (
     CANNOT_REPLY,
     Counts,
-    Job,
+    JobMessage,
     Message,
     ReplyMessage,
     StartOver,
@@ -103,11 +103,11 @@ __all__ = ["perform", "trace_of"]
 
 
 def perform(message: Message, payload_fd: int | None = None) -> Message:
-    """Run a job (`protocol.Job`) in this process and return the reply (`protocol.ReplyMessage`).
+    """Run a job (`protocol.JobMessage`) in this process and return the reply (`protocol.ReplyMessage`).
 
     Raises what the user's code raises. `payload_fd` is the payload, for arms without text.
     """
-    job = cast(Job, message)
+    job = cast(JobMessage, message)
     work = {"canary": _canary, "timer": _timed, "callgrind": _counted}[job["mode"]]
     try:
         with no_collector():
@@ -119,15 +119,15 @@ def perform(message: Message, payload_fd: int | None = None) -> Message:
         raise unwrapped_error from None
 
 
-def _canary(job: Job, payload_fd: int | None) -> ReplyMessage:
+def _canary(job: JobMessage, payload_fd: int | None) -> ReplyMessage:
     return {"ok": True, "versions": {name: _version(name) for name in job["imports"]}}
 
 
-def _timed(job: Job, payload_fd: int | None) -> ReplyMessage:
+def _timed(job: JobMessage, payload_fd: int | None) -> ReplyMessage:
     return {"ok": True, "cases": with_cases(job, payload_fd, lambda measured: times_of(measured, job))}
 
 
-def _counted(job: Job, payload_fd: int | None) -> ReplyMessage:
+def _counted(job: JobMessage, payload_fd: int | None) -> ReplyMessage:
     def counts(place: int) -> Counts | StartOver:
         return with_baseline(
             job, place, payload_fd, lambda measured, baseline: count_case(measured, baseline, place, job)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from . import valgrind
-from .protocol import SHARED, Counts, Fresh, Job, StartOver
-from .runnable import Measured
+from .protocol import SHARED, Counts, Fresh, JobMessage, StartOver
+from .runnable import Runnable
 from .state_policy import Effort, StatePolicy, find_policy, given_policy
 
 _OFTEN, _SELDOM = 10, 2
@@ -68,7 +68,7 @@ class Execution:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class Repetitions:
     """Numbers of executions for warm-up and repeats."""
 
     repeats: int
@@ -80,7 +80,7 @@ class Share:
     """True if the last warm-up executions form a block like a repeat."""
 
 
-def share_of(asked: int | None, repeats: int, warm: int, limit: int | None) -> Share:
+def repetitions_of(asked: int | None, repeats: int, warm: int, limit: int | None) -> Repetitions:
     """Return the requested numbers within the limit, if any: repeats first, warm-ups last.
 
     Without a limit and with the usual warm-up, 60 executions precede the first repeat: the heap has settled.
@@ -88,17 +88,17 @@ def share_of(asked: int | None, repeats: int, warm: int, limit: int | None) -> S
     respecialises a comprehension's call (56th, 88th, …).
     """
     if limit is None:
-        return Share(repeats, asked, warm + _SETTLING, rehearsed=True)
+        return Repetitions(repeats, asked, warm + _SETTLING, rehearsed=True)
     repeats = min(repeats, limit)
     number = min(asked or _SELDOM, limit // repeats)
-    return Share(repeats, number, min(warm, limit - repeats * number), rehearsed=False)
+    return Repetitions(repeats, number, min(warm, limit - repeats * number), rehearsed=False)
 
 
 def count_case(
-    measured: Measured,
-    baseline: Measured,
+    measured: Runnable,
+    baseline: Runnable,
     place: int,
-    job: Job,
+    job: JobMessage,
     clock: Clock = time.perf_counter,
 ) -> Counts | StartOver:
     """Count the repeats of a statement, and one of the same loop, empty.
@@ -124,11 +124,11 @@ def count_case(
 
 
 def _policy(
-    measured: Measured, fresh: Fresh, counted: Callable[[Measured, int], Execution], taken: list[Execution]
+    measured: Runnable, fresh: Fresh, counted: Callable[[Runnable, int], Execution], taken: list[Execution]
 ) -> StatePolicy:
     """Decide how to execute a statement; append the executions that it takes to `taken`."""
 
-    def cost(one: Measured, number: int) -> float:
+    def cost(one: Runnable, number: int) -> float:
         taken.append(counted(one, number))
         return taken[-1].instructions
 
@@ -139,18 +139,20 @@ def _policy(
 
 def _counted_as(
     policy: StatePolicy,
-    shared: Measured,
-    nothing: Measured,
-    job: Job,
+    shared: Runnable,
+    nothing: Runnable,
+    job: JobMessage,
     asked: int | None,
     clock: Clock,
     taken: Sequence[Execution],
 ) -> Counts:
     other = policy.afresh
     measured, baseline = (shared, nothing) if other is None else (other.full, other.empty)
-    share = share_of(asked, job["repeats"], job["warm"], job["runs"])
+    repetitions = repetitions_of(asked, job["repeats"], job["warm"], job["runs"])
     counted = partial(_counted_once, job["dump_prefix"], clock, measured, 1)
-    number, settled = measured.do(partial(warm, measured, share, counted, taken if other is None else ()))
+    number, settled = measured.do(
+        partial(warm, measured, repetitions, counted, taken if other is None else ())
+    )
     baseline.do(partial(_run, baseline, job["warm"]))
     # Twice, discarding the first: Callgrind counts calls even while it counts no instructions, and resets
     # those of a function only when it dumps them.
@@ -159,18 +161,21 @@ def _counted_as(
     if settled:
         # Likewise. It also leaves the heap as every repeat does, so that the first repeat does not differ.
         measured.do(partial(_count, measured, min(number, _OFTEN)))
-    for _ in range(share.repeats):
+    for _ in range(repetitions.repeats):
         last = measured.do(partial(_count, measured, number))
     return {
         "number": number,
-        "dumps": [_path(job["dump_prefix"], last - n) for n in reversed(range(share.repeats))],
+        "dumps": [_path(job["dump_prefix"], last - n) for n in reversed(range(repetitions.repeats))],
         "baseline_dumps": [_path(job["dump_prefix"], base)],
         "fresh": policy.fresh,
     }
 
 
 def warm(
-    measured: Measured, share: Share, counted: Callable[[], Execution], before: Sequence[Execution] = ()
+    measured: Runnable,
+    repetitions: Repetitions,
+    counted: Callable[[], Execution],
+    before: Sequence[Execution] = (),
 ) -> tuple[int, bool]:
     """Execute a statement until it has settled, less often if it is long.
 
@@ -179,18 +184,21 @@ def warm(
     that equal processes do the same under any load.
     """
     taken = list(before)
-    while len(taken) < min(share.warm, _WATCHED) and _another(taken):
+    while len(taken) < min(repetitions.warm, _WATCHED) and _another(taken):
         taken.append(counted())
     settles = len(taken) > 1 and not _wait(taken)
     each = taken[-1].instructions if taken else 0
     short = settles and each <= _SHORT
-    number = share.number or (_OFTEN if short else _SELDOM)
-    if settles and each <= _LONG and len(taken) < min(share.warm, _WATCHED):
+    number = repetitions.number or (_OFTEN if short else _SELDOM)
+    if settles and each <= _LONG and len(taken) < min(repetitions.warm, _WATCHED):
         _run(measured, 1)
-    rest = max(share.warm - (number if share.rehearsed else 0), min(share.warm, _LEAST)) - _WATCHED
+    rest = (
+        max(repetitions.warm - (number if repetitions.rehearsed else 0), min(repetitions.warm, _LEAST))
+        - _WATCHED
+    )
     if short and rest > 0:
         _run(measured, rest)
-    return number, share.rehearsed and short
+    return number, repetitions.rehearsed and short
 
 
 def _another(taken: Sequence[Execution]) -> bool:
@@ -203,7 +211,7 @@ def _wait(taken: Sequence[Execution]) -> bool:
     return all(execution.waits for execution in taken[1:])
 
 
-def _counted_once(prefix: str, clock: Clock, measured: Measured, number: int) -> Execution:
+def _counted_once(prefix: str, clock: Clock, measured: Runnable, number: int) -> Execution:
     before, start_s = resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw, clock()
     measured.run(number, valgrind.toggle())
     seconds, after = clock() - start_s, resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
@@ -221,7 +229,7 @@ def _total(dump: str) -> int:
     return int(end.rpartition(b"totals:")[2].split()[0])
 
 
-def _count(measured: Measured, number: int) -> int:
+def _count(measured: Runnable, number: int) -> int:
     """Count a block and return its dump's number.
 
     Nothing is collected between dumps, so no reset is needed. Callgrind's own reset leaves a few
@@ -239,6 +247,6 @@ def _path(prefix: str, number: int) -> str:
     return f"{prefix}.{os.getpid()}.{number}"
 
 
-def _run(measured: Measured, number: int) -> None:
+def _run(measured: Runnable, number: int) -> None:
     """Run a block without counting."""
     measured.run(number, valgrind.no_toggle())

@@ -21,8 +21,8 @@ from .runnable import (
     Called,
     InFunction,
     InModule,
-    Measured,
     Namespace,
+    Runnable,
     awaitable_of,
     blocks_of,
     values_of,
@@ -47,7 +47,7 @@ class Wanted:
     globals: tuple[Global, ...] = ()
 
 
-def state_in(measured: Measured, most_objects: int) -> State:
+def state_in(measured: Runnable, most_objects: int) -> State:
     """Return the state that an execution finds; empty if `measured` has no parts to inspect."""
     if isinstance(measured, Called | Awaited):
         return state_of(_named_parts(measured.call), most_objects=most_objects)
@@ -60,7 +60,7 @@ def state_in(measured: Measured, most_objects: int) -> State:
     return State(whole=False)
 
 
-def afresh(measured: Measured, wanted: Wanted) -> Afresh:
+def afresh(measured: Runnable, wanted: Wanted) -> Afresh:
     """Return `measured` with a state for each execution; raises CannotRepeat.
 
     If globals are wanted, call it before anything is executed.
@@ -90,7 +90,7 @@ class _Rebound:
     pickled: bytes
 
     @classmethod
-    def of(cls, place: Global, measured: Measured) -> _Rebound:
+    def of(cls, place: Global, measured: Runnable) -> _Rebound:
         import cloudpickle
 
         own = place.module == "__main__" and isinstance(measured, InFunction | InModule)

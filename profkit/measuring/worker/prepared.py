@@ -12,7 +12,7 @@ from functools import partial
 from types import CodeType
 from typing import TypeVar
 
-from .runnable import Blocks, InThisThread, Measured, Namespace, Probe, bracketed
+from .runnable import Blocks, InThisThread, Namespace, Probe, Runnable, bracketed
 from .source import ROUNDS
 
 T = TypeVar("T")
@@ -91,8 +91,8 @@ class Afresh:
     """Measured code with a state for each execution, and its empty loop."""
 
     states: States
-    full: Measured
-    empty: Measured
+    full: Runnable
+    empty: Runnable
 
 
 class PreparedFunction(InThisThread):
@@ -103,7 +103,7 @@ class PreparedFunction(InThisThread):
         self._rounds: Iterator[Values] = iter(())
 
     def run(self, number: int, probe: Probe[T]) -> tuple[T, T]:
-        """See `Measured.run`."""
+        """See `Runnable.run`."""
         rounds = iter(self._states.of(number))
         if self._uses:
             self._states.use()
@@ -120,7 +120,7 @@ class PreparedModule(InThisThread):
         self._states, self._code, self._namespace, self._uses = states, code, namespace, uses
 
     def run(self, number: int, probe: Probe[T]) -> tuple[T, T]:
-        """See `Measured.run`."""
+        """See `Runnable.run`."""
         rounds = iter(self._states.of(number))
         if self._uses:
             self._states.use()
@@ -137,7 +137,7 @@ class PreparedAwaits(InThisThread):
         self._states, self._uses = states, uses
 
     def run(self, number: int, probe: Probe[T]) -> tuple[T, T]:
-        """See `Measured.run`."""
+        """See `Runnable.run`."""
         import asyncio  # few jobs need it, and it takes long to import
 
         states = self._states.of(number)

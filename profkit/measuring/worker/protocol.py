@@ -154,7 +154,7 @@ class Case(TypedDict):
     """For Python only; `SHARED` if missing."""
 
 
-class Job(TypedDict):
+class JobMessage(TypedDict):
     """The part of a message that `perform` reads; `take_on` applies the environment before."""
 
     mode: str

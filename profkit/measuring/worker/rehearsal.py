@@ -8,7 +8,7 @@ import sys
 
 from . import valgrind
 from .child import work
-from .protocol import UNDECIDED, Case, Inbox, Job, Message, hand, in_file
+from .protocol import UNDECIDED, Case, Inbox, JobMessage, Message, hand, in_file
 
 
 def _case(stmt: str, setup: str = "", level: str = "function", global_setup: str = "") -> Case:
@@ -24,7 +24,7 @@ def _case(stmt: str, setup: str = "", level: str = "function", global_setup: str
     }
 
 
-def _job(case: Case) -> Job:
+def _job(case: Case) -> JobMessage:
     return {
         "mode": "callgrind",
         "num_threads": 1,
@@ -50,7 +50,7 @@ _OWN = """
         return [Point(x), y]
 """
 
-JOBS: tuple[Job, ...] = (
+JOBS: tuple[JobMessage, ...] = (
     _job(_case("[i * i for i in range(100)]")),
     _job(_case("s.split()", "s = 'a few words in a string'")),
     _job(_case("items.sort()", "items = [3, 1, 2] * 20")),
@@ -89,7 +89,7 @@ def prepare_to_count() -> None:
         os.close(printed_to)
 
 
-def _rehearse(job: Job) -> None:
+def _rehearse(job: JobMessage) -> None:
     control, childs_control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     channel, childs_channel = socket.socketpair()
     with control, childs_control, channel:
@@ -103,7 +103,7 @@ def _rehearse(job: Job) -> None:
         raise RuntimeError(f"a rehearsal failed: {answers[0]['trace'] if answers else 'no answer'}")
 
 
-def _whole(job: Job) -> Message:
+def _whole(job: JobMessage) -> Message:
     """Return the job's message with the environment that the zygote already has."""
     here: Message = {
         "cwd": ".",

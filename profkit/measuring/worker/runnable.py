@@ -46,7 +46,7 @@ class Blocks(Protocol):
         """Run a block."""
 
 
-class Measured(Protocol):
+class Runnable(Protocol):
     """Code to measure, whose setup has run."""
 
     def run(self, number: int, probe: Probe[T]) -> tuple[T, T]:
@@ -63,7 +63,7 @@ class InThisThread:
     """Base for code whose blocks may run in the thread that made it."""
 
     def do(self, task: Callable[[], T]) -> T:
-        """See `Measured.do`."""
+        """See `Runnable.do`."""
         return task()
 
 
@@ -79,7 +79,7 @@ def run_global_setup(text: str, namespace: Namespace, nth: str = "") -> int:
 
 def statement(
     stmt: str, setup: str, namespace: Namespace, level: str, futures: int = 0, nth: str = ""
-) -> Measured:
+) -> Runnable:
     """Return a statement, after running its setup; its global setup has run in `namespace`."""
     first = read_piece(setup, f"<setup{nth}>", futures)
     if level == "module":
@@ -131,7 +131,7 @@ class InFunction(InThisThread):
         self._rounds = repeat(None, 0)
 
     def run(self, number: int, probe: Probe[T]) -> tuple[T, T]:
-        """See `Measured.run`."""
+        """See `Runnable.run`."""
         rounds = repeat(None, number)
         times = bracketed(partial(self.blocks.send, rounds), probe)
         self._rounds = rounds  # kept, so that the next block does not include freeing them
@@ -146,12 +146,12 @@ class InModule(InThisThread):
         self.code = code or module_code(stmt)
 
     def run(self, number: int, probe: Probe[T]) -> tuple[T, T]:
-        """See `Measured.run`."""
+        """See `Runnable.run`."""
         self.namespace[ROUNDS] = repeat(None, number)
         return bracketed(partial(exec, self.code, self.namespace), probe)
 
 
-def nothing(namespace: Namespace, level: str) -> Measured:
+def nothing(namespace: Namespace, level: str) -> Runnable:
     """Return the baseline: the loop of `statement`, around `pass`.
 
     `namespace` is the statement's own, as a lookup's cost depends on the other names in a dictionary.
@@ -174,7 +174,7 @@ def calls(
     args: tuple[object, ...],
     kwargs: Mapping[str, object],
     again: Callable[[], Call] | None = None,
-) -> Measured:
+) -> Runnable:
     """Return calls of a callable; coroutine functions are awaited, in a new event loop for each block.
 
     `again` returns an unexecuted copy of the same call.
@@ -230,7 +230,7 @@ class Awaited(InThisThread):
         self._awaitable = awaitable_of(call)
 
     def run(self, number: int, probe: Probe[T]) -> tuple[T, T]:
-        """See `Measured.run`."""
+        """See `Runnable.run`."""
         import asyncio  # few jobs need it, and it takes long to import
 
         with asyncio.Runner() as runner:

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from .fresh import CannotRepeat, Wanted, afresh, state_in
 from .prepared import Afresh
 from .protocol import Fresh
-from .runnable import Awaited, Called, Measured
+from .runnable import Awaited, Called, Runnable
 from .state import MOST_OBJECTS, Global, State
 
-Cost = Callable[[Measured, int], float]
+Cost = Callable[[Runnable, int], float]
 """Function that runs a block of N executions and returns its cost in seconds or instructions."""
 
 _DIFFERS = 1.5
@@ -62,7 +62,7 @@ class StatePolicy:
         return self.fresh["decided"] is None
 
 
-def given_policy(measured: Measured, fresh: Fresh) -> StatePolicy:
+def given_policy(measured: Runnable, fresh: Fresh) -> StatePolicy:
     """Return the design that another process found, or that was requested, if it is possible here."""
     if not fresh["decided"]:
         return StatePolicy(fresh)
@@ -72,7 +72,7 @@ def given_policy(measured: Measured, fresh: Fresh) -> StatePolicy:
         return StatePolicy({**fresh, "decided": False, "why_not": str(error)})
 
 
-def alike(measured: Sequence[Measured], policies: Sequence[StatePolicy]) -> list[StatePolicy]:
+def alike(measured: Sequence[Runnable], policies: Sequence[StatePolicy]) -> list[StatePolicy]:
     """Return comparable designs: if one has a state for each execution, so have all that can.
 
     Separate states have other places in memory, which makes executions slightly slower.
@@ -85,7 +85,7 @@ def alike(measured: Sequence[Measured], policies: Sequence[StatePolicy]) -> list
     ]
 
 
-def find_policy(measured: Measured, fresh: Fresh, cost: Cost, effort: Effort) -> StatePolicy:
+def find_policy(measured: Runnable, fresh: Fresh, cost: Cost, effort: Effort) -> StatePolicy:
     """Find what an execution changes, and decide; executes it once, or more often if anything changes."""
     if fresh["globals"]:
         return _tried(measured, fresh, cost, effort)
@@ -112,12 +112,12 @@ def _found(before: State, changes: Sequence[str]) -> Fresh:
     }
 
 
-def _tried(measured: Measured, fresh: Fresh, cost: Cost, effort: Effort) -> StatePolicy:
+def _tried(measured: Runnable, fresh: Fresh, cost: Cost, effort: Effort) -> StatePolicy:
     """Decide before the first execution, with unchanged globals."""
     return _decided(measured, fresh, cost, effort, None)
 
 
-def _decided(measured: Measured, fresh: Fresh, cost: Cost, effort: Effort, took: float | None) -> StatePolicy:
+def _decided(measured: Runnable, fresh: Fresh, cost: Cost, effort: Effort, took: float | None) -> StatePolicy:
     if all(_is_lasting(words) for words in fresh["changes"]):
         return StatePolicy({**fresh, "decided": False, "why_not": "it cannot be made anew"})
     try:

@@ -9,8 +9,8 @@ from functools import partial
 
 from .blocks import THIS_THREAD, WARMS, WHOLE_PROCESS, Elapsed, Timed, Wanted, time_cases
 from .cases import timed_by
-from .protocol import SHARED, Case, Job, StartOver, Times
-from .runnable import Measured
+from .protocol import SHARED, Case, JobMessage, StartOver, Times
+from .runnable import Runnable
 from .state_policy import Effort, StatePolicy, alike, find_policy, given_policy
 
 _BLOCK_PART = 10
@@ -20,7 +20,7 @@ _WARMING_S = 0.1
 """Maximum time to prepare the states of warm-up executions."""
 
 
-def times_of(measured: Sequence[Measured], job: Job) -> Sequence[Times | StartOver]:
+def times_of(measured: Sequence[Runnable], job: JobMessage) -> Sequence[Times | StartOver]:
     """Time a job's arms; if only another process can, return what that process must know.
 
     If a statement fails because it changed its state, each execution gets its own state.
@@ -43,13 +43,13 @@ def effort(block_s: float) -> Effort:
     return Effort(block_s / _BLOCK_PART, _LONG_S, warms=True)
 
 
-def seconds(measured: Measured, number: int) -> float:
+def seconds(measured: Runnable, number: int) -> float:
     """Return the time of a block of `number` executions."""
     before_s, after_s = measured.run(number, time.perf_counter)
     return after_s - before_s
 
 
-def _policy(measured: Measured, case: Case, job: Job) -> StatePolicy:
+def _policy(measured: Runnable, case: Case, job: JobMessage) -> StatePolicy:
     fresh, found = case.get("fresh", SHARED), list[StatePolicy]()
 
     def find() -> None:
@@ -64,7 +64,7 @@ def _policy(measured: Measured, case: Case, job: Job) -> StatePolicy:
     return found[0]
 
 
-def _times(measured: Sequence[Measured], policies: Sequence[StatePolicy], job: Job) -> list[Times]:
+def _times(measured: Sequence[Runnable], policies: Sequence[StatePolicy], job: JobMessage) -> list[Times]:
     cases = []
     for one, policy, case, number in zip(measured, policies, job["cases"], job["number"], strict=True):
         elapsed = partial(timed_by, case=case, num_threads=job["num_threads"])
@@ -74,9 +74,9 @@ def _times(measured: Sequence[Measured], policies: Sequence[StatePolicy], job: J
 
 
 def timed_case(
-    measured: Measured,
+    measured: Runnable,
     policy: StatePolicy,
-    elapsed: Callable[[Measured], Elapsed],
+    elapsed: Callable[[Runnable], Elapsed],
     memory_bytes: int | None = None,
 ) -> Timed:
     """Return an arm for a design; `elapsed` returns the function that times its blocks."""

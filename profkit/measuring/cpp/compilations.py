@@ -20,7 +20,7 @@ from profkit.model.workorder import WorkOrder
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectTask:
+class ObjectCompilation:
     """What compiles to one shared object."""
 
     order: WorkOrder
@@ -75,7 +75,7 @@ class ObjectTask:
 
 
 @dataclass(frozen=True, slots=True)
-class HeaderTask:
+class HeaderCompilation:
     """What compiles to one set of precompiled headers."""
 
     headers: tuple[str, ...]
@@ -111,7 +111,7 @@ class HeaderTask:
 
 
 @dataclass(frozen=True, slots=True)
-class ScriptTask:
+class ScriptCompilation:
     """What Python compiles to TorchScript."""
 
     order: WorkOrder
