@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.measuring.worker.counting import Execution, Share, repetitions_of, warm
+from profkit.measuring.worker.counting import Execution, Repetitions, repetitions_of, warm
 
 numbers = st.integers(1, 200)
 
@@ -36,7 +36,7 @@ class Scripted:
         )
         return Execution(*each, self.sleeps)
 
-    def warmed(self, share: Share) -> tuple[int, bool]:
+    def warmed(self, share: Repetitions) -> tuple[int, bool]:
         return warm(self, share, self.counted)  # type: ignore[arg-type]
 
 

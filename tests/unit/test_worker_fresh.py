@@ -47,12 +47,12 @@ class Stock:
         drain(self.values)
 
 
-class Workspace:
+class Kept:
     values: list[int] = []  # noqa: RUF012
 
 
 def keep() -> None:
-    Workspace.values.append(1)
+    Kept.values.append(1)
 
 
 def work(values: list[int]) -> None:
