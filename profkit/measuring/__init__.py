@@ -1,15 +1,15 @@
-"""How long code takes, and how many instructions it executes: measured in isolated processes.
+"""Measurement of time and instruction counts in isolated worker processes.
 
-An order goes to the runner, which hands jobs to the pool; a zygote forks a worker for each, and the
-worker's answers become a Measurement.
+An order goes to the runner, which sends jobs to the pool. A zygote forks a worker for each job, and the
+worker's reply becomes a Measurement.
 
     orders.py     measure()'s arguments → WorkOrder
-    definitions.py, variants.py, grouped.py
-                  nested definitions → WorkOrders; those of PyTorch's benchmarks, too
+    definitions.py, variants.py
+                  nested definitions → WorkOrders; also those of PyTorch's benchmarks
     runner/       cores, canaries, retries, progress; orders → measurements
-    pool/         zygotes: started ahead, lingering, replaced, ended
-    worker/       the program that zygotes are; imports nothing of profkit
-    travel/       functions and arguments on their way to a worker
+    pool/         zygotes: started ahead, kept for a while, replaced, ended
+    worker/       the program that zygotes run; imports nothing of profkit
+    transfer/     functions and arguments → payloads for a worker
     cpp/          C++ statements → shared objects
     decorated/    profile(mode=…): measured in the background of the user's program
 """

@@ -1,4 +1,4 @@
-"""The functions that users call: `measure`, `measure_all`, `submit`, `wait`, `warm_pool`."""
+"""Public functions: `measure`, `measure_all`, `submit`, `wait`, `warm_pool`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _Item:
     work: Callable[[], object]
 
     def run(self) -> None:
-        """Do the work, unless its future was cancelled."""
+        """Do the work, unless its future is cancelled."""
         if not self.future.set_running_or_notify_cancel():
             return
         try:
@@ -51,7 +51,7 @@ class _Item:
 
 
 class Background:
-    """One daemon thread that works off what is submitted, in order; it starts with the first."""
+    """Daemon thread that does submitted work in order; it starts with the first item."""
 
     def __init__(self) -> None:
         self._items: queue.SimpleQueue[_Item] = queue.SimpleQueue()
@@ -59,7 +59,7 @@ class Background:
         self._thread: threading.Thread | None = None
 
     def submit(self, work: Callable[[], _T]) -> Future[_T]:
-        """The future of `work()`; done at once, by the caller, where no thread can be started any more."""
+        """Return the future of `work()`; run it at once in the caller if no thread can start any more."""
         future: Future[_T] = Future()
         item = _Item(future, work)  # type: ignore[arg-type]
         if self._started():
@@ -85,11 +85,11 @@ class Background:
 
 
 class ProcessBackground:
-    """The process's own; a forked child gets others: threads, and locks that they hold, do not survive."""
+    """Background thread and lock of this process; renewed in forked children, where no thread survives."""
 
     current: Background
     turn: threading.Lock
-    """Held by the batch that is being measured: two would disturb each other's times."""
+    """Held by the batch that is being measured: two batches would disturb each other's times."""
 
     def __init__(self) -> None:
         self._renew()
@@ -103,7 +103,7 @@ BACKGROUND = ProcessBackground()
 
 
 def as_progress(given: TextIO | Progress | None) -> Progress:
-    """Return what shows progress on a stream, what was given itself, or what shows nothing."""
+    """Return a progress line for a stream, a given Progress itself, or silent progress for None."""
     if given is None:
         return Silent()
     return given if isinstance(given, Progress) else ProgressLine(given)
@@ -114,8 +114,8 @@ def wait(
 ) -> tuple[_T, ...]:
     """Wait for futures and return their results; those in a mapping are replaced by their results.
 
-    `progress` is a stream, such as `sys.stderr`, for a line that shows how many are done; or it hears of each
-    with its key, or its number. Raises what the first future that failed holds, when all are done.
+    `progress` is a stream, such as `sys.stderr`, for a line that shows how many are done, or a Progress that
+    is called for each future with its key or number. When all are done, raises the first future's error.
     """
     told = as_progress(progress)
     named: list[tuple[str, Future[_T]]]
@@ -148,11 +148,11 @@ def measure(
     isolated: bool = True,
     **options: Unpack[MeasureOptions],
 ) -> Measurement:
-    """Time a statement or a callable, or count its instructions, in processes of its own.
+    """Time a statement or a callable, or count its instructions, in separate processes.
 
-    The options are those of `work_order`. The numbers are kept as a run, unless `keep=False`. With
-    `isolated=False` it is timed in this process, and the numbers say so. Raises `UsageError` before
-    anything starts, and `MeasuringError` where there are no numbers.
+    The options are those of `work_order`. The result is kept as a run, unless `keep=False`. With
+    `isolated=False` it is timed in this process, and the measurement says so. Raises `UsageError` before
+    anything starts, and `MeasuringError` if there is no result.
     """
     order, kept = work_order(stmt, **options), _keeper(CONFIG.spool) if keep else None
     outcome = _measured([order], keep=kept)[0] if isolated else _measured_here(order, kept)
@@ -173,10 +173,10 @@ def measure_all(
 ) -> tuple[MeasuredRun, ...]:
     """Measure orders, one after the other, and return their runs in the same order.
 
-    An order that fails has a run with an error; the others go on. `workers` measure side by side, each
-    on cores of its own: sooner done, and not as exact. `interleaved` times what shares an environment in
-    the same processes, block by block in random order: the way to compare. `progress` is a stream for a
-    line that tells how far it is. Runs are kept in `spool`. Raises `UsageError` before anything starts.
+    An order that fails has a run with an error; the others go on. `workers` orders are measured at once,
+    each on its own cores: faster, but less exact. `interleaved` times orders that share an environment in
+    the same processes, block by block in random order: use it to compare. `progress` is a stream for a
+    progress line. Runs are kept in `spool`. Raises `UsageError` before anything starts.
     """
     outcomes = _measured(
         tuple(orders),
@@ -190,7 +190,7 @@ def measure_all(
 
 @dataclass(frozen=True, slots=True)
 class PackedOrder:
-    """An order whose function, if it has one, was packed elsewhere, or what was refused there."""
+    """Order whose function, if any, was packed elsewhere, or the error of packing it."""
 
     order: WorkOrder
     payload: Payload | None = None
@@ -205,9 +205,9 @@ def measure_packed(
     progress: TextIO | Progress | None = None,
     keep: Callable[[MeasuredRun], None] | None = None,
 ) -> tuple[MeasuredRun, ...]:
-    """Measure orders as `measure_all` does; payloads are closed when all is done.
+    """Measure orders as `measure_all` does; close the payloads when all is done.
 
-    `keep` is called with each run as soon as it is there.
+    `keep` is called with each run as soon as it is measured.
     """
     outcomes = _measured(
         [one.order for one in packed],
@@ -230,7 +230,7 @@ def measure_in_turns(
 ) -> tuple[MeasuredRun, ...]:
     """Measure orders that cannot share a process, such as those of two work trees, and return their runs.
 
-    Their processes take turns, which is the way to compare them. Everything else is as in `measure_all`.
+    Their processes alternate: use it to compare them. Everything else is as in `measure_all`.
     """
     outcomes = _measured(
         tuple(orders),
@@ -241,11 +241,11 @@ def measure_in_turns(
     return tuple(outcome.run for outcome in outcomes)
 
 
-def submit(order: WorkOrder, payload: Payload | None = None, *, keep: bool = True) -> Future[MeasuredRun]:
-    """The future of an order's run, measured in the background; `payload` is closed when it is done.
+def submit(order: WorkOrder, parcel: Parcel | None = None, *, keep: bool = True) -> Future[MeasuredRun]:
+    """Measure an order in the background and return its run's future; then close `parcel`.
 
-    `payload` stands for the order's function and arguments, as they were when it was packed. The future
-    fails only for what is no fault of the order.
+    `parcel` replaces the order's function and arguments with those packed in it. Errors of the order are in
+    its run; the future fails only for other errors.
     """
     check(order)
 
@@ -257,7 +257,7 @@ def submit(order: WorkOrder, payload: Payload | None = None, *, keep: bool = Tru
 
 
 def warm_pool(*stmts: str | Callable[..., object], **options: Unpack[MeasureOptions]) -> None:
-    """Start in the background what statements like these will need, and return at once."""
+    """Start the zygotes that statements like these need in the background, and return at once."""
     for stmt in stmts or ("pass",):
         order = work_order(stmt, **options)
         task = Task(order, preload=preload_of(order))
@@ -318,7 +318,7 @@ def _keeper(spool: Path) -> Callable[[MeasuredRun], None]:
     def kept(run: MeasuredRun) -> None:
         try:
             keep_measured(spool, run)
-        except OSError as error:  # the caller gets the numbers all the same
+        except OSError as error:  # the caller still gets the measurement
             _LOG.warning("the run of %r was not kept: %s", run.info.label, error)
 
     return kept

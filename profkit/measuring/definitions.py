@@ -1,4 +1,4 @@
-"""Expand definitions, nested names and variants of a statement, into work orders; PyTorch's form too."""
+"""Expansion of definitions (nested names, variants of a statement, PyTorch's form) into work orders."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _IMPORT = "import torch"
-"""What torch's Timer puts among the names of each statement."""
+"""Import that torch's Timer adds to the names of each statement."""
 
 
 class _Setup(Protocol):
@@ -25,7 +25,7 @@ class _Setup(Protocol):
 
 
 class Grouped(Protocol):
-    """The attributes of upstream's `GroupedBenchmark` that are read."""
+    """The attributes that are read from upstream's `GroupedBenchmark`."""
 
     py_fwd_stmt: str | None
     cpp_fwd_stmt: str | None
@@ -45,7 +45,7 @@ class _Enum(Protocol):
 
 
 class Explicit(Protocol):
-    """The attributes of upstream's `TimerArgs` that are read."""
+    """The attributes that are read from upstream's `TimerArgs`."""
 
     stmt: str
     setup: str
@@ -55,17 +55,17 @@ class Explicit(Protocol):
 
 
 def is_grouped(given: object) -> TypeGuard[Grouped]:
-    """Whether this is like upstream's `GroupedBenchmark`."""
+    """Return whether an object looks like upstream's `GroupedBenchmark`."""
     return _has(given, Grouped)
 
 
 def is_explicit(given: object) -> TypeGuard[Explicit]:
-    """Whether this is like upstream's `TimerArgs`."""
+    """Return whether an object looks like upstream's `TimerArgs`."""
     return _has(given, Explicit)
 
 
 def variants_of(given: Grouped) -> Variants:
-    """Return the same computation as `Variants`; its setup says itself which tensors have gradients."""
+    """Return the same computation as `Variants`; its setup itself sets which tensors have gradients."""
     setup, names = given.setup, given.signature_args
     signature = None if names is None else f"f({', '.join(names)}) -> {given.signature_output}"
     model = {"python": given.py_model_setup or "", "c++": given.cpp_model_setup or ""}
@@ -84,7 +84,7 @@ def variants_of(given: Grouped) -> Variants:
 
 
 def options_of(given: Explicit) -> MeasureOptions:
-    """Return what such a statement says about itself, as options of `work_order`."""
+    """Return the options for `work_order` that such a statement sets."""
     is_python = given.language.name != "CPP"
     return {
         "setup": "" if given.setup == "pass" else given.setup,
@@ -101,27 +101,27 @@ def _has(given: object, like: type) -> bool:
 __all__ = ["Definition", "Definitions", "RefusedEntry", "Variants", "expand", "expand_each", "is_definition"]
 
 Definitions: TypeAlias = "Mapping[Any, Definition]"
-"""Keys are names, tuples of names, or None: such a definition has the names around it alone.
+"""Mapping of names, tuples of names, or None to definitions; None adds no name.
 
-Any, as a dictionary with names alone is no `Mapping[str | tuple[str, ...] | None, …]` to type checkers.
+The key type is Any, since to type checkers `dict[str, …]` is no `Mapping[str | tuple[str, ...] | None, …]`.
 """
 Definition: TypeAlias = "str | WorkOrder | Variants | Grouped | Explicit | Definitions"
 _CONTENT = frozenset(("args", "kwargs", "setup", "global_setup", "language", "label"))
-"""Options that say what is measured; a definition that says that itself cannot have them from elsewhere."""
+"""Options for what is measured; refused for a definition that sets this itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedEntry:
-    """An entry of definitions that cannot be measured, and why."""
+    """Entry of definitions that cannot be measured, and the reason."""
 
     label: str
     what: str
-    """Its statement as far as it is known."""
+    """Its statement, as far as it is known."""
     error: EntryRefused
 
 
 def expand(definitions: Definitions, /, **options: Unpack[MeasureOptions]) -> tuple[WorkOrder, ...]:
-    """Return the orders that definitions describe, in their order. Raise `UsageError` if an entry is wrong.
+    """Return the orders of definitions, in their order; raise `UsageError` if an entry is wrong.
 
     `options` apply to all orders and override those of the definitions.
     """
@@ -136,9 +136,9 @@ def expand(definitions: Definitions, /, **options: Unpack[MeasureOptions]) -> tu
 def expand_each(
     given: Definitions | Iterable[Definition], options: MeasureOptions
 ) -> Iterator[WorkOrder | RefusedEntry]:
-    """Yield the orders of definitions; what is wrong with an entry concerns that entry alone.
+    """Yield the orders of definitions; an error in an entry affects that entry only.
 
-    `given` is a dictionary, or a list of which the entries are their own labels.
+    `given` is a dictionary, or a list whose entries are their own labels.
     """
     seen: set[object] = set()
     named = given.items() if isinstance(given, Mapping) else ((None, item) for item in given)
@@ -148,7 +148,7 @@ def expand_each(
 
 
 def is_definition(given: object) -> bool:
-    """Whether this describes orders, right or wrong."""
+    """Return whether this describes orders, right or wrong."""
     plain = isinstance(given, (str, WorkOrder, Variants, Mapping))
     return plain or is_grouped(given) or is_explicit(given)
 
@@ -184,7 +184,7 @@ def _names(key: object) -> tuple[str, ...]:
 
 
 def _orders(label: str, given: Definition, options: MeasureOptions) -> Iterator[WorkOrder]:
-    """Yield the orders of one entry. Raises `UsageError`."""
+    """Yield the orders of one entry; raise `UsageError` if it is wrong."""
     if isinstance(given, str):
         _refuse(options, {"label"})
         named: MeasureOptions = {**options, "label": label}
@@ -224,7 +224,7 @@ def _refuse_twice(orders: Iterable[WorkOrder], seen: set[object]) -> None:
 
 
 def _what(given: object) -> str:
-    """The statement of an entry that may be nothing of the kind."""
+    """Return the statement of an entry, or its repr if it has none."""
     if isinstance(given, Variants):
         return given.python or given.cpp or ""
     for name in ("stmt", "py_fwd_stmt", "cpp_fwd_stmt"):

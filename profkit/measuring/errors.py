@@ -1,4 +1,4 @@
-"""Errors of preparing measurements, and of the limits that the pool sets."""
+"""Errors of preparing measurements, and of exceeded limits of the pool."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from profkit.errors import MeasuringError, WorkerError, ZygoteFailed
 from profkit.units import format_bytes
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
-"""Errors of a file system that takes no more."""
+"""Errors of a file system that cannot be written to or is full."""
 _VALGRINDS = Path("/tmp")
-"""Valgrind has files there as well if its environment has no TMPDIR, as that of zygotes."""
+"""Folder of Valgrind's own files if its environment has no TMPDIR, as in zygotes."""
 _LEAST_BYTES = 512 * 1024
-"""Callgrind's files of a large program have some hundred kilobytes."""
+"""Minimum free space: Callgrind's files of a large program have some hundred kilobytes."""
 
 
 class ScriptFailed(MeasuringError):
-    """Python text cannot be made TorchScript; `output` is the traceback of the process that tried."""
+    """Python text cannot be compiled to TorchScript; `output` is the compiling process's traceback."""
 
     def __init__(self, label: str, output: str) -> None:
         self.label, self.output = label, output
@@ -33,7 +33,7 @@ class ScriptFailed(MeasuringError):
 
 
 class FolderUnavailable(MeasuringError):
-    """Files of measuring cannot be written to their folder, as on a full disk."""
+    """Files for measuring cannot be written to their folder, for example on a full disk."""
 
     def __init__(self, what: str, folder: Path, detail: str, variable: str) -> None:
         self.what, self.folder, self.detail, self.variable = what, folder, detail, variable
@@ -44,25 +44,25 @@ class FolderUnavailable(MeasuringError):
 
 
 def cache_unavailable(folder: Path, detail: str) -> FolderUnavailable:
-    """Return the error of a cache of compiled statements that takes no more."""
+    """Return the error for an unwritable cache of compiled statements."""
     return FolderUnavailable("compiled statements", folder, detail, "XDG_CACHE_HOME")
 
 
 def dumps_unavailable(folder: Path, detail: str) -> FolderUnavailable:
-    """Return the error of a folder that does not take Callgrind's files."""
+    """Return the error for an unwritable folder of Callgrind's files."""
     return FolderUnavailable("Callgrind's files", folder, detail, "TMPDIR")
 
 
 def no_temporary_folder(what: str, error: OSError) -> FolderUnavailable:
-    """Return the error of a machine that has no folder for temporary files with room in it."""
+    """Return the error for a machine without a writable folder for temporary files."""
     return FolderUnavailable(what, Path("/tmp"), error.strerror or str(error), "TMPDIR")
 
 
 @contextmanager
 def naming_a_full_disk() -> Iterator[None]:
-    """Raise an error that says so if counting fails because there is no room for Callgrind's files.
+    """Raise FolderUnavailable if counting fails and the folder of Callgrind's files is full.
 
-    Valgrind does not say it: its files are cut short, or missing, and whoever reads them fails.
+    Valgrind reports no error: its files are truncated or missing, and reading them fails.
     """
     try:
         yield
@@ -74,7 +74,7 @@ def naming_a_full_disk() -> Iterator[None]:
 
 
 def _full_folder() -> Path | None:
-    """Return the folder for dumps, or that of Valgrind's own files, if it has no room."""
+    """Return the folder for dumps, or that of Valgrind's own files, if it is full."""
     for folder in (Path(tempfile.gettempdir()), _VALGRINDS):
         with suppress(OSError):
             if shutil.disk_usage(folder).free < _LEAST_BYTES:
@@ -83,7 +83,7 @@ def _full_folder() -> Path | None:
 
 
 class PythonTooOld(ZygoteFailed):
-    """The interpreter of another environment is older than what workers need."""
+    """The interpreter of another environment is older than workers need."""
 
     def __init__(self, zygote: str, python: str, version: str, oldest: str) -> None:
         self.python, self.version, self.oldest = python, version, oldest
@@ -94,7 +94,7 @@ class PythonTooOld(ZygoteFailed):
 
 
 class MemoryExceeded(WorkerError):
-    """A worker and what it started used more memory than they may, and were ended."""
+    """A worker and its children used more memory than allowed, and were ended."""
 
     def __init__(
         self, label: str, used_bytes: int, limit_bytes: int, *, default: bool, output: str = ""
@@ -108,7 +108,7 @@ class MemoryExceeded(WorkerError):
 
 
 class CannotReturn(WorkerError):
-    """What a function returned cannot be sent back from its worker."""
+    """A function's result cannot be sent back from its worker."""
 
     def __init__(self, label: str, kind: str, detail: str, output: str = "") -> None:
         self.label, self.kind, self.detail, self.output = label, kind, detail, output
@@ -119,7 +119,7 @@ class CannotReturn(WorkerError):
 
 
 class ResultUnreadable(WorkerError):
-    """What a worker sent back as the result of a function cannot be read here."""
+    """The file with a function's result cannot be read here."""
 
     def __init__(self, label: str, detail: str, output: str = "") -> None:
         self.label, self.detail, self.output = label, detail, output
@@ -130,5 +130,5 @@ class ResultUnreadable(WorkerError):
 
 
 def _quoted(text: str) -> str:
-    """What another process wrote, indented below a message; nothing for nothing."""
+    """Return another process's output, indented for use below a message; empty text for empty output."""
     return "\n" + indent(text.strip("\n"), "    ") if text.strip("\n") else ""

@@ -1,7 +1,7 @@
-"""What differs in programs of gevent and eventlet, in which profkit's threads of `threading` are green.
+"""Signals and polling under gevent and eventlet, which replace `threading` with green threads.
 
-A green thread runs in the thread that started it, a thread of the program, and gives way to others only in
-functions that the library has replaced.
+A green thread runs in the program's thread that started it, and yields to others only in functions that
+the library has replaced.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from profkit.originals import REAL
 
 _PAUSE_S = 0.005
 _POLLIN = 1
-"""poll(2); eventlet's `select` has no constants of it."""
+"""POLLIN of poll(2); eventlet's `select` lacks the constants."""
 
 
 def leave_signals(starter: int) -> None:
-    """Leave signals to the program; `starter` is `REAL.get_ident()` of the thread that started this one."""
+    """Block all signals in this thread, if it is not `starter`: `REAL.get_ident()` of its starting thread."""
     if REAL.get_ident() != starter:
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
 
 
 def readable(descriptors: Iterable[int], timeout_s: float) -> set[int]:
-    """Wait until descriptors are readable, or have been closed at the other end; return those."""
-    if not hasattr(select, "poll"):  # eventlet takes it away
+    """Wait until descriptors are readable or closed at the other end, and return those that are."""
+    if not hasattr(select, "poll"):  # eventlet removes it
         return _readable_of_eventlet(descriptors, timeout_s)
     poller = select.poll()
     for descriptor in descriptors:

@@ -1,4 +1,4 @@
-"""Turn the arguments of `measure()` into work orders, checked before anything starts."""
+"""Parsing and checking of `measure()`'s arguments into work orders, before anything starts."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _SIGNATURE = re.compile(r"\w+\((?P<parameters>[\w, ]*)\)\s*->\s*(?P<result>\w+)"
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What goes in and what comes out."""
+    """Parameters and result of a computation."""
 
     parameters: tuple[str, ...]
     result: str | None
-    """None: nothing, as it changes what goes in."""
+    """None: it returns nothing, but changes its parameters."""
 
     @property
     def assigned(self) -> str:
-        """What comes before a call in Python."""
+        """The assignment in front of a call in Python."""
         return "" if self.result is None else f"{self.result} = "
 
     def call_in(self, language: Language) -> str:
@@ -42,7 +42,7 @@ class Signature:
 
 
 def read_signature(text: str | None) -> Signature | None:
-    """Parse a signature; raise `UsageError` if it is none."""
+    """Parse a signature; raise `UsageError` if it is malformed."""
     if text is None:
         return None
     match = _SIGNATURE.fullmatch(text.strip())
@@ -60,7 +60,7 @@ _E = TypeVar("_E", Mode, Language, Level)
 
 
 class MeasureOptions(TypedDict, total=False):
-    """The keyword arguments of `measure` and `work_order`; explained in docs/measuring.md."""
+    """Keyword arguments of `measure` and `work_order`; explained in docs/measuring.md."""
 
     args: Sequence[object]
     kwargs: Mapping[str, object]
@@ -90,7 +90,7 @@ class MeasureOptions(TypedDict, total=False):
 
 
 def work_order(stmt: str | Callable[..., object], /, **options: Unpack[MeasureOptions]) -> WorkOrder:
-    """Return the order that `measure` would carry out; raise `UsageError` for what makes no sense."""
+    """Return the order for `measure`'s arguments; raise `UsageError` for invalid ones."""
     try:
         order = _unchecked(stmt, options)
         check(order)
@@ -105,14 +105,14 @@ def work_order(stmt: str | Callable[..., object], /, **options: Unpack[MeasureOp
 
 @dataclass(frozen=True, slots=True)
 class RefusedOrder(WorkOrder):
-    """An order that makes no sense, one of many; `check` raises its error."""
+    """Invalid order among others; `check` raises its error."""
 
     error: UsageError | None = None
 
 
 @contextmanager
 def refusing_later() -> Iterator[None]:
-    """Let `work_order` return a RefusedOrder instead of raising, so that the file which calls it goes on."""
+    """Let `work_order` return a RefusedOrder instead of raising, so that the calling file goes on."""
     token = _LATER.set(True)
     try:
         yield
@@ -121,9 +121,9 @@ def refusing_later() -> Iterator[None]:
 
 
 def with_options(order: WorkOrder, options: MeasureOptions) -> WorkOrder:
-    """Return the order with other options, but with its own label; raise `UsageError` if they do not fit.
+    """Return the order with other options but its own label; raise `UsageError` if they do not fit.
 
-    Environment variables are added to those that the order has.
+    Environment variables are added to the order's own.
     """
     asked = _unchecked("pass", options)
     env = {**dict(order.env), **dict(asked.env)}
@@ -144,7 +144,7 @@ def mode_of(options: MeasureOptions) -> Mode:
 
 
 def language_of(name: str | Language) -> Language:
-    """Return the language of a name, "cpp" and "cxx" for C++ included; raise `UsageError` for others."""
+    """Return the language for a name; "cpp" and "cxx" mean C++. Raise `UsageError` for other names."""
     is_cpp = isinstance(name, str) and name.lower() in ("c++", "cpp", "cxx")
     return Language.CPP if is_cpp else _one_of("language", name, Language)
 
@@ -186,7 +186,7 @@ def _unchecked(stmt: str | Callable[..., object], options: MeasureOptions) -> Wo
 
 
 def identity(order: WorkOrder) -> tuple[object, ...]:
-    """Return what distinguishes an order from all others of its batch."""
+    """Return the key that identifies an order within its batch."""
     return (
         order.label, order.labels, order.mode, order.language, order.level, order.num_threads,
         order.source_cmd, order.python, order.env, order.tree,
@@ -194,7 +194,7 @@ def identity(order: WorkOrder) -> tuple[object, ...]:
 
 
 def label_of(stmt: str | Callable[..., object]) -> str:
-    """The label of an order that was given none: the statement on one line, or the callable's name."""
+    """Return the default label: the statement on one line, or the callable's name."""
     if not isinstance(stmt, str):
         named = stmt if hasattr(stmt, "__qualname__") else type(stmt)
         return str(named.__qualname__).replace("<locals>.", "")
@@ -203,7 +203,7 @@ def label_of(stmt: str | Callable[..., object]) -> str:
 
 
 def words_of(source_cmd: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The words put before the interpreter; text is split as a POSIX shell would, but no shell sees it."""
+    """Return the words to put before the interpreter; split text as a POSIX shell would, without a shell."""
     if source_cmd is None:
         return ()
     try:
@@ -222,7 +222,7 @@ def words_of(source_cmd: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def check(order: WorkOrder) -> None:
-    """Raise `UsageError` if an order's parts do not fit together."""
+    """Raise `UsageError` if an order's fields do not fit together."""
     if isinstance(order, RefusedOrder) and order.error is not None:
         raise order.error
     if order.stmt is not None and (order.args or order.kwargs):
@@ -248,7 +248,7 @@ def check(order: WorkOrder) -> None:
 
 
 def _check_syntax(order: WorkOrder) -> None:
-    """Early, and in the caller's process: a statement that no Python compiles is not worth a zygote."""
+    """Raise `UsageError` for invalid Python, before a zygote starts."""
     for name, text in (("setup", order.setup), ("global_setup", order.global_setup), ("stmt", order.stmt)):
         try:
             compile(text or "", f"<{name}>", "exec", dont_inherit=True)

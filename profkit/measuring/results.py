@@ -1,4 +1,4 @@
-"""Check the replies of workers, which ran arbitrary code, and build Measurements of them."""
+"""Checks of workers' replies, which arbitrary code may have altered, and conversion to Measurements."""
 
 from __future__ import annotations
 
@@ -27,41 +27,41 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class TimedCase:
-    """What one process timed of one statement."""
+class TimedArm:
+    """Times of one statement in one process."""
 
     number: int
     """Executions in each block."""
     times_s: tuple[float, ...]
-    """Of one execution, for each block its mean; at least one."""
+    """Mean time of one execution, for each block; at least one."""
     cpu_s: float
-    """Of all blocks together, as `wall_s`."""
+    """CPU time of all blocks together; `wall_s` is their wall-clock time."""
     wall_s: float
     involuntary: int
     loop_s: float
-    """What was subtracted from each time."""
+    """Time subtracted from each time."""
     loop_spread_s: float
-    """How far that is uncertain."""
+    """Uncertainty of `loop_s`."""
     fresh: Fresh
 
 
 @dataclass(frozen=True, slots=True)
-class CountedCase:
-    """What Callgrind counted of one statement."""
+class CountedArm:
+    """Callgrind's counts of one statement."""
 
     number: int
     """Executions in each repeat."""
     dumps: tuple[CallgrindDump, ...]
     """One for each repeat; at least one."""
     baseline_dumps: tuple[CallgrindDump, ...]
-    """The same loop around nothing; may be missing."""
+    """Dumps of the same loop around nothing; may be empty."""
     fresh: Fresh
 
 
-def timed_case(label: str, reply: Reply, case: int) -> TimedCase:
-    """One statement's times in a reply; raises BadReply where it does not hold them."""
-    fields = _Fields(label, reply, case)
-    return TimedCase(
+def timed_arm(label: str, reply: Reply, arm: int) -> TimedArm:
+    """Return one statement's times in a reply; raise BadReply if they are missing or malformed."""
+    fields = _Fields(label, reply, arm)
+    return TimedArm(
         number=fields.count("number", least=1),
         times_s=fields.seconds_list("times_s"),
         cpu_s=fields.seconds("cpu_s"),
@@ -73,10 +73,10 @@ def timed_case(label: str, reply: Reply, case: int) -> TimedCase:
     )
 
 
-def counted_case(label: str, reply: Reply, case: int) -> CountedCase:
-    """One statement's dumps in a reply; raises BadReply where they are missing or cannot be read."""
-    fields = _Fields(label, reply, case)
-    return CountedCase(
+def counted_arm(label: str, reply: Reply, arm: int) -> CountedArm:
+    """Return one statement's dumps in a reply; raise BadReply if they are missing or unreadable."""
+    fields = _Fields(label, reply, arm)
+    return CountedArm(
         number=fields.count("number", least=1),
         dumps=fields.dumps("dumps"),
         baseline_dumps=fields.dumps("baseline_dumps", least=0),
@@ -84,18 +84,18 @@ def counted_case(label: str, reply: Reply, case: int) -> CountedCase:
     )
 
 
-def fresh_case(label: str, reply: Reply, case: int) -> Fresh:
-    """Return how one statement of a reply is to be executed; raises BadReply."""
-    return _Fields(label, reply, case).fresh()
+def fresh_arm(label: str, reply: Reply, arm: int) -> Fresh:
+    """Return how to execute one statement of a reply; raise BadReply if it is malformed."""
+    return _Fields(label, reply, arm).fresh()
 
 
-def cases_in(label: str, reply: Reply) -> int:
-    """How many statements a reply is about; raises BadReply where it does not say."""
-    return len(_cases(label, reply))
+def arms_in(label: str, reply: Reply) -> int:
+    """Return the number of statements in a reply; raise BadReply if they are missing."""
+    return len(_arms(label, reply))
 
 
 class _Fields:
-    """The fields of one arm of a reply, each taken out as what it must be."""
+    """Checked access to the fields of one arm of a reply."""
 
     def __init__(self, label: str, reply: Reply, case: int) -> None:
         cases = _cases(label, reply)
@@ -105,22 +105,22 @@ class _Fields:
         self._label, self._reply, self._fields = label, reply, fields
 
     def count(self, name: str, least: int = 0) -> int:
-        """A whole number that is not below `least`."""
+        """Return a whole number of `least` or more."""
         value = self._fields.get(name)
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
             raise self._wrong(name, value)
         return value
 
     def seconds(self, name: str) -> float:
-        """A finite number that is not negative."""
+        """Return a finite number that is not negative."""
         return self._duration(name, self._fields.get(name))
 
     def seconds_list(self, name: str) -> tuple[float, ...]:
-        """At least one of them."""
+        """Return one or more finite numbers that are not negative."""
         return tuple(self._duration(name, value) for value in self._list(name))
 
     def fresh(self) -> Fresh:
-        """Return what the worker found out about the state that executions change."""
+        """Return what the worker found out about state that executions change."""
         found = self._fields.get("fresh")
         fields = found if isinstance(found, Mapping) else {}
         decided, changes, globals_ = (fields.get(name) for name in ("decided", "changes", "globals"))
@@ -137,7 +137,7 @@ class _Fields:
         return cast(Fresh, {name: fields[name] for name in Fresh.__annotations__})
 
     def dumps(self, name: str, least: int = 1) -> tuple[CallgrindDump, ...]:
-        """`least` or more dumps that came with the reply."""
+        """Return `least` or more dumps that came with the reply."""
         return tuple(self._dump(name, path) for path in self._list(name, least))
 
     def _dump(self, name: str, path: object) -> CallgrindDump:
@@ -183,11 +183,11 @@ def _shortened(value: object) -> str:
 
 
 MOST_UNCERTAIN = 0.05
-"""Part of a time by which what was subtracted from it may be uncertain."""
+"""Maximum uncertainty of the subtracted time, relative to the remaining time."""
 
 
-def timing_of(label: str, replies: Sequence[Reply], case: int = 0) -> Timing:
-    """One statement's times in the replies of all its processes; raises BadReply.
+def timing_of(label: str, replies: Sequence[Reply], arm: int = 0) -> Timing:
+    """Return one statement's times in the replies of all its processes; raise BadReply.
 
     Timings of several arms of the same replies were measured interleaved, process by process.
     """
@@ -208,23 +208,23 @@ def _freshness(fresh: Fresh, loop_s: float = 0.0) -> Freshness:
     return Freshness(bool(fresh["decided"]), tuple(fresh["changes"]), fresh["why_not"], loop_s)
 
 
-def _refuse_too_short(label: str, cases: Sequence[TimedCase]) -> None:
-    """Raise TooShort if what was subtracted is not known well enough for what is left."""
-    spread_s = median([timed.loop_spread_s for timed in cases])
-    least_s = median([min(timed.times_s) for timed in cases])
+def _refuse_too_short(label: str, arms: Sequence[TimedArm]) -> None:
+    """Raise TooShort if the subtracted time is too uncertain compared with the remaining time."""
+    spread_s = median([timed.loop_spread_s for timed in arms])
+    least_s = median([min(timed.times_s) for timed in arms])
     if spread_s > MOST_UNCERTAIN * least_s:
         changes = tuple(cases[0].fresh["changes"])
         raise TooShort(label, changes, least_s, min(timed.loop_s for timed in cases), spread_s)
 
 
 def numbers_of(label: str, reply: Reply) -> tuple[int, ...]:
-    """How many executions of each statement made a block; raises BadReply."""
-    return tuple(timed_case(label, reply, case).number for case in range(cases_in(label, reply)))
+    """Return the number of executions per block for each statement; raise BadReply."""
+    return tuple(timed_arm(label, reply, arm).number for arm in range(arms_in(label, reply)))
 
 
-def counts_of(label: str, reply: Reply, case: int = 0) -> InstructionCounts:
-    """One statement's instructions in a reply, per execution; raises BadReply."""
-    counted = counted_case(label, reply, case)
+def counts_of(label: str, reply: Reply, arm: int = 0) -> InstructionCounts:
+    """Return one statement's instruction counts in a reply, per execution; raise BadReply."""
+    counted = counted_arm(label, reply, arm)
     place = measured_in(Tool.VALGRIND, reply.zygote)
     try:
         counts = subtract_baseline(counted.dumps, counted.baseline_dumps, counted.number, place)
@@ -234,7 +234,7 @@ def counts_of(label: str, reply: Reply, case: int = 0) -> InstructionCounts:
 
 
 def together(counts: Sequence[InstructionCounts]) -> InstructionCounts:
-    """Return counts of one order by several processes: all repeats, and what the least process counted."""
+    """Merge counts of one order from several processes: all repeats, and the lowest process's counts."""
     least = min(counts, key=lambda one: one.stripped)
     return replace(
         least,
@@ -245,14 +245,14 @@ def together(counts: Sequence[InstructionCounts]) -> InstructionCounts:
 
 
 def fresh_of(label: str, reply: Reply) -> tuple[Fresh, ...]:
-    """Return how the statements of a reply are to be executed; raises BadReply."""
-    return tuple(fresh_case(label, reply, case) for case in range(cases_in(label, reply)))
+    """Return how to execute the statements of a reply; raise BadReply."""
+    return tuple(fresh_arm(label, reply, arm) for arm in range(arms_in(label, reply)))
 
 
 def measured_in(tool: Tool, zygote: ZygoteFacts) -> MeasuredIn:
-    """Where the children of a zygote measure."""
+    """Return the environment in which a zygote's children measure."""
     loaded = dict(zygote.packages)
-    # Torch brings numpy along, where it is installed.
+    # Torch imports numpy, if it is installed.
     found = (preload for preload in (Preload.TORCH, Preload.NUMPY) if preload.value in loaded)
     return MeasuredIn(tool, next(found, Preload.NOTHING), zygote.python, zygote.packages)
 
@@ -269,7 +269,7 @@ def _process(timed: TimedCase, reply: Reply) -> ProcessTimes:
     return ProcessTimes(
         times_s=timed.times_s,
         zygote=reply.zygote.serial,
-        # Blocks too short to show on the clock say nothing about who had the core.
+        # Blocks too short for the clock's resolution do not show the CPU share.
         cpu_share=timed.cpu_s / timed.wall_s if timed.wall_s > 0 else 1.0,
         involuntary_switches=timed.involuntary,
     )

@@ -1,4 +1,4 @@
-"""Variants: one computation as Python and C++, eager and TorchScript, with gradients and without → orders."""
+"""Variants of one computation (Python or C++, eager or TorchScript, with or without gradients) as orders."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from profkit.model.workorder import Language, Mode, WorkOrder
 
 Runtime = Literal["eager", "script"]
 Texts = str | Mapping[str, str]
-"""A text for both languages, or one for each by its name: "python", "c++"."""
+"""A text for both languages, or a text for each of "python" and "c++"."""
 
 
 _WARM_UPS = 3
@@ -32,28 +32,28 @@ _WARM_UPS = 3
 
 @dataclass(frozen=True, slots=True)
 class Variants:
-    """One computation in several forms, to be seen side by side."""
+    """One computation in several forms, for side-by-side comparison."""
 
     python: str | None = None
     cpp: str | None = None
     setup: Texts = ""
-    """Text for both languages, or for each by its name: "python", "c++"."""
+    """Text for both languages, or a text for each of "python" and "c++"."""
     signature: str | None = None
-    """`f(x, y) -> z`: the tensors that go in and the one that comes out, or None; needed by `script`,
-    `autograd` and `model`."""
+    """`f(x, y) -> z`: the input tensors and the output tensor, or None; needed by `script`, `autograd` and
+    `model`."""
     num_threads: int | Sequence[int] = (1,)
-    """Instructions are counted with one thread only, so others are timed only."""
+    """Instructions are counted with one thread only; other numbers of threads are only timed."""
     autograd: bool = False
-    """Also with gradients: forward, then backward from ones. They add up in `.grad`, as in training."""
+    """Also with gradients: forward, then backward from ones. They accumulate in `.grad`, as in training."""
     script: bool = False
-    """Also as TorchScript. C++ calls what Python saved ahead of measuring."""
+    """Also as TorchScript. C++ calls a module that Python saved before measuring."""
     global_setup: Texts = ""
-    """Like `setup`; runs at module level in Python, and is at file scope in C++."""
+    """Like `setup`, but at module level in Python, and at file scope in C++."""
     model: Texts = ""
-    """Text that defines `model`, such as "model = torch.nn.Linear(4, 2)". It follows the setup, and the
-    statement calls it. Statements that are left out are made from the signature."""
+    """Text that defines `model`, such as "model = torch.nn.Linear(4, 2)"; runs after the setup. Statements
+    that are left out are made from the signature and call `model`."""
     requires_grad: Sequence[str] | None = None
-    """Parameters that get gradients; None: all that are tensors of floating-point or complex numbers."""
+    """Parameters that get gradients; None: all tensors of floating-point or complex numbers."""
     mode: str | Mode | None = None
     number: int | None = None
     timeout_s: float | None = None
@@ -61,7 +61,7 @@ class Variants:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """Texts of one language; `script` is what TorchScript is made from."""
+    """Texts of one language; `script` is the source of the TorchScript."""
 
     language: Language
     stmt: str
@@ -76,7 +76,7 @@ class _Form:
 
 
 def orders_of(given: Variants, label: str, options: MeasureOptions) -> Iterator[WorkOrder]:
-    """Yield the orders of a definition; `options` overrule its own. Raises `UsageError`."""
+    """Yield the orders of a definition; `options` override its own. Raise `UsageError` if it is wrong."""
     signature = read_signature(given.signature)
     _check(given, signature)
     forms = tuple(_forms(given, signature))
@@ -99,7 +99,7 @@ def orders_of(given: Variants, label: str, options: MeasureOptions) -> Iterator[
 
 
 def modes(mode: Mode, threads: Sequence[int]) -> list[tuple[Mode, int]]:
-    """Return what to measure with how many threads: Callgrind counts one thread, the others are timed."""
+    """Return (mode, threads) pairs: Callgrind counts one thread; other numbers are only timed."""
     if not threads:
         raise InvalidOption("num_threads", threads, "give one number or more")
     if mode.counts and 1 not in threads:
@@ -161,7 +161,7 @@ def _order(form: _Form, label: str) -> WorkOrder:
 def _scripted(form: _Form, given: Variants, signature: Signature, autograd: bool) -> _Form:
     """Call TorchScript of the model, or of a function of the statement.
 
-    Python compiles it in the setup. For C++, which cannot, it is saved ahead.
+    Python compiles it in the setup. C++ cannot, so it is saved before measuring.
     """
     parameters = ", ".join(signature.parameters)
     source = _text(given.model, Language.PYTHON) or _function(signature, dedented(given.python or ""))
@@ -187,7 +187,7 @@ def _function(signature: Signature, stmt: str) -> str:
 
 
 def _with_gradients(form: _Form, given: Variants, signature: Signature) -> _Form:
-    """Add a backward pass from ones, which the setup makes once and which are not measured."""
+    """Add a backward pass from ones; the setup makes these once, outside the measurement."""
     result, stmt = signature.result, form.stmt
     wanted = signature.parameters if given.requires_grad is None else tuple(given.requires_grad)
     if form.is_python:
@@ -209,7 +209,7 @@ def _warmed(form: _Form) -> _Form:
 
 
 def _python_gradients(names: Sequence[str]) -> str:
-    """Integers and booleans have no gradients, and torch refuses them."""
+    """Return setup that requests gradients; not of integers and booleans, which torch refuses."""
     if not names:
         return ""
     return (
@@ -220,7 +220,7 @@ def _python_gradients(names: Sequence[str]) -> str:
 
 
 def _cpp_gradients(names: Sequence[str]) -> str:
-    """Return the same for C++, whose parameters may be numbers, too."""
+    """Return the same setup for C++, whose parameters may also be numbers."""
     if not names:
         return ""
     return _CPP_GRADIENTS + "\n".join(f"profkit_require_grad({name});" for name in names)
@@ -235,7 +235,7 @@ auto profkit_require_grad = [](auto const &value) {
 
 
 def _text(given: Texts, language: Language) -> str:
-    """Return a language's text; raise `UsageError` if texts are given for something that is no language."""
+    """Return a language's text; raise `UsageError` if a key is no language."""
     if isinstance(given, str):
         return dedented(given)
     texts = {language_of(name): text for name, text in given.items()}

@@ -1,4 +1,4 @@
-"""Find what speaks against measured numbers: each warning with the figures that it rests on."""
+"""Warnings about measured numbers, each with the figures that it is based on."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ from profkit.stats import median, median_interval
 from profkit.units import format_duration
 
 LEAST_BLOCKS = 5
-"""The least of fewer blocks may well be a disturbed one."""
+"""Minimum number of blocks per process: with fewer, even the fastest may be disturbed."""
 
 LEAST_CPU_SHARE = 0.95
-"""Undisturbed blocks keep their core for all but a per cent or two of the time."""
+"""Minimum CPU share: undisturbed blocks have their core for all but one or two per cent of the time."""
 
 LONGEST_ABSENCE_S = 0.05
-"""Who is pushed off a core is back within a few of the scheduler's slices, or half a quota's period of
-100 ms. A process that was away for longer each time was waiting for something."""
+"""Longest involuntary absence per switch, in seconds. A preempted process is back within a few scheduler
+slices, or half a quota's period of 100 ms. If it was away for longer each time, it waited for something."""
 
 MOST_SWITCHES_PER_S = 25
-"""For each thread: at slices of 3 to 4 ms, a core that somebody else has for a tenth of the time."""
+"""Per thread: with slices of 3 to 4 ms, this means that others have the core for a tenth of the time."""
 
 WIDEST_INTERVAL = 0.05
-"""Of the median: layouts and hash seeds alone move a process by 3 to 10 %, their median by less."""
+"""Relative to the median. Layouts and hash seeds move a process by 3 to 10 %, but their median by less."""
 
 WIDEST_SPREAD = 0.10
-"""From the fastest to the slowest process: more than layouts and hash seeds bring about."""
+"""Relative difference of the slowest and fastest process; layouts and hash seeds cause less."""
 
 SHORTEST_BLOCK_S = 10e-6
-"""Reading the clock twice takes about 0.1 µs: a per cent of this."""
+"""Reading the clock twice takes about 0.1 µs: one per cent of this."""
 
 MOST_COUNT_SPREAD = 0.001
-"""Without what depends on the heap, repeats that did the same agree to some instructions."""
+"""Without allocators, which depend on the heap, equal repeats agree to a few instructions."""
 
 _WARM_UPS = 4
-"""Of all executions, with warm-ups and the search for a number, at least one in so many is measured."""
+"""At least one in this many executions is measured; the rest are warm-ups and the search for a number."""
 
 
-def timing_warnings(order: WorkOrder, timing: Timing, workers: int = 1) -> tuple[MeasurementWarning, ...]:
-    """What speaks against times that `workers` measured at once."""
+def timing_doubts(order: WorkOrder, timing: Timing, workers: int = 1) -> tuple[Doubt, ...]:
+    """Return the warnings about times that `workers` measured at once."""
     processes = [process for process in timing.processes if process.times_s]
     warnings = [*_how_measured(order, timing, workers), *_how_many(order, timing, processes)]
     warnings += _state(timing.freshness)
@@ -56,13 +56,13 @@ def timing_warnings(order: WorkOrder, timing: Timing, workers: int = 1) -> tuple
     return tuple(warnings)
 
 
-def count_warnings(instructions: InstructionCounts) -> tuple[MeasurementWarning, ...]:
-    """What speaks against instruction counts."""
+def count_doubts(instructions: InstructionCounts) -> tuple[Doubt, ...]:
+    """Return the warnings about instruction counts."""
     return (*_repeats(instructions), *_state(instructions.freshness))
 
 
-def _state(freshness: Freshness) -> tuple[MeasurementWarning, ...]:
-    """Return the warning about executions that found changed what others had left."""
+def _state(freshness: Freshness) -> tuple[Doubt, ...]:
+    """Return the warning about executions that find state changed by earlier ones."""
     if freshness.fresh or not (freshness.changes and freshness.why_not):
         return ()
     what = ", ".join(freshness.changes)
@@ -134,10 +134,10 @@ def _how_many(
         )
 
 
-def _machine(order: WorkOrder, timing: Timing, processes: list[ProcessTimes]) -> list[MeasurementWarning]:
-    """Warnings about who else had the cores."""
-    warnings = []
-    # How many of its threads a statement keeps busy is its own affair, and the same in every process.
+def _machine(order: WorkOrder, timing: Timing, processes: list[ProcessTimes]) -> list[Doubt]:
+    """Return the warnings about contention for the cores."""
+    doubts = []
+    # How many of its threads a statement keeps busy is a property of the statement, equal in all processes.
     busiest = max(process.cpu_share for process in processes) if order.num_threads > 1 else 1.0
     low = [process for process in processes if process.cpu_share < LEAST_CPU_SHARE * busiest]
     if low:
@@ -146,7 +146,7 @@ def _machine(order: WorkOrder, timing: Timing, processes: list[ProcessTimes]) ->
         )
     switches = sum(process.involuntary_switches for process in processes)
     per_s = switches / max(sum(_wall_s(timing, process) for process in processes), 1e-9)
-    # A process that is too short for its rate to mean anything may have seen one switch by chance.
+    # In a process too short for a meaningful rate, one switch may be chance.
     if per_s > MOST_SWITCHES_PER_S * order.num_threads and switches > len(processes):
         warnings.append(
             MeasurementWarning(
@@ -173,14 +173,14 @@ def _why_low(timing: Timing, low: list[ProcessTimes], processes: int, busiest: f
 
 
 def _was_pushed(timing: Timing, process: ProcessTimes, busiest: float) -> bool:
-    """Whether involuntary switches can counters for most of the time that a process was away."""
+    """Return whether involuntary switches explain most of the time that a process was away."""
     away_s = (busiest - process.cpu_share) * _wall_s(timing, process)
     return process.involuntary_switches * LONGEST_ABSENCE_S >= away_s / 2
 
 
-def _scatter(timing: Timing, processes: list[ProcessTimes]) -> list[MeasurementWarning]:
-    """Warnings about the times themselves."""
-    warnings = []
+def _scatter(timing: Timing, processes: list[ProcessTimes]) -> list[Doubt]:
+    """Return the warnings about the times themselves."""
+    doubts = []
     minima = [min(process.times_s) for process in processes]
     why = [reason for reason in (_wide_interval(minima), _wide_spread(minima)) if reason]
     if why:
