@@ -1,4 +1,4 @@
-"""Every error that profkit raises on purpose: what is wrong, then how to mend it.
+"""Errors that profkit raises on purpose; each message says what is wrong, then how to fix it.
 
     ProfkitError                      70  (base; never raised itself)
     ├── InternalError                 70
@@ -34,8 +34,8 @@
     └── DamagedFile                    7
         └── RefusedFile
 
-`measuring.pool.errors` has more of ZygoteFailed and WorkerError. A class builds its message from its fields;
-`exit_code` is what the command line returns.
+`measuring.errors` has more subclasses of MeasuringError, ZygoteFailed and WorkerError. A class builds its
+message from its fields; `exit_code` is the exit status of the command line.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ from typing import ClassVar
 
 
 class ProfkitError(Exception):
-    """Base of every error that profkit raises on purpose."""
+    """Base of all errors that profkit raises on purpose."""
 
     exit_code: ClassVar[int] = 70
 
 
 class InternalError(ProfkitError):
-    """profkit itself failed in a way that it does not foresee; the cause is its `__cause__` or in the log."""
+    """Unexpected failure of profkit itself; the cause is its `__cause__` or in the log."""
 
     def __init__(self, doing: str, error: BaseException) -> None:
         self.doing, self.error = doing, error
@@ -65,7 +65,7 @@ class InternalError(ProfkitError):
 
 
 class UsageError(ProfkitError):
-    """The caller asked for something that makes no sense."""
+    """The caller's request is invalid."""
 
     exit_code = 2
 
@@ -75,7 +75,7 @@ class UsageError(ProfkitError):
 
 
 class InvalidOption(UsageError):
-    """An option has a value that it cannot have, alone or beside another option."""
+    """An option's value is invalid, alone or in combination with another option."""
 
     def __init__(self, option: str, value: object, fix: str) -> None:
         self.option, self.value = option, value
@@ -83,7 +83,7 @@ class InvalidOption(UsageError):
 
 
 class UnknownOption(UsageError):
-    """There is no option of this name; the nearest one is named."""
+    """No option has this name; the message suggests the nearest one."""
 
     def __init__(self, option: str, known: Iterable[str], where: str = "") -> None:
         from difflib import get_close_matches  # seldom needed, and profiled programs import this module
@@ -95,7 +95,7 @@ class UnknownOption(UsageError):
 
 
 class LimitExceeded(UsageError):
-    """A file is larger, deeper or slower to read than the limits of imports allow."""
+    """A file exceeds the limits of imports on size, depth or reading time."""
 
     def __init__(self, path: Path, excess: str, option: str) -> None:
         self.path, self.excess, self.option = path, excess, option
@@ -104,7 +104,7 @@ class LimitExceeded(UsageError):
 
 
 class SamplerError(ProfkitError):
-    """A sampler could not do its work."""
+    """A sampler failed."""
 
     exit_code = 3
 
@@ -118,7 +118,7 @@ class SamplerMissing(SamplerError):
 
 
 class AttachDenied(SamplerError):
-    """The system does not let the sampler read this process."""
+    """The system does not allow the sampler to read this process."""
 
     def __init__(self, sampler: str, pid: int, fix: str) -> None:
         self.sampler, self.pid, self.fix = sampler, pid, fix
@@ -126,17 +126,17 @@ class AttachDenied(SamplerError):
 
 
 class SamplerFailed(SamplerError):
-    """The sampler ended, or answered, in a way that leaves no samples."""
+    """The sampler ended, or replied, in a way that leaves no samples."""
 
     def __init__(self, sampler: str, stage: str, detail: str, fix: str, *, passing: bool = False) -> None:
         self.sampler, self.stage, self.detail, self.fix = sampler, stage, detail, fix
         self.passing = passing
-        """Whether the cause may be gone at once, so that another try is worth it."""
-        super().__init__(f"{sampler} failed at {stage}: {detail}; {fix}")
+        """True if the cause may be temporary, so that a retry is worthwhile."""
+        super().__init__(f"{sampler} failed at {stage}: {detail}; {remedy}")
 
 
 class SamplerTimeout(SamplerError):
-    """The sampler did not reach a state by its deadline."""
+    """The sampler did not reach a state before its deadline."""
 
     def __init__(self, sampler: str, wanted: str, timeout_s: float, option: str) -> None:
         self.sampler, self.wanted, self.timeout_s, self.option = sampler, wanted, timeout_s, option
@@ -147,7 +147,7 @@ class SamplerTimeout(SamplerError):
 
 
 class ProfilerBusy(ProfkitError):
-    """A region with other sampler options is active, and `on_busy='raise'` was asked for."""
+    """A region with other sampler options is active, and the caller set `on_busy='raise'`."""
 
     exit_code = 3
 
@@ -160,7 +160,7 @@ class ProfilerBusy(ProfkitError):
 
 
 class MeasuringError(ProfkitError):
-    """Something could not be measured."""
+    """A measurement failed."""
 
     exit_code = 3
 
@@ -174,7 +174,7 @@ class ToolMissing(MeasuringError):
 
 
 class ZygoteFailed(MeasuringError):
-    """A zygote did not start, or ended by itself; `output` is what it printed."""
+    """A zygote did not start, or ended unexpectedly; `output` is what it printed."""
 
     def __init__(self, zygote: str, detail: str, output: str, fix: str) -> None:
         self.zygote, self.detail, self.output, self.fix = zygote, detail, output, fix
@@ -182,7 +182,7 @@ class ZygoteFailed(MeasuringError):
 
 
 class EntryRefused(MeasuringError):
-    """One of many definitions makes no sense; the others are measured."""
+    """One of many definitions is invalid; the others are measured."""
 
     def __init__(self, label: str, problem: str, fix: str) -> None:
         self.label, self.problem, self.fix = label, problem, fix
@@ -190,7 +190,7 @@ class EntryRefused(MeasuringError):
 
 
 class CompileFailed(MeasuringError):
-    """A C++ statement does not compile; `output` names lines as the user wrote them."""
+    """A C++ statement does not compile; `output` names the user's own lines."""
 
     def __init__(self, label: str, output: str) -> None:
         self.label, self.output = label, output
@@ -207,7 +207,7 @@ class CannotTravel(MeasuringError):
 
 
 class GitFailed(MeasuringError):
-    """git could not do its part; `detail` is what it printed."""
+    """A git command failed; `detail` is what it printed."""
 
     def __init__(self, command: str, detail: str) -> None:
         self.command, self.detail = command, detail
@@ -215,11 +215,11 @@ class GitFailed(MeasuringError):
 
 
 class WorkerError(MeasuringError):
-    """A worker gave no numbers; `output` is what it printed."""
+    """A worker returned no result; `output` is what it printed."""
 
 
 class WorkerFailed(WorkerError):
-    """What is measured raised; `trace` is the worker's traceback."""
+    """The measured code raised an exception; `trace` is the worker's traceback."""
 
     def __init__(self, label: str, trace: str, output: str = "") -> None:
         self.label, self.trace, self.output = label, trace, output
@@ -230,7 +230,7 @@ class WorkerFailed(WorkerError):
 
 
 class WorkerDied(WorkerError):
-    """A worker ended without an answer; `how` says by which signal or exit status."""
+    """A worker ended without a reply; `how` names the signal or exit status."""
 
     def __init__(self, label: str, how: str, output: str = "") -> None:
         self.label, self.how, self.output = label, how, output
@@ -238,7 +238,7 @@ class WorkerDied(WorkerError):
 
 
 class WorkerTimeout(WorkerError):
-    """A worker was not done in time, and was ended with everything that it had started."""
+    """A worker exceeded its timeout, and was ended with all its children."""
 
     def __init__(self, label: str, timeout_s: float, tries: int, output: str = "") -> None:
         self.label, self.timeout_s, self.tries, self.output = label, timeout_s, tries, output
@@ -249,7 +249,7 @@ class WorkerTimeout(WorkerError):
 
 
 class TooShort(MeasuringError):
-    """A time is too short: the loop that was subtracted from it is not known exactly enough."""
+    """A time is too short: the loop time subtracted from it is too uncertain."""
 
     def __init__(
         self, label: str, changes: tuple[str, ...], time_s: float, loop_s: float, uncertain_s: float
@@ -266,7 +266,7 @@ class TooShort(MeasuringError):
 
 
 class BadReply(WorkerError):
-    """What a worker answered is not what it was asked for."""
+    """A worker's reply is malformed."""
 
     def __init__(self, label: str, detail: str, output: str = "") -> None:
         self.label, self.detail, self.output = label, detail, output
@@ -277,7 +277,7 @@ class BadReply(WorkerError):
 
 
 class NoBaseline(ProfkitError):
-    """There is nothing that a run could be held against."""
+    """There is no baseline to compare a run with."""
 
     exit_code = 4
 
@@ -287,7 +287,7 @@ class NoBaseline(ProfkitError):
 
 
 class RunNotFound(ProfkitError):
-    """No kept run has the id prefix or the label that was asked for."""
+    """No run has the requested id prefix or label."""
 
     exit_code = 6
 
@@ -298,7 +298,7 @@ class RunNotFound(ProfkitError):
 
 
 class NoRunsToMerge(RunNotFound):
-    """A label has runs, but none in the sessions or the time that were asked for."""
+    """A label has runs, but none in the requested sessions or time."""
 
     def __init__(self, label: str, asked: str, newest: str) -> None:
         self.label, self.asked, self.newest = label, asked, newest
@@ -310,7 +310,7 @@ class NoRunsToMerge(RunNotFound):
 
 
 class StoreEmpty(RunNotFound):
-    """Nothing has been kept yet."""
+    """The store has no runs yet."""
 
     def __init__(self, store: str, spool: Path) -> None:
         self.store, self.spool = store, spool
@@ -330,7 +330,7 @@ _MALFORMED_FIX = (
 
 
 class StoreUnavailable(ProfkitError):
-    """The database behind PROFKIT_STORE cannot be opened, read or written."""
+    """The database at PROFKIT_STORE cannot be opened, read or written."""
 
     exit_code = 7
 
@@ -364,7 +364,7 @@ _SPOOL_REMEDIES = {
 
 
 class DamagedFile(ProfkitError):
-    """A file cannot be read as what it should be; it is kept, never deleted."""
+    """A file cannot be parsed; it is kept, never deleted."""
 
     exit_code = 7
 
@@ -375,7 +375,7 @@ class DamagedFile(ProfkitError):
 
 
 class RefusedFile(DamagedFile):
-    """Something in the spool is no regular file or folder of the expected user; it is not touched."""
+    """A spool entry is no regular file or folder of the expected user; profkit leaves it untouched."""
 
     def __init__(self, path: Path, detail: str) -> None:
         super().__init__(
@@ -384,6 +384,6 @@ class RefusedFile(DamagedFile):
 
 
 def _quoted(text: str) -> str:
-    """What another process wrote, indented below a message; nothing for nothing."""
+    """Return another process's output, indented for use below a message; empty text for empty output."""
     lines = text.strip("\n").splitlines()
     return "".join(f"\n    {line}" for line in lines)

@@ -1,1 +1,1 @@
-"""C++ statements as shared objects, compiled once."""
+"""C++ statements compiled to shared objects, which are cached."""

@@ -1,4 +1,4 @@
-"""C++ orders → shared objects, compiled in parallel and kept."""
+"""C++ orders to shared objects: parallel compilation with a cache."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from profkit.measuring.errors import FolderUnavailable, ScriptFailed
 from profkit.model.workorder import Language, WorkOrder
 
 _ROUNDS = 3
-"""To precompile headers takes as long as compiling two statements with them, and saves five sixths of that
-for each: it pays for so many in a row."""
+"""Precompiling headers takes as long as compiling two statements with them, and saves five sixths of that
+time for each: it pays off after this many in a row."""
 _FREE_BYTES = 4 * 1024**3
-"""Precompiled headers take up to 1 GB; with less room than this they are not made."""
+"""Minimum free space for precompiled headers, which take up to 1 GB."""
 _MEMORY_BYTES = 2 * 1024**3
-"""What a compiler needs for torch's headers, with something to spare."""
+"""Memory that a compiler needs for torch's headers, with some reserve."""
 
 Progress = Callable[[int, int, str], None]
 
@@ -42,13 +42,13 @@ def libraries_for(
     workers: int | None = None,
     cache: Path | None = None,
 ) -> Mapping[int, Path | MeasuringError]:
-    """The shared object of each C++ order, or why there is none, by the order's index.
+    """Return the shared object of each C++ order, or the error that prevented it, by the order's index.
 
-    What is not kept already is compiled. The errors are CompileFailed, ScriptFailed, FolderUnavailable, and
-    ToolMissing without a compiler.
+    Only orders without a cached object are compiled. The errors are CompileFailed, ScriptFailed,
+    FolderUnavailable, and ToolMissing without a compiler.
 
-    `progress` is told how many are done, of how many, and a label at work; every half second at least, and
-    what it raises ends the compilers. Raises UsageError where the cache cannot be used.
+    `progress` is called with the number done, the total, and a label in progress, at least every half second;
+    an exception from it ends the compilers. Raises UsageError if the cache cannot be used.
     """
     found: dict[int, Path | MeasuringError] = {}
     wanted: dict[int, ObjectCompilation] = {}
@@ -103,15 +103,13 @@ def _build(
     return made | {unit.key: outcome[unit.key] for unit in missing}
 
 
-def _script(unit: ObjectCompilation) -> ScriptCompilation | None:
-    """Return what makes the TorchScript that an object needs, if it needs any."""
-    return ScriptCompilation(unit.order, unit.tools) if unit.source.script else None
+def _script(task: ObjectTask) -> ScriptTask | None:
+    """Return the task for the TorchScript that an object needs, if any."""
+    return ScriptTask(task.order, task.tools) if task.source.script else None
 
 
-def worth_precompiling(
-    missing: Sequence[ObjectCompilation], cache: Cache, workers: int
-) -> dict[str, HeaderCompilation]:
-    """The sets of headers that many of these, or of those before them, begin with; by key."""
+def worth_precompiling(missing: Sequence[ObjectTask], cache: Cache, workers: int) -> dict[str, HeaderTask]:
+    """Return the sets of headers with which many of these or earlier statements begin, by key."""
     if shutil.disk_usage(cache.folder).free < _FREE_BYTES:
         return {}
     users = Counter(unit.header_key for unit in missing if unit.source.headers and unit.tools.precompiles)
@@ -127,16 +125,13 @@ def worth_precompiling(
     }
 
 
-def _quickened(unit: ObjectCompilation, cache: Cache) -> ObjectCompilation:
-    """The compilation with its headers precompiled, where they are."""
-    return replace(
-        unit,
-        precompiled=cache.find_header(unit.header_key) if unit.source.headers else None,
-    )
+def _quickened(task: ObjectTask, cache: Cache) -> ObjectTask:
+    """Return the task with precompiled headers, if they exist."""
+    return replace(task, precompiled=cache.find_header(task.header_key) if task.source.headers else None)
 
 
-def _workers(missing: Sequence[ObjectCompilation]) -> int:
-    """As many as there are cores, and fewer where torch's headers would not fit the memory for each."""
+def _workers(missing: Sequence[ObjectTask]) -> int:
+    """Return the number of cores, or fewer if memory is too small for torch's headers in each compiler."""
     cores = len(os.sched_getaffinity(0))
     if not any(unit.source.headers for unit in missing):
         return cores
@@ -144,7 +139,7 @@ def _workers(missing: Sequence[ObjectCompilation]) -> int:
 
 
 def _available_bytes() -> int:
-    """Memory that could be had without swapping; see proc(5)."""
+    """Return the memory available without swapping; see proc(5)."""
     for line in Path("/proc/meminfo").read_text("ascii").splitlines():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
@@ -152,7 +147,7 @@ def _available_bytes() -> int:
 
 
 class _Tally:
-    """Runs compilations, and says how far they are."""
+    """Runner of tasks that reports progress."""
 
     def __init__(self, cache: Cache, workers: int, progress: Progress, *, done: int, total: int) -> None:
         self._cache, self._workers, self._progress = cache, workers, progress

@@ -1,14 +1,14 @@
-"""The folder of shared objects and precompiled headers, which processes share.
+"""Cache of shared objects and precompiled headers: a folder shared by processes.
 
-    KEY.json            what belongs to KEY: the object, its digest, the user's headers that it was made from
+    KEY.json            facts about KEY: the object, its digest, the user's headers it was made from
     KEY-DIGEST.so       the object; its bytes have this digest
     KEY-DIGEST.pt       TorchScript, kept in the same way
     KEY-SIZE.pch/       header.h and header.h.gch, which has this size
     KEY.lock            held by the process that makes KEY
-    making-…/           where one compiler works; what is finished moves out by renaming
+    making-…/           working folder of one compiler; finished files move out by renaming
 
-Whatever does not fit its name or its digest is not there, and is made again. Nobody needs the lock for
-being right: two that make the same leave the same.
+A file that does not fit its name or its digest is ignored and made again. Correctness does not depend on
+the lock: two processes that make the same key produce the same files.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from profkit.errors import UsageError
 from profkit.measuring.errors import NO_ROOM, cache_unavailable
 
 LIMIT_BYTES = 2 * 1024**3
-"""Two or three precompiled headers and thousands of objects."""
+"""Room for two or three precompiled headers and thousands of objects."""
 KEPT_S = 3600.0
-"""Nothing that was used within this time is removed: a worker may be about to load it."""
+"""Minimum age for removal, in seconds since the last use: a worker may be about to load a file."""
 
 
 def default_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """$XDG_CACHE_HOME/profkit/cpp, or where that stands by default."""
+    """Return $XDG_CACHE_HOME/profkit/cpp, or its default."""
     base = environ.get("XDG_CACHE_HOME", "")
     return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "profkit" / "cpp"
 
 
 class _Entry(TypedDict):
-    """What KEY.json holds."""
+    """Content of KEY.json."""
 
     digest: str
     headers: dict[str, str]
@@ -50,14 +50,14 @@ class _Entry(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """A folder that nobody else can write to: what lies in it is loaded and run."""
+    """Folder that no other user can write to: its files are loaded and run."""
 
     folder: Path
     limit_bytes: int = LIMIT_BYTES
     now: Callable[[], float] = time.time
 
     def find(self, key: str, suffix: str = ".so") -> Path | None:
-        """Return the file of a key, if it is whole and the user's headers have not changed."""
+        """Return the file of a key, if it is intact and the user's headers have not changed."""
         try:
             entry = self._entry(key)
             made_from = {Path(name): digest for name, digest in entry["headers"].items()}
@@ -72,11 +72,11 @@ class Cache:
         return self._used(found)
 
     def headers_of(self, key: str) -> tuple[Path, ...]:
-        """Return the files of the user's that a key's file was made from."""
+        """Return the user's files that a key's file was made from."""
         return tuple(map(Path, self._entry(key)["headers"]))
 
     def keep(self, key: str, made: Path, headers: Iterable[Path]) -> Path:
-        """Move a file in; `headers` are the files of the user's that it was made from."""
+        """Move a file into the cache; `headers` are the user's files that it was made from."""
         digest = digest_of(made)
         kept = self.folder / f"{key}-{digest}{made.suffix}"
         entry = {"digest": digest, "headers": {str(path): digest_of(path) for path in headers}}
@@ -87,7 +87,7 @@ class Cache:
         return kept
 
     def find_header(self, key: str) -> Path | None:
-        """The header that has been precompiled for a key: the file to include, beside the other."""
+        """Return the header to include for a key, beside its precompiled form; None if there is none."""
         for folder in self.folder.glob(f"{key}-*.pch"):
             with contextlib.suppress(OSError):
                 if f"{key}-{(folder / 'header.h.gch').stat().st_size}.pch" == folder.name:
@@ -96,7 +96,7 @@ class Cache:
         return None
 
     def keep_header(self, key: str, made: Path) -> Path:
-        """Move a folder with a header and what it was precompiled to in."""
+        """Move a folder with a header and its precompiled form into the cache."""
         size = (made / "header.h.gch").stat().st_size
         kept = self.folder / f"{key}-{size}.pch"
         with contextlib.suppress(OSError):  # another process was faster
@@ -104,15 +104,15 @@ class Cache:
         return kept / "header.h"
 
     def count(self, header_key: str) -> int:
-        """How many objects were compiled with the same headers and words."""
+        """Return the number of objects compiled with the same headers and arguments."""
         return sum(1 for _ in self.folder.glob(f"{header_key}-*.json"))
 
     def workplace(self) -> Path:
-        """A new folder to make something in; whoever asks for it removes it."""
+        """Return a new working folder; the caller removes it."""
         return Path(tempfile.mkdtemp(prefix="making-", dir=self.folder))
 
     def lock(self, key: str) -> int | None:
-        """A descriptor that holds the key's lock, for `unlock`; None while someone else holds it."""
+        """Return a descriptor that holds the key's lock, for `unlock`; None if another process holds it."""
         lock = os.open(self.folder / f"{key}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -125,7 +125,7 @@ class Cache:
         return lock
 
     def shrink(self) -> None:
-        """Remove what was used longest ago until the rest fits the limit, and what others left unfinished."""
+        """Remove least recently used files until the rest fits the limit, and abandoned working folders."""
         entries = sorted((_used_at(path), path) for path in self.folder.iterdir())
         sizes = {path: _size(path) for _, path in entries}
         total = sum(sizes.values())
@@ -146,10 +146,10 @@ class Cache:
 
 
 def open_cache(folder: Path) -> Cache:
-    """Return the cache in a folder, which is made if it is missing.
+    """Return the cache in a folder; create the folder if it is missing.
 
-    Raises UsageError if it is not the user's alone or cannot be written to, and FolderUnavailable if there is
-    no room for it.
+    Raises UsageError if others can write to it or the user cannot, and FolderUnavailable if its file system
+    is full.
     """
     try:
         folder.mkdir(parents=True, mode=0o700, exist_ok=True)
@@ -168,13 +168,13 @@ def open_cache(folder: Path) -> Cache:
 
 
 def unlock(lock: int) -> None:
-    """Let go of a key; not by closing alone, since a fork may have taken a copy of the descriptor along."""
+    """Release a key's lock; closing is not enough, since a forked process may have a copy."""
     fcntl.flock(lock, fcntl.LOCK_UN)
     os.close(lock)
 
 
 def digest_of(path: Path) -> str:
-    """The digest of a file's bytes."""
+    """Return the digest of a file's bytes."""
     return hashlib.blake2b(path.read_bytes(), digest_size=12).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""What compilers are asked for: one shared object, or one set of precompiled headers."""
+"""Compilers' tasks: a shared object, a set of precompiled headers, or a TorchScript file."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from profkit.model.workorder import WorkOrder
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectCompilation:
-    """What compiles to one shared object."""
+class ObjectTask:
+    """Compilation of one shared object."""
 
     order: WorkOrder
     source: Source
@@ -29,34 +29,34 @@ class ObjectCompilation:
     cwd: Path
     precompiled: Path | None = None
     script: Path | None = None
-    """The TorchScript that becomes part of it."""
+    """TorchScript file that becomes part of it."""
 
     @property
     def key(self) -> str:
-        """Of everything that decides what comes out."""
+        """Digest of everything that affects the object."""
         return self.tools.object_key(self.source, self.cwd)
 
     @property
     def header_key(self) -> str:
-        """Of the headers that could be precompiled for it."""
+        """Key of the headers that could be precompiled for it."""
         return self.tools.key(self.source.headers)
 
     @property
     def label(self) -> str:
-        """The first order's that has this source."""
+        """Label of the first order with this source."""
         return self.order.label
 
     @property
     def env(self) -> Mapping[str, str]:
-        """The order's."""
+        """Environment of the order."""
         return environ_of(self.order)
 
     def find(self, cache: Cache) -> Path | None:
-        """The object, where it is kept."""
+        """Return the object, if it is cached."""
         return cache.find(self.key)
 
     def words(self, workplace: Path) -> Sequence[str]:
-        """Write the source; the command that compiles it."""
+        """Write the source, and return the command that compiles it."""
         source = workplace / "source.cpp"
         script = f'#define PROFKIT_SCRIPT "{in_assembly(self.script)}"\n' if self.script else ""
         text = include(self.source.headers) + script + self.source.text
@@ -64,7 +64,7 @@ class ObjectCompilation:
         return self.tools.compile_words(source, workplace / "made.so", self.cwd, self.precompiled)
 
     def keep(self, cache: Cache, workplace: Path, output: str) -> Made:
-        """Keep the object with what it was made from, or say why there is none."""
+        """Cache the object with the list of its sources, or return the compiler's error."""
         made = workplace / "made.so"
         if not made.exists():
             return CompileFailed(self.order.label, trimmed(output, self.order))
@@ -75,8 +75,8 @@ class ObjectCompilation:
 
 
 @dataclass(frozen=True, slots=True)
-class HeaderCompilation:
-    """What compiles to one set of precompiled headers."""
+class HeaderTask:
+    """Precompilation of one set of headers."""
 
     headers: tuple[str, ...]
     tools: Toolchain
@@ -84,67 +84,67 @@ class HeaderCompilation:
 
     @property
     def key(self) -> str:
-        """Of the headers and of the words that they are compiled with."""
+        """Digest of the headers and of the arguments that they are compiled with."""
         return self.tools.key(self.headers)
 
     @property
     def label(self) -> str:
-        """What is precompiled."""
+        """Name of the first header."""
         return f"{self.headers[0]}, precompiled"
 
     def find(self, cache: Cache) -> Path | None:
-        """The file to include, where it is kept."""
+        """Return the file to include, if it is cached."""
         return cache.find_header(self.key)
 
     def words(self, workplace: Path) -> Sequence[str]:
-        """Write a header that includes the others; the command that precompiles it."""
+        """Write a header that includes the others, and return the command that precompiles it."""
         made = workplace / "made"
         made.mkdir()
         (made / "header.h").write_text(include(self.headers), "utf-8")
         return self.tools.precompile_words(made / "header.h")
 
     def keep(self, cache: Cache, workplace: Path, output: str) -> Made:
-        """Keep the folder."""
+        """Cache the folder, or return the compiler's error."""
         if not (workplace / "made" / "header.h.gch").exists():
             return CompileFailed(self.label, output)
         return cache.keep_header(self.key, workplace / "made")
 
 
 @dataclass(frozen=True, slots=True)
-class ScriptCompilation:
-    """What Python compiles to TorchScript."""
+class ScriptTask:
+    """Compilation of Python text to TorchScript."""
 
     order: WorkOrder
     tools: Toolchain
 
     @property
     def key(self) -> str:
-        """Of the text and the torch that compiles it."""
+        """Digest of the text and the torch that compiles it."""
         return self.tools.script_key(self.order.script)
 
     @property
     def label(self) -> str:
-        """The first order's that has this text."""
+        """Label of the first order with this text."""
         return f"{self.order.label}, TorchScript"
 
     @property
     def env(self) -> Mapping[str, str]:
-        """The order's."""
+        """Environment of the order."""
         return environ_of(self.order)
 
     def find(self, cache: Cache) -> Path | None:
-        """The file, if it is kept."""
+        """Return the file, if it is cached."""
         return cache.find(self.key, ".pt")
 
     def words(self, workplace: Path) -> Sequence[str]:
-        """Write a module with the text; the command that imports it and saves its `model`."""
+        """Write a module with the text, and return the command that imports it and saves its `model`."""
         module = workplace / "model.py"
         module.write_text(self.order.script, "utf-8", errors="surrogatepass")
         folders = json.dumps(self.order.path)
         return [*interpreter(self.order), "-P", "-c", _SAVE, folders, str(module), str(workplace / "made.pt")]
 
     def keep(self, cache: Cache, workplace: Path, output: str) -> Made:
-        """Keep the file, or say why there is none."""
+        """Cache the file, or return the error."""
         made = workplace / "made.pt"
         try:
             files = json.loads((workplace / "made.pt.files").read_bytes())
@@ -172,8 +172,8 @@ files = [getattr(sys.modules[name], "__file__", None) for name in set(sys.module
 with open(target + ".files", "x") as listed:
     json.dump([file for file in files if file and not file.startswith(installed)], listed)
 """
-"""TorchScript looks up source code, so the text is a module. The user's files that it imports come last:
-they decide what it becomes, and without the list what was saved may be cut short."""
+"""TorchScript looks up source code, so the text is a module. The list of the user's files that it imports is
+written last: they affect the result, and without the list the saved file may be incomplete."""
 
 
 _PLAIN = frozenset((string.ascii_letters + string.digits + "/._-").encode())
@@ -185,15 +185,15 @@ def in_assembly(path: Path) -> str:
 
 
 def environ_of(order: WorkOrder) -> Mapping[str, str]:
-    """The environment in which an order's compiler is looked for and run."""
+    """Return the environment in which an order's compiler is found and run."""
     return {**os.environ, **dict(order.env)}
 
 
 def _listed(rule: str) -> Iterator[Path]:
-    """The files that a rule for make, as compilers write it, names as needed.
+    """Yield the prerequisites in a make rule written by a compiler.
 
-    The escapes are those of libcpp's mkdeps.cc: blanks, `#` and `:` have a backslash before them, backslashes
-    before a blank are doubled, other backslashes stand for themselves, and `$` is doubled.
+    The escapes are those of libcpp's mkdeps.cc: blanks, `#` and `:` are preceded by a backslash, backslashes
+    before a blank are doubled, other backslashes are literal, and `$` is doubled.
     """
     _, _, needed = rule.replace("\\\n", " ").partition(": ")
     for word in re.findall(r"(?:\\*\\[ \t]|\S)+", needed):

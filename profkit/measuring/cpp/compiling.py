@@ -1,4 +1,4 @@
-"""Run compilers in parallel, leave none behind, and shorten what they print to the user's own lines."""
+"""Parallel compiler processes, and their output reduced to the user's own lines."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ _MESSAGE = re.compile(
 _OF_NO_LINE = re.compile(
     r"undefined reference to|cannot find |multiple definition of|^[\w.+-]+: (?:fatal )?error: "
 )
-"""From the linker, or about the compiler itself."""
+"""Errors of the linker, or about the compiler itself."""
 _PATH_BEFORE = re.compile(r"\S*/(?=<(?:stmt|setup|global_setup)>:)")
-"""The linker takes the names of the user's parts for files in a folder."""
+"""Folder that the linker puts before the names of the user's parts."""
 _UNBALANCED = "a brace, parenthesis or quote of the statement or its setup is not closed, or closes too much"
 _SILENT = "the compiler ended without a word"
 _MOST_LINES = 60
 _MOST_FOREIGN_NOTES = 3
-"""After an error; a call that fits none of many overloads has dozens."""
+"""Maximum after an error; a call that fits none of many overloads has dozens."""
 
 
 def trimmed(output: str, order: WorkOrder) -> str:
-    """The errors, with the user's lines that they name or come from, and the notes that belong to them.
+    """Return the errors, with the user's lines that they name or come from, and their notes.
 
-    Everything, where nothing in it looks like an error.
+    Return everything if nothing looks like an error.
     """
     own = {
         GLOBAL_SETUP: order.global_setup.split("\n"),
@@ -75,7 +75,7 @@ def _kept(output: str, own: Mapping[str, list[str]]) -> Iterator[str]:
 
 
 def _quoted(lines: list[str], number: int, column: int) -> Iterator[str]:
-    """A user's line with a mark below the place; `column` counts bytes from 1, 0 is unknown."""
+    """Yield a user's line with a mark below the column; `column` counts bytes from 1, 0 is unknown."""
     if not 0 < number <= len(lines):
         return
     line = lines[number - 1]
@@ -87,45 +87,45 @@ def _quoted(lines: list[str], number: int, column: int) -> Iterator[str]:
 
 _HEARTBEAT_S = 0.5
 _LEAST_BYTES = 1024**2
-"""With less room than this, a statement that does not compile may well do elsewhere."""
+"""Minimum free space: with less, a compiler's failure may be due to the full disk."""
 _LOCKED_S = 0.1
-"""How long to wait before asking again whether another process has made what is wanted."""
+"""Interval for checking whether another process has finished a locked key, in seconds."""
 
 
 Made = Path | MeasuringError
-"""What came of a compilation: where the cache has it, or why there is nothing."""
+"""Result of a task: its path in the cache, or an error."""
 
 
-class Compilation(Protocol):
-    """Something that one compiler makes and the cache keeps."""
+class Task(Protocol):
+    """One compiler's task, whose result is cached."""
 
     @property
     def key(self) -> str:
-        """Its key in the cache."""
+        """Key in the cache."""
 
     @property
     def label(self) -> str:
-        """What to call it while it is at work."""
+        """Label in reports of progress."""
 
     @property
     def env(self) -> Mapping[str, str]:
-        """The compiler's environment."""
+        """Environment of the compiler."""
 
     def find(self, cache: Cache) -> Path | None:
-        """What the cache has of it."""
+        """Return the cached result; None if there is none."""
 
     def words(self, workplace: Path) -> Sequence[str]:
-        """Prepare an empty folder; the command that makes the thing in it."""
+        """Prepare the empty working folder, and return the compiler's command."""
 
     def keep(self, cache: Cache, workplace: Path, output: str) -> Made:
-        """Move what the command has made into the cache; `output` is what it printed.
+        """Move the command's result into the cache; `output` is what it printed.
 
         May raise OSError.
         """
 
 
 class _Running:
-    """A compiler, the folder that it works in, and the lock on what it makes."""
+    """Running compiler, its working folder, and the lock on its key."""
 
     def __init__(self, unit: Compilation, lock: int) -> None:
         self.unit = unit
@@ -141,9 +141,9 @@ class _Running:
             [*_tethered(self._workplace), *self.unit.words(self._workplace)],
             env={**self.unit.env, "LC_ALL": "C.UTF-8", "TMPDIR": str(self._workplace)},
             stdin=subprocess.DEVNULL,
-            stdout=self._output,  # in memory: what the compiler says of a full disk would not fit on it
+            stdout=self._output,  # in memory: a full disk could not hold a message about it
             stderr=subprocess.STDOUT,
-            process_group=0,  # the compiler's own children end with it, and Ctrl-C is ours to answer
+            process_group=0,  # to end it with its children; Ctrl-C is handled by this process
         )
         self._leave.callback(_kill, self._process)
         with contextlib.suppress(ProcessLookupError):  # the program's own waitpid(-1) was faster
@@ -154,7 +154,7 @@ class _Running:
         return self._process.poll() is not None
 
     def result(self, cache: Cache) -> Made:
-        """Return what has been made. A compiler that finds no room says so, unless it crashes."""
+        """Return the compiler's result. On a full disk it prints the reason, unless it crashes."""
         self._output.seek(0)
         said = self._output.read().decode("utf-8", "replace")
         try:
@@ -169,7 +169,7 @@ class _Running:
         return cache_unavailable(cache.folder, named) if named else made
 
     def end(self) -> None:
-        """Kill what still runs, and leave nothing behind; may be called at any time, and again."""
+        """Kill the compiler if it runs, and clean up; may be called at any time, and repeatedly."""
         self._leave.close()
 
 
@@ -179,7 +179,7 @@ def _tethered(workplace: Path) -> tuple[str, ...]:
 
 
 def no_room(cache: Cache, error: OSError) -> FolderUnavailable:
-    """Return the error of a cache that takes no more; raise any other that the system gives."""
+    """Return the error of a full cache; raise all other errors of the system."""
     if error.errno not in NO_ROOM:
         raise error
     return cache_unavailable(cache.folder, os.strerror(error.errno))
@@ -192,12 +192,12 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def run_compilations(
-    units: Sequence[Compilation], cache: Cache, workers: int, report: Callable[[str], None]
-) -> Generator[tuple[Compilation, Made], None, None]:
-    """Each compilation with what came of it, as they end. Closing the iterator kills what still runs.
+def run_tasks(
+    tasks: Sequence[Task], cache: Cache, workers: int, report: Callable[[str], None]
+) -> Generator[tuple[Task, Made], None, None]:
+    """Yield each task with its result, as tasks end. Closing the iterator kills the running compilers.
 
-    `report` is called with the label of the one longest at work: at changes, and every half second.
+    `report` is called with the label of the longest-running task, at changes and every half second.
     """
     waiting, running = list(units), list[_Running]()
     try:
@@ -221,10 +221,10 @@ def run_compilations(
 
 
 def _start(
-    waiting: list[Compilation], running: list[_Running], cache: Cache, workers: int
-) -> Generator[tuple[Compilation, Made], None, None]:
-    """Start what can be started; what another process has made meanwhile is a result already."""
-    for unit in tuple(waiting):
+    waiting: list[Task], running: list[_Running], cache: Cache, workers: int
+) -> Generator[tuple[Task, Made], None, None]:
+    """Start tasks up to the limit; yield those that another process has made meanwhile, with their result."""
+    for task in tuple(waiting):
         if len(running) >= workers:
             return
         try:

@@ -1,4 +1,4 @@
-"""The C++ source of a shared object: the template, an order's lines in it, and the exported names."""
+"""C++ source of a shared object: the template with an order's lines, and the exported names."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ template <class Loop> static void offer(Loop &loop, Ready ready) { ready(block<L
 }
 }
 """
-"""Before the user's lines; what it includes, a plain C++ statement need not."""
+"""Text before the user's lines; plain C++ statements need not repeat its includes."""
 
 SCRIPT = r"""
 #include <sstream>
@@ -94,7 +94,7 @@ inline ::torch::jit::Module scripted() {
 }
 }
 """
-"""For orders with TorchScript: its file becomes part of the object. `PROFKIT_SCRIPT` is the file's path."""
+"""Text that embeds a TorchScript file in the object. `PROFKIT_SCRIPT` is the file's path."""
 
 FUNCTION = r"""
 static void profkit_{name}_body(::profkit::frame::Ready profkit_ready, bool &profkit_done) {{
@@ -117,19 +117,19 @@ profkit_{name}(::profkit::frame::Ready ready) {{
   }});
 }}
 """
-"""One exported function; the body returns nothing, so that a `return` of the user's is noticed."""
+"""One exported function; the body sets a flag at its end, so that a `return` of the user's is detected."""
 
 
 STATEMENT, SETUP, GLOBAL_SETUP = "<stmt>", "<setup>", "<global_setup>"
-"""Names under which compilers speak of the user's own lines."""
+"""Names for the user's lines in compilers' messages."""
 FRAME = "<profkit>"
-"""And of those around them."""
+"""Name for the lines around them."""
 
 ATEN = ("ATen/ATen.h", "ATen/core/grad_mode.h")
 TENSORS = ("torch/types.h", "torch/utils.h")
 ALL_OF_TORCH = ("torch/torch.h",)
 TORCHSCRIPT = ("torch/script.h",)
-"""Headers to begin with, each set with what the one before has; they compile in about 7, 8 and 20 s."""
+"""Headers to include first, each set with those of the one before; they compile in about 7, 8 and 20 s."""
 
 _SPEAKS_OF_TORCH = re.compile(
     r"\b(?:at|c10|torch)\s*::|\bnamespace\s+(?:at|c10|torch)\b|\b(?:TORCH|AT|C10)_[A-Z]"
@@ -143,29 +143,29 @@ _NAME_OF_TENSORS = re.compile(
     r"|k(?:CPU|CUDA|Strided|(?:B?Float|U?Int|Half|Double|Long|Short|Char|Byte|Bool)\d*)"
     r"|(?!k[A-Z]|(?:save|load|pickle_save|pickle_load)$)[a-z]\w*"
 )
-"""What torch/types.h has of namespace torch: mostly functions, whose names begin with a small letter."""
+"""Names of namespace torch in torch/types.h: mostly functions, whose names begin with a small letter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """C++ of a shared object; equal sources make equal objects."""
+    """C++ of a shared object; equal sources give equal objects."""
 
     headers: tuple[str, ...]
-    """Included ahead of `text`, and worth precompiling; none: torch is not needed."""
+    """Included before `text`, and worth precompiling; empty if torch is not needed."""
     text: str
     script: str = ""
-    """Python that defines `model`, of which TorchScript becomes part of the object."""
+    """Python that defines `model`, whose TorchScript becomes part of the object."""
 
 
 def needs_torch(order: WorkOrder) -> bool:
-    """Whether a C++ order needs torch's libraries; without, a zygote that imports nothing can load it."""
+    """Return whether a C++ order needs torch's libraries; if not, any zygote can load its object."""
     return (
         bool(order.script) or "torch" in (order.imports or ()) or bool(_SPEAKS_OF_TORCH.search(_words(order)))
     )
 
 
 def source_of(order: WorkOrder) -> Source:
-    """The source of a C++ order."""
+    """Return the source of a C++ order."""
     parts = [
         PRELUDE,
         SCRIPT if order.script else "",
@@ -181,12 +181,12 @@ def source_of(order: WorkOrder) -> Source:
 
 
 def own_lines(name: str, text: str) -> str:
-    """The user's text under its own name; what follows it starts on a new line, where no comment hides it."""
+    """Return the user's text under its own name; the newline after it ends a `//` comment."""
     return f'#line 1 "{name}"\n{text}\n#line 1 "{FRAME}"\n'
 
 
 def include(headers: tuple[str, ...]) -> str:
-    """The lines that include headers."""
+    """Return the lines that include headers."""
     return "".join(f"#include <{name}>\n" for name in headers)
 
 

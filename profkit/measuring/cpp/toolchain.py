@@ -1,4 +1,4 @@
-"""The compiler, its arguments, and how the torch of an order's interpreter was built."""
+"""Compiler, its arguments, and the build of an order's torch."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ _ASK_TIMEOUT_S = 120.0
 
 @dataclass(frozen=True, slots=True)
 class TorchBuild:
-    """What compiling against a torch needs to know of it."""
+    """Facts about a torch that are needed to compile against it."""
 
     root: Path
     version: str
     cxx11_abi: bool
-    """Which of libstdc++'s two strings its interfaces use (_GLIBCXX_USE_CXX11_ABI)."""
+    """True if its interfaces use the newer of libstdc++'s two strings (_GLIBCXX_USE_CXX11_ABI)."""
     standard: str
-    """The C++ standard that its own extensions are compiled with, such as "c++20"."""
+    """C++ standard for its own extensions, such as "c++20"."""
     built: int
-    """When its library was written: tells builds of one version apart."""
+    """Modification time of its library, in ns; distinguishes builds of one version."""
 
 
 def torch_build(order: WorkOrder) -> TorchBuild:
-    """The torch that the order's interpreter would import; raises CompileFailed where there is none."""
+    """Return the torch that the order's interpreter would import; raise CompileFailed if there is none."""
     root = _asked_root(interpreter(order), order.env) if _is_elsewhere(order) else _own_root()
     if root is None:
         raise CompileFailed(order.label, f"{interpreter(order)[-1]} has no torch, which this statement names")
@@ -91,14 +91,14 @@ def _asked_root(command: tuple[str, ...], env: tuple[tuple[str, str], ...]) -> P
 
 @cache
 def read_build(root: Path) -> TorchBuild:
-    """What the files of an installed torch say; raises OSError where some are missing."""
+    """Read the files of an installed torch; raise OSError if some are missing."""
     version = re.search(r"^__version__ = '(.+)'", (root / "version.py").read_text("utf-8"), re.MULTILINE)
     standard = re.search(r"-std=(c\+\+\d\w)", (root / "utils/cpp_extension.py").read_text("utf-8"))
     library = root / "lib" / "libc10.so"
     return TorchBuild(
         root=root,
         version=version[1] if version else "",
-        # Names of the new strings carry this; a library of the other kind has none in its namespace.
+        # Names with the new strings contain this; a library of the other kind has none in its namespace.
         cxx11_abi=re.search(rb"_ZNK?3c10[^\0]*__cxx11", library.read_bytes()) is not None,
         standard=standard[1] if standard else "c++17",
         built=library.stat().st_mtime_ns,
@@ -106,14 +106,14 @@ def read_build(root: Path) -> TorchBuild:
 
 
 _FORMAT = "1"
-"""Of what the cache keeps; another number makes all that was kept strange."""
+"""Format of the cached files; another number invalidates all of them."""
 _STANDARD = "c++20"
 _FLAGS = (
     "-O2",
-    "-g1",  # lines, so that counts can be told by line
+    "-g1",  # line numbers, so that counts can be shown by line
     "-w",
     "-fPIC",
-    "-fno-semantic-interposition",  # the user's functions may be inlined, as in a program of their own
+    "-fno-semantic-interposition",  # the user's functions may be inlined, as in their own program
     "-fmessage-length=0",
 )
 _PATH_VARIABLES = ("CPATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH")
@@ -121,42 +121,42 @@ _PATH_VARIABLES = ("CPATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH")
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """A compiler as one order uses it: for plain C++, or against a torch."""
+    """Compiler and its settings for one order: for plain C++, or against a torch."""
 
     compiler: tuple[str, ...]
-    """$CXX in words, else g++ or c++; the first is an absolute path."""
+    """$CXX in words, else g++ or c++; the first word is an absolute path."""
     version: str
     own_flags: tuple[str, ...]
     """$CXXFLAGS."""
     paths: tuple[str, ...]
-    """Those of the environment's variables in which the compiler looks for headers and libraries."""
+    """Environment variables with the compiler's search paths for headers and libraries."""
     torch: TorchBuild | None
 
     @property
     def precompiles(self) -> bool:
-        """Whether headers can be precompiled; clang does that in a way of its own, which is not used."""
+        """True if headers can be precompiled; clang's different way is not supported."""
         return "clang" not in self.version
 
     def key(self, headers: tuple[str, ...]) -> str:
-        """Equal for what can use the same precompiled headers."""
+        """Return a key, equal for objects that can use the same precompiled headers."""
         return _digest(
             _FORMAT, *self.compiler, self.version, repr(self.torch), *self._flags(), *self.paths, *headers
         )
 
     def object_key(self, source: Source, cwd: Path) -> str:
-        """Equal for what compiles to the same shared object; begins with the headers' key."""
+        """Return a key, equal for sources that compile to the same object; it begins with the header key."""
         where = str(cwd) if re.search(r'#\s*include\s*"', source.text) else ""
         script = (source.script,) if source.script else ()
         return f"{self.key(source.headers)}-{_digest(source.text, where, *script)}"
 
     def script_key(self, script: str) -> str:
-        """Equal for what becomes the same TorchScript."""
+        """Return a key, equal for texts that compile to the same TorchScript."""
         return f"script-{_digest(_FORMAT, repr(self.torch), script)}"
 
     def compile_words(self, source: Path, target: Path, cwd: Path, precompiled: Path | None) -> list[str]:
-        """Compile `source` to a shared object; `cwd` is where it may include the user's own headers from.
+        """Return the command that compiles `source` to a shared object, including headers from `cwd`.
 
-        The headers that were read, but for those of the system and of torch, are listed in `target`.d.
+        The compiler lists the headers that it read, except those of the system and of torch, in `target`.d.
         """
         ahead = ["-include", str(precompiled)] if precompiled is not None else []
         listed = ["-MMD", "-MF", f"{target}.d"]
@@ -164,7 +164,7 @@ class Toolchain:
         return [*words, "-shared", str(source), "-o", str(target), *self._link_flags()]
 
     def precompile_words(self, header: Path) -> list[str]:
-        """Precompile `header` to the file beside it that the compiler looks for."""
+        """Return the command that precompiles `header` to the file beside it that the compiler looks for."""
         return [*self.compiler, *self._flags(), "-x", "c++-header", str(header), "-o", f"{header}.gch"]
 
     def _flags(self) -> tuple[str, ...]:
@@ -189,7 +189,7 @@ class Toolchain:
 
 
 def toolchain(env: Mapping[str, str], torch: TorchBuild | None) -> Toolchain:
-    """The compiler that an environment names; raises ToolMissing."""
+    """Return the compiler that an environment names; raise ToolMissing if it is not found."""
     named = tuple(shlex.split(env.get("CXX", "")))
     program = named[0] if named else "g++"
     path = shutil.which(program, path=env.get("PATH")) or (
@@ -209,7 +209,7 @@ def toolchain(env: Mapping[str, str], torch: TorchBuild | None) -> Toolchain:
 
 @cache
 def _version(compiler: tuple[str, ...], changed_ns: int) -> str:
-    """What the compiler says of itself; asked again when its program has changed."""
+    """Return the compiler's version; the arguments identify its program for the cache."""
     asked = [*compiler, "--version"]
     done = subprocess.run(asked, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     return done.stdout.strip()

@@ -1,1 +1,1 @@
-"""profile(mode=…): what is measured in the background of the user's program."""
+"""Background measurement of functions decorated with profile(mode=…)."""

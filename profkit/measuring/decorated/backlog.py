@@ -1,4 +1,4 @@
-"""What waits to be measured, and the thread that measures it once the program has time for that."""
+"""Queue of calls to measure, and the thread that measures them when the program is idle."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from profkit.process.guard import explained, say_once
 
 MOST_WAITING_BYTES = 2 << 30
 _NAMED, _LONGEST = 5, 80
-"""Calls that a message about several of them names, and the length of such a name."""
+"""Number of calls named in one message, and the maximum length of such a name."""
 _WAY_OUT = (
     "ask for `runs` of the function earlier, or give exit_timeout_s= or PROFKIT_EXIT_TIMEOUT more seconds"
 )
@@ -28,46 +28,46 @@ LOG = logging.getLogger("profkit")
 
 
 class Owner(Protocol):
-    """Whose calls are measured."""
+    """Decorated function whose calls are measured."""
 
     @property
     def exit_timeout_s(self) -> float | None:
-        """How long the end of the program waits for its calls; None: as long as for others."""
+        """Longest wait for its calls when the program ends, in seconds; None: the default."""
         ...
 
     def ready_in_s(self) -> float:
-        """How long until it will have been idle for long enough, as far as can be known now."""
+        """Return the seconds until it will have been idle for long enough, as far as known now."""
         ...
 
     def take(self, run: MeasuredRun) -> None:
-        """Its call was measured."""
+        """Receive the run of a measured call."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pending:
-    """One call that is to be measured."""
+    """One call to measure."""
 
     owner: Owner
     label: str
     measure: Callable[[], MeasuredRun]
-    """Measures it, and waits for that; raises where that fails."""
-    payload: Payload | None = None
+    """Measures the call and returns when done; raises errors of measuring."""
+    parcel: Parcel | None = None
 
 
 class Backlog:
-    """A daemon thread that measures one call after the other; it starts with the first."""
+    """Daemon thread that measures one call after the other; it starts with the first."""
 
     def __init__(self, clock: Clock = SYSTEM_CLOCK) -> None:
         self.clock, self.forked = clock, False
-        """`forked`: what was measured before is another process's."""
+        """`forked`: earlier measurements belong to the parent process."""
         self._begin()
 
     def _begin(self) -> None:
         self.open = True
-        """Whether anything is measured in this process, as yet."""
+        """True while this process measures."""
         self.ending = False
-        """Whether the program is about to end: what is called from now on cannot be measured in time."""
+        """True when the program is about to end: there is no time to measure calls from then on."""
         self._missed: list[str] = []
         self._changed = threading.Condition()
         self._waiting: deque[Pending] = deque()
@@ -83,7 +83,7 @@ class Backlog:
             raise CannotTravel("a call", f"{held >> 20} MB of other calls' arguments wait to be measured")
 
     def add(self, pending: Pending) -> None:
-        """Have it measured when its owner is idle; raises RuntimeError where there can be no thread."""
+        """Queue a call until its owner is idle; raise RuntimeError if no thread can start."""
         with self._changed:
             if self._thread is None:
                 thread = threading.Thread(
@@ -95,7 +95,7 @@ class Backlog:
             self._changed.notify_all()
 
     def flush(self, owner: Owner) -> None:
-        """Measure what waits of this owner, idle or not, and wait until that is done."""
+        """Measure the owner's waiting calls now, idle or not, and return when that is done."""
         if threading.current_thread() is self._thread:
             return
         with self._changed:
@@ -107,10 +107,10 @@ class Backlog:
                 self._urgent.remove(owner)
 
     def finish(self, told: Callable[[str], None], limit_s: float) -> None:
-        """Measure what waits as the program ends, and tell what is being measured.
+        """Measure the waiting calls when the program ends, and report progress to `told`.
 
-        That takes at most `limit_s`, or the longest time that an owner of waiting calls gives instead. An
-        interrupt drops what is left; so does the limit. What is dropped is named.
+        This takes at most `limit_s`, or the longest limit that an owner of waiting calls gives instead. The
+        limit or an interrupt drops the remaining calls, which are then named to `told`.
         """
         limit_s = self._limit_s(limit_s)
         try:
@@ -122,13 +122,13 @@ class Backlog:
             told(not_measured(left, why))
 
     def miss(self, label: str) -> None:
-        """Note a call that is made while the program is ending."""
+        """Note a call that is made while the program ends."""
         self._missed.append(label)
 
     def drop(self) -> list[str]:
-        """Measure nothing more in this process.
+        """Stop measuring in this process.
 
-        Returns the labels of calls that wait, are being measured, or were missed; each once.
+        Return the labels of calls that were waiting, being measured, or missed; each once.
         """
         with self._changed:
             dropped = [*([self._current] if self.open and self._current else []), *self._waiting]
@@ -141,12 +141,12 @@ class Backlog:
             return [*(pending.label for pending in dropped), *missed]
 
     def forget(self) -> None:
-        """In a process that was forked off nothing is measured."""
+        """Measure nothing in a forked child."""
         self._begin()
         self.open, self.forked = False, True
 
     def next_due(self) -> tuple[Pending | None, float | None]:
-        """What may be measured now; else how long to wait for it, None for ever."""
+        """Return a call that may be measured now, else None and the time to wait; None: indefinitely."""
         least: float | None = None
         for pending in self._waiting:
             hurried = None in self._urgent or pending.owner in self._urgent
@@ -196,7 +196,7 @@ class Backlog:
     def _measure(self, pending: Pending) -> None:
         try:
             pending.owner.take(pending.measure())
-        except BaseException as error:  # noqa: BLE001 - nobody else is there to take it
+        except BaseException as error:  # noqa: BLE001 - no caller could handle it
             if self.open:  # else it was dropped
                 _say_why(pending.label, error)
         finally:
@@ -215,7 +215,7 @@ class Backlog:
 
 
 def not_measured(labels: Sequence[str], why: str) -> str:
-    """Return which calls were not measured, and why; a few of them by name."""
+    """Return a message that names some of the calls that were not measured, and why."""
     shown = (label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…" for label in labels[:_NAMED])
     named = ", ".join(shown)
     more = f" and {len(labels) - _NAMED} more" if len(labels) > _NAMED else ""
@@ -223,7 +223,7 @@ def not_measured(labels: Sequence[str], why: str) -> str:
 
 
 def _say_why(label: str, error: BaseException) -> None:
-    """Say that a call was not measured; what would keep every call from it is said once."""
+    """Log that a call was not measured; log an error that would affect all calls only once."""
     if isinstance(error, ProfkitError) or not isinstance(error, Exception):
         LOG.warning("%s was not measured: %s", label, str(error) or type(error).__name__)
     else:

@@ -1,4 +1,4 @@
-"""Calls of a decorated function: which differ from earlier ones, and which are timed in place."""
+"""Calls of a decorated function: detection of new kinds, and timing in place."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from profkit.originals import REAL
 
 
 def is_traced() -> bool:
-    """Whether calls are recorded, transformed or made with tensors that hold no numbers.
+    """Return whether calls are recorded, transformed or made with tensors that hold no numbers.
 
-    torch.jit.trace, torch.fx's make_fx and torch.export, fake tensors, torch.func's transforms, and the
-    capture of a CUDA graph. (torch.compile takes the plain function, and never comes here.)
+    This covers torch.jit.trace, torch.fx's make_fx and torch.export, fake tensors, torch.func's transforms,
+    and CUDA graph capture. (torch.compile takes the plain function, and never calls this.)
     """
     torch = sys.modules.get("torch")
     core = getattr(torch, "_C", None)
@@ -35,13 +35,13 @@ def is_traced() -> bool:
             or core._functorch.peek_interpreter_stack() is not None
             or (torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing())
         )
-    except AttributeError:  # it is being imported, or has other names for these
+    except AttributeError:  # torch is being imported, or has other names for these
         return False
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Where the clocks of a thread stand."""
+    """Readings of a thread's clocks at one time."""
 
     wall_s: float
     cpu_s: float
@@ -49,7 +49,7 @@ class Moment:
     unix_ns: int
 
     def times(self, end: Moment) -> ProcessTimes:
-        """What passed from here to `end`, as one block of one execution."""
+        """Return the times from here to `end`, as one block of one execution."""
         wall_s = end.wall_s - self.wall_s
         return ProcessTimes(
             times_s=(wall_s,),
@@ -60,7 +60,7 @@ class Moment:
 
 
 def now() -> Moment:
-    """Where the clocks of this thread stand."""
+    """Return the readings of this thread's clocks."""
     switches = getrusage(RUSAGE_THREAD).ru_nivcsw
     return Moment(REAL.perf_counter_ns() / 1e9, time.thread_time(), switches, REAL.time_ns())
 
@@ -68,7 +68,7 @@ def now() -> Moment:
 def what_and_where(
     function: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]
 ) -> tuple[str, str, int]:
-    """What a payload would say of the call: what it is, the file and the line of the function."""
+    """Return a call's `Parcel.what`, and the function's file and line."""
     code = code_of(plain(function))
     return what_of(function, args, kwargs), *((code.co_filename, code.co_firstlineno) if code else ("", 0))
 
@@ -76,7 +76,7 @@ def what_and_where(
 def in_process_run(
     order: WorkOrder, described: tuple[str, str, int], start: Moment, end: Moment, why: str
 ) -> MeasuredRun:
-    """The run of a call that was timed where it happened; `why` it was not measured in isolation."""
+    """Return the run of a call timed in place; `why` is the reason it was not measured in isolation."""
     from profkit.measuring.runner.jobs import Task
     from profkit.measuring.runner.outcomes import Circumstances, measured
     from profkit.process.manifest import process_info
@@ -97,52 +97,52 @@ def in_process_run(
 
 
 MOST_SIGNATURES = 32
-"""Kinds of arguments that are measured of a function, if nobody asks for another number."""
+"""Default maximum of measured kinds of arguments per function."""
 
 MOST_VALUES = 4
-"""Values of each parameter that make a kind of their own, if nobody asks for a number of kinds."""
+"""Number of values per parameter that each make a new kind, under the default maximum."""
 
 _MOST_KNOWN = 4096
-"""Signatures that are remembered, so that looking at their calls again takes no time."""
+"""Number of signatures that are remembered, so that their later calls are recognized fast."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A call that is to be measured, and what it was the first to show."""
+    """Call to measure, and which of its features are new."""
 
     signature: str
     shape: str | None = None
-    """None: an earlier call had the same."""
+    """None: an earlier call had the same shape."""
     values: tuple[tuple[str, str], ...] = ()
 
 
 class Kinds:
-    """The kinds of arguments that a function was called with; any thread may use it.
+    """Kinds of arguments of a function's calls; thread-safe.
 
     A loop over numbers is one kind of call, not one for each number: a call is of a new kind if types, shapes
     or modes are new, or if a parameter has one of its first `MOST_VALUES` values (for containers: lengths).
-    With a limit of the user's every signature is a kind.
+    If the user sets a limit, every signature is a kind.
     """
 
     def __init__(self, most: int | None = None) -> None:
         self.most = MOST_SIGNATURES if most is None else most
         self._exact = most is not None
         self.refused = False
-        """Whether a call of a new kind was not claimed, because there were enough."""
+        """True if a call of a new kind was refused because the maximum was reached."""
         self._lock = REAL.allocate_lock()
         self._claimed: set[str] = set()
         self._known: set[str] = set()
-        """The claimed signatures, and others that are of no new kind."""
+        """Claimed signatures, and others that are of no new kind."""
         self._shapes: set[str] = set()
         self._values: dict[str, set[str]] = {}
 
     @property
     def closed(self) -> bool:
-        """Whether there are as many kinds as are measured, and one more was refused."""
+        """True if the maximum of kinds is reached and one more was refused."""
         return self.refused and len(self._claimed) >= self.most
 
     def claim(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Claim | None:
-        """Return the claim of a call that is of a new kind; None for others, and if there are enough."""
+        """Return the claim of a call of a new kind; None for others, and if the maximum is reached."""
         signature = signature_of(args, kwargs)
         if signature in self._known:
             return None
@@ -158,10 +158,10 @@ class Kinds:
         return claim
 
     def release(self, claim: Claim) -> None:
-        """Take back a claim: another call of its kind may be measured."""
+        """Withdraw a claim, so that another call of its kind can be measured."""
         with self._lock:
             self._claimed.discard(claim.signature)
-            # Some signatures may have been of a known kind because of this claim alone.
+            # Some signatures may be known only because of this claim.
             self._known = set(self._claimed)
             if claim.shape is not None:
                 self._shapes.discard(claim.shape)

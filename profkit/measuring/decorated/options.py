@@ -1,4 +1,4 @@
-"""What a user may ask for beside `mode=`, and the order that every call of a function starts from."""
+"""Options that `profile` takes with a measuring mode, and the plan for a function's calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MODES: tuple[MeasuredMode, ...] = ("timer", "callgrind", "timer+callgrind")
 
 
 class MeasuredOptions(TypedDict, total=False):
-    """The keyword arguments of `profile` under a measuring mode; explained in docs/measuring.md."""
+    """Keyword arguments of `profile` with a measuring mode; explained in docs/measuring.md."""
 
     label: str | None
     num_threads: int
@@ -35,27 +35,27 @@ class MeasuredOptions(TypedDict, total=False):
 
 
 _OF_CALLS = ("enabled", "every", "max_signatures", "exit_timeout_s")
-"""What is about a function's calls; all else is about each measurement."""
+"""Options that concern a function's calls; all others concern each measurement."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be done with the calls of one function."""
+    """Plan for measuring the calls of one function."""
 
     order: WorkOrder
-    """Without function and arguments, which each call has of its own."""
+    """Work order without function and arguments; each call adds its own."""
     every: int
-    """Of so many calls the first is looked at."""
+    """Consider one call in every N, starting with the first."""
     coroutine: bool
-    """Whether a call gives something to await."""
+    """True if a call returns an awaitable."""
     max_signatures: int | None = None
-    """Most kinds of arguments that are measured; None: the default, in which values count for little."""
+    """Maximum of measured kinds of arguments; None: the default, which mostly ignores values."""
     exit_timeout_s: float | None = None
-    """How long the end of the program waits for what is still to be measured; None: the program's default."""
+    """Longest wait for remaining measurements when the program ends, in seconds; None: the default."""
 
 
 def plan_of(function: Callable[..., object], mode: str, options: Mapping[str, Any]) -> Plan:
-    """The plan for a function under options that `check` let pass; raises `UsageError`, too."""
+    """Return the plan for a function under options that `check` accepted; raise `UsageError` if none fits."""
     target = getattr(function, "__func__", function)  # of static and class methods
     chosen = {name: value for name, value in options.items() if name not in _OF_CALLS}
     order = work_order(target, **cast(MeasureOptions, {**chosen, "mode": mode}))
@@ -75,7 +75,7 @@ def plan_of(function: Callable[..., object], mode: str, options: Mapping[str, An
 
 
 def check(mode: object, options: Mapping[str, object], of_samples: Iterable[str]) -> None:
-    """Raise `UsageError` where a mode is none of ours, or an option is none of that mode."""
+    """Raise `UsageError` for an unknown mode, or for an option that the mode does not have."""
     if mode not in MODES:
         choices = ", ".join(map(repr, ("samples", *MODES)))
         raise InvalidOption("mode", mode, f"give one of {choices}")
@@ -90,7 +90,7 @@ def check(mode: object, options: Mapping[str, object], of_samples: Iterable[str]
 
 
 def refuse_with_samples(options: Iterable[str], of_samples: Iterable[str]) -> None:
-    """Raise `UsageError` for an option that only measuring has."""
+    """Raise `UsageError` for an option that only measuring modes have."""
     for name in MeasuredOptions.__annotations__.keys() - set(of_samples):
         if name in options:
             choices = " or ".join(f"mode={mode!r}" for mode in MODES)

@@ -1,9 +1,9 @@
-"""The backlog of this program: what forks, the end of the program and interrupts mean to it."""
+"""Backlog of this program, and its handling of forks, program end and interrupts."""
 
 from __future__ import annotations
 
 import atexit
-import concurrent.futures.thread  # noqa: F401 - cannot be imported any more when the program ends
+import concurrent.futures.thread  # noqa: F401 - can no longer be imported when the program ends
 import contextlib
 import math
 import os
@@ -22,21 +22,21 @@ from profkit.model.workorder import WorkOrder
 from profkit.process.guard import guarded
 
 EXIT_TIMEOUT_S = 10.0
-"""How long the end of the program waits for what is still to be measured, if nothing else is asked for."""
+"""Default for the longest wait for remaining measurements when the program ends, in seconds."""
 
 
 class Front:
-    """See `watch.MeasuringService`: by `measuring.front`, which is imported when something is measured."""
+    """`watch.Means` that uses `measuring.api`, which is imported at the first measurement."""
 
-    def submit(self, order: WorkOrder, payload: Payload) -> Future[MeasuredRun]:
-        """See `front.submit`; the run is kept."""
+    def submit(self, order: WorkOrder, parcel: Parcel) -> Future[MeasuredRun]:
+        """See `api.submit`; the run is kept."""
         from profkit.measuring.api import submit
 
         _end_before_pools()
         return submit(order, payload)
 
     def keep(self, run: MeasuredRun) -> None:
-        """Put a run into the spool."""
+        """Write a run to the spool."""
         from profkit.store.measured import keep_measured
 
         keep_measured(CONFIG.spool, run)
@@ -46,12 +46,12 @@ BACKLOG = Backlog()
 
 
 def watch_of(plan: Plan) -> Watch:
-    """A watch over a function of this program."""
+    """Return a watch over a function of this program."""
     return Watch(plan, BACKLOG, Front())
 
 
 def _finish() -> None:
-    """The program's main thread is done. An interrupt that ended it is one to us, too."""
+    """Measure the remaining calls when the main thread ends; drop them if an interrupt ended it."""
     if not BACKLOG.open:
         return
     ended_by = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
@@ -62,7 +62,7 @@ def _finish() -> None:
 
 
 def exit_timeout_s(given: str) -> float:
-    """Return the seconds of PROFKIT_EXIT_TIMEOUT; the default, after a warning, if it is no number."""
+    """Return PROFKIT_EXIT_TIMEOUT in seconds; if it is no number, warn and return the default."""
     try:
         seconds = float(given or EXIT_TIMEOUT_S)
     except ValueError:
@@ -79,17 +79,17 @@ def _drop() -> None:
 
 
 def _tell(text: str) -> None:
-    """A line of progress; a program may have closed its stderr."""
+    """Write a line of progress, unless the program closed its stderr."""
     with contextlib.suppress(AttributeError, OSError, ValueError):
         sys.stderr.write(f"profkit: {text}\n")
         sys.stderr.flush()
 
 
 def _register() -> None:
-    """`_finish` runs before exit handlers, as those of concurrent.futures do.
+    """Run `_finish` before exit handlers, as concurrent.futures does with its own.
 
-    From Python 3.12 on those can start no threads any more, and the pool may have to. What comes from
-    threads that outlive the main thread is dropped by name.
+    From Python 3.12 on, exit handlers can start no threads, and the pool may need one. Calls from threads
+    that outlive the main thread are dropped and named.
     """
     finish = guarded("measuring what waits as the program ends", _finish)
     early = getattr(threading, "_register_atexit", None)
@@ -103,13 +103,13 @@ def _register() -> None:
 
 @cache
 def _end_before_pools() -> None:
-    """Register `_last` again after the exit handler of the pools, so that it runs before that one."""
+    """Register `_last` again after the exit handler of the pools, so that it runs before that handler."""
     atexit.register(_LAST)
 
 
 def _last() -> None:
     if BACKLOG.open and not BACKLOG.ending:
-        # Under eventlet, `threading` does not call what `_register` gave it.
+        # Under eventlet, `threading` does not call the function that `_register` registered.
         _finish()
         _close_pools()
     if left := BACKLOG.drop():
@@ -117,7 +117,7 @@ def _last() -> None:
 
 
 def _close_pools() -> None:
-    """End the pools that exit handlers have started: these are not called for one another."""
+    """Close pools that exit handlers started: an exit handler that another one registers is not called."""
     pools = sys.modules.get("profkit.measuring.pool.pool")
     if pools is not None:
         pools.close_all()

@@ -1,4 +1,4 @@
-"""One decorated function: which of its calls are measured, and what became of them."""
+"""Watch over one decorated function: choice of the calls to measure, and their runs."""
 
 from __future__ import annotations
 
@@ -34,31 +34,31 @@ from profkit.originals import REAL
 from profkit.process.guard import pass_on
 
 IDLE_S = 1.0
-"""Measuring begins when the function was not called for so long."""
+"""Seconds without a call of the function after which measuring begins."""
 
 LOG = logging.getLogger("profkit")
 
 UNDER_WAY: ContextVar[tuple[object, ...]] = ContextVar("profkit_under_way", default=())
-"""Whose calls lead here: a function's calls within its own calls are not the user's."""
+"""Watches with a call in progress: a function's calls within its own calls are not the user's."""
 PACKING = object()
-"""Under way while arguments are packed, which runs code of theirs: no call is looked at meanwhile."""
+"""In `UNDER_WAY` while arguments are packed, which runs their code: calls are ignored meanwhile."""
 
 
-class MeasuringService(Protocol):
-    """How calls are measured and kept."""
+class Means(Protocol):
+    """Functions that measure and keep calls."""
 
-    def submit(self, order: WorkOrder, payload: Payload) -> Future[MeasuredRun]:
-        """The future of the run of a packed call; the payload is closed then."""
+    def submit(self, order: WorkOrder, parcel: Parcel) -> Future[MeasuredRun]:
+        """Measure a packed call, return its run's future, and close the payload at the end."""
         ...
 
     def keep(self, run: MeasuredRun) -> None:
-        """Keep a run that was not submitted; raises OSError."""
+        """Keep a run that was not submitted; raise OSError if it cannot be written."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A call that is to be measured; without a payload it is timed as it happens, and `why` says why."""
+    """Call to measure; without a payload it is timed in place, and `why` gives the reason."""
 
     claim: Claim
     order: WorkOrder
@@ -68,7 +68,7 @@ class Chosen:
 
 
 class Watch:
-    """What is known about the calls of one function; any thread may use it."""
+    """State of one function's calls; thread-safe."""
 
     def __init__(self, plan: Plan, backlog: Backlog, service: MeasuringService) -> None:
         self.plan, self.backlog, self._service = plan, backlog, service
@@ -86,7 +86,7 @@ class Watch:
         return self.plan.exit_timeout_s
 
     def runs(self) -> tuple[MeasuredRun, ...]:
-        """This process's runs of the function, oldest first; measures what waits, and waits for that."""
+        """Measure waiting calls now, and return this process's runs of the function, oldest first."""
         self.backlog.flush(self)
         return () if self.backlog.forked else tuple(self._runs)
 
@@ -103,19 +103,19 @@ class Watch:
         return self._last_s + IDLE_S - self.backlog.clock.monotonic_s()
 
     def looks(self) -> bool:
-        """Whether this is a call of the user's, in a process that measures."""
+        """Return whether this is a call by the user, in a process that measures."""
         if not self.backlog.open or is_traced():
             return False
         under_way = UNDER_WAY.get()
         return self not in under_way and PACKING not in under_way
 
     def begin(self) -> None:
-        """A call begins."""
+        """Note that a call begins."""
         with self._lock:
             self._active += 1
 
     def end(self) -> None:
-        """A call has ended."""
+        """Note that a call has ended."""
         with self._lock:
             self._active -= 1
             self._last_s = self.backlog.clock.monotonic_s()
@@ -123,9 +123,9 @@ class Watch:
     def choose(
         self, wrapped: Callable[..., Any], instance: object, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Chosen | None:
-        """Pack a call that is the first of its kind; None for others.
+        """Pack a call that is the first of its kind; return None for others.
 
-        Raises nothing but what signal handlers of the program's raise.
+        Only exceptions from the program's signal handlers are raised.
         """
         if next(self._turn) % self.plan.every or self._kinds.closed:
             return None
@@ -149,36 +149,36 @@ class Watch:
             UNDER_WAY.reset(token)
 
     def settle(self, chosen: Chosen, start: Moment) -> None:
-        """The call of `chosen` has returned: have it measured when there is time. Raises as `choose`."""
+        """Queue `chosen`, whose call has returned, for measuring. Raises as `choose` does."""
         end = now()
         try:
             if chosen.payload is not None and not self._announced:
                 self._announced = True
                 self._announce(end.wall_s - start.wall_s)
             self.backlog.add(self._pending(chosen, start, end))
-        except Exception as error:  # noqa: BLE001 - the user's call is not to fail
+        except Exception as error:  # noqa: BLE001 - the user's call must not fail
             pass_on(error)
             self.abandon(chosen)
             self.say_once(f"{chosen.order.label} is not measured: {error}")
 
     def abandon(self, chosen: Chosen) -> None:
-        """The call of `chosen` raised: another one of its signature may be measured."""
+        """Release the claim of `chosen`, whose call raised: another call of its kind may be measured."""
         self._kinds.release(chosen.claim)
         if chosen.payload is not None:
             chosen.payload.close()
 
     def note_traced(self) -> None:
-        """A compiler took the function in place of its wrapper: calls of that code are not seen."""
+        """Log that a compiler took the plain function, so that calls of compiled code are not seen."""
         self.say_once(f"{self.plan.order.label}: calls that torch compiles or exports are not measured")
 
     def say_once(self, message: str) -> None:
-        """Log a warning, the same one only once for each function."""
+        """Log a warning, each message only once per function."""
         if message not in self._said:
             self._said.add(message)
             LOG.warning(message)
 
     def _announce(self, call_s: float) -> None:
-        """Say once how often the function will be executed; an order with a limit has asked for that."""
+        """Log once how often the function will be executed; at level INFO if the user set a limit."""
         order = self.plan.order
         kinds = f"for each kind of arguments (at most {self._kinds.most})"
         if order.runs is not None:
@@ -208,7 +208,7 @@ class Watch:
                 pass_on(error)
                 self.say_once(f"{self.plan.order.label} is timed in this process, not isolated: {error}")
                 return Chosen(claim, order, None, what_and_where(function, args, kwargs), str(error))
-        except Exception as error:  # noqa: BLE001 - the user's call is not to fail
+        except Exception as error:  # noqa: BLE001 - the user's call must not fail
             pass_on(error)
             self.say_once(f"{self.plan.order.label} is not measured: {type(error).__name__}: {error}")
             return None
@@ -228,5 +228,5 @@ class Watch:
 
 
 def _rounded(number: int) -> str:
-    """Return a number with two digits that count: `4,200`."""
+    """Return a number rounded to two significant digits: `4,200`."""
     return f"{round(number, 2 - len(str(number))):,}" if number >= 100 else str(number)

@@ -1,7 +1,7 @@
-"""What wrapt calls in place of a function that is measured: the function, once, and then a note of it.
+"""Wrapper around a measured function, called by wrapt: it calls the function once, and notes the call.
 
-Packing comes before the call, so arguments are measured as they were; frames of this package do nothing
-else around it.
+Arguments are packed before the call, so that they are measured as they were. Frames of this package do
+nothing else around the call.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Marker = Callable[[Callable[..., Any], object, tuple[Any, ...], dict[str, Any]],
 
 
 def marker_of(watch: Watch, function: Callable[..., Any]) -> Marker:
-    """What calls `function`, which is of the kind that the watch's plan says."""
+    """Return a wrapper for `function`: a coroutine if the watch's plan says so, else a function."""
     return _coroutine(watch, function) if watch.plan.coroutine else _function(watch)
 
 
 class _Call:
-    """A call from its start to its end; what it raises passes through."""
+    """One call from its start to its end; its exceptions propagate."""
 
     __slots__ = ("_begun", "_chosen", "_coroutine", "_start", "_token", "_watch")
 
@@ -43,7 +43,7 @@ class _Call:
             self._token = UNDER_WAY.set((*UNDER_WAY.get(), self._watch))
             if self._chosen is not None:
                 self._start = now()
-        except BaseException as error:  # noqa: BLE001 - passed on if it is the program's
+        except BaseException as error:  # noqa: BLE001 - raised again if it is the program's
             self.__exit__(type(error), error, None)
             ignore(error, "beginning a measured call")
 
@@ -62,8 +62,8 @@ class _Call:
             try:  # noqa: SIM105 - suppress() takes longer
                 UNDER_WAY.reset(token)
             except ValueError:
-                pass  # a coroutine that is closed from elsewhere than where it began
-        # Else this may be a child that was forked within the call.
+                pass  # a coroutine that is closed in another context than it began in
+        # Otherwise this may be a child that was forked during the call.
         if self._begun and self._watch.backlog.open:
             self._begun = False
             self._watch.end()
@@ -74,24 +74,24 @@ class _Call:
             self._let_go()
 
     def _let_go(self) -> None:
-        """Close what was packed of a call that is not to be measured."""
+        """Close the payload of a call that will not be measured."""
         chosen, self._chosen = self._chosen, None
         if chosen is None:
             return
         try:
             self._watch.abandon(chosen)
-        except BaseException as error:  # noqa: BLE001 - passed on if it is the program's
+        except BaseException as error:  # noqa: BLE001 - raised again if it is the program's
             ignore(error, "forgetting a call")
 
     def hold(self, coroutine: Coroutine[Any, Any, Any]) -> None:
-        """Keep the user's coroutine until it is awaited; it is closed where that never happens.
+        """Keep the user's coroutine until it is awaited; close it if that never happens.
 
-        The caller is then warned of the wrapper's alone, which has the same name.
+        The caller then gets a "never awaited" warning for the wrapper only, which has the same name.
         """
         self._coroutine = coroutine
 
     def take(self) -> Coroutine[Any, Any, Any]:
-        """The user's coroutine, to be awaited now."""
+        """Return the user's coroutine, to be awaited now."""
         coroutine, self._coroutine = self._coroutine, None
         assert coroutine is not None, "a coroutine starts once"
         return coroutine
@@ -99,17 +99,17 @@ class _Call:
     def __del__(self) -> None:
         if self._coroutine is not None:
             self._coroutine.close()
-        if self._chosen is not None:  # of a call that never began
+        if self._chosen is not None:  # the call never began
             self._let_go()
 
 
 def _looked_at(watch: Watch, wrapped: Callable[..., Any], instance: object, args: tuple[Any, ...],
                kwargs: dict[str, Any]) -> _Call | None:  # fmt: skip
-    """The call to be followed, None if it is not looked at, or cannot be."""
+    """Return a call to follow; None if it is ignored, or choosing fails."""
     try:
         return _Call(watch, watch.choose(wrapped, instance, args, kwargs)) if watch.looks() else None
     except RecursionError:
-        # The call itself raises one too, which should not have this one in its chain.
+        # The call itself raises one, too, which should not have this one in its chain.
         return None
     except BaseException as error:  # noqa: BLE001 - as above
         ignore(error, "choosing a call to measure")

@@ -1,1 +1,1 @@
-"""Functions and arguments on their way to another process."""
+"""Transfer of functions, arguments and results between this process and workers."""

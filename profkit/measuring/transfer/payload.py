@@ -1,4 +1,4 @@
-"""Payloads: a function and its arguments in a sealed memory file, which any number of workers read."""
+"""Payloads: a function and its arguments in a sealed memory file, readable by any number of workers."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_S
 
 
 class TooBig(Exception):
-    """More would be sent than is allowed; never leaves this package."""
+    """The payload exceeds its maximum size; never leaves this package."""
 
 
-class PayloadFile:
-    """A file in memory, as yet without its pickle; `sent_bytes` counts what was written."""
+class Cargo:
+    """Memory file under construction; `sent_bytes` counts the bytes written."""
 
     def __init__(self, fd: int, most_bytes: int) -> None:
         self._fd, self._most_bytes, self._end = fd, most_bytes, 0
         self.sent_bytes = 0
 
     def write(self, data: Any) -> int:
-        """Append something with the buffer protocol, as pickle does; raises `TooBig`."""
+        """Append an object with the buffer protocol, as pickle needs it; raise `TooBig` over the maximum."""
         view = memoryview(data).cast("B")
         self._write_at(self._end, view)
         self._end += len(view)
@@ -48,7 +48,7 @@ class PayloadFile:
     def load(
         self, buffers: Iterable[PickleBuffer], storages: Iterable[Storage], *, has_code: bool = False
     ) -> None:
-        """Write what the pickle refers to, and the index, and seal the file; raises `TooBig`."""
+        """Write the pickle's buffers and storages, and the index; seal the file. Raise `TooBig` if needed."""
         index = Index(
             buffers=[self._buffer(buffer.raw()) for buffer in buffers],
             storages=[self._storage(storage) for storage in storages],
@@ -75,7 +75,7 @@ class PayloadFile:
         return Place(offset=place, size=storage.size, device=storage.device, pieces=pieces)
 
     def _place(self, address: int, size: int) -> int:
-        """The next place that is, within its page, where the memory was: alignment changes speed."""
+        """Reserve space at the same offset within a page as the original: alignment affects speed."""
         place = self._end + (address - self._end) % mmap.PAGESIZE
         self._end = place + size
         return place
@@ -97,7 +97,7 @@ def _address(memory: memoryview) -> int:
 
 MOST_BYTES = 1 << 30
 MANY_BYTES = 100 << 20
-"""So much beside tensors and arrays is worth a warning: each worker makes it anew from the pickle."""
+"""Size beside tensors and arrays that deserves a warning: each worker unpickles all of it."""
 
 _PRELOADS = ("torch", "numpy")
 
@@ -107,22 +107,22 @@ Call = tuple[Callable[..., object], tuple[object, ...], dict[str, object]]
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Payload:
-    """A packed call; its file lives until `close`, or until nobody has the payload any more."""
+class Parcel:
+    """Packed call; its file lives until `close`, or until the payload is garbage."""
 
     fd: int
-    """Sealed, so nobody can change it. Read it with offsets of your own."""
+    """Sealed, so that no process can change it. Read it with explicit offsets."""
     size_bytes: int
     what: str
     """`module:function(signature)`."""
     file: str
-    """Where the function is defined; empty where that is not Python."""
+    """File that defines the function; empty if it is not Python."""
     line: int
     coroutine: bool
-    """Whether calling the function gives something to await."""
+    """True if calling the function returns an awaitable."""
     packages: tuple[str, ...]
-    """Of torch and numpy, what the worker will need."""
-    _closing: weakref.finalize[[int], Payload] = field(init=False, repr=False)
+    """Those of torch and numpy that the worker will need."""
+    _closing: weakref.finalize[[int], Parcel] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         closing = weakref.finalize(self, os.close, self.fd)
@@ -130,8 +130,8 @@ class Payload:
         object.__setattr__(self, "_closing", closing)
 
     def close(self) -> None:
-        """Give the file up, once; workers that have it open go on."""
-        if self._closing.detach() is not None:  # calling it does nothing once exit handlers run
+        """Close the descriptor, once; workers that have the file open go on."""
+        if self._closing.detach() is not None:  # calling it does nothing after exit handlers began
             os.close(self.fd)
 
 
@@ -140,8 +140,8 @@ def pack(
     args: Iterable[object] = (),
     kwargs: Mapping[str, object] | None = None,
     most_bytes: int = MOST_BYTES,
-) -> Payload:
-    """Pack a call as it is now; raises `CannotTravel`, which names what cannot be sent."""
+) -> Parcel:
+    """Pack a call as it is now; raise `CannotTravel`, which names the part that cannot be sent."""
     call: Call = function, tuple(args), dict(kwargs or {})
     fd = os.memfd_create("profkit-payload", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
@@ -152,14 +152,14 @@ def pack(
 
 
 def what_of(function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]) -> str:
-    """A call as `Payload.what` has it."""
+    """Return the description of a call in `Parcel.what`."""
     return f"{_home(plain(function))}:{_name(function)}({signature_of(args, kwargs)})"
 
 
 def _write(fd: int, call: Call, most_bytes: int) -> tuple[int, set[str]]:
-    """The bytes written, and the packages that what was written belongs to."""
-    file = PayloadFile(fd, most_bytes)
-    pickler = TravelPickler(file)
+    """Write a call; return its size in bytes and the packages of its objects."""
+    cargo = Cargo(fd, most_bytes)
+    pickler = TravelPickler(cargo)
     try:
         pickler.dump(call)
         if file.sent_bytes > MANY_BYTES:
@@ -194,7 +194,7 @@ def _payload(fd: int, call: Call, size_bytes: int, packages: set[str]) -> Payloa
 
 
 def _refusal(call: Call, error: Exception) -> CannotTravel:
-    """Which part of the call it is that does not pickle, and why."""
+    """Return an error that names the part of the call that cannot be pickled, and why."""
     for words, value in _named_parts(call):
         reason = reason_against(value)
         if reason is not None:
@@ -216,7 +216,7 @@ def _named_parts(call: Call) -> Iterator[tuple[str, object]]:
 
 
 def _parameters(function: Callable[..., object]) -> list[str]:
-    """Names of positional parameters, as far as they can be known."""
+    """Return the names of positional parameters, as far as they are known."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # builtins
@@ -227,7 +227,7 @@ def _parameters(function: Callable[..., object]) -> list[str]:
 
 
 def _packages_around(function: object) -> set[str]:
-    """Packages that the function's module, which the worker imports, has as globals."""
+    """Return the packages among the globals of the function's module, which the worker imports."""
     module = sys.modules.get(str(getattr(function, "__module__", "")))
     values = (value for value in vars(module).values()) if module is not None else ()
     return {value.__name__.partition(".")[0] for value in values if type(value) is ModuleType}

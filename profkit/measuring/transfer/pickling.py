@@ -1,4 +1,4 @@
-"""Pickle functions of modules by name, those of `__main__` by value, and tensors by number."""
+"""Pickling: functions of modules by name, those of `__main__` by value, and tensors by number."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _SHARED = (
     ("multiprocessing.shared_memory", "SharedMemory"),
     ("multiprocessing.managers", "BaseProxy"),
 )
-"""Classes of which a copy is connected to the original; looked for only if the program imported them."""
+"""Classes whose copies stay connected to the original; only checked if the program imported them."""
 _IMMUTABLE = 1 << 8
 """Py_TPFLAGS_IMMUTABLETYPE, in a class's `__flags__`."""
 _KNOWN_TYPES = frozenset(
     {type(None), type(...), type(NotImplemented)}
     | {value for value in vars(types).values() if isinstance(value, type)}
 )
-"""Classes of C code that cloudpickle finds under other names."""
+"""Classes made by C code that cloudpickle finds under other names."""
 
 
 def reason_against_copying(obj: Any) -> str | None:
-    """Return why a copy of `obj` would not be what `obj` is; None if pickling decides."""
+    """Return why a copy of `obj` would not be equivalent; None if only pickling can decide."""
     kind = type(obj)
     if _has_descriptor(kind) and not issubclass(kind, _IN_MEMORY) and not _is_output(obj):
         return "open files, sockets and connections are not copied"
@@ -47,12 +47,12 @@ def reason_against_copying(obj: Any) -> str | None:
 
 
 def _has_descriptor(kind: type) -> bool:
-    """Return whether instances have a descriptor of the system's; runs no code of the class."""
+    """Return whether instances may have a file descriptor; runs no code of the class."""
     return any("fileno" in vars(base) for base in kind.__mro__)
 
 
 def _is_output(obj: object) -> bool:
-    """Return whether pickling names a stream that each process has of its own."""
+    """Return whether pickle refers to this stream by name: each process has its own."""
     return obj is sys.stdout or obj is sys.stderr
 
 
@@ -72,15 +72,15 @@ def _is_found(kind: type) -> bool:
 
 
 Reduced = Any
-"""What `reducer_override` gives: a tuple of pickle's, or NotImplemented."""
+"""Result of `reducer_override`: a tuple as pickle defines it, or NotImplemented."""
 
 _CACHED = type(functools.lru_cache(len))
 _REGISTERING = threading.RLock()
-"""Which modules go by value is told to cloudpickle for the whole process."""
+"""Held while modules are registered by value with cloudpickle, which is global to the process."""
 
 
 def _renew_lock() -> None:
-    """In a forked child nobody is left to release it."""
+    """Replace the lock in a forked child, where its holder does not exist."""
     global _REGISTERING
     _REGISTERING = threading.RLock()
 
@@ -89,18 +89,18 @@ os.register_at_fork(after_in_child=_renew_lock)
 
 
 class Sink(Protocol):
-    """What a pickle is written to."""
+    """Target of a pickle."""
 
     def write(self, data: Any, /) -> int:
-        """Take these bytes."""
+        """Write these bytes."""
         ...
 
 
 class TravelPickler(cloudpickle.CloudPickler):  # type: ignore[misc]
-    """Pickles for `worker.unpack`: memory goes to `buffers` and `storages`, in the order of their numbers.
+    """Pickler for `worker.unpack`: memory goes to `buffers` and `storages`, in the order of their numbers.
 
-    A decorated function goes as the plain one. Functions and classes of a module go by name if a fresh
-    process would import that module from the same file, else by value.
+    A decorated function is pickled as the plain one. Functions and classes of a module are pickled by name
+    if a fresh process would import that module from the same file, else by value.
     """
 
     def __init__(self, sink: Sink) -> None:
@@ -108,13 +108,13 @@ class TravelPickler(cloudpickle.CloudPickler):  # type: ignore[misc]
         self.storages = Storages()
         self.packages: set[str] = set()
         self.has_code = False
-        """Whether functions go by value, which other versions of Python cannot run."""
+        """True if functions are pickled by value, which other versions of Python cannot run."""
         self._by_value: dict[str, bool] = {}
         self._torch = torch_types()
         super().__init__(sink, protocol=5, buffer_callback=self.buffers.append)
 
     def dump(self, obj: object) -> None:
-        """Write the pickle of `obj`; raises whatever its objects raise."""
+        """Write the pickle of `obj`; errors of its objects' own code propagate."""
         with _REGISTERING:
             before = cloudpickle.list_registry_pickle_by_value()
             try:
@@ -124,7 +124,7 @@ class TravelPickler(cloudpickle.CloudPickler):  # type: ignore[misc]
                     cloudpickle.unregister_pickle_by_value(sys.modules[name])
 
     def reducer_override(self, obj: Any) -> Reduced:
-        """See `pickle.Pickler.reducer_override`; of wrappers only the type is asked."""
+        """See `pickle.Pickler.reducer_override`; for wrappers, only the type is examined."""
         kind = type(obj)
         if getattr(kind, DECORATED, False):
             return Loader.same, (obj.__wrapped__,)
@@ -151,7 +151,7 @@ class TravelPickler(cloudpickle.CloudPickler):  # type: ignore[misc]
             return Loader.untyped_storage, (self.storages.of(obj).number,)
         self.storages.note(obj)
         if obj.is_leaf and obj.grad is not None:
-            made = obj.__reduce_ex__(5)  # of subclasses with a state of their own, that
+            made = obj.__reduce_ex__(5)  # subclasses with their own state have a longer tuple
             return (*made, obj.grad, None, None, Loader.with_grad) if len(made) == 2 else made
         return NotImplemented
 
@@ -162,7 +162,7 @@ class TravelPickler(cloudpickle.CloudPickler):  # type: ignore[misc]
             self._goes_by_value(name)
 
     def _goes_by_value(self, name: str) -> bool:
-        """Whether what this module defines goes by value, as cloudpickle is then told."""
+        """Return whether a module's definitions are pickled by value; if so, register it with cloudpickle."""
         module = sys.modules.get(name)
         if name not in self._by_value:
             self._by_value[name] = name == "__main__" or (module is not None and not is_importable(module))
@@ -171,7 +171,7 @@ class TravelPickler(cloudpickle.CloudPickler):  # type: ignore[misc]
         return self._by_value[name]
 
     def _is_decorated(self, function: FunctionType) -> bool:
-        """Whether the module has, by the function's name, what profkit made of it."""
+        """Return whether the module holds profkit's wrapper under the function's name."""
         if self._goes_by_value(function.__module__):
             return False
         value: object = sys.modules.get(function.__module__)
@@ -181,10 +181,10 @@ class TravelPickler(cloudpickle.CloudPickler):  # type: ignore[misc]
 
 
 def is_importable(module: ModuleType) -> bool:
-    """Return whether a fresh process with this one's `sys.path` would have the module from the same place.
+    """Return whether a fresh process with this `sys.path` would import the module from the same place.
 
-    What has no place of its own is made by the package that it lies in. A few modules have another
-    `__name__` than they are imported by, such as `_io`.
+    A module without a spec is created by its parent package. A few modules, such as `_io`, have a
+    `__name__` other than the name they are imported by.
     """
     known, (parent, _, _) = getattr(module, "__spec__", None), module.__name__.rpartition(".")
     above = sys.modules.get(parent) if parent else None
@@ -195,7 +195,7 @@ def is_importable(module: ModuleType) -> bool:
 
 
 def _find_spec(name: str, path: Any) -> importlib.machinery.ModuleSpec | None:
-    """As an import would: `importlib.util.find_spec` answers from `sys.modules`."""
+    """Find a spec as an import does: `importlib.util.find_spec` uses `sys.modules` instead."""
     for finder in sys.meta_path:
         spec = finder.find_spec(name, path) if hasattr(finder, "find_spec") else None
         if spec is not None:
@@ -207,14 +207,14 @@ _DEEPEST = 6
 
 
 class _Nowhere:
-    """Takes a pickle and keeps nothing."""
+    """Sink that discards a pickle."""
 
     def write(self, data: Any) -> int:
         return len(data)
 
 
 def reason_against(value: object) -> tuple[str, str] | None:
-    """Where in `value` something does not pickle, in words that follow its name, and why; None: all does."""
+    """Return where in `value` pickling fails, in words that follow its name, and why; None if it succeeds."""
     error = _error_of(value)
     if error is None:
         return None
@@ -233,13 +233,13 @@ def reason_against(value: object) -> tuple[str, str] | None:
 def _error_of(value: object) -> Exception | None:
     try:
         TravelPickler(_Nowhere()).dump(value)
-    except Exception as error:  # noqa: BLE001 - it is the answer
+    except Exception as error:  # noqa: BLE001 - it is the result
         return error
     return None
 
 
 def _parts(value: Any) -> Iterator[tuple[str, object]]:
-    """What a value is made of, as a user would say it."""
+    """Yield the parts of a value, each with words for the user."""
     function = plain(value)
     if type(function) is FunctionType:
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):

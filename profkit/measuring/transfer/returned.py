@@ -1,10 +1,10 @@
-"""What a call returned or raised, read from the file that its worker wrote.
+"""Reader of the file to which a worker writes a call's result or exception.
 
-Reading a pickle runs code that the pickle names. The file was made by this process and handed to nobody but
-the worker, which is gone by then; it is sealed before it is read. A worker of this process's own interpreter
-ran the caller's own function, under the caller's user, with the modules that the caller imports itself: its
-pickles are read as they are. Another interpreter has other modules, which must run nothing here: from there
-only plain data is read.
+Reading a pickle runs code that the pickle names. This process creates the file and passes it only to the
+worker. It is read after the worker's end, and is sealed first. A worker of this process's own interpreter
+runs the caller's function, as the caller's user, with modules that the caller imports too: its pickles are
+read without restriction. Another interpreter has other modules, which must run nothing here: only plain data
+is read from its pickles.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _PLAIN = {
     "pathlib": {"PosixPath", "PurePosixPath"},
     "uuid": {"UUID"},
 }  # fmt: skip
-"""What a pickle of another interpreter may name: values without behaviour of their own."""
+"""Classes that a pickle of another interpreter may name: values without behaviour of their own."""
 
 
 class NotPlain(Exception):
-    """A result of another interpreter is more than plain data; never leaves `profkit.isolated`."""
+    """A result of another interpreter is not plain data; never leaves `profkit.isolated`."""
 
     def __init__(self, module: str, name: str) -> None:
         self.kind = f"{module}.{name}"
@@ -51,10 +51,11 @@ def new_result() -> int:
 
 
 def read_result(descriptor: int, *, trusted: bool) -> Any:
-    """Return the object in the file of a worker that is gone.
+    """Return the object in the result file of an ended worker.
 
-    Raises NotPlain if it holds more than plain data and is not `trusted`, ValueError if it is no such file,
-    and OSError if another process can still write to it. Exceptions of its objects' own code pass through.
+    Raises NotPlain if it holds more than plain data and is not `trusted`, ValueError if the file is
+    malformed, and OSError if another process can still write to it. Exceptions of its objects' own code
+    propagate.
     """
     fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
     size = os.fstat(descriptor).st_size
@@ -62,7 +63,7 @@ def read_result(descriptor: int, *, trusted: bool) -> Any:
     if magic != MAGIC:
         raise ValueError("the file of its result was overwritten")
     index = json.loads(os.pread(descriptor, length, start))
-    memory = read_memory(descriptor, size)  # a mapping of the file would keep a descriptor of it
+    memory = read_memory(descriptor, size)  # a mapping of the file would keep a reference to it
     view = memoryview(memory)
     buffers = [view[offset : offset + length] for offset, length in index["buffers"]]
     return (pickle.Unpickler if trusted else _PlainUnpickler)(memory, buffers=buffers).load()
@@ -70,7 +71,7 @@ def read_result(descriptor: int, *, trusted: bool) -> Any:
 
 class _PlainUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        """Only what is plain; the exceptions of Python itself, too."""
+        """Return a plain class or one of Python's own exceptions; raise NotPlain for others."""
         known = getattr(builtins, name, None) if module == "builtins" else None
         if isinstance(known, type) and issubclass(known, Exception):
             return known

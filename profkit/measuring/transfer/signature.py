@@ -1,4 +1,4 @@
-"""What arguments look like: calls that look the same are measured once."""
+"""Signatures of arguments: calls with the same signature are measured once."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _MOST, _LONGEST, _LONGEST_INT = 24, 32, 64
 
 
 class Likeness(NamedTuple):
-    """A signature in two parts: types, shapes and modes; and values of numbers and texts, and lengths."""
+    """Signature in two parts: types, shapes and modes; and values of numbers and texts, and lengths."""
 
     shape: str
     values: tuple[tuple[str, str], ...]
-    """(parameter, value or length), the parameter by its name or its place."""
+    """(parameter, value or length) pairs; the parameter is its name or its position."""
 
 
 def signature_of(args: Sequence[object], kwargs: Mapping[str, object]) -> str:
-    """Return the arguments as a reader knows them: `torch.float32[64,64]@cpu, list[3], 5, mode='fast'`.
+    """Return a readable signature of arguments: `torch.float32[64,64]@cpu, list[3], 5, mode='fast'`.
 
-    Shape, dtype and device of tensors and arrays, type and length of containers, the value of scalars
-    and short strings, the type of all else. Asks nothing of objects but that, and never raises.
+    It has the shape, dtype and device of tensors and arrays, type and length of containers, the value of
+    scalars and short strings, and the type of everything else. It reads nothing else, and never raises.
     """
     if not kwargs and len(args) <= _MOST:
         return ", ".join([_word(value) for value in args])
@@ -34,7 +34,7 @@ def signature_of(args: Sequence[object], kwargs: Mapping[str, object]) -> str:
 
 
 def likeness_of(args: Sequence[object], kwargs: Mapping[str, object]) -> Likeness:
-    """Return what `signature_of` says, taken apart; never raises."""
+    """Return what `signature_of` says, in two parts; never raises."""
     named: list[tuple[str, object]] = [(str(place), value) for place, value in enumerate(islice(args, _MOST))]
     named += [(name, kwargs[name]) for name in sorted(kwargs)[:_MOST]]
     shape = ",".join(f"{name}={_shape(value)}" for name, value in named)
@@ -43,7 +43,7 @@ def likeness_of(args: Sequence[object], kwargs: Mapping[str, object]) -> Likenes
 
 
 def _has_value(kind: type) -> bool:
-    """Return whether two objects of the class may differ by a number, a text or a length alone."""
+    """Return whether two objects of the class may differ only by a number, a text or a length."""
     return issubclass(kind, _VALUED) and kind is not bool and not issubclass(kind, enum.Enum)
 
 
@@ -71,13 +71,13 @@ def _other(value: object, kind: type) -> str:
     if isinstance(value, enum.Enum):
         return f"{kind.__name__}.{value._name_}"
     for container in _CONTAINERS:
-        if issubclass(kind, container):  # its own `__len__` may be the user's
+        if issubclass(kind, container):  # a subclass's own `__len__` may be user code
             return f"{kind.__name__}[{container.__dict__['__len__'](value)}]"
     return kind.__name__
 
 
 def _array(value: object, kind: type) -> str:
-    """A tensor's dtype bears its package's name, an array's does not."""
+    """Return an array's word. A tensor's dtype contains its package's name; an array's does not."""
     shape, dtype = ",".join(map(str, getattr(value, "shape", ()))), str(getattr(value, "dtype", ""))
     where = f"@{getattr(value, 'device', '')}" if "." in dtype else ""
     package = "" if where else f"{kind.__module__.partition('.')[0]}."

@@ -1,6 +1,6 @@
-"""The memory of tensors: each storage once, and of it what some tensor uses.
+"""Memory of tensors: each storage once, and of it the bytes that tensors use.
 
-A storage keeps its size and its tensors' offsets; what no tensor uses is a hole in the file.
+A storage keeps its size and its tensors' offsets; unused bytes are a hole in the file.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     import torch
 
 _CHUNK = 64 << 20
-"""Memory of other devices passes through the CPU's in such pieces."""
+"""Memory of other devices is copied to the CPU in chunks of this size."""
 
 Piece = tuple[int, int]
 """Start and end in bytes."""
 
 
 class Storage:
-    """One storage of torch's, and which of its bytes have to travel."""
+    """One of torch's storages, and the bytes of it to transfer."""
 
     def __init__(self, number: int, storage: torch.UntypedStorage) -> None:
         self.number, self.size, self.device = number, storage.nbytes(), str(storage.device)
@@ -30,15 +30,15 @@ class Storage:
 
     @property
     def address(self) -> int:
-        """Where it lies, 0 where the CPU cannot read it."""
+        """Address of the memory; 0 if the CPU cannot read it."""
         return self._storage.data_ptr() if self.device == "cpu" else 0
 
     def use(self, start: int, end: int) -> None:
-        """A tensor needs these bytes; a storage of which nobody says so is needed whole."""
+        """Note that a tensor needs these bytes; without such a note, the whole storage is transferred."""
         self._used = [*(self._used or ()), (start, end)]
 
     def pieces(self) -> list[Piece]:
-        """The bytes that have to travel, in order, with no byte twice."""
+        """Return the bytes to transfer, in order, without overlaps."""
         merged: list[Piece] = []
         for start, end in sorted([(0, self.size)] if self._used is None else self._used):
             if merged and start <= merged[-1][1]:
@@ -48,7 +48,7 @@ class Storage:
         return merged
 
     def read(self, piece: Piece) -> Iterator[memoryview]:
-        """The bytes of a piece: the CPU's own memory, not a copy of it."""
+        """Yield the bytes of a piece; on the CPU, without copying them."""
         start, end = piece
         if self.device == "cpu":
             yield _memory(self.address + start, end - start)
@@ -61,12 +61,12 @@ class Storage:
 
 
 def _memory(address: int, size: int) -> memoryview:
-    """Memory that its owner must keep while this is used."""
+    """Return a view of memory; its owner must outlive the view."""
     return memoryview((ctypes.c_char * size).from_address(address)).cast("B")
 
 
 class Storages:
-    """The storages of one payload, numbered as they are met."""
+    """Storages of one payload, numbered in order of appearance."""
 
     def __init__(self) -> None:
         self._known: dict[int, Storage] = {}
@@ -75,28 +75,28 @@ class Storages:
         return iter(self._known.values())
 
     def of(self, storage: torch.UntypedStorage) -> Storage:
-        """The one entry of a storage, whichever Python object stands for it."""
+        """Return the entry of a storage, equal for all Python objects of the same storage."""
         key: int = storage._cdata
         if key not in self._known:
             self._known[key] = Storage(len(self._known), storage)
         return self._known[key]
 
     def note(self, tensor: torch.Tensor) -> None:
-        """A tensor is on its way, and after it, its storage."""
+        """Note the bytes that a tensor uses; its storage is pickled after it."""
         try:
             storage, itemsize = tensor.untyped_storage(), tensor.element_size()
             first = int(tensor.storage_offset()) * itemsize
             steps = sum(
                 (int(size) - 1) * int(step) for size, step in zip(tensor.shape, tensor.stride(), strict=True)
             )
-        except (NotImplementedError, RuntimeError):  # sparse and other tensors that have none
+        except (NotImplementedError, RuntimeError):  # sparse and other tensors have no storage
             return
         if storage.device.type != "meta":
             self.of(storage).use(first, first + (steps + 1) * itemsize if tensor.numel() else first)
 
 
 def torch_types() -> tuple[type, ...]:
-    """The types of tensors and storages where the program has imported torch, else none."""
+    """Return the types of tensors and storages if the program has imported torch, else none."""
     torch = sys.modules.get("torch")
     if torch is None or not hasattr(torch, "storage"):
         return ()
@@ -104,10 +104,10 @@ def torch_types() -> tuple[type, ...]:
 
 
 def is_typed_storage(thing: object) -> bool:
-    """Of something of `torch_types`."""
+    """Return whether an object of one of `torch_types` is a typed storage."""
     return isinstance(thing, sys.modules["torch"].storage.TypedStorage)
 
 
 def is_storage(thing: object) -> bool:
-    """Of something of `torch_types`: whether it is an untyped one."""
+    """Return whether an object of one of `torch_types` is an untyped storage."""
     return isinstance(thing, sys.modules["torch"].UntypedStorage)
