@@ -138,7 +138,7 @@ class Taken(NamedTuple):
 
     profile: Profile
     phased: bool
-    """Whether slices are stages of few calls or of a whole program; if not, each averages many calls."""
+    """True if slices are stages of few calls or of a whole program; otherwise each averages many calls."""
 
 
 @dataclass(frozen=True, slots=True)

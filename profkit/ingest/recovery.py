@@ -53,7 +53,7 @@ class Recovered:
     notes: Mapping[str, tuple[str, ...]]
     """Notes on each region's run, by its current id."""
     incomplete: bool
-    """Whether there may be more unknown regions."""
+    """True if there may be more unknown regions."""
 
 
 def recover_regions(session: SpoolSession, segments: Sequence[ReadSegment]) -> Recovered:

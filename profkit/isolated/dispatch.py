@@ -162,11 +162,11 @@ class Call:
     timeout_s: float
     retries: int
     is_own: bool
-    """Whether its worker runs in this process's own environment."""
+    """True if its worker runs in this process's own environment."""
     tries: int = 0
     cancelled: bool = False
     settled: bool = False
-    """Whether the outcome of its future is decided."""
+    """True once the outcome of its future is decided."""
     running: Future[Reply] | None = field(default=None, repr=False)
 
 

@@ -56,7 +56,7 @@ class Settings:
 
     @property
     def is_own(self) -> bool:
-        """Whether workers run in this process's interpreter."""
+        """True if workers run in this process's interpreter."""
         return not self.order.python and not self.order.source_cmd
 
     def kind(self, packages: Sequence[str]) -> ZygoteKind:

@@ -118,7 +118,7 @@ def handed(channel: socket.socket) -> list[int]:
 
 
 class Fresh(TypedDict):
-    """How executions get their state: one that they share, or an unchanged one for each."""
+    """State of executions: shared by all, or restored for each."""
 
     decided: bool | None
     """True if each execution has its own state; None: undecided."""
