@@ -1,1 +1,1 @@
-"""What profiling costs and how true it is, measured side by side: `python -m benchmarks.sampling`."""
+"""Benchmarks of profkit's overhead and accuracy, as paired measurements: `python -m benchmarks.sampling`."""

@@ -1,7 +1,7 @@
-"""Shares and times as samples tell them, beside what the clock says from inside.
+"""Shares and times according to samples, compared with clocks read inside the program.
 
 The bounds allow for chance: a share p of n samples misses by 3 standard deviations of the binomial
-distribution, 3 √(p (1 - p) / n), in 3 of 1,000 runs even where the sampler is perfect.
+distribution, 3 √(p (1 - p) / n), in 3 of 1,000 runs even with a perfect sampler.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LEAST_POINTS, _ALLOWANCE_POINTS, _LEAST_PERCENT = 2.5, 0.5, 5.0
 
 
 def measure(quick: bool) -> list[Figure]:
-    """Two known mixtures, and a region that fills a third of its session."""
+    """Measure two mixtures with known shares, and a region that fills a third of its session."""
     duration_s = 1.0 if quick else 30.0
     split, mixture = known_split(), mixed_work()
     return [
@@ -40,14 +40,14 @@ def measure(quick: bool) -> list[Figure]:
 
 
 def known_split() -> Steps:
-    """The same work under three names, five, three and two times."""
+    """Return the same work under three names, five, three and two times."""
     unit = turns_for(0.001)
     names = {"half": 5, "three_tenths": 3, "fifth": 2}
     return {name: partial(renamed(fixed_work, name), unit * times) for name, times in names.items()}
 
 
 def mixed_work() -> Steps:
-    """What programs wait for: the interpreter, the clock, C code without the GIL, a matrix product."""
+    """Return typical work: the interpreter, sleep, C code without the GIL, a matrix product."""
     torch.set_num_threads(1)
     turns, data, matrix = turns_for(0.004), bytes(4 * 2**20), torch.ones(448, 448)
 
@@ -68,7 +68,7 @@ def mixed_work() -> Steps:
 
 
 def _share_figure(what: str, steps: Steps, options: ProfilerOptions, duration_s: float) -> Figure:
-    """The share that misses most of what it may miss."""
+    """Return the share with the largest error, relative to its bound."""
     named: ProfilerOptions = {**options, "label": what}
     decorated = profile(**named)(_mixing)
     spent_s = decorated(steps, duration_s)
@@ -85,7 +85,7 @@ def _share_figure(what: str, steps: Steps, options: ProfilerOptions, duration_s:
 
 
 def _mixing(steps: Steps, duration_s: float) -> dict[str, float]:
-    """Run all steps again and again, in any order, and sum up what each took."""
+    """Run all steps repeatedly, in random order, and return the total time of each."""
     rng, order = random.Random(2), list(steps)
     spent_s = dict.fromkeys(steps, 0.0)
     end_s = perf_counter() + duration_s
@@ -99,7 +99,7 @@ def _mixing(steps: Steps, duration_s: float) -> dict[str, float]:
 
 
 def _shares(run: Run, steps: Steps) -> dict[str, float]:
-    """The share of each step's samples; a step's function is the last part of its name."""
+    """Return each step's share of samples; a step's function is the last part of its name."""
     if run.profile is None or not run.info.samples:
         raise RuntimeError("the run has no samples")
     rows = {row.name.rpartition(".")[2]: row.total_weight for row in function_rows(run.profile)}
@@ -114,7 +114,7 @@ def _missed(name: str, seen: float, true: float, samples: int) -> Figure:
 
 
 def _time_figure(duration_s: float) -> Figure:
-    """A region's samples times the session's period, beside its wall time."""
+    """Compare a region's samples times the session's period with its wall time."""
     turns = turns_for(0.010)
     decorated = profile(label="a third")(fixed_work)
     wall_s, end_s = 0.0, perf_counter() + duration_s

@@ -1,4 +1,4 @@
-"""Counts beside torch's own, the statements run as module-level code as torch runs them."""
+"""Instruction counts compared with torch's own; statements run as module-level code, as torch runs them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NUMBER, _REPEATS = 100, 3
 
 
 def measure(quick: bool) -> list[Figure]:
-    """The least of torch's repeats and of ours; torch's own repeats differ by up to 5 %."""
+    """Compare the lowest of torch's repeats with profkit's; torch's own repeats differ by up to 5 %."""
     return [_figure(statement) for statement in (STATEMENTS[1:2] if quick else STATEMENTS)]
 
 

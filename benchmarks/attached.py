@@ -1,4 +1,4 @@
-"""The sampler that this process has at the moment: its process, and the time that it takes itself."""
+"""The sampler attached to this process: its process, and its CPU time."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ def detach() -> None:
 
 
 def sampler_cpu_s() -> float:
-    """User and system time of the sampler's process so far, which the kernel counts in hundredths."""
+    """Return the user and system time of the sampler so far; the kernel counts in hundredths of a second."""
     times = psutil.Process(_attachment().segment().pid).cpu_times()
     return float(times.user + times.system)
 
 
 def check_attached() -> None:
-    """Raise RuntimeError where nothing samples this process: what is measured would be too good."""
+    """Raise RuntimeError if no sampler is attached: measured overhead would be too low."""
     _attachment()
 
 
 def finished_run(function: ProfiledFunction[..., object]) -> Run:
-    """The newest run of a decorated function; the session ends with it."""
+    """Return the newest run of a decorated function, and end the session."""
     run = function.last_run
     detach()
     if run is None or run.info.error is not None:

@@ -1,7 +1,7 @@
-"""Whether samples are told to the region that they were taken in.
+"""Attribution of samples to regions.
 
-Every region calls code under names of its own, so that a sample in the wrong place shows: a frame of
-one region's work in the run of another. Torn stacks, which runs leave out, are counted beside.
+Each region calls code under its own names, so that a misattributed sample shows: a frame of one region's
+work in the run of another. Torn stacks, which runs omit, are counted separately.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ Work = Callable[[int], int]
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Samples of some regions: kept in their runs, of these wrong, and left out as torn."""
+    """Numbers of samples of some regions: in their runs, misattributed, and discarded as torn."""
 
     kept: int = 0
     wrong: int = 0
     torn: int = 0
     warned: bool = False
-    """A run says that too many were torn, and what helps."""
+    """True if a run warns that too many stacks were torn, and names a fix."""
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
@@ -49,7 +49,7 @@ class Tally:
 
 
 def measure(quick: bool) -> list[Figure]:
-    """Two regions alternately, two threads in one region, ten coroutines; blocking and not."""
+    """Measure two alternating regions, two threads in one region, and ten coroutines; blocking and not."""
     duration_s = 0.3 if quick else 10.0
     figures = []
     for blocking in (True, False):
@@ -65,7 +65,7 @@ def measure(quick: bool) -> list[Figure]:
 
 
 def in_turns(turns: int, duration_s: float, options: ProfilerOptions) -> Tally:
-    """Two regions, one after the other, as fast as they go."""
+    """Run two regions, one after the other, without pauses."""
     first, second = (_region(name, options) for name in ("first", "second"))
     end_s = perf_counter() + duration_s
     while perf_counter() < end_s:
@@ -75,7 +75,7 @@ def in_turns(turns: int, duration_s: float, options: ProfilerOptions) -> Tally:
 
 
 def two_threads(turns: int, duration_s: float, options: ProfilerOptions) -> Tally:
-    """One region, in which each of two threads does work of its own."""
+    """Run one region in which each of two threads does its own work."""
 
     def shared(work: Work) -> int:
         return work(turns)
@@ -101,7 +101,7 @@ def two_threads(turns: int, duration_s: float, options: ProfilerOptions) -> Tall
 
 
 def coroutines(turns: int, duration_s: float, options: ProfilerOptions) -> Tally:
-    """Ten regions that take turns in one event loop."""
+    """Run ten regions that alternate in one event loop."""
     names = [f"task{number}" for number in range(_COROUTINES)]
     regions = [_coroutine_region(name, duration_s, options) for name in names]
 

@@ -1,7 +1,7 @@
-"""A large page in Chromium: how soon it can be used, and how long it takes to draw a zoom.
+"""A large page in Chromium: time to interactive, and time to redraw a zoom.
 
-From navigation until the graph is drawn and takes clicks, by the page's own clock. A redraw is what a zoom
-costs within its frame: the layout, the drawing, and its pixels, for which the canvas is read back.
+The first is from navigation until the graph is drawn and accepts clicks, by the page's own clock. A redraw
+is a zoom's cost within its frame: layout, drawing, and pixels, for which the canvas is read back.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _ZOOMS = """async ([view, zooms]) => {
 
 
 def measure(quick: bool) -> list[Figure]:
-    """Time to interactive, and of redraws in both views."""
+    """Measure the time to interactive, and of redraws in both views."""
     factor = 10 if quick else 1
     page = Path.cwd() / "page.html"
     page.write_text(_page(_SAMPLES // factor, _STACKS // factor), "utf-8")
@@ -82,7 +82,7 @@ def _interactive_ms(browser: Browser, url: str) -> float:
 
 
 def _redraws_ms(browser: Browser, url: str, view: str, zooms: int) -> list[float]:
-    # Without its movement, a zoom is one drawing.
+    # Without animation, a zoom is one drawing.
     page = browser.new_page(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
     page.goto(url)
     page.wait_for_selector(_READY, state="attached")

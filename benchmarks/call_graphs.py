@@ -1,4 +1,4 @@
-"""Files of cProfile and Callgrind: whether reports show what the files state, and how near the tree is."""
+"""Files of cProfile and Callgrind: agreement of reports with the files, and accuracy of the tree."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from benchmarks.figures import Figure
 
 NAME = "call_graphs"
 LEAST = 0.01
-"""Functions with a smaller part of the whole, by self and total, are not compared."""
+"""Minimum part of the whole, by self or total, of the compared functions."""
 DJANGO = """
 import sys, types
 from django.conf import settings
@@ -45,39 +45,39 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
     "django check": (DJANGO,),
     "torch": ("import torch",),
 }
-"""Arguments of Python, or the text of a script: programs that import much, and so recurse."""
+"""Arguments of Python, or the text of a script: programs with many, and so recursive, imports."""
 QUICK = ("http.server", "json.tool", "unittest")
 
 Function = tuple[str, str, int]
-"""Name, file and line, which Callgrind does not know: 0."""
+"""Name, file and line; Callgrind does not know the line: 0."""
 
 
 class Cost(NamedTuple):
-    """Self and total, in nanoseconds or instructions."""
+    """Self and total cost, in nanoseconds or instructions."""
 
     own: int
     total: int
 
 
 class Shown(NamedTuple):
-    """What a report has of functions."""
+    """Costs of functions in a report."""
 
     functions: Mapping[Function, Cost]
     tree: Mapping[Function, int]
-    """What is below a function in the tree, itself included; recursion counts once."""
+    """Weight below each function in the tree, itself included; recursion counts once."""
 
 
 class Compared(NamedTuple):
-    """The functions with at least 1 % of the whole, and those of them that a report shows otherwise."""
+    """Functions with at least 1 % of the whole, and those of them that a report shows differently."""
 
     large: int
     differing: tuple[Function, ...]
     points: float
-    """How far the large functions' shares in the tree are from those of their totals, in the mean."""
+    """Mean difference between the large functions' shares in the tree and in the stated totals, in points."""
 
 
 def measure(quick: bool) -> list[Figure]:
-    """Take profiles of the programs, import and report them, and compare each function."""
+    """Profile the programs, import and report the files, and compare each function."""
     figures = []
     with tempfile.TemporaryDirectory(prefix="profkit-call-graphs-") as folder:
         for name in QUICK if quick else PROGRAMS:
@@ -97,13 +97,13 @@ def _differing(tool: str, name: str, compared: Compared) -> Figure:
 
 
 def _distance(name: str, compared: Compared) -> Figure:
-    """The tree's; Callgrind's totals cannot be compared with it, because recursion counts more than once."""
+    """Return the tree's error; not for Callgrind, whose totals count recursion more than once."""
     what = f"mean distance of their shares in the tree, {name}"
     return Figure(NAME, what, compared.points, "points", certain=True)
 
 
 def compare(stated: Mapping[Function, Cost], reported: Shown) -> Compared:
-    """Compare self and total of each large function, to the last digit, and its part of the tree."""
+    """Compare each large function's self and total exactly, and its part of the tree."""
     whole = sum(cost.own for cost in stated.values())
     large = {function: cost for function, cost in stated.items() if max(cost) >= LEAST * whole}
     differing = tuple(
@@ -129,7 +129,7 @@ def dump_of(arguments: tuple[str, ...], folder: Path) -> Path:
 
 
 def stated_by_pstats(path: Path) -> Mapping[Function, Cost]:
-    """Return what `pstats` prints as `tottime` and `cumtime`."""
+    """Return `tottime` and `cumtime` as `pstats` prints them."""
     entries = pstats.Stats(str(path)).stats  # type: ignore[attr-defined]
     return {
         (name, "" if file == "~" else file, line): Cost(round(own_s * 1e9), round(total_s * 1e9))
@@ -138,19 +138,19 @@ def stated_by_pstats(path: Path) -> Mapping[Function, Cost]:
 
 
 def stated_by_annotate(path: Path) -> Mapping[Function, Cost]:
-    """Return what `callgrind_annotate` prints without and with `--inclusive=yes`."""
+    """Return the output of `callgrind_annotate` without and with `--inclusive=yes`."""
     own, total = dict(_annotated(path)), dict(_annotated(path, "--inclusive=yes"))
     return {function: Cost(own.get(function, 0), total[function]) for function in total}
 
 
 def split_annotated(text: str) -> tuple[str, str]:
-    """Split a function's name from its library, a path or ???; names of C++ have brackets of their own."""
+    """Split a function's name from its library, a path or ???; names of C++ contain brackets, too."""
     name, library = re.findall(r"^(.*?)(?: \[(/.*|\?\?\?)\])?$", text)[0]
     return name, library
 
 
 def shown(path: Path) -> Shown:
-    """Return what `profkit report --json` shows of a file after `profkit import`."""
+    """Return the `profkit report --json` of a file after `profkit import`."""
     environ = {"PROFKIT_STORE": f"sqlite:///{path.parent}/{path.name}.db"}
     _run("-m", "profkit", "import", str(path), "--label", path.name, cwd=path.parent, environ=environ)
     report = ("-m", "profkit", "report", path.name, "--json", "--show-all")
@@ -178,7 +178,7 @@ def _function(row: Mapping[str, Any]) -> Function:
 
 def _annotated(path: Path, *options: str) -> Iterator[tuple[Function, int]]:
     command = ["callgrind_annotate", "--threshold=100", "--auto=no", "--show-percs=no", *options, str(path)]
-    # From the root folder, because it cuts the folder that it runs in off some names and not off others.
+    # In the root folder, because it removes the current folder from some names only.
     environ = {**os.environ, "LC_ALL": "C"}
     text = subprocess.run(command, cwd="/", env=environ, check=True, capture_output=True, text=True).stdout
     rows = re.split(r"\nIr +file:function\n-+\n", text, maxsplit=1)[1].split("\n\n")[0]

@@ -1,4 +1,4 @@
-"""Counting instructions: one order, warm and as the first of all, beside torch's collect_callgrind."""
+"""Time to count instructions: one order, warm and first of all, compared with torch's collect_callgrind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from profkit.measuring.orders import work_order
 
 NAME = "callgrind"
 NUMBER, REPEATS = 100, 5
-"""As torch's benchmarks/instruction_counts does it."""
+"""Settings of torch's benchmarks/instruction_counts."""
 _FIRST = """
 import sys, time
 from profkit import measure
@@ -26,7 +26,7 @@ print(time.perf_counter() - start_s)
 
 
 def measure(quick: bool) -> list[Figure]:
-    """x + y on 64 elements with torch's number and repeats; a statement without torch at the defaults."""
+    """Count x + y on 64 elements with torch's settings, and a statement without torch with defaults."""
     add, split = STATEMENTS[0], STATEMENTS[2]
     theirs = [
         torch_callgrind(add.stmt, add.setup, number=NUMBER, repeats=REPEATS).elapsed_s
@@ -67,7 +67,7 @@ def _warm(order: WorkOrder, times: int) -> list[float]:
         (run,) = measure_all([order], keep=False)
         if run.info.error:
             raise RuntimeError(run.info.error)
-        if number:  # the first one started the zygote
+        if number:  # the first one starts the zygote
             taken.append(time.perf_counter() - start_s)
     return taken
 

@@ -1,6 +1,6 @@
-"""What profiling adds to a call and to a block, in a session that lingers.
+"""Overhead of profiling per call and per block, in a session that lingers.
 
-Both sides of each pair run under the same sampler: it stays attached between calls.
+Both sides of each pair run under the same sampler, which stays attached between calls.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WORK_S = 0.001
 
 
 def measure(quick: bool) -> list[Figure]:
-    """Fixed work of 1 ms, an empty function, an empty block, and what counting them costs later."""
+    """Measure fixed work of 1 ms, an empty function, an empty block, and the later cost of counting calls."""
     series, pairs = (1, 6) if quick else (30, 60)
     figures = [
         _fixed_work_figure(series),
@@ -70,7 +70,7 @@ def _measured_call_figure(pairs: int) -> Figure:
     taken = interleaved(
         _repeated(partial(measured, 1), _EMPTY_CALLS), _repeated(partial(empty, 1), _EMPTY_CALLS), pairs
     )
-    BACKLOG.drop()  # else it would be measured beside what comes next
+    BACKLOG.drop()  # otherwise it would be measured during the next benchmark
     return difference_figure(
         NAME, "an empty call with mode='timer' - an empty call", taken, _EMPTY_CALLS, 8.0
     )
@@ -96,7 +96,7 @@ def _empty_block_figure(pairs: int) -> Figure:
 
 
 def _counting_figure(repetitions: int) -> Figure:
-    """The ticker's part, which no call waits for, but which takes the interpreter from it."""
+    """Measure the ticker's work: no call waits for it, but it uses the interpreter."""
     decorated = profile(label="counted")(fixed_work)
     decorated(0)
     found = estimate([_counting_us(partial(decorated, 0)) for _ in range(repetitions)])
@@ -107,7 +107,7 @@ def _counting_figure(repetitions: int) -> Figure:
 
 
 def _counting_us(call: Callable[[], object]) -> float:
-    with MANAGER.lock:  # or the ticker might come first
+    with MANAGER.lock:  # otherwise the ticker might run first
         for _ in range(_EMPTY_CALLS):
             call()
         if MANAGER.session is None:

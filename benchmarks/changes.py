@@ -1,7 +1,7 @@
-"""Functions that change what they are given: how many are recognised, and how many others are suspected.
+"""Functions that change their arguments: detection rate and false alarms.
 
 The functions in `programs.changing_functions` and `programs.pure_functions` were written without knowledge of
-the rule that recognises them.
+the detection rule.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Cases = Sequence[tuple[Callable[..., object], Callable[[], Call]]]
 
 
 def measure(quick: bool) -> list[Figure]:
-    """Each function is timed as a user would time it; quickly, the first ten of both kinds."""
+    """Time each function as a user would; if `quick`, the first ten of both kinds."""
     most = 10 if quick else None
     changing, pure = changing_functions.CASES[:most], pure_functions.CASES[:most]
     missed = [name for name, seen in _seen(changing) if not seen]

@@ -1,4 +1,4 @@
-"""Fresh processes to measure: where they find the checkout, and where their compiled modules are kept."""
+"""Environments of fresh processes to measure: import of the checkout, and cache of compiled modules."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _TIMEOUT_S = 300
 
 
 def environment() -> dict[str, str]:
-    """This process's environment without profkit's settings, and with the checkout importable."""
+    """Return this process's environment without profkit's settings, and with the checkout importable."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PROFKIT_")}
     return kept | {"PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), kept.get("PYTHONPATH"))))}
 
 
 def caching_environment(folder: Path) -> dict[str, str]:
-    """The same, with compiled modules kept in `folder`: what is imported again is not compiled again."""
+    """Return the same, with compiled modules cached in `folder`, so that later imports compile nothing."""
     kept = {name: value for name, value in environment().items() if name != "PYTHONDONTWRITEBYTECODE"}
     return kept | {"PYTHONPYCACHEPREFIX": str(folder)}
 
 
 def output_of(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
-    """What `python ARGUMENTS` prints; raises RuntimeError with what it complained of where it fails."""
+    """Return the output of `python ARGUMENTS`; raise RuntimeError with its error output if it fails."""
     done = subprocess.run(
         [sys.executable, *arguments], env=dict(environ), timeout=_TIMEOUT_S,
         capture_output=True, text=True, check=False,

@@ -1,7 +1,7 @@
-"""Two commits of profkit itself, alternately: `python -m benchmarks.commits BASE --only calls imports`.
+"""Compare two commits of profkit itself: `python -m benchmarks.commits BASE --only calls imports`.
 
-Each round runs the same suite in a work tree of BASE and in this checkout, one after the other; who begins
-changes from round to round. A figure is the ratio of this checkout's value to that of BASE, with the
+Each round runs the same suite in a work tree of BASE and in this checkout, one after the other; the order
+alternates from round to round. A figure is the ratio of this checkout's value to that of BASE, with the
 interval of `benchmarks.pairs`.
 """
 
@@ -24,11 +24,11 @@ from benchmarks.table import table_json, table_text
 from profkit.process.git import commit_of, work_trees
 
 Values = Mapping[str, float]
-"""The value of each figure that is not a mere count, by its name."""
+"""Value of each figure, by its name; mere counts are left out."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print; the exit code is 1 if the bound of a figure is broken for sure."""
+    """Measure and print; return 1 if a figure certainly exceeds its bound, else 0."""
     options = _parser().parse_args(arguments)
     commit = commit_of(options.base, ROOT)
     with work_trees(ROOT, [commit]) as (base,):
@@ -53,7 +53,7 @@ def _figure(commit: str, what: str, rounds: Sequence[tuple[Values, Values]], bou
 
 
 def _round(number: int, base: Path, options: argparse.Namespace) -> tuple[Values, Values]:
-    """The values of this checkout and of BASE."""
+    """Return the values of this checkout and of BASE."""
     found: dict[Path, Values] = {}
     for tree in (ROOT, base) if number % 2 else (base, ROOT):
         found[tree] = _values(tree, options)

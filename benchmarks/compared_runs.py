@@ -1,8 +1,8 @@
-"""Comparisons of sampled runs: a program beside itself, and beside one of whose functions takes longer.
+"""Comparisons of sampled runs: a program with itself, and with a copy that has one slower function.
 
-Runs are recorded alternately by profkit itself, each in a process of its own. Then sides are drawn from them
-again and again: what is called different between runs of the same program is a false alarm. Draws share
-runs, so that the intervals, which take them as independent, are too narrow.
+profkit records runs alternately, each in its own process. Then sides are drawn from them repeatedly. A
+difference reported between runs of the same program is a false alarm. Draws share runs, so the intervals,
+which treat them as independent, are too narrow.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ NAME = "compared_runs"
 _RATE_HZ, _SECONDS = 500, 3.0
 _SLOWED, _PLAIN = "smooth", 1.0
 _LONGER = (1.35, 2.5)
-"""It has about a fifth of the time, so it gains about five points, or twenty."""
+"""Factors for a function with about a fifth of the time: it gains about five points, or twenty."""
 _BOUND_PERCENT = 2.0
 _SEED = 40
 
 
 def measure(quick: bool) -> list[Figure]:
-    """False alarms and found changes, from one run and from several runs a side."""
+    """Measure false alarms and detected changes, for one run and for several runs per side."""
     count, seconds, draws = (4, 0.3, 10) if quick else (20, _SECONDS, 200)
     recorded = _recorded(count, seconds)
     dice = random.Random(_SEED)
@@ -46,7 +46,7 @@ def measure(quick: bool) -> list[Figure]:
 
 
 def _recorded(count: int, seconds: float) -> dict[float, list[Run]]:
-    """Runs of all programs by their factor, recorded alternately: a machine's state drifts."""
+    """Return runs of all programs by factor, recorded alternately, since the machine's speed drifts."""
     factors = (_PLAIN, *_LONGER)
     for _ in range(count):
         for factor in factors:
@@ -67,7 +67,7 @@ def _label(factor: float) -> str:
 
 
 def _drawn(dice: random.Random, a: Sequence[Run], b: Sequence[Run], runs: int) -> SampledComparison:
-    """Two sides that have no run in common."""
+    """Compare two random sides without a common run."""
     if a is b:
         both = dice.sample(a, 2 * runs)
         return compare_sampled(both[:runs], both[runs:])

@@ -1,4 +1,4 @@
-"""Comparisons of timer runs: a statement beside itself, and beside one that does 3 % more."""
+"""Comparisons of timer runs: a statement with itself, and with one that does 3 % more."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ NAME = "compared_timers"
 
 
 def measure(quick: bool) -> list[Figure]:
-    """200 comparisons of A with A, 100 with a true difference; 10 processes × 20 blocks each."""
+    """Make 200 comparisons of A with A, and 100 with a true difference; 10 processes × 20 blocks each."""
     return [
         alarms(NAME, 5 if quick else 200),
         missed(NAME, 5 if quick else 100, per_cent=3, bound=5.0),

@@ -1,4 +1,4 @@
-"""A C++ statement: compiled before, counted in a warm zygote, beside torch's second time."""
+"""Time to count a compiled C++ statement in a warm zygote, compared with torch's second call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NUMBER, _REPEATS = 100, 2
 
 
 def measure(quick: bool) -> list[Figure]:
-    """`x + y` in C++; torch compiles at its first call, so that only its second counts."""
+    """Count `x + y` in C++; torch compiles at its first call, so only its second one is timed."""
     order = work_order(
         _STMT, setup=_SETUP, language="c++", mode="callgrind", number=_NUMBER, repeats=_REPEATS
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Counts that must not move: not at all over forks and zygotes, hardly over heaps, seeds and environments."""
+"""Stability of counts: exact over forks and zygotes, nearly so over heaps, seeds and environments."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _SURROUNDINGS = ({"PYTHONHASHSEED": "1"}, {"PYTHONHASHSEED": "4711"}, {"TORCH_PA
 
 
 def measure(quick: bool) -> list[Figure]:
-    """Every statement, each kind of zygote started three times and forked ten times."""
-    context = BatchContext(process_pool(), Silent())
+    """Count every statement; start each kind of zygote three times and fork each ten times."""
+    bench = Bench(process_pool(), Silent())
     chosen = STATEMENTS[1:4] if quick else STATEMENTS
     forks, zygotes = (3, 2) if quick else (10, 3)
     raw = _repeated(chosen, context, forks, zygotes)
@@ -65,7 +65,7 @@ def _repeated(
 def _stripped(
     statements: Sequence[Statement], context: BatchContext, plain: dict[str, list[InstructionCounts]]
 ) -> dict[str, list[float]]:
-    """With the number of executions that the plain ones had: it is another count otherwise."""
+    """Count with the number of executions of the plain counts, since counts depend on it."""
     found = {statement.label: [plain[statement.label][0].stripped] for statement in statements}
     for draw, env in enumerate(({}, *_SURROUNDINGS)):
         for statement in statements:

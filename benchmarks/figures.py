@@ -1,4 +1,4 @@
-"""Figures: one measured number each, with what it is worth and the bound that it should keep."""
+"""Figures: one measured number each, with its uncertainty and its bound."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ class Figure:
     value: float
     unit: str = "×"
     bound: float | None = None
-    """The largest value that is good enough, None where there is no such."""
+    """Upper bound; None if there is none."""
     certain: bool = False
-    """The value is counted, or its bound allows for chance already: no interval is needed."""
+    """True if no interval is needed: the value is counted, or its bound already allows for chance."""
     interval: tuple[float, float] | None = None
-    """Holds the true value with 95 % confidence; None where certain, or where too little was measured."""
+    """95 % confidence interval; None if `certain`, or if there are too few values."""
     spread: tuple[float, float] | None = None
-    """The smallest and the largest single value."""
+    """Smallest and largest single value."""
     detail: str = ""
 
     @property
     def verdict(self) -> str:
-        """Whether the whole interval keeps the bound, or breaks it, or noise leaves that open."""
+        """State of the bound: kept, broken, or undecided if the interval contains it; empty without a bound."""
         if self.bound is None:
             return ""
         interval = (self.value, self.value) if self.certain else self.interval
@@ -41,12 +41,12 @@ class Figure:
         return FAILS if low > self.bound else UNDECIDED
 
     def to_object(self) -> dict[str, object]:
-        """The figure as a JSON object."""
+        """Return the figure as a JSON object."""
         return {**asdict(self), "verdict": self.verdict}
 
 
 def figure_from(document: Mapping[str, Any]) -> Figure:
-    """The figure that `to_object` wrote."""
+    """Return the figure that `to_object` wrote."""
     fields = {name: value for name, value in document.items() if name != "verdict"}
     for name in ("interval", "spread"):
         fields[name] = None if fields[name] is None else tuple(fields[name])

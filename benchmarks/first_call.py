@@ -1,4 +1,4 @@
-"""The first call of a program, from the import of the pool to the result."""
+"""First isolated call of a program, from the import of the pool to the result."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as executor:
 
 
 def measure(quick: bool) -> list[Figure]:
-    """Each in a fresh process."""
+    """Time the first call, each in a fresh process."""
     taken = interleaved(lambda: _once_s(_ISOLATED), lambda: _once_s(_SPAWNED), 6 if quick else 20)
     return [ratio_figure(NAME, "isolated.call ÷ ProcessPoolExecutor (spawn)", taken)]
 

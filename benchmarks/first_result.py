@@ -1,7 +1,7 @@
-"""From nothing to a result: one empty block and its run, beside py-spy started and stopped by hand.
+"""Time to the first result: one empty block and its run, compared with py-spy started and stopped by hand.
 
-Each pair is taken in a fresh process of its own, whose modules are compiled already; py-spy by hand has
-the flags that profkit gave it, and looks at the same process.
+Each pair runs in a fresh process, whose modules are already compiled. py-spy by hand has the flags that
+profkit uses, and samples the same process.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ NAME = "first_result"
 _STARTS = {
     AGAIN: ("block + result, everything loaded before ÷ py-spy by hand", 2.5),
     IMPORTED: ("first of a process, profkit imported before ÷ py-spy by hand", 2.5),
-    # What an import may take has a bound of its own: see `imports`.
+    # The import has its own bound: see `imports`.
     FRESH: ("first of a process and `from profkit import profiled` ÷ py-spy by hand", None),
 }
 
 
 def measure(quick: bool) -> list[Figure]:
-    """With everything imported, and as the very first thing in a process."""
+    """Time a block with everything imported, and as the first thing in a process."""
     pairs = 2 if quick else 30
     taken: dict[str, list[Pair]] = {start: [] for start in _STARTS}
     for number in range(pairs + 1):
         for start in _STARTS:
             pair = _pair(start)
-            if number:  # the first one compiled
+            if number:  # the first one compiles
                 taken[start].append(pair)
     return [ratio_figure(NAME, what, taken[start], bound) for start, (what, bound) in _STARTS.items()]
 

@@ -1,4 +1,4 @@
-"""What an import costs and loads, in fresh processes whose modules are compiled already."""
+"""Time of imports and the modules that they load, in fresh processes whose modules are already compiled."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = "imports"
 REFERENCE = "import wrapt, psutil"
 STATEMENTS = ("import profkit", "from profkit import profile, profiled")
 HEAVY = ("torch", "sqlalchemy", "rich", "click")
-"""Packages that load when they are used, and not before."""
+"""Packages that are loaded only when they are used."""
 _BOUND = 1.5
 _TIMED = """
 from time import perf_counter
@@ -25,7 +25,7 @@ print(perf_counter() - start_s)
 
 
 def measure(quick: bool) -> list[Figure]:
-    """Each statement beside the two packages that a profiler cannot do without, and what it loads."""
+    """Compare each import with the two packages that a profiler needs, and list what it loads."""
     pairs = 2 if quick else 40
     figures = []
     for statement in STATEMENTS:

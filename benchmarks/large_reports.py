@@ -1,6 +1,6 @@
 """Reports of a run of a million samples, 100,000 distinct stacks and four threads, each 60 frames deep.
 
-Whole commands alternately: Python's start, the store, the report, and writing it.
+Times are of whole commands, alternating: Python's start, the store, the report, and its output.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _PAGE_BOUND = 15.0
 
 
 def measure(quick: bool) -> list[Figure]:
-    """Seconds and peak memory of each report, and the size of the page."""
+    """Measure each report's time and peak memory, and the size of the page."""
     run = keep_made_run(_SAMPLES // 100 if quick else _SAMPLES)
     taken: dict[str, list[Taken]] = {name: [] for name in _ARGUMENTS}
     for number in range(2 if quick else 10):
         for name, arguments in _ARGUMENTS.items():
             found = report([run, *arguments])
-            if number:  # the first one compiled
+            if number:  # the first one compiles
                 taken[name].append(found)
     figures = [figure for name in _ARGUMENTS for figure in _figures(name, taken[name])]
     size = _PAGE.stat().st_size / _MEGABYTE

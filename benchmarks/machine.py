@@ -1,4 +1,4 @@
-"""What a figure depends on beside the code: the machine, the kernel, the versions, and who else was busy."""
+"""Conditions of the figures: machine, kernel, versions, and load by other programs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PACKAGES = ("py-spy", "wrapt", "psutil", "torch", "pyinstrument", "viztracer")
 
 
 def machine_facts() -> dict[str, str]:
-    """Facts that hold as long as the benchmarks run, by what they are called."""
+    """Return facts that stay the same while the benchmarks run, by name."""
     return {
         "processor": f"{_processor()}, {len(os.sched_getaffinity(0))} of {os.cpu_count()} cores",
         "kernel": f"{platform.system()} {platform.release()}, ptrace_scope {_ptrace_scope()}",
@@ -26,18 +26,18 @@ def machine_facts() -> dict[str, str]:
 
 
 def load() -> str:
-    """The load averages now, in processes that want a core."""
+    """Return the load averages, in processes that want a core."""
     return " ".join(f"{average:.2f}" for average in os.getloadavg())
 
 
 class Stolen:
-    """How much of the cores' time the machine under this one kept for others, since this was made."""
+    """Share of the cores' time that the hypervisor has taken since the object's creation."""
 
     def __init__(self) -> None:
         self._before = psutil.cpu_times()
 
     def share(self) -> float:
-        """The share of all cores' time, 0 where the kernel does not tell."""
+        """Return the share of all cores' time; 0 if the kernel does not report it."""
         now = psutil.cpu_times()
         passed = sum(now) - sum(self._before)
         return (now.steal - self._before.steal) / passed if passed else 0.0
@@ -49,7 +49,7 @@ def _processor() -> str:
 
 
 def _ptrace_scope() -> str:
-    """Yama's setting, which decides who may attach (the kernel's admin-guide/LSM/Yama.rst)."""
+    """Return Yama's setting, which limits attaching (the kernel's admin-guide/LSM/Yama.rst)."""
     scope = Path("/proc/sys/kernel/yama/ptrace_scope")
     return scope.read_text("utf-8").strip() if scope.exists() else "none"
 

@@ -1,11 +1,10 @@
-"""Big profiles made by rule, the same on every machine: programs of any size without running one.
+"""Large generated profiles, the same on every machine, of programs of any size without running one.
 
-A call graph of 2,000 functions in 200 files (the program's own, four packages, the standard library,
-shared objects), each with a few lines that call others, some of them itself. A walk through it gives
-stacks: each keeps the first frames of the one before, two thirds of them on average, and goes on from
-there another way. Samples go through these stacks again and again, as a program's loops do. A round of
-samples has one of each thread: the main thread, whose stacks are its own, and three of a pool, which
-share theirs.
+The call graph has 2,000 functions in 200 files (the program's own, four packages, the standard library,
+shared objects), each with a few lines that call others, some of them itself. A walk through it yields
+stacks: each shares its first frames with the one before, two thirds of them on average, and continues with
+others. Samples pass through these stacks repeatedly, as a program's loops do. A round of samples has one
+of each thread: the main thread, which has its own stacks, and three threads of a pool, which share theirs.
 """
 
 from __future__ import annotations
@@ -36,27 +35,27 @@ _FILES = (
     *(f"{_SITE}/sums/extension_{n}.so" for n in range(20)),
 )
 _PER_FILE = 10
-"""Functions of each file."""
+"""Functions per file."""
 _MAIN_PART = 0.4
-"""Of all stacks, those of the main thread."""
+"""Part of all stacks that belongs to the main thread."""
 _PASSES = 10
-"""How often a thread goes through its stacks."""
+"""Number of passes of a thread through its stacks."""
 _NEAR, _RECURSIVE = 0.6, 0.03
-"""Of all calls, those of functions nearby, and of the calling function itself."""
+"""Parts of all calls: to functions nearby, and to the calling function itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Graph:
-    """Frames, and for each those that may stand directly above it: the lines of what it calls."""
+    """Frames, and for each the frames that may be directly above it: the lines of its callees."""
 
     frames: tuple[Frame, ...]
     above: tuple[Sequence[int], ...]
 
 
 def made_profile(samples: int, stacks: int, depth: int = 60, seed: int = 1) -> Profile:
-    """A profile of so many samples of weight 1, so many distinct stacks, and so many frames in each.
+    """Return a profile with these numbers of samples of weight 1, distinct stacks, and frames in each.
 
-    Raises ValueError where there are too few samples to show all stacks.
+    Raises ValueError if there are fewer samples than stacks.
     """
     random = Random(seed)
     graph = _graph(random)
@@ -98,7 +97,7 @@ def _graph(random: Random) -> _Graph:
 
 
 def _callee(caller: int, functions: int, random: Random) -> int:
-    """The function that a call is of."""
+    """Return a random callee of a function."""
     chance = random.random()
     if chance < _RECURSIVE:
         return caller
@@ -108,13 +107,13 @@ def _callee(caller: int, functions: int, random: Random) -> int:
 
 
 def _walk(graph: _Graph, start: int, depth: int, random: Random) -> Iterator[tuple[int, ...]]:
-    """Stacks without end, each new, each `depth` frames deep; the first frame never changes."""
+    """Yield distinct stacks without end, each `depth` frames deep; the first frame never changes."""
     seen: set[tuple[int, ...]] = set()
     stack = [start]
     while True:
         while len(stack) < depth:
             above = graph.above[stack[-1]]
-            # The first calls are the most frequent ones.
+            # Calls listed first are the most frequent ones.
             stack.append(above[int(len(above) * random.random() ** 2)])
         found = tuple(stack)
         if found not in seen:
@@ -125,7 +124,7 @@ def _walk(graph: _Graph, start: int, depth: int, random: Random) -> Iterator[tup
 
 
 def _turns(stacks: range, samples: int, random: Random) -> list[int]:
-    """So many samples, pass by pass, in which each stack comes, and some far more often than others."""
+    """Return samples in passes; each stack occurs, some far more often than others."""
     if samples < len(stacks):
         raise ValueError(f"{samples} samples cannot show {len(stacks)} stacks")
     often = [stacks[int(len(stacks) * random.random() ** 3)] for _ in range(samples - len(stacks))]
@@ -134,7 +133,7 @@ def _turns(stacks: range, samples: int, random: Random) -> list[int]:
 
 
 def made_run(samples: int, stacks: int, depth: int = 60) -> Run:
-    """A run of such a profile, named after its size: `10000-samples`."""
+    """Return a run with such a profile, labelled with its size: `10000-samples`."""
     label = f"{samples}-samples"
     covered_s = samples / len(THREADS) * PERIOD_NS / 1e9
     return Run(

@@ -1,4 +1,4 @@
-"""300 orders in a row: what they leave behind, and whether the last count is the first one."""
+"""300 orders in a row: leaked descriptors and memory, and stability of the count."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = "many_orders"
 
 
 def measure(quick: bool) -> list[Figure]:
-    """Descriptors, memory and counts after the tenth order and after the last."""
+    """Measure descriptors, memory and counts after the tenth order and after the last."""
     orders = 30 if quick else 300
     counts, descriptors, memory = [], [], []
     for _ in range(orders):

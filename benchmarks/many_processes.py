@@ -1,7 +1,7 @@
-"""Eight processes at once, profiled and not: more than there are cores, each with a sampler of its own.
+"""Eight processes at once, profiled and not: more than there are cores, each with its own sampler.
 
-The time is from the word to go, when all have imported what they need, until the last one has exited:
-starting the samplers, and their ends, are part of it.
+The time is from a common start, after all imports, until the last process has exited; it includes starting
+and ending the samplers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WORK_S = 2.0
 
 
 def measure(quick: bool) -> list[Figure]:
-    """The eight beside the same eight, unprofiled."""
+    """Compare eight profiled processes with eight unprofiled ones."""
     pairs, rounds = (1, rounds_for(0.1)) if quick else (12, rounds_for(_WORK_S))
     taken = interleaved(_all_s("profiled", rounds), _all_s("bare", rounds), pairs)
     states = [read_session(folder).manifest.state for folder in session_folders(CONFIG.spool)]

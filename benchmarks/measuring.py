@@ -1,4 +1,4 @@
-"""What measuring costs, beside torch's own tools, and how true it is: `python -m benchmarks.measuring`."""
+"""Benchmarks of measuring: its cost and accuracy, and torch's own tools: `python -m benchmarks.measuring`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MEASUREMENTS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print; the exit code."""
+    """Measure and print; return the exit code."""
     return run_suite("measuring", MEASUREMENTS, arguments)
 
 

@@ -1,4 +1,4 @@
-"""What a close look at a worker's memory costs what is timed in it."""
+"""Overhead of frequent checks of a worker's memory on the times measured in it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from profkit import isolated
 
 NAME = "memory_watch"
 _CLOSE_BYTES = 200 << 20
-"""So near to what the worker uses that it is looked at twenty times a second."""
+"""Memory limit near to the worker's usage, at which it is checked twenty times a second."""
 _FAR_BYTES = 1 << 50
 _HELD_BYTES = 150 << 20
 
 
 def measure(quick: bool) -> list[Figure]:
-    """The least of many blocks, and their mean, in a worker with a near limit and in one with a far one."""
+    """Compare the fastest and the mean block of a worker with a near limit and of one with a far limit."""
     pairs = 6 if quick else 30
     least = interleaved(lambda: _worked(_CLOSE_BYTES)[0], lambda: _worked(_FAR_BYTES)[0], pairs)
     mean = interleaved(lambda: _worked(_CLOSE_BYTES)[1], lambda: _worked(_FAR_BYTES)[1], pairs)

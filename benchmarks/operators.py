@@ -1,4 +1,4 @@
-"""Ten operators of `examples/operator_suite.py` in Python and in C++, counted beside torch's own counts."""
+"""Ten operators of `examples/operator_suite.py` in Python and in C++, counted by profkit and by torch."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LABELS = (
 
 
 def measure(quick: bool) -> list[Figure]:
-    """The least of torch's repeats and of ours; torch takes a minute for each."""
+    """Compare the lowest of torch's repeats with profkit's; torch takes a minute for each."""
     wanted = _LABELS[1:2] if quick else _LABELS
     orders = [order for order in _suite() if order.label in wanted and _is_plain(order)]
     assert len(orders) == 2 * len(wanted)
@@ -50,12 +50,12 @@ def _suite() -> tuple[WorkOrder, ...]:
 
 
 def _is_plain(order: WorkOrder) -> bool:
-    """Whether it is neither TorchScript nor a backward pass."""
+    """Return whether an order is neither TorchScript nor a backward pass."""
     return {("runtime", "eager"), ("autograd", "forward")} <= set(order.labels)
 
 
 def _counted(order: WorkOrder) -> WorkOrder:
-    """Return the order as torch runs it: Python as a module's code."""
+    """Return the order as torch runs it: Python as module-level code."""
     return replace(order, level=Level.MODULE) if order.language is Language.PYTHON else order
 
 

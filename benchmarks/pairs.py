@@ -1,9 +1,9 @@
-"""Two ways of doing the same, taken alternately, and what their ratios tell.
+"""Interleaved pairs of two ways of doing the same, and statistics of their ratios.
 
-A machine's speed drifts, so that only neighbours can be compared: A B, B A, A B, … A figure is the
-median over pairs, and its interval is made of order statistics, which assume nothing of how the
-values are spread: of n values the k-th smallest and the k-th largest, with the largest k for which
-the binomial distribution (n, 1/2) leaves at most 2.5 % below k. Below six values there is no such k.
+A machine's speed drifts, so only neighbours can be compared: A B, B A, A B, … A figure is the median over
+pairs. Its interval consists of order statistics, which assume no distribution of the values: of n values
+the k-th smallest and the k-th largest, with the largest k for which the binomial distribution (n, 1/2)
+leaves at most 2.5 % below k. With fewer than six values there is no such k.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TAIL = 0.025
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A median and what it is worth."""
+    """A median with its interval and spread."""
 
     median: float
     interval: tuple[float, float] | None
@@ -30,7 +30,7 @@ class Estimate:
 
 
 def interleaved(first: Callable[[], float], second: Callable[[], float], pairs: int) -> list[Pair]:
-    """Results of `first` and `second`, alternately; who begins changes from pair to pair."""
+    """Return results of `first` and `second`, interleaved; the order alternates from pair to pair."""
     taken = []
     for number in range(pairs):
         if number % 2:
@@ -43,13 +43,13 @@ def interleaved(first: Callable[[], float], second: Callable[[], float], pairs: 
 
 
 def summed(pairs: Sequence[Pair], size: int) -> list[Pair]:
-    """The sums of each `size` neighbouring pairs."""
+    """Return the sums of each `size` neighbouring pairs."""
     groups = [pairs[start : start + size] for start in range(0, len(pairs), size)]
     return [(math.fsum(a for a, _ in group), math.fsum(b for _, b in group)) for group in groups]
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """The median of values with its 95 % interval and their spread."""
+    """Return the median of values with its 95 % interval and their spread."""
     ordered = sorted(values)
     rank = _rank(len(ordered))
     interval = (ordered[rank - 1], ordered[-rank]) if rank else None
@@ -59,7 +59,7 @@ def estimate(values: Sequence[float]) -> Estimate:
 def ratio_figure(
     measurement: str, what: str, pairs: Sequence[Pair], bound: float | None = None
 ) -> Figure:  # fmt: skip
-    """How many times as long as the second of each pair the first one took; both in seconds."""
+    """Return the ratio of the first to the second of each pair; both are in seconds."""
     found = estimate([first / second for first, second in pairs])
     return Figure(
         measurement, what, found.median, "×", bound,
@@ -70,7 +70,7 @@ def ratio_figure(
 def difference_figure(
     measurement: str, what: str, pairs: Sequence[Pair], calls: int, bound: float
 ) -> Figure:  # fmt: skip
-    """By how many microseconds a call the first of each pair took longer; both in seconds for all calls."""
+    """Return the difference of first and second per call, in µs; both are in seconds for all calls."""
     found = estimate([(first - second) / calls * 1e6 for first, second in pairs])
     per_call = [(first / calls, second / calls) for first, second in pairs]
     return Figure(
@@ -85,7 +85,7 @@ def _medians(pairs: Sequence[Pair], sign: str) -> str:
 
 
 def _rank(count: int) -> int:
-    """The k of the module's docstring, 0 where there is none."""
+    """Return the k of the module's docstring, 0 if there is none."""
     rank, below = 0, 0.0
     while (below := below + math.comb(count, rank) / 2**count) <= _TAIL:
         rank += 1

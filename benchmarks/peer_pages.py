@@ -1,8 +1,8 @@
-"""The pages of peers beside profkit's, of one program: how large, how long to make, how soon painted.
+"""Pages of other profilers and of profkit for one program: size, time to make, and time to first paint.
 
-py-spy draws its own SVG when its recording ends. speedscope's page reads what `profkit export` wrote, beside
-its own scripts. pyinstrument takes samples of its own, at the same rate. What is painted is what Chromium
-says of `first-contentful-paint`, from the page's file.
+py-spy draws its own SVG when its recording ends. speedscope's page reads the file from `profkit export`, and
+its own scripts. pyinstrument takes its own samples, at the same rate. The time to first paint is Chromium's
+`first-contentful-paint`, for a page opened from its file.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PAINTED = """() => new Promise(done => {
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """A page of one tool: the file to open, all that it needs, and how long it took to make."""
+    """One tool's page: the file to open, all files that it needs, and the time to make it."""
 
     tool: str
     url: str
@@ -45,7 +45,7 @@ class _Page:
 
 
 def measure(quick: bool) -> list[Figure]:
-    """Size, time to make and time to first paint of each page."""
+    """Measure size, time to make and time to first paint of each page."""
     folder, duration_s = Path.cwd(), 2.0 if quick else 10.0
     raw = folder / "recorded.raw"
     _run(["py-spy", "record", "-r", str(_RATE_HZ), "-f", "raw", "-o", str(raw), "--", *_program(duration_s)])
@@ -78,7 +78,7 @@ def _own(folder: Path) -> _Page:
 
 
 def _speedscope(folder: Path) -> _Page:
-    """speedscope's page takes a profile as a script beside it that hands it over in base64."""
+    """Make speedscope's page; it takes a profile in base64 from a script beside it."""
     exported = folder / "parsing.speedscope.json"
     _run(["npm", "pack", "--silent", _SPEEDSCOPE])
     (archive,) = folder.glob("speedscope-*.tgz")
@@ -96,7 +96,7 @@ def _speedscope(folder: Path) -> _Page:
 
 
 def _pyspy(folder: Path, duration_s: float) -> _Page:
-    """py-spy draws when the program ends; how long that takes is not to be had apart from its recording."""
+    """Make py-spy's page; its drawing cannot be timed without its recording, since it draws at the end."""
     target = folder / "pyspy.svg"
     command = ["py-spy", "record", "-r", str(_RATE_HZ), "-o", str(target), "--", *_program(duration_s)]
     recorded_s = _timed(lambda: _run(command))

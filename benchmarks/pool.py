@@ -1,4 +1,4 @@
-"""What isolated calls cost, beside other pools of processes: `python -m benchmarks.pool`."""
+"""Benchmarks of isolated calls, and other process pools: `python -m benchmarks.pool`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MEASUREMENTS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print; the exit code."""
+    """Measure and print; return the exit code."""
     return run_suite("pool", MEASUREMENTS, arguments)
 
 

@@ -1,6 +1,6 @@
-"""What other profilers make of the workload of `slowdown`: a statistical, a deterministic, a tracing one.
+"""Overhead of other profilers on the workload of `slowdown`: a statistical, a deterministic, a tracing one.
 
-Each is started and stopped outside the time that is taken, as the sampler is there.
+Starting and stopping them is not timed, as for the sampler there.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Switch = Callable[[], object]
 
 
 def measure(quick: bool) -> list[Figure]:
-    """A ratio for each profiler, at its own defaults."""
+    """Measure a ratio for each profiler, with its own defaults."""
     pairs, rounds = (2, rounds_for(0.05)) if quick else (20, rounds_for(_WORK_S))
     figures = []
     for name, begin in _PROFILERS.items():
@@ -35,7 +35,7 @@ def measure(quick: bool) -> list[Figure]:
 
 
 def _profiled_s(begin: Callable[[], Switch], rounds: int) -> float:
-    """`begin` starts a profiler and gives what stops it."""
+    """Time the workload; `begin` starts a profiler and returns the function that stops it."""
     stop = begin()
     start_s = perf_counter()
     pure_python(rounds)

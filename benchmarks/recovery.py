@@ -1,4 +1,4 @@
-"""Programs that SIGKILL ends while they are sampled: what `profkit list` knows of them afterwards."""
+"""Programs killed by SIGKILL while they are sampled, and what `profkit list` recovers of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SEED = 20
 
 
 def measure(quick: bool) -> list[Figure]:
-    """How many runs, or their samples, are missing after a kill at a random moment."""
+    """Count missing runs and samples after a kill at a random moment."""
     moments, rng = 3 if quick else 20, random.Random(_SEED)
     found, listed_after_s = [], []
     for number in range(moments):
@@ -49,7 +49,7 @@ def measure(quick: bool) -> list[Figure]:
 
 
 def _kill(label: str, after_s: float) -> float:
-    """Start a program and kill it; how long it was sampled."""
+    """Start a program and kill it; return the seconds for which it was sampled."""
     command = [sys.executable, str(PROGRAMS / "endless.py"), label]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         if child.stdout is None or child.stdout.readline() != "running\n":
@@ -61,7 +61,7 @@ def _kill(label: str, after_s: float) -> float:
 
 
 def _sampler_gone_s() -> float:
-    """Wait until nothing works at the newest session's folder any more; how long that took."""
+    """Wait until no process works in the newest session's folder; return the waiting time."""
     start_s = time.perf_counter()
     folder = session_folders(CONFIG.spool)[-1]
     while is_live(read_session(folder).manifest):
@@ -72,6 +72,6 @@ def _sampler_gone_s() -> float:
 
 
 def _samples(label: str) -> int:
-    """The samples of the run that `profkit list` knows under a label, 0 where there is no such run."""
+    """Return the samples of a label's run in `profkit list`, 0 if there is no such run."""
     document = json.loads(output_of(["-m", "profkit", "list", "--json"], environment()))
     return sum(run["samples"] for run in document["runs"] if run["label"] == label)

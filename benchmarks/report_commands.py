@@ -1,4 +1,4 @@
-"""`profkit report` of made runs, as commands: how long they take, and how much memory."""
+"""`profkit report` of generated runs as commands: time and memory."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from profkit.store.files import make_folder
 from profkit.store.runs import open_store
 
 DEPTH, STACKS_PART = 60, 10
-"""Frames of each stack; samples a stack."""
+"""Frames per stack; samples per stack."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What one command took, from its start to its end, Python's own start included."""
+    """Time and memory of one command, Python's own start included."""
 
     wall_s: float
     peak_bytes: int
-    """Of its resident memory."""
+    """Peak of its resident memory."""
 
 
 def keep_made_run(samples: int) -> str:
-    """Put a run of so many samples, and a tenth as many stacks, into this folder's store; its id.
+    """Store a run with this many samples, and a tenth as many stacks, in the current folder; return its id.
 
-    It is made in a process of its own: what this one has had resident counts for its children's peak too.
+    It is made in a separate process: this process's peak memory would count for its children, too.
     """
     return output_of(["-m", "benchmarks.report_commands", str(samples)], environment()).strip()
 
@@ -45,13 +45,13 @@ def _kept_run(samples: int) -> str:
 
 
 def report(arguments: Sequence[str]) -> Taken:
-    """Run `profkit report ARGUMENTS` to its end; modules are compiled once for all. Raises RuntimeError."""
+    """Run `profkit report ARGUMENTS`; compile modules once for all. Raise RuntimeError if it fails."""
     command = [sys.executable, "-m", "profkit", "report", *arguments]
     start_s = perf_counter()
     with subprocess.Popen(
         command, stdout=subprocess.DEVNULL, env=caching_environment(Path("compiled"))
     ) as child:
-        # wait4 tells the child's own peak; that of all children together would be the generator's.
+        # wait4 returns the child's own peak; the peak of all children would be the generator's.
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
     taken_s = perf_counter() - start_s

@@ -1,8 +1,8 @@
-"""How the cost of a report grows from ten thousand to a million samples, a tenth as many stacks each.
+"""Growth of a report's cost from ten thousand to a million samples, with a tenth as many stacks each.
 
-The slope of log cost over log size, by least squares: 1 is linear. What every report costs, however small
-it is, makes the slope from the smallest size on less; from the second on hardly. A round takes all sizes in
-one fresh process, the smallest first; what Python and imports cost is left out.
+The slope of log cost over log size, by least squares: 1 is linear. Fixed costs of a report lower the slope
+from the smallest size, but hardly from the second. A round takes all sizes in one fresh process, the smallest
+first; the cost of Python and imports is excluded.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ NAME = "report_growth"
 _SIZES = (10_000, 100_000, 1_000_000)
 _RENDERERS = ("text", "html")
 _BOUND = 1.15
-"""Caches make what is large a little slower; a step from n to n log n would have a slope of 1.1."""
+"""Caches slow down large reports a little; an n log n algorithm would have a slope of 1.1."""
 
 
 def measure(quick: bool) -> list[Figure]:
-    """The slopes of each renderer, from each size but the largest on."""
+    """Return the slopes of each renderer, from each size but the largest."""
     sizes = _SIZES[:2] if quick else _SIZES
     runs = [keep_made_run(size) for size in sizes]
     figures = []

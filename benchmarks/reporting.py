@@ -1,4 +1,4 @@
-"""What reports, pages and comparisons cost, and how true they are: `python -m benchmarks.reporting`."""
+"""Benchmarks of reports, pages and comparisons: cost and accuracy: `python -m benchmarks.reporting`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MEASUREMENTS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print; the exit code."""
+    """Measure and print; return the exit code."""
     return run_suite("reporting", MEASUREMENTS, arguments)
 
 

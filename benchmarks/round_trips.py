@@ -1,4 +1,4 @@
-"""From submitting an order to its numbers, without the measuring itself."""
+"""Time from submitting an order to its result, without the measuring itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SETUP = "import torch"
 
 
 def measure(quick: bool) -> list[Figure]:
-    """One process that executes `pass` once, from a warm zygote, beside a cold worker."""
+    """Compare one process that executes `pass` once, from a warm zygote, with a cold worker."""
     pairs = 6 if quick else 20
     with_torch = work_order("pass", setup=_SETUP, quick=True, runs=1)
     without = work_order("pass", quick=True, runs=1)
@@ -50,5 +50,5 @@ def _once_s(order: WorkOrder) -> float:
 
 
 def _least_s(order: WorkOrder) -> float:
-    """The median of three: a cold worker in between has emptied the caches."""
+    """Return the median of three: the cold worker before has emptied the caches."""
     return estimate([_once_s(order) for _ in range(3)]).median

@@ -1,4 +1,4 @@
-"""What sampling costs and how true it is: `python -m benchmarks.sampling`."""
+"""Benchmarks of sampling: overhead and accuracy: `python -m benchmarks.sampling`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MEASUREMENTS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print; the exit code."""
+    """Measure and print; return the exit code."""
     return run_suite("sampling", MEASUREMENTS, arguments)
 
 

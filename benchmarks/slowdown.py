@@ -1,7 +1,7 @@
-"""How much longer a program takes while it is sampled: pure Python, by options and by idle threads.
+"""Slowdown of a sampled program: pure Python, by options and by number of idle threads.
 
-Starting and stopping the sampler is not part of it; `first_result` measures that. The first figure is
-the workload beside itself: what the machine alone makes of a ratio.
+Starting and stopping the sampler is excluded; `first_result` measures that. The first figure compares the
+workload with itself, and so shows the machine's noise.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _CASES = (
 
 
 def measure(quick: bool) -> list[Figure]:
-    """A ratio for each case, and the sampler's own time."""
+    """Measure a ratio for each case, and the sampler's own time."""
     pairs, rounds = (2, rounds_for(0.05)) if quick else (80, rounds_for(_WORK_S))
     unsampled = interleaved(lambda: bare_s(rounds), lambda: bare_s(rounds), pairs)
     figures = [ratio_figure(NAME, "nothing ÷ nothing (this machine's noise)", unsampled)]
@@ -52,7 +52,7 @@ def measure(quick: bool) -> list[Figure]:
 
 
 def bare_s(rounds: int) -> float:
-    """The workload, unsampled."""
+    """Return the time of the workload, unsampled."""
     start_s = perf_counter()
     pure_python(rounds)
     return perf_counter() - start_s
@@ -83,7 +83,7 @@ def _case_figures(case: _Case, rounds: int, pairs: int) -> list[Figure]:
 
 @contextmanager
 def _idle_threads(count: int) -> Iterator[None]:
-    """So many threads that wait, as those of a pool do."""
+    """Keep idle threads waiting, like those of a pool."""
     done = threading.Event()
     threads = [threading.Thread(target=done.wait, name=f"idle-{number}") for number in range(count)]
     for thread in threads:

@@ -18,13 +18,13 @@ from profkit import isolated
 NAME = "small_calls"
 _WORKERS = 2
 _MOST_MS = 60_000 / 2_000
-"""Two thousand calls a minute."""
+"""Bound: two thousand calls a minute."""
 
 Submit = Callable[..., Future[int]]
 
 
 def measure(quick: bool) -> list[Figure]:
-    """Batches of `operator.add`, pool after pool, in an order that turns from round to round."""
+    """Time batches of `operator.add`, one pool after the other, in an order that rotates every round."""
     rounds, calls, cold = (6, 60, 6) if quick else (20, 400, 20)
     taken: dict[str, list[float]] = {name: [] for name in ("isolated", "spawned", "fresh", "torch")}
     with ExitStack() as stack:

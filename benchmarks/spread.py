@@ -1,6 +1,6 @@
-"""What a process's numbers are worth: one statement in cold processes, in one zygote's, in several zygotes'.
+"""Spread of processes' times: one statement in cold processes, from one zygote, and from several zygotes.
 
-`python -m benchmarks.spread PICTURE.svg` draws what it measured.
+`python -m benchmarks.spread PICTURE.svg` draws the measurements.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ORDER = work_order(
 
 
 def measure(quick: bool) -> list[Figure]:
-    """How far medians of ten processes lie apart, and how wide their processes seem to be spread."""
+    """Measure the spread of medians of ten processes, and the apparent spread of their processes."""
     found = measured(3 if quick else 12)
     return [
         figure
@@ -46,7 +46,7 @@ def measure(quick: bool) -> list[Figure]:
 
 
 def measured(repeats: int) -> Mapping[str, list[list[float]]]:
-    """[repeat][process]: the least time of each of ten processes, in seconds, the ways taken alternately."""
+    """Return [repeat][process]: the least time of each of ten processes, in s; the ways alternate."""
     found: dict[str, list[list[float]]] = {name: [] for name in _ZYGOTES}
     for _ in range(repeats):
         for name, zygotes in _ZYGOTES.items():

@@ -1,4 +1,4 @@
-"""A strip plot as SVG: each process's least time, in columns by repeat, beside the median of all."""
+"""Strip plot as SVG: each process's least time, in columns by repeat, with the median of all."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 
 WIDTH, ROW, LEFT, TOP = 760, 120, 150, 30
 _SHOWN = 0.95
-"""Of all dots, within the scale."""
+"""Part of all dots that is within the scale."""
 _STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#333}"
     ".dot{fill:#3b6ea8;fill-opacity:.55}.far{fill:none;stroke:#3b6ea8}"
@@ -18,9 +18,9 @@ _STYLE = (
 
 
 def picture(found: Mapping[str, Sequence[Sequence[float]]]) -> str:
-    """Rows by name, a column for each repeat; the scale is per cent from the median of everything.
+    """Return a plot with a row per name and a column per repeat, in per cent from the overall median.
 
-    What lies beyond it is drawn hollow, at its edge.
+    Values beyond the scale are drawn hollow, at its edge.
     """
     everything = [value for groups in found.values() for group in groups for value in group]
     middle = median(everything)

@@ -1,4 +1,4 @@
-"""The seven statements on which counts are judged."""
+"""Seven statements for judging counts."""
 
 from __future__ import annotations
 

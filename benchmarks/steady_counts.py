@@ -1,4 +1,4 @@
-"""Check that counts are the same under load and in other environments, and that gates pass unchanged code."""
+"""Stability of counts under load and in other environments, and of gates for unchanged code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from profkit.stats import share_interval
 
 NAME = "steady_counts"
 _LOAD = 6
-"""Busy processes beside what is measured."""
+"""Number of busy processes beside the measurement."""
 _SEED = 7
 _MINIMAL = ("PATH", "HOME", "PYTHONPATH")
 _GATED = "text.split(',')"
@@ -28,7 +28,7 @@ _PROFKIT = ("-m", "profkit")
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Where a command runs."""
+    """Environment of a command."""
 
     name: str
     env: dict[str, str] = field(default_factory=dict)
@@ -73,7 +73,7 @@ def measure(quick: bool) -> list[Figure]:
 def _several(
     which: str, labels: Set[str], moved: Mapping[str, object], commands: int, bound: float | None
 ) -> Figure:
-    """How many of some statements have several counts."""
+    """Return the number of statements with several counts."""
     found = sorted(moved.keys() & labels)
     return Figure(
         NAME, f"statements of {len(labels)} {which}, with several counts", len(found), "", bound,
@@ -83,15 +83,15 @@ def _several(
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A statement's count in one command."""
+    """One statement's count in one command."""
 
     stripped: float
     repeats_are_equal: bool
-    """Whether the statement does exactly the same whenever it is executed."""
+    """True if the statement does exactly the same in each execution."""
 
 
 def _counted(around: Surroundings) -> dict[str, Count]:
-    """The counts of one command, by label."""
+    """Return the counts of one command, by label."""
     with tempfile.TemporaryDirectory() as top:
         folder = Path(top) / around.folder
         folder.mkdir(parents=True, exist_ok=True)
@@ -115,7 +115,7 @@ def _counted(around: Surroundings) -> dict[str, Count]:
 
 
 def _gates(gates: int) -> Figure:
-    """Measure the same commit again and again while the load changes, and gate pairs of its runs."""
+    """Measure the same commit repeatedly while the load changes, and gate pairs of its runs."""
     dice = random.Random(_SEED)
     with tempfile.TemporaryDirectory() as folder:
         env = environment() | {
@@ -145,8 +145,8 @@ def _gate(run: str, baseline: str, env: dict[str, str]) -> int:
 
 @contextmanager
 def _busy(processes: int) -> Iterator[None]:
-    """Keep so many processes busy meanwhile."""
-    program = f"import os\nwhile os.getppid() == {os.getpid()}: sum(range(10_000))"  # until this one ends
+    """Keep this many processes busy during the block."""
+    program = f"import os\nwhile os.getppid() == {os.getpid()}: sum(range(10_000))"  # until this process ends
     busy = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(processes)]
     try:
         yield

@@ -1,8 +1,7 @@
-"""A suite: measurements one after the other, each in a process and a folder of its own, as one table.
+"""Run a suite of measurements, each in its own process and folder, and print one table.
 
-A process of its own, so that none finds another's threads, modules, sessions or zygotes. A suite ends
-with 0 if everything was measured, whether or not the bounds hold, unless they are to be checked, and with 1
-if a measurement failed.
+With its own process, no measurement sees another's threads, modules, sessions or zygotes. The exit code is 0
+if everything was measured, and 1 if a measurement failed, or if bounds are checked and broken.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from benchmarks.machine import Stolen, load, machine_facts
 from benchmarks.table import table_json, table_text
 
 Measurements = Mapping[str, str]
-"""What each module `benchmarks.NAME` measures."""
+"""Names of modules in `benchmarks`, with descriptions of their measurements."""
 
 
 def run_suite(name: str, measurements: Measurements, arguments: Sequence[str] | None) -> int:
-    """Measure and print; the exit code."""
+    """Measure and print; return the exit code."""
     options = _parser(name, measurements).parse_args(arguments)
     facts, stolen = machine_facts() | {"load before": load()}, Stolen()
     figures: list[Figure] = []
@@ -44,13 +43,13 @@ def run_suite(name: str, measurements: Measurements, arguments: Sequence[str] | 
 
 
 def _measured(name: str, what: str, quick: bool) -> list[Figure] | None:
-    """The figures of one measurement, None where it failed, which it explained on stderr."""
+    """Return the figures of one measurement; None if it failed, with the reason on stderr."""
     print(f"{name}: {what} …", end=" ", file=sys.stderr, flush=True)
     start_s = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="profkit-benchmark-") as folder:
         output = Path(folder) / "figures.json"
         command = [sys.executable, "-m", "benchmarks.worker", name, str(output), *["--quick"] * quick]
-        # Its stdout may be where a user's pipe expects the table.
+        # Not to this process's stdout: the user's pipe may expect only the table.
         done = subprocess.run(command, cwd=folder, env=environment(), stdout=sys.stderr, check=False)
         if done.returncode or not output.exists():
             print(f"failed ({done.returncode})", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The figures of all measurements as a table, and as JSON."""
+"""Figures of all measurements as a table, and as JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LEGEND = (
 
 
 def table_text(figures: Sequence[Figure], facts: Mapping[str, str]) -> str:
-    """A line for each figure, below the facts of the machine."""
+    """Return a line for each figure, below the facts of the machine."""
     rows = [_HEADER, *(_cells(figure) for figure in figures)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADER))]
     lines = [_line(row, widths) for row in rows]
@@ -29,7 +29,7 @@ def table_text(figures: Sequence[Figure], facts: Mapping[str, str]) -> str:
 
 
 def table_json(figures: Sequence[Figure], facts: Mapping[str, str]) -> str:
-    """The same for programs."""
+    """Return the figures and facts as JSON."""
     document = {
         "schema": SCHEMA,
         "machine": dict(facts),

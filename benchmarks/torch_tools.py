@@ -1,4 +1,4 @@
-"""torch's own counting, in a process of its own: what profkit's is put beside."""
+"""torch's own counting, in a separate process, for comparison with profkit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ print(json.dumps([elapsed_s, [
 
 @dataclass(frozen=True, slots=True)
 class TorchCount:
-    """What torch counted of an execution in each repeat, without its baseline, and how long that took."""
+    """torch's counts of one execution in each repeat, without its baseline, and the time taken."""
 
     elapsed_s: float
     counts: tuple[float, ...]
@@ -38,7 +38,7 @@ class TorchCount:
 def torch_callgrind(
     stmt: str, setup: str, *, number: int, repeats: int, language: str = "python"
 ) -> TorchCount:
-    """`Timer(stmt, setup).collect_callgrind(number, repeats)`, its import of torch not timed."""
+    """Run `Timer(stmt, setup).collect_callgrind(number, repeats)`; its import of torch is not timed."""
     # It starts `python`, not sys.executable.
     environ = environment()
     environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environ.get("PATH", os.defpath)])
@@ -49,7 +49,7 @@ def torch_callgrind(
 
 
 def cold_worker_s(stmt: str, setup: str) -> float:
-    """How long a fresh Python takes that imports torch, runs a statement once and says so."""
+    """Return the time of a fresh Python that imports torch, runs a statement once and reports it."""
     program = f"import torch\nfrom torch.utils.benchmark import Timer\nTimer({stmt!r}, {setup!r}).timeit(1)"
     start_s = time.perf_counter()
     output_of(["-c", program], environment())
@@ -57,5 +57,5 @@ def cold_worker_s(stmt: str, setup: str) -> float:
 
 
 def alike(values: Sequence[float]) -> float:
-    """How far the largest of values lies from the smallest, as a share of it."""
+    """Return the relative difference of the largest and the smallest value."""
     return max(values) / min(values) - 1

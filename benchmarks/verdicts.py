@@ -1,4 +1,4 @@
-"""Verdicts: a statement beside itself, and beside one that does 2 % more."""
+"""Verdicts on a statement compared with itself, and with one that does 2 % more."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _COUNT = 1000
 
 
 def measure(quick: bool) -> list[Figure]:
-    """Trials of 10 processes × 20 blocks each, interleaved."""
+    """Compare in trials of 10 processes × 20 blocks each, interleaved."""
     trials = 5 if quick else 100
     return [alarms(NAME, trials), missed(NAME, trials, per_cent=2, bound=10.0)]
 
 
 def alarms(measurement: str, trials: int) -> Figure:
-    """How often a statement is called slower or faster than itself."""
+    """Count comparisons of a statement with itself that report slower or faster."""
     found = [_trial(_COUNT).verdict for _ in range(trials)]
     hits = sum(verdict in (Verdict.SLOWER, Verdict.FASTER) for verdict in found)
     return _share(measurement, "A against A called different", hits, trials, 2.0)
 
 
 def missed(measurement: str, trials: int, per_cent: int, bound: float) -> Figure:
-    """How often a statement that does so much more is not called slower."""
+    """Count comparisons with a statement that does more which do not report slower."""
     found = [_trial(_COUNT + _COUNT * per_cent // 100).verdict for _ in range(trials)]
     hits = sum(verdict is not Verdict.SLOWER for verdict in found)
     return _share(measurement, f"a true {per_cent} % missed", hits, trials, bound)

@@ -1,4 +1,4 @@
-"""Work to be profiled: of a known length, under any name, and a workload as programs have it."""
+"""Work to profile: of a known duration, under any name, and a typical workload."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PROBES = 7
 
 
 def fixed_work(turns: int) -> int:
-    """The same work for the same number of turns, without a call of anything."""
+    """Do the same work for the same number of turns, without any call."""
     total = 0
     for turn in range(turns):
         total += turn * turn % 7
@@ -20,22 +20,22 @@ def fixed_work(turns: int) -> int:
 
 
 def pure_python(rounds: int) -> int:
-    """Small functions, short strings, lists and dictionaries: what a tracing profiler has to follow."""
+    """Run small functions on short strings, lists and dictionaries: many events for a tracing profiler."""
     return sum(_tally(_words(number)) for number in range(rounds))
 
 
 def turns_for(duration_s: float) -> int:
-    """How many turns of `fixed_work` take about so long here."""
+    """Return the number of turns of `fixed_work` that take about this long here."""
     return _calibrated(fixed_work, 20_000, duration_s)
 
 
 def rounds_for(duration_s: float) -> int:
-    """How many rounds of `pure_python` take about so long here."""
+    """Return the number of rounds of `pure_python` that take about this long here."""
     return _calibrated(pure_python, 2_000, duration_s)
 
 
 def renamed(function: _F, name: str) -> _F:
-    """The same function under another name, which stacks will show."""
+    """Return the same function under another name, which stacks show."""
     source: Any = function
     code = source.__code__.replace(co_name=name, co_qualname=name)
     made = FunctionType(code, source.__globals__, name, source.__defaults__, source.__closure__)
@@ -44,7 +44,7 @@ def renamed(function: _F, name: str) -> _F:
 
 
 def _calibrated(function: Callable[[int], int], amount: int, duration_s: float) -> int:
-    """The amount that takes `duration_s`, by the quickest of some probes."""
+    """Return the amount that takes `duration_s`, by the fastest of several probes."""
     quickest_s = min(_timed_s(function, amount) for _ in range(_PROBES))
     return max(1, round(amount * duration_s / quickest_s))
 

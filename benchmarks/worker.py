@@ -1,4 +1,4 @@
-"""One measurement in a process of its own: `python -m benchmarks.worker NAME OUTPUT [--quick]`."""
+"""One measurement in a separate process: `python -m benchmarks.worker NAME OUTPUT [--quick]`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.figures import Figure
 
 
 def main(name: str, output: str, *options: str) -> None:
-    """Write the figures of the module `benchmarks.NAME` to a file: what it measures may print."""
+    """Write the figures of the module `benchmarks.NAME` to a file, since its measurement may print."""
     figures: list[Figure] = import_module(f"benchmarks.{name}").measure("--quick" in options)
     Path(output).write_text(json.dumps([figure.to_object() for figure in figures]), "utf-8")
 
