@@ -29,7 +29,7 @@ class Figure:
 
     @property
     def verdict(self) -> str:
-        """State of the bound: kept, broken, or undecided if the interval contains it; empty without a bound."""
+        """State of the bound: kept, broken, or undecided if the interval contains it; empty without one."""
         if self.bound is None:
             return ""
         interval = (self.value, self.value) if self.certain else self.interval

@@ -1,1 +1,1 @@
-"""The fault campaign: break programs, samplers, disks, stores and files, and count what profkit loses."""
+"""Fault campaign: break programs, samplers, disks, stores and files, and count what profkit loses."""

@@ -22,7 +22,7 @@ _SEED = 4
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the campaign and print its table; 1 if a promise was broken or a fault could not be injected."""
+    """Run the campaign and print its table; return 1 if a check failed or a fault could not be injected."""
     options = _parser().parse_args(arguments)
     _restore_signals()
     chosen = {name: FAULTS[name] for name in options.only or FAULTS}
@@ -68,13 +68,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _restore_signals() -> None:
-    """Have targets inherit the usual actions: a script's background jobs ignore SIGINT, `nohup` SIGHUP."""
+    """Restore default signal actions for targets: background jobs of scripts ignore SIGINT, `nohup` SIGHUP."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def _commit() -> str:
-    """The checkout's commit, with a plus sign if profkit differs from it."""
+    """Return the checkout's commit, with a plus sign if profkit differs from it."""
     words = ("git", "-C", str(ROOT), "describe", "--always", "--abbrev=10", "--exclude=*", "--dirty=+")
     try:
         done = subprocess.run(words, capture_output=True, text=True, check=False)

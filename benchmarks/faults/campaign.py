@@ -1,4 +1,4 @@
-"""Injecting faults: which are still to do, several at a time, each kept as soon as it is known."""
+"""Injection of faults: choice of the remaining ones, in parallel, each outcome saved at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benchmarks.faults.rows import HELD, FaultRow, Injection, Outcome, row_of
 def planned(
     faults: Mapping[str, Fault], seed: int, *, short: bool, numbers: Sequence[int] | None = None
 ) -> dict[str, list[Injection]]:
-    """The injections of a campaign, by fault; `numbers` names some of each fault."""
+    """Return the injections of a campaign, by fault; `numbers` selects some of each fault."""
     return {
         name: [
             Injection(name, seed, number, short)
@@ -30,7 +30,7 @@ def planned(
 
 
 def run_campaign(plan: Mapping[str, Sequence[Injection]], results: Results, jobs: int) -> list[FaultRow]:
-    """Make the injections that have no outcome yet; the rows of all that are planned."""
+    """Make the injections that have no outcome yet; return the rows of all planned ones."""
     rows = []
     for name, injections in plan.items():
         _inject_all(FAULTS[name], [each for each in injections if not results.known(each)], results, jobs)
@@ -55,7 +55,7 @@ def _inject_all(fault: Fault, injections: Sequence[Injection], results: Results,
 
 
 def _injected(fault: Fault, injection: Injection) -> Outcome:
-    """The outcome of an injection; what keeps the campaign itself from working breaks no rule of profkit."""
+    """Return the outcome of an injection; errors of the campaign itself are no failures of profkit."""
     try:
         return fault.inject(injection)
     except NotPermitted as error:

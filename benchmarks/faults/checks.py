@@ -1,4 +1,4 @@
-"""What several faults check in the same way."""
+"""Checks shared by several faults."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TROUBLE = ("Exception in thread", "Exception ignored", "Fatal Python error: _",
 
 
 def odd_lines(stderr: str, warnings: int = 0) -> Iterator[str]:
-    """Lines of stderr that an unprofiled program would not have, beyond a number of warnings.
+    """Yield lines of stderr that an unprofiled program would not have, beyond a number of warnings.
 
     The program's own tracebacks may have frames of profkit, and an exception that was being handled there
     or in an import.
@@ -32,10 +32,10 @@ def odd_lines(stderr: str, warnings: int = 0) -> Iterator[str]:
 
 
 def sampled_labels(listed: CommandResult) -> set[str]:
-    """The labels of listed runs that have samples."""
+    """Return the labels of listed runs that have samples."""
     return {str(run["label"]) for run in listed.runs() if run.get("samples")}
 
 
 def first_words(lines: Iterable[str], limit: int = 300) -> str:
-    """The beginning of some lines, for a message."""
+    """Return the beginning of some lines, for a message."""
     return " / ".join(lines)[:limit]

@@ -1,4 +1,4 @@
-"""A target whose clock is set back or ahead, by libfaketime inside it: never the machine's own clock."""
+"""Targets whose clock is set back or ahead, by libfaketime inside them: never the machine's own clock."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchmarks.faults.sandbox import PROGRAMS, Sandbox, await_line, sandbox
 from benchmarks.faults.targetlog import LabelLog, read_log, taken
 
 _STEPS_S = (-3600, -86400, +3600, -30, -1_500_000_000, +86400)
-"""How far the clock is set, each time in the midst of the run; the fifth leads to the year 1979."""
+"""Steps of the clock, each during the run; the fifth leads to the year 1979."""
 _WAYS = ("steady", "restless")
 _DURATION_S = 3.0
 _ENDS_WITHIN_S = 60.0
@@ -66,14 +66,14 @@ def _with_clock_set(box: Sandbox, injection: Injection, way: str, step_s: int, a
 
 
 def _set(offset: Path, step_s: int) -> None:
-    """Put a whole file in the place of the one before: the target reads it at any moment."""
+    """Replace the file with a complete one, since the target may read it at any moment."""
     new = offset.with_suffix(".new")
     new.write_text(f"{step_s:+d}\n", "ascii")
     os.replace(new, offset)
 
 
 def _sleeping(box: Sandbox) -> Path:
-    """The shared object of `programs/sleeping.c`."""
+    """Return the shared object of `programs/sleeping.c`."""
     library = box.own / "sleeping.so"
     compiler = shutil.which("gcc") or shutil.which("cc")
     if compiler is None:
@@ -93,13 +93,13 @@ def _library() -> str:
 def _compared(
     outcome: Outcome, log: dict[str, LabelLog], runs: list[dict[str, object]], program_s: float, where: str
 ) -> Outcome:
-    """Samples, calls and times of each label beside the log's, which a clock that is set cannot change."""
+    """Compare samples, calls and times of each label with the log's, which clock changes do not affect."""
     recovered = 0
     for label in sorted(taken(log)):
         of_label = [run for run in runs if run["label"] == label]
         samples, wall_s, gap_s, recorded_s = (_sum(of_label, name) for name in _FIGURES)
         recovered += samples > 0
-        # A call also has the time in which its sampler stops it, and in which it writes its log.
+        # A call includes the time for which its sampler stops it, and in which it writes its log.
         if not 0.8 * log[label].finished_s <= wall_s <= program_s:
             times = f"{wall_s:.2f} s of wall time, {log[label].finished_s:.2f} s by its log"
             outcome = outcome.with_problem(f"{where}: {label} has {times}")

@@ -20,7 +20,7 @@ _HOOKED = str(PROGRAMS / "hooked.py")
 
 
 def main(text: str) -> Outcome:
-    """Break the disk as SPEC says, repair it, and see what there is."""
+    """Break the disk as SPEC says, repair it, and count the remaining runs."""
     spec = json.loads(text)
     with sandbox() as box:
         subprocess.run(["mount", "-t", "tmpfs", "-o", _SIZE, "faults", str(box.work)], check=True)
@@ -60,7 +60,7 @@ def _broken(box: Sandbox, writer: str, variant: str, write: int, pages: int) -> 
 
 
 def _with_command(box: Sandbox, outcome: Outcome, hook: dict[str, object], where: str) -> Outcome:
-    """The command that keeps what the program left, on a disk that breaks at one of its writes."""
+    """Run the command that keeps the program's runs, on a disk that breaks at one of its writes."""
     argv = [sys.executable, _HOOKED, json.dumps(hook), "-m", "profkit", "list", "--json"]
     done = subprocess.run(
         argv, cwd=box.work, env=box.environ(), capture_output=True, text=True, check=False,
@@ -72,7 +72,7 @@ def _with_command(box: Sandbox, outcome: Outcome, hook: dict[str, object], where
 
 
 def _recovered(box: Sandbox, outcome: Outcome, spec: dict[str, object]) -> Outcome:
-    """Runs listed after the repair that had ended before the fault."""
+    """Count runs that ended before the fault, and those of them that are listed after the repair."""
     *lines, _cut = box.log.read_text("utf-8").split("\n")
     words = [line.split() for line in lines]
     struck = next((number for number, line in enumerate(words) if line[0] == "fault"), None)

@@ -1,7 +1,7 @@
 """Disks that fill up, become read-only, vanish or run out of inodes at each write of each file.
 
-The disk is a tmpfs in a mount namespace of its own; the fault strikes just before the N-th write of a
-profiled program, of a measuring program, or of the command that keeps what they left.
+The disk is a tmpfs in its own mount namespace; the fault occurs just before the N-th write of a profiled
+program, of a measuring program, or of the command that keeps their runs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from benchmarks.faults.errors import NotPermitted
 from benchmarks.faults.rows import Injection, Outcome, outcome_from
 
 WRITES = 30
-"""More writes than any of the programs makes: the last ones strike nothing, and are not counted."""
+"""More writes than any of the programs makes: the last ones break nothing, and are not counted."""
 _WRITERS = ("program", "command", "measuring")
 _VARIANTS = ("full", "read-only", "removed", "inodes")
 COUNT = WRITES * len(_VARIANTS) * len(_WRITERS)

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class NotPermitted(RuntimeError):
-    """This machine does not let the campaign inject a fault; the message says what is missing."""
+    """This machine does not permit a fault; the message says what is missing."""

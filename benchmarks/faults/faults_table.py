@@ -1,4 +1,4 @@
-"""The rows of a campaign as a table, and as JSON."""
+"""Rows of a campaign as a table, and as JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RIGHT = range(1, 8)
 
 
 def table_text(rows: Sequence[FaultRow], facts: Mapping[str, str]) -> str:
-    """A line for each fault, below the facts."""
+    """Return a line for each fault, below the facts."""
     cells = [_HEADER, *map(_cells, rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(_HEADER))]
     lines = [_line(row, widths) for row in cells]
@@ -26,7 +26,7 @@ def table_text(rows: Sequence[FaultRow], facts: Mapping[str, str]) -> str:
 
 
 def table_json(rows: Sequence[FaultRow], facts: Mapping[str, str]) -> str:
-    """The same for programs."""
+    """Return the rows and facts as JSON."""
     document = {"schema": SCHEMA, "facts": dict(facts), "faults": [asdict(row) for row in rows]}
     return json.dumps(document, indent=1)
 

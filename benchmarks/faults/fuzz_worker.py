@@ -9,11 +9,11 @@ from pathlib import Path
 from profkit.formats.registry import FORMATS
 
 IMPORTERS = ("profkit", *(name for name, known in FORMATS.items() if known.decode is not None), "any")
-"""Formats that are imported; `any` recognises the format. A new format is fuzzed as soon as it is known."""
+"""Formats that are imported; `any` detects the format. New formats are fuzzed automatically."""
 
 
 def write_seeds(name: str, corpus: Path) -> None:
-    """Whole files of a format, for the fuzzer to begin with."""
+    """Write complete files of a format, as the fuzzer's first inputs."""
     from profkit.store.run_files import encode_runs
     from tests.unit.made_measured_runs import measured_run
     from tests.unit.made_runs import made_run
@@ -37,7 +37,7 @@ def main(name: str, *options: str) -> None:
     path = f"/dev/shm/profkit-fuzz-{os.getpid()}"
 
     def one(data: bytes) -> None:
-        """Import an input: it is read, and then has rows for the store, or it is refused by name."""
+        """Import an input: it must give rows for the store, or raise a documented error."""
         Path(path).write_bytes(data)
         try:
             runs = runs_of_file(path, None if name == "any" else name)

@@ -1,4 +1,4 @@
-"""Importers that atheris feeds with what it finds to take new paths through them."""
+"""Importers fuzzed by atheris, which looks for inputs that take new paths through them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.faults.rows import Injection, Outcome
 from benchmarks.faults.sandbox import sandbox
 
 KEPT = ROOT / "tests" / "regressions"
-"""What broke an importer once: each file is imported again by `tests/unit/test_formats_regressions.py`."""
+"""Inputs that once broke an importer; `tests/unit/test_formats_regressions.py` imports each of them."""
 _FULL_S, _SHORT_S = 600, 2
 _SLOWEST_S = 20
 _MOST_MIB = 2048
@@ -25,7 +25,7 @@ _EXECUTED = re.compile(r"stat::number_of_executed_units:\s*(\d+)")
 
 
 def inject(injection: Injection) -> Outcome:
-    """Fuzz one importer; an input that breaks it is kept."""
+    """Fuzz one importer; keep an input that breaks it."""
     if importlib.util.find_spec("atheris") is None:
         raise NotPermitted("atheris is missing: pip install 'profkit[benchmark]'")
     name = IMPORTERS[injection.number]
@@ -63,7 +63,7 @@ def _keep(name: str, path: Path) -> Path:
 
 
 def _exception(said: str) -> str:
-    """The line of the fuzzer's report that names what happened."""
+    """Return the line of the fuzzer's report that names the error."""
     lines = [line.strip() for line in said.splitlines()]
     telling = [line for line in lines if re.match(r"(\w+Error\b|\w+Exception\b|.*ERROR: libFuzzer)", line)]
     return telling[0][:200] if telling else "see the file"

@@ -53,7 +53,7 @@ def inject(injection: Injection) -> Outcome:
 def _signalled(
     box: Sandbox, argv: list[str], role: str, variant: str, after_s: float
 ) -> tuple[str, int | None]:
-    """The role of the process that was signalled, and the program's exit status, None if it did not end."""
+    """Return the signalled process's role, and the program's exit status, None if it did not end."""
     with box.started(argv) as program:
         await_line(box.log, "begun")
         time.sleep(after_s)
@@ -72,7 +72,7 @@ def _signalled(
 
 
 def _one_of(box: Sandbox, role: str) -> MarkedProcess | None:
-    """The newest process of a role; None for the program itself, or if there is none at the moment."""
+    """Return the newest process of a role; None for the program itself, or if there is none."""
     argument = _ARGUMENTS.get(role)
     if argument is None:
         return None

@@ -1,4 +1,4 @@
-"""What a seed decides: which injections a short form makes, and the moment of each."""
+"""Choices that derive from a seed: the injections of a short form, and the moment of each."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _T = TypeVar("_T")
 
 
 def chosen_numbers(full: int, count: int, seed: int) -> tuple[int, ...]:
-    """`count` of the numbers 0 to `full` - 1, spread over all of them; all of them if `count` is larger.
+    """Return `count` of the numbers 0 to `full` - 1, spread evenly; all of them if `count` is larger.
 
     The step has no divisor in common with `full`: if a fault's variant is its number modulo a divisor of
-    `full`, a few numbers already have every variant.
+    `full`, a few numbers cover all variants.
     """
     if count >= full:
         return tuple(range(full))
@@ -26,19 +26,19 @@ def chosen_numbers(full: int, count: int, seed: int) -> tuple[int, ...]:
 
 
 def generator(injection: Injection, purpose: str = "") -> random.Random:
-    """The source of the choices of one injection; another one for each purpose."""
+    """Return a random generator for one injection; different for each purpose."""
     return random.Random(f"{injection.seed}/{injection.fault}/{injection.number}/{purpose}")
 
 
 def moment_s(injection: Injection, latest_s: float, early_s: float = 0.06) -> float:
-    """A random moment, counted from the first profiled call.
+    """Return a random moment, in seconds from the first profiled call.
 
-    One in three lies within the first `early_s` seconds, while the sampler starts.
+    One in three is within the first `early_s` seconds, while the sampler starts.
     """
     rng = generator(injection, "moment")
     return rng.uniform(0, early_s) if rng.random() < 1 / 3 else rng.uniform(0, latest_s)
 
 
-def variant_of(injection: Injection, variants: Sequence[_T]) -> _T:
-    """The variant of an injection: they take turns by its number."""
-    return variants[injection.number % len(variants)]
+def manner_of(injection: Injection, manners: Sequence[_T]) -> _T:
+    """Return the variant of an injection; variants rotate with its number."""
+    return manners[injection.number % len(manners)]

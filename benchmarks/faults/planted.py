@@ -1,4 +1,4 @@
-"""Modules in the current folder that are called like those that profkit imports: no command executes them."""
+"""Modules in the current folder with names of modules that profkit imports: no command executes them."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ raise ImportError("a planted module")
 
 
 def inject(injection: Injection) -> Outcome:
-    """Plant modules, run one command, and see which of them its own process executed."""
-    command = variant_of(injection, _COMMANDS)
+    """Plant modules, run one command, and list those that its own process executed."""
+    command = manner_of(injection, _COMMANDS)
     with sandbox() as box:
         record(box)
         (box.work / "planted.collapsed").write_text("main;f 3\n", "ascii")
@@ -55,7 +55,7 @@ def inject(injection: Injection) -> Outcome:
 
 
 def _planted(box: Sandbox) -> Path:
-    """Where a planted module notes that it was executed; there is one for every module of profkit's."""
+    """Plant a module for each that profkit imports; return the file that they append to if executed."""
     executed = box.own / "executed"
     names = {name.partition(".")[0] for name in sys.stdlib_module_names if not name.startswith("_")} - set(
         sys.builtin_module_names

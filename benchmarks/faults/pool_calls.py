@@ -1,4 +1,4 @@
-"""Isolated calls that do their worst, and pools whose processes are killed or stopped at a random moment."""
+"""Isolated calls that crash or misbehave, and pools whose processes are killed or stopped at random."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _ENDS_WITHIN_S = 150.0
 
 
 def inject(injection: Injection) -> Outcome:
-    """Make one call do its worst, or signal a process of the pool; every future must end."""
-    variant = variant_of(injection, _VARIANTS)
+    """Let one call misbehave, or signal a process of the pool; every future must end."""
+    manner = manner_of(injection, _MANNERS)
     with sandbox() as box:
         how = variant if variant in BAD else DISTURBED
         moment_s = generator(injection).uniform(0.0, _LATEST_S)
@@ -60,8 +60,8 @@ def _disturb(box: Sandbox, injection: Injection, variant: str, moment_s: float) 
             os.kill(generator(injection, "whom").choice(found).pid, signal.Signals[f"SIG{number}"])
 
 
-def _logged(box: Sandbox, variant: str) -> Outcome:
-    """Taken are the futures, recovered those that ended as they may."""
+def _logged(box: Sandbox, manner: str) -> Outcome:
+    """Count the futures as taken, and those with an expected end as recovered."""
     lines = box.log.read_text("utf-8").splitlines()
     ends = [line for line in lines if line.startswith(("settled", "wrong", "lost"))]
     bad = [line for line in ends if not line.startswith("settled")]

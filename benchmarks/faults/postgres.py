@@ -1,4 +1,4 @@
-"""A PostgreSQL server that is killed while a command keeps runs in it."""
+"""A PostgreSQL server that is killed while a command stores runs in it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def inject(injection: Injection) -> Outcome:
 
 
 def _interrupted(box: Sandbox, url: str, changes: dict[str, str], after_s: float) -> str | None:
-    """Kill the server while a command works; what is wrong with the command's end, if anything."""
+    """Kill the server during a command; return what is wrong with the command's end, if anything."""
     argv = [sys.executable, "-m", "profkit", "list"]
     killer = threading.Timer(after_s, _kill_server, (_home(url),))
     killer.start()
@@ -66,7 +66,7 @@ def _home(url: str) -> Path:
 
 
 def _kill_server(home: Path) -> None:
-    """Kill the server and everything that it started, as a power cut does to them."""
+    """Kill the server and all its children, as a power failure would."""
     server = int((home / "data" / "postmaster.pid").read_text("ascii").splitlines()[0])
     children = Path(f"/proc/{server}/task/{server}/children").read_text("ascii").split()
     for pid in (server, *map(int, children)):

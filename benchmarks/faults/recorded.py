@@ -1,4 +1,4 @@
-"""Finished sessions in a sandbox's spool, for faults that strike what is on disk."""
+"""Finished sessions in a sandbox's spool, for faults that damage files on disk."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import subprocess
 from benchmarks.faults.sandbox import PROGRAMS, Sandbox
 
 LABELS = ("first", "second", "third")
-"""The labels that `programs/phases.py` records, a session each."""
+"""Labels that `programs/phases.py` records, one session each."""
 _ENDS_WITHIN_S = 60.0
 
 
 def record(box: Sandbox) -> None:
-    """Run a program that leaves a finished session for each of `LABELS`; raises RuntimeError."""
+    """Run a program that leaves a finished session for each of `LABELS`; raise RuntimeError if it fails."""
     with box.started([str(PROGRAMS / "phases.py"), str(box.log)]) as program:
         try:
             status = program.wait(_ENDS_WITHIN_S)

@@ -1,6 +1,6 @@
-"""The faults of the campaign. A new one is a module with `inject`, and a line here.
+"""Faults of the campaign. To add one, write a module with `inject`, and add a line here.
 
-A new sampler, format or mode is a line in the list of variants of the module that it belongs to.
+To cover a new sampler, format or mode, add it to the list of variants in the module for its fault.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from benchmarks.faults.same_programs import CASES
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault, and how often it is injected."""
+    """A fault, and the number of its injections."""
 
     module: str
-    """In `benchmarks.faults`."""
+    """Name of its module in `benchmarks.faults`."""
     what: str
     full: int
-    """Injections in the full form."""
+    """Number of injections in the full form."""
     short: int
-    """Injections in the form of three minutes."""
+    """Number of injections in the short form, which takes three minutes."""
     alone: bool = False
-    """Other injections at the same time would disturb what it measures."""
+    """True if other injections at the same time would disturb its measurements."""
 
     def inject(self, injection: Injection) -> Outcome:
         """Inject the fault once."""
@@ -55,4 +55,4 @@ FAULTS: Mapping[str, Fault] = {
     "importers": Fault("fuzzing", "importers are fuzzed", len(IMPORTERS), 5),
     "soak": Fault("soak", "everything, for a long time", 1, 1, alone=True),
 }
-"""By name, in the order of the table."""
+"""Faults by name, in the order of the table."""

@@ -1,4 +1,4 @@
-"""Outcomes as JSON lines: a campaign that was interrupted goes on from them."""
+"""Outcomes as JSON lines, from which an interrupted campaign resumes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCHEMA = "profkit.faults/1"
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Outcomes count as done only for the same code, seed and form of the campaign."""
+    """Code, seed and form of a campaign; outcomes of others do not count as done."""
 
     commit: str
     seed: int
@@ -26,14 +26,14 @@ class Identity:
 
 
 class Results:
-    """Outcomes by fault and number, kept in a file if one is given; safe to use from several threads."""
+    """Outcomes by fault and number, written to a file if one is given; thread-safe."""
 
     def __init__(self, identity: Identity, path: Path | None = None) -> None:
         self._identity, self._path, self._lock = identity, path, threading.Lock()
         self._outcomes = {} if path is None else read_outcomes(path, identity)
 
     def known(self, injection: Injection) -> bool:
-        """Whether an injection was made; one that could not be made is tried again."""
+        """Return whether an injection was made; one that could not be made is tried again."""
         outcome = self.of(injection.fault).get(injection.number)
         return outcome is not None and not outcome.not_run
 
@@ -45,13 +45,13 @@ class Results:
                 _append(self._path, self._identity, injection, outcome)
 
     def of(self, fault: str) -> dict[int, Outcome]:
-        """The outcomes of a fault, by number."""
+        """Return the outcomes of a fault, by number."""
         with self._lock:
             return dict(self._outcomes.get(fault, {}))
 
 
 def read_outcomes(path: Path, identity: Identity) -> dict[str, dict[int, Outcome]]:
-    """The outcomes in a file that belong to a campaign; a line that an interruption cut is left out."""
+    """Return a campaign's outcomes in a file, without a line that an interruption truncated."""
     outcomes: dict[str, dict[int, Outcome]] = {}
     for document in _documents(path):
         if document["schema"] == SCHEMA and document["campaign"] == asdict(identity):
@@ -81,7 +81,7 @@ def _append(path: Path, identity: Identity, injection: Injection, outcome: Outco
 
 
 def _newline(path: Path) -> str:
-    """What separates a new line from a last one that an interruption cut."""
+    """Return a newline if the file's last line is truncated, else empty text."""
     with path.open("rb") as file:
         if file.seek(0, os.SEEK_END) == 0:
             return ""

@@ -1,4 +1,4 @@
-"""What an injection showed, and the row of the table that the injections of one fault make."""
+"""Outcome of an injection, and the table row that sums up a fault's injections."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ HELD, BROKEN, NOT_RUN = "held", "broken", "not run"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one injection showed. `changed` counts programs that behaved differently."""
+    """Result of one injection. `changed` counts programs that behaved differently."""
 
     injected: int = 1
     taken: int = 0
-    """Profiles that were taken by the target's own log."""
+    """Number of profiles taken, according to the target's own log."""
     recovered: int = 0
-    """Those of them that `profkit list` has."""
+    """Number of those that `profkit list` has."""
     processes_left: int = 0
     files_left: int = 0
     locks_left: int = 0
     changed: int = 0
     problems: tuple[str, ...] = ()
-    """What broke a promise, in words; empty if nothing did."""
+    """Failed checks, in words."""
     not_run: str = ""
-    """Why the fault could not be injected on this machine; empty if it was."""
+    """Reason why the fault could not be injected on this machine; empty if it was."""
 
     @property
     def verdict(self) -> str:
-        """Whether the promises held."""
+        """Summary: whether all checks passed."""
         if self.not_run:
             return NOT_RUN
         left = self.processes_left or self.files_left or self.locks_left
@@ -38,11 +38,11 @@ class Outcome:
         return BROKEN if lost or left or self.changed or self.problems else HELD
 
     def with_problem(self, problem: str, *, changed: int = 0) -> Outcome:
-        """The same outcome with one problem more, and `changed` changed programs more."""
+        """Return the outcome with one more problem, and `changed` more changed programs."""
         return replace(self, problems=(*self.problems, problem), changed=self.changed + changed)
 
     def to_object(self) -> dict[str, object]:
-        """The outcome as a JSON object."""
+        """Return the outcome as a JSON object."""
         return asdict(self)
 
 
@@ -54,12 +54,12 @@ class Injection:
     seed: int
     number: int
     short: bool = False
-    """Durations are those of the short form; moments are the same."""
+    """True for the short form's durations; moments are the same in both forms."""
 
 
 @dataclass(frozen=True, slots=True)
 class FaultRow:
-    """A row of the table: the sums over all injections of a fault."""
+    """Row of the table: the sums over all injections of a fault."""
 
     name: str
     injected: int
@@ -74,12 +74,12 @@ class FaultRow:
 
 
 def outcome_from(document: Mapping[str, Any]) -> Outcome:
-    """The outcome that `to_object` wrote."""
+    """Return the outcome that `to_object` wrote."""
     return Outcome(**{**document, "problems": tuple(document["problems"])})
 
 
 def row_of(name: str, outcomes: Mapping[int, Outcome]) -> FaultRow:
-    """Sum the outcomes of a fault; the note names the first injections that broke a promise."""
+    """Sum the outcomes of a fault; the note names the first injections with problems."""
     broken = [number for number in sorted(outcomes) if outcomes[number].verdict == BROKEN]
     missed = [outcome.not_run for outcome in outcomes.values() if outcome.verdict == NOT_RUN]
     values = outcomes.values()
@@ -98,7 +98,7 @@ def row_of(name: str, outcomes: Mapping[int, Outcome]) -> FaultRow:
 
 
 def failures_of(fault: str, seed: int, outcomes: Mapping[int, Outcome]) -> Iterable[str]:
-    """Each broken or missed injection: what happened, and the command that repeats it."""
+    """Return each failed or skipped injection, with the command that repeats it."""
     for number in sorted(outcomes):
         outcome = outcomes[number]
         if outcome.verdict != HELD:

@@ -1,6 +1,6 @@
-"""Small programs with and without profkit, compared in what they print, how they end and what they leave.
+"""Small programs with and without profkit, compared by output, exit status and leftovers.
 
-Both times the same text runs; without profkit, PROFKIT_DISABLE is set.
+The same text runs both times; without profkit, PROFKIT_DISABLE is set.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from benchmarks.faults.snippets.all import SNIPPETS
 from benchmarks.faults.snippets.base import Snippet
 
 CASES = tuple((name, mode) for name, snippet in SNIPPETS.items() for mode in snippet.modes)
-"""Every program in every mode that it can have."""
+"""Every program in all its modes."""
 OPTIONS = {
     "blocking": {"rate": 200, "blocking": True},
     "nonblocking": {"rate": 200, "blocking": False},
@@ -29,7 +29,7 @@ OPTIONS = {
         "mode": "timer+callgrind", "quick": True, "min_run_time_s": 0.01, "timeout_s": 30.0, "retries": 0,
     },
 }  # fmt: skip
-"""The decorator's options in each mode; a new mode is one line."""
+"""Options of the decorator in each mode; a new mode is one line."""
 _PROLOGUE = """\
 import atexit as _atexit, os, sys, time
 def _report(path={report!r}, os=os, open=open, listdir=os.listdir, link=os.readlink, pid=os.getpid):
@@ -47,7 +47,7 @@ P = profile(**{options!r})
 """
 _OWN_FRAME = re.compile(r'^[ |]+File "[^"]*/profkit/.*\n(^[ |]*    .*\n)*', re.MULTILINE)
 _SAME_FRAMES = re.compile(r'((?:^  File ".*\n(?:^    .*\n)*))\1+', re.MULTILINE)
-"""A recursion ends at the depth that the frames in between leave it."""
+"""Repeated frames of a recursion: its depth at the limit depends on frames in between."""
 _REPEATED = re.compile(r"  \[Previous line repeated \d+ more times\]\n")
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 _SOCKET = re.compile(r"(pipe|socket):\[\d+\]")
@@ -60,13 +60,13 @@ _PROGRESS = re.compile(
     r"\S+ will be run \S+ times or more in other processes |"
     r"\S+ is timed in this process, not isolated: |\S+ is called with more than \d+ kinds of arguments: "
 )
-"""What a program with measured functions may say: why its exit takes long, what is not isolated."""
+"""Messages of profkit in programs with measured functions: slow exits, calls that are not isolated."""
 _TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a program showed: `left` is its descriptors and children at the end, if it got there."""
+    """Results of a program: `left` is its descriptors and children at the end, if it got there."""
 
     stdout: str
     stderr: str
@@ -109,7 +109,7 @@ def _differences(plain: Seen, seen: Seen, snippet: Snippet) -> list[tuple[str, o
 
 
 def _without_warnings(stderr: str, allowed: int) -> str:
-    """Stderr without so many lines of profkit's log."""
+    """Return stderr without this number of lines of profkit's log."""
     kept = []
     for line in stderr.splitlines(keepends=True):
         if _PROGRESS.match(line):
@@ -147,7 +147,7 @@ def _run(box: Sandbox, snippet: Snippet, mode: str, *, disabled: bool) -> Seen:
 
 
 def _launched(snippet: Snippet, text: str, folder: Path) -> tuple[list[str], str]:
-    """The arguments after the interpreter's flags, and what is on stdin."""
+    """Return the arguments after the interpreter's flags, and the content of stdin."""
     if snippet.launch == "stdin":
         return ["-"], text
     if snippet.launch == "-c":
@@ -161,7 +161,7 @@ def _launched(snippet: Snippet, text: str, folder: Path) -> tuple[list[str], str
 
 
 def _clean(output: bytes | None, box: Sandbox) -> str:
-    """Output without what differs from run to run, and without profkit's frames in tracebacks."""
+    """Return output without text that differs from run to run, and without profkit's frames in tracebacks."""
     text = (output or b"").decode("utf-8", "replace").replace(str(box.root), "ROOT")
     text = _SAME_FRAMES.sub(r"\1", _REPEATED.sub("", _OWN_FRAME.sub("", text)))
     text = text.replace("recursion depth exceeded while calling a Python object", "recursion depth exceeded")

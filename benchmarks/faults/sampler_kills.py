@@ -1,4 +1,4 @@
-"""Samplers that are killed or stopped at a random moment: the target goes on within two seconds."""
+"""Samplers that are killed or stopped at a random moment: the target must resume within two seconds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LATEST_S = 1.5
 _LONGEST_PAUSE_S = 2.0
 _ENDS_WITHIN_S = 30.0
 _NAMES = ("py-spy", "strobeclient")
-"""Programs of samplers."""
+"""Program names of samplers."""
 
 
 def inject(injection: Injection) -> Outcome:
@@ -59,8 +59,8 @@ def _options(rng: random.Random) -> dict[str, object]:
     }
 
 
-def _signalled(box: Sandbox, argv: list[str], variant: str, after_s: float) -> int | None:
-    """The target's exit status; None if it had to be killed."""
+def _signalled(box: Sandbox, argv: list[str], manner: str, after_s: float) -> int | None:
+    """Return the target's exit status; None if it had to be killed."""
     with box.started(argv) as target:
         await_line(box.log, "begun")
         time.sleep(after_s)
@@ -74,7 +74,7 @@ def _signalled(box: Sandbox, argv: list[str], variant: str, after_s: float) -> i
 
 
 def samplers(box: Sandbox) -> list[MarkedProcess]:
-    """The samplers at work in a sandbox."""
+    """Return the running samplers in a sandbox."""
     return [found for found in box.processes() if found.words[0].rpartition("/")[2] in _NAMES]
 
 

@@ -1,4 +1,4 @@
-"""A folder and a mark for one injection: its programs run there, and what they leave is counted there."""
+"""Sandbox of one injection: a folder and a mark, by which leftover files and processes are found."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ MARK = "FAULTS_MARK"
 
 _COMMAND = str(Path(sys.executable).with_name("profkit"))
 _ENDS_WITHIN_S = 20.0
-"""How long samplers and supervisors may outlive their program: a supervisor's own sweep takes that long."""
+"""Maximum time for which samplers and supervisors may outlive their program: a supervisor's sweep."""
 _COMMAND_TIMEOUT_S = 120.0
 _KILLED_WITHIN_S = 2.0
 _POLL_S = 0.02
 _NAMED = 4
-"""Files that a problem names."""
+"""Number of files that a problem names."""
 _HOUSEKEEPING = frozenset({".lock", ".gitignore", ".checked", ".sizes"})
 """Files that profkit keeps in a spool on purpose."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedProcess:
-    """A process of an injection."""
+    """One process of an injection."""
 
     pid: int
     state: str
-    """The letter in /proc/PID/stat; T and t are stopped, by a signal and by a tracer."""
+    """Letter in /proc/PID/stat; T and t are stopped, by a signal and by a tracer."""
     words: tuple[str, ...]
 
     def has_word(self, word: str) -> bool:
-        """Whether one of its arguments is `word`."""
+        """Return whether one of its arguments is `word`."""
         return word in self.words
 
 
 class Sandbox:
-    """Where one injection happens; programs run in `work`, and keep their own logs in `own`."""
+    """Folders of one injection; programs run in `work`, and keep their own logs in `own`."""
 
     def __init__(self, root: Path) -> None:
         self.root, self.mark = root, uuid.uuid4().hex
@@ -62,24 +62,24 @@ class Sandbox:
 
     @property
     def log(self) -> Path:
-        """The target's own log."""
+        """Path of the target's own log."""
         return self.own / "log"
 
     @property
     def spool(self) -> Path:
-        """The spool of the programs that run here."""
+        """Spool of the programs that run here."""
         return self.work / ".profkit" / "spool"
 
     def environ(self, changes: Mapping[str, str] | None = None) -> dict[str, str]:
-        """The environment of all programs here."""
-        marks = {MARK: self.mark, f"OMP_{MARK}": self.mark}  # zygotes have what OpenMP reads
+        """Return the environment of all programs here."""
+        marks = {MARK: self.mark, f"OMP_{MARK}": self.mark}  # zygotes inherit OpenMP's variables
         return {**environment(), **marks, "TMPDIR": str(self.tmp), **(changes or {})}
 
     @contextmanager
     def started(
         self, argv: Sequence[str], changes: Mapping[str, str] | None = None
     ) -> Iterator[subprocess.Popen[str]]:
-        """Start `python ARGV`; at the end it is killed if it still runs. Its output goes to `own`."""
+        """Start `python ARGV`, and kill it at the end if it still runs. Its output goes to `own`."""
         with (self.own / "stdout").open("w") as out, (self.own / "stderr").open("w") as err:
             child = subprocess.Popen(
                 [sys.executable, *argv], cwd=self.work, env=self.environ(changes), text=True,
@@ -96,11 +96,11 @@ class Sandbox:
         try:
             child.wait(_KILLED_WITHIN_S)
         except subprocess.TimeoutExpired:
-            # A stopped tracer keeps even a killed process from being reaped by its parent.
+            # While a tracer is stopped, a killed process cannot be reaped by its parent.
             self.end_all()
 
     def output(self, name: str = "stderr") -> str:
-        """What the last started program wrote to stdout or stderr."""
+        """Return the stdout or stderr of the last started program."""
         return (self.own / name).read_text("utf-8", "replace")
 
     def command(self, *arguments: str, changes: Mapping[str, str] | None = None) -> CommandResult:
@@ -116,19 +116,19 @@ class Sandbox:
         return CommandResult(arguments, done.returncode, out, err)
 
     def processes(self) -> list[MarkedProcess]:
-        """All living processes that carry the mark, or that name this sandbox in their arguments."""
+        """Return all live processes with the mark, or with this sandbox in their arguments."""
         mark, root = f"{MARK}={self.mark}".encode(), str(self.root).encode()
         return [found for found in map(_process, _pids()) if found and _belongs(found.pid, mark, root)]
 
     def await_end(self, timeout_s: float = _ENDS_WITHIN_S) -> list[MarkedProcess]:
-        """Wait until no marked process is left; those that are left then."""
+        """Wait until no marked process is left; return the remaining ones after the timeout."""
         deadline_s = time.monotonic() + timeout_s
         while (found := self.processes()) and time.monotonic() < deadline_s:
             time.sleep(_POLL_S)
         return found
 
     def end_all(self) -> None:
-        """Kill what is left."""
+        """Kill all remaining processes."""
         for _ in range(3):
             for process in self.processes():
                 with suppress(ProcessLookupError):
@@ -136,9 +136,9 @@ class Sandbox:
             time.sleep(_POLL_S)
 
     def counted(self, outcome: Outcome, *, damaged: bool = False) -> Outcome:
-        """The outcome with the processes, files and locks that are left now; the processes are killed.
+        """Return the outcome with the remaining processes, files and locks; kill the processes.
 
-        With `damaged`, what profkit set aside because it could not be read is not counted.
+        With `damaged`, files that profkit moved aside because they could not be read are not counted.
         """
         processes, locks = self.await_end(), self.held_locks()
         files = [path for path in self.left_files() if not (damaged and self.is_set_aside(path))]
@@ -156,27 +156,27 @@ class Sandbox:
         return ", ".join(str(path.relative_to(self.root)) for path in paths[:_NAMED])
 
     def left_files(self) -> list[Path]:
-        """Files and folders in the spool and in the folder for temporary files."""
+        """Return files and folders in the spool and in the folder for temporary files."""
         spool = [path for path in _below(self.spool) if path.name not in _HOUSEKEEPING]
         return [*spool, *_below(self.tmp)]
 
     def age(self) -> None:
-        """Make the spool old: what is young and unfinished is left alone, its program may write it."""
+        """Make the spool look old: recent unfinished files are ignored, since a program may be writing them."""
         for path in _below(self.spool):
             os.utime(path, (0, 0), follow_symlinks=False)
 
     def is_set_aside(self, path: Path) -> bool:
-        """Whether a path is in the spool's folder for what cannot be read."""
+        """Return whether a path is in the spool's folder for unreadable files."""
         return path.is_relative_to(self.spool / "damaged")
 
     def held_locks(self) -> list[Path]:
-        """Files in this sandbox that another process holds a lock of."""
+        """Return files in this sandbox that another process has locked."""
         return [path for path in _below(self.root) if path.is_file() and _is_locked(path)]
 
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """How a `profkit` command ended; `code` is None if it had to be killed."""
+    """Result of a `profkit` command; `code` is None if it had to be killed."""
 
     arguments: tuple[str, ...]
     code: int | None
@@ -184,7 +184,7 @@ class CommandResult:
     stderr: str
 
     def problem(self, codes: Sequence[int] = (0,)) -> str | None:
-        """What is wrong with its end: a traceback, no end at all, or an exit code that is not in `codes`."""
+        """Return what is wrong: a traceback, no end at all, or an exit code that is not in `codes`."""
         name = f"profkit {' '.join(self.arguments)}"
         if self.code is None:
             return f"{name} {self.stderr}"
@@ -193,7 +193,7 @@ class CommandResult:
         return None
 
     def runs(self) -> list[dict[str, Any]]:
-        """The runs of `profkit list --json`; none if it failed."""
+        """Return the runs of `profkit list --json`; none if it failed."""
         try:
             runs: list[dict[str, Any]] = json.loads(self.stdout)["runs"]
         except (ValueError, KeyError):
@@ -203,7 +203,7 @@ class CommandResult:
 
 @contextmanager
 def sandbox() -> Iterator[Sandbox]:
-    """A sandbox; at the end its processes are killed and its folder is removed."""
+    """Yield a sandbox; at the end, kill its processes and remove its folder."""
     root = Path(tempfile.mkdtemp(prefix="pf-", dir="/tmp"))  # paths of sockets must be short
     made = Sandbox(root)
     try:
@@ -214,7 +214,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 def await_line(path: Path, word: str, timeout_s: float = 60.0) -> float:
-    """Wait until a line of a log begins with `word`; the monotonic time at which it was seen."""
+    """Wait until a line of a log begins with `word`; return the monotonic time."""
     deadline_s = time.monotonic() + timeout_s
     while not any(line.startswith(word) for line in _lines(path)):
         if time.monotonic() > deadline_s:
@@ -255,7 +255,7 @@ def _below(folder: Path) -> list[Path]:
 
 
 def _is_locked(path: Path) -> bool:
-    """Whether a lock cannot be taken: /proc/locks has inodes, which other file systems have too."""
+    """Return whether a lock cannot be taken. /proc/locks has inodes only, which are not unique."""
     with path.open("r+b") as opened:
         try:
             fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -51,7 +51,7 @@ def inject(injection: Injection) -> Outcome:
 
 
 def _searched(box: Sandbox, outcome: Outcome, secret: str, where: str) -> Outcome:
-    """Problems for files that hold the secret, and for those that others may read."""
+    """Add problems for files that hold the secret, and for those that others may read."""
     needle = secret.encode()
     for path in sorted(box.work.rglob("*")):
         name = path.relative_to(box.work)

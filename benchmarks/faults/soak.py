@@ -1,4 +1,4 @@
-"""A long run of everything: memory, descriptors and threads of the target and its sampler stay flat."""
+"""Long run of all features: memory, descriptors and threads of target and sampler stay constant."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LABELS = frozenset({"function", "generator", "coroutine", "block"})
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a process has at one moment."""
+    """Resources of a process at one moment."""
 
     resident_bytes: int
     descriptors: int
@@ -30,7 +30,7 @@ class Usage:
 
 
 def inject(injection: Injection) -> Outcome:
-    """Let a target run, and look at it twice a second."""
+    """Let a target run, and check it twice a second."""
     duration_s = _SHORT_S if injection.short else _FULL_S
     with sandbox() as box:
         usages: list[Usage] = []
@@ -53,10 +53,10 @@ def inject(injection: Injection) -> Outcome:
 
 
 def growth_of(usages: Sequence[Usage]) -> list[str]:
-    """What is more in the last quarter than in the second; the first quarter is for warming up.
+    """Return the resources that grew from the second quarter to the last; the first is for warming up.
 
-    Descriptors and threads come and go, also while one looks; what leaks stays, so that the smallest number
-    counts.
+    Descriptors and threads come and go, even during a check. Leaks stay, so the smallest number of each
+    quarter counts.
     """
     quarter = len(usages) // 4
     if not quarter:

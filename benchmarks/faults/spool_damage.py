@@ -1,4 +1,4 @@
-"""Files of a finished session that are cut, or of which a bit is flipped, at random places."""
+"""Files of a finished session that are truncated, or have a flipped bit, at random places."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.faults.rows import Injection, Outcome
 from benchmarks.faults.sandbox import Sandbox, sandbox
 
 PLACES = 10
-"""Places for each recorded program; each has the program's sessions afresh."""
+"""Places for each recorded program; each damages a fresh copy of the program's sessions."""
 _SHORT_PLACES = 4
 _CODES = (0, 7)
 
@@ -57,7 +57,7 @@ def inject(injection: Injection) -> Outcome:
 
 
 def planned_damage(spool: Path, rng: random.Random) -> Damage:
-    """A random place in a random file that is not empty."""
+    """Return a random place in a random file that is not empty."""
     files = [path for path in sorted(spool.rglob("*")) if path.is_file() and path.stat().st_size]
     path = rng.choice(files)
     offset, bit = rng.randrange(path.stat().st_size), rng.randrange(8)
@@ -67,7 +67,7 @@ def planned_damage(spool: Path, rng: random.Random) -> Damage:
 def _damaged(
     box: Sandbox, outcome: Outcome, damage: Damage, whole: Path, figures: dict[str, tuple[int, int]]
 ) -> Outcome:
-    """Every profile is either listed as it was, or what was lost of it is named and kept."""
+    """Check that each profile is listed unchanged, or that its damaged file is named and kept."""
     home = box.work / ".profkit"
     shutil.rmtree(home)
     shutil.copytree(whole, home)
@@ -80,8 +80,8 @@ def _damaged(
     named = Path(damage.file).name in listed.stderr + notes
     recovered = 0
     for label in LABELS:
-        # A flipped digit is a number like any other.
-        whole_run = found.get(label) == figures[label] or (damage.variant == "flipped" and label in found)
+        # A flipped digit gives a valid number.
+        whole_run = found.get(label) == figures[label] or (damage.manner == "flipped" and label in found)
         if whole_run or named:
             recovered += 1
         else:

@@ -1,4 +1,4 @@
-"""Stores that cannot be used: locked, damaged, of a newer profkit, of another program, no file at all."""
+"""Unusable stores: locked, damaged, of a newer profkit, of another program, or no file at all."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _LABELS = frozenset({"first", "second", "third"})
 
 
 def inject(injection: Injection) -> Outcome:
-    """Put the store out of order, run each command, and see that what is in the spool is still there."""
-    variant, rng = variant_of(injection, tuple(_VARIANTS)), generator(injection)
+    """Make the store unusable, run each command, and check that the spool keeps its runs."""
+    manner, rng = manner_of(injection, tuple(_MANNERS)), generator(injection)
     with sandbox() as box:
         record(box)
         store = box.work / ".profkit" / "runs.db"
@@ -49,7 +49,7 @@ def inject(injection: Injection) -> Outcome:
 
 
 def _made_store(box: Sandbox, store: Path) -> None:
-    """A store with runs in it."""
+    """Make a store with runs in it."""
     listed = box.command("list")
     if listed.problem() is not None or not store.exists():
         raise RuntimeError(f"no store was made: {listed}")
@@ -83,7 +83,7 @@ def _newer(store: Path, _rng: random.Random) -> None:
 
 
 def _other_database(store: Path, _rng: random.Random) -> None:
-    """A database of another program, whose tables are called like ours."""
+    """Write a database of another program, with tables named like profkit's."""
     store.unlink()
     with sqlite3.connect(store) as connection:
         connection.execute("CREATE TABLE profkit_runs (id INTEGER, customer TEXT)")
@@ -112,7 +112,7 @@ def _dangling(store: Path, _rng: random.Random) -> None:
 
 
 def _nothing(_store: Path, _rng: random.Random) -> None:
-    """The store is as it was: what keeps it from being used is held by another process."""
+    """Change nothing: another process holds what makes the store unusable."""
 
 
 _VARIANTS: dict[str, Callable[[Path, random.Random], None]] = {

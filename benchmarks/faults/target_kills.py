@@ -17,21 +17,21 @@ _VARIANTS = {
     "KILL": -signal.SIGKILL, "TERM": -signal.SIGTERM, "INT": -signal.SIGINT, "HUP": -signal.SIGHUP,
     "abort": -signal.SIGABRT, "segfault": -signal.SIGSEGV, "_exit": 7, "memory": 1,
 }  # fmt: skip
-"""Each way to end, with the exit status of a program that nobody profiles."""
+"""Ways to end, each with the exit status of an unprofiled program."""
 _SIGNALS = ("KILL", "TERM", "INT", "HUP")
 _ORDERLY = ("INT", "memory")
-"""Python's exit handlers run, so that every finished call has to be counted."""
+"""Ways in which Python's exit handlers run, so that every finished call has to be counted."""
 _WAYS = ("steady", "restless", "threads", "coroutines")
 _OWN_THREADS = "Exception in thread Thread-"
-"""The target's own threads run out of memory, too."""
+"""Message of the target's own threads, which run out of memory, too."""
 _NO_RUNS = 6
 _LATEST_S = 2.5
 _ENDS_WITHIN_S = 30.0
 
 
 def inject(injection: Injection) -> Outcome:
-    """Start a target, end it, and see what `profkit list` has of it."""
-    variant = variant_of(injection, tuple(_VARIANTS))
+    """Start a target, end it, and compare `profkit list` with its log."""
+    manner = manner_of(injection, tuple(_MANNERS))
     way = generator(injection, "way").choice(_WAYS)
     with sandbox() as box:
         status = _ended(box, injection, variant, way)
@@ -60,8 +60,8 @@ def inject(injection: Injection) -> Outcome:
         return box.counted(outcome)
 
 
-def _ended(box: Sandbox, injection: Injection, variant: str, way: str) -> int | None:
-    """The exit status of a target that was ended at its moment; None if it did not end."""
+def _ended(box: Sandbox, injection: Injection, manner: str, way: str) -> int | None:
+    """Return the exit status of a target that was ended at its moment; None if it did not end."""
     after_s = moment_s(injection, _LATEST_S)
     own = [] if variant in _SIGNALS else [variant, str(after_s)]
     argv = [str(PROGRAMS / "caller.py"), str(box.log), way, f"{injection.seed}.{injection.number}", "60"]
@@ -76,8 +76,8 @@ def _ended(box: Sandbox, injection: Injection, variant: str, way: str) -> int | 
             return None
 
 
-def _was_importing(variant: str, way: str, log: dict[str, LabelLog]) -> bool:
-    """Whether other threads were at their first calls when the main thread was interrupted.
+def _was_importing(manner: str, way: str, log: dict[str, LabelLog]) -> bool:
+    """Return whether other threads were at their first calls when the main thread was interrupted.
 
     CPython ends with 1 instead of SIGINT if a thread calls `exec` after that, as dataclasses do at import.
     """
@@ -87,7 +87,7 @@ def _was_importing(variant: str, way: str, log: dict[str, LabelLog]) -> bool:
 def _with_calls(
     outcome: Outcome, log: dict[str, LabelLog], runs: list[dict[str, object]], where: str
 ) -> Outcome:
-    """A problem for each label of which fewer calls were counted than finished before the exit handlers."""
+    """Add a problem for each label with fewer counted calls than finished before the exit handlers."""
     for label, calls in log.items():
         counted = sum(int(str(run["calls"])) for run in runs if run["label"] == label)
         finished = calls.finished_before_exit

@@ -1,4 +1,4 @@
-"""The target's own log: what the target says it did, independent of its profiler.
+"""The target's own log of its actions, independent of its profiler.
 
 Each line is written by one `write(2)` in append mode: `begin LABEL CALL AT_NS`, `end LABEL CALL AT_NS`,
 `exit AT_NS` before the exit handlers, and others.
@@ -11,23 +11,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ENOUGH_S = 0.25
-"""A label that ran so long is a taken profile: at 100 samples a second it has some 25 samples."""
+"""Minimum time for which a label must have a profile: about 25 samples at 100 samples a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelLog:
-    """The calls of one label."""
+    """Calls of one label."""
 
     finished: int
     finished_before_exit: int
-    """Without calls that daemon threads finished while the exit handlers ran."""
+    """Number of finished calls, except those of daemon threads while the exit handlers ran."""
     begun: int
     finished_s: float
     """Time in finished calls, which may overlap."""
 
 
 def read_log(path: Path) -> dict[str, LabelLog]:
-    """The calls in a log, by label; a line that a kill cut short is left out."""
+    """Return the calls in a log, by label, without a line that a kill truncated."""
     text = path.read_text("utf-8") if path.exists() else ""
     *lines, _cut = text.split("\n")
     open_ns: dict[tuple[str, str], int] = {}
@@ -54,5 +54,5 @@ def read_log(path: Path) -> dict[str, LabelLog]:
 
 
 def taken(log: dict[str, LabelLog]) -> set[str]:
-    """The labels that have a profile if nothing was lost."""
+    """Return the labels that have a profile if nothing was lost."""
     return {label for label, calls in log.items() if calls.finished_s >= ENOUGH_S}

@@ -1,1 +1,1 @@
-"""Programs that the measurements start in processes of their own."""
+"""Programs that the benchmarks start in separate processes."""

@@ -1,6 +1,6 @@
-"""A fixed amount of pure Python: `busy.py (profiled | bare) ROUNDS`.
+"""Run a fixed amount of pure Python: `busy.py (profiled | bare) ROUNDS`.
 
-Says `ready` once it has imported what it needs, waits for a line, and works. Both ways import the same.
+It prints `ready` after its imports, waits for a line, and works. Both variants import the same.
 """
 
 from __future__ import annotations

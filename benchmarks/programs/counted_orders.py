@@ -1,4 +1,4 @@
-"""24 statements that do the same each time, as `profkit measure` reads them."""
+"""24 statements that do the same each time, for `profkit measure`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls a decorated function until it is killed: `endless.py LABEL`. Says `running` once it is sampled."""
+"""Call a decorated function until killed: `endless.py LABEL`. Prints `running` once it is sampled."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""One block and its result in this process, then py-spy on it by hand, each timed: `first_block.py START`.
+"""Time one block and its result in this process, then py-spy on it by hand: `first_block.py START`.
 
-START says where the clock of the block begins: `fresh`, before anything of profkit is imported;
-`imported`, after `from profkit import profiled`; `again`, after a session has come and gone.
+START says when the block's time begins: `fresh`, before anything of profkit is imported; `imported`,
+after `from profkit import profiled`; `again`, after a session has started and ended.
 Prints both times in seconds as JSON.
 """
 
@@ -22,7 +22,7 @@ _POLL_S = 0.0003
 
 
 def block_s(start: str) -> float:
-    """How long `with profiled(): pass` and its result took."""
+    """Return the time of `with profiled(): pass` and its result."""
     start_s = perf_counter()
     from profkit import profiled
 
@@ -44,14 +44,14 @@ def block_s(start: str) -> float:
 
 
 def end_session() -> None:
-    """Nothing of the session is left but its files."""
+    """End the session, so that only its files are left."""
     from profkit.session.manager import MANAGER
 
     MANAGER.end_session()
 
 
 def by_hand_s(folder: Path) -> float:
-    """How long py-spy takes from its start to its end, where it is stopped as soon as that loses nothing."""
+    """Return the time of py-spy from start to end; it is stopped as soon as that loses nothing."""
     from profkit.samplers import pyspy_attachment
 
     output, argv = folder / "by-hand.json", by_hand_command(folder / "by-hand.json")
@@ -71,7 +71,7 @@ def by_hand_s(folder: Path) -> float:
 
 
 def by_hand_command(output: Path) -> tuple[str, ...]:
-    """What profkit's own session, the last one here, started py-spy with."""
+    """Return the command with which profkit's last session here started py-spy."""
     from profkit.samplers import pyspy_attachment
     from profkit.samplers.pyspy import PySpySampler
     from profkit.session.manager import MANAGER
@@ -82,7 +82,7 @@ def by_hand_command(output: Path) -> tuple[str, ...]:
 
 
 def catches_interrupts(pid: int) -> bool:
-    """Whether a process has a handler for SIGINT (SigCgt of /proc/PID/status, proc(5))."""
+    """Return whether a process has a handler for SIGINT (SigCgt of /proc/PID/status, proc(5))."""
     with open(f"/proc/{pid}/status", "rb") as status:
         mask = next((line.split()[1] for line in status if line.startswith(b"SigCgt:")), b"0")
     return bool(int(mask, 16) >> (signal.SIGINT - 1) & 1)

@@ -1,7 +1,7 @@
-"""A program as programs are, with calls of varying sizes: `mixed.py LABEL SECONDS RATE LONGER`.
+"""Run a typical program, with calls of varying sizes: `mixed.py LABEL SECONDS RATE LONGER`.
 
-`smooth` does LONGER times its work. Every process draws its own sizes and data, as it has its own layout of
-memory and its own hash seed.
+`smooth` does LONGER times its work. Every process draws its own sizes and data, as it has its own memory
+layout and hash seed.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ _SMOOTHED, _KEPT = 4800, 4400
 
 
 class Handler:
-    """Reads a document, computes with its numbers, writes an answer."""
+    """Reader of documents that computes with their numbers and writes replies."""
 
     def __init__(self, dice: Random, longer: float) -> None:
         self.dice = dice
         self.smoothed = round(_SMOOTHED * longer)
 
     def handle(self) -> int:
-        """One request; how many bytes its answer has."""
+        """Handle one request; return the reply's size in bytes."""
         return len(self.answer(self.document()))
 
     def document(self) -> str:
-        """A document of a size that varies threefold."""
+        """Return a document of a size that varies threefold."""
         rows = [
             {"name": f"item {self.dice.randrange(999)}", "values": [self.dice.random() for _ in range(8)]}
             for _ in range(self.dice.randrange(20, 60))
@@ -39,7 +39,7 @@ class Handler:
         return json.dumps(rows)
 
     def answer(self, text: str) -> bytes:
-        """All steps of one request."""
+        """Do all steps of one request."""
         rows = json.loads(text)
         values = [value for row in rows for value in row["values"]]
         words = tokenise(text)
@@ -50,12 +50,12 @@ class Handler:
 
 
 def tokenise(text: str) -> list[str]:
-    """Words and numbers."""
+    """Split a text into words and numbers."""
     return [word.lower() for word in _WORD.findall(text)]
 
 
 def count_words(words: list[str]) -> dict[str, int]:
-    """How often each occurs."""
+    """Count how often each word occurs."""
     counts: dict[str, int] = {}
     for word in words:
         counts[word] = counts.get(word, 0) + 1
@@ -63,7 +63,7 @@ def count_words(words: list[str]) -> dict[str, int]:
 
 
 def smooth(values: list[float], steps: int) -> list[float]:
-    """The end of a running mean, as long for any number of steps."""
+    """Return the end of a running mean, equally long for any number of steps."""
     level, curve = 0.0, []
     for step in range(steps):
         level += (values[step % len(values)] - level) * 0.1
@@ -72,28 +72,28 @@ def smooth(values: list[float], steps: int) -> list[float]:
 
 
 def nearest(value: float, curve: list[float]) -> float:
-    """The curve's value that is closest."""
+    """Return the curve's value that is closest."""
     return min(curve[::8], key=lambda other: distance(value, other))
 
 
 def distance(left: float, right: float) -> float:
-    """Squared."""
+    """Return the squared distance."""
     return (left - right) * (left - right)
 
 
 def rendered(rows: list[dict[str, list[float]]], curve: list[float], near: list[float]) -> str:
-    """Lines of text."""
+    """Format the rows as lines of text."""
     lines = [line(row) for row in rows]
     return "\n".join([*lines, f"{sum(curve):.3f}", f"{sum(near):.3f}"])
 
 
 def line(row: dict[str, list[float]]) -> str:
-    """One row."""
+    """Format one row."""
     return " ".join([f"{value:.4f}" for value in sorted(row["values"])])
 
 
 def packed(text: str, groups: dict[str, int]) -> bytes:
-    """Compressed, with the most frequent words."""
+    """Compress the text with its most frequent words."""
     most = sorted(groups.items(), key=lambda item: (-item[1], item[0]))[:20]
     return zlib.compress(f"{text}{most}".encode(), 6)
 

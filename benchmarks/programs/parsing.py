@@ -1,6 +1,6 @@
-"""Reads, parses and writes out the standard library's own modules, again and again: deep stacks of real code.
+"""Read, parse and write the standard library's own modules repeatedly: deep stacks of real code.
 
-`python parsing.py SECONDS` ends after so much time.
+`python parsing.py SECONDS` ends after that time.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from pathlib import Path
 
 
 def parse_and_write(path: Path) -> int:
-    """How long a module's source is after `ast` has written it anew."""
+    """Parse a module and write it with `ast`; return the length of the new source."""
     with tokenize.open(path) as source:
         text = source.read()
     return len(ast.unparse(ast.parse(text)))
 
 
 def count_words(path: Path) -> int:
-    """How many tokens a module has."""
+    """Return the number of tokens in a module."""
     with path.open("rb") as source:
         return sum(1 for _ in tokenize.tokenize(source.readline))
 
 
 def main(duration_s: float) -> None:
-    """Go through the modules until the time is over."""
+    """Process the modules until the time is over."""
     paths = sorted(Path(sysconfig.get_path("stdlib")).glob("[a-d]*.py"))
     end_s = time.monotonic() + duration_s
     for path in cycle(paths):

@@ -202,7 +202,7 @@ class Version:
 
     @property
     def is_release(self) -> bool:
-        """Whether the version has no suffix."""
+        """Return whether the version has no suffix."""
         return not self.suffix
 
 

@@ -1,7 +1,7 @@
-"""From the store to the report, within this process: `report_cost.py RENDERER RUN…`.
+"""Time reports of stored runs in this process: `report_cost.py RENDERER RUN…`.
 
-Reports the first run once to load all modules, then each, timed. Prints the seconds of processor time that
-each took as JSON: all is done in one thread, and who else is busy shall not matter.
+Reports the first run once to load all modules, then times each. Prints the processor time of each in seconds
+as JSON: everything runs in one thread, and other load does not count.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from profkit.store.runs import Store, open_store
 
 
 def report_s(store: Store, renderer: str, run_id: str) -> float:
-    """How long one report took; no collector runs meanwhile, as in `profkit report`."""
+    """Return the time of one report, without garbage collection, as in `profkit report`."""
     gc.disable()
     start_s = process_time()
     run = store.load(run_id, in_order=renderer in IN_ORDER)

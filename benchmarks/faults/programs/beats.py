@@ -1,4 +1,4 @@
-"""Calls a profiled function every two milliseconds, and logs each: `beats.py LOG OPTIONS DURATION_S DEPTH`.
+"""Call and log a profiled function every two milliseconds: `beats.py LOG OPTIONS DURATION_S DEPTH`.
 
 OPTIONS is a JSON object. It runs for its duration even if its sampler ends.
 """
@@ -26,7 +26,7 @@ def descend(depth: int) -> None:
 
 @profile(label="beats", **json.loads(sys.argv[2]))
 def beat() -> None:
-    """One call."""
+    """Make one call."""
     descend(DEPTH)
     LOG.write("beat", time.monotonic_ns())
 

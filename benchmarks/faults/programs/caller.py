@@ -1,4 +1,4 @@
-"""Calls profiled code in one of several ways: `caller.py LOG WAY SEED DURATION_S [DEATH AFTER_S]`.
+"""Call profiled code in one of several ways: `caller.py LOG WAY SEED DURATION_S [DEATH AFTER_S]`.
 
 It logs each call. With a DEATH it ends itself that way AFTER_S seconds after its first call.
 """
@@ -27,7 +27,7 @@ _short_of_memory = threading.Event()
 
 
 def work(duration_s: float, label: str) -> None:
-    """One call's work; it fills the memory if that was made scarce."""
+    """Do one call's work; fill the memory if `memory` limited it."""
     with LOG.call(label):
         spin(duration_s)
         while _short_of_memory.is_set() and threading.current_thread() is threading.main_thread():
@@ -35,12 +35,12 @@ def work(duration_s: float, label: str) -> None:
 
 
 def running() -> bool:
-    """Whether the time that it was given is not over."""
+    """Return whether the given time is not over."""
     return time.monotonic() < END_S
 
 
 def steady() -> None:
-    """A function, a block and a generator in one session."""
+    """Run a function, a block and a generator in one session."""
 
     @profile(label="items")
     def items() -> Iterator[int]:
@@ -57,7 +57,7 @@ def steady() -> None:
 
 
 def restless() -> None:
-    """Sessions that begin and end: options change, and results are asked for."""
+    """Start and end sessions: change options, and ask for results."""
     while running():
         function = profile(label="restless", rate=RNG.randrange(100, 200))(work)
         for _ in range(RNG.randrange(1, 12)):
@@ -67,7 +67,7 @@ def restless() -> None:
 
 
 def threads() -> None:
-    """Three threads in functions of their own, and the main thread in a fourth."""
+    """Run three threads in their own functions, and the main thread in a fourth."""
 
     def loop(label: str) -> None:
         function = profile(label=label)(work)
@@ -80,7 +80,7 @@ def threads() -> None:
 
 
 def coroutines() -> None:
-    """Five tasks of one coroutine function."""
+    """Run five tasks of one coroutine function."""
 
     @profile(label="coroutine")
     async def task() -> None:
@@ -95,7 +95,7 @@ def coroutines() -> None:
 
 
 def memory() -> None:
-    """Leave a few megabytes of address space."""
+    """Limit the address space to a few more megabytes."""
     pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
     limit = pages * resource.getpagesize() + (4 << 20)
     resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))

@@ -1,4 +1,4 @@
-"""Calls functions in isolated workers, one of which does its worst: `calling.py LOG MANNER`."""
+"""Call functions in isolated workers, one of which misbehaves: `calling.py LOG MANNER`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def abort() -> None:
 
 
 def leave() -> None:
-    """End without an answer."""
+    """End without a reply."""
     os._exit(0)
 
 
@@ -58,20 +58,20 @@ def fill() -> None:
 
 
 def recur(held: object = None) -> None:
-    """Recur for ever."""
+    """Recurse without end."""
     sys.setrecursionlimit(1 << 30)
     recur([held, bytes(1 << 16)])
 
 
 def flood() -> None:
-    """Print for ever."""
+    """Print without end."""
     line = b"flood " * 1000
     while True:
         os.write(1, line)
 
 
 def start_daemons() -> None:
-    """Leave processes that go on in sessions of their own, and crash."""
+    """Leave processes that continue in their own sessions, and crash."""
     for _ in range(3):
         if os.fork() == 0:
             os.setsid()
@@ -102,17 +102,17 @@ def _signal_above(generations: int, number: int) -> None:
 
 
 def kill_zygote() -> None:
-    """Kill the process that this one was forked from."""
+    """Kill this worker's zygote."""
     _signal_above(1, signal.SIGKILL)
 
 
 def stop_zygote() -> None:
-    """Stop the process that this one was forked from."""
+    """Stop this worker's zygote."""
     _signal_above(1, signal.SIGSTOP)
 
 
 def kill_supervisor() -> None:
-    """Kill the supervisor, with a daemon left."""
+    """Kill the supervisor, and leave a daemon."""
     if os.fork() == 0:
         os.setsid()
         time.sleep(600)
@@ -142,10 +142,10 @@ BAD: dict[str, tuple[Callable[[], None], tuple[type[BaseException], ...]]] = {
     "cancel": (hang, (concurrent.futures.CancelledError,)),
     "cancel-task": (hang, (concurrent.futures.CancelledError,)),
 }
-"""What a call does, and how its future may end."""
+"""Action of a call, and the errors that its future may raise."""
 Futures = concurrent.futures.Future[object]
 DISTURBED = "disturbed"
-"""No call does anything bad; somebody else signals the processes."""
+"""All calls are normal; the campaign signals the processes."""
 
 
 def main() -> None:
@@ -190,7 +190,7 @@ def _verdict(
 ) -> tuple[str, str]:
     try:
         result = future.result(0)
-    except BaseException as error:  # noqa: BLE001 - it is what is looked at
+    except BaseException as error:  # noqa: BLE001 - reported in the result
         said = f"{type(error).__name__}: {error!s:.200}".partition("\n")[0]
         return "settled" if isinstance(error, allowed) else "wrong", said
     return "settled" if expected is not None and result == expected**2 else "wrong", repr(result)

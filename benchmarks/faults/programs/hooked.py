@@ -1,8 +1,8 @@
 """Run a program, and break its disk just before its N-th write: `hooked.py SPEC PROGRAM ARGUMENTS…`.
 
-SPEC is JSON: `disk` (a folder that is a tmpfs), `variant`, `write` (counted from 1), `pages` (that stay free
-on a full disk) and `log`. PROGRAM is a path, or `-m` and a module. Writes are what Python's audit events
-say is opened for writing, made, renamed or removed.
+SPEC is JSON: `disk` (a folder that is a tmpfs), `manner`, `write` (counted from 1), `pages` (that stay free
+on a full disk) and `log`. PROGRAM is a path, or `-m` and a module. Writes are Python's audit events for
+opening a file to write, creating, renaming or removing it.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class Breaker:
-    """The audit hook."""
+    """Audit hook that breaks the disk."""
 
     def __init__(self, disk: str, variant: str, write: int, log: str, pages: int = 0) -> None:
         self._disk, self._variant, self._pages = Path(disk), variant, pages
         self._left, self._log, self._pid = write, log, os.getpid()
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Count the event if it is a write, and break the disk at the one that was asked for."""
+        """Count the event if it is a write, and break the disk at the requested one."""
         if self._left > 0 and os.getpid() == self._pid and self._is_write(event, arguments):
             self._left -= 1
             if not self._left:
@@ -69,7 +69,7 @@ def break_disk(disk: Path, variant: str, pages: int) -> None:
 
 
 def repair_disk(disk: Path) -> None:
-    """Take back what `break_disk` did, but for what was removed."""
+    """Undo `break_disk`, except for removed files."""
     while _LIBC.umount2(str(disk / ".profkit").encode(), 0) == 0:
         pass
     _mount(None, str(disk), _MS_REMOUNT)
@@ -89,7 +89,7 @@ def _fill(path: Path, pages: int) -> None:
 
 
 def _make_read_only(disk: str) -> None:
-    """Remount the file system; if it has open writers, put a read-only view of the spool over it."""
+    """Remount the file system; if it has open writers, mount a read-only view over the spool."""
     if _mount(None, disk, _MS_REMOUNT | _MS_RDONLY) == 0:
         return
     if ctypes.get_errno() != errno.EBUSY:

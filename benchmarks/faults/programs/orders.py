@@ -1,4 +1,4 @@
-"""Measures orders one after the other, and logs those that are done: `orders.py LOG WAY`."""
+"""Measure orders one after the other, and log those that are done: `orders.py LOG WAY`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Mode = Literal["timer", "callgrind"]
 
 
 def measured(mode: Mode) -> None:
-    """Each statement by itself."""
+    """Measure each statement separately."""
     for statement in STATEMENTS:
         order = work_order(statement, mode=mode, quick=True, timeout_s=5.0, retries=0)
         try:
@@ -30,7 +30,7 @@ def measured(mode: Mode) -> None:
 
 
 def decorated(mode: Mode) -> None:
-    """A function that is measured in the background, and at exit."""
+    """Call a function that is measured in the background, and at exit."""
 
     @profile(mode=mode, quick=True, timeout_s=5.0, retries=0)
     def ordered(values: list[int]) -> list[int]:

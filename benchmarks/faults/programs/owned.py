@@ -1,4 +1,4 @@
-"""The log that a target keeps itself: one `write(2)` in append mode for each line."""
+"""The target's own log: one `write(2)` in append mode for each line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CALLS = itertools.count()
 
 
 class OwnLog:
-    """A log at a path."""
+    """Log at a path."""
 
     def __init__(self, path: str) -> None:
         self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -1,4 +1,4 @@
-"""Three sessions, one after the other: `phases.py LOG`. It logs each that has ended."""
+"""Run three sessions, one after the other, and log each that has ended: `phases.py LOG`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAMES = ("first", "second", "third")
 
 
 def work(label: str) -> int:
-    """One call."""
+    """Make one call."""
     with LOG.call(label):
         spin(0.03)
     return 1

@@ -1,4 +1,4 @@
-"""Records what it was given on its command line and in its environment."""
+"""Run with secrets on the command line and in the environment, which its profile records."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from profkit import profile
 
 @profile(label="secretive", recorded_env_variables=["API_KEY", "DB_PASSWORD", "AWS_SECRET_ACCESS_KEY"])
 def work() -> None:
-    """One call."""
+    """Make one call."""
     spin(0.3)
 
 

@@ -1,4 +1,4 @@
-"""Calls profiled code of every kind for a long time: `soaking.py LOG DURATION_S`."""
+"""Call profiled code of every kind for a long time: `soaking.py LOG DURATION_S`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ END_S = time.monotonic() + float(sys.argv[2])
 
 @profile(label="function")
 def function() -> None:
-    """A call in three threads."""
+    """Run in three threads."""
     spin(0.002)
 
 
 @profile(label="generator")
 def generator() -> Iterator[int]:
-    """A generator that is not always exhausted."""
+    """Yield items; the generator is not always exhausted."""
     yield 1
     spin(0.002)
     yield 2
@@ -31,13 +31,13 @@ def generator() -> Iterator[int]:
 
 @profile(label="coroutine")
 async def coroutine() -> None:
-    """A coroutine."""
+    """Run as a coroutine."""
     await asyncio.sleep(0)
     spin(0.002)
 
 
 def closure(number: int) -> None:
-    """A function that is made and decorated anew each time."""
+    """Create and decorate a new function each time."""
 
     @profile(label="closure")
     def inner() -> int:
@@ -47,7 +47,7 @@ def closure(number: int) -> None:
 
 
 def loop() -> None:
-    """One thread's calls, until the time is over."""
+    """Make one thread's calls, until the time is over."""
     rounds = 0
     while time.monotonic() < END_S:
         rounds += 1

@@ -1,4 +1,4 @@
-"""What a small program is."""
+"""Type of small programs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ ALL_MODES = (*SAMPLING, "timer", "callgrind", "timer+callgrind")
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A program's text, and how it is started."""
+    """A program's text, and the way to start it."""
 
     text: str
     flags: tuple[str, ...] = ()
-    """Of the interpreter."""
+    """Flags of the interpreter."""
     launch: str = "file"
     """`file`, `module`, `zip`, `stdin`, `-c`, or `bytes`: a file in a folder whose name is not UTF-8."""
     files: Mapping[str, str] = field(default_factory=dict)
@@ -23,13 +23,13 @@ class Snippet:
     environ: Mapping[str, str] = field(default_factory=dict)
     stdin: str = ""
     modes: tuple[str, ...] = ALL_MODES
-    """Generators cannot be measured, nor can blocks."""
+    """Modes in which it can run: generators and blocks cannot be measured."""
     warnings: int = 0
-    """Lines that profkit may log: something documented keeps it from working there."""
+    """Number of lines that profkit may log, for a documented limitation."""
 
 
 def each(
     texts: Mapping[str, str], modes: tuple[str, ...] = ALL_MODES, warnings: int = 0
 ) -> dict[str, Snippet]:
-    """A snippet for each text, all started in the usual way."""
+    """Return a snippet for each text, all started in the usual way."""
     return {name: Snippet(text, modes=modes, warnings=warnings) for name, text in texts.items()}

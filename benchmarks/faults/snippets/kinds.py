@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""Every kind of function, method and class that a decorator meets."""
+"""Every kind of function, method and class that can be decorated."""
 
 from __future__ import annotations
 

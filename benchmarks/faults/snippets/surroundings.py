@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""Programs that are started in unusual ways and places, and that look at the interpreter."""
+"""Programs that are started in unusual ways and places, and that inspect the interpreter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SHADOWING = (
     "secrets", "random", "token", "bisect", "statistics", "glob", "array", "shlex", "psutil", "json", "queue",
     "platform", "uuid", "heapq",
 )  # fmt: skip
-"""The user's own modules, called like some of the standard library that profkit or its tools may import."""
+"""User modules with names of standard modules that profkit or its tools may import."""
 _INTERPRETER = {
     "gc-callbacks": "import gc\n"
     + _F

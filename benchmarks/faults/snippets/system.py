@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""Programs that look at or use the system: signals, processes, descriptors, threads, sockets."""
+"""Programs that inspect or use the system: signals, processes, descriptors, threads, sockets."""
 
 from __future__ import annotations
 
