@@ -1,6 +1,6 @@
 """Sessions for every supported Python: `nox` runs tests, types and docs.
 
-`nox -s neighbours` runs the tests beside other libraries, `nox -s benchmarks` measures.
+`nox -s neighbours` runs the tests with other libraries, `nox -s benchmarks` the benchmarks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ nox.options.sessions = ["tests", "types", "docs"]
 
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
-    """The whole suite; arguments go to pytest."""
+    """Run the whole suite; arguments go to pytest."""
     session.install(*CONSTRAINTS, "-e", ".[test]")
     session.run("bash", "tests/programs.sh", external=True)
     session.run("python", "-m", "pytest", *session.posargs)
@@ -25,14 +25,14 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS)
 def neighbours(session: nox.Session) -> None:
-    """Tests beside gevent, web servers, numba and others; arguments go to pytest."""
+    """Run tests with gevent, web servers, numba and others; arguments go to pytest."""
     session.install(*CONSTRAINTS, "-e", ".[test,neighbours]")
     session.run("python", "-m", "pytest", "-m", "neighbours", *session.posargs)
 
 
 @nox.session(python=PYTHONS)
 def types(session: nox.Session) -> None:
-    """Ruff, its formatter and mypy --strict."""
+    """Run Ruff, its formatter and mypy --strict."""
     session.install(*CONSTRAINTS, "-e", ".[test,neighbours,dev,benchmark]")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
@@ -41,14 +41,14 @@ def types(session: nox.Session) -> None:
 
 @nox.session(python=FIRST_PYTHON)
 def docs(session: nox.Session) -> None:
-    """Every example and every code block of the docs."""
+    """Run every example and every code block of the docs."""
     session.install(*CONSTRAINTS, "-e", ".[test]")
     session.run("python", "-m", "pytest", "tests/docs", *session.posargs)
 
 
 @nox.session(python=FIRST_PYTHON)
 def benchmarks(session: nox.Session) -> None:
-    """The tables of benchmarks/sampling.py, measuring.py, pool.py and reporting.py."""
+    """Print the tables of benchmarks/sampling.py, measuring.py, pool.py and reporting.py."""
     session.install(*CONSTRAINTS, "-e", ".[benchmark]")
     session.run("python", "-m", "benchmarks.sampling", *session.posargs)
     session.run("python", "-m", "benchmarks.measuring", *session.posargs)

@@ -1,6 +1,6 @@
-"""Ten requests at once in one event loop: whose time is spent working, and whose waiting?
+"""Ten requests at once in one event loop: how much of their time is work, and how much is waiting?
 
-Run it, then `profkit report handle`: its header tells the time at work from the time suspended.
+Run it, then `profkit report handle`: its header shows active and suspended time separately.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ REQUESTS, ROUNDS = 10, 6
 
 
 async def fetch() -> bytes:
-    """Stands for a database: waits, without keeping the processor busy."""
+    """Simulate a database: wait, without using the processor."""
     await asyncio.sleep(0.05)
     return b"row" * 4096
 
 
 def digest(rows: bytes) -> str:
-    """Stands for work that holds up every other request."""
+    """Simulate work that blocks all other requests."""
     return hashlib.pbkdf2_hmac("sha256", rows, b"salt", 30_000).hex()
 
 
 @profile(label="handle")
 async def handle() -> str:
-    """One request: fetch, then work, a few times over."""
+    """Handle one request: fetch, then work, several times."""
     answer = ""
     for _ in range(ROUNDS):
         answer = digest(await fetch())
@@ -34,7 +34,7 @@ async def handle() -> str:
 
 
 async def serve() -> None:
-    """All requests at the same time."""
+    """Handle all requests at the same time."""
     await asyncio.gather(*(handle() for _ in range(REQUESTS)))
 
 

@@ -1,6 +1,6 @@
-"""Where does torch.compile spend its time? PyTorch's own compile-time hook, with profkit behind it.
+"""Where does torch.compile spend its time? profkit attached to PyTorch's own compile-time hook.
 
-Run it, then `profkit list` and `profkit report`: one run for each phase of the compiler.
+Run it, then `profkit list` and `profkit report`: there is one run for each phase of the compiler.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from profkit import FunctionProfiler
 
 
 def make_model() -> nn.Module:
-    """Large enough for the compiler to have something to do."""
+    """Return a model that is large enough to keep the compiler busy."""
     layers = [layer for _ in range(6) for layer in (nn.Linear(64, 64), nn.GELU(), nn.LayerNorm(64))]
     return nn.Sequential(*layers)
 

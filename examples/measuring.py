@@ -1,6 +1,6 @@
-"""Two ways to count words: which one is faster, by how much, and is that sure?
+"""Two ways to count words: which one is faster, by how much, and is the difference significant?
 
-Run it, then look again: `profkit report`, and `profkit report count_words` for what the decorator measured.
+Run it, then `profkit report`, and `profkit report count_words` for the decorator's measurements.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def by_hand(words):
 
 @profile(mode="timer", quick=True)
 def count_words(text: str) -> Counter[str]:
-    """Measured in the background, with the text that it was called with."""
+    """Count words; measured in the background, with the text of the call."""
     return Counter(text.split())
 
 

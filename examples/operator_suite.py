@@ -1,11 +1,11 @@
-"""Operators of torch as Python and C++, eager and TorchScript, forward and backward: a suite of many orders.
+"""A large suite: operators of torch as Python and C++, eager and TorchScript, forward and backward.
 
-The whole suite, and a part of it to try:
+To measure the whole suite, or to try a part of it:
 
     profkit measure examples/operator_suite.py --mode timer+callgrind --json > suite.json
     python examples/operator_suite.py
 
-C++ is compiled once and kept. Instructions are counted with one thread; with more, statements are timed.
+C++ is compiled once and cached. Instructions are counted with one thread; with more, statements are timed.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def indexed(**indices: tuple[str, str]) -> dict[str, dict[str, Variants]]:
 
 
 def module(made: str, *shape: int, cpp: str = "", script: bool = True) -> Variants:
-    """Return a module of torch.nn; `cpp` is how C++ makes it, if that differs."""
+    """Return a module of torch.nn; `cpp` is its constructor in C++, if that differs."""
     sizes = ", ".join(map(str, shape))
     return Variants(
         model={"python": f"model = torch.nn.{made}", "c++": f"auto model = torch::nn::{cpp or made};"},

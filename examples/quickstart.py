@@ -1,6 +1,6 @@
-"""A short PyTorch training run whose input pipeline is slow: where does its time go?
+"""A short PyTorch training run with a slow input pipeline: where does its time go?
 
-Run it, then ask: `profkit report train`, and `profkit report loading` for the pipeline alone.
+Run it, then `profkit report train`, and `profkit report loading` for the pipeline alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ FEATURES, CLASSES, BATCH, ROWS, EPOCHS = 32, 4, 128, 4096, 20
 
 
 def make_rows(count: int) -> list[str]:
-    """Lines of text, as a file would hold them: the class, then the features."""
+    """Return lines of text like those of a file: the class, then the features."""
     rng = random.Random(7)
     rows = []
     for _ in range(count):
@@ -27,20 +27,20 @@ def make_rows(count: int) -> list[str]:
 
 
 def parse_row(row: str) -> tuple[int, list[float]]:
-    """One line into its class and its features."""
+    """Parse one line into its class and its features."""
     kind, *features = row.split(",")
     return int(kind), [float(value) for value in features]
 
 
 def standardise(features: list[float]) -> list[float]:
-    """Zero mean and unit variance, value by value: this is the slow part."""
+    """Scale to zero mean and unit variance, value by value: this is the slow part."""
     mean = sum(features) / len(features)
     variance = sum((value - mean) ** 2 for value in features) / len(features)
     return [(value - mean) / (variance**0.5 + 1e-9) for value in features]
 
 
 def load_batch(rows: list[str]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Every epoch parses every line again: a pipeline that should cache, and does not."""
+    """Parse lines again in every epoch: this pipeline should cache, but does not."""
     parsed = [parse_row(row) for row in rows]
     features = torch.tensor([standardise(values) for _, values in parsed])
     return features, torch.tensor([kind for kind, _ in parsed])
@@ -49,7 +49,7 @@ def load_batch(rows: list[str]) -> tuple[torch.Tensor, torch.Tensor]:
 def train_step(
     model: nn.Module, optimiser: torch.optim.Optimizer, batch: torch.Tensor, target: torch.Tensor
 ) -> float:
-    """Forward, backward, update."""
+    """Run the forward and backward pass, and update the model."""
     optimiser.zero_grad()
     loss = nn.functional.cross_entropy(model(batch), target)
     loss.backward()
@@ -58,7 +58,7 @@ def train_step(
 
 
 def make_network() -> nn.Module:
-    """A small classifier."""
+    """Return a small classifier."""
     return nn.Sequential(
         nn.Linear(FEATURES, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, CLASSES)
     )
@@ -66,7 +66,7 @@ def make_network() -> nn.Module:
 
 @profile(label="train")
 def train(model: nn.Module, optimiser: torch.optim.Optimizer, rows: list[str]) -> float:
-    """Train for some epochs; returns the last loss."""
+    """Train for some epochs; return the last loss."""
     loss = float("nan")
     for _ in range(EPOCHS):
         for start in range(0, len(rows), BATCH):

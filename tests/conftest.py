@@ -1,7 +1,7 @@
-"""Tests run two at a time, but for those marked `alone`, beside which no other runs.
+"""Locks for tests: two run at a time, but those marked `alone` run without any other.
 
-Each test holds a lock that the workers of pytest-xdist share; one marked `alone` holds it by itself. Whoever
-wants it passes a turnstile first, so that a test that waits to be alone is not overtaken for ever.
+Each test holds a lock that the workers of pytest-xdist share; one marked `alone` holds it exclusively. Each
+passes a turnstile before the lock, so that a test that waits to be alone is not overtaken indefinitely.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import pytest
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """A worker is told by SIGINT to end, which what is started in the background ignores otherwise.
+    """Restore SIGINT and SIGHUP, which background processes and nohup ignore.
 
-    Behind nohup, SIGHUP would be ignored by every program that a test starts.
+    SIGINT ends a worker. An ignored SIGHUP would be ignored by every program that a test starts.
     """
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if hasattr(config, "workerinput"):
@@ -54,14 +54,14 @@ def _locked(path: Path, kind: int) -> Iterator[int]:
         fcntl.flock(descriptor, kind)
         yield descriptor
     finally:
-        # Closing would not do: a process that the test forked may still hold the descriptor.
+        # Closing is not enough: a process that the test forked may still hold the descriptor.
         fcntl.flock(descriptor, fcntl.LOCK_UN)
         os.close(descriptor)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """The run's locks go with it, once its workers have ended."""
+    """Remove the run's locks after its workers have ended."""
     if (controller := session.config.pluginmanager.get_plugin("dsession")) is not None:
         for path in Path(tempfile.gettempdir()).glob(f"profkit-tests-{controller.nodemanager.testrunuid}.*"):
             path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The house has floors: imports only go down, and packages on one floor never import each other."""
+"""Package layers: imports only go down, and packages on one floor never import each other."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ FLOORS = {
 }  # fmt: skip
 
 BANNED_NAMES = {"profile", "measure", "compare", "types", "statistics", "typing", "utils"}
-"""Names of public functions and of standard modules; `utils` says nothing."""
+"""Names of public functions and of standard modules, and the vague `utils`."""
 
 NAMED_FREELY = {"model", "commands"}
-"""Packages whose modules may have these names: nouns of the model, commands as users type them."""
+"""Packages whose modules may have these names: nouns of the model, command names."""
 
 HOMES = {
     "sqlalchemy": {"store/database.py", "store/runs.py"},
@@ -43,10 +43,10 @@ HOMES = {
     "pickle": {"measuring/worker", "measuring/transfer"},
     "cloudpickle": {"measuring/worker", "measuring/transfer"},
 }
-"""Which parts of the house may import what; everything else asks them."""
+"""Packages and modules that may import each outside package."""
 
 WORKER = ROOT / "measuring" / "worker"
-"""Runs in any environment, with or without profkit: a package of relative imports."""
+"""Package with relative imports only: it runs in any environment, with or without profkit."""
 
 
 def modules() -> list[Path]:

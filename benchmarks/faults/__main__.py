@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _restore_signals() -> None:
-    """Restore default signal actions for targets: background jobs of scripts ignore SIGINT, `nohup` SIGHUP."""
+    """Restore default signal actions for targets: scripts' background jobs ignore SIGINT, `nohup` SIGHUP."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 

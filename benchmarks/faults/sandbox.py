@@ -161,7 +161,7 @@ class Sandbox:
         return [*spool, *_below(self.tmp)]
 
     def age(self) -> None:
-        """Make the spool look old: recent unfinished files are ignored, since a program may be writing them."""
+        """Make the spool look old: recent unfinished files are ignored, as programs may be writing them."""
         for path in _below(self.spool):
             os.utime(path, (0, 0), follow_symlinks=False)
 
