@@ -25,7 +25,7 @@ _SURROUNDINGS = ({"PYTHONHASHSEED": "1"}, {"PYTHONHASHSEED": "4711"}, {"TORCH_PA
 
 def measure(quick: bool) -> list[Figure]:
     """Count every statement; start each kind of zygote three times and fork each ten times."""
-    bench = Bench(process_pool(), Silent())
+    context = BatchContext(process_pool(), Silent())
     chosen = STATEMENTS[1:4] if quick else STATEMENTS
     forks, zygotes = (3, 2) if quick else (10, 3)
     raw = _repeated(chosen, context, forks, zygotes)

@@ -132,7 +132,7 @@ class SamplerFailed(SamplerError):
         self.sampler, self.stage, self.detail, self.fix = sampler, stage, detail, fix
         self.passing = passing
         """True if the cause may be temporary, so that a retry is worthwhile."""
-        super().__init__(f"{sampler} failed at {stage}: {detail}; {remedy}")
+        super().__init__(f"{sampler} failed at {stage}: {detail}; {fix}")
 
 
 class SamplerTimeout(SamplerError):

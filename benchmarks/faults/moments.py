@@ -39,6 +39,6 @@ def moment_s(injection: Injection, latest_s: float, early_s: float = 0.06) -> fl
     return rng.uniform(0, early_s) if rng.random() < 1 / 3 else rng.uniform(0, latest_s)
 
 
-def manner_of(injection: Injection, manners: Sequence[_T]) -> _T:
+def variant_of(injection: Injection, variants: Sequence[_T]) -> _T:
     """Return the variant of an injection; variants rotate with its number."""
-    return manners[injection.number % len(manners)]
+    return variants[injection.number % len(variants)]

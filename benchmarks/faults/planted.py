@@ -31,7 +31,7 @@ raise ImportError("a planted module")
 
 def inject(injection: Injection) -> Outcome:
     """Plant modules, run one command, and list those that its own process executed."""
-    command = manner_of(injection, _COMMANDS)
+    command = variant_of(injection, _COMMANDS)
     with sandbox() as box:
         record(box)
         (box.work / "planted.collapsed").write_text("main;f 3\n", "ascii")

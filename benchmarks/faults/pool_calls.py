@@ -26,7 +26,7 @@ _ENDS_WITHIN_S = 150.0
 
 def inject(injection: Injection) -> Outcome:
     """Let one call misbehave, or signal a process of the pool; every future must end."""
-    manner = manner_of(injection, _MANNERS)
+    variant = variant_of(injection, _VARIANTS)
     with sandbox() as box:
         how = variant if variant in BAD else DISTURBED
         moment_s = generator(injection).uniform(0.0, _LATEST_S)
@@ -60,7 +60,7 @@ def _disturb(box: Sandbox, injection: Injection, variant: str, moment_s: float) 
             os.kill(generator(injection, "whom").choice(found).pid, signal.Signals[f"SIG{number}"])
 
 
-def _logged(box: Sandbox, manner: str) -> Outcome:
+def _logged(box: Sandbox, variant: str) -> Outcome:
     """Count the futures as taken, and those with an expected end as recovered."""
     lines = box.log.read_text("utf-8").splitlines()
     ends = [line for line in lines if line.startswith(("settled", "wrong", "lost"))]

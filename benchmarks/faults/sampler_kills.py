@@ -59,7 +59,7 @@ def _options(rng: random.Random) -> dict[str, object]:
     }
 
 
-def _signalled(box: Sandbox, argv: list[str], manner: str, after_s: float) -> int | None:
+def _signalled(box: Sandbox, argv: list[str], variant: str, after_s: float) -> int | None:
     """Return the target's exit status; None if it had to be killed."""
     with box.started(argv) as target:
         await_line(box.log, "begun")

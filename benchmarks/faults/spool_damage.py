@@ -81,7 +81,7 @@ def _damaged(
     recovered = 0
     for label in LABELS:
         # A flipped digit gives a valid number.
-        whole_run = found.get(label) == figures[label] or (damage.manner == "flipped" and label in found)
+        whole_run = found.get(label) == figures[label] or (damage.variant == "flipped" and label in found)
         if whole_run or named:
             recovered += 1
         else:

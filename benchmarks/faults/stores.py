@@ -23,7 +23,7 @@ _LABELS = frozenset({"first", "second", "third"})
 
 def inject(injection: Injection) -> Outcome:
     """Make the store unusable, run each command, and check that the spool keeps its runs."""
-    manner, rng = manner_of(injection, tuple(_MANNERS)), generator(injection)
+    variant, rng = variant_of(injection, tuple(_VARIANTS)), generator(injection)
     with sandbox() as box:
         record(box)
         store = box.work / ".profkit" / "runs.db"

@@ -31,7 +31,7 @@ _ENDS_WITHIN_S = 30.0
 
 def inject(injection: Injection) -> Outcome:
     """Start a target, end it, and compare `profkit list` with its log."""
-    manner = manner_of(injection, tuple(_MANNERS))
+    variant = variant_of(injection, tuple(_VARIANTS))
     way = generator(injection, "way").choice(_WAYS)
     with sandbox() as box:
         status = _ended(box, injection, variant, way)
@@ -60,7 +60,7 @@ def inject(injection: Injection) -> Outcome:
         return box.counted(outcome)
 
 
-def _ended(box: Sandbox, injection: Injection, manner: str, way: str) -> int | None:
+def _ended(box: Sandbox, injection: Injection, variant: str, way: str) -> int | None:
     """Return the exit status of a target that was ended at its moment; None if it did not end."""
     after_s = moment_s(injection, _LATEST_S)
     own = [] if variant in _SIGNALS else [variant, str(after_s)]
@@ -76,7 +76,7 @@ def _ended(box: Sandbox, injection: Injection, manner: str, way: str) -> int | N
             return None
 
 
-def _was_importing(manner: str, way: str, log: dict[str, LabelLog]) -> bool:
+def _was_importing(variant: str, way: str, log: dict[str, LabelLog]) -> bool:
     """Return whether other threads were at their first calls when the main thread was interrupted.
 
     CPython ends with 1 instead of SIGINT if a thread calls `exec` after that, as dataclasses do at import.

@@ -241,10 +241,10 @@ def measure_in_turns(
     return tuple(outcome.run for outcome in outcomes)
 
 
-def submit(order: WorkOrder, parcel: Parcel | None = None, *, keep: bool = True) -> Future[MeasuredRun]:
-    """Measure an order in the background and return its run's future; then close `parcel`.
+def submit(order: WorkOrder, payload: Payload | None = None, *, keep: bool = True) -> Future[MeasuredRun]:
+    """Measure an order in the background and return its run's future; then close `payload`.
 
-    `parcel` replaces the order's function and arguments with those packed in it. Errors of the order are in
+    `payload` replaces the order's function and arguments with those packed in it. Errors of the order are in
     its run; the future fails only for other errors.
     """
     check(order)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class TimedArm:
+class TimedCase:
     """Times of one statement in one process."""
 
     number: int
@@ -46,7 +46,7 @@ class TimedArm:
 
 
 @dataclass(frozen=True, slots=True)
-class CountedArm:
+class CountedCase:
     """Callgrind's counts of one statement."""
 
     number: int
@@ -58,10 +58,10 @@ class CountedArm:
     fresh: Fresh
 
 
-def timed_arm(label: str, reply: Reply, arm: int) -> TimedArm:
+def timed_case(label: str, reply: Reply, case: int) -> TimedCase:
     """Return one statement's times in a reply; raise BadReply if they are missing or malformed."""
-    fields = _Fields(label, reply, arm)
-    return TimedArm(
+    fields = _Fields(label, reply, case)
+    return TimedCase(
         number=fields.count("number", least=1),
         times_s=fields.seconds_list("times_s"),
         cpu_s=fields.seconds("cpu_s"),
@@ -73,10 +73,10 @@ def timed_arm(label: str, reply: Reply, arm: int) -> TimedArm:
     )
 
 
-def counted_arm(label: str, reply: Reply, arm: int) -> CountedArm:
+def counted_case(label: str, reply: Reply, case: int) -> CountedCase:
     """Return one statement's dumps in a reply; raise BadReply if they are missing or unreadable."""
-    fields = _Fields(label, reply, arm)
-    return CountedArm(
+    fields = _Fields(label, reply, case)
+    return CountedCase(
         number=fields.count("number", least=1),
         dumps=fields.dumps("dumps"),
         baseline_dumps=fields.dumps("baseline_dumps", least=0),
@@ -84,14 +84,14 @@ def counted_arm(label: str, reply: Reply, arm: int) -> CountedArm:
     )
 
 
-def fresh_arm(label: str, reply: Reply, arm: int) -> Fresh:
+def fresh_case(label: str, reply: Reply, case: int) -> Fresh:
     """Return how to execute one statement of a reply; raise BadReply if it is malformed."""
-    return _Fields(label, reply, arm).fresh()
+    return _Fields(label, reply, case).fresh()
 
 
-def arms_in(label: str, reply: Reply) -> int:
+def cases_in(label: str, reply: Reply) -> int:
     """Return the number of statements in a reply; raise BadReply if they are missing."""
-    return len(_arms(label, reply))
+    return len(_cases(label, reply))
 
 
 class _Fields:
@@ -186,7 +186,7 @@ MOST_UNCERTAIN = 0.05
 """Maximum uncertainty of the subtracted time, relative to the remaining time."""
 
 
-def timing_of(label: str, replies: Sequence[Reply], arm: int = 0) -> Timing:
+def timing_of(label: str, replies: Sequence[Reply], case: int = 0) -> Timing:
     """Return one statement's times in the replies of all its processes; raise BadReply.
 
     Timings of several arms of the same replies were measured interleaved, process by process.
@@ -208,10 +208,10 @@ def _freshness(fresh: Fresh, loop_s: float = 0.0) -> Freshness:
     return Freshness(bool(fresh["decided"]), tuple(fresh["changes"]), fresh["why_not"], loop_s)
 
 
-def _refuse_too_short(label: str, arms: Sequence[TimedArm]) -> None:
+def _refuse_too_short(label: str, cases: Sequence[TimedCase]) -> None:
     """Raise TooShort if the subtracted time is too uncertain compared with the remaining time."""
-    spread_s = median([timed.loop_spread_s for timed in arms])
-    least_s = median([min(timed.times_s) for timed in arms])
+    spread_s = median([timed.loop_spread_s for timed in cases])
+    least_s = median([min(timed.times_s) for timed in cases])
     if spread_s > MOST_UNCERTAIN * least_s:
         changes = tuple(cases[0].fresh["changes"])
         raise TooShort(label, changes, least_s, min(timed.loop_s for timed in cases), spread_s)
@@ -219,12 +219,12 @@ def _refuse_too_short(label: str, arms: Sequence[TimedArm]) -> None:
 
 def numbers_of(label: str, reply: Reply) -> tuple[int, ...]:
     """Return the number of executions per block for each statement; raise BadReply."""
-    return tuple(timed_arm(label, reply, arm).number for arm in range(arms_in(label, reply)))
+    return tuple(timed_case(label, reply, case).number for case in range(cases_in(label, reply)))
 
 
-def counts_of(label: str, reply: Reply, arm: int = 0) -> InstructionCounts:
+def counts_of(label: str, reply: Reply, case: int = 0) -> InstructionCounts:
     """Return one statement's instruction counts in a reply, per execution; raise BadReply."""
-    counted = counted_arm(label, reply, arm)
+    counted = counted_case(label, reply, case)
     place = measured_in(Tool.VALGRIND, reply.zygote)
     try:
         counts = subtract_baseline(counted.dumps, counted.baseline_dumps, counted.number, place)
@@ -246,7 +246,7 @@ def together(counts: Sequence[InstructionCounts]) -> InstructionCounts:
 
 def fresh_of(label: str, reply: Reply) -> tuple[Fresh, ...]:
     """Return how to execute the statements of a reply; raise BadReply."""
-    return tuple(fresh_arm(label, reply, arm) for arm in range(arms_in(label, reply)))
+    return tuple(fresh_case(label, reply, case) for case in range(cases_in(label, reply)))
 
 
 def measured_in(tool: Tool, zygote: ZygoteFacts) -> MeasuredIn:

@@ -46,7 +46,7 @@ _WARM_UPS = 4
 """At least one in this many executions is measured; the rest are warm-ups and the search for a number."""
 
 
-def timing_doubts(order: WorkOrder, timing: Timing, workers: int = 1) -> tuple[Doubt, ...]:
+def timing_warnings(order: WorkOrder, timing: Timing, workers: int = 1) -> tuple[MeasurementWarning, ...]:
     """Return the warnings about times that `workers` measured at once."""
     processes = [process for process in timing.processes if process.times_s]
     warnings = [*_how_measured(order, timing, workers), *_how_many(order, timing, processes)]
@@ -56,12 +56,12 @@ def timing_doubts(order: WorkOrder, timing: Timing, workers: int = 1) -> tuple[D
     return tuple(warnings)
 
 
-def count_doubts(instructions: InstructionCounts) -> tuple[Doubt, ...]:
+def count_warnings(instructions: InstructionCounts) -> tuple[MeasurementWarning, ...]:
     """Return the warnings about instruction counts."""
     return (*_repeats(instructions), *_state(instructions.freshness))
 
 
-def _state(freshness: Freshness) -> tuple[Doubt, ...]:
+def _state(freshness: Freshness) -> tuple[MeasurementWarning, ...]:
     """Return the warning about executions that find state changed by earlier ones."""
     if freshness.fresh or not (freshness.changes and freshness.why_not):
         return ()
@@ -134,9 +134,9 @@ def _how_many(
         )
 
 
-def _machine(order: WorkOrder, timing: Timing, processes: list[ProcessTimes]) -> list[Doubt]:
+def _machine(order: WorkOrder, timing: Timing, processes: list[ProcessTimes]) -> list[MeasurementWarning]:
     """Return the warnings about contention for the cores."""
-    doubts = []
+    warnings = []
     # How many of its threads a statement keeps busy is a property of the statement, equal in all processes.
     busiest = max(process.cpu_share for process in processes) if order.num_threads > 1 else 1.0
     low = [process for process in processes if process.cpu_share < LEAST_CPU_SHARE * busiest]
@@ -178,9 +178,9 @@ def _was_pushed(timing: Timing, process: ProcessTimes, busiest: float) -> bool:
     return process.involuntary_switches * LONGEST_ABSENCE_S >= away_s / 2
 
 
-def _scatter(timing: Timing, processes: list[ProcessTimes]) -> list[Doubt]:
+def _scatter(timing: Timing, processes: list[ProcessTimes]) -> list[MeasurementWarning]:
     """Return the warnings about the times themselves."""
-    doubts = []
+    warnings = []
     minima = [min(process.times_s) for process in processes]
     why = [reason for reason in (_wide_interval(minima), _wide_spread(minima)) if reason]
     if why:

@@ -1,6 +1,6 @@
 """Run a program, and break its disk just before its N-th write: `hooked.py SPEC PROGRAM ARGUMENTS…`.
 
-SPEC is JSON: `disk` (a folder that is a tmpfs), `manner`, `write` (counted from 1), `pages` (that stay free
+SPEC is JSON: `disk` (a folder that is a tmpfs), `variant`, `write` (counted from 1), `pages` (that stay free
 on a full disk) and `log`. PROGRAM is a path, or `-m` and a module. Writes are Python's audit events for
 opening a file to write, creating, renaming or removing it.
 """

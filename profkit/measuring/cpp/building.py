@@ -103,12 +103,14 @@ def _build(
     return made | {unit.key: outcome[unit.key] for unit in missing}
 
 
-def _script(task: ObjectTask) -> ScriptTask | None:
+def _script(unit: ObjectCompilation) -> ScriptCompilation | None:
     """Return the task for the TorchScript that an object needs, if any."""
-    return ScriptTask(task.order, task.tools) if task.source.script else None
+    return ScriptCompilation(unit.order, unit.tools) if unit.source.script else None
 
 
-def worth_precompiling(missing: Sequence[ObjectTask], cache: Cache, workers: int) -> dict[str, HeaderTask]:
+def worth_precompiling(
+    missing: Sequence[ObjectCompilation], cache: Cache, workers: int
+) -> dict[str, HeaderCompilation]:
     """Return the sets of headers with which many of these or earlier statements begin, by key."""
     if shutil.disk_usage(cache.folder).free < _FREE_BYTES:
         return {}
@@ -125,12 +127,12 @@ def worth_precompiling(missing: Sequence[ObjectTask], cache: Cache, workers: int
     }
 
 
-def _quickened(task: ObjectTask, cache: Cache) -> ObjectTask:
+def _quickened(unit: ObjectCompilation, cache: Cache) -> ObjectCompilation:
     """Return the task with precompiled headers, if they exist."""
-    return replace(task, precompiled=cache.find_header(task.header_key) if task.source.headers else None)
+    return replace(unit, precompiled=cache.find_header(unit.header_key) if unit.source.headers else None)
 
 
-def _workers(missing: Sequence[ObjectTask]) -> int:
+def _workers(missing: Sequence[ObjectCompilation]) -> int:
     """Return the number of cores, or fewer if memory is too small for torch's headers in each compiler."""
     cores = len(os.sched_getaffinity(0))
     if not any(unit.source.headers for unit in missing):

@@ -20,7 +20,7 @@ from profkit.model.workorder import WorkOrder
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectTask:
+class ObjectCompilation:
     """Compilation of one shared object."""
 
     order: WorkOrder
@@ -75,7 +75,7 @@ class ObjectTask:
 
 
 @dataclass(frozen=True, slots=True)
-class HeaderTask:
+class HeaderCompilation:
     """Precompilation of one set of headers."""
 
     headers: tuple[str, ...]
@@ -111,7 +111,7 @@ class HeaderTask:
 
 
 @dataclass(frozen=True, slots=True)
-class ScriptTask:
+class ScriptCompilation:
     """Compilation of Python text to TorchScript."""
 
     order: WorkOrder

@@ -96,7 +96,7 @@ Made = Path | MeasuringError
 """Result of a task: its path in the cache, or an error."""
 
 
-class Task(Protocol):
+class Compilation(Protocol):
     """One compiler's task, whose result is cached."""
 
     @property
@@ -192,9 +192,9 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def run_tasks(
-    tasks: Sequence[Task], cache: Cache, workers: int, report: Callable[[str], None]
-) -> Generator[tuple[Task, Made], None, None]:
+def run_compilations(
+    units: Sequence[Compilation], cache: Cache, workers: int, report: Callable[[str], None]
+) -> Generator[tuple[Compilation, Made], None, None]:
     """Yield each task with its result, as tasks end. Closing the iterator kills the running compilers.
 
     `report` is called with the label of the longest-running task, at changes and every half second.
@@ -221,10 +221,10 @@ def run_tasks(
 
 
 def _start(
-    waiting: list[Task], running: list[_Running], cache: Cache, workers: int
-) -> Generator[tuple[Task, Made], None, None]:
+    waiting: list[Compilation], running: list[_Running], cache: Cache, workers: int
+) -> Generator[tuple[Compilation, Made], None, None]:
     """Start tasks up to the limit; yield those that another process has made meanwhile, with their result."""
-    for task in tuple(waiting):
+    for unit in tuple(waiting):
         if len(running) >= workers:
             return
         try:

@@ -52,7 +52,7 @@ class Pending:
     label: str
     measure: Callable[[], MeasuredRun]
     """Measures the call and returns when done; raises errors of measuring."""
-    parcel: Parcel | None = None
+    payload: Payload | None = None
 
 
 class Backlog:

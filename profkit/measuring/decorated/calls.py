@@ -68,7 +68,7 @@ def now() -> Moment:
 def what_and_where(
     function: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]
 ) -> tuple[str, str, int]:
-    """Return a call's `Parcel.what`, and the function's file and line."""
+    """Return a call's `Payload.what`, and the function's file and line."""
     code = code_of(plain(function))
     return what_of(function, args, kwargs), *((code.co_filename, code.co_firstlineno) if code else ("", 0))
 

@@ -26,9 +26,9 @@ EXIT_TIMEOUT_S = 10.0
 
 
 class Front:
-    """`watch.Means` that uses `measuring.api`, which is imported at the first measurement."""
+    """`watch.MeasuringService` that uses `measuring.api`, which is imported at the first measurement."""
 
-    def submit(self, order: WorkOrder, parcel: Parcel) -> Future[MeasuredRun]:
+    def submit(self, order: WorkOrder, payload: Payload) -> Future[MeasuredRun]:
         """See `api.submit`; the run is kept."""
         from profkit.measuring.api import submit
 

@@ -44,10 +44,10 @@ PACKING = object()
 """In `UNDER_WAY` while arguments are packed, which runs their code: calls are ignored meanwhile."""
 
 
-class Means(Protocol):
+class MeasuringService(Protocol):
     """Functions that measure and keep calls."""
 
-    def submit(self, order: WorkOrder, parcel: Parcel) -> Future[MeasuredRun]:
+    def submit(self, order: WorkOrder, payload: Payload) -> Future[MeasuredRun]:
         """Measure a packed call, return its run's future, and close the payload at the end."""
         ...
 

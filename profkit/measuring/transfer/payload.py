@@ -31,7 +31,7 @@ class TooBig(Exception):
     """The payload exceeds its maximum size; never leaves this package."""
 
 
-class Cargo:
+class PayloadFile:
     """Memory file under construction; `sent_bytes` counts the bytes written."""
 
     def __init__(self, fd: int, most_bytes: int) -> None:
@@ -107,7 +107,7 @@ Call = tuple[Callable[..., object], tuple[object, ...], dict[str, object]]
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Parcel:
+class Payload:
     """Packed call; its file lives until `close`, or until the payload is garbage."""
 
     fd: int
@@ -122,7 +122,7 @@ class Parcel:
     """True if calling the function returns an awaitable."""
     packages: tuple[str, ...]
     """Those of torch and numpy that the worker will need."""
-    _closing: weakref.finalize[[int], Parcel] = field(init=False, repr=False)
+    _closing: weakref.finalize[[int], Payload] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         closing = weakref.finalize(self, os.close, self.fd)
@@ -140,7 +140,7 @@ def pack(
     args: Iterable[object] = (),
     kwargs: Mapping[str, object] | None = None,
     most_bytes: int = MOST_BYTES,
-) -> Parcel:
+) -> Payload:
     """Pack a call as it is now; raise `CannotTravel`, which names the part that cannot be sent."""
     call: Call = function, tuple(args), dict(kwargs or {})
     fd = os.memfd_create("profkit-payload", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
@@ -152,14 +152,14 @@ def pack(
 
 
 def what_of(function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]) -> str:
-    """Return the description of a call in `Parcel.what`."""
+    """Return the description of a call in `Payload.what`."""
     return f"{_home(plain(function))}:{_name(function)}({signature_of(args, kwargs)})"
 
 
 def _write(fd: int, call: Call, most_bytes: int) -> tuple[int, set[str]]:
     """Write a call; return its size in bytes and the packages of its objects."""
-    cargo = Cargo(fd, most_bytes)
-    pickler = TravelPickler(cargo)
+    file = PayloadFile(fd, most_bytes)
+    pickler = TravelPickler(file)
     try:
         pickler.dump(call)
         if file.sent_bytes > MANY_BYTES:
