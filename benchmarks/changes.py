@@ -42,5 +42,5 @@ def _changes(function: Callable[..., object], call: Call) -> bool:
     if found.timing is None:
         raise RuntimeError(f"{function} was not timed")
     return found.timing.freshness.fresh or WarningCode.CHANGES_STATE in {
-        warning.flag for warning in found.warnings
+        warning.code for warning in found.warnings
     }

@@ -11,7 +11,14 @@ from profkit.comparing.instructions import LEAST_DELTA, LEAST_EFFECT, noise_of_r
 from profkit.comparing.measured import names_of
 from profkit.comparing.times import LEAST_PROCESSES, minima_of
 from profkit.model.history import History, Point, Quantity, Series
-from profkit.model.measurement import AnyRun, MeasuredRun, OrderInfo, WarningCode
+from profkit.model.measurement import (
+    COUNT_WARNINGS,
+    AnyRun,
+    MeasuredRun,
+    MeasurementWarning,
+    OrderInfo,
+    WarningCode,
+)
 from profkit.model.run import Run
 from profkit.stats import median, median_interval
 from profkit.stats.means import t_quantile
@@ -77,7 +84,7 @@ def _sampled(label: str, runs: Sequence[Run]) -> Iterator[Series]:
 def _points(
     runs: Sequence[_R],
     figures: Callable[[Sequence[_R]], Figures],
-    warnings: Callable[[_R], dict[WarningCode, str]],
+    warnings: Callable[[_R], dict[WarningCode, MeasurementWarning]],
 ) -> tuple[Point, ...]:
     groups: dict[str, list[_R]] = {}
     for run in runs:
@@ -88,7 +95,7 @@ def _points(
             group[0].info.started_ns,
             *figures(group),
             tuple(run.info.id for run in group),
-            tuple({flag: why for run in group for flag, why in warnings(run).items()}.values()),
+            tuple({code: one for run in group for code, one in warnings(run).items()}.values()),
         )
         for group in groups.values()
     )
@@ -118,18 +125,14 @@ def _call(runs: Sequence[Run]) -> Figures:
     return math.exp(mean), math.exp(mean - width), math.exp(mean + width)
 
 
-def _warnings_of_times(run: MeasuredRun) -> dict[WarningCode, str]:
-    """Return the reason for each flag, except that of counts and that of spread, which the interval shows."""
-    passed_over = (WarningCode.SPREAD, WarningCode.COUNTS_DIFFER)
-    return {warning.flag: warning.why for warning in run.info.warnings if warning.flag not in passed_over}
+def _warnings_of_times(run: MeasuredRun) -> dict[WarningCode, MeasurementWarning]:
+    """Return the warnings about times by code, except that of spread, which the interval shows."""
+    omitted = (WarningCode.SPREAD, *COUNT_WARNINGS)
+    return {warning.code: warning for warning in run.info.warnings if warning.code not in omitted}
 
 
-def _warnings_of_counts(run: MeasuredRun) -> dict[WarningCode, str]:
-    return {
-        warning.flag: warning.why
-        for warning in run.info.warnings
-        if warning.flag is WarningCode.COUNTS_DIFFER
-    }
+def _warnings_of_counts(run: MeasuredRun) -> dict[WarningCode, MeasurementWarning]:
+    return {warning.code: warning for warning in run.info.warnings if warning.code in COUNT_WARNINGS}
 
 
 def is_beyond_noise(series: Series, place: int) -> bool:

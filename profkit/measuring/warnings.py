@@ -1,4 +1,4 @@
-"""Warnings about measured numbers, each with the figures that it is based on."""
+"""Decide which warnings measured numbers get, each with the figures that it is based on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from profkit.model.measurement import (
 )
 from profkit.model.workorder import WorkOrder
 from profkit.stats import median, median_interval
-from profkit.units import format_duration
 
 LEAST_BLOCKS = 5
 """Minimum number of blocks per process: with fewer, even the fastest may be disturbed."""
@@ -65,26 +64,25 @@ def _state(freshness: Freshness) -> tuple[MeasurementWarning, ...]:
     """Return the warning about executions that find state changed by earlier ones."""
     if freshness.fresh or not (freshness.changes and freshness.why_not):
         return ()
-    what = ", ".join(freshness.changes)
-    told = f"each execution changes {what}, which the next one finds changed, since {freshness.why_not}"
-    return (MeasurementWarning(WarningCode.CHANGES_STATE, told),)
+    changed = ", ".join(freshness.changes)
+    return (MeasurementWarning.of(WarningCode.CHANGES_STATE, changed=changed, why_not=freshness.why_not),)
 
 
 def _repeats(instructions: InstructionCounts) -> tuple[MeasurementWarning, ...]:
     repeats = instructions.raw_stripped or instructions.raw
     if _agree(repeats):
         return ()
-    counted = f"counted {min(repeats):,} to {max(repeats):,} instructions without allocators"
     size = max(1, len(repeats) // instructions.processes)
     each = [repeats[start : start + size] for start in range(0, len(repeats), size)]
-    if instructions.processes > 1 and all(map(_agree, each)):
-        told = (
-            f"{instructions.processes} processes {counted}, each the same in all of its repeats: the count "
-            "depends on the statement's input, such as unseeded data, paths or addresses"
-        )
-    else:
-        told = f"{len(repeats)} repeats {counted}: the statement does not do the same each time"
-    return (MeasurementWarning(WarningCode.COUNTS_DIFFER, told),)
+    by_process = instructions.processes > 1 and all(map(_agree, each))
+    return (
+        MeasurementWarning.of(
+            WarningCode.INPUT_DEPENDENT if by_process else WarningCode.COUNTS_DIFFER,
+            low=min(repeats),
+            high=max(repeats),
+            counted=instructions.processes if by_process else len(repeats),
+        ),
+    )
 
 
 def _agree(repeats: Sequence[int]) -> bool:
@@ -94,44 +92,32 @@ def _agree(repeats: Sequence[int]) -> bool:
 def _how_measured(order: WorkOrder, timing: Timing, workers: int) -> Iterable[MeasurementWarning]:
     zygotes = {process.zygote for process in timing.processes}
     if not timing.measured_in.isolated:
-        yield MeasurementWarning(
-            WarningCode.NOT_ISOLATED, "measured in the caller's own process, with all that went on in it"
-        )
+        yield MeasurementWarning.of(WarningCode.NOT_ISOLATED)
     elif order.quick or (len(timing.processes) > 1 and len(zygotes) == 1):
-        yield MeasurementWarning(
-            WarningCode.QUICK,
-            f"all processes ({len(timing.processes)}) share the memory layout of one zygote, which can shift "
-            "them by 10 % together: good for comparisons within it only",
-        )
+        yield MeasurementWarning.of(WarningCode.QUICK, processes=len(timing.processes))
     if workers > 1:
-        yield MeasurementWarning(
-            WarningCode.MANY_WORKERS,
-            f"{workers} workers measured at once: statements that wait for memory take 5 to 24 % longer so",
-        )
+        yield MeasurementWarning.of(WarningCode.MANY_WORKERS, workers=workers)
 
 
 def _how_many(
     order: WorkOrder, timing: Timing, processes: list[ProcessTimes]
 ) -> Iterable[MeasurementWarning]:
     if len(processes) < LEAST_PROCESSES:
-        yield MeasurementWarning(
-            WarningCode.FEW_PROCESSES,
-            f"{_counted(len(processes), 'process', 'processes')}, and below {LEAST_PROCESSES} the median has "
-            "no 95 % interval",
+        yield MeasurementWarning.of(
+            WarningCode.FEW_PROCESSES, processes=len(processes), needed=LEAST_PROCESSES
         )
     short = [len(process.times_s) for process in processes if len(process.times_s) < LEAST_BLOCKS]
     if short:
-        yield MeasurementWarning(
+        yield MeasurementWarning.of(
             WarningCode.FEW_BLOCKS,
-            f"{len(short)} of {len(processes)} processes measured fewer than {LEAST_BLOCKS} blocks "
-            f"(the least {min(short)}): their minimum may be a disturbed one",
+            processes=len(processes),
+            affected=len(short),
+            blocks=min(short),
+            needed=LEAST_BLOCKS,
         )
     executions = timing.number * sum(len(process.times_s) for process in processes)
     if order.runs is not None and executions * _WARM_UPS >= order.runs:
-        limit = _counted(order.runs, "execution", "executions")
-        yield MeasurementWarning(
-            WarningCode.LIMITED, f"limited to {limit} in all, of which {executions} were measured"
-        )
+        yield MeasurementWarning.of(WarningCode.LIMITED, limit=order.runs, measured=executions)
 
 
 def _machine(order: WorkOrder, timing: Timing, processes: list[ProcessTimes]) -> list[MeasurementWarning]:
@@ -141,35 +127,24 @@ def _machine(order: WorkOrder, timing: Timing, processes: list[ProcessTimes]) ->
     busiest = max(process.cpu_share for process in processes) if order.num_threads > 1 else 1.0
     low = [process for process in processes if process.cpu_share < LEAST_CPU_SHARE * busiest]
     if low:
+        pushed = [process for process in low if _was_pushed(timing, process, busiest)]
         warnings.append(
-            MeasurementWarning(WarningCode.CPU_SHARE, _why_low(timing, low, len(processes), busiest))
+            MeasurementWarning.of(
+                WarningCode.CPU_SHARE,
+                processes=len(processes),
+                affected=len(low),
+                share=min(process.cpu_share for process in low),
+                needed=LEAST_CPU_SHARE,
+                busiest=busiest,
+                switches=sum(process.involuntary_switches for process in pushed),
+            )
         )
     switches = sum(process.involuntary_switches for process in processes)
     per_s = switches / max(sum(_wall_s(timing, process) for process in processes), 1e-9)
     # In a process too short for a meaningful rate, one switch may be chance.
     if per_s > MOST_SWITCHES_PER_S * order.num_threads and switches > len(processes):
-        warnings.append(
-            MeasurementWarning(
-                WarningCode.SWITCHES,
-                f"pushed off its core {per_s:.0f} times a second while measuring ({switches} times in all): "
-                "other processes need it too",
-            )
-        )
+        warnings.append(MeasurementWarning.of(WarningCode.SWITCHES, per_s=per_s, switches=switches))
     return warnings
-
-
-def _why_low(timing: Timing, low: list[ProcessTimes], processes: int, busiest: float) -> str:
-    least = min(process.cpu_share for process in low)
-    whole = "the time" if busiest == 1.0 else "what the busiest one had"
-    had = (
-        f"{len(low)} of {processes} processes had the CPU for less than {100 * LEAST_CPU_SHARE:.0f} % "
-        f"of {whole} (the least for {100 * least:.0f} % of the time)"
-    )
-    pushed = [process for process in low if _was_pushed(timing, process, busiest)]
-    if pushed:
-        switches = sum(process.involuntary_switches for process in pushed)
-        return f"{had}, pushed off it {switches} times: other processes need it too"
-    return f"{had}, hardly ever pushed off it: the statement itself waits, for sleep, files, locks or others"
 
 
 def _was_pushed(timing: Timing, process: ProcessTimes, busiest: float) -> bool:
@@ -182,41 +157,28 @@ def _scatter(timing: Timing, processes: list[ProcessTimes]) -> list[MeasurementW
     """Return the warnings about the times themselves."""
     warnings = []
     minima = [min(process.times_s) for process in processes]
-    why = [reason for reason in (_wide_interval(minima), _wide_spread(minima)) if reason]
-    if why:
-        warnings.append(MeasurementWarning(WarningCode.SPREAD, "; ".join(why)))
+    spread = _wide_interval(minima) | _wide_spread(minima)
+    if spread:
+        warnings.append(MeasurementWarning.of(WarningCode.SPREAD, **spread))
     block_s = timing.number * min(minima)
     if block_s < SHORTEST_BLOCK_S:
-        block = f"a block of {_counted(timing.number, 'execution', 'executions')}"
-        why_short = f"{block} takes {format_duration(block_s)}, about 0.1 µs of it for reading the clock"
-        warnings.append(
-            MeasurementWarning(WarningCode.SHORT, f"{why_short}: measure more executions in a block")
-        )
+        warnings.append(MeasurementWarning.of(WarningCode.SHORT, executions=timing.number, block_s=block_s))
     return warnings
 
 
-def _wide_interval(minima: list[float]) -> str | None:
+def _wide_interval(minima: list[float]) -> dict[str, float]:
     bounds, middle = median_interval(minima), median(minima)
     if bounds is None or bounds[1] - bounds[0] <= WIDEST_INTERVAL * middle:
-        return None
-    low, high = map(format_duration, bounds)
-    return f"the median's 95 % interval, {low} to {high}, is {_percent(bounds[1] - bounds[0], middle)} of it"
+        return {}
+    return {"median_s": middle, "low_s": bounds[0], "high_s": bounds[1]}
 
 
-def _wide_spread(minima: list[float]) -> str | None:
-    least, most = min(minima), max(minima)
-    if most - least <= WIDEST_SPREAD * least:
-        return None
-    return f"the slowest process took {_percent(most - least, least)} longer than the fastest"
+def _wide_spread(minima: list[float]) -> dict[str, float]:
+    fastest, slowest = min(minima), max(minima)
+    if slowest - fastest <= WIDEST_SPREAD * fastest:
+        return {}
+    return {"fastest_s": fastest, "slowest_s": slowest}
 
 
 def _wall_s(timing: Timing, process: ProcessTimes) -> float:
     return timing.number * sum(process.times_s)
-
-
-def _percent(part: float, whole: float) -> str:
-    return f"{100 * part / whole:.0f} %" if whole > 0 else "infinitely many %"
-
-
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from profkit.model.comparison import CountSpread
+from profkit.model.measurement import MeasurementWarning
 
 
 class Quantity(enum.Enum):
@@ -31,7 +32,7 @@ class Point:
     high: float | None
     runs: tuple[str, ...]
     """Ids of the runs, oldest first."""
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[MeasurementWarning, ...] = ()
     """Warnings, each once."""
 
 

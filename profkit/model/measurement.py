@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from statistics import median
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from profkit.model.notebook import ShownInNotebooks
 from profkit.model.run import Run, RunInfo
@@ -56,10 +56,6 @@ class CallgrindDump:
     def instructions(self) -> int:
         """The total of `INSTRUCTIONS`."""
         return self.totals[self.events.index(INSTRUCTIONS)]
-
-
-_LATER = {"later": True}
-"""Metadata of a field that older documents lack; it then has its default."""
 
 
 class Tool(enum.Enum):
@@ -138,7 +134,7 @@ class Timing:
     number: int
     processes: tuple[ProcessTimes, ...]
     measured_in: MeasuredIn
-    freshness: Freshness = field(default=Freshness(), metadata=_LATER)
+    freshness: Freshness = Freshness()
 
     @property
     def times_s(self) -> tuple[tuple[float, ...], ...]:
@@ -182,11 +178,15 @@ class InstructionCounts:
     """(event, net count) of all simulated events, and "cycles", estimated as in KCachegrind."""
     raw_stripped: tuple[int, ...] = ()
     """Total of each repeat without allocators: shows whether all did the same."""
-    controls: tuple[ControlCount, ...] = field(default=(), metadata=_LATER)
+    controls: tuple[ControlCount, ...] = ()
     """Controls, counted in the same zygote if the order named an environment."""
-    processes: int = field(default=1, metadata=_LATER)
+    processes: int = 1
     """Number of counting processes; each made an equal part of the repeats."""
-    freshness: Freshness = field(default=Freshness(), metadata=_LATER)
+    freshness: Freshness = Freshness()
+
+
+Figure: TypeAlias = int | float | str
+"""Figure of a warning: a number, or a name from the measured program."""
 
 
 class WarningCode(enum.Enum):
@@ -201,17 +201,29 @@ class WarningCode(enum.Enum):
     SHORT = "too-short"
     NOT_ISOLATED = "not-isolated"
     COUNTS_DIFFER = "counts-differ"
+    """Repeats within a process differ."""
+    INPUT_DEPENDENT = "input-dependent"
+    """Processes differ, the repeats of each do not."""
     MANY_WORKERS = "many-workers"
     LIMITED = "limited-runs"
     CHANGES_STATE = "changes-state"
 
 
+COUNT_WARNINGS = frozenset({WarningCode.COUNTS_DIFFER, WarningCode.INPUT_DEPENDENT})
+"""Codes of warnings that concern instruction counts only."""
+
+
 @dataclass(frozen=True, slots=True)
 class MeasurementWarning:
-    """A warning: its flag and a sentence with its figures."""
+    """Reason why numbers may not be trusted, as a code and its figures; reports put it into words."""
 
-    flag: WarningCode
-    why: str
+    code: WarningCode
+    figures: tuple[tuple[str, Figure], ...] = ()
+
+    @classmethod
+    def of(cls, code: WarningCode, **figures: Figure) -> MeasurementWarning:
+        """Return a warning with figures by name."""
+        return cls(code, tuple(figures.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +246,7 @@ class OrderInfo:
     file: str = ""
     """File that defines a callable."""
     line: int = 0
-    python: str = field(default="", metadata=_LATER)
+    python: str = ""
     """The measuring interpreter, if the order named one."""
 
     @property
@@ -278,7 +290,7 @@ class Measurement(ShownInNotebooks):
         if self.instructions is not None:
             parts.append(f"{self.instructions.stripped:,.0f} instructions")
         warnings = (
-            f", in warning: {', '.join(warning.flag.value for warning in self.warnings)}"
+            f"; warnings: {', '.join(warning.code.value for warning in self.warnings)}"
             if self.warnings
             else ""
         )
@@ -306,7 +318,7 @@ class MeasuredInfo:
     notes: tuple[str, ...] = ()
     error: str | None = None
     """Reason why there are no numbers: the message, with the worker's traceback and output."""
-    ended_ns: int = field(default=0, metadata=_LATER)
+    ended_ns: int = 0
     """Unix time at which its last process ended; other orders of its batch may have run in between."""
 
     @property

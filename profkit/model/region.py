@@ -7,7 +7,7 @@ import enum
 import hashlib
 import inspect
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import CodeType, FunctionType, MethodType
 
 MARKER_PREFIX = "profkit:"
@@ -59,7 +59,7 @@ class Region:
     tags: tuple[str, ...] = ()
     user: str = ""
     env: tuple[tuple[str, str], ...] = ()
-    code: str = field(default="", metadata={"later": True})
+    code: str = ""
     """Digest of the code (`digest_of`); empty if there is none."""
 
     @property

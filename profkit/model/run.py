@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from profkit.model.histogram import NO_DURATIONS, Histogram
 from profkit.model.notebook import ShownInNotebooks
@@ -65,10 +65,10 @@ class RunInfo:
     truncated: bool = False
     imported: Imported | None = None
     """None if profkit recorded the run here; otherwise calls and session are unknown."""
-    nested: int = field(default=0, metadata={"later": True})
+    nested: int = 0
     """Finished calls inside another call of the region on the same thread (recursion). Their time is part of
     the outermost call's; only that one is in `durations`."""
-    last_ns: int = field(default=0, metadata={"later": True})
+    last_ns: int = 0
     """Unix time of the last update about its calls; 0 if unknown."""
 
     @property

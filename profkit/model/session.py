@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from profkit.model.histogram import NO_DURATIONS, Histogram
 
@@ -33,7 +33,7 @@ class ProcessInfo:
     torch: str | None
     profkit: str
     git_commit: str | None
-    seal: str = field(default="", metadata={"later": True})
+    seal: str = ""
     """Proof that this user recorded it on this machine (`process.manifest`); empty if unknown."""
 
 
@@ -90,9 +90,9 @@ class Segment:
     asleep_ns: int = 0
     """Time that the session slept before this segment: not a gap, since there was nothing to sample."""
     error: str | None = None
-    offset_ns: int | None = field(default=None, metadata={"later": True})
+    offset_ns: int | None = None
     """Time from the start of the session until the sampler was RUNNING."""
-    sampled_ns: int | None = field(default=None, metadata={"later": True})
+    sampled_ns: int | None = None
     """Time from RUNNING until the sampler was asked to stop; None if the process ended first."""
 
 
@@ -120,7 +120,7 @@ class Manifest:
     error: str | None = None
     notes: tuple[str, ...] = ()
     truncated: bool = False
-    lines: Lines | None = field(default=None, metadata={"later": True})
+    lines: Lines | None = None
     """Lines written by then; more may follow. None if they were not counted."""
 
 
@@ -147,7 +147,7 @@ class CallDelta:
     suspended_ns: int = 0
     traced_away: int = 0
     first_call_ns: int | None = None
-    nested: int = field(default=0, metadata={"later": True})
+    nested: int = 0
     """Finished calls inside another call of the region on the same thread; the outer one includes their
     time."""
 
@@ -193,7 +193,7 @@ class Unprofiled:
     """Fix, as an instruction: `unset it to profile forked and spawned workers`."""
     label: str = ""
     """The called region; empty for a whole process."""
-    partly: bool = field(default=False, metadata={"later": True})
+    partly: bool = False
     """True if some of it was profiled and the rest was dropped."""
 
 

@@ -35,7 +35,12 @@ class Part(NamedTuple):
 
 def count(number: int, noun: str = "") -> str:
     """`1,234 calls`, `1 call`; the bare number without a noun."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}" if noun else f"{number:,}"
+    return f"{number:,} {noun}{'' if number == 1 else _ending(noun)}" if noun else f"{number:,}"
+
+
+def _ending(noun: str) -> str:
+    """Return the ending of a noun's plural."""
+    return "es" if noun.endswith(("s", "ch")) else "s"
 
 
 def percent(share: float, samples: int) -> str:
@@ -229,7 +234,7 @@ def count_text(value: float) -> str:
 def range_of(numbers: Sequence[int], noun: str) -> str:
     """`1 process`, `10 processes`, `4–10 processes`."""
     least, most = min(numbers), max(numbers)
-    plural = "" if most == 1 else "es" if noun.endswith(("s", "ch")) else "s"
+    plural = "" if most == 1 else _ending(noun)
     return f"{least:,}{'' if least == most else f'–{most:,}'} {noun}{plural}"
 
 

@@ -41,7 +41,7 @@ from profkit.store.files import make_file, make_folder
 
 METADATA = MetaData()
 
-RUN_SCHEMA = "profkit.run/2"
+RUN_SCHEMA = "profkit.run/1"
 """Schema of a sampled run's document; `measured` has that of measured runs. Version 1 lacks `imported`."""
 
 # One row per migration that was applied.
@@ -115,7 +115,7 @@ class Migration:
     apply: Callable[[Connection], None]
 
 
-def _runs_and_profiles(connection: Connection) -> None:
+def _first_tables(connection: Connection) -> None:
     tables = MetaData()
     Table(
         "profkit_runs",
@@ -127,9 +127,10 @@ def _runs_and_profiles(connection: Connection) -> None:
         Column("schema", Text, nullable=False),
         Column("document", Text, nullable=False),
     )
-    for name, content in (("profkit_profiles", "pprof"), ("profkit_resources", "points")):
+    contents = {"profiles": "pprof", "resources": "points", "measurements": "document"}
+    for name, content in contents.items():
         Table(
-            name,
+            f"profkit_{name}",
             tables,
             Column("run", Text, ForeignKey("profkit_runs.id"), primary_key=True),
             Column(content, LargeBinary, nullable=False),
@@ -138,21 +139,7 @@ def _runs_and_profiles(connection: Connection) -> None:
     tables.create_all(connection, checkfirst=False)
 
 
-def _measurements(connection: Connection) -> None:
-    tables = MetaData()
-    Table("profkit_runs", tables, Column("id", Text, primary_key=True))
-    Table(
-        "profkit_measurements",
-        tables,
-        Column("run", Text, ForeignKey("profkit_runs.id"), primary_key=True),
-        Column("document", LargeBinary, nullable=False),
-    ).create(connection)
-
-
-MIGRATIONS = (
-    Migration("001 runs and profiles", _runs_and_profiles),
-    Migration("002 measurements", _measurements),
-)
+MIGRATIONS = (Migration("001 tables", _first_tables),)
 """Migrations in the order in which they are applied. Only append to them."""
 
 

@@ -81,6 +81,8 @@ def _reader(hint: Hashable) -> _Reader:
     if origin in (Union, UnionType) and len(arguments) == 2 and NoneType in arguments:
         read = _reader(arguments[arguments[0] is NoneType])
         return lambda value, where: None if value is None else read(value, where)
+    if origin in (Union, UnionType) and set(arguments) <= {str, int, float}:
+        return lambda value, where: _one_of(cast("tuple[type, ...]", arguments), value, where)
     if origin is tuple:
         return _tuple_reader(arguments)
     raise TypeError(f"{hint!r} has no JSON form here")
@@ -125,6 +127,7 @@ def _dataclass(kind: type, value: object, where: str) -> object:
 
 @cache
 def _later(kind: type) -> frozenset[str]:
+    """Return the fields that older documents lack, which have `metadata={"later": True}` and a default."""
     return frozenset(field.name for field in dataclasses.fields(kind) if field.metadata.get("later"))
 
 
@@ -133,6 +136,12 @@ def _enum(kind: type[enum.Enum], value: object, where: str) -> object:
         return kind(value)
     except ValueError as error:
         raise ValueError(f"{where} is {value!r}, not one of {[member.value for member in kind]}") from error
+
+
+def _one_of(kinds: tuple[type, ...], value: object, where: str) -> object:
+    if type(value) in kinds:
+        return value
+    raise ValueError(f"{where} is {value!r}, not one of {[kind.__name__ for kind in kinds]}")
 
 
 def _scalar(kind: type, value: object, where: str) -> object:

@@ -35,8 +35,6 @@ from profkit.store.records import from_file, to_json
 
 Values = dict[str, object]
 
-_RUN_SCHEMA_1 = "profkit.run/1"
-
 
 def rows_of(run: AnyRun) -> dict[str, Values]:
     """Return the run's rows by table name; tables without a row for it are omitted."""
@@ -67,12 +65,10 @@ def info_of(run_id: str, schema: str, document: str) -> AnyInfo:
             return from_file(MeasuredInfo, json.loads(document))
         if schema == RUN_SCHEMA:
             return from_file(RunInfo, json.loads(document))
-        if schema == _RUN_SCHEMA_1:
-            return _info_of_schema_1(json.loads(document))
     except (ValueError, RecursionError) as error:
         fix = f"all other runs are whole; `profkit rm {run_id}` removes this one"
         raise DamagedFile(_part(run_id, "document"), str(error), fix=fix) from error
-    known = f"{_RUN_SCHEMA_1!r}, {RUN_SCHEMA!r} and {MEASURED_SCHEMA!r}"
+    known = f"{RUN_SCHEMA!r} and {MEASURED_SCHEMA!r}"
     detail = f"its schema is {schema!r}, and this profkit reads {known}"
     raise DamagedFile(_part(run_id, "document"), detail, fix="upgrade profkit")
 
@@ -93,13 +89,6 @@ def run_of(
     except DamagedFile as error:
         fix = f"all other runs are whole; `profkit rm {info.id}` removes this one"
         raise DamagedFile(error.path, error.detail, fix=fix) from error
-
-
-def _info_of_schema_1(document: object) -> RunInfo:
-    """Read a document from before runs could be imported."""
-    if not isinstance(document, dict) or "imported" in document:
-        raise ValueError(f"it is no document of {_RUN_SCHEMA_1!r}")
-    return from_file(RunInfo, {**document, "imported": None})
 
 
 def _run_row(info: AnyInfo, session: str, schema: str) -> Values:

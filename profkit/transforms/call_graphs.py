@@ -58,7 +58,7 @@ class Graph:
     ) -> Graph:
         """Return the graph of calls; negative costs count as 0, calls of a function by itself are ignored.
 
-        Unless roots are given, they are the cost of each function that its callers do not counters for.
+        Unless roots are given, they are the cost of each function that its callers do not account for.
         """
         kept = {function: max(0, weight) for function, weight in own.items()}
         callees: dict[Frame, dict[Frame, float]] = {function: {} for function in kept}
@@ -234,7 +234,7 @@ def unfold(
     is at the end of the stack; otherwise the cost of recursion is spread over the stack. Paths with less than
     a 100,000th of the whole, or after the heaviest 20,000, are dropped in favour of other paths to their
     function; its heaviest path is always kept. Stacks begin with `roots` if they are known, otherwise with
-    functions that nothing calls and with costs that callers do not counters for. Negative weights count as 0.
+    functions that nothing calls and with costs that callers do not account for. Negative weights count as 0.
     `builder` collects the stacks. `check_depth` is called with each path's depth before it is followed.
 
     Stacks of recursive functions cannot have the totals of the graph. `totals` are those that the file

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,9 +14,7 @@ from profkit.errors import DamagedFile, RunNotFound, StoreEmpty, StoreUnavailabl
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredRun
 from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.run import Run
-from profkit.store import database
 from profkit.store.database import METADATA, MIGRATIONS
-from profkit.store.records import to_json
 from profkit.store.runs import Store, open_store
 from tests.unit.made_measured import COUNTS
 from tests.unit.made_measured_runs import failed_run, measured_run
@@ -251,15 +248,6 @@ class StoreSuite:
         with pytest.raises(DamagedFile, match=r"the document of run a1 .*'profkit.run/9'.*; upgrade profkit"):
             store.runs()
 
-    def test_a_document_from_before_runs_were_imported_is_read(self, store: Store, url: str) -> None:
-        store.add([made_run()])
-        before = to_json(INFO)
-        assert isinstance(before, dict)
-        del before["imported"]
-        statement = "update profkit_runs set schema = 'profkit.run/1', document = :document"
-        self.execute(url, statement, document=json.dumps(before))
-        assert store.load(INFO.id) == made_run()
-
     def test_the_migrated_tables_are_those_of_the_schema(self, store: Store, url: str) -> None:
         engine = create_engine(url)
         found = inspect(engine)
@@ -286,22 +274,6 @@ class StoreSuite:
             names = list(connection.scalars(text("select name from profkit_migrations order by name")))
         engine.dispose()
         assert names == [migration.name for migration in MIGRATIONS]
-
-    def test_a_store_from_before_measurements_is_opened_and_migrated(
-        self, url: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        run = made_run()
-        with monkeypatch.context() as before:
-            before.setattr(database, "MIGRATIONS", MIGRATIONS[:1])
-            with open_store(url) as store:
-                store.add([run])
-        engine = create_engine(url)
-        assert not inspect(engine).has_table("profkit_measurements")
-        engine.dispose()
-        with open_store(url) as store:
-            assert store.load(run.info.id) == run
-            store.add([measured_of("a1")])
-            assert store.load("a1") == measured_of("a1")
 
     def test_a_newer_store_is_left_alone(self, url: str) -> None:
         with open_store(url):

@@ -86,7 +86,7 @@ def test_a_script_measures_at_its_end(tmp_path: Path) -> None:
     assert inside.measurement.timing.measured_in.isolated is False
     assert inside.info.min_s is not None
     assert inside.info.min_s >= 0.01
-    assert WarningCode.NOT_ISOLATED in {warning.flag for warning in inside.info.warnings}
+    assert WarningCode.NOT_ISOLATED in {warning.code for warning in inside.info.warnings}
     assert runs["times(2)"].info.order.what == "__main__:times(2)"
     assert runs["times(2)"].info.order.file.endswith("script.py")
     report = run_program(tmp_path, ["-m", "profkit", "report", "times(2)"])
@@ -303,7 +303,7 @@ def test_what_cannot_be_copied_is_timed_in_the_program(tmp_path: Path) -> None:
         assert run_.info.error is None
         assert run_.info.min_s is not None
         assert run_.info.min_s > 0
-        assert WarningCode.NOT_ISOLATED in {warning.flag for warning in run_.info.warnings}
+        assert WarningCode.NOT_ISOLATED in {warning.code for warning in run_.info.warnings}
         assert "cannot be sent to another process" in run_.info.notes[0]
 
 

@@ -64,7 +64,7 @@ def test_serious_measuring_takes_ten_processes_of_five_fresh_zygotes() -> None:
 def test_quick_measuring_says_what_it_is_worth_and_keeps_its_zygote() -> None:
     found = measure("pass", **QUICK)
     again = measure("pass", **QUICK)
-    assert WarningCode.QUICK in {warning.flag for warning in found.warnings}
+    assert WarningCode.QUICK in {warning.code for warning in found.warnings}
     zygotes = {process.zygote for run in (found, again) for process in timing_of(run).processes}
     assert len(zygotes) == 1
 
@@ -166,7 +166,7 @@ def test_runs_limit_how_often_a_statement_is_executed(tmp_path: Path) -> None:
     counted.unlink()
     found = measure(stmt, runs=25, keep=False)
     assert len(counted.read_text()) <= 25
-    assert WarningCode.LIMITED in {warning.flag for warning in found.warnings}
+    assert WarningCode.LIMITED in {warning.code for warning in found.warnings}
 
 
 def test_orders_of_a_batch_go_on_when_one_fails(tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ def test_what_cannot_travel_is_measured_here_where_that_is_asked_for() -> None:
     found = measure(lock.locked, isolated=False, keep=False)
     timing = timing_of(found)
     assert not timing.measured_in.isolated
-    assert WarningCode.NOT_ISOLATED in {warning.flag for warning in found.warnings}
+    assert WarningCode.NOT_ISOLATED in {warning.code for warning in found.warnings}
     assert found.order.what.endswith("locked()")
     assert timing_of(measure("x + 1", setup="x = 1", isolated=False, keep=False)).number > 1
     with pytest.raises(WorkerFailed, match="ZeroDivisionError"):

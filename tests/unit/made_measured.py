@@ -132,13 +132,12 @@ def failed(label: str = "broken") -> MeasuredRun:
     return MeasuredRun(replace(INFO, id="deadbeef00", order=order, error=error))
 
 
-QUICK = MeasurementWarning(
-    WarningCode.QUICK, "one zygote; compare it with what the same zygote measured only."
+QUICK = MeasurementWarning.of(WarningCode.QUICK, processes=2)
+BUSY = MeasurementWarning.of(
+    WarningCode.CPU_SHARE, processes=10, affected=1, share=0.81, needed=0.95, busiest=1.0, switches=7
 )
-BUSY = MeasurementWarning(
-    WarningCode.CPU_SHARE, "CPU time is 81 % of wall time: something else had the core."
-)
-FEW = MeasurementWarning(WarningCode.FEW_PROCESSES, "4 processes; an interval takes 6.")
+FEW = MeasurementWarning.of(WarningCode.FEW_PROCESSES, processes=4, needed=6)
+DIFFER = MeasurementWarning.of(WarningCode.COUNTS_DIFFER, low=7, high=9, counted=2)
 
 
 def batch() -> tuple[MeasuredRun, ...]:
@@ -184,7 +183,7 @@ def extremes() -> tuple[MeasuredRun, ...]:
         measured(
             None,
             below,
-            (MeasurementWarning(WarningCode.COUNTS_DIFFER, "the repeats gave 7, 9 and 8."),),
+            (replace(DIFFER, figures=(("low", 7), ("high", 9), ("counted", 3))),),
             id="07",
         ),
         measured(None, cached, id="08"),
@@ -209,6 +208,6 @@ def hostile() -> MeasuredRun:
     process = replace(PROCESS, host=text, cwd=text, argv=HOSTILE, python=text, torch=text, git_commit=text)
     return measured(
         timing(blocks(1e-3), measured_in=place), counts,
-        tuple(MeasurementWarning(WarningCode.SPREAD, name) for name in HOSTILE), order,
-        process=process, notes=HOSTILE, error="\n".join(HOSTILE), batch=text,
+        tuple(MeasurementWarning.of(WarningCode.SWITCHES, per_s=1, switches=name) for name in HOSTILE),
+        order, process=process, notes=HOSTILE, error="\n".join(HOSTILE), batch=text,
     )  # fmt: skip

@@ -11,7 +11,7 @@ from profkit.model.history import Quantity
 from profkit.model.measurement import MeasurementWarning, WarningCode
 from profkit.stats import histogram_of
 from tests.unit.made_comparisons import NEW, OLD, run
-from tests.unit.made_measured import BUSY, COUNTS, failed
+from tests.unit.made_measured import BUSY, COUNTS, DIFFER, failed
 from tests.unit.made_runs import PROCESS, STARTED_NS, made_run
 
 
@@ -87,15 +87,15 @@ def test_sampled_runs_by_the_time_of_a_call() -> None:
 
 
 def test_doubts_are_those_about_the_quantity_each_once() -> None:
-    differ = MeasurementWarning(WarningCode.COUNTS_DIFFER, "they differ")
+    spread = MeasurementWarning.of(WarningCode.SPREAD, fastest_s=1e-6, slowest_s=2e-6)
     warned = run("a", counts=COUNTS)
     warned = replace(
         warned,
-        info=replace(warned.info, warnings=(BUSY, differ, MeasurementWarning(WarningCode.SPREAD, "wide"))),
+        info=replace(warned.info, warnings=(BUSY, DIFFER, spread)),
     )
     times, counts = history_of("x + y", [warned, run("b")]).series
-    assert times.points[0].warnings == (BUSY.why,)
-    assert counts.points[0].warnings == (differ.why,)
+    assert times.points[0].warnings == (BUSY,)
+    assert counts.points[0].warnings == (DIFFER,)
 
 
 def test_nothing_but_failures_has_no_series() -> None:

@@ -291,7 +291,7 @@ class TestWhatCannotTravel:
         assert first.info.order.file == __file__
         assert first.measurement.timing.measured_in.isolated is False
         assert 0 < first.info.min_s < 10
-        assert WarningCode.NOT_ISOLATED in {warning.flag for warning in first.info.warnings}
+        assert WarningCode.NOT_ISOLATED in {warning.code for warning in first.info.warnings}
         assert "argument 'lock'" in first.info.notes[0]
         assert caplog.text.count("not isolated: argument 'lock'") == 2  # of two types
 

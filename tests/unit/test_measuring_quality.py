@@ -17,6 +17,7 @@ from profkit.model.measurement import (
     WarningCode,
 )
 from profkit.model.workorder import WorkOrder
+from profkit.render.views.measurement_warnings import sentence
 
 ORDER = WorkOrder("sorted", stmt="sorted(l)")
 HERE = MeasuredIn(Tool.NONE, Preload.NOTHING, "3.11.9")
@@ -32,8 +33,8 @@ def ten(**changes: object) -> Timing:
     return timing(replace(CALM, zygote=k // 2, **changes) for k in range(10))
 
 
-def flags(warnings: Iterable[MeasurementWarning]) -> set[WarningCode]:
-    return {warning.flag for warning in warnings}
+def codes(warnings: Iterable[MeasurementWarning]) -> set[WarningCode]:
+    return {warning.code for warning in warnings}
 
 
 def only(warnings: Iterable[MeasurementWarning]) -> MeasurementWarning:
@@ -47,42 +48,41 @@ def test_calm_measurements_raise_no_doubts() -> None:
 
 def test_one_zygote_is_relative_only() -> None:
     warning = only(timing_warnings(replace(ORDER, quick=True), timing([CALM] * 6)))
-    assert warning.flag is WarningCode.QUICK
-    assert "good for comparisons within it only" in warning.why
-    assert flags(timing_warnings(ORDER, timing([CALM] * 6))) == {WarningCode.QUICK}
+    assert warning.code is WarningCode.QUICK
+    assert "compare these times with each other only" in sentence(warning)
+    assert codes(timing_warnings(ORDER, timing([CALM] * 6))) == {WarningCode.QUICK}
 
 
 def test_the_callers_own_process_is_no_zygote() -> None:
     here = replace(timing([CALM]), measured_in=replace(HERE, isolated=False))
-    assert flags(timing_warnings(ORDER, here)) == {WarningCode.NOT_ISOLATED, WarningCode.FEW_PROCESSES}
+    assert codes(timing_warnings(ORDER, here)) == {WarningCode.NOT_ISOLATED, WarningCode.FEW_PROCESSES}
 
 
 def test_few_processes_and_few_blocks() -> None:
     few = timing(replace(CALM, zygote=k, times_s=(1e-6,) * (3 + k)) for k in range(5))
     process, block = timing_warnings(ORDER, few)
-    assert process == MeasurementWarning(
-        WarningCode.FEW_PROCESSES, "5 processes, and below 6 the median has no 95 % interval"
-    )
-    assert block.flag is WarningCode.FEW_BLOCKS
-    assert "2 of 5 processes measured fewer than 5 blocks (the least 3)" in block.why
+    assert process == MeasurementWarning.of(WarningCode.FEW_PROCESSES, processes=5, needed=6)
+    assert sentence(process) == "5 processes; with fewer than 6 the median has no 95 % interval"
+    assert block.code is WarningCode.FEW_BLOCKS
+    assert "2 of 5 processes measured fewer than 5 blocks (at least 3)" in sentence(block)
 
 
 def test_no_blocks_at_all_are_few() -> None:
-    assert flags(timing_warnings(ORDER, timing([]))) == {WarningCode.FEW_PROCESSES}
+    assert codes(timing_warnings(ORDER, timing([]))) == {WarningCode.FEW_PROCESSES}
     nothing = timing([replace(CALM, times_s=(), cpu_share=0.0)])
-    assert flags(timing_warnings(ORDER, nothing)) == {WarningCode.FEW_PROCESSES}
+    assert codes(timing_warnings(ORDER, nothing)) == {WarningCode.FEW_PROCESSES}
 
 
 def test_a_busy_machine_is_named() -> None:
     # 20 ms of which 8 were lost in 2 switches.
     low, switches = timing_warnings(ORDER, ten(cpu_share=0.6, involuntary_switches=2))
-    assert low == MeasurementWarning(
-        WarningCode.CPU_SHARE,
-        "10 of 10 processes had the CPU for less than 95 % of the time (the least for 60 % of the time), "
-        "pushed off it 20 times: other processes need it too",
+    assert (low.code, dict(low.figures)["switches"]) == (WarningCode.CPU_SHARE, 20)
+    assert sentence(low) == (
+        "10 of 10 processes had the CPU for less than 95 % of the time (the lowest for 60 % of the time) "
+        "and were preempted 20 times: other processes compete for the CPU"
     )
-    assert switches.flag is WarningCode.SWITCHES
-    assert "100 times a second" in switches.why
+    assert switches.code is WarningCode.SWITCHES
+    assert "100 times per second" in sentence(switches)
 
 
 def test_a_statement_that_sleeps_is_not_the_machines_fault() -> None:
@@ -90,12 +90,12 @@ def test_a_statement_that_sleeps_is_not_the_machines_fault() -> None:
         [replace(CALM, times_s=(0.1,) * 10, zygote=k, cpu_share=0.001) for k in range(10)], number=1
     )
     warning = only(timing_warnings(ORDER, sleeps))
-    assert warning.flag is WarningCode.CPU_SHARE
-    assert "the statement itself waits" in warning.why
-    assert "other processes" not in warning.why
-    # A few switches cannot counters for a second's absence.
+    assert warning.code is WarningCode.CPU_SHARE
+    assert "the statement itself waits" in sentence(warning)
+    assert "other processes" not in sentence(warning)
+    # A few switches cannot account for a second's absence.
     few = timing([replace(process, involuntary_switches=2) for process in sleeps.processes], number=1)
-    assert "the statement itself waits" in only(timing_warnings(ORDER, few)).why
+    assert "the statement itself waits" in sentence(only(timing_warnings(ORDER, few)))
 
 
 def test_threads_are_judged_by_the_busiest_process() -> None:
@@ -105,8 +105,10 @@ def test_threads_are_judged_by_the_busiest_process() -> None:
     mixed = [replace(process, cpu_share=3.9) for process in ten().processes[:-1]]
     disturbed = timing([*mixed, replace(CALM, zygote=4, cpu_share=2.0, involuntary_switches=9)])
     warning = only(timing_warnings(four, disturbed))
-    assert warning.flag is WarningCode.CPU_SHARE
-    assert "1 of 10 processes had the CPU for less than 95 % of what the busiest one had" in warning.why
+    assert warning.code is WarningCode.CPU_SHARE
+    assert "1 of 10 processes had the CPU for less than 95 % of the CPU time of the busiest one" in sentence(
+        warning
+    )
 
 
 def test_one_switch_by_chance_is_none_too_many() -> None:
@@ -119,32 +121,29 @@ def test_scattered_processes() -> None:
     # One that is 20 % slower does not move the interval, which leaves out one value on each side.
     one = [replace(CALM, zygote=k, times_s=(1e-6 * (1.2 if k == 0 else 1),) * 10) for k in range(10)]
     warning = only(timing_warnings(ORDER, timing(one)))
-    assert warning == MeasurementWarning(
-        WarningCode.SPREAD, "the slowest process took 20 % longer than the fastest"
+    assert warning == MeasurementWarning.of(
+        WarningCode.SPREAD, fastest_s=1e-6, slowest_s=pytest.approx(1.2e-6)
     )
+    assert sentence(warning) == "the slowest process took 20 % longer than the fastest"
     wide = [replace(CALM, zygote=k, times_s=(1e-6 * (1 + k / 100),) * 10) for k in range(10)]
     warning = only(timing_warnings(ORDER, timing(wide)))
-    assert warning == MeasurementWarning(
-        WarningCode.SPREAD, "the median's 95 % interval, 1.01 µs to 1.08 µs, is 7 % of it"
-    )
+    assert warning.code is WarningCode.SPREAD
+    assert sentence(warning) == ("the median's 95 % interval, 1.01 µs to 1.08 µs, is 7 % of the median wide")
 
 
 def test_blocks_shorter_than_the_clock_resolves() -> None:
     warning = only(timing_warnings(ORDER, timing(ten().processes, number=1)))
-    assert warning.flag is WarningCode.SHORT
-    assert "a block of 1 execution takes 1.00 µs" in warning.why
-    assert WarningCode.SHORT in flags(timing_warnings(ORDER, ten(times_s=(0.0,) * 10)))
+    assert warning.code is WarningCode.SHORT
+    assert "a block of 1 execution takes 1.00 µs" in sentence(warning)
+    assert WarningCode.SHORT in codes(timing_warnings(ORDER, ten(times_s=(0.0,) * 10)))
 
 
 def test_many_workers_and_limited_runs() -> None:
-    assert flags(timing_warnings(ORDER, ten(), workers=2)) == {WarningCode.MANY_WORKERS}
+    assert codes(timing_warnings(ORDER, ten(), workers=2)) == {WarningCode.MANY_WORKERS}
     once = timing([replace(CALM, times_s=(0.1,))], number=1)
     limited = timing_warnings(replace(ORDER, runs=1), once)
-    assert (
-        MeasurementWarning(WarningCode.LIMITED, "limited to 1 execution in all, of which 1 were measured")
-        in limited
-    )
-    assert flags(timing_warnings(replace(ORDER, runs=10**7), ten())) == set()
+    assert MeasurementWarning.of(WarningCode.LIMITED, limit=1, measured=1) in limited
+    assert codes(timing_warnings(replace(ORDER, runs=10**7), ten())) == set()
 
 
 @pytest.mark.parametrize(
@@ -153,32 +152,36 @@ def test_many_workers_and_limited_runs() -> None:
 )
 def test_counts_that_differ(raw: tuple[int, ...], differ: bool) -> None:
     counts = InstructionCounts(10, raw, 0.0, 0.0, 0.0, HERE)
-    assert flags(count_warnings(counts)) == ({WarningCode.COUNTS_DIFFER} if differ else set())
+    assert codes(count_warnings(counts)) == ({WarningCode.COUNTS_DIFFER} if differ else set())
 
 
 def test_the_counts_are_named() -> None:
     counts = InstructionCounts(10, (12_000, 15_000), 0.0, 0.0, 0.0, HERE)
-    assert only(count_warnings(counts)).why.startswith("2 repeats counted 12,000 to 15,000 instructions")
+    assert sentence(only(count_warnings(counts))).startswith(
+        "2 repeats counted 12,000 to 15,000 instructions"
+    )
 
 
 @pytest.mark.parametrize(
-    ("repeats", "cause"),
+    ("repeats", "code", "cause"),
     [
         (
             (5000, 5000, 5100, 5100),
-            "2 processes counted 5,000 to 5,100 instructions without allocators, each",
+            WarningCode.INPUT_DEPENDENT,
+            "2 processes counted 5,000 to 5,100 instructions without allocators, while the repeats of each",
         ),
         (
             (5000, 5100, 5000, 5100),
+            WarningCode.COUNTS_DIFFER,
             "4 repeats counted 5,000 to 5,100 instructions without allocators: the",
         ),
-        ((5000, 5000, 5001, 5001), None),
+        ((5000, 5000, 5001, 5001), None, None),
     ],
 )
 def test_what_differs_between_processes_alone_depends_on_the_input(
-    repeats: tuple[int, ...], cause: str | None
+    repeats: tuple[int, ...], code: WarningCode | None, cause: str | None
 ) -> None:
     counts = InstructionCounts(10, repeats, 0.0, 0.0, 0.0, HERE, raw_stripped=repeats, processes=2)
     warnings = count_warnings(counts)
-    assert [warning.flag for warning in warnings] == ([WarningCode.COUNTS_DIFFER] if cause else [])
-    assert all(warning.why.startswith(cause or "") for warning in warnings)
+    assert [warning.code for warning in warnings] == ([code] if code else [])
+    assert all(sentence(warning).startswith(cause or "") for warning in warnings)

@@ -14,6 +14,7 @@ from profkit.model.measurement import FunctionCount
 from profkit.render.json.measured import digest, measured_json
 from profkit.render.options import DEFAULTS, ReportOptions, Sort
 from profkit.render.views.measured import function_rows, name_and_file, order_rows, time_row
+from profkit.render.views.measurement_warnings import sentence
 from tests.unit.golden import check_golden
 from tests.unit.made_measured import (
     COUNTS,
@@ -140,7 +141,10 @@ def test_quality_has_a_reason() -> None:
         for run in (both(), measured(timing([[1.0]]), warnings=(QUICK,)), failed())
     )
     assert trusted == {"trusted": True, "warnings": []}
-    assert warned == {"trusted": False, "warnings": [{"flag": "quick", "why": QUICK.why}]}
+    assert warned == {
+        "trusted": False,
+        "warnings": [{"code": "quick", "figures": {"processes": 2}, "text": sentence(QUICK)}],
+    }
     assert none["trusted"] is False
 
 

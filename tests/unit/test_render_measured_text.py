@@ -16,10 +16,12 @@ from profkit.render.options import ReportOptions, Sort
 from profkit.render.registry import MEASURED
 from profkit.render.terminal import Terminal
 from profkit.render.text.measured import measured_text
+from profkit.render.views.measurement_warnings import sentence
 from tests.unit.golden import check_golden
 from tests.unit.made_measured import (
     BUSY,
     COUNTS,
+    DIFFER,
     ORDER,
     PLAIN_ZYGOTE,
     QUICK,
@@ -123,20 +125,19 @@ def test_events_and_cycles_are_shown_where_they_were_simulated() -> None:
 
 def test_reasons_not_to_trust_come_before_what_is_relative() -> None:
     text = measured_text((measured(timing(blocks(1e-6)), warnings=(QUICK, BUSY)),))
-    assert re.search(r"\n *do not trust  CPU time is 81 %.*\n *relative only  one zygote", text)
+    assert re.search(r"\n *do not trust  1 of 10 processes.*\n *relative only  all processes", text)
 
 
 def test_a_reason_that_several_orders_have_is_told_once() -> None:
     text = measured_text([measured(timing(blocks(1e-6)), warnings=(QUICK,), id=str(n)) for n in range(3)])
-    assert text.count(QUICK.why) == 1
-    assert "~ relative only  all orders · one zygote" in text
+    assert text.count(sentence(QUICK)) == 1
+    assert "~ relative only  all orders · all processes (2) share" in text
 
 
 def test_marks_stand_where_the_doubts_are_about() -> None:
-    differ = MeasurementWarning(WarningCode.COUNTS_DIFFER, "2 repeats counted 7 to 9 instructions")
     runs = [
         measured(timing(blocks(1e-6)), COUNTS, (warning,), replace(ORDER, label=label))
-        for label, warning in (("quick", QUICK), ("busy", BUSY), ("uneven", differ))
+        for label, warning in (("quick", QUICK), ("busy", BUSY), ("uneven", DIFFER))
     ]
     times, _, counts = measured_text(runs).partition("\nInstructions")
     assert {"\n~  quick ", "\n!  busy ", "\n   uneven "} <= set(re.findall(r"\n[~! ]  \w+ ", times))
@@ -147,15 +148,15 @@ def test_sentences_that_differ_in_figures_alone_are_cut() -> None:
     runs = [
         measured(
             timing(blocks(1e-6)),
-            warnings=(MeasurementWarning(WarningCode.SWITCHES, f"pushed off its core {n} times a second"),),
+            warnings=(MeasurementWarning.of(WarningCode.SWITCHES, per_s=n, switches=n),),
             order=replace(ORDER, label=f"order {n}"),
         )
         for n in range(9)
     ]
     text = measured_text(runs)
-    assert text.count("pushed off") == 3
+    assert text.count("preempted") == 3
     assert " likewise · order 3, order 4, order 5, order 6, order 7, order 8" in text
-    assert measured_text(runs[:4]).count("pushed off") == 4
+    assert measured_text(runs[:4]).count("preempted") == 4
 
 
 def test_sentences_name_orders_that_share_a_label() -> None:
@@ -164,7 +165,7 @@ def test_sentences_name_orders_that_share_a_label() -> None:
         for threads in (1, 2)
         for order in (replace(ORDER, num_threads=threads),)
     ]
-    assert "~ relative only  x + y (2 threads) · one zygote" in measured_text(orders)
+    assert "~ relative only  x + y (2 threads) · all processes" in measured_text(orders)
 
 
 def test_intervals_that_nobody_has_take_no_room() -> None:

@@ -14,7 +14,8 @@ from profkit.render.formatting import counts_alike, range_of, spread, switches, 
 from profkit.render.terminal import Terminal
 from profkit.render.text.runs import runs_text
 from profkit.render.text.summary import measured_summary_lines
-from profkit.render.views.measured import time_row, uncertainty, variants
+from profkit.render.views.measured import RELATIVE, WARNED, time_row, uncertainty, variants
+from profkit.render.views.measurement_warnings import sentence
 from tests.unit.made_measured import (
     BUSY,
     COUNTS,
@@ -104,11 +105,8 @@ def test_a_run_in_a_line() -> None:
 
 def test_doubts_are_a_second_line() -> None:
     lines = measured_summary_lines(measured(timing(blocks(1.0)), warnings=(BUSY, QUICK, FEW)))
-    assert lines[1:] == [
-        "  do not trust: CPU time is 81 % of wall time: something else had the core; 4 processes; "
-        "an interval takes 6; relative only: one zygote; compare it with what the same zygote "
-        "measured only"
-    ]
+    busy, quick, few = map(sentence, (BUSY, QUICK, FEW))
+    assert lines[1:] == [f"  {WARNED}: {busy}; {few}; {RELATIVE}: {quick}"]
 
 
 def test_a_failure_is_its_first_line() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import enum
 import json
 from dataclasses import dataclass
@@ -117,7 +118,8 @@ ORDERS = st.builds(
 MEASURED_IN = st.builds(
     MeasuredIn, st.sampled_from(Tool), st.sampled_from(Preload), TEXT, tuples(PAIRS), st.booleans()
 )
-DOUBTS = tuples(st.builds(MeasurementWarning, st.sampled_from(WarningCode), TEXT))
+FIGURES = tuples(st.tuples(TEXT, INTS | FLOATS | TEXT))
+WARNINGS = tuples(st.builds(MeasurementWarning, st.sampled_from(WarningCode), FIGURES))
 TIMINGS = st.builds(
     Timing, INTS, tuples(st.builds(ProcessTimes, tuples(FLOATS), INTS, FLOATS, INTS)), MEASURED_IN
 )
@@ -143,14 +145,14 @@ MEASURED_INFOS = st.builds(
     order=ORDERS,
     min_s=st.none() | FLOATS,
     instructions=st.none() | FLOATS,
-    warnings=DOUBTS,
+    warnings=WARNINGS,
     error=OPTIONAL_TEXT,
 )
 RECORDS = st.one_of(
     st.builds(
         MeasuredRun,
         MEASURED_INFOS,
-        st.none() | st.builds(Measurement, ORDERS, st.none() | TIMINGS, st.none() | COUNTS, DOUBTS),
+        st.none() | st.builds(Measurement, ORDERS, st.none() | TIMINGS, st.none() | COUNTS, WARNINGS),
     ),
     REGIONS,
     st.builds(
@@ -198,6 +200,7 @@ class Outer:
     share: float = 0.5
     on: bool = False
     maybe: int | None = None
+    new: str = dataclasses.field(default="unknown", metadata={"later": True})
 
 
 GOOD = to_json(Outer("n", Inner((1, "a")), (Inner((2, "b")),)))
@@ -217,7 +220,13 @@ def test_what_is_written_is_plain() -> None:
         "share": 0.5,
         "on": False,
         "maybe": None,
+        "new": "unknown",
     }
+
+
+def test_a_field_that_came_later_may_be_missing() -> None:
+    older = {name: value for name, value in GOOD.items() if name != "new"}
+    assert from_json(Outer, older).new == "unknown"
 
 
 def test_a_whole_number_will_do_for_a_float() -> None:

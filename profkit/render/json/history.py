@@ -6,7 +6,7 @@ from profkit.comparing.history import is_beyond_noise
 from profkit.model.history import History, Series
 from profkit.render.formatting import iso_moment
 from profkit.render.json.measured_comparison import spread_object
-from profkit.render.json.sampled import dumps
+from profkit.render.json.sampled import dumps, warning_object
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
 
@@ -30,7 +30,7 @@ def _series(series: Series, limit: int | None) -> dict[str, object]:
             "ratio": changes[place],
             "beyond_noise": place > 0 and is_beyond_noise(series, place),
             "runs": point.runs,
-            "warnings": point.warnings,
+            "warnings": [warning_object(warning) for warning in point.warnings],
         }
         for place, point in enumerate(series.points)
     ]

@@ -17,6 +17,7 @@ from profkit.render.formatting import iso_moment
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
 from profkit.render.views.header import mode_word, run_notes
+from profkit.render.views.measurement_warnings import sentence
 from profkit.render.views.merged import (
     DifferingRow,
     ProcessRow,
@@ -121,8 +122,14 @@ def quality_object(warnings: Iterable[MeasurementWarning], *, trusted: bool) -> 
     """Whether numbers are to be trusted, and if not, why."""
     return {
         "trusted": trusted,
-        "warnings": [{"flag": warning.flag.value, "why": warning.why} for warning in warnings],
+        "warnings": [warning_object(warning) for warning in warnings],
     }
+
+
+def warning_object(warning: MeasurementWarning) -> dict[str, object]:
+    """Return a warning: its code, its figures by name, and both as a sentence."""
+    figures = dict(warning.figures)
+    return {"code": warning.code.value, "figures": figures, "text": sentence(warning)}
 
 
 def run_object(info: RunInfo) -> dict[str, object]:

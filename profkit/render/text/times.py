@@ -220,9 +220,9 @@ def _switches_cell(order: OrderRow) -> Text:
     return _flagged(shown, order, WarningCode.SWITCHES)
 
 
-def _flagged(text: str, order: OrderRow, flag: WarningCode) -> Text:
-    return Text(text, style=TONES[_tone(order, flag, Tone.FAINT)])
+def _flagged(text: str, order: OrderRow, code: WarningCode) -> Text:
+    return Text(text, style=TONES[_tone(order, code, Tone.FAINT)])
 
 
-def _tone(order: OrderRow, flag: WarningCode, otherwise: Tone = Tone.PLAIN) -> Tone:
-    return Tone.WARN if any(warning.flag is flag for warning in order.warnings) else otherwise
+def _tone(order: OrderRow, code: WarningCode, otherwise: Tone = Tone.PLAIN) -> Tone:
+    return Tone.WARN if any(warning.code is code for warning in order.warnings) else otherwise

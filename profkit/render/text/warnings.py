@@ -8,36 +8,36 @@ from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from profkit.model.measurement import MeasurementWarning, WarningCode
+from profkit.model.measurement import COUNT_WARNINGS, MeasurementWarning, WarningCode
 from profkit.render.escape import short, visible
 from profkit.render.formatting import Part, Tone, count
 from profkit.render.text.layout import TONES, fact_grid, section
 from profkit.render.views.header import Fact
 from profkit.render.views.measured import RELATIVE, WARNED, OrderRow, names
+from profkit.render.views.measurement_warnings import sentence
 
 _MARKED, _MARKED_RELATIVE = "!", "~"
-_ABOUT_COUNTS = frozenset((WarningCode.COUNTS_DIFFER,))
 _ABOUT_BOTH = frozenset((WarningCode.CHANGES_STATE,))
 _LONGEST_NAME = 60
 _MOST_NAMES = 3
 _MOST_ALIKE = 3
-"""Sentences about one flag."""
+"""Sentences about one code."""
 
 
 def marks_of_times(row: OrderRow) -> Text:
     """`!` beside times not to be trusted, `~` where they are only relative, else nothing."""
-    return _mark({warning.flag for warning in row.warnings} - _ABOUT_COUNTS)
+    return _mark({warning.code for warning in row.warnings} - COUNT_WARNINGS)
 
 
 def marks_of_counts(row: OrderRow) -> Text:
     """`!` beside counts not to be trusted; how times were measured is nothing to them."""
-    return _mark({warning.flag for warning in row.warnings} & (_ABOUT_COUNTS | _ABOUT_BOTH))
+    return _mark({warning.code for warning in row.warnings} & (COUNT_WARNINGS | _ABOUT_BOTH))
 
 
-def _mark(flags: Set[WarningCode]) -> Text:
-    if not flags:
+def _mark(codes: Set[WarningCode]) -> Text:
+    if not codes:
         return Text()
-    return Text(_MARKED_RELATIVE if flags == {WarningCode.QUICK} else _MARKED, style=TONES[Tone.WARN])
+    return Text(_MARKED_RELATIVE if codes == {WarningCode.QUICK} else _MARKED, style=TONES[Tone.WARN])
 
 
 def warnings_block(rows: Sequence[OrderRow]) -> Iterator[RenderableType]:
@@ -47,22 +47,22 @@ def warnings_block(rows: Sequence[OrderRow]) -> Iterator[RenderableType]:
         for warning in dict.fromkeys(row.warnings):
             about.setdefault(warning, []).append(short(name, _LONGEST_NAME))
     # What is not to be trusted at all comes first.
-    flags = sorted(
-        dict.fromkeys(warning.flag for warning in about), key=lambda flag: flag is WarningCode.QUICK
+    codes = sorted(
+        dict.fromkeys(warning.code for warning in about), key=lambda code: code is WarningCode.QUICK
     )
-    if flags:
+    if codes:
         yield Text()
-        yield fact_grid([fact for flag in flags for fact in _facts(flag, about, len(rows))])
+        yield fact_grid([fact for code in codes for fact in _facts(code, about, len(rows))])
 
 
-def _facts(flag: WarningCode, about: Mapping[MeasurementWarning, Sequence[str]], of: int) -> Iterator[Fact]:
-    """The sentences of one flag; of many, which differ in their figures alone, the first ones."""
-    sentences = [(warning.why, found) for warning, found in about.items() if warning.flag is flag]
-    word = RELATIVE if flag is WarningCode.QUICK else WARNED
+def _facts(code: WarningCode, about: Mapping[MeasurementWarning, Sequence[str]], of: int) -> Iterator[Fact]:
+    """The sentences of one code; of many, which differ in their figures alone, the first ones."""
+    sentences = [(sentence(warning), found) for warning, found in about.items() if warning.code is code]
+    word = RELATIVE if code is WarningCode.QUICK else WARNED
     if of == 1:
         yield from (Fact(word, (Part(visible(why), Tone.WARN),)) for why, _ in sentences)
         return
-    marked = f"{_MARKED_RELATIVE if flag is WarningCode.QUICK else _MARKED} {word}"
+    marked = f"{_MARKED_RELATIVE if code is WarningCode.QUICK else _MARKED} {word}"
     shown = sentences if len(sentences) <= _MOST_ALIKE + 1 else sentences[:_MOST_ALIKE]
     for why, found in shown:
         yield Fact(marked, (Part(_orders(found, of), Tone.STRONG), Part(visible(why), Tone.WARN)))

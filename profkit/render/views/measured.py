@@ -20,6 +20,7 @@ from profkit.model.measurement import (
 )
 from profkit.render.formatting import count
 from profkit.render.options import ReportOptions, Sort
+from profkit.render.views.measurement_warnings import sentence
 from profkit.stats import median, median_interval
 
 
@@ -259,4 +260,4 @@ def uncertainty(row: TimeRow) -> str:
 
 def warning_text(warning: MeasurementWarning) -> tuple[str, str]:
     """What a warning comes to, and why."""
-    return RELATIVE if warning.flag is WarningCode.QUICK else WARNED, warning.why
+    return RELATIVE if warning.code is WarningCode.QUICK else WARNED, sentence(warning)

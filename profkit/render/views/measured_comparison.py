@@ -160,7 +160,7 @@ def warnings_of(comparison: MeasuredComparison) -> Iterator[tuple[str, str, str]
         for side, runs in zip("AB", (order.a, order.b), strict=True):
             whose = side if len(comparison.orders) == 1 else f"{side} of {short(order.name, _LONGEST)}"
             # Of several runs the last one stands for all.
-            for warning in {warning.flag: warning for run in runs for warning in run.info.warnings}.values():
+            for warning in {warning.code: warning for run in runs for warning in run.info.warnings}.values():
                 if _is_allowed_for(warning, order.times):
                     continue
                 whom = found.setdefault(warning_text(warning), [])
@@ -180,9 +180,9 @@ def input_text(spread: CountSpread) -> str:
 
 def _is_allowed_for(warning: MeasurementWarning, times: TimesCompared | None) -> bool:
     """Whether the interval of the ratio holds what a warning is about, or both sides share it."""
-    if warning.flag is WarningCode.SPREAD:
+    if warning.code is WarningCode.SPREAD:
         return times is not None
-    return warning.flag is WarningCode.QUICK and times is not None and not times.indicative
+    return warning.code is WarningCode.QUICK and times is not None and not times.indicative
 
 
 def remarks_of(comparison: MeasuredComparison) -> Iterator[str]:

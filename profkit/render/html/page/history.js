@@ -31,11 +31,11 @@
   }
 
   function sayPoint({ points, texts, write, measure }, i) {
-    const { started, low, high, runs, doubts } = points[i];
+    const { started, low, high, runs, warnings } = points[i];
     const ends = isNumber(low) ? write([low, high]) : null;
     const sure = ends ? `95 % between ${ends[0]} and ${ends[1]}` : measure === "instructions" ? null : "no interval";
     const said = [nameOf(points[i]), texts[i], sure, `${runs} run${runs === 1 ? "" : "s"}`, started.slice(0, 10)];
-    return [...said, ...doubts].filter(Boolean).join(" · ");
+    return [...said, ...warnings].filter(Boolean).join(" · ");
   }
 
   /** The table, newest first; columns in which no point has anything are left out. */
@@ -61,8 +61,8 @@
         cell: (point) => profkit.cell(boundsOf(view, point), { class: "number faint" }) },
       { title: "runs", kind: "number", cell: ({ runs }) => profkit.numberCell(String(runs)) },
       { title: "when", cell: ({ started }) => profkit.cell(started.slice(0, 10), { class: "commit" }) },
-      { title: "doubts", applies: points.some(({ doubts }) => doubts.length), cell: ({ doubts }) =>
-        profkit.cell(make("ul", { class: "doubts" }, doubts.map((doubt) => make("li", {}, doubt)))) },
+      { title: "warnings", applies: points.some(({ warnings }) => warnings.length), cell: ({ warnings }) =>
+        profkit.cell(make("ul", { class: "warnings" }, warnings.map((warning) => make("li", {}, warning)))) },
     ];
   }
 

@@ -50,8 +50,8 @@
       { id: "order", title: "order", rising: true, value: (i) => i, cell: nameCell },
       ...(times.some(Boolean) ? timed : []),
       ...(counts.some((count) => count !== null) ? counted : []),
-      { id: "doubts", title: "doubts", wide: true, number: false,
-        value: (i) => (orders[i].error ? 100 : orders[i].doubts.length),
+      { id: "warnings", title: "warnings", wide: true, number: false,
+        value: (i) => (orders[i].error ? 100 : orders[i].warnings.length),
         cell: (i) => profkit.cell(trustOf(i) ?? "none", { class: trustOf(i) ? null : "faint" }) },
     ];
   }
@@ -66,9 +66,9 @@
 
   /** What speaks against an order's numbers, as a badge; null for nothing. */
   function trustOf(i) {
-    const { doubts, error } = orders[i];
+    const { warnings, error } = orders[i];
     if (error) return profkit.badge("failed", "tone-bad");
-    return doubts.length ? profkit.badge(profkit.plural(doubts.length, "doubt"), "tone-warn", doubts.join("\n")) : null;
+    return warnings.length ? profkit.badge(profkit.plural(warnings.length, "warning"), "tone-warn", warnings.join("\n")) : null;
   }
 
   /** Half of the interval as a part of the median; null where there is none. */

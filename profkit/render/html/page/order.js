@@ -1,4 +1,4 @@
-/* The order that is chosen: what it was, doubts, the plot of its times, its counts. */
+/* The order that is chosen: what it was, warnings, the plot of its times, its counts. */
 {
   const { make } = profkit;
 
@@ -21,13 +21,13 @@
   }
 
   function about(order) {
-    const { label, variant, what, error, doubts, timing, counts, facts } = order;
+    const { label, variant, what, error, warnings, timing, counts, facts } = order;
     const alone = profkit.head.measured.orders.length === 1;
     return [
       make("h3", { class: "order-name" }, label, variant ? make("span", { class: "variant" }, variant) : null),
       what && what !== label ? make("pre", { class: "statement" }, make("code", {}, what)) : null,
       error ? make("div", { class: "failure" }, make("strong", {}, "It failed."), make("pre", {}, error)) : null,
-      profkit.warnings(doubts),
+      profkit.warnings(warnings),
       timing ? timeFigures(timing) : null,
       timing ? profkit.distribution(timing, label) : null,
       counts ? profkit.countsOf(counts, profkit.isNumber(order.run)) : null,

@@ -47,8 +47,8 @@
     return bottom + BELOW;
   }
 
-  function markOf({ value, low, high, doubts }, x, up, size) {
-    const mark = draw("g", { class: `trend-point ${doubts.length ? "doubtful" : "sure"}` });
+  function markOf({ value, low, high, warnings }, x, up, size) {
+    const mark = draw("g", { class: `trend-point ${warnings.length ? "warned" : "sure"}` });
     const y = up(value);
     if (isNumber(low)) {
       mark.append(stroke(x, up(low), x, up(high), "whisker"));
@@ -56,7 +56,7 @@
     }
     // A shape of its own, since not everybody sees a colour.
     const triangle = `M${x},${y - size * 1.3}l${size * 1.3},${size * 2.3}h${-size * 2.6}z`;
-    mark.append(doubts.length ? draw("path", { d: triangle, class: "point" })
+    mark.append(warnings.length ? draw("path", { d: triangle, class: "point" })
       : draw("circle", { cx: x, cy: y, r: size, class: "point" }));
     return mark;
   }
@@ -73,8 +73,8 @@
     });
   }
 
-  const keyOf = ({ points }) => (points.some(({ doubts }) => doubts.length)
-    ? make("ul", { class: "plot-key" }, make("li", {}, "▲ in doubt: see the table")) : null);
+  const keyOf = ({ points }) => (points.some(({ warnings }) => warnings.length)
+    ? make("ul", { class: "plot-key" }, make("li", {}, "▲ in warning: see the table")) : null);
 
   function onKey(view, event) {
     const last = view.points.length - 1;
