@@ -68,7 +68,7 @@ class FunctionProfiler:
         return self._counters(block_region(frame, line, chosen.label, body, chosen.extras), frame.f_code)
 
     def marker(self, function: Callable[..., object], counters: Counters) -> Marker:
-        """Return a marker that runs `function` as the counters's region."""
+        """Return a marker that runs `function` as the region of `counters`."""
         return make_marker(counters, function, self.settings.every)
 
     @property
@@ -84,9 +84,10 @@ class FunctionProfiler:
         if counters is None or counters.refused or run is None or run.info.error is not None:
             return None
         from profkit.render.text.summary import summary_lines
+        from profkit.session.manager import MANAGER
         from profkit.session.results import is_lost
 
-        return None if is_lost(counters) else summary_lines(run)
+        return None if is_lost(counters, MANAGER.spool) else summary_lines(run)
 
     @property
     def current_run_id(self) -> str | int | None:
@@ -96,9 +97,10 @@ class FunctionProfiler:
         """
         if self._last is None or self._last.refused or not self._last.sessions:
             return None
+        from profkit.session.manager import MANAGER
         from profkit.session.results import current_id
 
-        return current_id(self._last)
+        return current_id(self._last, MANAGER.spool)
 
     def _repr_html_(self) -> str | None:
         """Return the last run as HTML for notebooks, None before the first."""

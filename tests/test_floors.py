@@ -26,6 +26,35 @@ FLOORS = {
     "__init__": 11, "__main__": 11,
 }  # fmt: skip
 
+LAYERS = {
+    "measuring": (
+        {"errors", "green", "orders", "warnings", "worker"},
+        {"cpp", "pool", "transfer", "variants"},
+        {"definitions", "results"},
+        {"runner"},
+        {"api"},
+        {"decorated"},
+    ),
+    "render": (
+        {"escape", "formatting", "options", "terminal"},
+        {"cells"},
+        {"views"},
+        {"json", "markdown", "registry", "text"},
+        {"html"},
+        {"notebook"},
+    ),
+    "session": (
+        {"activity", "background"},
+        {"counters"},
+        {"failures", "joining", "results"},
+        {"starting"},
+        {"session"},
+        {"ticker"},
+        {"manager"},
+    ),
+}
+"""The floors inside packages, lowest first: modules and packages import lower ones only."""
+
 BANNED_NAMES = {"profile", "measure", "compare", "types", "statistics", "typing", "utils"}
 """Names of public functions and of standard modules, and the vague `utils`."""
 
@@ -84,6 +113,24 @@ def test_imports_go_down(path: Path) -> None:
             continue
         assert other in FLOORS, f"{path} imports {name}, which has no floor"
         assert FLOORS[other] < FLOORS[unit], f"{path} (floor {FLOORS[unit]}) imports {name} ({FLOORS[other]})"
+
+
+@pytest.mark.parametrize("package", LAYERS)
+def test_imports_go_down_inside_a_package(package: str) -> None:
+    layer_of = {name: n for n, names in enumerate(LAYERS[package]) for name in names}
+    there = {
+        path.stem
+        for path in (ROOT / package).glob("*")
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert there - {"__init__"} == layer_of.keys()
+    for path in (ROOT / package).rglob("*.py"):
+        unit = path.relative_to(ROOT / package).parts[0].removesuffix(".py")
+        for name in imported(path):
+            other = name.removeprefix(f"profkit.{package}.").split(".")[0]
+            if not name.startswith(f"profkit.{package}.") or other not in layer_of or other == unit:
+                continue
+            assert layer_of[other] < layer_of[unit], f"{path} imports {name}"
 
 
 def test_the_worker_imports_nothing_of_profkit() -> None:

@@ -82,13 +82,17 @@ def note_traced(counters: Counters) -> None:
 
 
 def results_of(counters: Counters) -> tuple[Run, ...]:
-    """See `results.runs_of`; raises `ProfkitError` if the recordings cannot be read."""
+    """Return this process's runs of a region, oldest first; end the current segment if necessary.
+
+    Raises ProfkitError if the recordings cannot be read.
+    """
     if not counters.sessions:
         return ()
     try:
-        from profkit.session.results import runs_of
+        from profkit.session.manager import MANAGER
+        from profkit.session.results import runs_in
 
-        return runs_of(counters)
+        return runs_in(MANAGER.settle(counters), counters.region.id)
     except Exception as error:
         pass_on(error)
         raise explained(error, "reading a result") from error

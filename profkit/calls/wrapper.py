@@ -107,7 +107,7 @@ class RegionSource(Protocol):
         """Return the counters of a function."""
 
     def marker(self, function: Callable[..., object], counters: Counters) -> Marker:
-        """Return a marker that runs the function as that counters's region."""
+        """Return a marker that runs the function as the region of `counters`."""
 
 
 def wrapper_of(function: Callable[..., Any], source: RegionSource) -> Callable[..., Any]:

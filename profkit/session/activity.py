@@ -12,33 +12,41 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 from weakref import ref
 
 from profkit.originals import REAL
-
-if TYPE_CHECKING:
-    from profkit.session.counters import Counters
 
 Caller = object
 """Identity of a thread, or of a greenlet in programs that have them."""
 
 
+class Counted(Protocol):
+    """The calls of a region that are in progress: `Counters`."""
+
+    callers: dict[Caller, None]
+    open_runs: list[None]
+
+
 class OpenBlock(Protocol):
     """A block between its start and its end."""
 
-    counters: Counters | None
-    frame_id: int
-    """Identity of the frame that contains the block."""
+    @property
+    def counters(self) -> Counted | None:
+        """The block's counters; None if it has no region yet."""
+
+    @property
+    def frame_id(self) -> int:
+        """Identity of the frame that contains the block."""
 
 
 OPEN_BLOCKS: dict[OpenBlock, None] = {}
 """All blocks that are open in this process."""
 
-_COUNTERS: dict[int, ref[Counters]] = {}
+_COUNTERS: dict[int, ref[Counted]] = {}
 """All live counters by identity, as weak references."""
 
-_MARKERS: dict[int, tuple[CodeType, ref[Counters]]] = {}
+_MARKERS: dict[int, tuple[CodeType, ref[Counted]]] = {}
 """Code objects of all markers by identity, with their counters. They live as long as these, so that no
 identity is reused."""
 
@@ -48,15 +56,15 @@ current_caller: Callable[[], Caller] = REAL.get_ident
 """Function that identifies the caller; `greenlet.getcurrent` once that is imported."""
 
 
-def remember_counters(counters: Counters) -> None:
-    """Register counters, so that its calls are counted."""
+def remember_counters(counters: Counted) -> None:
+    """Register counters, so that their calls are counted."""
     key = id(counters)
     # A C callback: a signal handler can run in a Python one, and an exception that it raises there is lost.
     _COUNTERS[key] = ref(counters, partial(_COUNTERS.pop, key))
 
 
-def remember_marker(code: CodeType, counters: Counters) -> None:
-    """Register a code object as counters's marker."""
+def remember_marker(code: CodeType, counters: Counted) -> None:
+    """Register the code object of a region's marker."""
     key = id(code)
     _MARKERS[key] = code, ref(counters, partial(_MARKERS.pop, key))
 
@@ -73,9 +81,9 @@ def own_calls(frame: FrameType | None) -> int:
     return sum(_own_calls(frame).values()) + len(_own_blocks(frame))
 
 
-def _own_calls(frame: FrameType | None) -> Counter[Counters]:
-    """Count the calls on a stack by counters, without blocks; a function's nested calls count as one."""
-    counts: Counter[Counters] = Counter()
+def _own_calls(frame: FrameType | None) -> Counter[Counted]:
+    """Count the calls on a stack by region, without blocks; a function's nested calls count as one."""
+    counts: Counter[Counted] = Counter()
     while frame is not None:
         known = _MARKERS.get(id(frame.f_code))
         counters = known[1]() if known is not None else None
@@ -106,8 +114,8 @@ def is_within(code: CodeType, frame: FrameType | None) -> bool:
     return False
 
 
-def is_open_in(counters: Counters, frame: FrameType | None) -> bool:
-    """Return whether a block of this counters is open on the stack that ends with `frame`."""
+def is_open_in(counters: Counted, frame: FrameType | None) -> bool:
+    """Return whether a block of this region is open on the stack that ends with `frame`."""
     return any(block.counters is counters for block in _own_blocks(frame))
 
 
@@ -152,7 +160,7 @@ def is_spawned() -> bool:
     return inheriting or process.parent_process() is not None
 
 
-def _all_counters() -> Iterator[Counters]:
+def _all_counters() -> Iterator[Counted]:
     for known in list(_COUNTERS.values()):
         counters = known()
         if counters is not None:

@@ -340,7 +340,7 @@ class SessionManager:
             self._ended.drain()
 
     def _guarded(self, counters: Counters | None, step: Callable[[], None]) -> None:
-        """Run a step; an error ends the session, and is raised only if the counters is strict."""
+        """Run a step; an error ends the session, and is raised only if the counters' policy is strict."""
         try:
             step()
         except Exception as error:

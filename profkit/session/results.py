@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,44 +19,40 @@ _READ: dict[tuple[Path, str], tuple[_Stamp, Run | None]] = {}
 """Runs read so far, by folder and region, with the folder's state at that time."""
 
 
-def runs_of(counters: Counters) -> tuple[Run, ...]:
-    """Return this process's runs of a region, oldest first; end the current segment if necessary.
+def runs_in(folders: Sequence[Path], region_id: str) -> tuple[Run, ...]:
+    """Return a region's runs in the folders of sessions, in their order.
 
     A session that was never started, or whose folder is gone, has no run. Raises SpoolUnavailable if the
     recordings are no longer readable, as after a change of user.
     """
-    from profkit.session.manager import MANAGER
-
-    folders = MANAGER.settle(counters)
     try:
-        runs = [_run_in(folder, counters.region.id) for folder in folders]
+        runs = [_run_in(folder, region_id) for folder in folders]
     except OSError as error:
         let_through(error)
-        raise SpoolUnavailable(MANAGER.spool, error.strerror or str(error)) from error
+        raise SpoolUnavailable(folders[0].parent, error.strerror or str(error)) from error
     return tuple(run for run in runs if run is not None)
 
 
-def current_id(counters: Counters) -> str | int:
+def current_id(counters: Counters, spool: Path) -> str | int:
     """Return the id of a region's newest run, or its remote id, without reading the result."""
     from profkit.ingest.read import run_id
 
-    remote = [segment.remote_id for segment in _segments(counters) if segment.remote_id is not None]
+    remote = [segment.remote_id for segment in _segments(counters, spool) if segment.remote_id is not None]
     return int(remote[-1]) if remote else run_id(counters.sessions[-1], counters.region.id)
 
 
-def is_lost(counters: Counters) -> bool:
+def is_lost(counters: Counters, spool: Path) -> bool:
     """Return whether the samples of the newest session's last segment are lost."""
-    segments = _segments(counters)
+    segments = _segments(counters, spool)
     return not segments or segments[-1].error is not None
 
 
-def _segments(counters: Counters) -> tuple[Segment, ...]:
+def _segments(counters: Counters, spool: Path) -> tuple[Segment, ...]:
     """Return the segments of a region's newest session; none if its folder is gone."""
-    from profkit.session.manager import MANAGER
     from profkit.store.spool import read_session
 
     try:
-        return read_session(MANAGER.spool / counters.sessions[-1]).manifest.segments
+        return read_session(spool / counters.sessions[-1]).manifest.segments
     except DamagedFile as error:
         let_through(error)
         return ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.model.session import ResourcePoint, SessionState
@@ -15,11 +15,11 @@ from profkit.session.background import BackgroundThread
 from profkit.session.session import Session
 
 if TYPE_CHECKING:
-    from threading import Lock
+    from threading import Lock, _RLock
 
     import psutil
 
-    from profkit.session.manager import SessionManager
+    from profkit.session.counters import Policy
 
 TICK_S = 1.0
 IDLE_END_S = 10.0
@@ -27,10 +27,36 @@ SEGMENT_S = 60.0
 SAMPLER_BYTES = 100 * 2**20
 
 
+class Ticked(Protocol):
+    """What the ticker uses of the session manager; every method needs its lock."""
+
+    lock: _RLock
+
+    @property
+    def session(self) -> Session | None:
+        """The current session."""
+
+    @property
+    def policy(self) -> Policy:
+        """Behaviour of the session's steps."""
+
+    def end_session(self) -> None:
+        """End the session."""
+
+    def end_without_sampler(self) -> None:
+        """End a session whose sampler ended by itself."""
+
+    def rotate(self) -> None:
+        """Begin a new segment."""
+
+    def fail(self, error: Exception) -> None:
+        """End a session after an error."""
+
+
 class Ticker:
     """Thread that ticks while the manager has a session; a new session restarts it."""
 
-    def __init__(self, manager: SessionManager, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(self, manager: Ticked, clock: Clock = SYSTEM_CLOCK) -> None:
         self._manager, self._clock = manager, clock
         self._thread: BackgroundThread | None = None
         self._stop = REAL.allocate_lock()
