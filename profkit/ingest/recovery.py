@@ -15,7 +15,7 @@ from profkit.store.files import OwnedFolder
 from profkit.store.spool import SpoolSession
 from profkit.transforms.attribution import RegionCut, cut_regions, find_marks
 from profkit.transforms.combine import merge_profiles
-from profkit.transforms.origin import OWN_CODE, OwnCode
+from profkit.transforms.origin import OWN_CODE, OwnCode, is_markers_file
 
 _UNKNOWN = "unknown"
 
@@ -35,7 +35,6 @@ NO_REGION = (
 )
 
 _MARKER = re.compile(r"profkit:(.*)#([0-9a-f]{4,40})", re.DOTALL)
-_MARKERS_FILE = "/profkit/calls/markers.py"
 _SESSION = re.compile(r"\d{8}T\d{6}-(\d{1,9})-[0-9a-f]+")
 
 
@@ -170,7 +169,7 @@ def _count_above(
 
 
 def _is_marker(frame: Frame) -> bool:
-    return frame.file.endswith(_MARKERS_FILE) and _MARKER.fullmatch(frame.name) is not None
+    return is_markers_file(frame.file) and _MARKER.fullmatch(frame.name) is not None
 
 
 def _id_in(marker: str) -> str:

@@ -34,7 +34,7 @@ _REPORT_PAUSE_S, _QUIET_S = 0.0005, 0.1
 """Pause between checks for a report, and time without one after which /proc is searched for a watchdog."""
 _LAST_SCANS, _LAST_PAUSE_S = 10, 0.002
 """Scans and pauses that together last longer than a launcher takes to start the program."""
-_WATCHDOG = str(Path(__file__).with_name("watchdog.py"))
+_WATCHDOG = watchdog.__file__
 _PYTHON = re.compile(r"python[\d.]*[a-z]*$", re.IGNORECASE)
 _STARTED = re.compile(re.escape(watchdog.PREFIX) + watchdog.STARTED.format(r"(\d+)", r"(\d+)"))
 _CANNOT_START = re.compile(re.escape(watchdog.PREFIX) + watchdog.CANNOT_START.format(r"(\d+)"))

@@ -1,6 +1,6 @@
 """Substitute for `setsid --fork` on systems without it: `python -I -S forker.py PROGRAM …`.
 
-A separate program, never imported. The parent ends at once; the child becomes PROGRAM in its own session.
+The parent ends at once; the child becomes PROGRAM in its own session.
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ from profkit.samplers.base import (
 )
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.pyspy_log import log_facts
+from profkit.transforms.origin import is_threads_file
 from profkit.transforms.simplify import Reindexer, build_like, child_frame, fold_addresses, keep_threads
 
 _PROCESS = re.compile(r'process (\d+)(?::"(.*)")?', re.DOTALL)
@@ -68,8 +69,6 @@ def _named(stack: tuple[int, ...], numbers: Mapping[int, int]) -> tuple[int, ...
     return tuple([numbers.get(frame, frame) for frame in stack[given:]])
 
 
-_OWN_THREADS = "profkit/session/background.py"
-"""File of the outermost frame of profkit's own threads in the profiled process."""
 _NOTABLY_LATE_S = 1.0
 
 
@@ -160,7 +159,7 @@ def _rounds(profile: Profile) -> int:
 
 
 def _without_own_threads(profile: Profile) -> Profile:
-    roots = {frame for frame, known in enumerate(profile.frames) if known.file.endswith(_OWN_THREADS)}
+    roots = {frame for frame, known in enumerate(profile.frames) if is_threads_file(known.file)}
     own = {
         profile.threads[sample.thread].tid
         for sample in profile.samples

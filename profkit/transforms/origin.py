@@ -6,13 +6,17 @@ import posixpath
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from profkit.model.profile import Frame
 
-_RECORDING = ("session/", "calls/", "decorators.py", "profiler.py")
+# Names, because these modules are on higher floors. `_paths_of` finds their files.
+_RECORDING = ("profkit.session", "profkit.calls", "profkit.decorators", "profkit.profiler")
 # Recording code that runs users' functions; the rest works only for profkit.
-_CALLING = ("calls/markers.py", "calls/stepping.py")
+_CALLING = ("profkit.calls.markers", "profkit.calls.stepping")
+_MARKERS = ("profkit.calls.markers",)
+_THREADS = ("profkit.session.background",)
 
 # `site-packages` and Debian's `dist-packages`; the standard library in `lib/python3.11/`,
 # `lib64/python3.11/` or `lib/python311.zip/`.
@@ -35,11 +39,12 @@ class OwnCode:
 
     def records(self, file: str) -> bool:
         """Return whether the file is recording code, which runs between a caller and its callee."""
-        return any(file.startswith(f"{package}/{part}") for package in self.packages for part in _RECORDING)
+        paths = _paths_of(_RECORDING)
+        return any(file.startswith(f"{package}/{path}") for package in self.packages for path in paths)
 
     def calls_for_program(self, file: str) -> bool:
         """Return whether frames above this recording file are the program's, including library frames."""
-        return any(file == f"{package}/{part}" for package in self.packages for part in _CALLING)
+        return any(file == f"{package}/{path}" for package in self.packages for path in _paths_of(_CALLING))
 
     def holds(self, file: str) -> bool:
         """Return whether the file belongs to profkit."""
@@ -58,6 +63,33 @@ class OwnCode:
 
 OWN_CODE = OwnCode((str(Path(__file__).parents[1]),))
 """Code of this installation."""
+
+
+def is_markers_file(file: str) -> bool:
+    """Return whether a file defines the markers, in any installation of profkit."""
+    return file.endswith(tuple(f"/profkit/{path}" for path in _paths_of(_MARKERS)))
+
+
+def is_threads_file(file: str) -> bool:
+    """Return whether a file has the outermost frame of profkit's own threads, in any installation."""
+    return file.endswith(tuple(f"/profkit/{path}" for path in _paths_of(_THREADS)))
+
+
+@cache
+def _paths_of(modules: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the paths of modules of profkit, relative to its folder; that of a package ends with a slash.
+
+    Raises ModuleNotFoundError if there is no such module. Imports nothing but the modules' packages.
+    """
+    from importlib.util import find_spec  # only reading a profile needs it; a profiled call does not
+
+    paths = []
+    for module in modules:
+        if (spec := find_spec(module)) is None:
+            raise ModuleNotFoundError(f"profkit has no module {module}", name=module)
+        path = module.partition(".")[2].replace(".", "/")
+        paths.append(f"{path}/" if spec.submodule_search_locations is not None else f"{path}.py")
+    return tuple(paths)
 
 
 def from_import_root(file: str) -> str:

@@ -22,7 +22,13 @@ PLAN = SAMPLER.plan(SamplerOptions(), LiveStacks(1, 1))
 DONE = "\npy-spy> Wrote speedscope file to 'a'. Samples: 12 Errors: {errors}\n"
 
 
-def write(folder: Path, counts: dict[str, int], log: str = DONE.format(errors=0)) -> None:
+OWN_FILE = background.__file__
+ELSEWHERE = f"/env/lib/python3.12/site-packages/{OWN_FILE[OWN_FILE.rindex('profkit/') :]}"
+
+
+def write(
+    folder: Path, counts: dict[str, int], log: str = DONE.format(errors=0), own_file: str = OWN_FILE
+) -> None:
     profiles = [
         {
             "type": "sampled",
@@ -35,7 +41,7 @@ def write(folder: Path, counts: dict[str, int], log: str = DONE.format(errors=0)
     ]
     frames = [
         {"name": "f", "file": "/a.py", "line": 1, "col": None},
-        {"name": "_run", "file": background.__file__, "line": 1, "col": None},
+        {"name": "_run", "file": own_file, "line": 1, "col": None},
     ]
     document = {"profiles": profiles, "shared": {"frames": frames}, "exporter": "py-spy@0.4.3"}
     (folder / "segment-002.speedscope.json").write_text(json.dumps(document))
@@ -47,8 +53,9 @@ def read(folder: Path, plan: SamplerPlan = PLAN) -> Recording:
         return SAMPLER.read(opened, Segment(2, 0), plan)
 
 
-def test_profkits_own_thread_is_left_out(tmp_path: Path):
-    write(tmp_path, {'Thread 7 "MainThread"': 5, OWN: 7})
+@pytest.mark.parametrize("own_file", [OWN_FILE, ELSEWHERE])
+def test_profkits_own_thread_is_left_out(tmp_path: Path, own_file: str):
+    write(tmp_path, {'Thread 7 "MainThread"': 5, OWN: 7}, own_file=own_file)
     recording = read(tmp_path)
     assert [thread.name for thread in recording.profile.threads] == ["MainThread"]
     assert recording.profile.total_weight == 5

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from profkit.model.measurement import MeasuredRun
 
 _FUNCTION = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*(\.\w+)*")
-_PROGRAM = Path(__file__).parents[1] / "orders_process.py"
 _LONGEST_S = 86400.0
 
 
@@ -66,6 +65,7 @@ def _found(request: dict[str, object]) -> tuple[PackedOrder, ...]:
 
 
 def _asked(request: dict[str, object]) -> tuple[Reply, list[int]]:
+    from profkit.cli import orders_process
     from profkit.measuring.worker.protocol import from_file, hand, handed, in_file
     from profkit.process.child import run_child
 
@@ -75,7 +75,7 @@ def _asked(request: dict[str, object]) -> tuple[Reply, list[int]]:
         hand(ours, [message])
         os.close(message)
         # -P: no folder of the command's or of the program's file comes first on sys.path.
-        argv = [sys.executable, "-P", str(_PROGRAM)]
+        argv = [sys.executable, "-P", orders_process.__file__]
         ended = run_child(argv, Path(output.name), _LONGEST_S, stdin=theirs.fileno())
         theirs.close()
         sys.stderr.write(said := output.read().decode("utf-8", "replace"))

@@ -11,7 +11,7 @@ from contextvars import Token
 from types import TracebackType
 from typing import Any
 
-from profkit import tracing
+from profkit import measuring, tracing
 from profkit.measuring.decorated.calls import Moment, now
 from profkit.measuring.decorated.watch import UNDER_WAY, Chosen, Watch
 from profkit.process.guard import ignore
@@ -149,4 +149,4 @@ def _coroutine(watch: Watch, function: Callable[..., Any]) -> Marker:
     return marker
 
 
-tracing.skip_frames_of("profkit.measuring")
+tracing.skip_frames_of(measuring.__name__)

@@ -16,7 +16,7 @@ from profkit.measuring.green import readable
 from profkit.measuring.pool.command import PROGRAM
 from profkit.measuring.worker.processes import is_stopped, kill
 from profkit.measuring.worker.protocol import hand
-from profkit.process import child
+from profkit.process import child, forker
 
 LOOK_S = 1.0
 """Interval of looks at helpers. One that is stopped at two looks in a row counts as dead, so within 2 s:
@@ -69,7 +69,6 @@ def _open_files(pid: int) -> set[str]:
     return found
 
 
-_FORKER = Path(child.__file__).with_name("forker.py")
 _START_S = 30.0
 
 
@@ -162,4 +161,4 @@ def _free_words() -> list[str]:
     setsid = shutil.which("setsid")
     if setsid is not None and "busybox" not in os.path.realpath(setsid):
         return [setsid, "--fork"]
-    return [child.own_python(), "-I", "-S", str(_FORKER)]
+    return [child.own_python(), "-I", "-S", forker.__file__]

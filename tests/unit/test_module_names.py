@@ -1,0 +1,122 @@
+"""Modules that the package names in strings or imports late: each exists, with what it must have."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import profkit
+from profkit.formats.registry import FORMATS
+from profkit.measuring.worker import __main__ as worker_program
+from profkit.measuring.worker import unpack
+from profkit.model import notebook
+from profkit.samplers import registry as samplers
+
+PACKAGE = Path(profkit.__file__).parent
+_MODULE = re.compile(r"profkit(\.[a-z_]\w*)+")
+_FILE = re.compile(r"(\w+/)+(\w+\.py)?|\w+\.py")
+ALLOWED_FILES = {
+    "measuring/pool/command.py": {"__main__.py"},
+    "measuring/cpp/toolchain.py": {"version.py", "utils/cpp_extension.py"},  # torch's
+    "measuring/cpp/tasks.py": {"model.py"},  # TorchScript's, in a folder of its own
+    "inert.py": {"os.py"},
+    "cli/orders_process.py": {"__init__.py", "api.py"},  # the user's
+}
+"""Names of Python files in strings that are no modules of profkit with another name."""
+
+
+def trees() -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        yield str(path.relative_to(PACKAGE)), ast.parse(path.read_text("utf-8"))
+
+
+def strings(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def late_imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """The modules and names that functions import."""
+    for function in ast.walk(tree):
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            for node in ast.walk(function):
+                if isinstance(node, ast.ImportFrom) and not node.level and node.module is not None:
+                    yield from ((node.module, alias.name) for alias in node.names)
+
+
+def test_each_module_named_in_a_string_exists() -> None:
+    named = [(place, text) for place, tree in trees() for text in strings(tree) if _MODULE.fullmatch(text)]
+    assert named
+    assert [(place, text) for place, text in named if find_spec(text) is None] == []
+
+
+def test_no_string_has_the_path_of_a_module() -> None:
+    paths = [
+        (place, text)
+        for place, tree in trees()
+        for text in strings(tree)
+        if _FILE.fullmatch(text)
+        and (text.endswith(".py") or (PACKAGE / text).is_dir())
+        and text not in ALLOWED_FILES.get(place, ())
+    ]
+    assert paths == []
+
+
+def test_each_late_import_finds_its_name() -> None:
+    """The renderers' registries, and the functions of commands, import what they run with."""
+    names = {
+        (module, name)
+        for _, tree in trees()
+        for module, name in late_imports(tree)
+        if module.startswith("profkit")
+    }
+    assert ("profkit.render.html.sampled", "sampled_html") in names
+    for module, name in sorted(names):
+        found = import_module(module)
+        assert hasattr(found, name) or find_spec(f"{module}.{name}") is not None, f"{module}:{name}"
+
+
+@pytest.mark.parametrize("name", profkit.__all__)
+def test_each_public_name_is_there(name: str) -> None:
+    assert getattr(profkit, name) is not None
+
+
+def test_the_public_names_are_those_with_a_home() -> None:
+    assert set(profkit.__all__) == {*profkit._HOMES, "__version__", "isolated"}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_each_format_has_its_functions(name: str) -> None:
+    known = FORMATS[name]
+    for function in (known.encode, known.decode, known.sniff, known.origin):
+        if function is not None:
+            codec = function.__self__._codec()  # type: ignore[union-attr]
+            assert callable(getattr(codec, function.__name__))
+
+
+def test_each_sampler_has_its_name() -> None:
+    for name in samplers.names():
+        if name != samplers.AUTO:
+            assert samplers.resolve(name).name == name
+
+
+def test_each_role_of_the_worker_has_a_program() -> None:
+    for module in worker_program._MODULES.values():
+        assert callable(import_module(f"profkit.measuring.worker.{module}").main)
+
+
+def test_what_runs_are_shown_with_in_notebooks() -> None:
+    renderer = import_module(notebook._RENDERER)
+    assert callable(renderer.notebook_html)
+    assert callable(renderer.notebook_text)
+
+
+def test_payloads_name_their_loader() -> None:
+    assert unpack.__name__ == unpack.SENT_AS
