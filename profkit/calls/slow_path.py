@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from profkit import tracing
 from profkit.errors import ProfkitError
 from profkit.originals import REAL
-from profkit.process.guard import LOG, explained, guarded, ignore, pass_on, say_once
+from profkit.process.guard import LOG, explained, ignore, pass_on, say_once
 from profkit.session.activity import own_calls
 from profkit.session.background import BackgroundThread
 from profkit.session.counters import Counters
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from profkit.model.run import Run
     from profkit.session.manager import SessionManager
-
-__all__ = ["LOG", "explained", "guarded", "ignore", "pass_on", "refuse", "say_once"]
 
 
 def refuse(counters: Counters, error: BaseException) -> bool:

@@ -160,23 +160,14 @@ def _named(ids: dict[str, str], value: str) -> str:
     return ids[key]
 
 
-def read_callgrind(path: Path) -> CallgrindDump:
-    """The dump in a file; bytes of names that are no UTF-8 come as lone surrogates.
+def parse_callgrind(text: str, path: Path = Path("callgrind text")) -> CallgrindDump:
+    """Return the dump that a text is; `path` is for error messages.
 
     Functions come as `file:function`, with the file of inlined code where that differs. Inclusive is
     what calls of the function cost, for one that nothing was seen to call what it cost itself and its
     calls; recursion counts more than once. The parts of a file with several (`--combine-dumps=yes`)
     are added up. Raises DamagedFile, naming the line.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise DamagedFile(path, str(error)) from error
-    return parse_callgrind(data.decode("utf-8", "surrogateescape"), path)
-
-
-def parse_callgrind(text: str, path: Path = Path("callgrind text")) -> CallgrindDump:
-    """The dump that a text is; `path` is what errors name."""
     lines = text.split("\n")
     unread = iter(lines)
     try:

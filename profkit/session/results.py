@@ -67,18 +67,16 @@ def _run_in(folder: Path, region_id: str) -> Run | None:
         return known[1]
     from profkit.ingest.read import read_runs
 
-    try:
-        runs = {run.info.region.id: run for run in read_runs(folder).runs}
-    except DamagedFile as error:
-        let_through(error)
-        raise
+    runs = {run.info.region.id: run for run in read_runs(folder).runs}
     _READ[folder, region_id] = stamp, runs.get(region_id)
     return runs.get(region_id)
 
 
 def _stamp(folder: Path) -> _Stamp | None:
+    from profkit.store.spool import CALLS, MANIFEST
+
     try:
-        calls = folder / "calls.jsonl"
-        return (folder / "manifest.json").stat().st_mtime_ns, calls.stat().st_size if calls.exists() else 0
+        calls = folder / CALLS
+        return (folder / MANIFEST).stat().st_mtime_ns, calls.stat().st_size if calls.exists() else 0
     except FileNotFoundError:
         return None

@@ -59,18 +59,6 @@ def _open_lock(spool: OwnedFolder) -> int:
     return descriptor
 
 
-def set_aside(spool: Path, path: Path) -> Path:
-    """Move a session's folder, a file in one, or a measured run's file to `damaged/`.
-
-    Returns its new path. Raises RefusedFile and OSError.
-    """
-    with open_spool(spool, None) as opened:
-        if path.parent == spool:
-            return set_aside_in(opened, path.name)
-        with opened.folder(path.parent.name) as folder:
-            return set_aside_in(opened, path.name, folder)
-
-
 def set_aside_in(spool: OwnedFolder, name: str, folder: OwnedFolder | None = None) -> Path:
     """Move an entry of the spool, or of a session's folder in it, to `damaged/`, and return its path.
 

@@ -210,17 +210,6 @@ class OwnedFolder:
         return descriptor
 
 
-def open_folder(path: Path, owner: int | None = None) -> OwnedFolder:
-    """Open a folder by its path, whose last part must not be a link.
-
-    `owner` is the user id that must own the folder and everything in it, by default this process's.
-    Raises RefusedFile and OSError.
-    """
-    descriptor = os.open(path.parent, os.O_PATH | os.O_CLOEXEC | os.O_DIRECTORY)
-    with OwnedFolder(path.parent, descriptor, os.geteuid() if owner is None else owner) as parent:
-        return parent.folder(path.name)
-
-
 def open_spool(path: Path, owner: int | None) -> OwnedFolder:
     """Open a folder that the user configured, through links; `owner` None accepts any owner.
 

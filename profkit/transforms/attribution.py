@@ -151,38 +151,16 @@ class RegionCut:
     outside: int = 0
 
 
-def cut_region(
-    profile: Profile,
-    region: Region,
-    covers: Iterable[Cover] = (),
-    others: Iterable[Region] = (),
-    own: OwnCode = OWN_CODE,
-) -> RegionCut:
-    """Return one region's samples; `others`, the session's other regions, also reveal torn stacks."""
-    return _cut(profile, (region,), (region, *others), covers, own)[region.id]
-
-
 def cut_regions(
     profile: Profile, regions: Iterable[Region], covers: Iterable[Cover] = (), own: OwnCode = OWN_CODE
 ) -> Mapping[str, RegionCut]:
     """Return the samples of all regions of a session, by region id, in one pass."""
     known = tuple(regions)
-    return _cut(profile, known, known, covers, own)
-
-
-def _cut(
-    profile: Profile,
-    wanted: Sequence[Region],
-    known: Sequence[Region],
-    covers: Iterable[Cover],
-    own: OwnCode,
-) -> dict[str, RegionCut]:
     own_here = own.also_of(profile.frames, (region.marker for region in known))
     marks = find_marks(profile.frames, known, own_here)
-    source, stand_ins = _with_stand_ins(profile, wanted)
-    regions = {region.id: region for region in wanted}
-    sorter = _Sorter(source, regions, tuple(covers), marks, stand_ins)
-    parts = {region.id: _Part(source) for region in wanted}
+    source, stand_ins = _with_stand_ins(profile, known)
+    sorter = _Sorter(source, {region.id: region for region in known}, tuple(covers), marks, stand_ins)
+    parts = {region.id: _Part(source) for region in known}
     orphans: list[Sample] = []
     for sample in profile.samples:
         pieces = sorter.pieces(sample.stack, sample.thread)
@@ -261,12 +239,12 @@ class _Sorter:
     def __init__(
         self,
         profile: Profile,
-        wanted: Mapping[str, Region],
+        regions: Mapping[str, Region],
         covers: Sequence[Cover],
         marks: Marks,
         stand_ins: Mapping[str, int],
     ) -> None:
-        self._profile, self._wanted, self._covers, self._marks = profile, wanted, covers, marks
+        self._profile, self._regions, self._covers, self._marks = profile, regions, covers, marks
         self._stand_ins = stand_ins
         self._children = child_frames(profile.frames)
         self._within: dict[int, tuple[_Piece, ...]] = {}
@@ -293,19 +271,18 @@ class _Sorter:
 
     def _pieces_within(self, stack: Stack) -> tuple[_Piece, ...]:
         begins = self._marks.begins(stack)
-        wanted = [(region, position) for region, position in begins.items() if region in self._wanted]
-        torn = bool(wanted) and self._marks.is_torn(stack)
+        torn = bool(begins) and self._marks.is_torn(stack)
         processes = tuple(takewhile(self._children.__contains__, stack))
         return tuple(
             self._judge(region, self._in_process(processes, self._shown(region, stack[at:])), torn)
-            for region, at in wanted
+            for region, at in begins.items()
         )
 
     def _whole_pieces(self, stack: int, thread: int, done: set[str]) -> tuple[_Piece, ...]:
         tids = (None, self._profile.threads[thread].tid)
         everyone = self.is_of_child(stack)
         covered = dict.fromkeys(cover.region for cover in self._covers if everyone or cover.tid in tids)
-        regions = [region for region in covered if region in self._wanted and region not in done]
+        regions = [region for region in covered if region in self._regions and region not in done]
         return self._whole(self._profile.stacks[stack], regions) if regions else ()
 
     def _whole(self, frames: Stack, regions: Iterable[str]) -> tuple[_Piece, ...]:
@@ -319,7 +296,7 @@ class _Sorter:
         shown = tuple(self._marks.program_frames(stack))
         if region in self._stand_ins:
             return (self._stand_ins[region], *shown) if shown or len(stack) == 1 else ()
-        is_block = self._wanted[region].kind is RegionKind.BLOCK
+        is_block = self._regions[region].kind is RegionKind.BLOCK
         entering_or_leaving = is_block and len(shown) == 1 and len(stack) > 1 and stack[1] in self._marks.own
         return () if entering_or_leaving else shown
 

@@ -83,13 +83,11 @@ def function_table(
     return Table(tuple(rows), found.keys)
 
 
-def line_rows(profile: Profile) -> tuple[LineRow, ...]:
-    """Return all known lines, sorted by self weight, then total weight, then place."""
-    return line_table(profile).rows
-
-
 def line_table(profile: Profile, hottest: int | None = None) -> Table[LineRow]:
-    """Return the lines' rows; `hottest` is as in `function_table`."""
+    """Return the known lines by self weight, then total weight, then place.
+
+    `hottest` is as in `function_table`.
+    """
     frames = profile.frames
     numbers = _line_numbers(frames)
     found = _weigh(profile, numbers, max(numbers, default=-1) + 1, hottest)

@@ -17,7 +17,6 @@ from pyinstrument.session import Session
 
 from profkit.cli.files import runs_of_file
 from profkit.formats import pprof
-from profkit.formats.callgrind import read_callgrind
 from profkit.formats.collapsed import encode
 from profkit.formats.pstats import decode as call_graph_of
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
@@ -26,6 +25,7 @@ from profkit.transforms.tables import function_rows
 from profkit.units import Unit
 from tests.integration.callgrind_programs import RECURSION, annotated_totals, compiled, dumps_of
 from tests.unit.call_traces import FUNCTIONS, Call, statistics_of
+from tests.unit.callgrind_files import read_callgrind
 
 PROGRAM = """
 import subprocess, sys, threading, time

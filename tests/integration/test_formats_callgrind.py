@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from profkit.formats.callgrind import read_callgrind
 from profkit.model.measurement import CallgrindDump
 from tests.integration.callgrind_programs import (
     RECURSION,
@@ -20,6 +19,7 @@ from tests.integration.callgrind_programs import (
     compiled,
     dumps_of,
 )
+from tests.unit.callgrind_files import read_callgrind
 
 SIMULATED = ("--cache-sim=yes", "--branch-sim=yes")
 

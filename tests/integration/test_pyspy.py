@@ -23,10 +23,10 @@ from profkit.samplers.base import Attachment, LiveStacks, Recording
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.polling import await_state
 from profkit.samplers.pyspy import PySpySampler
-from profkit.store.files import open_folder
 from tests.integration.harness import await_samplers_end
 from tests.integration.pool_jobs import await_true
 from tests.integration.targets import run_attaching, running_target
+from tests.unit.spool_folders import open_folder
 
 pytestmark = [pytest.mark.sampler, pytest.mark.timeout(180)]
 

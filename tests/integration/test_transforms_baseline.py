@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from profkit.formats.callgrind import read_callgrind
 from profkit.model.measurement import InstructionCounts, MeasuredIn, Preload, Tool
 from profkit.transforms.counts import CYCLES, subtract_baseline
 from tests.integration.callgrind_programs import HEAP, compiled, dumps_of
+from tests.unit.callgrind_files import read_callgrind
 
 PLACE = MeasuredIn(Tool.VALGRIND, Preload.NOTHING, "none")
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from profkit.formats.callgrind import read_callgrind
 from profkit.transforms.counts import strip_allocators
-from tests.unit.worker_jobs import callgrind_job, case
+from tests.unit.callgrind_files import read_callgrind
+from tests.unit.worker_jobs import arm, callgrind_job
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).parent / "programs" / "count_in_forks.py"

@@ -10,7 +10,8 @@ import torch
 from torch.utils import benchmark
 
 from profkit.measuring.worker.blocks import clock, clock_of_library
-from profkit.measuring.worker.child import perform, trace_of
+from profkit.measuring.worker.calling import trace_of
+from profkit.measuring.worker.child import perform
 from tests.integration.performing import performed
 from tests.unit.worker_jobs import case, timer_job
 

@@ -24,10 +24,9 @@ from profkit.render.html.sampled_comparison import sampled_comparison_html
 from profkit.render.json.sampled import sampled_json
 from profkit.render.markdown.sampled import sampled_markdown
 from profkit.render.options import ReportOptions
-from profkit.render.terminal import Terminal
-from profkit.render.text.sampled import sampled_text
-from profkit.render.views.sampled import build_report
-from profkit.transforms.attribution import cut_region
+from profkit.render.report import build_report
+from profkit.render.text.report import report_text
+from profkit.transforms.attribution import cut_regions
 from profkit.transforms.combine import merge_profiles
 from profkit.transforms.simplify import fold_addresses, keep_leaf_end, keep_threads, prune
 from profkit.transforms.tables import function_table, line_table
@@ -195,7 +194,7 @@ def test_parts_of_a_profile_have_no_stated_totals() -> None:
     assert keep_leaf_end(profile, 1).totals == ()
     assert keep_leaf_end(profile, 9) is profile
     region = Region(RegionKey("app", "find", 5, "x"), RegionKind.FUNCTION, "lib.py")
-    assert cut_region(profile, region).profile.totals == ()
+    assert cut_regions(profile, [region])[region.id].profile.totals == ()
 
 
 def test_a_report_of_one_thread_has_no_stated_totals(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit.errors import DamagedFile
-from profkit.formats.callgrind import parse_callgrind, read_callgrind
+from profkit.formats.callgrind import parse_callgrind
 from profkit.model.measurement import CallCount, FunctionCount
+from tests.unit.callgrind_files import read_callgrind
 
 DUMP = """\
 # callgrind format
@@ -120,11 +121,6 @@ def test_damage_is_named_with_its_line(old: str, new: str, line: int, why: str) 
 def test_a_part_with_other_events_is_damage() -> None:
     with pytest.raises(DamagedFile, match="other events"):
         parse_callgrind(f"{DUMP}\npart: 2\nevents: Ir\ntotals: 0\n")
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DamagedFile, match="No such file"):
-        read_callgrind(tmp_path / "nothing")
 
 
 @given(st.integers(0, len(DUMP) - 2))

@@ -13,7 +13,7 @@ from profkit.samplers.base import LiveStacks, Recording
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.pyspy import PySpySampler
 from profkit.session import background
-from profkit.store.files import open_folder
+from tests.unit.spool_folders import open_folder
 
 SAMPLER = PySpySampler()
 OWN = 'Thread 8 ""'

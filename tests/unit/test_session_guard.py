@@ -118,7 +118,7 @@ def test_what_a_signal_handler_raises_passes_whatever_its_class() -> None:
         failed = SamplerFailed("scripted", "start", "it did not start", "try again")
         failed.__cause__ = caught.value
         with pytest.raises(TimeoutError, match="time is up"):
-            slow_path.ignore(failed, "testing")
+            shared_guard.ignore(failed, "testing")
     finally:
         signal.signal(signal.SIGUSR1, before)
 
@@ -126,7 +126,7 @@ def test_what_a_signal_handler_raises_passes_whatever_its_class() -> None:
 def test_a_circle_of_causes_ends() -> None:
     first, second = OSError("first"), OSError("second")
     first.__cause__, second.__cause__ = second, first
-    slow_path.pass_on(first)
+    shared_guard.pass_on(first)
 
 
 def test_the_recursion_limit_is_the_programs_business(caplog: pytest.LogCaptureFixture) -> None:
@@ -138,7 +138,7 @@ def test_a_hook_that_fails_says_so_and_returns(caplog: pytest.LogCaptureFixture)
     def hook() -> None:
         raise ValueError("odd")
 
-    slow_path.guarded("testing", hook)()
+    shared_guard.guarded("testing", hook)()
     assert "profkit failed while testing: ValueError: odd" in caplog.text
 
 

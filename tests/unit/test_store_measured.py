@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 from profkit.errors import DamagedFile
-from profkit.store.clearing import set_aside
-from profkit.store.files import open_folder
 from profkit.store.measured import keep_measured, measured_files, read_measured, unfinished_names
 from profkit.store.spool import session_folders
 from tests.unit.made_measured import INFO
 from tests.unit.made_measured_runs import failed_run, measured_run
+from tests.unit.spool_folders import open_folder, set_aside
 
 
 def test_a_run_is_read_as_it_was_written(tmp_path: Path) -> None:

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from profkit.errors import DamagedFile, RefusedFile, SpoolUnavailable
-from profkit.store.clearing import remove_folder, set_aside
-from profkit.store.files import open_folder, open_spool
+from profkit.store.clearing import remove_folder
+from profkit.store.files import open_spool
 from profkit.store.spool import session_folders
+from tests.unit.spool_folders import open_folder, set_aside
 
 SOMEBODY = os.geteuid() + 1
 

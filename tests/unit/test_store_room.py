@@ -14,9 +14,9 @@ from profkit.model.session import SessionState
 from profkit.process.procfs import start_ticks
 from profkit.store import spool as files
 from profkit.store.clearing import EACH_S, alone_in, keep_within, parse_limit
-from profkit.store.files import open_folder
 from profkit.store.runs import open_store
 from tests.unit.made_sessions import GONE, START_NS, F, manifest, session_folder
+from tests.unit.spool_folders import open_folder
 
 MIB = 2**20
 THIS = replace(GONE, pid=os.getpid(), start_ticks=start_ticks(os.getpid()) or 0)

@@ -30,8 +30,8 @@ from profkit.model.session import (
 from profkit.process.procfs import start_ticks
 from profkit.stats import histogram_of
 from profkit.store import clearing, spool, spool_files
-from profkit.store.files import open_folder
 from profkit.store.journal import append_records
+from tests.unit.spool_folders import open_folder, set_aside
 
 HOST = os.uname().nodename
 GONE = 2**22 + 1
@@ -296,7 +296,7 @@ def test_damaged_files_are_set_aside_and_never_overwritten(tmp_path: Path) -> No
     for text in ("first", "second"):
         folder = spool.create_folder(tmp_path, "s1")
         (folder / "calls.jsonl").write_text(text)
-        places.append(clearing.set_aside(tmp_path, folder / "calls.jsonl"))
+        places.append(set_aside(tmp_path, folder / "calls.jsonl"))
         clearing.remove_folder(folder)
     assert [place.read_text() for place in places] == ["first", "second"]
     assert [place.relative_to(tmp_path) for place in places] == [
@@ -307,7 +307,7 @@ def test_damaged_files_are_set_aside_and_never_overwritten(tmp_path: Path) -> No
 def test_a_damaged_folder_is_set_aside_whole(tmp_path: Path) -> None:
     folder = spool.create_folder(tmp_path, "s1")
     (folder / "manifest.json").write_text("?")
-    place = clearing.set_aside(tmp_path, folder)
+    place = set_aside(tmp_path, folder)
     assert place == tmp_path / "damaged" / "s1"
     assert (place / "manifest.json").read_text() == "?"
     assert not folder.exists()

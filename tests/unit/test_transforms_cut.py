@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from hypothesis import given
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.session import Cover
-from profkit.transforms.attribution import RegionCut, cut_region, cut_regions
+from profkit.transforms.attribution import RegionCut, cut_regions
 from profkit.transforms.origin import OWN_CODE, OwnCode
 from profkit.transforms.simplify import child_frame
 from profkit.transforms.trees import call_tree
@@ -70,6 +71,16 @@ def shown(cut: RegionCut) -> dict[str, int]:
         text = " ".join(cut.profile.frames[index].name for index in cut.profile.stacks[stack])
         weights[text] = weights.get(text, 0) + weight
     return weights
+
+
+def cut_region(
+    profile: Profile,
+    one: Region,
+    covers: Iterable[Cover] = (),
+    others: Iterable[Region] = (),
+    own: OwnCode = OWN_CODE,
+) -> RegionCut:
+    return cut_regions(profile, (one, *others), covers, own)[one.id]
 
 
 def counts(cut: RegionCut) -> tuple[int, int, int, int]:

@@ -13,11 +13,14 @@ from profkit.transforms.tables import (
     ThreadRow,
     function_rows,
     function_table,
-    line_rows,
     line_table,
     thread_rows,
 )
 from tests.unit.profile_strategies import LIBRARY, USER, profile_of, profiles
+
+
+def line_rows(profile: Profile) -> tuple[LineRow, ...]:
+    return line_table(profile).rows
 
 
 def test_functions_with_their_hottest_line_by_self_weight() -> None:

@@ -4,7 +4,8 @@ import traceback
 
 import pytest
 
-from profkit.measuring.worker.child import perform, trace_of
+from profkit.measuring.worker.calling import trace_of
+from profkit.measuring.worker.child import perform
 from profkit.measuring.worker.runnable import calls
 from tests.unit.worker_jobs import case, timer_job
 

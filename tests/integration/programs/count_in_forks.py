@@ -9,7 +9,8 @@ import os
 import sys
 
 from profkit.measuring.worker import valgrind
-from profkit.measuring.worker.child import perform, trace_of
+from profkit.measuring.worker.calling import trace_of
+from profkit.measuring.worker.child import perform
 from profkit.measuring.worker.heap import fill_holes
 from profkit.measuring.worker.rehearsal import JOBS
 
