@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
 from profkit.calls.regions import RegionExtras
-from profkit.errors import InvalidOption, UnknownOption, UsageError
-from profkit.samplers.options import Blocking, SamplerOptions, Scope
+from profkit.errors import InvalidOption, UnknownOption
+from profkit.samplers.options import (
+    Blocking,
+    SamplerOptions,
+    Scope,
+    check_choice,
+    check_common,
+    check_positive,
+)
 from profkit.session.counters import ON_BUSY, OnBusy, Policy
-
-SCOPES: tuple[Scope, ...] = ("call", "process")
 
 
 class ProfilerOptions(TypedDict, total=False):
@@ -71,6 +75,7 @@ def settings(options: ProfilerOptions) -> Settings:
         max_duration_s=options.get("max_profile_duration_sec", 600.0),
         tags=_tags(options),
     )
+    check_common(sampler)
     if sampler != SamplerOptions():
         from profkit.samplers.registry import resolve
 
@@ -123,39 +128,20 @@ def _refuse_unknown(options: ProfilerOptions) -> None:
 
 
 def _check_values(options: ProfilerOptions) -> None:
-    for name in ("rate", "sample_each", "max_profile_duration_sec", "timeout_wait_for_running_sec",
-                 "timeout_wait_for_finished_sec"):  # fmt: skip
-        _positive(options, name, whole=False)
-    for name in ("stack_max_len", "async_stack_max_len", "every"):
-        _positive(options, name, whole=True)
-    for name in ("stop_at_error", "native", "threads", "idle", "subprocesses", "enabled"):
-        _one_of(options, name, (True, False))
-    _one_of(options, "blocking", (True, False, "auto"))
-    _one_of(options, "scope", SCOPES)
-    _one_of(options, "on_busy", ON_BUSY)
-    if options.get("rate") is not None and options.get("sample_each") is not None:
-        raise UsageError("rate and sample_each both say how often to sample", "give one of them")
-    if options.get("native") and options.get("blocking") is False:
-        raise InvalidOption("blocking", False, "native=True needs blocking: leave it out, or drop native")
+    """Check the options that no sampler sees."""
+    check_positive("timeout_wait_for_running_sec", options.get("timeout_wait_for_running_sec", 60.0))
+    check_positive("every", options.get("every", 1), whole=True)
+    if options.get("timeout_wait_for_finished_sec") is not None:
+        check_positive("timeout_wait_for_finished_sec", options.get("timeout_wait_for_finished_sec"))
+    for name in ("stack_max_len", "async_stack_max_len"):
+        if options.get(name) is not None:
+            check_positive(name, options.get(name), whole=True)
+    for name in ("stop_at_error", "threads", "enabled"):
+        check_choice(name, options.get(name, False), (True, False))
+    check_choice("on_busy", options.get("on_busy", "share"), ON_BUSY)
     if options.get("on_busy") == "raise" and not options.get("stop_at_error"):
         raise InvalidOption("on_busy", "raise", "it needs stop_at_error=True, which lets errors out")
     for name in ("label", "run_user_name", "sampler"):
         value = options.get(name)
         if value is not None and not isinstance(value, str):
             raise InvalidOption(name, value, "give a string")
-
-
-def _positive(options: ProfilerOptions, name: str, *, whole: bool) -> None:
-    value = options.get(name)
-    if value is None and name != "every":
-        return
-    value = options.get(name, 1)
-    kind = int if whole else (int, float)
-    if isinstance(value, bool) or not isinstance(value, kind) or not 0 < value < math.inf:
-        raise InvalidOption(name, value, f"give a {'whole ' if whole else ''}number above 0")
-
-
-def _one_of(options: ProfilerOptions, name: str, allowed: Sequence[object]) -> None:
-    value = options.get(name, allowed[0])
-    if not any(value is choice or (isinstance(choice, str) and value == choice) for choice in allowed):
-        raise InvalidOption(name, value, f"give one of {', '.join(map(repr, allowed))}")

@@ -10,8 +10,6 @@ from profkit.model.run import Run, RunInfo
 
 LEAST_RUNS = 3
 """Minimum number of runs a side: fewer do not show the variation between runs."""
-_MUCH_TORN = 0.02
-"""Share of torn stacks above which callers are reported as unreliable."""
 _UNLIKE = 1.25
 """Ratio of rates, or of CPU shares, above which they are reported."""
 
@@ -108,9 +106,9 @@ def _orders(a: Sequence[Run], b: Sequence[Run]) -> Iterator[str]:
 
 def _torn(a: Sequence[Run], b: Sequence[Run]) -> Iterator[str]:
     for run in (*a, *b):
-        torn = run.info.torn / max(1, run.info.samples + run.info.torn)
-        if torn > _MUCH_TORN:
-            yield f"{100 * torn:.0f} % of the stacks of run {run.info.id} were torn: its callers may be wrong"
+        if run.info.is_much_torn:
+            torn = 100 * run.info.torn_share
+            yield f"{torn:.0f} % of the stacks of run {run.info.id} were torn: its callers may be wrong"
 
 
 def _versions(a: Sequence[Run], b: Sequence[Run]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from profkit.comparing.times import times_text
 from profkit.model.comparison import CallDelta, CountsCompared, CountSpread, FunctionDelta, Verdict
-from profkit.model.measurement import InstructionCounts, MeasuredRun
+from profkit.model.measurement import InstructionCounts, MeasuredRun, relative_range
 from profkit.model.profile import Frame, Node
 from profkit.transforms.call_graphs import unfold_counts
 from profkit.transforms.counts import FunctionCounts, InstructionStats, is_allocator
@@ -42,17 +42,16 @@ def spread_of_runs(runs: Iterable[MeasuredRun]) -> CountSpread | None:
     return max(filter(_differs, found), key=lambda spread: spread.part, default=None)
 
 
-def spread_of_repeats(counts: InstructionCounts) -> float:
-    """Return the relative range of repeats in one process, which should be equal."""
-    repeats = counts.raw_stripped or counts.raw
-    least, most = min(repeats, default=0), max(repeats, default=0)
-    return (most - least) / least if least > 0 else 0.0
+def repeats_agree(repeats: Sequence[int]) -> bool:
+    """Return whether repeats differ by no more than repeats of a statement that always does the same."""
+    return relative_range(repeats) <= LEAST_EFFECT
 
 
 def noise_of_repeats(counts: InstructionCounts) -> float:
     """Return the part by which another measurement may differ, estimated from repeats."""
-    part = spread_of_repeats(counts)
-    return part * _times(counts.processes) if counts.processes > 1 and part > LEAST_EFFECT else part
+    part = relative_range(counts.repeats)
+    differ = counts.processes > 1 and not repeats_agree(counts.repeats)
+    return part * _times(counts.processes) if differ else part
 
 
 def noise_of_runs(spread: CountSpread | None) -> float:

@@ -30,9 +30,6 @@ from profkit.transforms.attribution import RegionCut, cut_regions
 from profkit.transforms.combine import merge_profiles
 from profkit.transforms.simplify import keep_leaf_end
 
-TORN_SHARE = 0.02
-"""Share of torn samples above which a run has a note about them."""
-
 
 def session_notes(
     manifest: Manifest, segments: Iterable[ReadSegment], damaged: Sequence[DamagedFile], crashed: bool
@@ -57,9 +54,8 @@ def session_notes(
 
 def run_notes(info: RunInfo) -> Iterator[str]:
     """Yield the notes of one region's run, from its numbers."""
-    sampled = info.samples + info.torn
-    if info.torn > TORN_SHARE * sampled:
-        share = f"{info.torn / sampled:.1%} of the samples"
+    if info.is_much_torn:
+        share = f"{info.torn_share:.1%} of the samples"
         if info.plan.blocking:
             yield (
                 f'{share} were discarded as inconsistent ("torn"), though the program was stopped for each: '

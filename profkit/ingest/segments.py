@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from profkit.errors import DamagedFile
-from profkit.model.session import Manifest, SamplerPlan, Segment
+from profkit.model.session import Manifest, SamplerPlan, Segment, segment_stem
 from profkit.process.guard import let_through
-from profkit.samplers.base import Recording, Sampler
+from profkit.samplers.base import Recording, Sampler, index_of_output
 from profkit.store.files import OwnedFolder
-from profkit.store.spool import segment_stem
 
 _FASTEST, _SLOWEST, _MARGIN_NS = 2, 20, 10 * 10**9
 """Bounds of the time that a number of samples can have taken: py-spy catches up and falls behind."""
-
-_OUTPUT = re.compile(r"segment-(\d{3,9})\.speedscope\.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +95,8 @@ def has_outputs(folder: OwnedFolder) -> bool:
 
 
 def _outputs(folder: OwnedFolder) -> set[int]:
-    matches = map(_OUTPUT.fullmatch, folder.names())
-    return {int(match[1]) for match in matches if match is not None}
+    found = map(index_of_output, folder.names())
+    return {index for index in found if index is not None}
 
 
 def _unnamed(folder: OwnedFolder, index: int, sampler: Sampler, plan: SamplerPlan) -> ReadSegment:

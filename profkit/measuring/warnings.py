@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
+from profkit.comparing.instructions import repeats_agree
 from profkit.comparing.times import LEAST_PROCESSES
 from profkit.model.measurement import (
     Freshness,
@@ -38,9 +39,6 @@ WIDEST_SPREAD = 0.10
 SHORTEST_BLOCK_S = 10e-6
 """Reading the clock twice takes about 0.1 µs: one per cent of this."""
 
-MOST_COUNT_SPREAD = 0.001
-"""Without allocators, which depend on the heap, equal repeats agree to a few instructions."""
-
 _WARM_UPS = 4
 """At least one in this many executions is measured; the rest are warm-ups and the search for a number."""
 
@@ -68,28 +66,23 @@ def _state(freshness: Freshness) -> tuple[MeasurementWarning, ...]:
     return (MeasurementWarning.of(WarningCode.CHANGES_STATE, changed=changed, why_not=freshness.why_not),)
 
 
-def _repeats(instructions: InstructionCounts) -> tuple[MeasurementWarning, ...]:
-    repeats = instructions.raw_stripped or instructions.raw
-    if _agree(repeats):
+def _repeats(instructions: InstructionCounts) -> tuple[Doubt, ...]:
+    repeats = instructions.repeats
+    if repeats_agree(repeats):
         return ()
     size = max(1, len(repeats) // instructions.processes)
     each = [repeats[start : start + size] for start in range(0, len(repeats), size)]
-    by_process = instructions.processes > 1 and all(map(_agree, each))
-    return (
-        MeasurementWarning.of(
-            WarningCode.INPUT_DEPENDENT if by_process else WarningCode.COUNTS_DIFFER,
-            low=min(repeats),
-            high=max(repeats),
-            counted=instructions.processes if by_process else len(repeats),
-        ),
-    )
+    if instructions.processes > 1 and all(map(repeats_agree, each)):
+        told = (
+            f"{instructions.processes} processes {counted}, each the same in all of its repeats: the count "
+            "depends on the statement's input, such as unseeded data, paths or addresses"
+        )
+    else:
+        told = f"{len(repeats)} repeats {counted}: the statement does not do the same each time"
+    return (Doubt(Flag.COUNTS_DIFFER, told),)
 
 
-def _agree(repeats: Sequence[int]) -> bool:
-    return max(repeats, default=0) <= min(repeats, default=0) * (1 + MOST_COUNT_SPREAD)
-
-
-def _how_measured(order: WorkOrder, timing: Timing, workers: int) -> Iterable[MeasurementWarning]:
+def _how_measured(order: WorkOrder, timing: Timing, workers: int) -> Iterable[Doubt]:
     zygotes = {process.zygote for process in timing.processes}
     if not timing.measured_in.isolated:
         yield MeasurementWarning.of(WarningCode.NOT_ISOLATED)

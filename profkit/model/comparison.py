@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from profkit.model.measurement import Design, MeasuredRun
+from profkit.model.measurement import Manner, MeasuredRun, relative_range
 from profkit.model.profile import Profile
 from profkit.model.run import RunInfo
 
@@ -222,7 +222,7 @@ class CountSpread:
     @property
     def part(self) -> float:
         """Relative width of the range: a part of the smallest count."""
-        return (self.most - self.least) / self.least if self.least > 0 else 0.0
+        return relative_range((self.least, self.most))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import TypeAlias, TypeVar
 
@@ -183,6 +184,17 @@ class InstructionCounts:
     processes: int = 1
     """Number of counting processes; each made an equal part of the repeats."""
     freshness: Freshness = Freshness()
+
+    @property
+    def repeats(self) -> tuple[int, ...]:
+        """Totals of the repeats, which should be equal: without allocators, if those are known."""
+        return self.raw_stripped or self.raw
+
+
+def relative_range(values: Sequence[float]) -> float:
+    """Return by which part of the smallest value the largest one exceeds it; 0 if that is not above 0."""
+    least, most = min(values, default=0), max(values, default=0)
+    return (most - least) / least if least > 0 else 0.0
 
 
 Figure: TypeAlias = int | float | str

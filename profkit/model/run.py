@@ -11,6 +11,9 @@ from profkit.model.region import Region
 from profkit.model.session import ProcessInfo, ResourcePoint, SamplerPlan, SessionState
 from profkit.units import Unit, format_duration, short_repr
 
+_MUCH_TORN = 0.02
+"""Share of torn samples above which the callers in the others may be wrong."""
+
 
 @dataclass(frozen=True, slots=True)
 class Imported:
@@ -75,6 +78,16 @@ class RunInfo:
     def label(self) -> str:
         """The region's label."""
         return self.region.key.label
+
+    @property
+    def torn_share(self) -> float:
+        """Part of the region's samples that were discarded as torn."""
+        return self.torn / max(1, self.samples + self.torn)
+
+    @property
+    def is_much_torn(self) -> bool:
+        """Whether so many samples were torn that callers may be wrong."""
+        return self.torn_share > _MUCH_TORN
 
     @property
     def calls(self) -> int:

@@ -68,6 +68,15 @@ class Cover:
     tid: int | None
 
 
+SEGMENT_PREFIX = "segment-"
+"""Beginning of the names of samplers' files."""
+
+
+def segment_stem(index: int) -> str:
+    """Return the beginning of the names of one segment's files."""
+    return f"{SEGMENT_PREFIX}{index:03d}"
+
+
 @dataclass(frozen=True, slots=True)
 class Segment:
     """One sampler output of a session, from start to stop.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from profkit.model.session import SEGMENT_PREFIX, segment_stem
 from profkit.samplers.options import SamplerOptions
 
 if TYPE_CHECKING:
@@ -134,14 +135,24 @@ LARGEST_OUTPUT_BYTES = 2**30
 LARGEST_LOG_BYTES = 16 * 2**20
 
 
+_OUTPUT = ".speedscope.json"
+
+
+def index_of_output(name: str) -> int | None:
+    """Return the number of the segment whose output file has this name, None for other files."""
+    number = name.removeprefix(SEGMENT_PREFIX).removesuffix(_OUTPUT)
+    index = int(number) if number.isascii() and number.isdecimal() and len(number) < 10 else None
+    return index if index is not None and name == output_name(index) else None
+
+
 def output_name(index: int) -> str:
     """Return the name of a segment's output file, which has the samples."""
-    return f"segment-{index:03d}.speedscope.json"
+    return f"{segment_stem(index)}{_OUTPUT}"
 
 
 def log_name(index: int) -> str:
     """Return the name of a segment's sampler log."""
-    return f"segment-{index:03d}.log"
+    return f"{segment_stem(index)}.log"
 
 
 def output_path(folder: Path, index: int) -> Path:

@@ -1,10 +1,11 @@
-"""Options that all samplers share, and their checks."""
+"""Options that all samplers share, and checks of options."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from profkit.errors import InvalidOption, UsageError
 
@@ -32,18 +33,34 @@ class SamplerOptions:
 
 
 def check_common(options: SamplerOptions) -> None:
-    """Raise `UsageError` for an invalid rate, interval, duration or `blocking`."""
+    """Raise `UsageError` for values that make no sense with any sampler."""
+    for name, value in (("rate", options.rate_hz), ("sample_each", options.sample_each)):
+        if value is not None:
+            check_positive(name, value)
+    check_positive("max_profile_duration_sec", options.max_duration_s)
+    for name, flag in (
+        ("native", options.native), ("idle", options.idle), ("subprocesses", options.subprocesses)
+    ):  # fmt: skip
+        check_choice(name, flag, (True, False))
+    check_choice("blocking", options.blocking, (True, False, "auto"))
+    check_choice("scope", options.scope, get_args(Scope))
     if options.rate_hz is not None and options.sample_each is not None:
-        raise UsageError("rate and sample_each say the same thing twice", "give one of them")
-    for option, value in (
-        ("rate", options.rate_hz),
-        ("sample_each", options.sample_each),
-        ("max_profile_duration_sec", options.max_duration_s),
-    ):
-        if value is not None and not (0 < value < math.inf):
-            raise InvalidOption(option, value, "give a positive number")
-    if options.blocking not in (True, False, "auto"):
-        raise InvalidOption("blocking", options.blocking, "give True, False or 'auto'")
+        raise UsageError("rate and sample_each both say how often to sample", "give one of them")
+    if options.native and options.blocking is False:
+        raise InvalidOption("blocking", False, "native=True needs blocking: leave it out, or drop native")
+
+
+def check_positive(name: str, value: object, *, whole: bool = False) -> None:
+    """Raise `InvalidOption` unless the value is a finite number above 0, `whole` if required."""
+    kind = int if whole else (int, float)
+    if isinstance(value, bool) or not isinstance(value, kind) or not 0 < value < math.inf:
+        raise InvalidOption(name, value, f"give a {'whole ' if whole else ''}number above 0")
+
+
+def check_choice(name: str, value: object, allowed: Sequence[object]) -> None:
+    """Raise `InvalidOption` unless the value is one of the objects or texts that are allowed."""
+    if not any(value is choice or (isinstance(choice, str) and value == choice) for choice in allowed):
+        raise InvalidOption(name, value, f"give one of {', '.join(map(repr, allowed))}")
 
 
 def cpu_frequency(option: str, value: float) -> float:

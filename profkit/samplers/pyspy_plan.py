@@ -60,10 +60,6 @@ _FRAME_S = 16e-6
 def check(options: SamplerOptions) -> None:
     """Raise `UsageError` for options that py-spy does not support."""
     check_common(options)
-    if options.native and options.blocking is False:
-        raise InvalidOption(
-            "blocking", False, "native stacks need a program that is stopped: leave it 'auto'"
-        )
     rate_hz = options.rate_hz
     if rate_hz is not None and (rate_hz != int(rate_hz) or rate_hz > FASTEST_HZ):
         raise InvalidOption("rate", rate_hz, f"py-spy takes whole rates from 1 to {FASTEST_HZ} Hz")

@@ -31,7 +31,7 @@ from typing import TypeVar
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import DamagedFile, RefusedFile, SpoolUnavailable
 from profkit.model.region import Region
-from profkit.model.session import CallDelta, Lines, Manifest, ResourcePoint
+from profkit.model.session import SEGMENT_PREFIX, CallDelta, Lines, Manifest, ResourcePoint
 from profkit.process.guard import let_through
 from profkit.process.procfs import is_same_process
 from profkit.stats import merge_histograms
@@ -51,7 +51,6 @@ _EARLY = frozenset({MANIFEST + UNFINISHED, spool_files.NAME})
 LARGEST_MANIFEST_BYTES = 64 * 2**20
 
 _ID = re.compile(r"\d{8}T\d{6}-\d{1,9}-[0-9a-f]+")
-_SEGMENT = "segment-"
 _CLOCKS_APART_S = 600.0
 """Tolerated difference between the clocks of two hosts, for sessions of another host."""
 _SUMMED_AT_ONCE = 64
@@ -86,11 +85,6 @@ def create_folder(spool: Path, session: str) -> Path:
     folder = spool / session
     folder.mkdir(mode=0o700)
     return folder
-
-
-def segment_stem(index: int) -> str:
-    """Return the prefix of the names of a segment's files."""
-    return f"{_SEGMENT}{index:03d}"
 
 
 def write_manifest(folder: Path, manifest: Manifest, *, sync: bool = False) -> None:
@@ -298,7 +292,7 @@ def _sum(region: str, deltas: Sequence[CallDelta]) -> CallDelta:
 
 def is_sampler_file(name: str) -> bool:
     """Return whether this is the name of a sampler's output or log."""
-    return name.startswith(_SEGMENT)
+    return name.startswith(SEGMENT_PREFIX)
 
 
 def has_begun(names: Iterable[str]) -> bool:

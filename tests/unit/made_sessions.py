@@ -19,11 +19,11 @@ from profkit.model.session import (
     SamplerPlan,
     Segment,
     SessionState,
+    segment_stem,
 )
 from profkit.samplers.base import Recording, Sampler, SegmentFiles
 from profkit.stats import histogram_of
 from profkit.store import spool as files
-from profkit.store.spool import segment_stem
 from profkit.transforms.origin import OWN_CODE
 
 START_NS = 1_763_725_743_000_000_000
@@ -151,5 +151,5 @@ def write_speedscope(folder: Path, index: int, weight: int) -> None:
         "weights": [0.008] * weight,
     }
     document = {"shared": {"frames": frames}, "profiles": [sampled]}
-    path = folder / f"{files.segment_stem(index)}.speedscope.json"
+    path = folder / f"{segment_stem(index)}.speedscope.json"
     path.write_text(json.dumps(document))

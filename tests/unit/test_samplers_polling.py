@@ -8,6 +8,7 @@ import pytest
 from profkit.clock import ManualClock
 from profkit.errors import SamplerFailed, SamplerTimeout
 from profkit.model.session import Segment, SessionState
+from profkit.samplers.base import index_of_output, log_path, output_path
 from profkit.samplers.polling import await_state, backed_off_s
 
 PREPARING, RUNNING, PROCESSING, SUCCESS, FAILED = SessionState
@@ -93,11 +94,13 @@ def test_backing_off():
     assert backed_off_s(10**9, 0.0003, 1.03, 0.005) == 0.005
 
 
-def test_names_agree_with_the_spool(tmp_path: Path):
-    from profkit.samplers.base import log_path, output_path
-    from profkit.store.spool import segment_stem
+def test_files_are_named_by_their_segment(tmp_path: Path):
+    for index, stem in ((0, "segment-000"), (41, "segment-041"), (1234, "segment-1234")):
+        paths = [log_path(tmp_path, index), output_path(tmp_path, index)]
+        assert paths == [tmp_path / f"{stem}.log", tmp_path / f"{stem}.speedscope.json"]
+        assert [index_of_output(path.name) for path in paths] == [None, index]
 
-    for index in (0, 7, 1234):
-        for path in (log_path(tmp_path, index), output_path(tmp_path, index)):
-            assert path.name.split(".")[0] == segment_stem(index)
-            assert path.parent == tmp_path
+
+@pytest.mark.parametrize("number", ["", "1", "0001", "-01", "٣٣٣", "9" * 10])
+def test_other_files_are_no_outputs(number: str):
+    assert index_of_output(f"segment-{number}.speedscope.json") is None

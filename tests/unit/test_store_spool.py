@@ -324,10 +324,6 @@ def test_a_removed_folder_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_segments_are_named_by_their_number() -> None:
-    assert [spool.segment_stem(n) for n in (0, 41, 1234)] == ["segment-000", "segment-041", "segment-1234"]
-
-
 def test_threads_that_append_at_once_tear_nothing(tmp_path: Path) -> None:
     spool.write_manifest(tmp_path, manifest_of())
     start = threading.Barrier(4)

@@ -133,11 +133,11 @@ def count(
     context.progress.at_work(task.order.label)
     counts = [_count_once(task, kind, context, cores)]
     same = replace(task, order=replace(task.order, number=counts[0].number))
-    counts += [_count_once(same, kind, context, cores) for _ in range(1, processes_of(task.order))]
+    counts += [_count_once(same, kind, bench, cores) for _ in range(1, _counting_processes(task.order))]
     return together(counts)
 
 
-def processes_of(order: WorkOrder) -> int:
+def _counting_processes(order: WorkOrder) -> int:
     """Return how many processes count an order: as many as it requests; one by default or with `runs`."""
     return order.processes or 1 if order.runs is None else 1
 

@@ -20,7 +20,9 @@ from profkit.model.measurement import Preload, Tool
 from profkit.model.workorder import Language, Mode, WorkOrder
 
 SERIOUS_PROCESSES, QUICK_PROCESSES = 10, 3
-_BLOCK_S, _BLOCKS, _LEAST_BLOCKS = 0.002, 20, 3
+BLOCK_S = 0.002
+"""Block time: short, as the minimum of many blocks is disturbed least."""
+_BLOCKS, _LEAST_BLOCKS = 20, 3
 _LONGEST_S = 0.5
 _SETTLED, _WARM_S = 20, 0.04
 _COUNTED, _COUNTED_IF_LONG = 110, 8
@@ -62,7 +64,7 @@ def expected_executions(order: WorkOrder, call_s: float) -> int:
 
 def _timed(call_s: float, order: WorkOrder) -> int:
     """Estimate the executions of one timing process: warm-up and blocks."""
-    number = max(1, round(_BLOCK_S / call_s))
+    number = max(1, round(BLOCK_S / call_s))
     block_s = number * call_s
     least_s = order.min_run_time_s / processes_of(order)
     blocks = max(_BLOCKS, math.ceil(least_s / block_s))
@@ -94,8 +96,6 @@ def settled(label: str, fresh: Sequence[Fresh], ask: Callable[[Sequence[Fresh]],
     return reply
 
 
-BLOCK_S = 0.002
-"""Block time: short, as the minimum of many blocks is disturbed least."""
 _WARM_CALLS = 20
 
 

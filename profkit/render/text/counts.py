@@ -9,31 +9,20 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from profkit.model.measurement import INSTRUCTIONS, InstructionCounts
+from profkit.model.measurement import INSTRUCTIONS, InstructionCounts, relative_range
 from profkit.render.escape import short
-from profkit.render.formatting import Part, Tone, bar, count, count_text, counts_alike, percent, short_path
-from profkit.render.options import ReportOptions, Sort
-from profkit.render.terminal import Terminal
-from profkit.render.text.layout import (
-    FAINT,
-    TITLE,
-    TONES,
-    Column,
-    fact_grid,
-    heat,
-    remark,
-    room_left,
-    section,
-    table,
-)
-from profkit.render.text.tables import names_and_places
-from profkit.render.text.times import failed_cell, order_table
-from profkit.render.text.warnings import marks_of_counts
-from profkit.render.views.header import Fact
-from profkit.render.views.measured import FunctionRow, OrderRow, names
+from profkit.render.facts import Fact
+from profkit.render.measured.columns import failed_cell, order_table
+from profkit.render.measured.rows import OrderRow
+from profkit.render.measured.trust import marks_of_counts
+from profkit.render.measured.words import count_text, counts_alike
+from profkit.render.page import Page
+from profkit.render.text.header import fact_grid
+from profkit.render.text.layout import Column, section
+from profkit.render.text.palette import FAINT, TITLE, TONES
+from profkit.render.words import Part, Tone, count, percent
+from profkit.transforms.counts import CYCLES
 
-CYCLES = "cycles"
-"""The name of the estimate among the simulated events."""
 _MOST_REPEATS = 6
 _OPTIONAL = ("repeats", "cycles", "baseline", "number", "raw")
 """Columns of the table that go where the terminal is narrow, the last ones first."""
@@ -90,8 +79,8 @@ def _raw(raw: Sequence[int]) -> list[Part]:
 
 def _apart(raw: Sequence[int]) -> str:
     """By how much repeats differ."""
-    part = (max(raw) - min(raw)) / min(raw) if min(raw) > 0 else None
-    return "the repeats differ" if part is None else f"the repeats differ by {percent(part, 1000)}"
+    part = relative_range(raw)
+    return f"the repeats differ by {percent(part, 1000)}" if part else "the repeats differ"
 
 
 def _figures(rows: Sequence[InstructionCounts | None], instead: Sequence[Text]) -> dict[str, Column]:

@@ -37,8 +37,6 @@ from profkit.render.views.merged import (
 from profkit.stats import quantile_ns
 from profkit.units import format_bytes, format_duration
 
-MUCH_TORN = 0.02
-"""Share of torn stacks above which callers cannot be trusted."""
 _SLOW = 0.8  # Of the asked rate: below it the sampler did not keep up.
 _COLUMNS = 16
 _LEAST_POINTS = 4
@@ -196,9 +194,8 @@ def _samples(run: Run) -> list[Part]:
         parts.append(Part(f"{format_duration(info.samples * run.profile.period_ns / 1e9)} seen"))
     if run.profile is not None and len(run.profile.threads) > 1:
         parts.append(Part(count(len(run.profile.threads), "thread")))
-    torn = info.torn / max(1, info.samples + info.torn)
-    share = f" ({percent(torn, 1000)})" if info.torn else ""
-    parts.append(Part(f"{count(info.torn)} torn{share}", Tone.WARN if torn > MUCH_TORN else Tone.PLAIN))
+    share = f" ({percent(info.torn_share, 1000)})" if info.torn else ""
+    parts.append(Part(f"{count(info.torn)} torn{share}", Tone.WARN if info.is_much_torn else Tone.PLAIN))
     parts.append(Part(count(info.errors, "error"), Tone.WARN if info.errors else Tone.PLAIN))
     return parts
 
