@@ -21,9 +21,6 @@ from profkit.model.run import Run
 from profkit.process.git import commit_of
 from profkit.process.manifest import git_commit
 
-_SHOWN = 5
-"""Of the newest runs, whose labels an error lists."""
-
 _COMMIT = 10
 """Digits of a commit in an error."""
 
@@ -134,7 +131,7 @@ class Sides:
         if Path(part).is_file():
             return runs_of_file(part)
         if (named := self._at_revision(part)) is None:
-            raise RunNotFound(part, self._known_labels())
+            raise RunNotFound(part) if self._kept is None else self._kept.not_found(part)
         label, revision = named
         commit = commit_of(revision, current_folder())
         if runs := self.at_commit(label, commit, without):
@@ -154,11 +151,6 @@ class Sides:
 
     def _is_label(self, text: str) -> bool:
         return self._workspace is not None and bool(self._workspace.runs(text, 1))
-
-    def _known_labels(self) -> tuple[str, ...]:
-        if self._workspace is None:
-            return ()
-        return tuple(dict.fromkeys(info.label for info in self._workspace.runs(None, _SHOWN)))
 
     def _infos(self, wanted: str, without: Collection[str]) -> tuple[AnyInfo, ...]:
         """What `Workspace.find_all` finds; the newest other one of a label where that one is left out.

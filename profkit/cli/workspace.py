@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,8 +29,6 @@ def current_folder() -> Path:
 
 
 _SQLITE = "sqlite:///"
-_BY_ID, _BY_LABEL, _BY_PREFIX = range(3)
-"""How well a run fits what is wanted, best first."""
 _MOST_REGIONS, _MOST_SAMPLES = 20, 500_000
 """Of a session, what is shown together."""
 
@@ -49,13 +47,11 @@ class Workspace:
 
         Raises RunNotFound, and UsageError where several ids begin so.
         """
-        live = [run.info for run in self.recording if _rank(run.info, wanted) is not None]
-        try:
-            return _meant([*live, self.store.find(wanted)], wanted)
-        except RunNotFound:
-            if not live:
-                raise
-        return _meant(live, wanted)
+        return self.store.find(wanted, [run.info for run in self.recording])
+
+    def not_found(self, wanted: str | None) -> RunNotFound:
+        """The error for a run that is neither kept nor being recorded."""
+        return self.store.not_found(wanted, [run.info for run in self.recording])
 
     def find_all(self, wanted: str | None) -> tuple[AnyInfo, ...]:
         """The run that `find` finds; if it is a measured one, with those of its batch that are meant too.
@@ -63,7 +59,7 @@ class Workspace:
         A label means all with that label, None the whole batch, and an id only its run. Raises as `find`.
         """
         info = self.find(wanted)
-        if not isinstance(info, MeasuredInfo) or (wanted is not None and _rank(info, wanted) != _BY_LABEL):
+        if not isinstance(info, MeasuredInfo) or wanted not in (None, info.label) or info.id == wanted:
             return (info,)
         return tuple(one for one in self.store.batch(info.batch) if wanted in (None, one.label))
 
@@ -148,25 +144,6 @@ def nothing_recorded(config: Config) -> bool:
     file_missing = database != config.store_url and not Path(database).exists()
     sessions = session_folders(config.spool, config.owner)
     return file_missing and not sessions and not measured_files(config.spool)
-
-
-def _rank(info: AnyInfo, wanted: str | None) -> int | None:
-    """How well a run fits what is wanted; None: it does not."""
-    if wanted is None or info.id == wanted:
-        return _BY_ID
-    if info.label == wanted:
-        return _BY_LABEL
-    return _BY_PREFIX if info.id.startswith(wanted) else None
-
-
-def _meant(found: Sequence[AnyInfo], wanted: str | None) -> AnyInfo:
-    ranked = [(_rank(info, wanted) or _BY_ID, info) for info in found]
-    best = min(rank for rank, _ in ranked)
-    fitting = [info for rank, info in ranked if rank == best]
-    if best == _BY_PREFIX and len(fitting) > 1:
-        known = ", ".join(f"{info.id} ({info.label})" for info in fitting)
-        raise UsageError(f"several runs have ids that begin with {wanted!r}: {known}", "give more digits")
-    return max(fitting, key=lambda info: info.started_ns)
 
 
 def complete_run(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:

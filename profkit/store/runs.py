@@ -207,22 +207,27 @@ class Store:
         with self._database.reading() as connection:
             return self._readable(connection, *conditions, limit=limit)
 
-    def find(self, wanted: str | None) -> AnyInfo:
+    def find(self, wanted: str | None, recording: Collection[AnyInfo] = ()) -> AnyInfo:
         """Return the run of an id, else the newest of a label, else of an id prefix; None: the newest.
 
-        Raises RunNotFound, StoreEmpty if there are no runs, and UsageError for an ambiguous prefix.
+        `recording` are runs that are not stored yet. Raises what `not_found` returns, and UsageError for an
+        ambiguous prefix.
         """
         with self._database.reading() as connection:
-            found = _newest(connection, limit=1) if wanted is None else _meant(connection, wanted)
-            labels = () if found else _latest_labels(connection)
-        if len(found) > 1:
-            known = ", ".join(f"{info.id} ({info.label})" for info in found)
-            raise UsageError(f"several runs have ids that begin with {wanted!r}: {known}", "give more digits")
-        if found:
-            return found[0]
+            stored = _newest(connection, limit=1) if wanted is None else _fitting(connection, wanted)
+        found = _meant((*recording, *stored), wanted)
+        if found is None:
+            raise self.not_found(wanted, recording)
+        return found
+
+    def not_found(self, wanted: str | None, recording: Iterable[AnyInfo] = ()) -> RunNotFound:
+        """Return the error for a missing run, with some labels; StoreEmpty if there are no runs at all."""
+        with self._database.reading() as connection:
+            stored = _latest_labels(connection)
+        labels = tuple(dict.fromkeys((*(info.label for info in recording), *stored)))
         if wanted is None or not labels:
-            raise StoreEmpty(self.name, CONFIG.spool)
-        raise RunNotFound(wanted, labels)
+            return StoreEmpty(self.name, CONFIG.spool)
+        return RunNotFound(wanted, labels[:_SHOWN])
 
     def load(self, run_id: str, *, in_order: bool = True) -> AnyRun:
         """Load the run of exactly this id, with its samples and resources, or its measurement.
@@ -333,8 +338,39 @@ def _rows(
     return connection.execute(query.order_by(RUNS.c.started_ns.desc(), RUNS.c.id).limit(limit))
 
 
-def _meant(connection: Connection, wanted: str) -> tuple[AnyInfo, ...]:
-    """Return the matching run; none or several if there is no single match."""
+_BY_ID, _BY_LABEL, _BY_PREFIX = range(3)
+"""How well a run matches, best first."""
+
+
+def _meant(found: Iterable[AnyInfo], wanted: str | None) -> AnyInfo | None:
+    """Return the newest of the runs that match best; raises UsageError for several of an id prefix."""
+    ranked: dict[int, list[AnyInfo]] = {}
+    for info in found:
+        if (rank := _rank(info, wanted)) is not None:
+            ranked.setdefault(rank, []).append(info)
+    if not ranked:
+        return None
+    best = min(ranked)
+    if best == _BY_PREFIX and len(ranked[best]) > 1:
+        known = ", ".join(f"{info.id} ({info.label})" for info in ranked[best])
+        raise UsageError(f"several runs have ids that begin with {wanted!r}: {known}", "give more digits")
+    return min(ranked[best], key=lambda info: (-info.started_ns, info.id))
+
+
+def _rank(info: AnyInfo, wanted: str | None) -> int | None:
+    if wanted is None:
+        return _BY_ID
+    run_id, text = searchable(info.id), searchable(wanted)
+    if run_id == text:
+        return _BY_ID
+    if searchable(info.label) == text:
+        return _BY_LABEL
+    # In any case: so does LIKE in SQLite.
+    return _BY_PREFIX if run_id.lower().startswith(text.lower()) else None
+
+
+def _fitting(connection: Connection, wanted: str) -> tuple[AnyInfo, ...]:
+    """Return the stored runs that match best; of several ids with a prefix, some."""
     text = searchable(wanted)
     exact = _newest(connection, RUNS.c.id == text, limit=1) or _newest(
         connection, RUNS.c.label == text, limit=1

@@ -198,6 +198,25 @@ class StoreSuite:
         with pytest.raises(UsageError, match=r"begin with 'ab': abc1 \(x\), abd2 \(y\); give more digits"):
             store.find("ab")
 
+    def test_runs_that_are_not_stored_yet_are_found_too(self, store: Store, made: Made) -> None:
+        store.add([made("abc1", "x", 100), made("abd2", "y", 100)])
+        recording = [made(*one).info for one in (("c1", "ab", 50), ("c2", "x", 200), ("d3", "z", 1))]
+        assert store.find("ab", recording).id == "c1", "a label comes before the ids that begin so"
+        assert store.find("x", recording).id == store.find(None, recording).id == "c2", "the newest of both"
+        assert store.find("abc", recording).id == "abc1"
+        assert store.find("d", recording).id == "d3"
+        with pytest.raises(UsageError, match=r"begin with 'c': c1 \(ab\), c2 \(x\); give more digits"):
+            store.find("c", recording)
+        with pytest.raises(RunNotFound) as error:
+            store.find("none", recording)
+        assert error.value.known == ("ab", "x", "z", "y")
+
+    def test_an_empty_store_beside_a_recording_run(self, store: Store, made: Made) -> None:
+        recording = [made("c1", "ab", 50).info]
+        assert store.find(None, recording).id == store.find("c", recording).id == "c1"
+        with pytest.raises(RunNotFound, match="no run has the id or label 'none'; known: ab"):
+            store.find("none", recording)
+
     @pytest.mark.parametrize("wanted", ["none", "a%", "%", "a_", "no\udc80\0ne"])
     def test_an_unknown_run_is_told_with_labels_that_are_known(self, store: Store, wanted: str) -> None:
         store.add([run_of(f"a{n}", f"label{n}", n) for n in range(9)])

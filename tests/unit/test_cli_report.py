@@ -74,6 +74,9 @@ def test_options_reach_the_report(profkit: Profkit) -> None:
     ("arguments", "code", "words"),
     [
         (("report", "nope"), 6, "no run has the id or label 'nope'; known: train, other"),
+        (("list", "--label", "nope"), 6, "no run has the id or label 'nope'; known: train, other"),
+        (("history", "nope"), 6, "no run has the id or label 'nope'; known: train, other"),
+        (("compare", "train", "nope"), 6, "no run has the id or label 'nope'; known: train, other"),
         (
             ("report", "aa"),
             2,

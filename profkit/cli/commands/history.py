@@ -7,7 +7,7 @@ import click
 from profkit.cli.output import Showing, showing_options
 from profkit.cli.workspace import complete_label, current_folder, open_workspace
 from profkit.config import Config
-from profkit.errors import RunNotFound, UsageError
+from profkit.errors import UsageError
 from profkit.model.measurement import MeasuredInfo
 from profkit.model.run import Run
 from profkit.process.git import commit_times_s
@@ -33,7 +33,7 @@ def history_command(config: Config, /, label: str, limit: int | None, **given: o
     with open_workspace(config) as workspace:
         infos = workspace.runs(label, None)
         if not infos:
-            raise RunNotFound(label)
+            raise kept.not_found(label)
         # The samples of sampled runs tell nothing here, and take long to load.
         runs = [workspace.load(info) if isinstance(info, MeasuredInfo) else Run(info) for info in infos]
     commits = {info.process.git_commit for info in infos if info.process.git_commit}

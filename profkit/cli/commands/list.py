@@ -8,7 +8,7 @@ from profkit.cli.output import tell, terminal, write
 from profkit.cli.versions import several_regions
 from profkit.cli.workspace import complete_label, open_workspace
 from profkit.config import Config
-from profkit.errors import RunNotFound, SpoolUnavailable, StoreEmpty
+from profkit.errors import SpoolUnavailable
 from profkit.model.session import UnprofiledGroup, grouped
 from profkit.render.views.merged import unprofiled_notes
 
@@ -42,12 +42,10 @@ def _list(
     as_json: bool,
     unprofiled: tuple[UnprofiledGroup, ...],
 ) -> None:
-    with open_workspace(config) as workspace:
-        infos = workspace.runs(label, None if shown is None else shown + 1)
-        if not infos and label is not None:
-            raise RunNotFound(label)
+    with open_kept(config) as kept:
+        infos = kept.runs(label, None if shown is None else shown + 1)
         if not infos:
-            raise StoreEmpty(workspace.store.name, config.spool)
+            raise kept.not_found(label)
         if as_json:
             from profkit.render.json.sampled import runs_json
 
