@@ -61,22 +61,30 @@ def match_orders(a: Sequence[MeasuredRun], b: Sequence[MeasuredRun]) -> Matched:
 def names_of(runs: Sequence[MeasuredRun]) -> Iterator[str]:
     """Yield each run's label, with the aspects that distinguish it from the others."""
     orders = [run.info.order for run in runs]
-    aspects = [_aspects(order) for order in orders]
-    differing = [
-        name
-        for name in dict.fromkeys(name for told in aspects for name in told)
-        if len({told.get(name, "") for told in aspects}) > 1
-    ]
-    for order, told in zip(orders, aspects, strict=True):
-        rest = ", ".join(told[name] for name in differing if told.get(name))
+    aspects = [variant_of(order, _threads(order)) for order in orders]
+    shown = differing(aspects)
+    for order, one in zip(orders, aspects, strict=True):
+        rest = ", ".join(one[name] for name in shown if one.get(name))
         yield f"{order.label} ({rest})" if rest else order.label
 
 
-def _aspects(order: OrderInfo) -> Mapping[str, str]:
-    threads = f"{order.num_threads} thread{'' if order.num_threads == 1 else 's'}"
-    labels = {f"label {name}": value for name, value in order.labels}
-    language = {"language": order.unlabelled_language} if order.unlabelled_language else {}
-    return {**labels, **language, "threads": threads}
+def variant_of(order: OrderInfo, threads: str = "") -> dict[str, str]:
+    """Return the aspects that make an order a variant of its label; empty texts for ordinary ones.
+
+    `threads` is the text for its number of threads, if that is among them.
+    """
+    labels = {f"label {name}": text for name, text in order.labels}
+    return {**labels, "threads": threads, "language": order.unlabelled_language}
+
+
+def differing(aspects: Sequence[Mapping[str, str]]) -> list[str]:
+    """Return the aspects in which orders differ; an order without one counts as having an empty text."""
+    names = dict.fromkeys(name for one in aspects for name in one)
+    return [name for name in names if len({one.get(name, "") for one in aspects}) > 1]
+
+
+def _threads(order: OrderInfo) -> str:
+    return f"{order.num_threads} thread{'' if order.num_threads == 1 else 's'}"
 
 
 def _unlabelled(order: OrderInfo) -> _Key:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from profkit.comparing.measured import differing, variant_of
 from profkit.errors import UsageError
 from profkit.model.measurement import (
     FunctionCount,
@@ -54,8 +55,7 @@ def names(runs: Sequence[MeasuredRun]) -> list[str]:
 def _asked(run: MeasuredRun) -> dict[str, str]:
     order = run.info.order
     return {
-        **{f"label {name}": value for name, value in order.labels},
-        "language": order.unlabelled_language,
+        **variant_of(order),
         "level": order.level.value,
         "source_cmd": shlex.join(order.source_cmd),
         **{f"env {name}": f"{name}={value}" for name, value in order.env},
@@ -73,13 +73,12 @@ def _found(run: MeasuredRun) -> dict[str, str]:
 
 def _joined(asked: Sequence[Mapping[str, str]], found: Sequence[Mapping[str, str]]) -> list[str]:
     """What differs of either; an order that has nothing of `found` failed, which is no difference."""
-    names = dict.fromkeys(name for aspects in asked for name in aspects)
-    differing = [name for name in names if len({aspects.get(name, "") for aspects in asked}) > 1]
+    differ = differing(asked)
     places = dict.fromkeys(name for aspects in found for name in aspects)
     # Zygotes with and without a package differ in what they preload, which the label of an order tells.
     versions = [name for name in places if len({aspects[name] for aspects in found if name in aspects}) > 1]
     return [
-        ", ".join(filter(None, (*map(of_asked.get, differing), *map(of_found.get, versions))))
+        ", ".join(filter(None, (*map(of_asked.get, differ), *map(of_found.get, versions))))
         for of_asked, of_found in zip(asked, found, strict=True)
     ]
 
