@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import NoReturn
 
@@ -38,8 +38,7 @@ def ending_tidily() -> Iterator[None]:
         for number, handler in before.items():
             if handler is not None:  # None: set by C, and Python cannot restore it
                 signal.signal(number, handler)
-        if caught:
-            os.kill(os.getpid(), caught[0])
+        _send_again(caught)
 
 
 @contextmanager
@@ -60,5 +59,11 @@ def undisturbed() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        if caught:
-            os.kill(os.getpid(), caught[0])
+        _send_again(caught)
+
+
+def _send_again(numbers: list[int]) -> None:
+    """Send each signal to this process once, in order, also if a handler of an earlier one raises."""
+    with ExitStack() as stack:
+        for number in reversed(dict.fromkeys(numbers)):
+            stack.callback(os.kill, os.getpid(), number)
