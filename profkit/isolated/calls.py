@@ -146,7 +146,6 @@ class Executor(futures.Executor):
         self._options = options
         self._workers = max_workers or usable_cores()
         self._dispatcher = new_dispatcher(self._workers)
-        self._pending: set[CallFuture[object]] = set()
         self._closed = False
 
     def submit(self, fn: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> CallFuture[_T]:
@@ -157,7 +156,7 @@ class Executor(futures.Executor):
         options = cast("CallOptions", {**self._options, "kwargs": kwargs})
         future = start(self._dispatcher, fn, args, options)
         with self._dispatcher.lock:
-            self._pending.add(cast("CallFuture[object]", future))
+            self._dispatcher.pending.add(cast("CallFuture[object]", future))
         future.add_done_callback(self._done)
         return future
 
@@ -169,7 +168,7 @@ class Executor(futures.Executor):
         """Reject new calls; `cancel_futures` cancels waiting calls, but not running ones."""
         with self._dispatcher.lock:
             self._closed = True
-            pending = tuple(self._pending)
+            pending = tuple(self._dispatcher.pending)
         for future in pending if cancel_futures else ():
             if not future.running():
                 future.cancel()
@@ -178,4 +177,4 @@ class Executor(futures.Executor):
 
     def _done(self, future: futures.Future[_T]) -> None:
         with self._dispatcher.lock:
-            self._pending.discard(cast("CallFuture[object]", future))
+            self._dispatcher.pending.discard(cast("CallFuture[object]", future))

@@ -184,6 +184,8 @@ class Dispatcher:
         self._waiting: deque[Call] = deque()
         self._running = 0
         self._starting = threading.local()
+        self.pending: set[CallFuture[object]] = set()
+        """Futures of an executor's calls that are not done."""
 
     def submit(self, call: Call) -> None:
         """Queue a call."""

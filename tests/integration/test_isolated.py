@@ -485,5 +485,17 @@ def test_a_forked_child_has_calls_of_its_own() -> None:
     assert waiting.result(60) is None
 
 
+def test_a_forked_child_does_not_wait_for_an_executors_calls() -> None:
+    with isolated.Executor(1) as executor:
+        future = executor.submit(time.sleep, 30)
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(10)
+            executor.shutdown()
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+        future.cancel()
+
+
 def test_calls_may_call() -> None:
     assert isolated.call(isolated.call, add, 1) == 2
