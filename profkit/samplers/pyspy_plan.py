@@ -149,7 +149,7 @@ def _shared(rate_hz: int, live: LiveStacks) -> tuple[int, tuple[str, ...]]:
     left_hz = min(rate_hz, max(_SLOWEST_HZ, _left_by_others(live)))
     if left_hz < crowded_hz:
         return left_hz, (_sharing_note(left_hz, live),)
-    return crowded_hz, (_crowding_note(crowded_hz, live),) if live.crowding >= _CROWDED else ()
+    return crowded_hz, (_crowding_note(crowded_hz, live),) if crowded_hz < rate_hz else ()
 
 
 def _left_by_others(live: LiveStacks) -> int:

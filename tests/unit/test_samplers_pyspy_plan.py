@@ -141,6 +141,16 @@ def test_samplers_of_a_host_share_a_budget(count: int, rates_hz: float, expected
     assert plan(SamplerOptions(rate_hz=77), live).rate_hz == 77
 
 
+def test_a_crowded_host_is_named_only_if_it_lowers_the_rate():
+    crowded = replace(frames(5), crowding=4.0)
+    made = plan(SamplerOptions(), crowded)
+    assert made.rate_hz == 25
+    assert "4.0 processes wanted each processor" in made.notes[0]
+    slow = plan(SamplerOptions(blocking=False), replace(frames(1000), crowding=4.0))
+    assert slow.rate_hz <= 20
+    assert slow == plan(SamplerOptions(blocking=False), frames(1000))
+
+
 @given(processors=st.integers(1, 256), count=st.integers(0, 2000), stacks=st.integers(1, 10_000))
 def test_together_they_keep_within_it(processors: int, count: int, stacks: int):
     """Beyond the budget each takes the slowest rate."""
