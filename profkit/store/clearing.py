@@ -280,8 +280,7 @@ def _sizes(spool: OwnedFolder, clock: Clock) -> tuple[dict[str, int], int]:
     files_bytes = 0
     settled_ns = clock.unix_ns() - _SETTLED_NS
     with os.scandir(spool.descriptor) as entries:
-        for entry in entries:
-            status = entry.stat(follow_symlinks=False)
+        for entry, status in _there(entries):
             if not stat.S_ISDIR(status.st_mode):
                 files_bytes += status.st_blocks * _BLOCK_BYTES
             elif entry.name != DAMAGED and entry.name[0] != "." and status.st_uid == spool.owner:
@@ -297,10 +296,21 @@ def _sizes(spool: OwnedFolder, clock: Clock) -> tuple[dict[str, int], int]:
 def _size(spool: OwnedFolder, name: str) -> int:
     try:
         with spool.folder(name) as folder, os.scandir(folder.descriptor) as entries:
-            return sum(entry.stat(follow_symlinks=False).st_blocks for entry in entries) * _BLOCK_BYTES
+            return sum(status.st_blocks for _, status in _there(entries)) * _BLOCK_BYTES
     except (FileNotFoundError, PermissionError, DamagedFile) as error:  # gone, or not a session's
         let_through(error)
         return 0
+
+
+def _there(entries: Iterable[os.DirEntry[str]]) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
+    """Yield the entries of a folder with their status, without those that have been removed meanwhile."""
+    for entry in entries:
+        try:
+            status = entry.stat(follow_symlinks=False)
+        except FileNotFoundError as error:
+            let_through(error)
+            continue
+        yield entry, status
 
 
 def _known_sizes(spool: OwnedFolder) -> dict[str, _Size]:

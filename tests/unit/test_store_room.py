@@ -12,6 +12,7 @@ from profkit.clock import ManualClock
 from profkit.ingest.keep import ingest
 from profkit.model.session import SessionState
 from profkit.process.procfs import start_ticks
+from profkit.store import clearing
 from profkit.store import spool as files
 from profkit.store.clearing import EACH_S, alone_in, keep_within, parse_limit
 from profkit.store.runs import open_store
@@ -140,3 +141,16 @@ def test_sizes_of_folders_that_do_not_change_are_looked_up_once(tmp_path: Path) 
     (tmp_path / ".sizes").write_text("not what was written")
     clock.advance(EACH_S + 1)
     assert kept(tmp_path, "2MB", clock)[0] == []
+
+
+def test_a_file_that_is_removed_meanwhile_has_no_size(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in "abc"]
+    for path in paths:
+        path.touch()
+    with os.scandir(tmp_path) as entries:
+        there = clearing._there(entries)
+        first, _ = next(there)
+        for path in paths:
+            path.unlink()
+        assert [entry.name for entry, _ in there] == []
+    assert first.name in "abc"
