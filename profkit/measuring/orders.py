@@ -236,6 +236,10 @@ def check(order: WorkOrder) -> None:
             "num_threads", order.num_threads,
             "Callgrind counts one thread at a time and would leave the others out: use 1, or mode='timer'",
         )  # fmt: skip
+    if order.runs == 1 and order.mode is Mode.BOTH:
+        raise InvalidOption(
+            "runs", 1, "timing and counting execute it once each: give 2 or more, or one of the two modes"
+        )
     if order.simulate and not order.mode.counts:
         raise InvalidOption("simulate", [s.value for s in order.simulate], "it needs mode='callgrind'")
     if order.fresh and order.language is Language.CPP:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import json
+import os
 import random
 import subprocess
 import sys
@@ -118,6 +119,21 @@ def test_here_a_call_that_changes_its_arguments_is_timed_once(tmp_path: Path) ->
     assert found.freshness.changes == ("argument 'self'",)
     assert timed("v.clear()", setup="v = [1] * 1000", isolated=False).freshness.fresh
     assert timed(sorted, args=([3, 1, 2],), isolated=False, runs=9).times_s
+
+
+def test_here_a_limit_of_executions_holds_and_changed_arguments_are_found(tmp_path: Path) -> None:
+    full = [4, 3, 2, 1]
+    found = timed(full.pop, isolated=False, runs=3)
+    assert (full, found.number, [len(times) for times in found.times_s]) == ([4, 3, 2], 1, [1])
+    assert found.freshness.changes == ("argument 'self'",)
+    for runs in (1, 2, 9):
+        log = tmp_path / str(runs)
+        descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        found = timed(os.write, args=(descriptor, b"."), isolated=False, runs=runs)
+        os.close(descriptor)
+        assert 1 <= log.stat().st_size <= runs
+        assert found.times_s
+        assert found.freshness.changes == ()
 
 
 def test_what_is_asked_for_is_done_or_refused() -> None:

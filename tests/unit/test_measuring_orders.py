@@ -56,6 +56,7 @@ def test_the_label_of_a_callable_is_its_name() -> None:
         ({"level": "class"}, "'module'"),
         ({"imports": ["pandas"]}, "torch or numpy"),
         ({"simulate": ["gpu"], "mode": "callgrind"}, "'branch'"),
+        ({"runs": 1, "mode": "timer+callgrind"}, "give 2 or more"),
         ({"simulate": ["cache"]}, "mode='callgrind'"),
         ({"mode": "callgrind", "num_threads": 2}, "one thread"),
         ({"source_cmd": "source env/bin/activate && python"}, "no shell"),
