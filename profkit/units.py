@@ -26,7 +26,7 @@ def format_duration(duration_s: float) -> str:
     if size == 0:
         return "0 s"
     for unit, factor in _SECONDS:
-        # Below 1.5 min and 1.5 h the smaller unit is easier to read.
+        # Below 1.5 min, 1.5 h and 1.5 d the smaller unit is easier to read; from 0.9995 on it rounds to 1.00.
         if size >= factor * (1.5 if factor > 1 else 0.9995):
             return f"{_three_digits(duration_s / factor)} {unit}"
     return f"{_three_digits(duration_s * 1e9)} ns"

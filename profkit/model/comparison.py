@@ -23,7 +23,7 @@ class Grade(enum.Enum):
     """Reliability of a comparison; the value is the word in files."""
 
     INDICATIVE = "indicative"
-    """The noise between runs of some side is not known, only assumed."""
+    """Some side has too few runs to show the noise between them, or the sides were sampled differently."""
     CONFIRMED = "confirmed"
     """Each side has several similar runs, and their differences are allowed for."""
 

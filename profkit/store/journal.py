@@ -79,7 +79,8 @@ class Lines(Generic[_T]):
 def append_records(path: Path, records: Iterable[object]) -> int:
     """Append dataclasses to a file, which is created if missing, and return their number.
 
-    Raises OSError if they do not fit; then none of them is in the file.
+    Raises OSError if they do not fit. Then none of them is in the file, unless another process appended to it
+    meanwhile: what was written by then stays.
     """
     lines = [json_line(record) for record in records]
     if not lines:

@@ -65,9 +65,9 @@ class Pool:
     def submit(self, kind: ZygoteKind, job: Job) -> Future[Reply]:
         """Queue a job behind the others of its kind; return at once.
 
-        The future raises WorkerFailed, WorkerDied, WorkerTimeout, ZygoteFailed or ToolMissing, and
-        CancelledError if the job was dropped or the pool closed. A zygote that dies is replaced,
-        and the job repeated.
+        The future raises WorkerFailed, WorkerDied, WorkerTimeout, MemoryExceeded, ZygoteFailed or
+        ToolMissing, and CancelledError if the job was dropped or the pool closed. A zygote that dies is
+        replaced, and the job repeated.
         """
         queued = QueuedJob(job)
         with self._lock:

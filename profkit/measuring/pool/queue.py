@@ -43,8 +43,12 @@ class PoolResources:
     next_serial: Callable[[], int]
 
 
-class JobQueue:
-    """Queue of a zygote; public methods need the pool's lock, the rest is for its own thread."""
+class Line:
+    """Queue of a zygote, and the thread that runs its jobs.
+
+    Callers of public methods hold the pool's lock, except for `work_off`, which runs jobs, and `forget`,
+    which runs in a forked process. The other methods are for its own thread.
+    """
 
     def __init__(self, kind: ZygoteKind, resources: PoolResources) -> None:
         self.kind, self.open = kind, True

@@ -131,8 +131,9 @@ def end_descendants(spared: Iterable[int], reap: Callable[[], None], timeout_s: 
 
 
 def end_children(spared: set[int], timeout_s: float) -> None:
-    """Kill every child that is not spared, with its descendants; returns when none is left.
+    """Kill every child that is not spared, with its descendants.
 
+    Returns when none is left, or after `timeout_s`: a process can be stuck in the kernel for longer.
     The caller must adopt orphans, and ignore SIGCHLD so that its children are reaped.
     """
     deadline_s = time.monotonic() + timeout_s
