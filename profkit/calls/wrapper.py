@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex
 import wrapt
 
 from profkit import calls, session
-from profkit.calls.markers import tell_greenlets_apart
+from profkit.calls.markers import distinguish_greenlets
 from profkit.calls.slow_path import note_traced, results_of
 from profkit.session.counters import Counters
 from profkit.tracing import Note, Sightings, StandIn, seen_function, seen_through, skip_frames_of
@@ -191,4 +191,4 @@ def _get(self: RegionWrapper, instance: object, owner: type | None = None) -> ob
 
 
 skip_frames_of(session.__name__, calls.__name__)
-wrapt.register_post_import_hook(tell_greenlets_apart, "greenlet")
+wrapt.register_post_import_hook(distinguish_greenlets, "greenlet")

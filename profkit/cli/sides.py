@@ -131,7 +131,7 @@ class Sides:
         if Path(part).is_file():
             return runs_of_file(part)
         if (named := self._at_revision(part)) is None:
-            raise RunNotFound(part) if self._kept is None else self._kept.not_found(part)
+            raise RunNotFound(part) if self._workspace is None else self._workspace.not_found(part)
         label, revision = named
         commit = commit_of(revision, current_folder())
         if runs := self.at_commit(label, commit, without):

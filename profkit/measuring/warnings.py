@@ -66,23 +66,24 @@ def _state(freshness: Freshness) -> tuple[MeasurementWarning, ...]:
     return (MeasurementWarning.of(WarningCode.CHANGES_STATE, changed=changed, why_not=freshness.why_not),)
 
 
-def _repeats(instructions: InstructionCounts) -> tuple[Doubt, ...]:
+def _repeats(instructions: InstructionCounts) -> tuple[MeasurementWarning, ...]:
     repeats = instructions.repeats
     if repeats_agree(repeats):
         return ()
     size = max(1, len(repeats) // instructions.processes)
     each = [repeats[start : start + size] for start in range(0, len(repeats), size)]
-    if instructions.processes > 1 and all(map(repeats_agree, each)):
-        told = (
-            f"{instructions.processes} processes {counted}, each the same in all of its repeats: the count "
-            "depends on the statement's input, such as unseeded data, paths or addresses"
-        )
-    else:
-        told = f"{len(repeats)} repeats {counted}: the statement does not do the same each time"
-    return (Doubt(Flag.COUNTS_DIFFER, told),)
+    by_process = instructions.processes > 1 and all(map(repeats_agree, each))
+    return (
+        MeasurementWarning.of(
+            WarningCode.INPUT_DEPENDENT if by_process else WarningCode.COUNTS_DIFFER,
+            low=min(repeats),
+            high=max(repeats),
+            counted=instructions.processes if by_process else len(repeats),
+        ),
+    )
 
 
-def _how_measured(order: WorkOrder, timing: Timing, workers: int) -> Iterable[Doubt]:
+def _how_measured(order: WorkOrder, timing: Timing, workers: int) -> Iterable[MeasurementWarning]:
     zygotes = {process.zygote for process in timing.processes}
     if not timing.measured_in.isolated:
         yield MeasurementWarning.of(WarningCode.NOT_ISOLATED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from profkit.model.measurement import Manner, MeasuredRun, relative_range
+from profkit.model.measurement import Design, MeasuredRun, relative_range
 from profkit.model.profile import Profile
 from profkit.model.run import RunInfo
 

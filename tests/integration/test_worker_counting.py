@@ -14,7 +14,7 @@ import pytest
 
 from profkit.transforms.counts import strip_allocators
 from tests.unit.callgrind_files import read_callgrind
-from tests.unit.worker_jobs import arm, callgrind_job
+from tests.unit.worker_jobs import callgrind_job, case
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).parent / "programs" / "count_in_forks.py"

@@ -24,8 +24,9 @@ from profkit.render.html.sampled_comparison import sampled_comparison_html
 from profkit.render.json.sampled import sampled_json
 from profkit.render.markdown.sampled import sampled_markdown
 from profkit.render.options import ReportOptions
-from profkit.render.report import build_report
-from profkit.render.text.report import report_text
+from profkit.render.terminal import Terminal
+from profkit.render.text.sampled import sampled_text
+from profkit.render.views.sampled import build_report
 from profkit.transforms.attribution import cut_regions
 from profkit.transforms.combine import merge_profiles
 from profkit.transforms.simplify import fold_addresses, keep_leaf_end, keep_threads, prune

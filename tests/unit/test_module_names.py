@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from collections.abc import Iterator
 from importlib import import_module
@@ -16,6 +17,10 @@ from profkit.formats.registry import FORMATS
 from profkit.measuring.worker import __main__ as worker_program
 from profkit.measuring.worker import unpack
 from profkit.model import notebook
+from profkit.render import registry as render_registry
+from profkit.render.options import DEFAULTS
+from profkit.render.registry import RENDERERS, Kind
+from profkit.render.terminal import PIPE
 from profkit.samplers import registry as samplers
 
 PACKAGE = Path(profkit.__file__).parent
@@ -24,7 +29,7 @@ _FILE = re.compile(r"(\w+/)+(\w+\.py)?|\w+\.py")
 ALLOWED_FILES = {
     "measuring/pool/command.py": {"__main__.py"},
     "measuring/cpp/toolchain.py": {"version.py", "utils/cpp_extension.py"},  # torch's
-    "measuring/cpp/tasks.py": {"model.py"},  # TorchScript's, in a folder of its own
+    "measuring/cpp/compilations.py": {"model.py"},  # TorchScript's, in a folder of its own
     "inert.py": {"os.py"},
     "cli/orders_process.py": {"__init__.py", "api.py"},  # the user's
 }
@@ -70,14 +75,14 @@ def test_no_string_has_the_path_of_a_module() -> None:
 
 
 def test_each_late_import_finds_its_name() -> None:
-    """The renderers' registries, and the functions of commands, import what they run with."""
+    """The functions of commands import what they run with."""
     names = {
         (module, name)
         for _, tree in trees()
         for module, name in late_imports(tree)
         if module.startswith("profkit")
     }
-    assert ("profkit.render.html.sampled", "sampled_html") in names
+    assert ("profkit.comparing.gate", "check_calls") in names
     for module, name in sorted(names):
         found = import_module(module)
         assert hasattr(found, name) or find_spec(f"{module}.{name}") is not None, f"{module}:{name}"
@@ -110,6 +115,17 @@ def test_each_sampler_has_its_name() -> None:
 def test_each_role_of_the_worker_has_a_program() -> None:
     for module in worker_program._MODULES.values():
         assert callable(import_module(f"profkit.measuring.worker.{module}").main)
+
+
+@pytest.mark.parametrize("key", RENDERERS, ids=" as ".join)
+def test_each_renderer_takes_what_its_kind_shows(key: tuple[str, str]) -> None:
+    module, _, name = RENDERERS[key].partition(":")
+    function = getattr(import_module(f"profkit.render.{module}"), name)
+    kind = next(one for one in vars(render_registry).values() if isinstance(one, Kind) and one.name == key[0])
+    assert kind.renderer(key[1]) is function
+    assert key[1] in kind.formats
+    parameters = list(inspect.signature(function).parameters.values())
+    assert [one.default for one in parameters[1:3]] == [DEFAULTS, PIPE]
 
 
 def test_what_runs_are_shown_with_in_notebooks() -> None:

@@ -33,7 +33,7 @@ def history_command(config: Config, /, label: str, limit: int | None, **given: o
     with open_workspace(config) as workspace:
         infos = workspace.runs(label, None)
         if not infos:
-            raise kept.not_found(label)
+            raise workspace.not_found(label)
         # The samples of sampled runs tell nothing here, and take long to load.
         runs = [workspace.load(info) if isinstance(info, MeasuredInfo) else Run(info) for info in infos]
     commits = {info.process.git_commit for info in infos if info.process.git_commit}

@@ -42,10 +42,10 @@ def _list(
     as_json: bool,
     unprofiled: tuple[UnprofiledGroup, ...],
 ) -> None:
-    with open_kept(config) as kept:
-        infos = kept.runs(label, None if shown is None else shown + 1)
+    with open_workspace(config) as workspace:
+        infos = workspace.runs(label, None if shown is None else shown + 1)
         if not infos:
-            raise kept.not_found(label)
+            raise workspace.not_found(label)
         if as_json:
             from profkit.render.json.sampled import runs_json
 

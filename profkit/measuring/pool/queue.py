@@ -43,10 +43,10 @@ class PoolResources:
     next_serial: Callable[[], int]
 
 
-class Line:
+class JobQueue:
     """Queue of a zygote, and the thread that runs its jobs.
 
-    Callers of public methods hold the pool's lock, except for `work_off`, which runs jobs, and `forget`,
+    Callers of public methods hold the pool's lock, except for `run_waiting`, which runs jobs, and `forget`,
     which runs in a forked process. The other methods are for its own thread.
     """
 

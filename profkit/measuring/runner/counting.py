@@ -133,7 +133,7 @@ def count(
     context.progress.at_work(task.order.label)
     counts = [_count_once(task, kind, context, cores)]
     same = replace(task, order=replace(task.order, number=counts[0].number))
-    counts += [_count_once(same, kind, bench, cores) for _ in range(1, _counting_processes(task.order))]
+    counts += [_count_once(same, kind, context, cores) for _ in range(1, _counting_processes(task.order))]
     return together(counts)
 
 

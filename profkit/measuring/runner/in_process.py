@@ -17,10 +17,10 @@ from profkit.measuring.runner.jobs import BLOCK_S, Task, first_fresh
 from profkit.measuring.runner.outcomes import Circumstances, Outcome, failed, measured
 from profkit.measuring.worker.blocks import THIS_THREAD, Wanted, time_cases
 from profkit.measuring.worker.child import no_collector
-from profkit.measuring.worker.design import Cost, Design, find_design, told_design
 from profkit.measuring.worker.protocol import UNDECIDED, Fresh, Times
-from profkit.measuring.worker.runnable import Awaited, Called, Measured, calls, run_global_setup, statement
-from profkit.measuring.worker.timing import effort, seconds, timed_arm
+from profkit.measuring.worker.runnable import Awaited, Called, Runnable, calls, run_global_setup, statement
+from profkit.measuring.worker.state_policy import Cost, StatePolicy, find_policy, given_policy
+from profkit.measuring.worker.timing import effort, seconds, timed_case
 from profkit.model.measurement import MeasuredIn, Preload, Timing, Tool
 from profkit.model.workorder import Language, WorkOrder
 from profkit.process.manifest import process_info
@@ -72,7 +72,7 @@ def _timing(order: WorkOrder) -> Timing:
     return replace(timing_of(order.label, [reply]), measured_in=place)
 
 
-def _times(measured_here: Measured, order: WorkOrder) -> Times:
+def _times(measured_here: Runnable, order: WorkOrder) -> Times:
     """Time an order; a call that changes its arguments is timed once, as they are not copied here.
 
     So is one that may be executed only once.
@@ -83,18 +83,18 @@ def _times(measured_here: Measured, order: WorkOrder) -> Times:
         first_s.append(seconds(one, number))
         return first_s[-1]
 
-    design = _design(measured_here, first_fresh(order), cost)
-    timed = timed_arm(measured_here, design, lambda one: partial(seconds, one))
+    policy = _policy(measured_here, first_fresh(order), cost)
+    timed = timed_case(measured_here, policy, lambda one: partial(seconds, one))
     left = None if order.runs is None else order.runs - len(first_s)
     timed = replace(timed, number=order.number, left=left)
-    if order.function is not None and (design.fresh["why_not"] or left == 0):
-        once = replace(timed, number=1, times_s=first_s[:1], fresh={**design.fresh, "why_not": ""})
+    if order.function is not None and (policy.fresh["why_not"] or left == 0):
+        once = replace(timed, number=1, times_s=first_s[:1], fresh={**policy.fresh, "why_not": ""})
         return once.answer()
     (times,) = time_cases([timed], Wanted(BLOCK_S, order.min_run_time_s, None, 0), THIS_THREAD)
     return times
 
 
-def _design(measured_here: Measured, fresh: Fresh, cost: Cost) -> Design:
+def _policy(measured_here: Runnable, fresh: Fresh, cost: Cost) -> StatePolicy:
     if fresh["decided"] and isinstance(measured_here, Called | Awaited):
         fresh = UNDECIDED  # `runs` asks for fresh arguments; one execution finds out whether that matters
     if fresh["decided"] is not None:

@@ -14,8 +14,8 @@ from types import ModuleType
 from typing import NoReturn, cast
 
 from .calling import as_reply, unwrapped
-from .cases import with_arms, with_baseline
-from .counting import count_arm
+from .cases import with_baseline, with_cases
+from .counting import count_case
 from .heap import start_pages
 from .processes import die_with_parent, flush_c_streams
 from .protocol import (
@@ -99,8 +99,8 @@ def refuse_strays(job: Message) -> None:
             )
 
 
-def perform(message: Message, parcel_fd: int | None = None) -> Message:
-    """Run a job (`protocol.Job`) in this process and return the reply (`protocol.Answer`).
+def perform(message: Message, payload_fd: int | None = None) -> Message:
+    """Run a job (`protocol.JobMessage`) in this process and return the reply (`protocol.ReplyMessage`).
 
     Raises what the user's code raises. `payload_fd` is the payload, for arms without text.
     """

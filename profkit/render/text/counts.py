@@ -11,16 +11,26 @@ from rich.text import Text
 
 from profkit.model.measurement import INSTRUCTIONS, InstructionCounts, relative_range
 from profkit.render.escape import short
-from profkit.render.facts import Fact
-from profkit.render.measured.columns import failed_cell, order_table
-from profkit.render.measured.rows import OrderRow
-from profkit.render.measured.trust import marks_of_counts
-from profkit.render.measured.words import count_text, counts_alike
-from profkit.render.page import Page
-from profkit.render.text.header import fact_grid
-from profkit.render.text.layout import Column, section
-from profkit.render.text.palette import FAINT, TITLE, TONES
-from profkit.render.words import Part, Tone, count, percent
+from profkit.render.formatting import Part, Tone, bar, count, count_text, counts_alike, percent, short_path
+from profkit.render.options import ReportOptions, Sort
+from profkit.render.terminal import Terminal
+from profkit.render.text.layout import (
+    FAINT,
+    TITLE,
+    TONES,
+    Column,
+    fact_grid,
+    heat,
+    remark,
+    room_left,
+    section,
+    table,
+)
+from profkit.render.text.tables import names_and_places
+from profkit.render.text.times import failed_cell, order_table
+from profkit.render.text.warnings import marks_of_counts
+from profkit.render.views.header import Fact
+from profkit.render.views.measured import FunctionRow, OrderRow, names
 from profkit.transforms.counts import CYCLES
 
 _MOST_REPEATS = 6
