@@ -36,7 +36,7 @@ _ZOOMS = """async ([view, zooms]) => {
       done(performance.now() - start);
     });
   });
-  profkit.set({ view });
+  profkit.setState({ view });
   await shown();
   const frames = graph.frames().filter(({ small, width, depth }) => !small && width > 2 && depth > 0);
   const costs = [];

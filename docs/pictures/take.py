@@ -74,13 +74,15 @@ class Picture:
 PICTURES = (
     Picture("report", "report.html"),
     Picture("report-dark", "report.html", scheme="dark", step="select('standardise')"),
-    Picture("report-callers", "report.html", step="select('standardise'); profkit.set({tab: 'sandwich'})"),
+    Picture(
+        "report-callers", "report.html", step="select('standardise'); profkit.setState({tab: 'sandwich'})"
+    ),
     Picture("report-phone", "report.html", size=PHONE),
     Picture("measured", "measured.html", size=(1280, 1000)),
     Picture("comparison", "comparison.html"),
     Picture("history", "history.html", size=(1280, 700)),
 )
-SELECT = "const select = name => profkit.set({selected: profkit.head.functions.name.indexOf(name)});"
+SELECT = "const select = name => profkit.setState({selected: profkit.head.functions.name.indexOf(name)});"
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ EVIL = (
 PLACED = """() => {
   const tree = profkit.graph.view().tree;
   return profkit.graph.frames().filter((frame) => !frame.small).map((frame) => ({
-    ...frame, name: profkit.nameOf(tree, frame.node), total: tree.total[frame.node],
+    ...frame, name: profkit.nodeName(tree, frame.node), total: tree.total[frame.node],
   }));
 }"""
 
@@ -66,9 +66,8 @@ CONTRASTS = """() => {
     return (high + 0.05) / (low + 0.05);
   };
   return [false, true].flatMap((dark) => {
-    const palette = profkit.palette(dark);
-    const fillOf = (fill, fn) => (profkit.isDifference ? profkit.differenceColor(fn, dark) : fill);
-    const written = [...palette.fills.map(fillOf), palette.root].map((fill) => contrast(palette.text, fill));
+    const palette = profkit.paletteOf(dark);
+    const written = [...palette.fills, palette.root].map((fill) => contrast(palette.text, fill));
     return [...written, contrast(palette.matchText, palette.match), contrast(palette.faint, palette.ground),
             contrast(palette.ink, palette.ground)];
   });

@@ -11,7 +11,7 @@ from tests.integration.page_heads import comparison_page
 
 COLOR = """(name) => {
   const fn = profkit.head.functions.name.indexOf(name);
-  const hex = profkit.differenceColor(fn, false);
+  const hex = profkit.paletteOf(false).fills[fn];
   return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 }"""
 

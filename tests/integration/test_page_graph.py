@@ -47,7 +47,7 @@ def prefixes_of(thread: int | None = None) -> tuple[Counter[str], Counter[str]]:
 def test_tree_adds_up_to_the_samples(page_of: PageOf) -> None:
     page = page_of(page_html())
     for thread in (None, MAIN, LOADER):
-        page.evaluate("(thread) => profkit.set({ thread })", "all" if thread is None else thread)
+        page.evaluate("(thread) => profkit.setState({ thread })", "all" if thread is None else thread)
         own, total = prefixes_of(thread)
         nodes = page.evaluate(TREE)
         assert len(nodes) == len(prefixes_of()[1])
@@ -282,4 +282,4 @@ def test_text_stands_out_from_every_colour(page_of: PageOf) -> None:
         page_html(names=[f"/opt/venv/lib/python3.11/site-packages/package_{n}/a" for n in range(60)])
     )
     assert min(page.evaluate(CONTRASTS)) >= 4.5
-    assert page.evaluate("new Set(profkit.palette(false).fills).size") > 20
+    assert page.evaluate("new Set(profkit.paletteOf(false).fills).size") > 20

@@ -119,7 +119,7 @@ def test_rows_and_graph_select_the_same(show: Open) -> None:
     assert selected(page) == 1
     assert "selected=1" in page.url
     assert page.inner_text("#panel-details h3") == "load_batch"
-    page.evaluate("profkit.set({ selected: 4 })")
+    page.evaluate("profkit.setState({ selected: 4 })")
     assert page.locator(f"{FUNCTIONS} tr[aria-current]").get_attribute("data-key") == "4"
     page.locator(f"{FUNCTIONS} tr[data-key='4'] button").focus()
     page.keyboard.press("ArrowDown")
@@ -142,7 +142,7 @@ def test_callers_and_callees_add_up(show: Open) -> None:
       const tree = profkit.currentTree(), group = profkit.groupOf(tree, fn);
       const of = (groups) => groups.reduce((sum, each) => sum + each.weight, 0);
       const own = group.nodes.reduce((sum, node) => sum + tree.self[node], 0);
-      return group.weight === profkit.costs(tree).total[fn]
+      return group.weight === profkit.costsOf(tree).total[fn]
         && of(profkit.callersOf(tree, group)) === group.weight
         && of(profkit.calleesOf(tree, group)) + own === group.weight;
     })"""
@@ -217,7 +217,7 @@ def test_the_strip_and_the_chronological_graph_show_the_same_time(show: Open) ->
     page.keyboard.press("Enter")
     assert page.evaluate("profkit.state.range") == [0.9, 1]
     assert page.locator(".window-band").count() == 3
-    page.evaluate("profkit.set({ view: 'left-heavy' })")
+    page.evaluate("profkit.setState({ view: 'left-heavy' })")
     assert page.locator(".window-band").count() == 0
 
 
@@ -269,7 +269,7 @@ def test_measured_numbers_stand_in_a_table_too(show: Open) -> None:
 def test_odd_measurements_are_shown_without_a_complaint(show: Open, runs: Sequence[MeasuredRun]) -> None:
     page = show(measured_html(runs))
     for order in range(len(runs)):
-        page.evaluate("order => profkit.set({ order })", order)
+        page.evaluate("order => profkit.setState({ order })", order)
         page.locator("#panel-plots h3").wait_for()
 
 

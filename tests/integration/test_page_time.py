@@ -64,7 +64,7 @@ def test_runs_are_those_of_the_samples(page_of: PageOf, samples: int) -> None:
     page = page_of(page_html(profile))
     page.get_by_role("button", name="Chronological").click()
     for thread in ("all", 1):
-        page.evaluate("(thread) => profkit.set({ thread })", thread)
+        page.evaluate("(thread) => profkit.setState({ thread })", thread)
         threads = list(range(THREADS)) if thread == "all" else [1]
         runs = sorted(expected_runs(profile, threads, width_of(page)))
         wide = [run for run in runs if run[3] >= LEAST_PX]
@@ -122,5 +122,5 @@ def test_hundreds_of_threads_do_not_hide_the_graph(page_of: PageOf) -> None:
         builder.add((Frame("work", "/srv/x.py", 2),), Thread(1, number, f"pool-{number}"), 1)
     builder.add((Frame("wait", "/srv/x.py", 2),), THREAD, 400)
     page = page_of(page_html(builder.build(period_ns=1e7)), fragment="#view=chronological")
-    marks = "profkit.scaleOf(profkit.graph.view(), profkit.graph.window(), 800).marks.map(({ text }) => text)"
-    assert page.evaluate(marks) == ["main"]
+    scale = "profkit.scaleOf(profkit.currentRun(), profkit.graph.view(), profkit.graph.window(), 800)"
+    assert page.evaluate(f"{scale}.marks.map(({{ text }}) => text)") == ["main"]

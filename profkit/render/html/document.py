@@ -30,68 +30,6 @@ STYLES: tuple[str, ...] = (
     "comparisons.css",
     "print.css",
 )
-SCRIPTS: tuple[str, ...] = (
-    "start.js",
-    "markup.js",
-    "data.js",
-    "tree.js",
-    "costs.js",
-    "state.js",
-    "format.js",
-    "fragment.js",
-    "theme.js",
-    "keys.js",
-    "colors.js",
-    "batch.js",
-    "left_heavy.js",
-    "minima.js",
-    "chronological.js",
-    "labels.js",
-    "paint_scale.js",
-    "paint.js",
-    "ruler.js",
-    "motion.js",
-    "graph.js",
-    "difference.js",
-    "moving.js",
-    "describing.js",
-    "pointer.js",
-    "search.js",
-    "toolbar.js",
-    "legend.js",
-    "summary.js",
-    "layout.js",
-    "tabs.js",
-    "numbers.js",
-    "cells.js",
-    "names.js",
-    "plots.js",
-    "grid.js",
-    "branches.js",
-    "copying.js",
-    "distribution.js",
-    "counts.js",
-    # Panels, in the order in which they stand.
-    "selectors.js",
-    "measured.js",
-    "order.js",
-    "comparison.js",
-    "ratios.js",
-    "trend.js",
-    "history.js",
-    "strip_window.js",
-    "strip.js",
-    "hot_lines.js",
-    "details.js",
-    "table.js",
-    "sandwich.js",
-    "source.js",
-    "processes.js",
-    "facts.js",
-    "last.js",
-)
-"""Names in the folder `page`, in the order in which the browser runs them."""
-
 _FOLDER = Path(__file__).with_name("page")
 
 
@@ -99,6 +37,12 @@ _FOLDER = Path(__file__).with_name("page")
 def asset(name: str) -> str:
     """The text of a file of the page."""
     return (_FOLDER / name).read_text("utf-8")
+
+
+@cache
+def script() -> str:
+    """Return the scripts of the page, which `npm run build` in the folder `page` bundles."""
+    return _FOLDER.with_suffix(".js").read_text("utf-8")
 
 
 Kind = Literal["u8", "u16", "u32", "f64"]
@@ -141,8 +85,6 @@ class Columns:
 SCHEMA = "profkit.page/1"
 
 _NOTHING = "'none'"
-_STRICT = '"use strict";\n'
-"""Functions are their block's own then; else those named `print` or `focus` would be the window's."""
 _SLOT = re.compile(r"<!--(\w+)-->")
 _MARKUP = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&"})
 
@@ -152,7 +94,7 @@ def html_page(head: Mapping[str, object], columns: Columns) -> str:
 
     Texts in the head are shown as they are, so whatever comes from a program has been through `visible`.
     """
-    styles, scripts = [asset(name) for name in STYLES], [_STRICT + asset(name) for name in SCRIPTS]
+    styles, scripts = [asset(name) for name in STYLES], [script()]
     slots = {
         "policy": _policy(styles, scripts),
         "title": html.escape(visible(str(head["title"]))),

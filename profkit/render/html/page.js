@@ -1,0 +1,1083 @@
+"use strict";var profkit=(()=>{var __defProp=Object.defineProperty;var __getOwnPropDesc=Object.getOwnPropertyDescriptor;var __getOwnPropNames=Object.getOwnPropertyNames;var __hasOwnProp=Object.prototype.hasOwnProperty;var __export=(target,all)=>{for(var name in all)__defProp(target,name,{get:all[name],enumerable:!0})},__copyProps=(to,from,except,desc)=>{
+if(from&&typeof from=="object"||typeof from=="function")for(let key of __getOwnPropNames(from))!__hasOwnProp.call(
+to,key)&&key!==except&&__defProp(to,key,{get:()=>from[key],enumerable:!(desc=__getOwnPropDesc(from,key))||desc.
+enumerable});return to};var __toCommonJS=mod=>__copyProps(__defProp({},"__esModule",{value:!0}),mod);var main_exports={};__export(main_exports,{calleesOf:()=>calleesOf,callersOf:()=>callersOf,costsOf:()=>costsOf,
+currentRun:()=>currentRun,currentTree:()=>currentTree,formatBytes:()=>formatBytes,formatShare:()=>formatShare,
+formatTime:()=>formatTime,fragmentOf:()=>fragmentOf,graph:()=>graph,groupOf:()=>groupOf,head:()=>head,nodeName:()=>nodeName,
+paletteOf:()=>paletteOf,pathTo:()=>pathTo,scaleOf:()=>scaleOf,setState:()=>setState,state:()=>state,stateOf:()=>stateOf,
+treeOf:()=>treeOf,zoomBy:()=>zoomBy,zoomOut:()=>zoomOut,zoomTo:()=>zoomTo});var KINDS={u8:Uint8Array,u16:Uint16Array,u32:Uint32Array,f64:Float64Array},buffer=new ArrayBuffer(0),head=JSON.
+parse(textOf("profkit-head")),{comparison=null}=head,sampledComparison=comparison&&"functions"in comparison?comparison:
+null,measuredComparison=comparison&&"orders"in comparison?comparison:null,changes=new Map((sampledComparison?.
+functions??[]).map(each=>[each.function,each]));async function unpackColumns(){let packed=bytesOf(textOf("prof\
+kit-columns"));document.getElementById("profkit-columns")?.remove();let stream=new Blob([packed]).stream().pipeThrough(
+new DecompressionStream("deflate"));buffer=await new Response(stream).arrayBuffer()}function column(name){let place3=head.
+columns[name];return place3?new KINDS[place3.kind](buffer,place3.offset,place3.count):new Uint32Array(0)}function textOf(id){
+return document.getElementById(id)?.textContent??""}function bytesOf(base64){let{fromBase64}=Uint8Array;if(fromBase64)
+return fromBase64.call(Uint8Array,base64);let text=atob(base64),bytes=new Uint8Array(text.length);for(let i=0;i<
+text.length;i++)bytes[i]=text.charCodeAt(i);return bytes}var SVG="http://www.w3.org/2000/svg",make=(tag,attributes={},...children)=>fill(document.createElement(tag),attributes,
+children),draw=(tag,attributes={},...children)=>fill(document.createElementNS(SVG,tag),attributes,children),button=(text,onClick2,attributes={})=>make(
+"button",{type:"button",click:onClick2,...attributes},text);function fill(element,attributes,children){for(let[
+name,value]of Object.entries(attributes))value==null||value===!1||(typeof value=="function"?element.addEventListener(
+name,value):typeof value=="object"?setStyle(element,value):element.setAttribute(name,value===!0?"":String(value)));
+return element.append(...children.flat().filter(isShown)),element}function setStyle(element,properties){for(let[
+name,value]of Object.entries(properties))element.style.setProperty(name,String(value))}var isShown=child2=>child2!=
+null&&child2!=="";function foldStacks({shared,length,frames}){let count=frames.length+1,shape={parent:new Uint32Array(count),end:new Uint32Array(
+count),depth:new Uint16Array(count),fn:new Uint32Array(count),leaf:new Uint32Array(length.length),deepest:0},path=[
+0],next3=1;for(let stack2=0;stack2<length.length;stack2++){for(let depth=path.length-1;depth>shared[stack2];depth--)
+shape.end[path[depth]]=next3;path.length=shared[stack2]+1;for(let depth=path.length;depth<=length[stack2];depth++)
+shape.fn[next3]=frames[next3-1],shape.parent[next3]=path[depth-1],shape.depth[next3]=depth,path.push(next3++);
+shape.leaf[stack2]=path[length[stack2]],shape.deepest=Math.max(shape.deepest,length[stack2])}for(let node of path)
+shape.end[node]=count;return shape}function weighTree(shape,pairs,run,thread){let self=new Float64Array(shape.
+fn.length);for(let pair2=0;pair2<pairs.stack.length;pair2++)(thread==="all"||pairs.thread[pair2]===thread)&&(self[shape.
+leaf[pairs.stack[pair2]]]+=pairs.weight[pair2]);let total=self.slice();for(let node=total.length-1;node>0;node--)
+total[shape.parent[node]]+=total[node];return{...shape,run,thread,self,total,children:new Map}}function childrenOf(tree2,node){
+let known=tree2.children.get(node);if(known)return known;let found3=[];for(let child2=node+1;child2<tree2.end[node];child2=
+tree2.end[child2])tree2.total[child2]>0&&found3.push(child2);return found3.sort((a,b)=>tree2.total[b]-tree2.total[a]||
+a-b),found3.length>1&&tree2.children.set(node,found3),found3}function pathTo(tree2,node){let path=[];for(let at2=node;at2>
+0;at2=tree2.parent[at2])path.push(at2);return path.reverse()}function sumCosts(tree2,many,stated){let[self,total]=[
+new Float64Array(many),new Float64Array(many)],[places2,until]=[new Uint32Array(many),new Uint32Array(many)];for(let node=1;node<
+tree2.fn.length;node++){if(tree2.total[node]===0){node=tree2.end[node]-1;continue}let fn=tree2.fn[node];self[fn]+=
+tree2.self[node],places2[fn]++,!(node<until[fn])&&(until[fn]=tree2.end[node],total[fn]+=tree2.total[node])}return stated.
+functions.forEach((fn,i)=>{total[fn]=stated.totals[i]}),{self,total,places:places2,most:{self:largest(self),total:largest(
+total)},groups:new Map}}var largest=weights=>weights.reduce((a,b)=>Math.max(a,b),0);function outermostGroup(tree2,fn){
+let nodes=[];for(let node=1;node<tree2.fn.length;node++)tree2.fn[node]===fn&&(tree2.total[node]>0&&nodes.push(
+node),node=tree2.end[node]-1);let weights=nodes.map(node=>tree2.total[node]);return{fn,nodes,weights,weight:weights.
+reduce((sum,weight)=>sum+weight,0)}}function callersOf(tree2,group){let found3=new Map;return group.nodes.forEach(
+(node,i)=>{let above=tree2.parent[node];node!==0&&add(found3,above===0?null:tree2.fn[above],above,group.weights[i])}),
+heaviestFirst(found3)}function calleesOf(tree2,group){let found3=new Map;for(let node of group.nodes)for(let child2=node+
+1;child2<tree2.end[node];child2=tree2.end[child2])tree2.total[child2]>0&&add(found3,tree2.fn[child2],child2,tree2.
+total[child2]);return heaviestFirst(found3)}function add(groups,fn,node,weight){let group=groups.get(fn)??{fn,
+nodes:[],weights:[],weight:0};groups.set(fn,group),group.nodes.push(node),group.weights.push(weight),group.weight+=
+weight}function heaviestFirst(groups){return[...groups.values()].sort((a,b)=>b.weight-a.weight||(a.fn??-1)-(b.
+fn??-1))}var MOST_TREES=6,shapes=new Map,trees=new Map,costs=new WeakMap;function shapeOf(run){let known=shapes.get(run);
+if(known)return known;let read2=name=>column(`r${run}.${name}`),shape=foldStacks({shared:read2("shared"),length:read2(
+"length"),frames:read2("frames")});return shapes.set(run,shape),shape}function treeOf(run,thread="all"){let key=`${run}\
+/${thread}`,tree2=trees.get(key)??weigh(run,thread);return trees.delete(key),trees.size===MOST_TREES&&trees.delete(
+[...trees.keys()][0]),trees.set(key,tree2),tree2}function weigh(run,thread){let read2=name=>column(`r${run}.pa\
+ir.${name}`),pairs={stack:read2("stack"),thread:read2("thread"),weight:read2("weight")};return weighTree(shapeOf(
+run),pairs,run,thread)}function costsOf(tree2){let known=costs.get(tree2);if(known)return known;let found3=sumCosts(
+tree2,head.functions.name.length,statedTotals(tree2));return costs.set(tree2,found3),found3}function groupOf(tree2,fn){
+let{groups}=costsOf(tree2),group=groups.get(fn)??outermostGroup(tree2,fn);return groups.set(fn,group),group}var hasStatedTotals=tree2=>statedTotals(
+tree2).functions.length>0;function statedTotals({run,thread}){let prefix=thread==="all"||head.runs[run].threads.
+length===1?`r${run}.totals`:`r${run}.${thread}.totals`;return{functions:column(`${prefix}.function`),totals:column(
+`${prefix}.weight`)}}var wholeThread=head.kind==="comparison"?1:"all",listeners=[],initialState=Object.freeze({run:0,thread:head.initial?.
+thread??wholeThread,view:"left-heavy",direction:"icicle",focus:0,range:null,cursor:0,selected:null,search:"",theme:"\
+auto",tab:null,order:0}),current={...initialState},state=current;function setState(changes2,origin="page"){let all={
+...consequences(changes2),...changes2},changed=Object.keys(all).filter(name=>!isSame(current[name],all[name]));
+if(changed.length!==0){Object.assign(current,all);for(let{names:wanted2,listener}of[...listeners])changed.some(
+name=>wanted2.has(name))&&listener(state,changed,origin)}}function onChange(names,listener){listeners.push({names:new Set(
+names),listener})}var currentRun=()=>head.runs[state.run],currentTree=()=>treeOf(state.run,state.thread),hasGraph=()=>head.
+runs.some(run=>run.total>0);function consequences(changes2){let differs=name=>name in changes2&&!isSame(changes2[name],
+state[name]);return differs("run")?{thread:wholeThread,focus:0,cursor:0,range:null}:differs("view")?{focus:0,range:null}:
+changes2.thread!==void 0&&differs("thread")?{focus:treeOf(state.run,changes2.thread).total[state.focus]>0?state.
+focus:0,range:null}:differs("focus")?{range:null}:{}}function isSame(a,b){let lists=Array.isArray(a)&&Array.isArray(
+b);return a===b||lists&&a[0]===b[0]&&a[1]===b[1]}var NEXT={auto:"light",light:"dark",dark:"auto"},NAMES={auto:"Theme: system",light:"Theme: light",dark:"Theme:\
+ dark"},system=matchMedia("(prefers-color-scheme: dark)"),watchers=[],printing=!1,isDark=()=>!printing&&(state.
+theme==="dark"||state.theme==="auto"&&system.matches);function onTheme(watcher){watchers.push(watcher)}function themeButton(){
+let label=make("span",{class:"off-screen"}),button2=make("button",{type:"button",class:"icon-button theme-butt\
+on",click:()=>setState({theme:NEXT[state.theme]})},label),show2=()=>{label.textContent=button2.title=NAMES[state.
+theme],button2.dataset.theme=state.theme};return onChange(["theme"],show2),show2(),button2}function followTheme(){
+apply(),onChange(["theme"],apply),system.addEventListener("change",apply),addEventListener("beforeprint",()=>print(
+!0)),addEventListener("afterprint",()=>print(!1))}function apply(){document.documentElement.dataset.theme=state.
+theme,watchers.forEach(watcher=>watcher(printing))}function print(now){printing=now,apply()}var LIGHT={user:[.815,.125,45,92],library:[.845,.062,170,318],native:[.83,0,0,0],none:[.88,0,0,0]},DARK={user:[
+.73,.125,45,92],library:[.63,.075,170,318],native:[.6,0,0,0],none:[.5,0,0,0]},SPREAD=.022,CHANGE_HUES={more:52,
+less:252},LIGHT_CHANGE={least:[.91,.045],most:[.72,.165],noise:.9},DARK_CHANGE={least:[.66,.05],most:[.74,.16],
+noise:.62};function oklch(lightness,chroma,hue){let[a,b]=[chroma*Math.cos(hue*Math.PI/180),chroma*Math.sin(hue*
+Math.PI/180)],l=(lightness+.3963377774*a+.2158037573*b)**3,m=(lightness-.1055613458*a-.0638541728*b)**3,s=(lightness-
+.0894841775*a-1.291485548*b)**3;return`#${[4.0767416621*l-3.3077115913*m+.2309699292*s,-1.2684380046*l+2.6097574011*
+m-.3413193965*s,-.0041960863*l-.7034186147*m+1.707614701*s].map(hexOf).join("")}`}function hexOf(linear){let bounded2=Math.
+min(1,Math.max(0,linear)),value=bounded2<=.0031308?12.92*bounded2:1.055*bounded2**(1/2.4)-.055;return Math.round(
+value*255).toString(16).padStart(2,"0")}function shadeOf({name,kind},dark,functionName=null){let[lightness,chroma,
+from,to]=(dark?DARK:LIGHT)[kind],step3=functionName===null?0:(hash(functionName)%5-2)/2;return oklch(lightness+
+step3*SPREAD,chroma,from+hash(name)%997/997*(to-from))}function hash(text){let value=2166136261;for(let i=0;i<
+text.length;i++)value=Math.imul(value^text.charCodeAt(i),16777619);return value>>>0}function changeColor(change,size2,dark){
+let{least,most,noise}=dark?DARK_CHANGE:LIGHT_CHANGE;if(change==="noise")return oklch(noise,0,0);let[lightness,
+chroma]=least.map((from,i)=>from+(most[i]-from)*Math.sqrt(size2));return oklch(lightness,chroma,CHANGE_HUES[change])}
+function tonesOf(dark){let tone=(light,night)=>dark?night:light;return{text:"#10131a",root:tone("#dfe2e8","#8b\
+93a3"),small:tone("#e9ebef","#2b303b"),match:tone("#a21caf","#d946ef"),matchText:tone("#ffffff","#14061a"),ink:tone(
+"#1a1d24","#e8eaf0"),faint:tone("#6b7280","#98a1b3"),chosen:tone("#3b2a12","#fff4e0"),line:tone("#e3e6eb","#2b\
+303b"),ground:tone("#ffffff","#14171e"),ring:tone("#1d4ed8","#8ab4ff")}}var LEAST_SCALE=.02,allNative=head.packages.every(({kind})=>kind==="native"||kind==="none"),palettes=new Map,largestChange=Math.
+max(LEAST_SCALE,...[...changes.values()].map(({a,b})=>Math.abs(b-a))),isDifference=head.kind==="comparison"&&changes.
+size>0&&head.runs.length>0;function paletteOf(dark){let known=palettes.get(dark);if(known)return known;let fills=head.
+functions.name.map((_,fn)=>(isDifference?differenceColor:ownColor)(fn,dark)),palette={...tonesOf(dark),fills};
+return palettes.set(dark,palette),palette}var packageColor=index=>shadeOf(coloured(head.packages[index]),isDark()),
+functionColor=fn=>isDifference?differenceColor(fn,isDark()):packageColor(head.functions.package[fn]);function ownColor(fn,dark){
+let{name,package:owner}=head.functions;return shadeOf(coloured(head.packages[owner[fn]]),dark,name[fn])}function differenceColor(fn,dark){
+let change=changes.get(fn);return change?changeColor(change.change,Math.abs(change.b-change.a)/largestChange,dark):
+changeColor("noise",0,dark)}var coloured=({name,kind})=>({name,kind:allNative&&kind==="native"?"library":kind});var SECONDS=[["d",86400],["h",3600],["min",60],["s",1],["ms",.001],["µs",1e-6],["ns",1e-9]],BYTES=[["TiB",2**
+40],["GiB",2**30],["MiB",2**20],["KiB",2**10]],COUNTS=[["T",1e12],["G",1e9],["M",1e6]],MEASURED_TIMES=[["s",1],
+["ms",.001],["µs",1e-6],["ns",1e-9]],AXIS_COUNTS=[["T",1e12],["G",1e9],["M",1e6],["k",1e3]],FAR_APART=1e3,digits=new Intl.
+NumberFormat("en",{maximumFractionDigits:0});function threeDigits(value){let size2=Math.abs(value);return value.
+toFixed(size2<9.995?2:size2<99.95?1:0)}function formatPercent(part,places2){let smallest=10**-places2,percent=part*
+100;return percent>0&&percent<smallest/2?`<${smallest.toFixed(places2)} %`:`${evened(percent,places2).toFixed(
+places2)} %`}function evened(number,places2){let steps=number*10**places2;return Number.isInteger(number*4)&&Math.
+abs(steps%1)===.5?2*Math.round(steps/2)/10**places2:number}function formatTime(seconds){if(seconds===0)return"\
+0 s";let size2=Math.abs(seconds),[unit,factor]=SECONDS.find(([,each])=>size2>=each*(each>1?1.5:.9995))??SECONDS[SECONDS.
+length-1];return`${threeDigits(seconds/factor)} ${unit}`}function formatBytes(count){let[unit,factor]=BYTES.find(
+([,each])=>Math.abs(count)>=each)??["B",1];return factor===1?`${digits.format(count)} B`:`${threeDigits(count/
+factor)} ${unit}`}function formatCount(number){let[unit,factor]=COUNTS.find(([,each])=>Math.abs(number)>=each)??
+["",1];return factor===1?digits.format(number):`${threeDigits(number/factor)} ${unit}`}var formatPoints=part=>`${part>
+0?"+":part<0?"−":""}${Math.abs(part*100).toFixed(1)}`,isTimed=run=>typeof run.weight_s=="number";function formatWeight(run,amount2){
+return isTimed(run)?formatTime(amount2*run.weight_s):run.unit==="bytes"?formatBytes(amount2):`${formatCount(amount2)}\
+ ${amount2===1?run.unit.replace(/s$/,""):run.unit}`}var isNumber=value=>typeof value=="number",decimals=(value,places2)=>value.
+toLocaleString("en-US",{minimumFractionDigits:places2,maximumFractionDigits:places2});function timesAlike(times_s){
+let sizes=times_s.filter(isNumber).filter(time=>time>0),least=Math.min(...sizes),apart=Math.max(...sizes)>least*
+FAR_APART;return times_s.map(time=>isNumber(time)?inUnitOf(apart?time:least,time):"")}function inUnitOf(reference_s,time_s){
+if(!(reference_s>0)||!Number.isFinite(reference_s))return"0 s";let[unit,factor]=unitOf(reference_s);return`${decimals(
+time_s/factor,fourDigits(reference_s/factor))} ${unit}`}var unitOf=size_s=>MEASURED_TIMES.find(([,factor])=>size_s>=
+factor)??MEASURED_TIMES[3],fourDigits=size2=>size2<9.9995?3:size2<99.995?2:size2<999.95?1:0,exactTime=time_s=>timesAlike(
+[time_s])[0];function exactCount(value){if(!isNumber(value))return"";let text=decimals(Math.abs(value),Number.
+isInteger(value)||Math.abs(value)>=100?0:1);return value<0?`−${text}`:text}var plural=(number,noun)=>`${exactCount(
+number)} ${noun}${number===1?"":"s"}`;function changeText(ratio){let percent=(ratio-1)*100,text=decimals(Math.
+abs(percent),Math.abs(percent)<9.95?1:0);return`${Number(text.replaceAll(",",""))===0?"":percent>0?"+":"−"}${text}\
+ %`}function axisTexts(kind,values){let most=Math.max(...values.map(Math.abs)),[unit,factor]=kind==="time"?unitOf(
+most):AXIS_COUNTS.find(([,size2])=>most>=10*size2)??["",1],places2=placesOf(values.map(value=>value/factor));return values.
+map(value=>`${decimals(value/factor,places2)} ${unit}`.trimEnd())}function placesOf(values){let step3=values.length>
+1?Math.abs(values[1]-values[0]):Math.abs(values[0])/100;return step3>0?Math.min(6,Math.max(0,Math.ceil(-Math.log10(
+step3)-1e-9))):0}var LEAST_PRECISE=1e3,CHANGES={more:"more in B",less:"less in B",noise:"within the noise"},formatShare=part=>formatPercent(
+part,isCoarse()?0:1),isCoarse=()=>head.kind==="sampled"&&currentRun().total<LEAST_PRECISE;function placeOf(fn){
+let{file,line:line2}=head.functions;return file[fn]?line2[fn]>0?`${file[fn]}:${line2[fn]}`:file[fn]:""}var packageOf=fn=>head.
+packages[head.functions.package[fn]]?.name??"";function nodeName(tree2,node){if(node>0)return head.functions.name[tree2.
+fn[node]];let{threads,label}=head.runs[tree2.run];return tree2.thread!=="all"?threads[tree2.thread].name:threads.
+length>1?`all ${threads.length} threads`:label}function amountText(weight){let run=currentRun();return isTimed(
+run)||run.unit==="bytes"?formatWeight(run,weight):formatCount(weight)}function weightText(weight){let run=currentRun(),
+text=formatWeight(run,weight);return!isTimed(run)||run.unit!=="samples"?text:`${text} · ${formatCount(weight)}\
+ sample${weight===1?"":"s"}`}function differenceRows(fn){let found3=changes.get(fn);if(!found3)return[];let{of,
+a,b,low,high,change}=found3,between=low===null||high===null?"":` (${formatPoints(low)} to ${formatPoints(high)}\
+)`;return[[of==="self"?"Own share, A → B":"Share, A → B",`${formatShare(a)} → ${formatShare(b)}`],["Diff\
+erence",`${formatPoints(b-a)} points${between}`],["",CHANGES[change]]]}var LONGEST_PLACE=44,breakable=text=>text.split(/(?<=[._:/])(?=[^._:/])/).flatMap((part,i)=>i?[make("wbr"),part]:
+[part]);function placeElement(place3,attributes={}){let shown=place3.length>LONGEST_PLACE?`…${endOf(place3)}`:
+place3;return make("span",{class:"place",title:shown===place3?null:place3,...attributes},breakable(shown))}function endOf(path){
+let slash=path.indexOf("/",path.length-LONGEST_PLACE);return path.slice(slash<0?path.lastIndexOf("/"):slash)}function swatch(fn){
+let element=make("span",{class:"swatch","aria-hidden":"true","data-function":fn});return paint(element),element}
+function paint(element){element.style.backgroundColor=functionColor(Number(element.dataset.function))}function followThemeInSwatches(){
+onTheme(()=>{for(let element of document.querySelectorAll(".swatch[data-function]"))paint(element)})}var functionLink=fn=>make(
+"span",{class:"named"},swatch(fn),button(breakable(head.functions.name[fn]),()=>{},{class:"link",title:placeOf(
+fn)}));var cache=new WeakMap;function matchTexts(search,count,textOf3){let words2=search.toLowerCase().split(/\s+/).filter(
+Boolean);return words2.length===0?null:Uint8Array.from({length:count},(_,index)=>{let text=textOf3(index).toLowerCase();
+return words2.every(word=>text.includes(word))?1:0})}function outermostMatches(tree2,matches){let nodes=[];for(let node=1;node<
+tree2.fn.length;){let hit=matches[tree2.fn[node]]===1&&tree2.total[node]>0;hit&&nodes.push(node),node=hit?tree2.
+end[node]:node+1}return nodes}function deepestMatches(tree2,matches){if(!matches)return null;let known=cache.get(
+tree2);if(known?.matches===matches)return known.rows;let rows=new Uint16Array(tree2.fn.length);for(let node=1;node<
+rows.length;node++)rows[node]=matches[tree2.fn[node]]?tree2.depth[node]:rows[tree2.parent[node]];return cache.
+set(tree2,{matches,rows}),rows}function rangeMinimum(column2){let levels=[column2],below=column2;for(let half=1;half*2<=column2.length;half*=
+2){let level=new Uint16Array(column2.length-half*2+1);for(let i=0;i<level.length;i++)level[i]=Math.min(below[i],
+below[i+half]);levels.push(level),below=level}return(from,to)=>{let power=31-Math.clz32(to-from);return Math.min(
+levels[power][from],levels[power][to-2**power])}}function nearestSmaller(column2){let levels=[column2];for(let top=column2;top.
+length>64;levels.push(top))top=minimaOf(top);return{next:(i,limit)=>next(levels,i+1,limit),previous:(i,limit)=>previous(
+levels,i,limit)}}function minimaOf(column2){let minima=new Uint16Array(Math.ceil(column2.length/64)).fill(65535);
+for(let i=0;i<column2.length;i++){let block=Math.floor(i/64);column2[i]<minima[block]&&(minima[block]=column2[i])}
+return minima}function next(levels,from,limit){let[at2,level]=[from,0];for(;at2<levels[level].length;)if(levels[level][at2]<
+limit){if(level===0)return at2;at2*=64,level--}else for(at2++;at2%64===0&&level+1<levels.length;)at2/=64,level++;
+return levels[0].length}function previous(levels,from,limit){let[at2,level]=[from,0];for(;at2>=0;)if(levels[level][at2]<
+limit){if(level===0)return at2;at2=Math.min(at2*64+64-1,levels[level-1].length-1),level--}else for(at2--;(at2+
+1)%64===0&&at2>=0&&level+1<levels.length;)at2=(at2+1)/64-1,level++;return 0}var LEAST_PX=.5,ROWS=65536;function chronological(all){let run=spot=>runAt(all,Math.floor(spot/ROWS),spot%ROWS);
+return{tree:all.tree,total:all.at[all.count],node:spot=>nodeAt(all,Math.floor(spot/ROWS),spot%ROWS),spotOf:node=>spotOf(
+all,node),extent:spot=>{let[a,b]=run(spot);return[all.at[a],all.at[b]]},parent:spot=>spotIn(all,Math.floor(spot/
+ROWS),Math.max(0,spot%ROWS-1)),child:spot=>child(all,run(spot),spot),sibling:(spot,step3)=>sibling(all,run(spot),
+spot,step3),weight:spot=>{let[a,b]=run(spot);return all.at[b]-all.at[a]},marks:()=>all.marks.length>1?all.marks:
+[],origins:()=>all.marks.map(({at:at2})=>at2),layout:(window,widthPx,rows,batch2,matches)=>{layout(all,{window,
+widthPx,rows,batch:batch2,matched:deepestMatches(all.tree,matches)})}}}function sequenceOf(tree2,order2,{length,
+shared}){let{stack:stacks,weight:weights,start:starts}=order2,threads=(tree2.thread==="all"?[...starts.keys()].
+slice(0,-1):[tree2.thread]).filter(thread=>starts[thread+1]>starts[thread]),[from,to]=threads.length>0?[starts[threads[0]],
+starts[threads[threads.length-1]+1]]:[0,0],count=to-from,[at2,common,depth]=[new Float64Array(count+1),new Uint16Array(
+count),new Uint16Array(count)],minimum=rangeMinimum(shared),firsts=new Set(threads.map(thread=>starts[thread]-
+from));for(let i=0;i<count;i++){let[before,stack2]=[stacks[from+i-1],stacks[from+i]];if(at2[i+1]=at2[i]+weights[from+
+i],depth[i]=length[stack2],!firsts.has(i)){let[low,high]=before<stack2?[before,stack2]:[stack2,before];common[i]=
+low===high?depth[i]:minimum(low+1,high+1)}}let marks=threads.map(thread=>({thread,at:at2[starts[thread]-from]}));
+return{tree:tree2,count,at:at2,depth,marks,leaf:i=>tree2.leaf[stacks[from+i]],below:nearestSmaller(common)}}function nodeAt(all,sample,row){
+let node=all.leaf(sample);for(;all.tree.depth[node]>row;)node=all.tree.parent[node];return node}function runAt(all,sample,row){
+return row===0?[0,all.count]:[all.below.previous(sample,row),all.below.next(sample,row)]}var spotIn=(all,sample,row)=>runAt(
+all,sample,row)[0]*ROWS+row;function spotOf(all,node){for(let i=0;node>0&&i<all.count;i++){let leaf=all.leaf(i);
+if(leaf>=node&&leaf<all.tree.end[node])return i*ROWS+all.tree.depth[node]}return 0}function child(all,[from,to],spot){
+let row=spot%ROWS+1;for(let i=from;i<to;i=all.below.next(i,row))if(all.depth[i]>=row)return i*ROWS+row;return spot}
+function sibling(all,[from,to],spot,step3){let row=spot%ROWS,i=step3>0?to:from-1;for(;i>=0&&i<all.count;){if(all.
+depth[i]>=row)return spotIn(all,i,row);i+=step3}return spot}function layout(all,wanted2){let{window,widthPx,rows,
+batch:batch2}=wanted2,scale=widthPx/(window[1]-window[0]),sheet={...wanted2,scale,least:LEAST_PX/scale,pending:[
+[0,all.count,0]]};for(let next3=sheet.pending.pop();next3;next3=sheet.pending.pop()){let[start2,end,row]=next3;
+if(row>=rows[0]){let[x,width]=place(all,sheet,start2,end);batch2.add(x,width,row,nodeAt(all,start2,row),start2*
+ROWS+row)}row<rows[1]&&divide(all,sheet,start2,end,row+1)}}function place(all,{window,scale},start2,end){return[
+(all.at[start2]-window[0])*scale,(all.at[end]-all.at[start2])*scale]}function divide(all,sheet,start2,end,row){
+let{window:[from,to],least,pending}=sheet,i=Math.max(start2,runAt(all,sampleAt(all,from),row)[0]),narrow=-1;for(;i<
+end&&all.at[i]<to;){let next3=Math.min(all.below.next(i,row),end),isWide=all.at[next3]-all.at[i]>=least;narrow>=
+0&&(isWide||all.depth[i]!==all.depth[narrow])&&(outline(all,sheet,narrow,i,row),narrow=-1),isWide?(all.depth[i]>=
+row&&pending.push([i,next3,row]),i=next3):(narrow<0&&(narrow=i),i=Math.min(end,Math.max(next3,all.below.previous(
+sampleAt(all,all.at[i]+least),row))))}narrow>=0&&outline(all,sheet,narrow,i,row)}function outline(all,sheet,start2,end,row){
+if(all.at[end]-all.at[start2]<sheet.least)return;let[first,last]=sheet.rows,[x,width]=place(all,sheet,start2,end),
+[node,spot]=[nodeAt(all,start2,row-1),start2*ROWS+row-1],deepest=Math.min(all.depth[start2],last),part=sheet.matched?
+matchedPart(all,sheet.matched,start2,end,row):0;for(let at2=Math.max(row,first);at2<=deepest;at2++)sheet.batch.
+addMany(x,width,at2,node,spot,part)}function matchedPart(all,matched,start2,end,row){let found3=0;for(let i=start2;i<
+end;i++)matched[all.leaf(i)]>=row&&(found3+=all.at[i+1]-all.at[i]);return found3/(all.at[end]-all.at[start2])}
+function sampleAt(all,position){let[low,high]=[0,all.count-1];for(;low<high;){let middle=low+high+1>>1;all.at[middle]<=
+position?low=middle:high=middle-1}return low}var columnsOf=capacity=>({x:new Float64Array(capacity),width:new Float64Array(capacity),depth:new Uint16Array(
+capacity),node:new Uint32Array(capacity),spot:new Float64Array(capacity),small:new Uint8Array(capacity)}),FrameBatch=class{constructor(){
+this.count=0;let{x,width,depth,node,spot,small}=columnsOf(4096);this.x=x,this.width=width,this.depth=depth,this.
+node=node,this.spot=spot,this.small=small}clear(){this.count=0}add(x,width,depth,node,spot,small=0){this.count===
+this.x.length&&this.#grow(this.count*2);let i=this.count++;this.x[i]=x,this.width[i]=width,this.depth[i]=depth,
+this.node[i]=node,this.spot[i]=spot,this.small[i]=small}addMany(x,width,depth,node,spot,part){this.add(x,width,
+depth,node,spot,1+Math.ceil(part*254))}matchedPart(i){return(this.small[i]-1)/254}find(x,depth){for(let i=0;i<
+this.count;i++)if(this.depth[i]===depth&&x>=this.x[i]&&x<this.x[i]+this.width[i])return i;return-1}#grow(capacity){
+let{x,width,depth,node,spot,small}=columnsOf(capacity);x.set(this.x),width.set(this.width),depth.set(this.depth),
+node.set(this.node),spot.set(this.spot),small.set(this.small),Object.assign(this,{x,width,depth,node,spot,small})}};var LEAST_PX2=.5,leftHeavy=tree2=>({tree:tree2,total:tree2.total[0],node:spot=>spot,spotOf:node=>node,extent:spot=>extentOf(
+tree2,spot),parent:spot=>tree2.parent[spot],child:spot=>childrenOf(tree2,spot)[0]??spot,sibling:(spot,step3)=>siblingOf(
+tree2,spot,step3),weight:spot=>tree2.total[spot],marks:()=>[],origins:([from])=>[from],layout:(window,widthPx,rows,batch2,matches)=>layout2(
+tree2,window,widthPx,{rows,matched:deepestMatches(tree2,matches)},batch2)});function extentOf(tree2,node){let from=0;
+for(let at2=node;at2>0;at2=tree2.parent[at2])for(let child2 of childrenOf(tree2,tree2.parent[at2])){if(child2===
+at2)break;from+=tree2.total[child2]}return[from,from+tree2.total[node]]}function siblingOf(tree2,node,step3){if(node===
+0)return node;let all=childrenOf(tree2,tree2.parent[node]);return all[all.indexOf(node)+step3]??node}function layout2(tree2,[
+from,to],widthPx,{rows:[first,last],matched},batch2){let scale=widthPx/(to-from),least=LEAST_PX2/scale,nodes=[
+0],starts=[0];for(;nodes.length>0;){let node=nodes.pop(),start2=starts.pop(),depth=tree2.depth[node];if(depth>=
+first&&batch2.add((start2-from)*scale,tree2.total[node]*scale,depth,node,node),depth>=last||tree2.end[node]===
+node+1)continue;let x=start2,until=start2+tree2.total[node]-tree2.self[node];for(let child2 of quickChildrenOf(
+tree2,node)){let total=tree2.total[child2];if(total<least){let[a,b]=[Math.max(x,from),Math.min(until,to)];if(b-
+a>=least&&depth+1>=first){let part=matched?matchedPart2(tree2,node,child2,matched):0;batch2.addMany((a-from)*scale,
+(b-a)*scale,depth+1,node,node,part)}break}if(x>=to)break;x+total>from&&(nodes.push(child2),starts.push(x)),x+=
+total}}}function matchedPart2(tree2,node,first,matched){let all=quickChildrenOf(tree2,node),[found3,whole]=[0,
+0];for(let child2 of all.slice(all.indexOf(first))){whole+=tree2.total[child2];for(let at2=child2;at2<tree2.end[child2];at2++)
+matched[at2]>=tree2.depth[child2]&&(found3+=tree2.self[at2])}return found3/whole}var single=[0];function quickChildrenOf(tree2,node){
+let child2=node+1;return tree2.end[child2]!==tree2.end[node]?childrenOf(tree2,node):(single[0]=child2,single)}var calm=matchMedia("(prefers-reduced-motion: reduce)"),Motion=class{constructor(){this.window=[0,1],this.path=
+null}to(target,smoothly,drawMs){let still=target.every((edge,i)=>edge===this.window[i])||!smoothly||calm.matches||
+drawMs>30;this.path=still?null:{from:this.window,to:target,start:null},still&&(this.window=target)}advance(now){
+if(!this.path)return!1;let{from,to}=this.path,start2=this.path.start??now;this.path.start=start2;let part=Math.
+min(1,(now-start2)/180),eased=1-(1-part)**3;return this.window=[from[0]+(to[0]-from[0])*eased,from[1]+(to[1]-from[1])*
+eased],part===1&&([this.window,this.path]=[to,null]),part<1}};var FAMILY='system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif',FONT_PX=12,PADDING=5,
+LEAST_LABEL_PX=26,NO_MATCH=.32,ABOVE_FOCUS=.5,LEAST_TINT=.25,TEXT=.62,SCALE_FONT_PX=11,TICK_PX=5,LEAST_PART_PX=6,
+PART_HEIGHT_PX=3,LONGEST_NAME_PX=160,widths=new Map,look={fill:"",text:"",alpha:1,outline:"",line:0};function paintGraph(context,scene2){
+let{size:size2,ratio,palette}=scene2;context.setTransform(ratio,0,0,ratio,0,0),context.fillStyle=palette.ground,
+context.fillRect(0,0,size2.width,size2.height),context.font=fontOf(FONT_PX),context.textBaseline="middle",paintFrames(
+context,scene2),context.globalAlpha=1,paintScale(context,scene2)}function paintFrames(context,scene2){let{batch:batch2,
+ratio,size:size2,height}=scene2,gap=1/ratio;for(let i=0;i<batch2.count;i++){let y=scene2.top(batch2.depth[i]);
+if(y+height<=scene2.ruler||y>=size2.height)continue;let left=Math.round(Math.max(0,batch2.x[i])*ratio)/ratio,right=Math.
+round(Math.min(size2.width,batch2.x[i]+batch2.width[i])*ratio)/ratio,width=Math.max(gap,right-left-(right-left>
+3*gap?gap:0));setLook(scene2,i),context.globalAlpha=look.alpha,context.fillStyle=look.fill,context.fillRect(left,
+y,width,height-gap),batch2.small[i]>1&&tint(context,scene2,batch2.matchedPart(i),left,y,width),width>=LEAST_LABEL_PX&&
+!batch2.small[i]&&paintLabel(context,scene2,i,left,y,width),look.outline&&paintOutline(context,left,y,width,height-
+gap)}}function tint(context,{palette,height,ratio},part,left,y,width){context.globalAlpha=LEAST_TINT+(1-LEAST_TINT)*
+part,context.fillStyle=palette.match,context.fillRect(left,y,width,height-1/ratio)}function setLook(scene2,i){
+let{batch:batch2,palette}=scene2,[node,small]=[batch2.node[i],batch2.small[i]],fn=scene2.tree.fn[node];look.fill=
+small?palette.small:node===0?palette.root:palette.fills[fn],look.text=palette.text,look.outline="",look.alpha=
+batch2.depth[i]<scene2.focusDepth?ABOVE_FOCUS:1,!(small||node===0)&&(scene2.matches&&setMatch(scene2.matches[fn],
+palette),batch2.spot[i]===scene2.cursor?[look.outline,look.line]=[palette.ring,2.5]:fn===scene2.selected&&([look.
+outline,look.line]=[palette.chosen,1.5]))}function setMatch(matches,palette){look.alpha=matches?1:NO_MATCH,matches&&
+([look.fill,look.text]=[palette.match,palette.matchText])}function paintLabel(context,scene2,i,left,y,width){let shown=fittedText(
+context,nodeName(scene2.tree,scene2.batch.node[i]),width-2*PADDING);shown!==""&&(context.globalAlpha=Math.max(
+look.alpha,TEXT),context.fillStyle=look.alpha<1?scene2.palette.ink:look.text,context.fillText(shown,left+PADDING,
+y+scene2.height/2))}function paintOutline(context,left,y,width,height){context.globalAlpha=1,context.strokeStyle=
+look.outline,context.lineWidth=look.line;let inset=look.line/2;width>4?context.strokeRect(left+inset,y+inset,width-
+look.line,height-look.line):look.line>2&&context.strokeRect(left,y+inset,2,height-look.line)}var fontOf=px=>`${px}\
+px ${FAMILY}`;function fittedText(context,text,width){let whole=textWidth(context,text);if(whole<=width)return text;
+for(let keep=Math.floor(text.length*width/whole);keep>=2;keep--){let shown=`${text.slice(0,keep-1)}…`;if(context.
+measureText(shown).width<=width)return shown}return""}function textWidth(context,text){let key=`${context.font}\
+
+${text}`,known=widths.get(key);if(known!==void 0)return known;let{width}=context.measureText(text);return widths.
+set(key,width),width}function paintScale(context,scene2){let{size:size2,palette,ruler}=scene2;context.fillStyle=
+palette.ground,context.fillRect(0,0,size2.width,ruler),context.font=fontOf(SCALE_FONT_PX),paintTicks(context,scene2),
+scene2.marks.forEach(mark2=>paintMark(context,scene2,mark2)),context.fillStyle=palette.line,context.fillRect(0,
+ruler-1,size2.width,1),paintPart(context,scene2)}function paintTicks(context,{size:size2,palette,ruler,ticks}){
+for(let{x,text}of ticks){let width=textWidth(context,text);context.fillStyle=palette.line,context.fillRect(Math.
+round(x),ruler-TICK_PX,1,TICK_PX),context.fillStyle=palette.faint;let left=Math.min(Math.max(x-width/2,PADDING),
+size2.width-width-PADDING);context.fillText(text,left,ruler/2-2)}}function paintMark(context,{size:size2,palette,
+ruler},{x,room,text}){let shown=fittedText(context,text,Math.min(LONGEST_NAME_PX,room-2*PADDING));context.fillStyle=
+palette.ink,context.fillRect(Math.round(x),0,1,size2.height),context.fillStyle=palette.ground,context.fillRect(
+Math.round(x)+1,0,textWidth(context,shown)+2*PADDING,ruler),context.fillStyle=palette.ink,context.fillText(shown,
+x+PADDING,ruler/2-2)}function paintPart(context,{size:size2,palette,ruler,part:[from,to]}){if(to-from>=1)return;
+let width=Math.max(LEAST_PART_PX,(to-from)*size2.width);context.fillStyle=palette.ring;let left=Math.min(from*
+size2.width,size2.width-width);context.fillRect(left,ruler-PART_HEIGHT_PX,width,PART_HEIGHT_PX)}var SPACING_PX=90,CLEAR_PX=36,LEAST_MARKED_PX=24,STEPS=[1,2,5,10],UNITS=[["h",3600],["min",60],["s",1],["ms",.001],
+["µs",1e-6],["ns",1e-9]],MOST=601;function scaleOf(run,view2,window,widthPx){if(view2.total===0)return{ticks:[],
+marks:[]};let place3=weight=>(weight-window[0])/(window[1]-window[0])*widthPx,marks=view2.marks().map(({thread,
+at:at2},i,all)=>{let x=place3(at2);return{x,room:place3(all[i+1]?.at??view2.total)-x,text:run.threads[thread].
+name}});return{ticks:ticksOf(run,window,widthPx,view2.origins(window)),marks:marks.filter(({x,room})=>x>=0&&x<
+widthPx&&room>=LEAST_MARKED_PX)}}function ticksOf(run,[from,to],widthPx,origins){let[unit,factor]=unitOf2(run,
+to-from),perTick=(to-from)*SPACING_PX/widthPx/factor,step3=roundStep(!isTimed(run)&&run.unit!=="bytes"?Math.max(
+1,perTick):perTick),digits2=Math.min(9,Math.max(0,-Math.floor(Math.log10(step3)+1e-9))),number=run.unit==="byt\
+es"?formatBytes:formatCount,text=k=>unit?`${k===0?0:(k*step3).toFixed(digits2)} ${unit}`:number(k*step3),first=origins.
+length>1?1:0;return origins.flatMap((origin,i)=>{let room=CLEAR_PX/widthPx*(to-from),end=i+1<origins.length?Math.
+min(to,origins[i+1]-room):to,ticks=[],least=Math.ceil((from-origin)/factor/step3-1e-9);for(let k=Math.max(first,
+least);origin+k*step3*factor<=end;k++)ticks.push({x:(origin+k*step3*factor-from)/(to-from)*widthPx,text:text(k)});
+return ticks})}function unitOf2({weight_s},width){if(weight_s===null)return["",1];let[unit,seconds]=UNITS.findLast(
+([,each])=>width*weight_s<MOST*each)??UNITS[0];return[unit,seconds/weight_s]}function roundStep(least){let power=10**
+Math.floor(Math.log10(least));return power*(STEPS.find(step3=>step3*power>=least*.999)??10)}var RULER_PX=24,ROW_PX=matchMedia("(pointer: coarse)").matches?26:20,MOST_CANVAS_PX=16e3,MOST_PRINTED_PX=8e3,PRINTED_RATIO=3,
+MARGIN_ROWS=2,LABEL="Flame graph. Arrow keys move between frames, Enter zooms in, Escape zooms out, the questi\
+on mark shows all keys.",canvas=make("canvas",{class:"graph-canvas",tabindex:"0",role:"application","aria-role\
+description":"flame graph","aria-label":LABEL}),space=make("div",{class:"graph-space"},canvas),scroller=make("\
+div",{class:"graph-scroller"},space),nothing=make("p",{class:"graph-nothing",hidden:!0},"No samples"),batch=new FrameBatch,
+motion=new Motion,size={width:0,height:0},sequences=new Map,view,requested=!1,graph={canvas,scroller,rulerPx:RULER_PX,
+spot:0,redrawMs:0,matches:null,view:()=>view,window:()=>motion.window,at:(x,y)=>frameAt(x,y),frames:()=>Array.
+from({length:batch.count},(_,i)=>frame(i)),redraw:()=>request(),reveal:spot=>reveal(spot)};function choose(){let tree2=currentTree();
+view=state.view==="chronological"?chronological(sequence(tree2)):leftHeavy(tree2),graph.spot=view.spotOf(state.
+cursor),nothing.hidden=view.total>0,motion.to(wanted(),!1,0),resize()}function sequence(tree2){let key=`${tree2.
+run}/${tree2.thread}`,read2=name=>column(`r${tree2.run}.${name}`),found3=sequences.get(key)??sequenceOf(tree2,
+{stack:read2("order.stack"),weight:read2("order.weight"),start:read2("order.start")},{length:read2("length"),shared:read2(
+"shared")});return sequences.set(key,found3),found3}function wanted(){let{range,focus:focus2}=state;return range?
+[range[0]*view.total,range[1]*view.total]:state.view==="chronological"?[0,view.total]:view.weight(focus2)>0?view.
+extent(focus2):[0,view.total]}function move(smoothly){motion.to(wanted(),smoothly,graph.redrawMs),request()}function request(){
+requested||(requested=!0,requestAnimationFrame(now=>{requested=!1;let moving=motion.advance(now);draw2(),moving&&
+request()}))}var isPrinted=()=>scroller.classList.contains("printed"),rowCount=()=>view.tree.deepest+1,isFlame=()=>state.
+direction==="flame",rowTop=row=>RULER_PX-scroller.scrollTop+(isFlame()?rowCount()-1-row:row)*ROW_PX;function rowsInSight(){
+let first=Math.floor(scroller.scrollTop/ROW_PX),last=Math.ceil((scroller.scrollTop+size.height-RULER_PX)/ROW_PX);
+return isFlame()?[Math.max(0,rowCount()-1-last),rowCount()-1-first]:[first,last]}function draw2(){let context=canvas.
+getContext("2d",{alpha:!1});if(!view||!context||size.width===0)return;let start2=performance.now();batch.clear(),
+view.total>0&&view.layout(motion.window,size.width,rowsInSight(),batch,graph.matches),paintGraph(context,scene()),
+graph.redrawMs=performance.now()-start2}function scene(){let{window}=motion;return{batch,size,palette:paletteOf(
+isDark()),tree:view.tree,ratio:canvas.width/size.width,top:rowTop,height:ROW_PX,ruler:RULER_PX,...scaleOf(currentRun(),
+view,window,size.width),part:view.total>0?[window[0]/view.total,window[1]/view.total]:[0,1],matches:graph.matches,
+selected:state.selected,cursor:document.activeElement===canvas?graph.spot:-1,focusDepth:state.view==="left-hea\
+vy"?view.tree.depth[state.focus]:0}}function frameAt(x,y){if(!view||y<RULER_PX)return null;let row=Math.floor(
+(y-RULER_PX+scroller.scrollTop)/ROW_PX),i=batch.find(x,isFlame()?rowCount()-1-row:row);return i<0?null:frame(i)}
+function frame(i){let depth=batch.depth[i];return{index:i,node:batch.node[i],spot:batch.spot[i],small:batch.small[i]>
+0,depth,x:batch.x[i],width:batch.width[i],y:rowTop(depth),height:ROW_PX}}function reveal(spot){let y=rowTop(view.
+tree.depth[view.node(spot)]),margin=MARGIN_ROWS*ROW_PX;y<RULER_PX?scroller.scrollTop+=y-RULER_PX-margin:y+ROW_PX>
+size.height&&(scroller.scrollTop+=y+ROW_PX-size.height+margin)}function resize(){if(!view)return;let height=Math.
+min(rowCount()*ROW_PX+RULER_PX,isPrinted()?MOST_PRINTED_PX:1/0);space.style.height=`${height}px`,scroller.style.
+setProperty("--content-height",`${height}px`),fit(scroller.clientWidth,Math.min(height,scroller.clientHeight))}
+function fit(width,height){let ratio=isPrinted()?Math.min(PRINTED_RATIO,MOST_CANVAS_PX/height):devicePixelRatio||
+1;Object.assign(size,{width,height}),[canvas.width,canvas.height]=[Math.round(width*ratio),Math.round(height*ratio)],
+[canvas.style.width,canvas.style.height]=[`${width}px`,`${height}px`],draw2()}function turn(){resize(),scroller.
+scrollTop=isFlame()?scroller.scrollHeight:0}function buildGraph(element){element.append(scroller,nothing),choose(),
+isFlame()&&turn(),new ResizeObserver(resize).observe(scroller),scroller.addEventListener("scroll",request);for(let name of[
+"focus","blur"])canvas.addEventListener(name,request);onTheme(printing2=>{scroller.classList.toggle("printed",
+printing2),resize()}),follow()}function follow(){onChange(["run","thread","view"],choose),onChange(["direction"],
+turn),onChange(["focus","range"],(_,__,origin)=>move(origin!=="drag")),onChange(["cursor"],(state2,_,origin)=>{
+origin!=="graph"&&(graph.spot=view.spotOf(state2.cursor))}),onChange(["selected","search","cursor"],request)}var tip=make("div",{class:"tip","aria-hidden":"true",hidden:!0}),rim=make("div",{class:"rim","aria-hidden":"tr\
+ue",hidden:!0}),line=make("p",{class:"off-screen","aria-live":"polite"});function tipElements(){return graph.scroller.
+addEventListener("scroll",hideTip),[tip,rim,line]}function hideTip(){tip.hidden=rim.hidden=!0}function showTip(event,frame2){
+if(graph.canvas.style.cursor=frame2?"pointer":"default",!frame2||event.pointerType==="touch"){hideTip();return}
+tip.replaceChildren(...frame2.small?wordsOfSmall():words(frame2)),tip.hidden=rim.hidden=!1,surround(frame2),placeTip(
+event)}function placeTip(event){let box=tip.getBoundingClientRect(),left=Math.min(event.clientX+14,innerWidth-
+box.width-8),below=event.clientY+18+box.height<innerHeight;tip.style.left=`${Math.max(8,left)}px`,tip.style.top=
+`${below?event.clientY+18:event.clientY-box.height-12}px`}function surround(frame2){let box=graph.canvas.getBoundingClientRect(),
+top=Math.max(frame2.y,graph.rulerPx),[left,right]=[Math.max(0,frame2.x),Math.min(box.width,frame2.x+frame2.width)],
+bottom=Math.min(box.height,frame2.y+frame2.height),width=Math.max(1,right-left),place3={left:box.left+left,top:box.
+top+top,width,height:bottom-top};for(let[name,px]of Object.entries(place3))rim.style.setProperty(name,`${px}px`)}
+function readAloud(spot){let view2=graph.view(),{tree:tree2}=view2,node=view2.node(spot),calls=childrenOf(tree2,
+node).length,whole=tree2.total[0]||1;line.textContent=[nodeName(tree2,node),`${formatShare(tree2.total[node]/whole)}\
+ of the total`,`${formatShare(tree2.self[node]/whole)} itself`,`level ${tree2.depth[node]}`,calls===0?"calls n\
+othing":`calls ${calls}`].join(", ")}function words({node,spot}){let{tree:tree2}=graph.view(),rows=costsOf2(tree2,
+node);return node>0&&rows.push(...stretchOf(spot),...more(tree2,node)),[make("strong",{},nodeName(tree2,node)),
+make("span",{class:"tip-place"},node===0?"":originOf(tree2.fn[node])),make("dl",{},rows.flatMap(([name,text])=>[
+make("dt",{},name),make("dd",{},text)]))]}function wordsOfSmall(){let hint2=make("span",{class:"tip-place"},"C\
+lick to zoom in on them");return[make("strong",{},"Frames too narrow to draw"),hint2]}var amount=weight=>{let whole=graph.
+view().total;return`${formatWeight(currentRun(),weight)} · ${formatShare(weight/whole)}`},costsOf2=(tree2,node)=>[
+["Total",amount(tree2.total[node])],["Self",amount(tree2.self[node])]],stretchOf=spot=>state.view==="chronolog\
+ical"?[["This stretch",amount(graph.view().weight(spot))]]:[];function more(tree2,node){let run=currentRun(),rows=[
+["Of its caller",formatShare(tree2.total[node]/tree2.total[tree2.parent[node]])]];return isTimed(run)&&rows.push(
+["Weight",`${formatCount(tree2.total[node])} ${run.unit}`]),[...rows,...differenceRows(tree2.fn[node])]}var originOf=fn=>[
+placeOf(fn),packageOf(fn)].filter(Boolean).join("  ·  ");var MOST_PACKAGES=8,legend=()=>isDifference?differenceLegend():packageLegend();function packageLegend(){let list=make(
+"ul",{class:"legend","aria-label":"Packages by their own share"}),show2=()=>list.replaceChildren(...packageEntries());
+return onChange(["run","thread"],show2),onTheme(show2),show2(),list}function packageEntries(){let tree2=currentTree(),
+own=weightByPackage(tree2),order2=[...own.keys()].filter(index=>own[index]>0).sort((a,b)=>own[b]-own[a]),shown=order2.
+slice(0,MOST_PACKAGES).map(index=>packageEntry(index,own[index]/tree2.total[0])),rest=order2.slice(MOST_PACKAGES).
+reduce((sum,index)=>sum+own[index],0),others=`${order2.length-MOST_PACKAGES} more ${formatShare(rest/tree2.total[0])}`;
+return rest>0&&shown.push(make("li",{class:"faint"},others)),shown}function packageEntry(index,share3){let{name,
+kind}=head.packages[index],search=()=>setState({search:state.search===name?"":name});return make("li",{},make(
+"button",{type:"button",title:name&&`Search for ${name}`,disabled:!name,click:search},make("span",{class:"swat\
+ch",style:{"background-color":packageColor(index)}}),name?`${name}${kind==="native"?" (native)":""}`:"no file",
+make("span",{class:"faint"},formatShare(share3))))}function weightByPackage(tree2){let own=new Float64Array(head.
+packages.length),packages=head.functions.package;for(let node=1;node<tree2.fn.length;node++)own[packages[tree2.
+fn[node]]]+=tree2.self[node];return own}function differenceLegend(){let list=make("ul",{class:"legend legend-d\
+ifference","aria-label":"Colours"}),swatch2=(change,size2)=>make("span",{class:"swatch",style:{"background-col\
+or":changeColor(change,size2,isDark())}}),scale=change=>[.05,.35,1].map(size2=>swatch2(change,size2)),show2=()=>list.
+replaceChildren(make("li",{},scale("less").reverse(),"less in B"),make("li",{},swatch2("noise",0),"within the \
+noise"),make("li",{},scale("more"),`more in B, up to ${(largestChange*100).toFixed(1)} points`));return onTheme(
+show2),show2(),list}var ZOOM_STEP=1.6,PAN_STEP=.25,NARROWEST=1e-9;function goTo(spot,changes2={}){let view2=graph.view(),node=view2.
+node(spot),selected=node===0?state.selected:view2.tree.fn[node];graph.spot=spot,setState({cursor:node,selected,
+...changes2},"graph"),graph.reveal(spot),graph.redraw(),readAloud(spot)}function zoomTo(spot){let view2=graph.
+view(),inTime=state.view==="chronological"&&view2.node(spot)>0;goTo(spot,{focus:view2.node(spot),range:inTime?
+parts(view2.extent(spot)):null})}var zoomOut=()=>setState({focus:0,range:null},"graph");function showWindow([from,
+to],origin){let{total}=graph.view(),width=Math.min(Math.max(to-from,total*NARROWEST),total),start2=Math.min(Math.
+max(0,from),total-width),whole=width>=total*(1-1e-9);setState(whole?{focus:0,range:null}:{range:parts([start2,
+start2+width])},origin)}function zoomBy(factor,place3=.5,origin="graph"){let[from,to]=graph.window(),width=(to-
+from)*factor,fixed=from+(to-from)*place3;showWindow([fixed-width*place3,fixed+width*(1-place3)],origin)}function panBy(part,origin="\
+graph"){let[from,to]=graph.window();showWindow([from+(to-from)*part,to+(to-from)*part],origin)}var parts=([from,
+to])=>[from/graph.view().total,to/graph.view().total],step=choice2=>()=>{let next3=choice2(graph.view(),graph.
+spot);goTo(next3);let[from,to]=graph.view().extent(next3),[left,right]=graph.window(),around=(right-left-(to-from))/
+2;(to<=left||from>=right)&&showWindow([from-around,to+around],"graph")},down=step((view2,spot)=>view2.child(spot)),
+up=step((view2,spot)=>view2.parent(spot)),isFlame2=()=>state.direction==="flame",isLeft=event=>event.key==="Ar\
+rowLeft";function sideways(event){event.shiftKey?panBy(isLeft(event)?-PAN_STEP:PAN_STEP):step((view2,spot)=>view2.
+sibling(spot,isLeft(event)?-1:1))()}var downward=()=>(isFlame2()?up:down)(),upward=()=>(isFlame2()?down:up)(),
+navigationKeys=[{names:["ArrowDown"],shown:["↓"],what:"To the heaviest frame that it calls",action:downward,
+ofGraph:!0},{names:["ArrowUp"],shown:["↑"],what:"To its caller; the other way round in a flame",action:upward,
+ofGraph:!0},{names:["ArrowLeft","ArrowRight"],shown:["←","→"],what:"To the frame beside it; with Shift: mo\
+ve",action:sideways,ofGraph:!0},{names:["Enter"," "],shown:["Enter"],what:"Zoom to the current frame",action:()=>zoomTo(
+graph.spot),ofGraph:!0},{names:["Escape"],shown:["Esc"],what:"Show everything again",action:()=>zoomOut()},{names:[
+"Home"],shown:["Home"],what:"To the root",action:step(()=>0),ofGraph:!0},{names:["+","="],shown:["+"],what:"Zo\
+om in",action:()=>zoomBy(1/ZOOM_STEP),ofGraph:!0},{names:["-"],shown:["−"],what:"Zoom out",action:()=>zoomBy(
+ZOOM_STEP),ofGraph:!0}];var{canvas:canvas2,scroller:scroller2}=graph,STILL_PX=5,WHEEL_ZOOM=.0035,pressed=new Map,press=null;function listenToPointers(){
+canvas2.addEventListener("pointerdown",onDown),canvas2.addEventListener("pointermove",onMove),canvas2.addEventListener(
+"pointerup",onRelease),canvas2.addEventListener("pointercancel",onRelease),canvas2.addEventListener("pointerle\
+ave",hideTip),canvas2.addEventListener("click",onClick),canvas2.addEventListener("dblclick",zoomOut),canvas2.addEventListener(
+"wheel",onWheel,{passive:!1})}function onDown(event){event.button===0&&(pressed.set(event.pointerId,placeOf2(event)),
+press=begin(placeOf2(event),pressed.size>1,pinchOf()))}function onMove(event){let place3=placeOf2(event);if(!press||
+!pressed.has(event.pointerId)){showTip(event,graph.at(place3.x,place3.y));return}pressed.set(event.pointerId,place3),
+!(!press.moved&&Math.hypot(place3.x-press.x,place3.y-press.y)<STILL_PX)&&(press.moved||canvas2.setPointerCapture(
+event.pointerId),press.moved=!0,hideTip(),press.pinch?pinch(press,press.pinch):drag(press,event,place3))}function onRelease(event){
+pressed.delete(event.pointerId);for(let place3 of pressed.values())press=begin(place3,!0,null)}function onClick(event){
+if(press?.moved||event.detail>1)return;let{x,y}=placeOf2(event),frame2=graph.at(x,y);frame2&&(frame2.small?showWindow(
+weightsOf(frame2),"graph"):zoomTo(frame2.spot))}function onWheel(event){let width=canvas2.clientWidth,[across,
+along]=event.shiftKey?[event.deltaY||event.deltaX,0]:[event.deltaX,event.deltaY];if(event.ctrlKey||event.metaKey)
+zoomBy(Math.exp(event.deltaY*WHEEL_ZOOM),placeOf2(event).x/width,"drag");else if(Math.abs(across)>Math.abs(along))
+panBy(across/width,"drag");else return;event.preventDefault()}function placeOf2(event){let box=canvas2.getBoundingClientRect();
+return{x:event.clientX-box.left,y:event.clientY-box.top}}var begin=(place3,moved,pinch2)=>({...place3,top:scroller2.
+scrollTop,window:graph.window(),moved,pinch:pinch2});function drag(from,event,place3){let[left,right]=from.window,
+shift=(from.x-place3.x)/canvas2.clientWidth*(right-left);showWindow([left+shift,right+shift],"drag"),event.pointerType===
+"mouse"&&(scroller2.scrollTop=from.top+from.y-place3.y)}function pinchOf(){if(pressed.size!==2)return null;let[
+a,b]=[...pressed.values()].map(({x})=>x);return{middle:(a+b)/2,apart:Math.max(10,Math.abs(a-b))}}function pinch(from,before){
+let now=pinchOf();if(!now)return;let[left,right]=from.window,width=(right-left)*(before.apart/now.apart),start2=left+
+(right-left)*(before.middle/canvas2.clientWidth)-width*(now.middle/canvas2.clientWidth);showWindow([start2,start2+
+width],"drag")}function weightsOf({x,width}){let[from,to]=graph.window(),scale=(to-from)/canvas2.clientWidth;return[
+from+Math.max(0,x)*scale,from+(x+width)*scale]}var LEAST_SEEN=.02,found=[],at=-1;function matchingFunctions(search){let{name}=head.functions;return matchTexts(
+search,name.length,fn=>`${name[fn]}
+${placeOf(fn)}
+${packageOf(fn)}`)}var input=make("input",{type:"search",class:"search-input",placeholder:"Search functions, f\
+iles, packages","aria-label":"Search",spellcheck:"false",autocomplete:"off",input:()=>setState({search:input.value}),
+keydown:onKey}),share=make("output",{class:"search-share","aria-live":"polite"}),previous2=stepButton("‹","P\
+revious match","p",-1),next2=stepButton("›","Next match","n",1);function searchElement(){return onChange(["s\
+earch","run","thread"],update),update(),make("div",{class:"search",role:"search"},input,share,previous2,next2)}
+function stepButton(text,name,key,by){return make("button",{type:"button",class:"icon-button",title:`${name} (${key}\
+)`,"aria-label":name,click:()=>step2(by)},text)}function update(){let{search}=state;if(input.value!==search&&(input.
+value=search),graph.matches=matchingFunctions(search),at=-1,found=[],graph.matches){let tree2=currentTree();found=
+outermostMatches(tree2,graph.matches).sort((a,b)=>tree2.total[b]-tree2.total[a]);let part=found.reduce((sum,node)=>sum+
+tree2.total[node],0)/(tree2.total[0]||1),places2=`${formatCount(found.length)} ${found.length===1?"place":"pla\
+ces"}`;share.textContent=found.length>0?`${formatShare(part)} in ${places2}`:"no match"}else share.textContent=
+"";previous2.disabled=next2.disabled=found.length===0,graph.redraw()}function step2(by){if(found.length===0)return;
+at=at<0?by>0?0:found.length-1:(at+by+found.length)%found.length;let view2=graph.view(),spot=view2.spotOf(found[at]),
+[from,to]=view2.extent(spot),[left,right]=graph.window();(Math.min(to,right)-Math.max(from,left))/(right-left)<
+LEAST_SEEN?zoomTo(spot):goTo(spot);let part=view2.tree.total[found[at]]/view2.tree.total[0];share.textContent=
+`${at+1} of ${formatCount(found.length)}: ${formatShare(part)}`}function onKey(event){if(event.key==="Enter")step2(
+event.shiftKey?-1:1);else if(event.key==="Escape")setState({search:""}),graph.canvas.focus();else return;event.
+preventDefault()}var searchKeys=[{names:["/"],shown:["/"],what:"Search",action:()=>input.focus()},{names:["n"],
+shown:["n"],what:"Next match",action:()=>step2(1)},{names:["p","N"],shown:["p"],what:"Previous match",action:()=>step2(
+-1)}];var VIEWS=[["left-heavy","Left heavy","Equal stacks merged, heaviest first"],["chronological","Chronological",
+"As it happened, thread after thread"]],DIRECTIONS=[["icicle","Icicle","Callers above"],["flame","Flame","Call\
+ers below"]];function buildToolbar(element){let views=head.runs.some(run=>run.ordered)?[choice("view","View",VIEWS,
+value=>value!=="chronological"||currentRun().ordered)]:[];element.append(searchElement(),...views,choice("dire\
+ction","Direction",DIRECTIONS,()=>!0))}function choice(name,label,values,allowed){let buttons=values.map(([value,
+text,title])=>make("button",{type:"button",title,click:()=>setState({[name]:value})},text)),show2=()=>buttons.
+forEach((button2,i)=>{button2.setAttribute("aria-pressed",String(state[name]===values[i][0])),button2.disabled=
+!allowed(values[i][0]),button2.title=button2.disabled?"The order of samples is not known in this run":values[i][2]});
+return onChange([name,"run"],show2),show2(),make("div",{class:"segmented",role:"group","aria-label":label},buttons)}
+function breadcrumbs(){let list=make("ol"),nav=make("nav",{class:"breadcrumbs","aria-label":"Callers of the zo\
+omed frame"},list),show2=()=>{let{focus:focus2,range}=state,tree2=currentTree(),path=[0,...pathTo(tree2,focus2)];
+nav.classList.toggle("idle",focus2===0&&range===null),list.replaceChildren(...path.map((node,i)=>make("li",{},
+crumb(tree2,node,i===path.length-1)))),nav.scrollLeft=nav.scrollWidth};return onChange(["focus","range","run",
+"thread"],show2),show2(),nav}function crumb(tree2,node,last){return make("button",{type:"button","aria-current":last?
+"location":null,click:()=>node===0?zoomOut():zoomTo(ancestorSpot(node))},node===0?"Everything":nodeName(tree2,
+node))}function ancestorSpot(node){let view2=graph.view(),spot=graph.spot;for(;view2.node(spot)!==node&&view2.
+node(spot)!==0;)spot=view2.parent(spot);return view2.node(spot)===node?spot:view2.spotOf(node)}var viewKeys=[{
+names:["v"],shown:["v"],what:"Left heavy or chronological",action:()=>{currentRun().ordered&&setState({view:state.
+view==="left-heavy"?"chronological":"left-heavy"})}},{names:["f"],shown:["f"],what:"Icicle or flame",action:()=>setState(
+{direction:state.direction==="icicle"?"flame":"icicle"})}];var ELSEWHERE=[{shown:["↑","↓"],what:"In a table or a tree of calls: the row above, below; Home, End"},{shown:[
+"←","→"],what:"In a tree: close, open; in tabs and curves: move"}],shortcuts=[],keysButton=()=>make("butto\
+n",{type:"button",class:"icon-button",title:"Keys (?)",click:showKeys},make("span",{"aria-hidden":"true"},"?"),
+make("span",{class:"off-screen"},"Keys"));function listenToKeys(element,wanted2){shortcuts.push(...wanted2,{names:[
+"?"],shown:["?"],what:"Show these keys",action:showKeys}),element.addEventListener("keydown",event=>handle(event,
+!0)),addEventListener("keydown",event=>{!event.defaultPrevented&&!isTyping(event.target)&&handle(event,!1)})}function handle(event,ofGraph){
+if(event.altKey||event.metaKey||event.ctrlKey||document.querySelector("dialog[open]"))return;let shortcut=shortcuts.
+find(each=>!!each.ofGraph===ofGraph&&each.names.includes(event.key));shortcut&&(event.preventDefault(),shortcut.
+action(event))}var isTyping=target=>target instanceof Element&&target.matches("input, select, textarea"),entryOf=({
+shown,what})=>[make("dt",{},shown.map(key=>make("kbd",{},key))),make("dd",{},what)];function showKeys(){let close=make(
+"button",{type:"button",class:"icon-button dialog-close",title:"Close (Escape)",click:()=>dialog.close()},make(
+"span",{"aria-hidden":"true"},"×"),make("span",{class:"off-screen"},"Close")),dialog=make("dialog",{class:"ke\
+ys","aria-labelledby":"keys-title"},make("h2",{id:"keys-title"},"Keys"),close,make("dl",{},[...shortcuts,...ELSEWHERE].
+flatMap(entryOf)),make("p",{class:"faint"},"A click zooms in, a double click out. Ctrl and the wheel, or two ",
+"fingers, zoom where they are; dragging moves."));dialog.addEventListener("click",event=>event.target===dialog&&
+dialog.close()),dialog.addEventListener("close",()=>dialog.remove()),document.body.append(dialog),dialog.showModal()}var PLACES={selectors:"selectors",notes:"lead",comparison:"lead",measured:"lead",plots:"lead",history:"lead",strip:"\
+strip",details:"side",source:"side"},REGIONS=["function","coroutine","generator","async generator","block"],SUMMARY=[
+...REGIONS.map(name=>({name,most:1})),{name:"imported",most:2},{name:"tool",most:1},{name:"started",most:1},{name:"\
+runs",most:2},{name:"calls",most:2,noun:"call"},{name:"active",most:2},{name:"total",most:2},{name:"samples",most:2,
+noun:"sample"},{name:"sampler",most:1}],places={selectors:make("div",{class:"selectors"}),lead:make("div",{class:"\
+lead"}),toolbar:make("div",{class:"toolbar",role:"toolbar","aria-label":"Graph"}),strip:make("div",{class:"str\
+ip"}),graph:make("section",{class:"graph","aria-label":"Flame graph"}),side:make("aside",{class:"side","aria-l\
+abel":"Selected function"}),workspace:make("div",{class:"workspace"}),tabs:make("section",{class:"tabs"})};function buildLayout(page,panels){
+hasGraph()&&fillWorkspace();let middle=hasGraph()?places.workspace:places.strip;page.replaceChildren(header(),
+places.lead,middle,places.tabs,footer());let shown=panels.filter(panel=>panel.applies());for(let panel of shown.
+filter(each=>each.id in PLACES))place2(panel,places[PLACES[panel.id]]);buildTabs(shown.filter(panel=>!(panel.id in
+PLACES)))}function header(){return make("header",{class:"top"},make("div",{class:"title"},make("h1",{},head.title.
+replace(/ – profkit$/,"")),summaryLine()),places.selectors,make("div",{class:"page-tools"},themeButton(),hasGraph()?
+keysButton():null))}function summaryLine(){let line2=make("p",{class:"summary"}),show2=()=>line2.replaceChildren(
+...summaryOf(currentRun()).map(text=>make("span",{},text)));return onChange(["run"],show2),head.kind==="sample\
+d"&&show2(),line2}function summaryOf(run){let facts=new Map(run?.facts??[]);return SUMMARY.flatMap(({name,most,
+noun})=>{let parts2=facts.get(name)?.slice(0,most).map(([text])=>text);if(!parts2)return[];let[first,...others]=parts2;
+return[[counted(first,noun)??(name==="active"?`${first} active`:first),...others].join(", ")]})}var counted=(text,noun)=>noun&&
+/^[\d,]+$/.test(text)?`${text} ${noun}${text==="1"?"":"s"}`:null;function fillWorkspace(){buildToolbar(places.
+toolbar),places.graph.append(breadcrumbs()),buildGraph(places.graph),places.graph.append(legend(),...tipElements()),
+listenToPointers(),listenToKeys(graph.canvas,[...navigationKeys,...searchKeys,...viewKeys]);let main=make("div",
+{class:"workspace-main"},places.toolbar,places.strip,places.graph);places.workspace.append(main,places.side)}function place2(panel,element){
+let body=make("div",{class:"panel-body"}),attributes={class:`panel panel-${panel.id}`,id:`panel-${panel.id}`,"\
+aria-label":panel.title},section=make("section",attributes);["lead","side"].includes(element.className)&&section.
+append(make("h2",{},panel.title)),section.append(body),element.append(section),panel.build(body)}var footer=()=>make(
+"footer",{class:"foot"},`profkit ${head.profkit}`);function buildTabs(panels){if(panels.length===0)return;let tabs=panels.
+map(tabOf),list=make("div",{class:"tab-list",role:"tablist","aria-label":"Tables",keydown:event=>walk(event,tabs)},
+tabs.map(each=>each.button));places.tabs.append(list,...tabs.map(each=>each.body));let open=()=>show(tabs,tabs.
+find(each=>each.panel.id===state.tab)??tabs[0]);onChange(["tab"],open),onTheme(printing2=>printing2&&tabs.forEach(
+build)),open()}function tabOf(panel){let button2=make("button",{type:"button",role:"tab",id:`tab-${panel.id}`,
+"aria-controls":`panel-${panel.id}`,click:()=>setState({tab:panel.id})},panel.title),content2=make("div",{class:"\
+panel-body"}),body=make("div",{class:`panel panel-${panel.id}`,role:"tabpanel",id:`panel-${panel.id}`,"aria-la\
+belledby":`tab-${panel.id}`},make("h2",{class:"print-only"},panel.title),content2);return{panel,button:button2,
+body,content:content2,built:!1}}function show(tabs,open){for(let each of tabs){let selected=each===open;each.button.
+setAttribute("aria-selected",String(selected)),each.button.tabIndex=selected?0:-1,each.body.hidden=!selected}build(
+open)}function build(tab2){tab2.built||(tab2.built=!0,tab2.panel.build(tab2.content))}function walk(event,tabs){
+let step3=event.key==="ArrowRight"?1:event.key==="ArrowLeft"?-1:0;if(!step3)return;event.preventDefault();let at2=tabs.
+findIndex(each=>each.button===document.activeElement),next3=tabs[(at2+step3+tabs.length)%tabs.length];setState(
+{tab:next3.panel.id}),next3.button.focus()}var cell=(content2,attributes={})=>make("td",attributes,content2),numberCell=content2=>make("td",{class:"numbe\
+r"},content2),barCell=(share3,text,title=null)=>make("td",{class:"number bar-cell",title},bar(share3),make("sp\
+an",{class:"bar-text"},text)),shareBar=(share3,title=null)=>make("span",{class:"share-bar",title},bar(share3),
+make("span",{class:"bar-text"},formatShare(share3)));function bar(share3){let width=`${Math.min(1,Math.max(0,share3))*
+100}%`;return make("span",{class:"bar","aria-hidden":"true",style:{width}})}var plainHead=name=>make("th",{scope:"\
+row",class:"name plain"},name),badge=(text,kind,title=null)=>make("span",{class:`badge ${kind}`,title},text),hint=text=>make(
+"p",{class:"hint"},text),titled=(tag,title,remark)=>make(tag,{},title,make("small",{},remark)),folded=(summary,content2,open=!1)=>make(
+"details",{class:"numbers",open},make("summary",{},summary),content2),headline=({headline:text,grade,names:{a,
+b}})=>make("div",{class:"headline"},make("p",{class:"headline-text"},text,grade?badge(grade,`grade-${grade}`):
+null),make("dl",{class:"sides"},make("div",{class:"side-a"},make("dt",{},"A"),make("dd",{},a)),make("div",{class:"\
+side-b"},make("dt",{},"B"),make("dd",{},b)))),keyFigures=figures=>make("dl",{class:"key-figures"},figures.map(
+([name,value,remark])=>make("div",{},make("dt",{},name),make("dd",{},make("strong",{},value),make("small",{},remark)))));
+function copyButton(name,text){let element=button(name,async()=>{let copied=await copy(text());element.textContent=
+copied?"Copied":"The browser does not allow it",setTimeout(()=>{element.textContent=name},1500)},{class:"quiet",
+"aria-live":"polite"});return element}async function copy(text){try{return await navigator.clipboard.writeText(
+text),!0}catch{return copyMarked(text)}}function copyMarked(text){let field=make("textarea",{class:"off-screen",
+readonly:!0,"aria-hidden":"true"},text);document.body.append(field),field.select();let copied=document.execCommand(
+"copy");return field.remove(),copied}var MOST2=25,actions=new WeakMap;function treeList({label,top,...view2}){let root=make("ul",{role:"tree","aria\
+-label":label,class:"branches"},elementsOf(view2,top)),first=itemIn(root);return first&&(first.tabIndex=0),root.
+addEventListener("keydown",event=>onKey2(root,event)),root}function elementsOf(view2,items,from=0){let elements=items.
+slice(from,from+MOST2).map(item2=>elementOf(view2,item2));return items.length>from+MOST2&&elements.push(restOf(
+view2,items,from+MOST2)),elements}function elementOf(view2,item2){let items=view2.below(item2),twig=make("span",
+{class:"twig","aria-hidden":"true"}),row=make("div",{class:"branch"},twig,view2.content(item2)),expanded=items.
+length?"false":null,element=make("li",{role:"treeitem",tabindex:"-1","aria-label":view2.name(item2),"aria-expa\
+nded":expanded},row),toggle=(open=element.getAttribute("aria-expanded")==="false")=>{items.length&&(element.setAttribute(
+"aria-expanded",String(open)),open&&element.children.length===1&&element.append(make("ul",{role:"group"},elementsOf(
+view2,items))))},pick=()=>view2.pick(item2);return actions.set(element,{toggle,pick}),row.addEventListener("cl\
+ick",({target})=>{target instanceof Element&&target.closest(".pick")?pick():toggle()}),element}function restOf(view2,items,from){
+let row=make("div",{class:"branch rest"},`${exactCount(items.length-from)} smaller`),element=make("li",{role:"\
+treeitem",tabindex:"-1"},row),pick=()=>{let elements=elementsOf(view2,items,from);element.replaceWith(...elements),
+focus(elements[0])};return actions.set(element,{toggle:pick,pick}),row.addEventListener("click",pick),element}
+function focus(item2){let others=item2.closest("[role=tree]")?.querySelectorAll("[tabindex='0']")??[];for(let other of others)
+other.setAttribute("tabindex","-1");item2.tabIndex=0,item2.focus()}function onKey2(root,event){let item2=event.
+target instanceof Element?itemAround(event.target):null;if(!item2)return;let shown=[...root.querySelectorAll("\
+[role=treeitem]")].filter(other=>other.offsetParent!==null),moves={ArrowDown:()=>shown[shown.indexOf(item2)+1],
+ArrowUp:()=>shown[shown.indexOf(item2)-1],Home:()=>shown[0],End:()=>shown.at(-1),ArrowRight:()=>inwards(item2),
+ArrowLeft:()=>outwards(item2),Enter:()=>actions.get(item2)?.pick()," ":()=>actions.get(item2)?.toggle()};if(!Object.
+hasOwn(moves,event.key))return;event.preventDefault(),event.stopPropagation();let to=moves[event.key]();to&&focus(
+to)}function inwards(item2){return item2.getAttribute("aria-expanded")==="true"?itemIn(item2):(item2.hasAttribute(
+"aria-expanded")&&actions.get(item2)?.toggle(!0),null)}function outwards(item2){return item2.getAttribute("ari\
+a-expanded")!=="true"?item2.parentElement&&itemAround(item2.parentElement):(actions.get(item2)?.toggle(!1),null)}
+var itemAround=element=>element.closest("[role=treeitem]"),itemIn=element=>element.querySelector("[role=treeit\
+em]");var callersAndCalleesPanel={id:"sandwich",title:"Callers and callees",build(body){let show2=()=>body.replaceChildren(
+...state.selected===null?[nothingSelected()]:sides(state.selected));onChange(["run","thread","selected"],show2),
+show2()},applies:hasGraph},nothingSelected=()=>hint("Select a function in the graph or the table: here stand i\
+ts callers and callees.");function sides(selected){let tree2=treeOf(state.run,state.thread),group=groupOf(tree2,
+selected);if(!group.weight)return[hint("The selected function has no samples here.")];let view2={tree:tree2,whole:group.
+weight,name:head.functions.name[selected]};return[make("div",{class:"sandwich"},side("Callers","who it is call\
+ed by",view2,callersOf(tree2,group),callersOf),side("Callees","whom it calls",view2,withOwn(tree2,group),withOwn))]}
+function withOwn(tree2,group){let callees=calleesOf(tree2,group),own=group.weight-callees.reduce((sum,callee)=>sum+
+callee.weight,0),itself={fn:group.fn,own:!0,nodes:[],weights:[],weight:own};return own>1e-9&&(callees.length||
+group.fn===state.selected)?[...callees,itself].sort((a,b)=>b.weight-a.weight):callees}function side(title,meaning,{
+tree:tree2,whole,name:selected},top,grow2){let id=`sandwich-${title.toLowerCase()}`;return make("section",{class:"\
+sandwich-side","aria-labelledby":id},make("h3",{id},title,make("small",{},meaning)),treeList({label:`${title} \
+of ${selected}`,top,below:group=>functionOf(group)===null?[]:grow2(tree2,group),content:group=>content(group,group.
+weight/whole),name:group=>[formatShare(group.weight/whole),groupName(group),groupPlace(group)].join(" ").trim(),
+pick:group=>{functionOf(group)!==null&&setState({selected:group.fn})}}))}var functionOf=group=>group.own?null:
+group.fn,wordOf=group=>group.own?"itself":"the bottom of the stack";function groupName(group){let fn=functionOf(
+group);return fn===null?wordOf(group):head.functions.name[fn]}function groupPlace(group){let fn=functionOf(group);
+return fn===null?"":placeOf(fn)}function content(group,share3){let bar2=shareBar(share3,weightText(group.weight)),
+fn=functionOf(group);return fn===null?[bar2," ",make("span",{class:"faint"},groupName(group))]:[bar2,swatch(fn),
+" ",make("span",{class:"pick"},groupName(group))," ",placeElement(groupPlace(group))]}var linearScale=([low,high],[from,to])=>value=>high>low?from+(value-low)/(high-low)*(to-from):(from+to)/2;function roundTicks(low,high,wanted2=5){
+if(!(high>low))return[low];let rough=(high-low)/Math.max(1,wanted2),power=10**Math.floor(Math.log10(rough)),step3=[
+1,2,5,10].map(factor=>factor*power).find(size2=>size2>=rough*.999)??10*power,first=Math.ceil(low/step3-1e-9),last=Math.
+floor(high/step3+1e-9);return Array.from({length:Math.max(0,last-first)+1},(_,i)=>(first+i)*step3)}function paddedExtent(values,room=.05){
+let[low,high]=[1/0,-1/0];for(let value of values)value===null||!Number.isFinite(value)||(low=Math.min(low,value),
+high=Math.max(high,value));let pad=(high-low||Math.abs(high)||1)*room;return low>high?[0,1]:[low-pad,high+pad]}
+function plotFigure({title,described,caption=null,least=260},paint6){let holder=make("div",{class:"plot"});return onWidth(
+holder,least,width=>{let svg=draw("svg",{role:"img",width:"100%","aria-label":title});svg.append(draw("title",
+{},title),draw("desc",{},described));let height=paint6(svg,width);svg.setAttribute("viewBox",`0 0 ${width} ${height}`),
+holder.replaceChildren(svg)}),make("figure",{class:"plot-figure"},caption&&make("figcaption",{},caption),holder)}
+function onWidth(element,least,repaint){let last=0;new ResizeObserver(([entry])=>{let width=Math.max(least,Math.
+floor(entry.contentRect.width));entry.contentRect.width===0||width===last||(last=width,repaint(width))}).observe(
+element)}var plotLabel=(x,y,text,attributes={})=>draw("text",{x,y,"text-anchor":"middle",class:"plot-label",...attributes},
+text),stroke=(x1,y1,x2,y2,kind)=>draw("line",{x1,y1,x2,y2,class:kind});function axisBelow(svg,{at:at2,values,texts,
+y,top}){let free=-1/0,width=Math.max(...texts.map(text=>text.length))*6.5;values.forEach((value,i)=>{let x=at2(
+value);svg.append(stroke(x,top,x,y,"plot-grid")),!(x-width/2<free)&&(svg.append(plotLabel(x,y+16,texts[i])),free=
+x+width/2+8)})}function axisLeft(svg,{at:at2,values,texts,left,right}){values.forEach((value,i)=>{let y=at2(value);
+svg.append(stroke(left,y,right,y,"plot-grid")),svg.append(plotLabel(left-6,y+4,texts[i],{"text-anchor":"end"}))})}
+function whisker(svg,{at:at2,low,high,middle,y,size:size2=5,kind=""}){if(low!==null&&high!==null){svg.append(stroke(
+at2(low),y,at2(high),y,`whisker ${kind}`));for(let x of[at2(low),at2(high)])svg.append(stroke(x,y-size2,x,y+size2,
+`whisker ${kind}`))}svg.append(draw("circle",{cx:at2(middle),cy:y,r:size2-.5,class:`point ${kind}`}))}var numbersTable=(summary,head2,rows)=>make(
+"details",{class:"numbers"},make("summary",{},summary),make("div",{class:"scroll",tabindex:"0",role:"region","\
+aria-label":summary},make("table",{class:"figures"},make("thead",{},make("tr",{},head2.map(text=>make("th",{scope:"\
+col"},text)))),make("tbody",{},rows.map(([first,...cells])=>make("tr",{},make("th",{scope:"row"},first),cells.
+map(cell2=>make("td",{class:"number"},cell2))))))));var ALARMS=new Set(["warn","bad"]),NOTES=new Set(["note","error"]),STATE="started",factList=facts=>make("dl",{
+class:"facts"},facts.map(([name,parts2],i)=>[make("dt",{},i&&facts[i-1][0]===name?"":name),make("dd",{},parts2.
+flatMap(([text,tone],k)=>[k?" · ":"",make("span",{class:`tone-${tone}`},withLink(text))]))]).flat());function warnings(sentences){
+let items=sentences.map(text=>make("li",{},withLink(text)));return items.length?make("ul",{class:"warnings"},items):
+null}function withLink(text){let address=(currentRun()?.facts??[]).filter(([name])=>name==="link").map(([,parts2])=>parts2.
+at(-1)?.[0]??"").find(link=>/^https?:\/\//.test(link)&&text.endsWith(link));if(!address)return[text];let attributes={
+href:address,target:"_blank",rel:"noopener noreferrer"};return[text.slice(0,-address.length),make("a",attributes,
+address)]}var factsPanel={id:"facts",title:head.kind==="comparison"?"About the runs":"About the run",build(body){
+let show2=()=>body.replaceChildren(factList(currentRun().facts),resourceTable()??"");onChange(["run"],show2),show2()},
+applies:()=>head.runs.some(run=>run.facts.length>0)},notesPanel={id:"notes",title:"Notes",build(body){let show2=()=>body.
+replaceChildren(warnings(notesOf(currentRun()))??"");onChange(["run"],show2),show2()},applies:()=>head.kind===
+"sampled"&&head.runs.some(run=>notesOf(run).length>0)};function notesOf(run){let alarms=parts2=>parts2.filter(
+([,tone])=>ALARMS.has(tone)).map(([text])=>text),said=(run.facts??[]).filter(([name,parts2])=>name!==STATE&&alarms(
+parts2).length).map(([name,parts2])=>`${NOTES.has(name)?"":`${name}: `}${alarms(parts2).join(" · ")}`),notes=(run.
+notes??[]).map(String);return[...new Set([...notes,...said])].filter(Boolean)}function resourceTable(){let resources=currentRun().
+resources;if(!resources)return null;let step3=Math.ceil(resources.at_s.length/200),rows=resources.at_s.map((at2,i)=>[
+formatTime(at2),i?`${Math.round(resources.cpu_share[i-1]*100)} %`:"–",formatBytes(resources.rss_bytes[i]),formatCount(
+resources.threads[i])]);return numbersTable("Resources over time as a table",["time","CPU since the row above",
+"memory","threads"],rows.filter((_,i)=>i%step3===0))}var picks=new WeakMap;function sortableTable(spec){let table=tableOf(spec);return spec.pick&&listen(table.body),
+{element:table.element,show:rows=>{table.rows=[...rows],table.limit=table.step,arrange(table)},mark:marked=>{table.
+marked=marked,mark(table)}}}function tableOf({caption,columns:columns4,sort,key=row=>row,pick,step:step3=50}){
+let heads=columns4.map(column2=>headOf(column2,()=>sortBy(table,column2))),body=make("tbody"),more2=button("",
+()=>grow(table),{class:"more"}),count=make("span",{class:"count",role:"status"}),foot=make("div",{class:"grid-\
+foot"},count,more2),element=make("div",{class:"grid"},make("div",{class:"scroll"},make("table",{class:"figures"},
+make("caption",{},caption),make("thead",{},make("tr",{},heads)),body)),foot),table={columns:columns4,key,pick,
+step:step3,sort,heads,body,more:more2,count,foot,element,rising:columnOf(columns4,sort).rising??!1,rows:[],limit:step3,
+marked:null};return table}var columnOf=(columns4,id)=>columns4.find(column2=>column2.id===id)??columns4[0];function headOf(column2,onClick2){
+let attributes={scope:"col",class:[column2.number??(column2.value&&!column2.rising)?"number":"",column2.wide?"\
+wide-only":""].filter(Boolean).join(" ")||null,"data-column":column2.id};return column2.value?make("th",attributes,
+button(column2.title,onClick2,{class:"sort",title:column2.hint??null})):make("th",attributes,column2.title)}function sortBy(table,column2){
+table.rising=table.sort===column2.id?!table.rising:column2.rising??!1,table.sort=column2.id,arrange(table)}function arrange(table){
+let{value}=columnOf(table.columns,table.sort);value&&table.rows.sort((a,b)=>order(value(a),value(b),table.rising));
+for(let head2 of table.heads)head2.dataset.column===table.sort?head2.setAttribute("aria-sort",table.rising?"as\
+cending":"descending"):head2.removeAttribute("aria-sort");build2(table,0)}function order(a,b,rising){if(a===null||
+b===null)return+(a===null)-+(b===null);let less=typeof a=="string"?a.localeCompare(String(b)):a-Number(b);return rising?
+less:-less}function grow(table){let from=table.limit;table.limit*=2,build2(table,from)}function build2(table,from){
+let rows=table.rows.slice(from,table.limit).map(row=>rowOf(table,row));from?table.body.append(...rows):table.body.
+replaceChildren(...rows);let left=table.rows.length-table.limit;table.more.hidden=left<=0,table.foot.hidden=left<=
+0&&table.rows.length>0,table.more.textContent=`${Math.min(left,table.limit)} more`;let[shown,all]=[table.limit,
+table.rows.length].map(exactCount);table.count.textContent=left>0?`${shown} of ${all}`:table.rows.length?"":"N\
+one.",mark(table)}function rowOf({key,columns:columns4,pick},row){let element=make("tr",{"data-key":String(key(
+row))});return columns4.forEach((column2,i)=>{let cell2=column2.cell(row);column2.wide&&cell2.classList.add("w\
+ide-only"),element.append(i||cell2.tagName==="TH"?cell2:make("th",{scope:"row"},cell2))}),pick&&picks.set(element,
+()=>pick(row)),element}function mark(table){let marked=table.marked===null?null:String(table.marked),stop=null;
+for(let row of table.body.rows){let chosen=row.dataset.key===marked;chosen?row.setAttribute("aria-current","tr\
+ue"):row.removeAttribute("aria-current");let first=row.querySelector("button");first&&(first.tabIndex=-1),(chosen||
+!stop)&&(stop=first)}stop&&(stop.tabIndex=0)}function listen(body){body.addEventListener("click",event=>{let row=rowAt(
+event);row&&!isTextMarked(row)&&picks.get(row)?.()}),body.addEventListener("keydown",event=>{let row=rowAt(event),
+to=row&&rowAfter(body,row,event.key),from=row?.querySelector("button"),target=to?.querySelector("button");!target||
+!from||(event.preventDefault(),from.tabIndex=-1,target.tabIndex=0,target.focus())})}var rowAt=({target})=>target instanceof
+Element?target.closest("tr"):null;function rowAfter(body,row,key){return key==="ArrowDown"?row.nextElementSibling:
+key==="ArrowUp"?row.previousElementSibling:key==="Home"?body.firstElementChild:key==="End"?body.lastElementChild:
+null}function isTextMarked(row){let selection=getSelection();return selection!==null&&!selection.isCollapsed&&
+selection.containsNode(row,!0)}var hotFunctionsPanel={id:"functions",title:"Hot functions",build(body){let grid=sortableTable({caption:"Funct\
+ions by their own weight and with all that they call; click one to select it.",columns:columns(),sort:head.initial?.
+sort??"self",step:40,pick:fn=>setState({selected:state.selected===fn?null:fn})});body.append(grid.element);let show2=()=>{
+grid.show(found2()),grid.mark(state.selected)};onChange(["run","thread","search"],show2),onChange(["selected"],
+()=>grid.mark(state.selected)),show2()},applies:hasGraph},tree=()=>treeOf(state.run,state.thread),costs2=()=>costsOf(
+tree()),share2=weight=>weight/(tree().total[0]||1);function columns(){let{functions:functions2}=head,words2={rising:!0,
+wide:!0},weights=(name,hint2)=>({id:name,title:name,hint:hint2,value:fn=>costs2()[name][fn],cell:fn=>weightCell(
+name,fn)});return[{id:"name",title:"function",rising:!0,value:fn=>functions2.name[fn],cell:nameCell},weights("\
+self","its own weight"),weights("total",hasStatedTotals(tree())?"with all that it calls, as the file has it":"\
+with all that it calls; recursion counts once"),{id:"package",title:"package",...words2,value:packageOf,cell:fn=>cell(
+packageOf(fn))},{id:"place",title:"place",...words2,value:placeOf,cell:fn=>cell(placeElement(placeOf(fn)))}]}function nameCell(fn){
+return make("th",{scope:"row",class:"name"},functionLink(fn),placeElement(placeOf(fn),{class:"narrow-only plac\
+e"}))}function weightCell(name,fn){let weight=costs2()[name][fn],amount2=make("span",{class:"amount wide-only"},
+amountText(weight)),text=weight?[amount2,formatShare(share2(weight))]:"";return barCell(weight/(costs2().most[name]||
+1),text,weightText(weight))}function found2(){let{total}=costs2(),matches=matchingFunctions(state.search),rows=[];
+return total.forEach((weight,fn)=>{weight&&(!matches||matches[fn])&&rows.push(fn)}),rows}var LEFT=84,RIGHT=24,TOP=16,HEIGHT=240,BELOW=62,WIDEST=150,NARROW=16,LEVEL=76;function historyPlot({points,isTime,
+name,summary,describe:describe2,onChoose}){let drawn={svg:null,width:0,step:1,marks:[],chosen:null},last=points.
+length-1,sure=points.some(({low})=>isNumber(low))?"; bars are 95 % intervals":"",figure2=plotFigure({title:name,
+described:summary,caption:`By commit, the newest on the right${sure}. The axis does not begin at zero.`},(svg,width)=>paint2(
+drawn,points,isTime,svg,width)),slider=make("div",{class:"strip-slider",role:"slider",tabindex:"0","aria-label":`\
+Commit: ${name}`,"aria-valuemin":1,"aria-valuemax":points.length,"aria-valuenow":points.length,"aria-valuetext":summary,
+keydown:event=>{let to=pointAfter(drawn.chosen,last,event.key);to!==null&&(event.preventDefault(),choose2(to))},
+pointermove:event=>choose2(nearest(drawn,last,event)),pointerleave:()=>choose2(null)},figure2),readout=make("o\
+utput",{class:"strip-readout"},summary),choose2=i=>{drawn.chosen=i,readout.textContent=i===null?summary:describe2(
+i),slider.setAttribute("aria-valuetext",readout.textContent),slider.setAttribute("aria-valuenow",String((i??last)+
+1)),drawn.marks.forEach((mark2,k)=>mark2.classList.toggle("chosen",k===i)),onChoose(i)};return{element:make("d\
+iv",{},slider,readout,keyOf(points)),choose:choose2}}var shortCommit=commit=>/^[0-9a-f]{12,}$/.test(commit)?commit.
+slice(0,8):commit;function paint2(drawn,points,isTime,svg,width){let range=paddedExtent(points.flatMap(({value,
+low,high})=>[value,low??value,high??value]),.08),bottom=TOP+HEIGHT,up2=linearScale(range,[bottom,TOP]),step3=Math.
+min(WIDEST,(width-LEFT-RIGHT)/points.length),at2=i=>LEFT+(i+.5)*step3,values=roundTicks(...range,5),texts=axisTexts(
+isTime?"time":"count",values);axisLeft(svg,{at:up2,values,texts,left:LEFT,right:width-RIGHT});let line2=points.
+map(({value},i)=>`${at2(i).toFixed(1)},${up2(value).toFixed(1)}`).join(" ");svg.append(draw("polyline",{points:line2,
+class:"trend-line"}));let marks=points.map((point,i)=>svg.appendChild(markOf(point,at2(i),up2,step3<NARROW?3.2:
+5)));return paintCommits(svg,points,at2,step3,bottom),Object.assign(drawn,{svg,width,step:step3,marks}),bottom+
+BELOW}function markOf({value,low,high,doubts},x,up2,size2){let mark2=draw("g",{class:`trend-point ${doubts.length?
+"doubtful":"sure"}`}),y=up2(value);if(isNumber(low)&&isNumber(high)){mark2.append(stroke(x,up2(low),x,up2(high),
+"whisker"));for(let end of[low,high])mark2.append(stroke(x-size2+.5,up2(end),x+size2-.5,up2(end),"whisker"))}let triangle=`\
+M${x},${y-size2*1.3}l${size2*1.3},${size2*2.3}h${-size2*2.6}z`;return mark2.append(doubts.length?draw("path",{
+d:triangle,class:"point"}):draw("circle",{cx:x,cy:y,r:size2,class:"point"})),mark2}function paintCommits(svg,points,at2,step3,bottom){
+let every=Math.max(1,Math.ceil(18/step3));points.forEach(({commit},i)=>{if((points.length-1-i)%every)return;let[
+x,y]=[at2(i),bottom+16],aslant={"text-anchor":"end",transform:`rotate(-40 ${x+3} ${y})`},text=shortCommit(commit).
+replace(/^run /,"").slice(0,10);svg.append(step3<LEVEL?plotLabel(x+3,y,text,aslant):plotLabel(x,y,text))})}var keyOf=points=>points.
+some(({doubts})=>doubts.length)?make("ul",{class:"plot-key"},make("li",{},"▲ in doubt: see the table")):null;
+function pointAfter(chosen,last,key){let from=chosen??last+1,places2={ArrowLeft:from-1,ArrowDown:from-1,ArrowRight:from+
+1,ArrowUp:from+1,Home:0,End:last};return Object.hasOwn(places2,key)?Math.min(last,Math.max(0,places2[key])):null}
+function nearest({svg,width,step:step3},last,event){if(!svg)return null;let bounds=svg.getBoundingClientRect(),
+x=(event.clientX-bounds.left)/bounds.width*width;return Math.min(last,Math.max(0,Math.floor((x-LEFT)/step3)))}var NAMES2={median_s:"median time",instructions:"instructions",per_call_s:"time of one call"},historyPanel={id:"\
+history",title:"History",build(body){let shown=(head.history?[head.history,...head.history.more??[]]:[]).filter(
+each=>each.points.length);body.append(...shown.map(each=>seriesOf(each,shown.length>1)))},applies:()=>!!head.history?.
+points.length};function seriesOf({label,measure,points},titled2){let exact=measure==="instructions",write2=values=>exact?
+values.map(exactCount):timesAlike(values),quantity=NAMES2[measure],name=`${quantity} of ${label} over ${points.
+length} commit${points.length===1?"":"s"}`,texts={name,quantity,exact,write:write2,values:write2(points.map(point=>point.
+value))},rows=[],plot=historyPlot({points,isTime:!exact,name,summary:summaryOf2(points,texts),describe:i=>describe(
+points[i],texts,i),onChoose:i=>rows.forEach((row,k)=>row.classList.toggle("chosen",k===i))}),columns4=columnsOf2(
+points,texts).filter(({applies})=>applies!==!1);rows.push(...points.map((point,i)=>make("tr",{pointerenter:()=>plot.
+choose(i),pointerleave:()=>plot.choose(null)},columns4.map(column2=>column2.cell(point,i)))));let title=titled2?
+make("h3",{},label,make("small",{},quantity)):null;return make("section",{class:"history"},title,plot.element,
+tableOf2(columns4,rows,name))}var nameOf=point=>shortCommit(point.commit);function summaryOf2(points,{values}){
+let[first,last]=[points[0],points[points.length-1]];if(points.length===1)return`${nameOf(first)}: ${values[0]}`;
+let change=first.value>0?`, ${changeText(last.value/first.value)}`:"";return`From ${nameOf(first)} to ${nameOf(
+last)}: ${values[0]} to ${values.at(-1)}${change}`}function describe(point,{values,write:write2,exact},i){let{
+started,low,high,runs,doubts}=point,ends=isNumber(low)&&isNumber(high)?write2([low,high]):null,sure=ends?`95 %\
+ between ${ends[0]} and ${ends[1]}`:exact?null:"no interval";return[...[nameOf(point),values[i],sure,plural(runs,
+"run"),started.slice(0,10)],...doubts].filter(Boolean).join(" · ")}function tableOf2(columns4,rows,name){return make(
+"div",{class:"scroll",tabindex:"0",role:"region","aria-label":`Table: ${name}`},make("table",{class:"figures"},
+make("thead",{},make("tr",{},columns4.map(headOf2))),make("tbody",{},[...rows].reverse())))}function columnsOf2(points,{
+quantity,exact,write:write2,values}){return[{title:"commit",cell:point=>make("th",{scope:"row",class:"commit",
+title:point.commit},make("code",{},nameOf(point)))},{title:quantity,kind:"number",cell:(_,i)=>numberCell(make(
+"strong",{},values[i]))},{title:"to the one before",kind:"number",cell:(point,i)=>stepCell(points[i-1],point,exact)},
+{title:"95 % interval",kind:"number",applies:points.some(({low})=>isNumber(low)),cell:point=>cell(boundsOf(point,
+write2),{class:"number faint"})},{title:"runs",kind:"number",cell:({runs})=>numberCell(String(runs))},{title:"\
+when",cell:({started})=>cell(started.slice(0,10),{class:"commit"})},{title:"doubts",applies:points.some(({doubts})=>doubts.
+length),cell:({doubts})=>cell(make("ul",{class:"doubts"},doubts.map(doubt=>make("li",{},doubt))))}]}var headOf2=({
+title,kind})=>make("th",{scope:"col",class:kind},title),boundsOf=({low,high},write2)=>isNumber(low)&&isNumber(
+high)?write2([low,high]).join(" – "):"";function stepCell(before,now,exact){if(!before||!(before.value>0))return make(
+"td",{class:"number"});let apart=areApart(before,now,exact),tone=apart?now.value>before.value?"more":"less":"n\
+oise",title=apart?null:"within the noise";return make("td",{class:`number ${tone}`,title},changeText(now.value/
+before.value))}function areApart(before,now,exact){return isNumber(now.low)&&isNumber(now.high)&&isNumber(before.
+low)&&isNumber(before.high)?now.low>before.high||now.high<before.low:exact&&now.value!==before.value}var HISTOGRAM=64,TOP2=22,BELOW2=28,RIGHT2=44,HEADS=["process","zygote","blocks","min","median","max"],REACH=8;
+function timesFigure(timing,label,range=usualRange([timing])){let rows=rowsOf(timing),named={title:`Times of ${label}`,
+described:wordsOf(timing,rows)};return make("div",{class:"distribution"},plotFigure(named,(svg,width)=>paint3(
+svg,width,{rows,timing,range})),keyOf2(timing),numbersTable("Times of each process as a table",HEADS,numbers(rows)))}
+function rowsOf(timing){let{processes,zygotes}=timing,rows=processes.map((times_s,process)=>({process,zygote:zygotes[process]??
+0,times_s}));return rows.sort((a,b)=>a.zygote-b.zygote||a.process-b.process),rows.map((row,i)=>({...row,first:i===
+0||rows[i-1].zygote!==row.zygote}))}var sorted=times_s=>[...times_s].sort((a,b)=>a-b);function medianOf(times_s){
+let[values,half]=[sorted(times_s),times_s.length>>1];return times_s.length%2?values[half]:(values[half-1]+values[half])/
+2}var usualRange=timings=>paddedExtent(timings.flatMap(({processes,median_s,high_s})=>{let all=sorted(processes.
+flat()),far=all[0]+REACH*(all[Math.floor(all.length/4)]-all[0]),least=processes.map(times_s=>Math.min(...times_s)),
+usual=all.filter(time_s=>time_s<=far);return[all[0],usual[usual.length-1],median_s,high_s??median_s,...least]}),
+.04);function paint3(svg,width,{rows,timing,range}){let left=width<520?40:88,each=rows.length>30?9:15,at2=linearScale(
+range,[left,width-RIGHT2]),top=TOP2+HISTOGRAM+12,gaps=rows.filter((row,i)=>i&&row.first).length,bottom=top+rows.
+length*each+gaps*6,values=roundTicks(...range,Math.max(3,Math.floor((width-left-RIGHT2)/110)));axisBelow(svg,{
+at:at2,values,texts:axisTexts("time",values),y:bottom+2,top:TOP2}),paintMedian(svg,timing,at2,bottom+2),paintHistogram(
+svg,rows,range,at2);let y=top-each/2;return rows.forEach((row,i)=>{y+=each+(i&&row.first?6:0),paintRow(svg,row,
+{y,each,at:at2,range,left,width})}),bottom+BELOW2}function paintMedian(svg,{median_s,low_s,high_s},at2,bottom){
+let x=at2(median_s);if(low_s!==null&&high_s!==null){let width=Math.max(1,at2(high_s)-at2(low_s));svg.append(draw(
+"rect",{x:at2(low_s),y:TOP2,width,height:bottom-TOP2,class:"interval-band"}))}svg.append(stroke(x,TOP2-4,x,bottom,
+"median-line")),svg.append(plotLabel(x,TOP2-9,`median ${exactTime(median_s)}`,{class:"plot-label median-label"}))}
+function paintHistogram(svg,rows,[low,high],at2){let all=rows.flatMap(row=>row.times_s).filter(time=>time<=high),
+many=Math.min(60,Math.max(8,Math.round(2*Math.sqrt(all.length)))),bins=new Array(many).fill(0);for(let time of all)
+bins[Math.min(many-1,Math.floor((time-low)/(high-low)*many))]++;let most=Math.max(...bins,1),step3=(at2(high)-
+at2(low))/many,base=TOP2+HISTOGRAM,width=Math.max(1,step3-1);bins.forEach((count,i)=>{let height=count/most*HISTOGRAM,
+x=at2(low)+i*step3+.5;count&&svg.append(draw("rect",{x,y:base-height,width,height,class:"histogram-bar"}))}),svg.
+append(stroke(at2(low),base,at2(high),base,"plot-base")),svg.append(plotLabel(at2(low)-6,TOP2+10,String(most),
+{"text-anchor":"end"})),svg.append(plotLabel(at2(low)-6,base,"blocks",{"text-anchor":"end",class:"plot-label p\
+lot-name"}))}function paintRow(svg,row,{y,each,at:at2,range,left,width}){if(row.first){let text=left<60?`z${row.
+zygote}`:`zygote ${row.zygote}`;svg.append(plotLabel(left-8,y+4,text,{"text-anchor":"end"}))}svg.append(stroke(
+left,y,width-RIGHT2,y,"plot-row"));let inside=row.times_s.filter(time=>time<=range[1]),height=i=>y+(i*.618%1-.5)*
+each*.5,dots=inside.map((time,i)=>`M${at2(time).toFixed(1)},${height(i).toFixed(1)}h0`),least=Math.min(...row.
+times_s);svg.append(draw("path",{d:dots.join(""),class:"block-dots"})),svg.append(draw("circle",{cx:at2(least),
+cy:y,r:Math.min(4,each/2.5),class:"least-dot"}));let beyond=row.times_s.length-inside.length;beyond&&svg.append(
+plotLabel(width-RIGHT2+6,y+4,`+${beyond} →`,{"text-anchor":"start"}))}function keyOf2({low_s}){let sign=kind=>make(
+"span",{class:`key-sign ${kind}`,"aria-hidden":"true"}),entry=(kind,text)=>make("li",{},sign(kind),text);return make(
+"ul",{class:"plot-key"},entry("sign-least","least block of a process"),entry("sign-block","its other blocks"),
+entry("sign-median",`median of the least blocks${low_s===null?"":", with its 95 % interval"}`),make("li",{},"+\
+n → slower blocks beyond the edge"))}function wordsOf({median_s,low_s,high_s,min_s},rows){let[median,low,high,
+min]=timesAlike([median_s,low_s,high_s,min_s]);return`${rows.length} processes; median ${median}${low?`, 95 % \
+between ${low} and ${high}`:""}, min ${min}.`}function numbers(rows){let figures=rows.map(({times_s})=>[Math.min(
+...times_s),medianOf(times_s),Math.max(...times_s)]),texts=timesAlike(figures.flat());return rows.map(({process,
+zygote,times_s},i)=>[process+1,zygote,times_s.length,...texts.slice(3*i,3*i+3)].map(String))}var GREY=new Set(["no-difference","too-few-processes","not-compared"]),ROW=34,TOP3=8,BELOW3=40,RIGHT3=20,measuredComparisonPanel={
+id:"comparison",title:"Comparison",build(body){if(!measuredComparison)return;let{names,notes=[],orders:orders3}=measuredComparison,
+ratios=orders3.filter(hasRatio),parts2=[headline(measuredComparison),warnings(notes),ratios.length?ratioFigure(
+ratios,names):null,...orders3.map(order2=>sideBySide(order2,names))];body.append(...parts2.filter(part=>part!==
+null))},applies:()=>measuredComparison!==null},hasRatio=order2=>isNumber(order2.ratio),wordOf2=order2=>order2.
+verdict.replaceAll("-"," "),kindOf=order2=>GREY.has(order2.verdict)?"noise":order2.verdict==="slower"?"more":"\
+less";function ratioFigure(orders3,{a,b}){let bounds=({low,high})=>isNumber(low)&&isNumber(high)?`${changeText(
+low)} to ${changeText(high)}`:"–",rows=orders3.map(order2=>[order2.label,changeText(order2.ratio),bounds(order2),
+wordOf2(order2),order2.sentence]);return make("div",{},plotFigure({title:"Ratio of times with 95 % intervals",
+caption:`Time of ${b} against ${a}: right of the line is slower.`,described:orders3.map(({label,sentence})=>`${label}\
+: ${sentence}`).join(" ")},(svg,width)=>paint4(svg,width,orders3)),numbersTable("Ratios as a table",["order","\
+change","95 % interval","verdict","in words"],rows))}function paint4(svg,width,orders3){let left=width<560?12:
+Math.min(240,width*.28),ends=orders3.flatMap(({ratio,low,high})=>[ratio,low??ratio,high??ratio,1]).map(Math.log),
+[least,most]=paddedExtent(ends,.12),scale=linearScale([least,most],[left,width-RIGHT3]),at2=ratio=>scale(Math.
+log(ratio)),row=width<560?ROW+14:ROW,bottom=TOP3+orders3.length*row,room=Math.max(3,Math.floor((width-left)/110)),
+values=roundTicks(Math.exp(least),Math.exp(most),room).filter(value=>value>0);return axisBelow(svg,{at:at2,values,
+texts:values.map(changeText),y:bottom,top:TOP3}),svg.append(stroke(at2(1),TOP3,at2(1),bottom,"plot-zero")),svg.
+append(plotLabel(at2(1),bottom+32,"no difference",{class:"plot-label plot-name"})),orders3.forEach((order2,i)=>paintRow2(
+svg,order2,{at:at2,left,y:TOP3+(i+.5)*row,narrow:width<560})),bottom+BELOW3}function paintRow2(svg,order2,{at:at2,
+left,y,narrow}){let middle=narrow?y+8:y,{ratio,low,high}=order2;whisker(svg,{at:at2,low,high,middle:ratio,y:middle,
+size:6,kind:kindOf(order2)});let text=order2.label.length>34?`${order2.label.slice(0,33)}…`:order2.label,[x,
+base,anchor]=narrow?[left,y-9,"start"]:[left-12,y+4,"end"];svg.append(plotLabel(x,base,text,{"text-anchor":anchor}))}
+function sideBySide(order2,{a,b}){return make("section",{class:"order-comparison"},make("h3",{},order2.label,badge(
+wordOf2(order2),`change-${kindOf(order2)}`)),order2.sentence?make("p",{class:"sentence"},order2.sentence):null,
+...bothTimes(order2,[a,b]),order2.delta?.length?deltaTable(order2.delta):null)}function bothTimes({a,b},names){
+let range=usualRange([a,b].filter(timing=>timing!==null));return[a,b].map((timing,i)=>timing&&make("div",{class:"\
+side-times"},make("h4",{},make("span",{class:"faint"},"AB"[i]),names[i]),timesFigure(timing,names[i],range)))}
+function deltaTable(rows){let most=Math.max(...rows.map(([,,,delta])=>Math.abs(delta)),1),number=value=>numberCell(
+exactCount(value)),bar2=delta=>cell(deltaBar(delta/most),{class:"whisker-cell","aria-hidden":"true"}),signed=value=>`${value>
+0?"+":value<0?"−":""}${exactCount(Math.abs(value))}`,grid=sortableTable({caption:"Instructions of one execut\
+ion by function: the difference of B to A, largest first.",sort:"delta",step:15,key:([name])=>name,columns:[{id:"\
+name",title:"function",rising:!0,value:([name])=>name,cell:([name])=>plainHead(name)},{id:"a",title:"A",value:([
+,a])=>a,cell:([,a])=>number(a)},{id:"b",title:"B",value:([,,b])=>b,cell:([,,b])=>number(b)},{id:"delta",title:"\
+difference",value:([,,,delta])=>Math.abs(delta),cell:([,,,delta])=>numberCell(signed(delta))},{id:"bar",title:"\
+as a bar",wide:!0,cell:([,,,delta])=>bar2(delta)}]});return grid.show(rows),grid.element}function deltaBar(part){
+let svg=draw("svg",{viewBox:"0 0 160 14",width:160,height:14}),length=Math.abs(part)*76,kind=`delta-bar ${part>
+0?"more":"less"}`;return svg.append(draw("rect",{x:part>0?80:80-length,y:2,width:length,height:10,class:kind}),
+stroke(80,0,80,14,"plot-base")),svg}var COLUMNS={self:"exclusive",total:"inclusive",name:"name"},orders=head.measured?.orders??[],currentOrder=()=>orders[state.
+order]??orders[0],chosenOrderPanel={id:"plots",title:orders.length>1?"The chosen order":"The measurement",build(body){
+let show2=()=>{body.replaceChildren(...about(currentOrder())),showGraph(currentOrder().run)};onChange(["order"],
+show2),show2()},applies:()=>head.kind==="measured"&&orders.length>0};function showGraph(run){places.workspace.
+hidden=places.tabs.hidden=!isNumber(run),isNumber(run)&&setState({run},"address")}function about(order2){let{label,
+variant,what,error,doubts,timing,counts,facts}=order2,alone=orders.length===1;return[make("h3",{class:"order-n\
+ame"},label,variant?make("span",{class:"variant"},variant):null),what&&what!==label?make("pre",{class:"stateme\
+nt"},make("code",{},what)):null,error?make("div",{class:"failure"},make("strong",{},"It failed."),make("pre",{},
+error)):null,warnings(doubts),timing?timeFigures(timing):null,timing?timesFigure(timing,label):null,counts?countsSection(
+counts,isNumber(order2.run)):null,facts?.length?folded("What was measured, and how",factList(facts),alone):null].
+filter(part=>part!==null)}function timeFigures(time){let[median,low,high,min]=timesAlike([time.median_s,time.low_s,
+time.high_s,time.min_s]);return keyFigures([["median",median,low?`95 % between ${low} and ${high}`:"no interva\
+l below 6 processes"],["min",min,"of all blocks"],["processes",String(time.processes.length),`from ${plural(new Set(
+time.zygotes).size,"zygote")}`],["executions",exactCount(time.number),"in each block"]])}var countsSection=(counts,graphed)=>make(
+"section",{class:"counts"},titled("h4","Instructions","of one execution"),keyFigures([["stripped",exactCount(counts.
+stripped),`without memory allocators${shareOf(counts)}`],["net",exactCount(counts.net),"without the loop aroun\
+d it"],["baseline",exactCount(counts.baseline),"the same loop around pass"],["repeats",String(counts.raw.length),
+agreement(counts.raw)]]),counts.functions.length?folded("Functions as Callgrind counted them",functions(counts),
+!graphed):null),shareOf=({net,stripped})=>net>stripped&&net>0?`, ${formatShare((net-stripped)/net)} of net`:"";
+function agreement(raw){let[low,high]=[Math.min(...raw),Math.max(...raw)];return raw.length===0?"":raw.length===
+1?`raw ${exactCount(low)}`:low===high?`agree: raw ${exactCount(low)}`:`differ: raw ${exactCount(low)} to ${exactCount(
+high)}`}function functions({net,functions:rows}){let share3=value=>net>0?value/net:0,cell2=value=>barCell(share3(
+value),exactCount(value),formatShare(share3(value))),column2=(id,at2)=>({id,title:id,value:row=>row[at2],cell:row=>cell2(
+row[at2])}),calls={id:"calls",title:"calls",value:row=>row[3],cell:row=>numberCell(row[3]?exactCount(row[3]):"")},
+grid=sortableTable({caption:"Functions by the instructions that they executed themselves, and with all that th\
+ey called.",sort:COLUMNS[head.initial?.sort??"self"],step:12,key:([name])=>name,columns:[{id:"name",title:"fun\
+ction",rising:!0,value:([name])=>name,cell:([name])=>plainHead(name)},column2("exclusive",1),column2("inclusiv\
+e",2),calls]});return grid.show(rows),grid.element}var FAR_APART2=20,orders2=head.measured?.orders??[],measuredOrdersPanel={id:"measured",title:`${orders2.length}\
+ orders`,build(body){let grid=sortableTable({caption:"Times and instructions of one execution. The median is t\
+hat of the processes' least times.",columns:columns2(),sort:"order",pick:order2=>setState({order:order2}),step:100});
+body.append(grid.element,sharedFacts()??""),grid.show(orders2.keys());let mark2=()=>grid.mark(state.order);onChange(
+["order"],mark2),mark2()},applies:()=>orders2.length>1};function sharedFacts(){let facts=head.measured?.facts??
+[];return facts.length?folded("What holds of all of them",factList(facts)):null}function columns2(){let times=orders2.
+map(order2=>order2.timing),medians=timesAlike([...times.map(time=>time?.median_s),...times.map(time=>time?.min_s)]),
+counts=orders2.map(order2=>order2.counts?.stripped??null),at2=whiskerScale(times.filter(time=>time!==null)),number=numberCell,
+timed=[{id:"median",title:"median",value:i=>times[i]?.median_s??null,cell:i=>number(make("strong",{},medians[i]))},
+{id:"sure",title:"±",wide:!0,hint:"half of the median's 95 % interval, as a part of it",value:i=>sureness(times[i]),
+cell:i=>number(sureText(times[i]))},{id:"interval",title:"on one scale",wide:!0,cell:i=>cell(miniature(times[i],
+at2)??"",{class:"whisker-cell"})},{id:"min",title:"min",wide:!0,value:i=>times[i]?.min_s??null,cell:i=>number(
+medians[orders2.length+i])},{id:"blocks",title:"processes × blocks",wide:!0,number:!0,cell:i=>cell(blocksOf(times[i]),
+{class:"number faint"})}],counted2=[{id:"instructions",title:"instructions",hint:"without memory allocators",value:i=>counts[i],
+cell:i=>number(exactCount(counts[i]))}];return[{id:"order",title:"order",rising:!0,value:i=>i,cell:nameCell2},
+...times.some(Boolean)?timed:[],...counts.some(count=>count!==null)?counted2:[],{id:"doubts",title:"doubts",wide:!0,
+number:!1,value:i=>orders2[i].error?100:orders2[i].doubts.length,cell:i=>cell(trustOf(i)??"none",{class:trustOf(
+i)?null:"faint"})}]}function nameCell2(i){let{label,variant,what}=orders2[i];return make("th",{scope:"row",class:"\
+name"},button(label,()=>{},{class:"link",title:what===label?null:what}),variant?make("span",{class:"variant"},
+variant):null,make("span",{class:"narrow-only"},trustOf(i)))}function trustOf(i){let{doubts,error}=orders2[i];
+return error?badge("failed","tone-bad"):doubts.length?badge(plural(doubts.length,"doubt"),"tone-warn",doubts.join(
+`
+`)):null}function sureness(time){return!time||time.low_s===null||time.high_s===null||!(time.low_s>0)?null:(time.
+high_s-time.low_s)/2/time.median_s}function sureText(time){let part=sureness(time);return part===null?"":part>
+0&&part<5e-4?"<0.1 %":`${decimals(part*100,part<.0995?1:0)} %`}function blocksOf(time){if(!time)return"";let blocks=time.
+processes.map(process=>process.length);return`${time.processes.length} × ${Math.min(...blocks)}`}function whiskerScale(times){
+let ends=times.flatMap(({low_s,high_s,median_s})=>[low_s??median_s,high_s??median_s]).filter(end=>end>0),[low,
+high]=[Math.min(...ends),Math.max(...ends)],map=high>low*FAR_APART2?Math.log10:value=>value,scale=linearScale(
+paddedExtent([map(low),map(high)],.04),[4,136]);return value=>scale(map(value))}function miniature(time,at2){if(!time||
+!((time.low_s??time.median_s)>0))return null;let svg=draw("svg",{viewBox:"0 0 140 18",width:140,height:18,"ari\
+a-hidden":"true"});return svg.append(stroke(2,9,138,9,"plot-grid")),whisker(svg,{at:at2,low:time.low_s,high:time.
+high_s,middle:time.median_s,y:9,size:4}),svg}var ODD=4,processesPanel={id:"processes",title:"Processes",build(body){let show2=()=>body.replaceChildren(...partsOf(
+currentRun().merged));onChange(["run"],show2),show2()},applies:()=>head.kind==="sampled"&&head.runs.some(run=>run.
+merged)};function partsOf(merged){if(!merged)return[hint("This run is of one process.")];let grid=sortableTable(
+{caption:"Processes by their share of all samples.",sort:"share",step:50,columns:processColumns(),key:({host,pid,
+started})=>`${host} ${pid} ${started}`});return grid.show(merged.processes),[grid.element,...differing(merged)]}
+function processColumns(){let number=(id,title,write2)=>({id,title,value:row=>row[id],cell:row=>{let value=row[id];
+return numberCell(value===null?"":write2(value))}});return[{id:"pid",title:"process",rising:!0,value:({pid})=>pid,
+cell:({pid})=>make("th",{scope:"row",class:"name plain"},String(pid))},{id:"share",title:"share",value:({share:share3})=>share3,
+cell:({share:share3})=>barCell(share3,formatShare(share3))},number("samples","samples",formatCount),number("ca\
+lls","calls",formatCount),number("cpu_share","CPU",share3=>`${Math.round(share3*100)} %`),number("peak_rss_byt\
+es","peak memory",formatBytes),{id:"started",title:"started (UTC)",rising:!0,value:({started})=>started,cell:({
+started})=>cell(started.slice(0,19).replace("T"," "),{class:"commit"})},{id:"host",title:"host",rising:!0,value:({
+host})=>host,cell:({host})=>cell(host)}]}function differing({differing:rows,processes}){if(processes.length<2)
+return[];let title=titled("h3","Shares that differ between processes","of a function and the library calls it \
+makes");if(!rows.length)return[title,hint("None differs by more than noise and 5 points.")];let grid=sortableTable(
+{caption:"Functions whose share in a process differs from that in all others.",sort:"share",step:20,key:({name,
+file})=>`${name} ${file}`,columns:[{id:"name",title:"function",rising:!0,value:({name})=>name,cell:({name})=>plainHead(
+name)},{id:"share",title:"all processes",value:({share:share3})=>share3,cell:({share:share3})=>barCell(share3,
+formatShare(share3))},{id:"odd",title:"processes that differ",cell:row=>cell(oddOf(row))}]});return grid.show(
+rows),[title,grid.element]}function oddOf({share:share3,processes}){let odd=processes.filter(({differs})=>differs).
+sort((a,b)=>Math.abs(b.share-share3)-Math.abs(a.share-share3)),several=new Set(processes.map(({pid})=>pid)).size<
+processes.length;return[...odd.slice(0,ODD).map(one=>`${formatShare(one.share)} in ${one.pid}${several?` on ${one.
+host}`:""}`),...odd.length>ODD?[`${odd.length-ODD} more`]:[]].join(", ")}var HEIGHT2=58,GAP=18,LEFT2=50,TOP4=20,BELOW4=20,NARROW2=640,APART=.1,WIDTH=.1,resourcesPanel={id:"strip",title:"\
+Resources over time",build(body){let strip=null,show2=()=>{let resources=currentRun()?.resources;strip=resources&&
+resources.at_s.length>1?stripOf(resources):null,body.replaceChildren(...strip?[strip.slider,strip.readout]:[])};
+onChange(["run"],show2),onChange(["run","thread","view","range"],()=>{strip&&showWindow2(strip)}),show2()},applies:()=>head.
+runs.some(run=>!!run.resources)};function curvesOf(resources){return[{name:"CPU",unit:"100 % is one core",values:[
+resources.cpu_share[0]??0,...resources.cpu_share],text:value=>`${Math.round(value*100)} %`,kind:"cpu"},{name:"\
+memory",unit:"resident",values:resources.rss_bytes,text:formatBytes,kind:"memory"},{name:"threads",unit:"",values:resources.
+threads,text:formatCount,kind:"threads"}]}function stripOf(resources){let{at_s}=resources,curves=curvesOf(resources),
+summary=rangesOf(at_s,curves),readout=make("output",{class:"strip-readout"},summary),figure2=plotFigure({title:"\
+CPU, memory and threads over time",described:summary,least:200},(svg,width)=>paint5(strip,svg,width)),slider=make(
+"div",{class:"strip-slider",role:"slider",tabindex:"0","aria-label":"Moment of the recording","aria-valuemin":0,
+"aria-valuemax":at_s.length-1,"aria-valuenow":0,"aria-valuetext":summary,pointermove:event=>moveTo(strip,nearest2(
+strip,event)),pointerleave:()=>moveTo(strip,null),click:()=>goTo2(strip),keydown:event=>onKey3(strip,event)},figure2),
+strip={at_s,curves,moment:null,readout,slider,drawn:null};return strip}var rangesOf=(at_s,curves)=>[`watched f\
+or ${formatTime(at_s[at_s.length-1])}`,...curves.map(({name,values,text})=>`${name} up to ${text(Math.max(...values))}`)].
+join(" · ");function paint5(strip,svg,width){let{at_s,curves}=strip,beside=width>=NARROW2,each=beside?(width-
+2*GAP)/3:width,boxes=curves.map((curve,i)=>{let x=(beside?i*(each+GAP):0)+LEFT2,y=TOP4+(beside?0:i*(HEIGHT2+TOP4+
+BELOW4)),[right,bottom]=[x+each-LEFT2-4,y+HEIGHT2],across=linearScale([at_s[0],at_s[at_s.length-1]],[x,right]);
+return{curve,x,y,right,bottom,across,up:linearScale([0,largest2(curve)],[bottom,y])}});boxes.forEach(box=>paintCurve(
+at_s,svg,box));let bands=svg.appendChild(draw("g")),cursors=boxes.map(()=>svg.appendChild(draw("g",{class:"str\
+ip-cursor"})));return strip.drawn={svg,width,boxes,bands,cursors},showMoment(strip),showWindow2(strip),boxes[boxes.
+length-1].bottom+BELOW4}var largest2=({values})=>Math.max(...values)||1;function paintCurve(at_s,svg,{curve,x,
+y,right,bottom,across,up:up2}){let points=at_s.map((at2,i)=>`${across(at2).toFixed(1)},${up2(curve.values[i]).
+toFixed(1)}`),name=curve.unit?`${curve.name} (${curve.unit})`:curve.name,area=[`${x},${bottom}`,...points,`${right}\
+,${bottom}`].join(" ");svg.append(plotLabel(x,y-7,name,{"text-anchor":"start",class:"plot-label plot-name"}),stroke(
+x,y,right,y,"plot-grid"),stroke(x,bottom,right,bottom,"plot-base"),draw("polygon",{points:area,class:`area are\
+a-${curve.kind}`}),draw("polyline",{points:points.join(" "),class:`curve curve-${curve.kind}`}),plotLabel(x-5,
+y+4,curve.text(largest2(curve)),{"text-anchor":"end"}),plotLabel(x-5,bottom+1,"0",{"text-anchor":"end"}),plotLabel(
+x,bottom+14,"0 s",{"text-anchor":"start"}),plotLabel(right,bottom+14,formatTime(at_s[at_s.length-1]),{"text-an\
+chor":"end"}))}function nearest2({at_s,drawn},event){if(!drawn)return null;let{svg,width,boxes}=drawn,bounds=svg.
+getBoundingClientRect(),factor=width/bounds.width,[x,y]=[(event.clientX-bounds.left)*factor,(event.clientY-bounds.
+top)*factor],over=boxes.find(box=>x<=box.right+GAP/2&&y<=box.bottom+BELOW4)??boxes[boxes.length-1],part=Math.min(
+1,Math.max(0,(x-over.x)/(over.right-over.x))),at2=at_s[0]+part*(at_s[at_s.length-1]-at_s[0]),low=0;for(let high=at_s.
+length-1;low<high;){let middle=low+high>>1;at_s[middle]<at2?low=middle+1:high=middle}return low>0&&at2-at_s[low-
+1]<at_s[low]-at2?low-1:low}function moveTo(strip,moment){let{at_s,curves,readout,slider}=strip;strip.moment=moment,
+readout.textContent=moment===null?rangesOf(at_s,curves):valuesAt(strip,moment),slider.setAttribute("aria-value\
+now",String(moment??0)),slider.setAttribute("aria-valuetext",readout.textContent),showMoment(strip)}var valuesAt=({
+at_s,curves},moment)=>[formatTime(at_s[moment]),...curves.map(({name,values,text})=>`${name} ${text(values[moment])}`)].
+join(" · ");function showMoment({at_s,drawn,moment}){drawn?.cursors.forEach((cursor,i)=>{if(moment===null){cursor.
+replaceChildren();return}let{curve,across,up:up2,y,bottom}=drawn.boxes[i],[cx,cy]=[across(at_s[moment]),up2(curve.
+values[moment])];cursor.replaceChildren(stroke(cx,y,cx,bottom,"plot-cursor"),draw("circle",{cx,cy,r:3.5,class:`\
+dot dot-${curve.kind}`}))})}function showWindow2({at_s,drawn}){let{range}=state,bands=range&&sharesAxis(at_s)?
+drawn?.boxes.map(({x,y,right,bottom})=>{let[from,to]=range.map(part=>x+part*(right-x));return draw("rect",{x:from,
+y,width:to-from,height:bottom-y,class:"window-band"})}):[];drawn?.bands.replaceChildren(...bands??[])}function sharesAxis(at_s){
+let run=currentRun();if(state.view!=="chronological"||!isTimed(run)||state.thread==="all"&&run.threads.length>
+1)return!1;let seen_s=currentTree().total[0]*run.weight_s;return run.weight_s>0&&Math.abs(seen_s/at_s[at_s.length-
+1]-1)<APART}function goTo2({at_s,moment}){if(moment===null||!sharesAxis(at_s))return;let part=(at_s[moment]-at_s[0])/
+(at_s[at_s.length-1]-at_s[0]),from=Math.min(1-WIDTH,Math.max(0,part-WIDTH/2));setState({range:[from,from+WIDTH]},
+"strip")}function onKey3(strip,event){if(event.key==="Enter"){goTo2(strip);return}let last=strip.at_s.length-1,
+wide=Math.max(1,Math.round(last/10)),steps={ArrowRight:1,ArrowUp:1,ArrowLeft:-1,ArrowDown:-1,PageUp:wide,PageDown:-wide,
+Home:-last,End:last};Object.hasOwn(steps,event.key)&&(event.preventDefault(),event.stopPropagation(),moveTo(strip,
+Math.min(last,Math.max(0,(strip.moment??0)+steps[event.key]))))}var NOISE="noise",sampledComparisonPanel={id:"comparison",title:"Comparison",build(body){if(!sampledComparison)
+return;let{functions:functions2,notes=[],per_call_s}=sampledComparison,parts2=[headline(sampledComparison),callTimes(
+per_call_s),warnings(notes),differences(functions2)];body.append(...parts2.filter(part=>part!==null))},applies:()=>sampledComparison!==
+null};function callTimes({a,b,change}){if(!isNumber(a)||!isNumber(b))return null;let[textA,textB]=timesAlike([
+a,b]),against=change===NOISE?"the difference is within the noise":`${changeText(b/a)} against A`;return keyFigures(
+[["A, one call",textA,"on average"],["B, one call",textB,change?against:"on average"]])}function differences(rows){
+let changed=rows.filter(row=>row.change!==NOISE),ends=rows.flatMap(({low,high,a,b})=>[low??0,high??0,b-a]),most=Math.
+max(...ends.map(Math.abs),.01),at2=linearScale([-most,most],[6,154]),grid=sortableTable({caption:"Share of eac\
+h function, its own or with all that it calls: the difference in points, with its interval.",columns:columns3(
+at2),sort:"difference",key:row=>row.function,step:30,pick:({function:fn})=>setState({selected:state.selected===
+fn?null:fn})}),all=make("input",{type:"checkbox",change:()=>show2()}),show2=()=>{let matches=matchingFunctions(
+state.search);grid.show((all.checked||matches?rows:changed).filter(row=>!matches||matches[row.function])),grid.
+mark(state.selected),grid.element.hidden=!changed.length&&!all.checked&&!matches},none=changed.length?null:hint(
+"No function differs by more than the noise.");onChange(["search"],show2),onChange(["selected"],()=>grid.mark(
+state.selected)),show2();let noise=rows.length-changed.length,choice2=make("label",{class:"check"},all,`${plural(
+noise,"function")} within the noise, in grey`);return make("div",{class:"differences"},none,grid.element,noise?
+choice2:null)}function columns3(at2){let share3=side2=>({id:side2,title:side2.toUpperCase(),hint:`share of ${side2.
+toUpperCase()}`,value:row=>row[side2],cell:row=>barCell(row[side2],formatShare(row[side2]))}),wide={wide:!0,rising:!0};
+return[{id:"name",title:"function",rising:!0,value:nameOf2,cell:nameCell3},share3("a"),share3("b"),{id:"differ\
+ence",title:"difference",hint:"changes first, the largest on top",value:weightOf,cell:row=>numberCell(formatPoints(
+row.b-row.a))},{id:"interval",title:"interval",wide:!0,cell:row=>intervalCell(row,at2)},{id:"of",title:"share",
+...wide,value:shareOf2,cell:row=>cell(shareOf2(row),{class:"faint words"})},{id:"change",title:"change",...wide,
+value:({change})=>change,cell:({change})=>cell(badge(change,`change-${change}`))}]}var nameOf2=row=>head.functions.
+name[row.function],shareOf2=row=>row.of==="self"?"its own":"with its calls",weightOf=row=>(row.change===NOISE?
+0:10)+Math.abs(row.b-row.a);function nameCell3(row){return make("th",{scope:"row",class:`name ${row.change}`},
+functionLink(row.function))}function intervalCell({a,b,low,high,change},at2){let title=low===null||high===null?
+"no interval":`${formatPoints(low)} to ${formatPoints(high)} points`,svg=draw("svg",{viewBox:"0 0 160 18",width:160,
+height:18,role:"img","aria-label":title});return svg.append(stroke(at2(0),0,at2(0),18,"plot-zero")),whisker(svg,
+{at:at2,low,high,middle:b-a,y:9,size:4,kind:change}),cell(svg,{class:"whisker-cell",title})}var indexes=new Map,sourcePanel={id:"lines",title:"Source",build(body){let show2=()=>body.replaceChildren(...tab(
+state.selected));onChange(["run","thread","selected"],show2),show2()},applies:()=>head.runs.some(run=>Object.keys(
+run.source??{}).length>0)};function tab(fn){if(fn===null)return[hint("Select a function: here stands its sourc\
+e, each line with its share.")];let source=sourceOf(fn,!0),name=head.functions.name[fn];return source?[titled(
+"h3",name,`${placeOf(fn)} · ${noteOf()}`),source]:[hint(`No source of ${name} is here: its file was not at ha\
+nd, or its share is small.`)]}function sourceBeside(fn){let source=sourceOf(fn,!1),larger=button("Larger",openTab,
+{class:"quiet"}),title=make("div",{class:"stack-head"},titled("h4","Source",noteOf()),larger);return source?[make(
+"section",{class:"source-beside"},title,source)]:[]}function openTab(){setState({tab:"lines"}),places.tabs.scrollIntoView(
+{block:"nearest"})}function sourceOf(fn,full){let source=(currentRun().source??{})[fn];if(!source)return null;
+let weights=weightsOf2(state.run,fn),most=Math.max(...[...weights.values()].map(weight=>weight.total),0)||1,whole=treeOf(
+state.run,"all").total[0]||1,scale={most,whole,full},rows=dedented(source.lines).map((text,i)=>rowOf2(source.first+
+i,text,weights.get(source.first+i),scale)),holder=make("div",{class:`scroll source-scroll${full?" full":""}`,tabindex:"\
+0",role:"region","aria-label":full?"Source with the weight of each line":"Source in short"},make("table",{class:"\
+source"},make("thead",{},make("tr",{},(full?["line","self","total","source"]:["line","total","source"]).map(name=>make(
+"th",{scope:"col"},name)))),make("tbody",{},rows)));return scrollToHottest(holder,rows),holder}function noteOf(){
+return isDifference?"share of both sides":state.thread==="all"?"share of all":"share of all threads"}function dedented(lines){
+let depths=lines.filter(line2=>line2.trim()).map(line2=>line2.length-line2.trimStart().length),depth=Math.min(
+...depths);return lines.map(line2=>line2.slice(depth))}function weightsOf2(run,fn){let index=indexes.get(run)??
+indexOf(run);indexes.set(run,index);let[,lines,self,total]=columnsOf3(run);return new Map((index.get(fn)??[]).
+map(at2=>[lines[at2],{self:self[at2],total:total[at2]}]))}var columnsOf3=run=>["function","line","self","total"].
+map(name=>column(`r${run}.lines.${name}`));function indexOf(run){let index=new Map;return columnsOf3(run)[0].forEach(
+(fn,at2)=>{let lines=index.get(fn)??[];index.set(fn,lines),lines.push(at2)}),index}function rowOf2(number,text,weight,{
+most,whole,full}){let share3=value=>value?formatShare(value/whole):"",heat=weight?weight.total/most:0,hot=heat?
+{class:"hot","data-heat":heat.toFixed(3),style:{"--heat":heat.toFixed(3)}}:{};return make("tr",hot,make("th",{
+scope:"row",class:"number"},String(number)),full?make("td",{class:"number"},weight?share3(weight.self):""):null,
+make("td",{class:"number"},weight?share3(weight.total):""),make("td",{class:"code"},make("code",{},text)))}function scrollToHottest(holder,rows){
+let heatOf=row=>Number(row.dataset.heat??0),hottest2=rows.reduce((best,row)=>heatOf(row)>heatOf(best)?row:best);
+heatOf(hottest2)&&requestAnimationFrame(()=>{holder.scrollTop=hottest2.offsetTop-holder.clientHeight/2})}var MOST_FRAMES=12,MOST_LINES=6,selectedFunctionPanel={id:"details",title:"Selected function",build(body){let figures=make(
+"div"),place3=make("div");body.append(figures,place3);let showPlace=()=>{let{selected}=state;place3.replaceChildren(
+...selected===null?[]:stack(selected))},show2=()=>{let{selected}=state;figures.replaceChildren(...selected===null?
+nothing2():about2(selected)),showPlace()};onChange(["run","thread","selected"],show2),onChange(["cursor"],(_,changed)=>{
+changed.includes("selected")||showPlace()}),show2()},applies:hasGraph},nothing2=()=>[hint("Nothing is selected\
+. A click on a frame, or on a row of the table, selects a function."),...hotLines()];function about2(fn){let tree2=treeOf(
+state.run,state.thread),costs3=costsOf(tree2),clear={class:"quiet","aria-label":"Clear the selection"};return[
+make("div",{class:"details-head"},make("h3",{class:"details-name"},swatch(fn),head.functions.name[fn]),button(
+"clear",()=>setState({selected:null}),clear)),make("p",{class:"place"},placeOf(fn)),make("dl",{class:"figures-\
+list"},figure("self",costs3.self[fn],tree2),figure("total",costs3.total[fn],tree2),...differenceRows(fn).map(([
+name,text])=>pair(name||"change",text)),pair("package",packageOf(fn)),pair("places in the tree",exactCount(costs3.
+places[fn]))),...sourceBeside(fn)]}var pair=(name,value)=>make("div",{},make("dt",{},name),make("dd",{},value));
+function figure(name,weight,tree2){let share3=weight/(tree2.total[0]||1);return make("div",{},make("dt",{},name),
+make("dd",{},make("strong",{},formatShare(share3)),make("span",{class:"faint"},weightText(weight)),make("span",
+{class:"meter"},bar(share3))))}function stack(fn){let tree2=currentTree(),{nodes,weight}=groupOf(tree2,fn);if(!nodes.
+length)return[];let{cursor}=state,chosen=cursor>0&&tree2.fn[cursor]===fn&&tree2.total[cursor]>0,node=chosen?cursor:
+nodes.reduce((best,each)=>tree2.total[each]>tree2.total[best]?each:best),frames=framesOf(tree2,node),share3=formatShare(
+tree2.total[node]/weight);return[make("section",{class:"stack"},make("div",{class:"stack-head"},titled("h4",chosen?
+"Stack":"Heaviest stack",`${share3} of its total`),copyButton("Copy",()=>frames.map(textOf2).join(`
+`))),...listOf(frames))]}function framesOf(tree2,node){let frames=[];for(let at2=node;at2!==0;at2=tree2.parent[at2])
+frames.push(tree2.fn[at2]);return frames.reverse()}var textOf2=fn=>`${head.functions.name[fn]}  ${placeOf(fn)}`;
+function listOf(frames){let hidden=frames.length>MOST_FRAMES+3?frames.length-MOST_FRAMES:0,list=make("ol",{class:"\
+frames",start:hidden+1},frames.slice(hidden).map(item));if(hidden){let more2=button(`${hidden} frames further \
+out`,()=>{list.prepend(...frames.slice(0,hidden).map(item)),list.start=1,more2.remove()},{class:"more"});return[
+more2,list]}return[list]}var item=fn=>make("li",{},make("span",{class:"named"},swatch(fn),button(breakable(head.
+functions.name[fn]),()=>setState({selected:fn}),{class:"link"}))," ",placeElement(placeOf(fn)));function hotLines(){
+let lines=isDifference?[]:hottest(state.run);if(!lines.length)return[];let whole=treeOf(state.run,"all").total[0]||
+1;return[make("section",{class:"hot-lines"},titled("h3","Hottest lines","by their own share"),make("ol",{},lines.
+map(line2=>lineItem(line2,whole))))]}function hottest(run){let read2=name=>column(`r${run}.lines.${name}`),[functions2,
+numbers2,self]=[read2("function"),read2("line"),read2("self")];return[...self.keys()].filter(at2=>self[at2]>0).
+sort((a,b)=>self[b]-self[a]).slice(0,MOST_LINES).map(at2=>({fn:functions2[at2],number:numbers2[at2],weight:self[at2]}))}
+function lineItem({fn,number,weight},whole){let text=lineText(fn,number),place3=placeElement(`${head.functions.
+file[fn]}:${number}`);return make("li",{},make("div",{class:"hot-line"},shareBar(weight/whole),make("span",{class:"\
+named"},swatch(fn),button(head.functions.name[fn],()=>setState({selected:fn}),{class:"link"}))),text?make("cod\
+e",{class:"hot-code",title:text},text):null,place3)}function lineText(fn,number){let source=(currentRun().source??
+{})[fn];return source?.lines[number-source.first]?.trim()??""}var selectorsPanel={id:"selectors",title:"What is shown",build(body){let thread=make("span",{class:"chooser-pl\
+ace"});body.append(...regionChooser(),thread);let show2=()=>thread.replaceChildren(...threadChooser());onChange(
+["run"],show2),show2()},applies:()=>head.runs.length>1||head.runs.some(run=>run.threads.length>1)};function regionChooser(){
+let{runs,kind}=head;if(runs.length<2||kind!=="sampled")return[];let options=runs.map((run,i)=>[i,run.label]);return[
+chooser("Region",options,value=>({run:Number(value)}),()=>state.run)]}function sideChooser({a,b}){let options=[
+[0,`A: ${a}`],[1,`B: ${b}`]];return chooser("Side",options,value=>({thread:Number(value)}),()=>state.thread)}function threadChooser(){
+let run=currentRun();if(run.threads.length<2)return[];if(head.kind==="comparison")return[sideChooser(head.comparison?.
+names??{a:"",b:""})];let total=treeOf(state.run,"all").total[0]||1,weights=weightsOf3(state.run,run.threads.length),
+order2=[...weights.keys()].sort((a,b)=>weights[b]-weights[a]),several=new Set(run.threads.map(thread=>thread.pid)).
+size>1,shareOf3=i=>formatShare(weights[i]/total),named=order2.map(i=>[i,`${nameOf3(run.threads[i],several)} – ${shareOf3(
+i)}`]);return[chooser("Thread",[["all",`all ${run.threads.length} threads`],...named],value=>({thread:value===
+"all"?value:Number(value)}),()=>state.thread)]}function weightsOf3(run,count){let weights=new Float64Array(count),
+[threads,amounts]=[column(`r${run}.pair.thread`),column(`r${run}.pair.weight`)];return threads.forEach((thread,pair2)=>{
+weights[thread]+=amounts[pair2]}),weights}var nameOf3=({name,pid,tid},several)=>[name,several?`process ${pid}`:
+"",tid??""].filter(part=>part!=="").join(" · ");function chooser(name,options,changes2,current2){let id=`choo\
+se-${name.toLowerCase()}`,select=make("select",{id,change:()=>setState(changes2(select.value))},options.map(([
+value,text])=>make("option",{value:String(value)},text))),show2=()=>{select.value=String(current2())};return onChange(
+["run","thread"],show2),show2(),make("div",{class:"chooser"},make("label",{class:"chooser-name",for:id},name),
+select)}var NUMBERS=new Set(["run","focus","cursor","selected","order"]),WORDS={view:["left-heavy","chronological"],direction:[
+"icicle","flame"],theme:["auto","light","dark"]};function writeFragment(state2,initial){let parts2=new URLSearchParams;
+for(let[name,value]of Object.entries(state2))value===initial[name]||value===null||parts2.set(name,Array.isArray(
+value)?value.map(part=>part.toPrecision(9)).join(","):String(value));return parts2.toString()}function readFragment(fragment,initial,contents){
+let state2={...initial};for(let[name,text]of new URLSearchParams(fragment)){if(!Object.hasOwn(initial,name))continue;
+let value=valueOf(name,text);value!==void 0&&Object.assign(state2,{[name]:value})}return bounded(state2,initial,
+contents)}function valueOf(name,text){return NUMBERS.has(name)?/^\d{1,9}$/.test(text)?Number(text):void 0:name===
+"thread"?text==="all"?text:/^\d{1,5}$/.test(text)?Number(text):void 0:name==="range"?rangeOf(text):Object.hasOwn(
+WORDS,name)&&!WORDS[name].includes(text)?void 0:text}function rangeOf(text){let[from,to]=text.split(",").map(Number);
+return from>=0&&from<to&&to<=1?[from,to]:void 0}function bounded(state2,initial,contents){state2.run>=contents.
+runs.length&&(state2.run=0);let run=contents.runs[state2.run],nodes=run?contents.nodes(state2.run):1;return state2.
+thread!=="all"&&!(state2.thread<(run?.threads.length??0))&&(state2.thread=initial.thread),state2.focus>=nodes&&
+(state2.focus=0),state2.cursor>=nodes&&(state2.cursor=0),state2.selected!==null&&state2.selected>=contents.functions&&
+(state2.selected=null),state2.order>=contents.orders&&(state2.order=0),run?.ordered||(state2.view="left-heavy"),
+state2}var SILENT=new Set(["search","range","cursor","theme","tab"]),REST_MS=250,waiting=null,timer,fragmentOf=state2=>writeFragment(
+state2,initialState),stateOf=fragment=>readFragment(fragment,initialState,{runs:head.runs,nodes:run=>shapeOf(run).
+fn.length,functions:head.functions.name.length,orders:head.measured?.orders.length??1});function followAddress(){
+read(),onChange(Object.keys(initialState),(state2,changed,origin)=>{origin!=="address"&&write(state2,changed,origin)}),
+addEventListener("popstate",read)}function write(state2,changed,origin){if(location.protocol==="about:")return;
+let isStep=name=>SILENT.has(name)||name==="selected"&&origin==="graph",address=`#${fragmentOf(state2)}`;changed.
+every(isStep)?replaceSoon(address):(replaceNow(),address!==(location.hash||"#")&&history.pushState(null,"",address))}
+function replaceSoon(address){waiting=address,clearTimeout(timer),timer=setTimeout(replaceNow,REST_MS)}function replaceNow(){
+clearTimeout(timer),waiting!==null&&history.replaceState(null,"",waiting),waiting=null}function read(){waiting=
+null,setState(stateOf(location.hash.slice(1)),"address")}var PANELS=[selectorsPanel,measuredOrdersPanel,chosenOrderPanel,sampledComparisonPanel,measuredComparisonPanel,
+historyPanel,resourcesPanel,selectedFunctionPanel,hotFunctionsPanel,callersAndCalleesPanel,sourcePanel,processesPanel,
+factsPanel,notesPanel];async function start(){let place3=document.getElementById("profkit");try{await unpackColumns(),
+followAddress(),followTheme(),followThemeInSwatches(),buildLayout(place3,PANELS)}catch(error){let reason=error instanceof
+Error?error.message:String(error);throw place3.textContent=`This report cannot be shown: ${reason}. Any browse\
+r since 2024 can show it.`,error}finally{place3.removeAttribute("aria-busy")}}start();return __toCommonJS(main_exports);})();

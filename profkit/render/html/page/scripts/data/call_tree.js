@@ -1,0 +1,182 @@
+/*
+ * Call trees as arrays in preorder, and what their functions cost. Recursion counts once, however often a
+ * function is on a stack.
+ */
+
+/** @import { CallGroup, CallTree, FunctionCosts, NumberColumn, ThreadChoice, TreeShape } from "../types.js" */
+
+/**
+ * Make the nodes of sorted, front-coded stacks: each stack shares its first frames with the one before.
+ * @param {{ shared: NumberColumn, length: NumberColumn, frames: NumberColumn }} stacks
+ * @returns {TreeShape}
+ */
+export function foldStacks({ shared, length, frames }) {
+  const count = frames.length + 1;
+  const shape = {
+    parent: new Uint32Array(count), end: new Uint32Array(count), depth: new Uint16Array(count),
+    fn: new Uint32Array(count), leaf: new Uint32Array(length.length), deepest: 0,
+  };
+  const path = [0];
+  let next = 1;
+  for (let stack = 0; stack < length.length; stack++) {
+    // What the last stack has beyond the shared part ends here: preorder.
+    for (let depth = path.length - 1; depth > shared[stack]; depth--) shape.end[path[depth]] = next;
+    path.length = shared[stack] + 1;
+    for (let depth = path.length; depth <= length[stack]; depth++) {
+      shape.fn[next] = frames[next - 1];
+      shape.parent[next] = path[depth - 1];
+      shape.depth[next] = depth;
+      path.push(next++);
+    }
+    shape.leaf[stack] = path[length[stack]];
+    shape.deepest = Math.max(shape.deepest, length[stack]);
+  }
+  for (const node of path) shape.end[node] = count;
+  return shape;
+}
+
+/**
+ * Give the nodes of a run the weights of a thread: `pairs` are weights by stack and thread.
+ * @param {TreeShape} shape
+ * @param {{ stack: NumberColumn, thread: NumberColumn, weight: NumberColumn }} pairs
+ * @param {number} run
+ * @param {ThreadChoice} thread
+ * @returns {CallTree}
+ */
+export function weighTree(shape, pairs, run, thread) {
+  const self = new Float64Array(shape.fn.length);
+  for (let pair = 0; pair < pairs.stack.length; pair++) {
+    const counts = thread === "all" || pairs.thread[pair] === thread;
+    if (counts) self[shape.leaf[pairs.stack[pair]]] += pairs.weight[pair];
+  }
+  const total = self.slice();
+  for (let node = total.length - 1; node > 0; node--) total[shape.parent[node]] += total[node];
+  return { ...shape, run, thread, self, total, children: new Map() };
+}
+
+/**
+ * Return the children of a node that have weight, heaviest first.
+ * @param {CallTree} tree
+ * @param {number} node
+ */
+export function childrenOf(tree, node) {
+  const known = tree.children.get(node);
+  if (known) return known;
+  const found = [];
+  for (let child = node + 1; child < tree.end[node]; child = tree.end[child]) {
+    if (tree.total[child] > 0) found.push(child);
+  }
+  found.sort((a, b) => tree.total[b] - tree.total[a] || a - b);
+  if (found.length > 1) tree.children.set(node, found);
+  return found;
+}
+
+/**
+ * Return the nodes from the root's child down to a node, itself included.
+ * @param {CallTree} tree
+ * @param {number} node
+ */
+export function pathTo(tree, node) {
+  const path = [];
+  for (let at = node; at > 0; at = tree.parent[at]) path.push(at);
+  return path.reverse();
+}
+
+/**
+ * Sum up the costs of functions. Stated totals, as some imported files have them, replace those of the tree.
+ * @param {CallTree} tree
+ * @param {number} many the number of functions
+ * @param {{ functions: NumberColumn, totals: NumberColumn }} stated
+ * @returns {FunctionCosts}
+ */
+export function sumCosts(tree, many, stated) {
+  const [self, total] = [new Float64Array(many), new Float64Array(many)];
+  const [places, until] = [new Uint32Array(many), new Uint32Array(many)];
+  for (let node = 1; node < tree.fn.length; node++) {
+    // Threads share their nodes; a node without weight in this thread is not a place of its function.
+    if (tree.total[node] === 0) {
+      node = tree.end[node] - 1;
+      continue;
+    }
+    const fn = tree.fn[node];
+    self[fn] += tree.self[node];
+    places[fn]++;
+    // In preorder a node is below the last outermost one exactly when that one has not ended.
+    if (node < until[fn]) continue;
+    until[fn] = tree.end[node];
+    total[fn] += tree.total[node];
+  }
+  stated.functions.forEach((fn, i) => { total[fn] = stated.totals[i]; });
+  return { self, total, places, most: { self: largest(self), total: largest(total) }, groups: new Map() };
+}
+
+/** @param {Float64Array} weights */
+const largest = (weights) => weights.reduce((a, b) => Math.max(a, b), 0);
+
+/**
+ * Return the outermost nodes of a function as a group, from which callers and callees start.
+ * @param {CallTree} tree
+ * @param {number} fn
+ * @returns {CallGroup}
+ */
+export function outermostGroup(tree, fn) {
+  const nodes = [];
+  for (let node = 1; node < tree.fn.length; node++) {
+    if (tree.fn[node] !== fn) continue;
+    if (tree.total[node] > 0) nodes.push(node);
+    node = tree.end[node] - 1;
+  }
+  const weights = nodes.map((node) => tree.total[node]);
+  return { fn, nodes, weights, weight: weights.reduce((sum, weight) => sum + weight, 0) };
+}
+
+/**
+ * Return the callers of a group, heaviest first: groups of the parent nodes, each with the weight that came
+ * through it.
+ * @param {CallTree} tree
+ * @param {CallGroup} group
+ */
+export function callersOf(tree, group) {
+  /** @type {Map<number | null, CallGroup>} */
+  const found = new Map();
+  group.nodes.forEach((node, i) => {
+    const above = tree.parent[node];
+    if (node !== 0) add(found, above === 0 ? null : tree.fn[above], above, group.weights[i]);
+  });
+  return heaviestFirst(found);
+}
+
+/**
+ * Return the callees of a group, heaviest first, each with its weight below the group.
+ * @param {CallTree} tree
+ * @param {CallGroup} group
+ */
+export function calleesOf(tree, group) {
+  /** @type {Map<number | null, CallGroup>} */
+  const found = new Map();
+  for (const node of group.nodes) {
+    for (let child = node + 1; child < tree.end[node]; child = tree.end[child]) {
+      if (tree.total[child] > 0) add(found, tree.fn[child], child, tree.total[child]);
+    }
+  }
+  return heaviestFirst(found);
+}
+
+/**
+ * @param {Map<number | null, CallGroup>} groups
+ * @param {number | null} fn
+ * @param {number} node
+ * @param {number} weight
+ */
+function add(groups, fn, node, weight) {
+  const group = groups.get(fn) ?? { fn, nodes: [], weights: [], weight: 0 };
+  groups.set(fn, group);
+  group.nodes.push(node);
+  group.weights.push(weight);
+  group.weight += weight;
+}
+
+/** @param {Map<number | null, CallGroup>} groups */
+function heaviestFirst(groups) {
+  return [...groups.values()].sort((a, b) => b.weight - a.weight || (a.fn ?? -1) - (b.fn ?? -1));
+}

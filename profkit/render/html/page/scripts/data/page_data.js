@@ -1,0 +1,66 @@
+/* The data that document.py embeds in the page: a head in JSON, and packed columns of numbers. */
+
+/** @import { ChangedFunction, Head, MeasuredComparison, NumberColumn, SampledComparison } from "../types.js" */
+
+const KINDS = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f64: Float64Array };
+let buffer = new ArrayBuffer(0);
+
+/** @type {Head} */
+export const head = JSON.parse(textOf("profkit-head"));
+
+const { comparison = null } = head;
+
+/**
+ * The comparison of sampled runs; null on other pages.
+ * @type {SampledComparison | null}
+ */
+export const sampledComparison = comparison && "functions" in comparison ? comparison : null;
+
+/**
+ * The comparison of measured runs; null on other pages.
+ * @type {MeasuredComparison | null}
+ */
+export const measuredComparison = comparison && "orders" in comparison ? comparison : null;
+
+/**
+ * The differences of functions between sampled sides, by function; empty on other pages.
+ * @type {Map<number, ChangedFunction>}
+ */
+export const changes = new Map((sampledComparison?.functions ?? []).map((each) => [each.function, each]));
+
+/** Unpack all columns, after which `column` works. The packed text is large, so remove it from the document. */
+export async function unpackColumns() {
+  const packed = bytesOf(textOf("profkit-columns"));
+  document.getElementById("profkit-columns")?.remove();
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+  buffer = await new Response(stream).arrayBuffer();
+}
+
+/**
+ * Return a column as a typed array, empty if the page does not have it.
+ * @param {string} name
+ * @returns {NumberColumn}
+ */
+export function column(name) {
+  const place = head.columns[name];
+  return place ? new KINDS[place.kind](buffer, place.offset, place.count) : new Uint32Array(0);
+}
+
+/** @param {string} id */
+function textOf(id) {
+  return document.getElementById(id)?.textContent ?? "";
+}
+
+/**
+ * @param {string} base64
+ * @returns {Uint8Array<ArrayBuffer>}
+ */
+function bytesOf(base64) {
+  const { fromBase64 } = /** @type {{ fromBase64?: (text: string) => Uint8Array<ArrayBuffer> }} */ (
+    /** @type {unknown} */ (Uint8Array));
+  if (fromBase64) return fromBase64.call(Uint8Array, base64);
+  const text = atob(base64);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes;
+}

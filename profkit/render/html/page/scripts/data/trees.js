@@ -1,0 +1,95 @@
+/* The call trees and function costs of the page's runs, computed when they are first needed. */
+
+import { foldStacks, outermostGroup, sumCosts, weighTree } from "./call_tree.js";
+import { column, head } from "./page_data.js";
+
+/** @import { CallGroup, CallTree, FunctionCosts, ThreadChoice, TreeShape } from "../types.js" */
+
+/** A tree of millions of nodes is large, and there may be many threads. */
+const MOST_TREES = 6;
+
+/** @type {Map<number, TreeShape>} */
+const shapes = new Map();
+/** @type {Map<string, CallTree>} */
+const trees = new Map();
+/** @type {WeakMap<CallTree, FunctionCosts>} */
+const costs = new WeakMap();
+
+/**
+ * Return the nodes that all threads of a run share.
+ * @param {number} run
+ */
+export function shapeOf(run) {
+  const known = shapes.get(run);
+  if (known) return known;
+  const read = (/** @type {string} */ name) => column(`r${run}.${name}`);
+  const shape = foldStacks({ shared: read("shared"), length: read("length"), frames: read("frames") });
+  shapes.set(run, shape);
+  return shape;
+}
+
+/**
+ * Return the call tree of a run and a thread.
+ * @param {number} run
+ * @param {ThreadChoice} thread
+ */
+export function treeOf(run, thread = "all") {
+  const key = `${run}/${thread}`;
+  const tree = trees.get(key) ?? weigh(run, thread);
+  // Maps keep the order of insertion: the first key is that of the tree that was used longest ago.
+  trees.delete(key);
+  if (trees.size === MOST_TREES) trees.delete([...trees.keys()][0]);
+  trees.set(key, tree);
+  return tree;
+}
+
+/**
+ * @param {number} run
+ * @param {ThreadChoice} thread
+ */
+function weigh(run, thread) {
+  const read = (/** @type {string} */ name) => column(`r${run}.pair.${name}`);
+  const pairs = { stack: read("stack"), thread: read("thread"), weight: read("weight") };
+  return weighTree(shapeOf(run), pairs, run, thread);
+}
+
+/**
+ * Return the costs of all functions in a tree.
+ * @param {CallTree} tree
+ */
+export function costsOf(tree) {
+  const known = costs.get(tree);
+  if (known) return known;
+  const found = sumCosts(tree, head.functions.name.length, statedTotals(tree));
+  costs.set(tree, found);
+  return found;
+}
+
+/**
+ * Return the outermost nodes of a function in a tree.
+ * @param {CallTree} tree
+ * @param {number} fn
+ * @returns {CallGroup}
+ */
+export function groupOf(tree, fn) {
+  const { groups } = costsOf(tree);
+  const group = groups.get(fn) ?? outermostGroup(tree, fn);
+  groups.set(fn, group);
+  return group;
+}
+
+/**
+ * Return whether the totals of functions are stated by a file rather than added up from stacks.
+ * @param {CallTree} tree
+ */
+export const hasStatedTotals = (tree) => statedTotals(tree).functions.length > 0;
+
+/**
+ * Return stated totals: of all threads together, or of one thread, such as a side of a comparison.
+ * @param {CallTree} tree
+ */
+function statedTotals({ run, thread }) {
+  const whole = thread === "all" || head.runs[run].threads.length === 1;
+  const prefix = whole ? `r${run}.totals` : `r${run}.${thread}.totals`;
+  return { functions: column(`${prefix}.function`), totals: column(`${prefix}.weight`) };
+}

@@ -1,0 +1,223 @@
+/* A table whose columns sort and whose rows can be picked; of thousands of rows the first ones are built. */
+
+import { exactCount } from "../text/numbers.js";
+import { button, make } from "./markup.js";
+
+/** @import { Column, TableSpec } from "../types.js" */
+/**
+ * @template Row
+ * @typedef {ReturnType<typeof tableOf<Row>>} Table
+ */
+
+/** @type {WeakMap<Element, () => void>} */
+const picks = new WeakMap();
+
+/**
+ * Return a table: `show(rows)` fills its `element`, and `mark(key)` marks the row that is chosen.
+ * @template Row
+ * @param {TableSpec<Row>} spec
+ */
+export function sortableTable(spec) {
+  const table = tableOf(spec);
+  if (spec.pick) listen(table.body);
+  return {
+    element: table.element,
+    show: (/** @type {Iterable<Row>} */ rows) => {
+      table.rows = [...rows];
+      table.limit = table.step;
+      arrange(table);
+    },
+    mark: (/** @type {unknown} */ marked) => {
+      table.marked = marked;
+      mark(table);
+    },
+  };
+}
+
+/**
+ * @template Row
+ * @param {TableSpec<Row>} spec
+ */
+function tableOf({ caption, columns, sort, key = (row) => row, pick, step = 50 }) {
+  const heads = columns.map((column) => headOf(column, () => sortBy(table, column)));
+  const body = make("tbody");
+  const more = button("", () => grow(table), { class: "more" });
+  const count = make("span", { class: "count", role: "status" });
+  const foot = make("div", { class: "grid-foot" }, count, more);
+  const element = make("div", { class: "grid" },
+    make("div", { class: "scroll" },
+      make("table", { class: "figures" }, make("caption", {}, caption),
+        make("thead", {}, make("tr", {}, heads)), body)),
+    foot);
+  const table = {
+    columns, key, pick, step, sort, heads, body, more, count, foot, element,
+    rising: columnOf(columns, sort).rising ?? false,
+    rows: /** @type {Row[]} */ ([]), limit: step, marked: /** @type {unknown} */ (null),
+  };
+  return table;
+}
+
+/**
+ * @template Row
+ * @param {Column<Row>[]} columns
+ * @param {string} id
+ */
+const columnOf = (columns, id) => columns.find((column) => column.id === id) ?? columns[0];
+
+/**
+ * @template Row
+ * @param {Column<Row>} column
+ * @param {() => void} onClick
+ */
+function headOf(column, onClick) {
+  const number = column.number ?? (column.value && !column.rising);
+  const kinds = [number ? "number" : "", column.wide ? "wide-only" : ""];
+  const attributes = { scope: "col", class: kinds.filter(Boolean).join(" ") || null, "data-column": column.id };
+  if (!column.value) return make("th", attributes, column.title);
+  return make("th", attributes,
+    button(column.title, onClick, { class: "sort", title: column.hint ?? null }));
+}
+
+/**
+ * @template Row
+ * @param {Table<Row>} table
+ * @param {Column<Row>} column
+ */
+function sortBy(table, column) {
+  table.rising = table.sort === column.id ? !table.rising : column.rising ?? false;
+  table.sort = column.id;
+  arrange(table);
+}
+
+/**
+ * @template Row
+ * @param {Table<Row>} table
+ */
+function arrange(table) {
+  const { value } = columnOf(table.columns, table.sort);
+  if (value) table.rows.sort((a, b) => order(value(a), value(b), table.rising));
+  for (const head of table.heads) {
+    const sorted = head.dataset.column === table.sort;
+    if (sorted) head.setAttribute("aria-sort", table.rising ? "ascending" : "descending");
+    else head.removeAttribute("aria-sort");
+  }
+  build(table, 0);
+}
+
+/**
+ * @param {number | string | null} a
+ * @param {number | string | null} b
+ * @param {boolean} rising
+ */
+function order(a, b, rising) {
+  if (a === null || b === null) return Number(a === null) - Number(b === null);
+  const less = typeof a === "string" ? a.localeCompare(String(b)) : a - Number(b);
+  return rising ? less : -less;
+}
+
+/**
+ * @template Row
+ * @param {Table<Row>} table
+ */
+function grow(table) {
+  const from = table.limit;
+  // Each time as many again: the last of ten thousand rows is a few clicks away.
+  table.limit *= 2;
+  build(table, from);
+}
+
+/**
+ * @template Row
+ * @param {Table<Row>} table
+ * @param {number} from
+ */
+function build(table, from) {
+  const rows = table.rows.slice(from, table.limit).map((row) => rowOf(table, row));
+  if (from) table.body.append(...rows);
+  else table.body.replaceChildren(...rows);
+  const left = table.rows.length - table.limit;
+  table.more.hidden = left <= 0;
+  table.foot.hidden = left <= 0 && table.rows.length > 0;
+  table.more.textContent = `${Math.min(left, table.limit)} more`;
+  const [shown, all] = [table.limit, table.rows.length].map(exactCount);
+  table.count.textContent = left > 0 ? `${shown} of ${all}` : table.rows.length ? "" : "None.";
+  mark(table);
+}
+
+/**
+ * @template Row
+ * @param {Table<Row>} table
+ * @param {Row} row
+ */
+function rowOf({ key, columns, pick }, row) {
+  const element = make("tr", { "data-key": String(key(row)) });
+  columns.forEach((column, i) => {
+    const cell = column.cell(row);
+    if (column.wide) cell.classList.add("wide-only");
+    element.append(i || cell.tagName === "TH" ? cell : make("th", { scope: "row" }, cell));
+  });
+  if (pick) picks.set(element, () => pick(row));
+  return element;
+}
+
+/**
+ * Mark the chosen row, and let one button of the table take part in the order of tabs.
+ * @template Row
+ * @param {Table<Row>} table
+ */
+function mark(table) {
+  const marked = table.marked === null ? null : String(table.marked);
+  let stop = null;
+  for (const row of table.body.rows) {
+    const chosen = row.dataset.key === marked;
+    if (chosen) row.setAttribute("aria-current", "true");
+    else row.removeAttribute("aria-current");
+    const first = row.querySelector("button");
+    if (first) first.tabIndex = -1;
+    if (chosen || !stop) stop = first;
+  }
+  if (stop) stop.tabIndex = 0;
+}
+
+/** @param {HTMLElement} body */
+function listen(body) {
+  body.addEventListener("click", (event) => {
+    const row = rowAt(event);
+    if (row && !isTextMarked(row)) picks.get(row)?.();
+  });
+  body.addEventListener("keydown", (event) => {
+    const row = rowAt(event);
+    const to = row && rowAfter(body, row, event.key);
+    const from = row?.querySelector("button");
+    const target = to?.querySelector("button");
+    if (!target || !from) return;
+    event.preventDefault();
+    from.tabIndex = -1;
+    target.tabIndex = 0;
+    target.focus();
+  });
+}
+
+/** @param {Event} event */
+const rowAt = ({ target }) => (target instanceof Element ? target.closest("tr") : null);
+
+/**
+ * @param {HTMLElement} body
+ * @param {Element} row
+ * @param {string} key
+ */
+function rowAfter(body, row, key) {
+  if (key === "ArrowDown") return row.nextElementSibling;
+  if (key === "ArrowUp") return row.previousElementSibling;
+  if (key === "Home") return body.firstElementChild;
+  return key === "End" ? body.lastElementChild : null;
+}
+
+/**
+ * Return whether text of a row is marked: somebody wants to copy it.
+ * @param {Element} row
+ */
+function isTextMarked(row) {
+  const selection = getSelection();
+  return selection !== null && !selection.isCollapsed && selection.containsNode(row, true);
+}

@@ -1,0 +1,261 @@
+/*
+ * The chronological view: samples in the order in which they were taken, thread after thread. A frame is a
+ * run of samples that share a stack down to its row; a spot is its first sample and its row as one number.
+ * Nothing is built per frame: runs are found where they are drawn, so a million samples cost what a window
+ * of them costs.
+ */
+
+import { deepestMatches } from "./matches.js";
+import { nearestSmaller, rangeMinimum } from "./range_minima.js";
+
+/** @import { CallTree, FrameSink, GraphView, NumberColumn, Range } from "../types.js" */
+/** @typedef {ReturnType<typeof sequenceOf>} Sequence */
+/**
+ * What `layout` draws: window, room, rows and matches.
+ * @typedef {object} Wanted
+ * @property {Range} window
+ * @property {number} widthPx
+ * @property {Range} rows
+ * @property {FrameSink} batch
+ * @property {Uint16Array | null} matched
+ */
+/** @typedef {Wanted & { scale: number, least: number, pending: [start: number, end: number, row: number][] }} Sheet */
+
+const LEAST_PX = 0.5;
+const ROWS = 65536;
+
+/**
+ * Return the view of a sequence of samples.
+ * @param {Sequence} all
+ * @returns {GraphView}
+ */
+export function chronological(all) {
+  const run = (/** @type {number} */ spot) => runAt(all, Math.floor(spot / ROWS), spot % ROWS);
+  return {
+    tree: all.tree,
+    total: all.at[all.count],
+    node: (spot) => nodeAt(all, Math.floor(spot / ROWS), spot % ROWS),
+    spotOf: (node) => spotOf(all, node),
+    extent: (spot) => { const [a, b] = run(spot); return [all.at[a], all.at[b]]; },
+    parent: (spot) => spotIn(all, Math.floor(spot / ROWS), Math.max(0, (spot % ROWS) - 1)),
+    child: (spot) => child(all, run(spot), spot),
+    sibling: (spot, step) => sibling(all, run(spot), spot, step),
+    weight: (spot) => { const [a, b] = run(spot); return all.at[b] - all.at[a]; },
+    marks: () => (all.marks.length > 1 ? all.marks : []),
+    origins: () => all.marks.map(({ at }) => at),
+    layout: (window, widthPx, rows, batch, matches) => {
+      layout(all, { window, widthPx, rows, batch, matched: deepestMatches(all.tree, matches) });
+    },
+  };
+}
+
+/**
+ * Prepare the samples of a tree's thread, or of all threads one after another. `order` has the stacks and
+ * weights of samples and the first sample of each thread; `stacks` are those of the run, front-coded.
+ * @param {CallTree} tree
+ * @param {{ stack: NumberColumn, weight: NumberColumn, start: NumberColumn }} order
+ * @param {{ length: NumberColumn, shared: NumberColumn }} stacks
+ */
+export function sequenceOf(tree, order, { length, shared }) {
+  const { stack: stacks, weight: weights, start: starts } = order;
+  const wanted = tree.thread === "all" ? [...starts.keys()].slice(0, -1) : [tree.thread];
+  const threads = wanted.filter((thread) => starts[thread + 1] > starts[thread]);
+  const [from, to] = threads.length > 0 ? [starts[threads[0]], starts[threads[threads.length - 1] + 1]] : [0, 0];
+  const count = to - from;
+  const [at, common, depth] = [new Float64Array(count + 1), new Uint16Array(count), new Uint16Array(count)];
+  const minimum = rangeMinimum(shared);
+  const firsts = new Set(threads.map((thread) => starts[thread] - from));
+  for (let i = 0; i < count; i++) {
+    const [before, stack] = [stacks[from + i - 1], stacks[from + i]];
+    at[i + 1] = at[i] + weights[from + i];
+    depth[i] = length[stack];
+    // Sorted stacks have in common what all between them have in common.
+    if (!firsts.has(i)) {
+      const [low, high] = before < stack ? [before, stack] : [stack, before];
+      common[i] = low === high ? depth[i] : minimum(low + 1, high + 1);
+    }
+  }
+  const marks = threads.map((thread) => ({ thread, at: at[starts[thread] - from] }));
+  const leaf = (/** @type {number} */ i) => tree.leaf[stacks[from + i]];
+  return { tree, count, at, depth, marks, leaf, below: nearestSmaller(common) };
+}
+
+/**
+ * Return the node in a row of the stack of a sample.
+ * @param {Sequence} all
+ * @param {number} sample
+ * @param {number} row
+ */
+function nodeAt(all, sample, row) {
+  let node = all.leaf(sample);
+  while (all.tree.depth[node] > row) node = all.tree.parent[node];
+  return node;
+}
+
+/**
+ * Return first sample and end of the run that a sample belongs to in a row. The root extends over all
+ * samples.
+ * @param {Sequence} all
+ * @param {number} sample
+ * @param {number} row
+ * @returns {Range}
+ */
+function runAt(all, sample, row) {
+  return row === 0 ? [0, all.count] : [all.below.previous(sample, row), all.below.next(sample, row)];
+}
+
+/**
+ * @param {Sequence} all
+ * @param {number} sample
+ * @param {number} row
+ */
+const spotIn = (all, sample, row) => runAt(all, sample, row)[0] * ROWS + row;
+
+/**
+ * @param {Sequence} all
+ * @param {number} node
+ */
+function spotOf(all, node) {
+  for (let i = 0; node > 0 && i < all.count; i++) {
+    const leaf = all.leaf(i);
+    if (leaf >= node && leaf < all.tree.end[node]) return i * ROWS + all.tree.depth[node];
+  }
+  return 0;
+}
+
+/**
+ * @param {Sequence} all
+ * @param {Range} range
+ * @param {number} spot
+ */
+function child(all, [from, to], spot) {
+  const row = (spot % ROWS) + 1;
+  for (let i = from; i < to; i = all.below.next(i, row)) if (all.depth[i] >= row) return i * ROWS + row;
+  return spot;
+}
+
+/**
+ * Return the run before or after, under the same caller or another one.
+ * @param {Sequence} all
+ * @param {Range} range
+ * @param {number} spot
+ * @param {number} step
+ */
+function sibling(all, [from, to], spot, step) {
+  const row = spot % ROWS;
+  let i = step > 0 ? to : from - 1;
+  while (i >= 0 && i < all.count) {
+    if (all.depth[i] >= row) return spotIn(all, i, row);
+    i += step;
+  }
+  return spot;
+}
+
+/**
+ * @param {Sequence} all
+ * @param {Wanted} wanted
+ */
+function layout(all, wanted) {
+  const { window, widthPx, rows, batch } = wanted;
+  const scale = widthPx / (window[1] - window[0]);
+  /** @type {Sheet} */
+  const sheet = { ...wanted, scale, least: LEAST_PX / scale, pending: [[0, all.count, 0]] };
+  for (let next = sheet.pending.pop(); next; next = sheet.pending.pop()) {
+    const [start, end, row] = next;
+    if (row >= rows[0]) {
+      const [x, width] = place(all, sheet, start, end);
+      batch.add(x, width, row, nodeAt(all, start, row), start * ROWS + row);
+    }
+    if (row < rows[1]) divide(all, sheet, start, end, row + 1);
+  }
+}
+
+/**
+ * @param {Sequence} all
+ * @param {Sheet} sheet
+ * @param {number} start
+ * @param {number} end
+ */
+function place(all, { window, scale }, start, end) {
+  return [(all.at[start] - window[0]) * scale, (all.at[end] - all.at[start]) * scale];
+}
+
+/**
+ * Split a run into those of the row below it: wide ones become pending, narrow neighbours one area.
+ * @param {Sequence} all
+ * @param {Sheet} sheet
+ * @param {number} start
+ * @param {number} end
+ * @param {number} row
+ */
+function divide(all, sheet, start, end, row) {
+  const { window: [from, to], least, pending } = sheet;
+  let i = Math.max(start, runAt(all, sampleAt(all, from), row)[0]);
+  let narrow = -1;
+  while (i < end && all.at[i] < to) {
+    const next = Math.min(all.below.next(i, row), end);
+    const isWide = all.at[next] - all.at[i] >= least;
+    // Neighbours as deep as each other make one area, so that the outline of what is not drawn can be seen.
+    if (narrow >= 0 && (isWide || all.depth[i] !== all.depth[narrow])) {
+      outline(all, sheet, narrow, i, row);
+      narrow = -1;
+    }
+    if (isWide) {
+      if (all.depth[i] >= row) pending.push([i, next, row]);
+      i = next;
+    } else {
+      if (narrow < 0) narrow = i;
+      // Whatever ends before the next half pixel does is as narrow: go on where that one lies.
+      i = Math.min(end, Math.max(next, all.below.previous(sampleAt(all, all.at[i] + least), row)));
+    }
+  }
+  if (narrow >= 0) outline(all, sheet, narrow, i, row);
+}
+
+/**
+ * Add the area of samples that are too narrow to distinguish, as deep as they are; it belongs to their
+ * caller.
+ * @param {Sequence} all
+ * @param {Sheet} sheet
+ * @param {number} start
+ * @param {number} end
+ * @param {number} row
+ */
+function outline(all, sheet, start, end, row) {
+  if (all.at[end] - all.at[start] < sheet.least) return;
+  const [first, last] = sheet.rows;
+  const [x, width] = place(all, sheet, start, end);
+  const [node, spot] = [nodeAt(all, start, row - 1), start * ROWS + row - 1];
+  const deepest = Math.min(all.depth[start], last);
+  const part = sheet.matched ? matchedPart(all, sheet.matched, start, end, row) : 0;
+  for (let at = Math.max(row, first); at <= deepest; at++) sheet.batch.addMany(x, width, at, node, spot, part);
+}
+
+/**
+ * Return how much of the weight of the samples from start to end has a match in a row or below it.
+ * @param {Sequence} all
+ * @param {Uint16Array} matched
+ * @param {number} start
+ * @param {number} end
+ * @param {number} row
+ */
+function matchedPart(all, matched, start, end, row) {
+  let found = 0;
+  for (let i = start; i < end; i++) if (matched[all.leaf(i)] >= row) found += all.at[i + 1] - all.at[i];
+  return found / (all.at[end] - all.at[start]);
+}
+
+/**
+ * Return the sample at a position.
+ * @param {Sequence} all
+ * @param {number} position
+ */
+function sampleAt(all, position) {
+  let [low, high] = [0, all.count - 1];
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (all.at[middle] <= position) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}

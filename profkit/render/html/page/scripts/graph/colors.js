@@ -1,0 +1,110 @@
+/*
+ * Colours of frames: user code warm, libraries cool, native code grey, a package always in its own hue.
+ * Comparisons are orange for more and blue for less. Orange and blue also differ for eyes that do not
+ * distinguish red from green.
+ */
+
+/** @import { Change, PackageKind } from "../types.js" */
+/** @typedef {[lightness: number, chroma: number, from: number, to: number]} Shade with hues from and to */
+
+/**
+ * Shades of packages in OKLCH.
+ * @type {Record<PackageKind, Shade>}
+ */
+const LIGHT = {
+  user: [0.815, 0.125, 45, 92], library: [0.845, 0.062, 170, 318], native: [0.83, 0, 0, 0], none: [0.88, 0, 0, 0],
+};
+/** @type {Record<PackageKind, Shade>} */
+const DARK = {
+  user: [0.73, 0.125, 45, 92], library: [0.63, 0.075, 170, 318], native: [0.6, 0, 0, 0], none: [0.5, 0, 0, 0],
+};
+/** Functions of a package differ in lightness by up to this. */
+const SPREAD = 0.022;
+
+const CHANGE_HUES = { more: 52, less: 252 };
+/** Lightness and chroma of the smallest and the largest difference. */
+const LIGHT_CHANGE = { least: [0.91, 0.045], most: [0.72, 0.165], noise: 0.9 };
+const DARK_CHANGE = { least: [0.66, 0.05], most: [0.74, 0.16], noise: 0.62 };
+
+/**
+ * Return an sRGB colour from lightness (0 to 1), chroma and hue in degrees, of the space OKLCH.
+ * @param {number} lightness
+ * @param {number} chroma
+ * @param {number} hue
+ */
+export function oklch(lightness, chroma, hue) {
+  const [a, b] = [chroma * Math.cos((hue * Math.PI) / 180), chroma * Math.sin((hue * Math.PI) / 180)];
+  // From OKLab to linear sRGB: https://bottosson.github.io/posts/oklab/
+  const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
+  const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
+  const s = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3;
+  const linear = [
+    4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
+    -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
+    -0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s,
+  ];
+  return `#${linear.map(hexOf).join("")}`;
+}
+
+/** @param {number} linear */
+function hexOf(linear) {
+  const bounded = Math.min(1, Math.max(0, linear));
+  const value = bounded <= 0.0031308 ? 12.92 * bounded : 1.055 * bounded ** (1 / 2.4) - 0.055;
+  return Math.round(value * 255).toString(16).padStart(2, "0");
+}
+
+/**
+ * Return the colour of a package, or of one of its functions if its name is given.
+ * @param {{ name: string, kind: PackageKind }} owner
+ * @param {boolean} dark
+ * @param {string | null} functionName
+ */
+export function shadeOf({ name, kind }, dark, functionName = null) {
+  const [lightness, chroma, from, to] = (dark ? DARK : LIGHT)[kind];
+  const step = functionName === null ? 0 : ((hash(functionName) % 5) - 2) / 2;
+  return oklch(lightness + step * SPREAD, chroma, from + ((hash(name) % 997) / 997) * (to - from));
+}
+
+/**
+ * Hash a text by FNV-1a, which is the same on every machine and in every version.
+ * @param {string} text
+ */
+export function hash(text) {
+  let value = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);
+  return value >>> 0;
+}
+
+/**
+ * Return the colour of a change; `size` is its part of the largest one.
+ * @param {Change} change
+ * @param {number} size
+ * @param {boolean} dark
+ */
+export function changeColor(change, size, dark) {
+  const { least, most, noise } = dark ? DARK_CHANGE : LIGHT_CHANGE;
+  if (change === "noise") return oklch(noise, 0, 0);
+  const [lightness, chroma] = least.map((from, i) => from + (most[i] - from) * Math.sqrt(size));
+  return oklch(lightness, chroma, CHANGE_HUES[change]);
+}
+
+/**
+ * Return the colours of everything in the graph but the fill of functions.
+ * @param {boolean} dark
+ */
+export function tonesOf(dark) {
+  const tone = (/** @type {string} */ light, /** @type {string} */ night) => (dark ? night : light);
+  return {
+    text: "#10131a",
+    root: tone("#dfe2e8", "#8b93a3"),
+    small: tone("#e9ebef", "#2b303b"),
+    match: tone("#a21caf", "#d946ef"),
+    matchText: tone("#ffffff", "#14061a"),
+    ink: tone("#1a1d24", "#e8eaf0"),
+    faint: tone("#6b7280", "#98a1b3"),
+    chosen: tone("#3b2a12", "#fff4e0"),
+    line: tone("#e3e6eb", "#2b303b"),
+    ground: tone("#ffffff", "#14171e"),
+    ring: tone("#1d4ed8", "#8ab4ff"),
+  };
+}

@@ -1,0 +1,138 @@
+/* Frames in words: the tip under the pointer, and the line that screen readers read. */
+
+import { childrenOf } from "../data/call_tree.js";
+import { make } from "../elements/markup.js";
+import { currentRun, state } from "../state/state.js";
+import { formatCount, formatWeight, isTimed } from "../text/numbers.js";
+import { differenceRows, formatShare, nodeName, packageOf, placeOf } from "../text/run_text.js";
+import { graph } from "./graph.js";
+
+/** @import { CallTree, DrawnFrame } from "../types.js" */
+/** @typedef {[name: string, text: string][]} Rows */
+
+const tip = make("div", { class: "tip", "aria-hidden": "true", hidden: true });
+const rim = make("div", { class: "rim", "aria-hidden": "true", hidden: true });
+const line = make("p", { class: "off-screen", "aria-live": "polite" });
+
+/** Return the elements to place: the tip, the rim of its frame, and the line that is read aloud. */
+export function tipElements() {
+  graph.scroller.addEventListener("scroll", hideTip);
+  return [tip, rim, line];
+}
+
+/** Hide the tip and the rim. */
+export function hideTip() {
+  tip.hidden = rim.hidden = true;
+}
+
+/**
+ * Show what a frame is beside the pointer; null hides the tip.
+ * @param {PointerEvent} event
+ * @param {DrawnFrame | null} frame
+ */
+export function showTip(event, frame) {
+  graph.canvas.style.cursor = frame ? "pointer" : "default";
+  if (!frame || event.pointerType === "touch") {
+    hideTip();
+    return;
+  }
+  tip.replaceChildren(...(frame.small ? wordsOfSmall() : words(frame)));
+  tip.hidden = rim.hidden = false;
+  surround(frame);
+  placeTip(event);
+}
+
+/** @param {PointerEvent} event */
+function placeTip(event) {
+  const box = tip.getBoundingClientRect();
+  const left = Math.min(event.clientX + 14, innerWidth - box.width - 8);
+  const below = event.clientY + 18 + box.height < innerHeight;
+  tip.style.left = `${Math.max(8, left)}px`;
+  tip.style.top = `${below ? event.clientY + 18 : event.clientY - box.height - 12}px`;
+}
+
+/**
+ * Put the rim around the part of a frame that can be seen: moving it draws nothing anew.
+ * @param {DrawnFrame} frame
+ */
+function surround(frame) {
+  const box = graph.canvas.getBoundingClientRect();
+  const top = Math.max(frame.y, graph.rulerPx);
+  const [left, right] = [Math.max(0, frame.x), Math.min(box.width, frame.x + frame.width)];
+  const bottom = Math.min(box.height, frame.y + frame.height);
+  const width = Math.max(1, right - left);
+  const place = { left: box.left + left, top: box.top + top, width, height: bottom - top };
+  for (const [name, px] of Object.entries(place)) rim.style.setProperty(name, `${px}px`);
+}
+
+/**
+ * Say what a spot is.
+ * @param {number} spot
+ */
+export function readAloud(spot) {
+  const view = graph.view();
+  const { tree } = view;
+  const node = view.node(spot);
+  const calls = childrenOf(tree, node).length;
+  const whole = tree.total[0] || 1;
+  line.textContent = [
+    nodeName(tree, node), `${formatShare(tree.total[node] / whole)} of the total`,
+    `${formatShare(tree.self[node] / whole)} itself`, `level ${tree.depth[node]}`,
+    calls === 0 ? "calls nothing" : `calls ${calls}`,
+  ].join(", ");
+}
+
+/** @param {DrawnFrame} frame */
+function words({ node, spot }) {
+  const { tree } = graph.view();
+  const rows = costsOf(tree, node);
+  if (node > 0) rows.push(...stretchOf(spot), ...more(tree, node));
+  return [
+    make("strong", {}, nodeName(tree, node)),
+    make("span", { class: "tip-place" }, node === 0 ? "" : originOf(tree.fn[node])),
+    make("dl", {}, rows.flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)])),
+  ];
+}
+
+function wordsOfSmall() {
+  const hint = make("span", { class: "tip-place" }, "Click to zoom in on them");
+  return [make("strong", {}, "Frames too narrow to draw"), hint];
+}
+
+/** @param {number} weight */
+const amount = (weight) => {
+  const whole = graph.view().total;
+  return `${formatWeight(currentRun(), weight)} · ${formatShare(weight / whole)}`;
+};
+
+/**
+ * @param {CallTree} tree
+ * @param {number} node
+ * @returns {Rows}
+ */
+const costsOf = (tree, node) => [["Total", amount(tree.total[node])], ["Self", amount(tree.self[node])]];
+
+/**
+ * Return the weight of the one stretch that is pointed at, beside the sum of all like it, if the graph is
+ * chronological.
+ * @param {number} spot
+ * @returns {Rows}
+ */
+const stretchOf = (spot) =>
+  state.view === "chronological" ? [["This stretch", amount(graph.view().weight(spot))]] : [];
+
+/**
+ * @param {CallTree} tree
+ * @param {number} node
+ * @returns {Rows}
+ */
+function more(tree, node) {
+  const run = currentRun();
+  /** @type {Rows} */
+  const rows = [["Of its caller", formatShare(tree.total[node] / tree.total[tree.parent[node]])]];
+  if (isTimed(run)) rows.push(["Weight", `${formatCount(tree.total[node])} ${run.unit}`]);
+  return [...rows, ...differenceRows(tree.fn[node])];
+}
+
+/** @param {number} fn */
+const originOf = (fn) => [placeOf(fn), packageOf(fn)].filter(Boolean).join("  ·  ");

@@ -1,0 +1,75 @@
+/*
+ * The colours of the page's functions: of their packages, or of their differences if the page compares
+ * sampled runs.
+ */
+
+import { changes, head } from "../data/page_data.js";
+import { isDark } from "../state/theme.js";
+import { changeColor, shadeOf, tonesOf } from "./colors.js";
+
+/** @import { Package } from "../types.js" */
+/** @typedef {ReturnType<typeof tonesOf> & { fills: string[] }} Palette with the fill of each function */
+
+/** The smallest scale of differences, as a share. */
+const LEAST_SCALE = 0.02;
+/** If all code is native, as in Callgrind's counts, its packages have the hues of libraries. */
+const allNative = head.packages.every(({ kind }) => kind === "native" || kind === "none");
+/** @type {Map<boolean, Palette>} */
+const palettes = new Map();
+
+/** The largest difference of a function between the sides. */
+export const largestChange = Math.max(LEAST_SCALE, ...[...changes.values()].map(({ a, b }) => Math.abs(b - a)));
+
+/** Whether the page compares sampled runs: its frames are coloured by difference. */
+export const isDifference = head.kind === "comparison" && changes.size > 0 && head.runs.length > 0;
+
+/**
+ * Return the colours of the graph.
+ * @param {boolean} dark
+ */
+export function paletteOf(dark) {
+  const known = palettes.get(dark);
+  if (known) return known;
+  const fills = head.functions.name.map((_, fn) => (isDifference ? differenceColor : ownColor)(fn, dark));
+  const palette = { ...tonesOf(dark), fills };
+  palettes.set(dark, palette);
+  return palette;
+}
+
+/**
+ * Return the colour of a package, as legends show it.
+ * @param {number} index
+ */
+export const packageColor = (index) => shadeOf(coloured(head.packages[index]), isDark());
+
+/**
+ * Return the colour of a function beside its name: of its package or of its difference.
+ * @param {number} fn
+ */
+export const functionColor = (fn) =>
+  (isDifference ? differenceColor(fn, isDark()) : packageColor(head.functions.package[fn]));
+
+/**
+ * @param {number} fn
+ * @param {boolean} dark
+ */
+function ownColor(fn, dark) {
+  const { name, package: owner } = head.functions;
+  return shadeOf(coloured(head.packages[owner[fn]]), dark, name[fn]);
+}
+
+/**
+ * @param {number} fn
+ * @param {boolean} dark
+ */
+function differenceColor(fn, dark) {
+  const change = changes.get(fn);
+  if (!change) return changeColor("noise", 0, dark);
+  return changeColor(change.change, Math.abs(change.b - change.a) / largestChange, dark);
+}
+
+/**
+ * @param {Package} owner
+ * @returns {Package}
+ */
+const coloured = ({ name, kind }) => ({ name, kind: allNative && kind === "native" ? "library" : kind });

@@ -1,0 +1,250 @@
+/* The graph: a canvas that shows a window of a view, and knows what lies where. */
+
+import { column } from "../data/page_data.js";
+import { make } from "../elements/markup.js";
+import { currentRun, currentTree, onChange, state } from "../state/state.js";
+import { isDark, onTheme } from "../state/theme.js";
+import { chronological, sequenceOf } from "./chronological.js";
+import { FrameBatch } from "./frame_batch.js";
+import { paletteOf } from "./function_colors.js";
+import { leftHeavy } from "./left_heavy.js";
+import { Motion } from "./motion.js";
+import { paintGraph } from "./painting.js";
+import { scaleOf } from "./scale.js";
+
+/** @import { CallTree, DrawnFrame, GraphView, Range } from "../types.js" */
+/** @import { Sequence } from "./chronological.js" */
+/** @import { Scene } from "./painting.js" */
+
+const RULER_PX = 24;
+const ROW_PX = matchMedia("(pointer: coarse)").matches ? 26 : 20;
+/** What a canvas can be high everywhere, and how much of that is printed. */
+const MOST_CANVAS_PX = 16000, MOST_PRINTED_PX = 8000;
+const PRINTED_RATIO = 3;
+/** Rows that stay in sight beside the one that is revealed. */
+const MARGIN_ROWS = 2;
+
+const LABEL = "Flame graph. Arrow keys move between frames, Enter zooms in, Escape zooms out, " +
+  "the question mark shows all keys.";
+
+const canvas = make("canvas", {
+  class: "graph-canvas", tabindex: "0", role: "application", "aria-roledescription": "flame graph",
+  "aria-label": LABEL,
+});
+const space = make("div", { class: "graph-space" }, canvas);
+const scroller = make("div", { class: "graph-scroller" }, space);
+const nothing = make("p", { class: "graph-nothing", hidden: true }, "No samples");
+const batch = new FrameBatch();
+const motion = new Motion();
+const size = { width: 0, height: 0 };
+/** @type {Map<string, Sequence>} */
+const sequences = new Map();
+/** @type {GraphView} */
+let view;
+let requested = false;
+
+/** What others may ask of the graph; positions are CSS pixels from the canvas's upper left corner. */
+export const graph = {
+  canvas, scroller,
+  /** The height of the scale above the frames. */
+  rulerPx: RULER_PX,
+  /** The spot of the current frame: the cursor in terms of the view. */
+  spot: 0,
+  /** How long the last drawing took. */
+  redrawMs: 0,
+  /**
+   * 1 by function that the search matches, null without a search.
+   * @type {Uint8Array | null}
+   */
+  matches: null,
+  view: () => view,
+  /** Return the window that is shown, in weights. */
+  window: () => motion.window,
+  /**
+   * Return the frame at a position, or null.
+   * @type {(x: number, y: number) => DrawnFrame | null}
+   */
+  at: (x, y) => frameAt(x, y),
+  /** Return all frames that are drawn now; slow. */
+  frames: () => Array.from({ length: batch.count }, (_, i) => frame(i)),
+  /** Draw soon. */
+  redraw: () => request(),
+  /**
+   * Scroll so that the row of a spot is in sight.
+   * @type {(spot: number) => void}
+   */
+  reveal: (spot) => reveal(spot),
+};
+
+/** Show the run, thread and view of the state. */
+function choose() {
+  const tree = currentTree();
+  view = state.view === "chronological" ? chronological(sequence(tree)) : leftHeavy(tree);
+  graph.spot = view.spotOf(state.cursor);
+  nothing.hidden = view.total > 0;
+  motion.to(wanted(), false, 0);
+  resize();
+}
+
+/** @param {CallTree} tree */
+function sequence(tree) {
+  const key = `${tree.run}/${tree.thread}`;
+  const read = (/** @type {string} */ name) => column(`r${tree.run}.${name}`);
+  const found = sequences.get(key) ?? sequenceOf(
+    tree,
+    { stack: read("order.stack"), weight: read("order.weight"), start: read("order.start") },
+    { length: read("length"), shared: read("shared") });
+  sequences.set(key, found);
+  return found;
+}
+
+/**
+ * Return the window that the state asks for.
+ * @returns {Range}
+ */
+function wanted() {
+  const { range, focus } = state;
+  if (range) return [range[0] * view.total, range[1] * view.total];
+  if (state.view === "chronological") return [0, view.total];
+  return view.weight(focus) > 0 ? view.extent(focus) : [0, view.total];
+}
+
+/** @param {boolean} smoothly */
+function move(smoothly) {
+  motion.to(wanted(), smoothly, graph.redrawMs);
+  request();
+}
+
+function request() {
+  if (requested) return;
+  requested = true;
+  requestAnimationFrame((now) => {
+    requested = false;
+    const moving = motion.advance(now);
+    draw();
+    if (moving) request();
+  });
+}
+
+const isPrinted = () => scroller.classList.contains("printed");
+const rowCount = () => view.tree.deepest + 1;
+const isFlame = () => state.direction === "flame";
+/** @param {number} row */
+const rowTop = (row) => RULER_PX - scroller.scrollTop + (isFlame() ? rowCount() - 1 - row : row) * ROW_PX;
+
+/** @returns {Range} */
+function rowsInSight() {
+  const first = Math.floor(scroller.scrollTop / ROW_PX);
+  const last = Math.ceil((scroller.scrollTop + size.height - RULER_PX) / ROW_PX);
+  return isFlame() ? [Math.max(0, rowCount() - 1 - last), rowCount() - 1 - first] : [first, last];
+}
+
+function draw() {
+  const context = canvas.getContext("2d", { alpha: false });
+  if (!view || !context || size.width === 0) return;
+  const start = performance.now();
+  batch.clear();
+  if (view.total > 0) view.layout(motion.window, size.width, rowsInSight(), batch, graph.matches);
+  paintGraph(context, scene());
+  graph.redrawMs = performance.now() - start;
+}
+
+/** @returns {Scene} */
+function scene() {
+  const { window } = motion;
+  return {
+    batch, size, palette: paletteOf(isDark()), tree: view.tree, ratio: canvas.width / size.width,
+    top: rowTop, height: ROW_PX, ruler: RULER_PX,
+    ...scaleOf(currentRun(), view, window, size.width),
+    part: view.total > 0 ? [window[0] / view.total, window[1] / view.total] : [0, 1],
+    matches: graph.matches, selected: state.selected,
+    cursor: document.activeElement === canvas ? graph.spot : -1,
+    focusDepth: state.view === "left-heavy" ? view.tree.depth[state.focus] : 0,
+  };
+}
+
+/**
+ * @param {number} x
+ * @param {number} y
+ */
+function frameAt(x, y) {
+  if (!view || y < RULER_PX) return null;
+  const row = Math.floor((y - RULER_PX + scroller.scrollTop) / ROW_PX);
+  const i = batch.find(x, isFlame() ? rowCount() - 1 - row : row);
+  return i < 0 ? null : frame(i);
+}
+
+/**
+ * @param {number} i
+ * @returns {DrawnFrame}
+ */
+function frame(i) {
+  const depth = batch.depth[i];
+  return {
+    index: i, node: batch.node[i], spot: batch.spot[i], small: batch.small[i] > 0, depth,
+    x: batch.x[i], width: batch.width[i], y: rowTop(depth), height: ROW_PX,
+  };
+}
+
+/** @param {number} spot */
+function reveal(spot) {
+  const y = rowTop(view.tree.depth[view.node(spot)]);
+  const margin = MARGIN_ROWS * ROW_PX;
+  if (y < RULER_PX) scroller.scrollTop += y - RULER_PX - margin;
+  else if (y + ROW_PX > size.height) scroller.scrollTop += y + ROW_PX - size.height + margin;
+}
+
+function resize() {
+  if (!view) return;
+  const height = Math.min(rowCount() * ROW_PX + RULER_PX, isPrinted() ? MOST_PRINTED_PX : Infinity);
+  space.style.height = `${height}px`;
+  scroller.style.setProperty("--content-height", `${height}px`);
+  fit(scroller.clientWidth, Math.min(height, scroller.clientHeight));
+}
+
+/**
+ * @param {number} width
+ * @param {number} height
+ */
+function fit(width, height) {
+  // Paper has more dots to an inch than a screen.
+  const ratio = isPrinted() ? Math.min(PRINTED_RATIO, MOST_CANVAS_PX / height) : devicePixelRatio || 1;
+  Object.assign(size, { width, height });
+  [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
+  [canvas.style.width, canvas.style.height] = [`${width}px`, `${height}px`];
+  draw();
+}
+
+function turn() {
+  resize();
+  scroller.scrollTop = isFlame() ? scroller.scrollHeight : 0;
+}
+
+/**
+ * Put the graph into its place and follow the state.
+ * @param {HTMLElement} element
+ */
+export function buildGraph(element) {
+  element.append(scroller, nothing);
+  choose();
+  if (isFlame()) turn();
+  new ResizeObserver(resize).observe(scroller);
+  scroller.addEventListener("scroll", request);
+  for (const name of ["focus", "blur"]) canvas.addEventListener(name, request);
+  // On paper nothing scrolls: the canvas is as high as all that it shows.
+  onTheme((printing) => {
+    scroller.classList.toggle("printed", printing);
+    resize();
+  });
+  follow();
+}
+
+function follow() {
+  onChange(["run", "thread", "view"], choose);
+  onChange(["direction"], turn);
+  onChange(["focus", "range"], (_, __, origin) => move(origin !== "drag"));
+  onChange(["cursor"], (state, _, origin) => {
+    if (origin !== "graph") graph.spot = view.spotOf(state.cursor);
+  });
+  onChange(["selected", "search", "cursor"], request);
+}

@@ -1,0 +1,73 @@
+/* The legend of the graph: packages by the weight of their own frames, or the scale of differences. */
+
+import { head } from "../data/page_data.js";
+import { make } from "../elements/markup.js";
+import { currentTree, onChange, setState, state } from "../state/state.js";
+import { isDark, onTheme } from "../state/theme.js";
+import { formatShare } from "../text/run_text.js";
+import { changeColor } from "./colors.js";
+import { isDifference, largestChange, packageColor } from "./function_colors.js";
+
+/** @import { CallTree, Change } from "../types.js" */
+
+const MOST_PACKAGES = 8;
+
+/** Return the legend, which follows run, thread and theme. */
+export const legend = () => (isDifference ? differenceLegend() : packageLegend());
+
+/** An entry searches for its package. */
+function packageLegend() {
+  const list = make("ul", { class: "legend", "aria-label": "Packages by their own share" });
+  const show = () => list.replaceChildren(...packageEntries());
+  onChange(["run", "thread"], show);
+  onTheme(show);
+  show();
+  return list;
+}
+
+function packageEntries() {
+  const tree = currentTree();
+  const own = weightByPackage(tree);
+  const order = [...own.keys()].filter((index) => own[index] > 0).sort((a, b) => own[b] - own[a]);
+  const shown = order.slice(0, MOST_PACKAGES).map((index) => packageEntry(index, own[index] / tree.total[0]));
+  const rest = order.slice(MOST_PACKAGES).reduce((sum, index) => sum + own[index], 0);
+  const others = `${order.length - MOST_PACKAGES} more ${formatShare(rest / tree.total[0])}`;
+  if (rest > 0) shown.push(make("li", { class: "faint" }, others));
+  return shown;
+}
+
+/**
+ * @param {number} index
+ * @param {number} share
+ */
+function packageEntry(index, share) {
+  const { name, kind } = head.packages[index];
+  const search = () => setState({ search: state.search === name ? "" : name });
+  return make("li", {},
+    make("button", { type: "button", title: name && `Search for ${name}`, disabled: !name, click: search },
+      make("span", { class: "swatch", style: { "background-color": packageColor(index) } }),
+      name ? `${name}${kind === "native" ? " (native)" : ""}` : "no file",
+      make("span", { class: "faint" }, formatShare(share))));
+}
+
+/** @param {CallTree} tree */
+function weightByPackage(tree) {
+  const own = new Float64Array(head.packages.length);
+  const packages = head.functions.package;
+  for (let node = 1; node < tree.fn.length; node++) own[packages[tree.fn[node]]] += tree.self[node];
+  return own;
+}
+
+function differenceLegend() {
+  const list = make("ul", { class: "legend legend-difference", "aria-label": "Colours" });
+  const swatch = (/** @type {Change} */ change, /** @type {number} */ size) =>
+    make("span", { class: "swatch", style: { "background-color": changeColor(change, size, isDark()) } });
+  const scale = (/** @type {Change} */ change) => [0.05, 0.35, 1].map((size) => swatch(change, size));
+  const show = () => list.replaceChildren(
+    make("li", {}, scale("less").reverse(), "less in B"),
+    make("li", {}, swatch("noise", 0), "within the noise"),
+    make("li", {}, scale("more"), `more in B, up to ${(largestChange * 100).toFixed(1)} points`));
+  onTheme(show);
+  show();
+  return list;
+}

@@ -1,0 +1,47 @@
+/* The window of weights that the graph shows, on its way to the one that is wanted. */
+
+/** @import { Range } from "../types.js" */
+
+const MOVE_MS = 180;
+/** If one drawing takes longer than this, several would stutter. */
+const SLOW_MS = 30;
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
+
+/** A window that can move. */
+export class Motion {
+  constructor() {
+    /** @type {Range} */
+    this.window = [0, 1];
+    /** @type {{ from: Range, to: Range, start: number | null } | null} */
+    this.path = null;
+  }
+
+  /**
+   * Go to another window, at once unless movement is wanted and drawing is fast.
+   * @param {Range} target
+   * @param {boolean} smoothly
+   * @param {number} drawMs
+   */
+  to(target, smoothly, drawMs) {
+    const there = target.every((edge, i) => edge === this.window[i]);
+    const still = there || !smoothly || calm.matches || drawMs > SLOW_MS;
+    this.path = still ? null : { from: this.window, to: target, start: null };
+    if (still) this.window = target;
+  }
+
+  /**
+   * Move to the window of a moment, and return whether it goes on moving.
+   * @param {number} now
+   */
+  advance(now) {
+    if (!this.path) return false;
+    const { from, to } = this.path;
+    const start = this.path.start ?? now;
+    this.path.start = start;
+    const part = Math.min(1, (now - start) / MOVE_MS);
+    const eased = 1 - (1 - part) ** 3;
+    this.window = [from[0] + (to[0] - from[0]) * eased, from[1] + (to[1] - from[1]) * eased];
+    if (part === 1) [this.window, this.path] = [to, null];
+    return part < 1;
+  }
+}

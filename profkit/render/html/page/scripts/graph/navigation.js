@@ -1,0 +1,125 @@
+/* Moving in the graph: what clicks and keys do, in terms of the state. */
+
+import { setState, state } from "../state/state.js";
+import { readAloud } from "./frame_tips.js";
+import { graph } from "./graph.js";
+
+/** @import { GraphView, Range, Shortcut, State } from "../types.js" */
+
+const ZOOM_STEP = 1.6;
+const PAN_STEP = 0.25;
+/** The narrowest window, as a part of the whole: doubles are exact far below. */
+const NARROWEST = 1e-9;
+
+/**
+ * Make a spot the current frame, and change the state in other ways at the same time.
+ * @param {number} spot
+ * @param {Partial<State>} changes
+ */
+export function goTo(spot, changes = {}) {
+  const view = graph.view();
+  const node = view.node(spot);
+  const selected = node === 0 ? state.selected : view.tree.fn[node];
+  graph.spot = spot;
+  setState({ cursor: node, selected, ...changes }, "graph");
+  graph.reveal(spot);
+  graph.redraw();
+  readAloud(spot);
+}
+
+/**
+ * Let a spot fill the width.
+ * @param {number} spot
+ */
+export function zoomTo(spot) {
+  const view = graph.view();
+  const inTime = state.view === "chronological" && view.node(spot) > 0;
+  goTo(spot, { focus: view.node(spot), range: inTime ? parts(view.extent(spot)) : null });
+}
+
+/** Show everything again. */
+export const zoomOut = () => setState({ focus: 0, range: null }, "graph");
+
+/**
+ * Show the window between two weights.
+ * @param {Range} window
+ * @param {string} origin
+ */
+export function showWindow([from, to], origin) {
+  const { total } = graph.view();
+  const width = Math.min(Math.max(to - from, total * NARROWEST), total);
+  const start = Math.min(Math.max(0, from), total - width);
+  const whole = width >= total * (1 - 1e-9);
+  setState(whole ? { focus: 0, range: null } : { range: parts([start, start + width]) }, origin);
+}
+
+/**
+ * Zoom by a factor around a place, given as a part of the width.
+ * @param {number} factor
+ */
+export function zoomBy(factor, place = 0.5, origin = "graph") {
+  const [from, to] = graph.window();
+  const width = (to - from) * factor;
+  const fixed = from + (to - from) * place;
+  showWindow([fixed - width * place, fixed + width * (1 - place)], origin);
+}
+
+/**
+ * Move by a part of the width.
+ * @param {number} part
+ */
+export function panBy(part, origin = "graph") {
+  const [from, to] = graph.window();
+  showWindow([from + (to - from) * part, to + (to - from) * part], origin);
+}
+
+/**
+ * @param {Range} window
+ * @returns {Range}
+ */
+const parts = ([from, to]) => [from / graph.view().total, to / graph.view().total];
+
+/** @param {(view: GraphView, spot: number) => number} choice */
+const step = (choice) => () => {
+  const next = choice(graph.view(), graph.spot);
+  goTo(next);
+  const [from, to] = graph.view().extent(next);
+  const [left, right] = graph.window();
+  // What lies beside the window is moved into it.
+  const around = (right - left - (to - from)) / 2;
+  if (to <= left || from >= right) showWindow([from - around, to + around], "graph");
+};
+const down = step((view, spot) => view.child(spot));
+const up = step((view, spot) => view.parent(spot));
+const isFlame = () => state.direction === "flame";
+
+/** @param {KeyboardEvent} event */
+const isLeft = (event) => event.key === "ArrowLeft";
+
+/** @param {KeyboardEvent} event */
+function sideways(event) {
+  if (event.shiftKey) panBy(isLeft(event) ? -PAN_STEP : PAN_STEP);
+  else step((view, spot) => view.sibling(spot, isLeft(event) ? -1 : 1))();
+}
+
+const downward = () => (isFlame() ? up : down)();
+const upward = () => (isFlame() ? down : up)();
+
+/**
+ * The keys of the graph.
+ * @type {Shortcut[]}
+ */
+export const navigationKeys = [
+  { names: ["ArrowDown"], shown: ["↓"], what: "To the heaviest frame that it calls",
+    action: downward, ofGraph: true },
+  { names: ["ArrowUp"], shown: ["↑"], what: "To its caller; the other way round in a flame",
+    action: upward, ofGraph: true },
+  { names: ["ArrowLeft", "ArrowRight"], shown: ["←", "→"], what: "To the frame beside it; with Shift: move",
+    action: sideways, ofGraph: true },
+  { names: ["Enter", " "], shown: ["Enter"], what: "Zoom to the current frame",
+    action: () => zoomTo(graph.spot), ofGraph: true },
+  { names: ["Escape"], shown: ["Esc"], what: "Show everything again", action: () => zoomOut() },
+  { names: ["Home"], shown: ["Home"], what: "To the root", action: step(() => 0), ofGraph: true },
+  { names: ["+", "="], shown: ["+"], what: "Zoom in", action: () => zoomBy(1 / ZOOM_STEP), ofGraph: true },
+  { names: ["-"], shown: ["−"], what: "Zoom out", action: () => zoomBy(ZOOM_STEP), ofGraph: true },
+];

@@ -1,0 +1,269 @@
+/* Drawing on the canvas: frames with labels that fit, and above them the scale. */
+
+import { nodeName } from "../text/run_text.js";
+
+/** @import { CallTree, Range } from "../types.js" */
+/** @import { FrameBatch } from "./frame_batch.js" */
+/** @import { Palette } from "./function_colors.js" */
+/** @typedef {{ x: number, room: number, text: string }} Mark where a thread begins */
+/** @typedef {{ x: number, text: string }} Tick */
+/**
+ * What is drawn: rows at `top(row)` and `height` high, on a canvas of `size` with `ratio` device pixels to one
+ * of CSS. `matches`, `selected`, `cursor` and `focusDepth` say which frames are special.
+ * @typedef {object} Scene
+ * @property {FrameBatch} batch
+ * @property {CallTree} tree
+ * @property {Palette} palette
+ * @property {{ width: number, height: number }} size
+ * @property {number} ratio
+ * @property {(row: number) => number} top
+ * @property {number} height
+ * @property {number} ruler the height of the scale
+ * @property {Uint8Array | null} matches 1 by function that the search matches, null without a search
+ * @property {number | null} selected
+ * @property {number} cursor
+ * @property {number} focusDepth
+ * @property {Tick[]} ticks
+ * @property {Mark[]} marks
+ * @property {Range} part the window as parts of the whole
+ */
+/** @typedef {CanvasRenderingContext2D} Context */
+
+const FAMILY = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif';
+const FONT_PX = 12;
+const PADDING = 5;
+const LEAST_LABEL_PX = 26;
+/** How frames step back: those that a search does not match, and those above what is zoomed to. */
+const NO_MATCH = 0.32;
+const ABOVE_FOCUS = 0.5;
+const LEAST_TINT = 0.25;
+/** Text steps back less: it stays readable. */
+const TEXT = 0.62;
+const SCALE_FONT_PX = 11;
+const TICK_PX = 5;
+const LEAST_PART_PX = 6;
+const PART_HEIGHT_PX = 3;
+const LONGEST_NAME_PX = 160;
+
+/**
+ * The widths of texts by font and text: the same names are drawn again and again.
+ * @type {Map<string, number>}
+ */
+const widths = new Map();
+/** How the frame that is being drawn looks; one object serves all, for there are many. */
+const look = { fill: "", text: "", alpha: 1, outline: "", line: 0 };
+
+/**
+ * Draw a scene: its frames and the scale.
+ * @param {Context} context
+ * @param {Scene} scene
+ */
+export function paintGraph(context, scene) {
+  const { size, ratio, palette } = scene;
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.fillStyle = palette.ground;
+  context.fillRect(0, 0, size.width, size.height);
+  context.font = fontOf(FONT_PX);
+  context.textBaseline = "middle";
+  paintFrames(context, scene);
+  context.globalAlpha = 1;
+  paintScale(context, scene);
+}
+
+/**
+ * @param {Context} context
+ * @param {Scene} scene
+ */
+function paintFrames(context, scene) {
+  const { batch, ratio, size, height } = scene;
+  const gap = 1 / ratio;
+  for (let i = 0; i < batch.count; i++) {
+    const y = scene.top(batch.depth[i]);
+    if (y + height <= scene.ruler || y >= size.height) continue;
+    // Edges lie on whole device pixels: sharp, and neighbours never overlap.
+    const left = Math.round(Math.max(0, batch.x[i]) * ratio) / ratio;
+    const right = Math.round(Math.min(size.width, batch.x[i] + batch.width[i]) * ratio) / ratio;
+    const width = Math.max(gap, right - left - (right - left > 3 * gap ? gap : 0));
+    setLook(scene, i);
+    context.globalAlpha = look.alpha;
+    context.fillStyle = look.fill;
+    context.fillRect(left, y, width, height - gap);
+    if (batch.small[i] > 1) tint(context, scene, batch.matchedPart(i), left, y, width);
+    if (width >= LEAST_LABEL_PX && !batch.small[i]) paintLabel(context, scene, i, left, y, width);
+    if (look.outline) paintOutline(context, left, y, width, height - gap);
+  }
+}
+
+/**
+ * Tint a frame that stands for several: the more of it is matched, the more it looks so; the least part is
+ * seen.
+ * @param {Context} context
+ * @param {Scene} scene
+ * @param {number} part
+ * @param {number} left
+ * @param {number} y
+ * @param {number} width
+ */
+function tint(context, { palette, height, ratio }, part, left, y, width) {
+  context.globalAlpha = LEAST_TINT + (1 - LEAST_TINT) * part;
+  context.fillStyle = palette.match;
+  context.fillRect(left, y, width, height - 1 / ratio);
+}
+
+/**
+ * Set how a frame looks.
+ * @param {Scene} scene
+ * @param {number} i
+ */
+function setLook(scene, i) {
+  const { batch, palette } = scene;
+  const [node, small] = [batch.node[i], batch.small[i]];
+  const fn = scene.tree.fn[node];
+  look.fill = small ? palette.small : node === 0 ? palette.root : palette.fills[fn];
+  look.text = palette.text;
+  look.outline = "";
+  look.alpha = batch.depth[i] < scene.focusDepth ? ABOVE_FOCUS : 1;
+  if (small || node === 0) return;
+  if (scene.matches) setMatch(scene.matches[fn], palette);
+  if (batch.spot[i] === scene.cursor) [look.outline, look.line] = [palette.ring, 2.5];
+  else if (fn === scene.selected) [look.outline, look.line] = [palette.chosen, 1.5];
+}
+
+/**
+ * @param {number} matches
+ * @param {Palette} palette
+ */
+function setMatch(matches, palette) {
+  look.alpha = matches ? 1 : NO_MATCH;
+  if (matches) [look.fill, look.text] = [palette.match, palette.matchText];
+}
+
+/**
+ * @param {Context} context
+ * @param {Scene} scene
+ * @param {number} i
+ * @param {number} left
+ * @param {number} y
+ * @param {number} width
+ */
+function paintLabel(context, scene, i, left, y, width) {
+  const shown = fittedText(context, nodeName(scene.tree, scene.batch.node[i]), width - 2 * PADDING);
+  if (shown === "") return;
+  context.globalAlpha = Math.max(look.alpha, TEXT);
+  context.fillStyle = look.alpha < 1 ? scene.palette.ink : look.text;
+  context.fillText(shown, left + PADDING, y + scene.height / 2);
+}
+
+/**
+ * Draw an outline within a frame. If the frame is too narrow for one, only the cursor's shows.
+ * @param {Context} context
+ * @param {number} left
+ * @param {number} y
+ * @param {number} width
+ * @param {number} height
+ */
+function paintOutline(context, left, y, width, height) {
+  context.globalAlpha = 1;
+  context.strokeStyle = look.outline;
+  context.lineWidth = look.line;
+  const inset = look.line / 2;
+  if (width > 4) context.strokeRect(left + inset, y + inset, width - look.line, height - look.line);
+  else if (look.line > 2) context.strokeRect(left, y + inset, 2, height - look.line);
+}
+
+/**
+ * The font of a size, in pixels.
+ * @param {number} px
+ */
+const fontOf = (px) => `${px}px ${FAMILY}`;
+
+/**
+ * Return as much of a text as fits into a width in the context's font, "" if that would say nothing.
+ * @param {Context} context
+ * @param {string} text
+ * @param {number} width
+ */
+function fittedText(context, text, width) {
+  const whole = textWidth(context, text);
+  if (whole <= width) return text;
+  for (let keep = Math.floor((text.length * width) / whole); keep >= 2; keep--) {
+    const shown = `${text.slice(0, keep - 1)}…`;
+    if (context.measureText(shown).width <= width) return shown;
+  }
+  return "";
+}
+
+/**
+ * The width of a text, remembered: the same names are drawn again and again.
+ * @param {Context} context
+ * @param {string} text
+ */
+function textWidth(context, text) {
+  const key = `${context.font}\n${text}`;
+  const known = widths.get(key);
+  if (known !== undefined) return known;
+  const { width } = context.measureText(text);
+  widths.set(key, width);
+  return width;
+}
+
+/**
+ * Draw the scale of a scene: its ticks, its marks, and the window as a part of the whole.
+ * @param {Context} context
+ * @param {Scene} scene
+ */
+function paintScale(context, scene) {
+  const { size, palette, ruler } = scene;
+  context.fillStyle = palette.ground;
+  context.fillRect(0, 0, size.width, ruler);
+  context.font = fontOf(SCALE_FONT_PX);
+  paintTicks(context, scene);
+  scene.marks.forEach((mark) => paintMark(context, scene, mark));
+  context.fillStyle = palette.line;
+  context.fillRect(0, ruler - 1, size.width, 1);
+  paintPart(context, scene);
+}
+
+/**
+ * @param {Context} context
+ * @param {Scene} scene
+ */
+function paintTicks(context, { size, palette, ruler, ticks }) {
+  for (const { x, text } of ticks) {
+    const width = textWidth(context, text);
+    context.fillStyle = palette.line;
+    context.fillRect(Math.round(x), ruler - TICK_PX, 1, TICK_PX);
+    context.fillStyle = palette.faint;
+    const left = Math.min(Math.max(x - width / 2, PADDING), size.width - width - PADDING);
+    context.fillText(text, left, ruler / 2 - 2);
+  }
+}
+
+/**
+ * Draw a line where a thread begins, and its name.
+ * @param {Context} context
+ * @param {Scene} scene
+ * @param {Mark} mark
+ */
+function paintMark(context, { size, palette, ruler }, { x, room, text }) {
+  const shown = fittedText(context, text, Math.min(LONGEST_NAME_PX, room - 2 * PADDING));
+  context.fillStyle = palette.ink;
+  context.fillRect(Math.round(x), 0, 1, size.height);
+  context.fillStyle = palette.ground;
+  context.fillRect(Math.round(x) + 1, 0, textWidth(context, shown) + 2 * PADDING, ruler);
+  context.fillStyle = palette.ink;
+  context.fillText(shown, x + PADDING, ruler / 2 - 2);
+}
+
+/**
+ * Draw which part of the whole is in sight, as a scroll bar would show it; nothing if all of it is.
+ * @param {Context} context
+ * @param {Scene} scene
+ */
+function paintPart(context, { size, palette, ruler, part: [from, to] }) {
+  if (to - from >= 1) return;
+  const width = Math.max(LEAST_PART_PX, (to - from) * size.width);
+  context.fillStyle = palette.ring;
+  const left = Math.min(from * size.width, size.width - width);
+  context.fillRect(left, ruler - PART_HEIGHT_PX, width, PART_HEIGHT_PX);
+}

@@ -1,0 +1,85 @@
+/* The scale above the graph: round numbers of the run's unit, one each ninety pixels or more. */
+
+import { formatBytes, formatCount, isTimed } from "../text/numbers.js";
+
+/** @import { GraphView, Range, Run } from "../types.js" */
+/** @typedef {Pick<Run, "weight_s" | "unit">} Unit */
+
+const SPACING_PX = 90;
+const CLEAR_PX = 36;
+/** Stretches narrower than this have no line and no name: those of hundreds of threads would hide them. */
+const LEAST_MARKED_PX = 24;
+const STEPS = [1, 2, 5, 10];
+/** @type {[name: string, seconds: number][]} */
+const UNITS = [["h", 3600], ["min", 60], ["s", 1], ["ms", 1e-3], ["µs", 1e-6], ["ns", 1e-9]];
+/** The next larger unit is used when this many of a unit are shown: 600 s stay seconds. */
+const MOST = 601;
+
+/**
+ * Return what the scale of a view shows in a window: its ticks, and names where threads begin.
+ * @param {Unit & Pick<Run, "threads">} run
+ * @param {GraphView} view
+ * @param {Range} window
+ * @param {number} widthPx
+ */
+export function scaleOf(run, view, window, widthPx) {
+  if (view.total === 0) return { ticks: [], marks: [] };
+  const place = (/** @type {number} */ weight) => ((weight - window[0]) / (window[1] - window[0])) * widthPx;
+  const marks = view.marks().map(({ thread, at }, i, all) => {
+    const x = place(at);
+    return { x, room: place(all[i + 1]?.at ?? view.total) - x, text: run.threads[thread].name };
+  });
+  return {
+    ticks: ticksOf(run, window, widthPx, view.origins(window)),
+    marks: marks.filter(({ x, room }) => x >= 0 && x < widthPx && room >= LEAST_MARKED_PX),
+  };
+}
+
+/**
+ * Return the ticks of a window of weights: their place in pixels and their text. Each stretch that begins at
+ * one of the origins counts from there: threads have their own time.
+ * @param {Unit} run
+ * @param {Range} window
+ * @param {number} widthPx
+ * @param {number[]} origins
+ */
+export function ticksOf(run, [from, to], widthPx, origins) {
+  const [unit, factor] = unitOf(run, to - from);
+  const perTick = ((to - from) * SPACING_PX) / widthPx / factor;
+  const step = roundStep(!isTimed(run) && run.unit !== "bytes" ? Math.max(1, perTick) : perTick);
+  const digits = Math.min(9, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
+  const number = run.unit === "bytes" ? formatBytes : formatCount;
+  const text = (/** @type {number} */ k) =>
+    (unit ? `${k === 0 ? 0 : (k * step).toFixed(digits)} ${unit}` : number(k * step));
+  // If several stretches have their own scale, their names stand at the beginning.
+  const first = origins.length > 1 ? 1 : 0;
+  return origins.flatMap((origin, i) => {
+    // Room for the name of the next stretch's beginning.
+    const room = (CLEAR_PX / widthPx) * (to - from);
+    const end = i + 1 < origins.length ? Math.min(to, origins[i + 1] - room) : to;
+    const ticks = [];
+    const least = Math.ceil((from - origin) / factor / step - 1e-9);
+    for (let k = Math.max(first, least); origin + k * step * factor <= end; k++) {
+      ticks.push({ x: ((origin + k * step * factor - from) / (to - from)) * widthPx, text: text(k) });
+    }
+    return ticks;
+  });
+}
+
+/**
+ * Return the unit of all of a scale, and the weight of one.
+ * @param {Unit} run
+ * @param {number} width
+ * @returns {[unit: string, weight: number]}
+ */
+function unitOf({ weight_s }, width) {
+  if (weight_s === null) return ["", 1];
+  const [unit, seconds] = UNITS.findLast(([, each]) => width * weight_s < MOST * each) ?? UNITS[0];
+  return [unit, seconds / weight_s];
+}
+
+/** @param {number} least */
+function roundStep(least) {
+  const power = 10 ** Math.floor(Math.log10(least));
+  return power * (STEPS.find((step) => step * power >= least * 0.999) ?? 10);
+}

@@ -1,0 +1,107 @@
+/* The search field: which functions match, how much of the total they have, and the way from match to match. */
+
+import { head } from "../data/page_data.js";
+import { make } from "../elements/markup.js";
+import { currentTree, onChange, setState, state } from "../state/state.js";
+import { formatCount } from "../text/numbers.js";
+import { formatShare, packageOf, placeOf } from "../text/run_text.js";
+import { graph } from "./graph.js";
+import { matchTexts, outermostMatches } from "./matches.js";
+import { goTo, zoomTo } from "./navigation.js";
+
+/** @import { Shortcut } from "../types.js" */
+
+/** A match that fills less of the width than this is zoomed to. */
+const LEAST_SEEN = 0.02;
+/** The outermost matches, the heaviest first, and the index of the one that was stepped to. */
+let found = /** @type {number[]} */ ([]);
+let at = -1;
+
+/**
+ * Return 1 for each function whose name, place or package has every word of the search; null for an empty one.
+ * @param {string} search
+ */
+export function matchingFunctions(search) {
+  const { name } = head.functions;
+  return matchTexts(search, name.length, (fn) => `${name[fn]}\n${placeOf(fn)}\n${packageOf(fn)}`);
+}
+
+const input = make("input", {
+  type: "search", class: "search-input", placeholder: "Search functions, files, packages",
+  "aria-label": "Search", spellcheck: "false", autocomplete: "off",
+  input: () => setState({ search: input.value }), keydown: onKey,
+});
+const share = make("output", { class: "search-share", "aria-live": "polite" });
+const previous = stepButton("‹", "Previous match", "p", -1);
+const next = stepButton("›", "Next match", "n", 1);
+
+/** Return the search field with its share and its buttons. */
+export function searchElement() {
+  onChange(["search", "run", "thread"], update);
+  update();
+  return make("div", { class: "search", role: "search" }, input, share, previous, next);
+}
+
+/**
+ * @param {string} text
+ * @param {string} name
+ * @param {string} key
+ * @param {number} by
+ */
+function stepButton(text, name, key, by) {
+  return make("button", {
+    type: "button", class: "icon-button", title: `${name} (${key})`, "aria-label": name, click: () => step(by),
+  }, text);
+}
+
+function update() {
+  const { search } = state;
+  if (input.value !== search) input.value = search;
+  graph.matches = matchingFunctions(search);
+  at = -1;
+  found = [];
+  if (graph.matches) {
+    const tree = currentTree();
+    found = outermostMatches(tree, graph.matches).sort((a, b) => tree.total[b] - tree.total[a]);
+    const part = found.reduce((sum, node) => sum + tree.total[node], 0) / (tree.total[0] || 1);
+    const places = `${formatCount(found.length)} ${found.length === 1 ? "place" : "places"}`;
+    share.textContent = found.length > 0 ? `${formatShare(part)} in ${places}` : "no match";
+  } else share.textContent = "";
+  previous.disabled = next.disabled = found.length === 0;
+  graph.redraw();
+}
+
+/**
+ * Go to another match, the heaviest first, and zoom to it if it is hard to see.
+ * @param {number} by
+ */
+function step(by) {
+  if (found.length === 0) return;
+  at = at < 0 ? (by > 0 ? 0 : found.length - 1) : (at + by + found.length) % found.length;
+  const view = graph.view();
+  const spot = view.spotOf(found[at]);
+  const [from, to] = view.extent(spot);
+  const [left, right] = graph.window();
+  const seen = (Math.min(to, right) - Math.max(from, left)) / (right - left);
+  if (seen < LEAST_SEEN) zoomTo(spot);
+  else goTo(spot);
+  const part = view.tree.total[found[at]] / view.tree.total[0];
+  share.textContent = `${at + 1} of ${formatCount(found.length)}: ${formatShare(part)}`;
+}
+
+/** @param {KeyboardEvent} event */
+function onKey(event) {
+  if (event.key === "Enter") step(event.shiftKey ? -1 : 1);
+  else if (event.key === "Escape") {
+    setState({ search: "" });
+    graph.canvas.focus();
+  } else return;
+  event.preventDefault();
+}
+
+/** @type {Shortcut[]} */
+export const searchKeys = [
+  { names: ["/"], shown: ["/"], what: "Search", action: () => input.focus() },
+  { names: ["n"], shown: ["n"], what: "Next match", action: () => step(1) },
+  { names: ["p", "N"], shown: ["p"], what: "Previous match", action: () => step(-1) },
+];

@@ -1,0 +1,106 @@
+/* The line above the graph: search, view and direction; and the callers of the zoomed frame. */
+
+import { pathTo } from "../data/call_tree.js";
+import { head } from "../data/page_data.js";
+import { make } from "../elements/markup.js";
+import { currentRun, currentTree, onChange, setState, state } from "../state/state.js";
+import { nodeName } from "../text/run_text.js";
+import { graph } from "./graph.js";
+import { zoomOut, zoomTo } from "./navigation.js";
+import { searchElement } from "./search.js";
+
+/** @import { CallTree, Shortcut, State } from "../types.js" */
+/**
+ * The values of a name of the state, each with its text and title.
+ * @template {keyof State} Name
+ * @typedef {[value: State[Name], text: string, title: string][]} Choices
+ */
+
+/** @type {Choices<"view">} */
+const VIEWS = [
+  ["left-heavy", "Left heavy", "Equal stacks merged, heaviest first"],
+  ["chronological", "Chronological", "As it happened, thread after thread"],
+];
+/** @type {Choices<"direction">} */
+const DIRECTIONS = [["icicle", "Icicle", "Callers above"], ["flame", "Flame", "Callers below"]];
+
+/**
+ * Fill the toolbar. There is only one view if no run knows the order of its samples.
+ * @param {HTMLElement} element
+ */
+export function buildToolbar(element) {
+  const views = head.runs.some((run) => run.ordered)
+    ? [choice("view", "View", VIEWS, (value) => value !== "chronological" || currentRun().ordered)]
+    : [];
+  element.append(searchElement(), ...views, choice("direction", "Direction", DIRECTIONS, () => true));
+}
+
+/**
+ * Return a group of buttons for a name of the state, one of them pressed.
+ * @template {"view" | "direction"} Name
+ * @param {Name} name
+ * @param {string} label
+ * @param {Choices<Name>} values
+ * @param {(value: State[Name]) => boolean} allowed
+ */
+function choice(name, label, values, allowed) {
+  const buttons = values.map(([value, text, title]) =>
+    make("button", { type: "button", title, click: () => setState({ [name]: value }) }, text));
+  const show = () => buttons.forEach((button, i) => {
+    button.setAttribute("aria-pressed", String(state[name] === values[i][0]));
+    button.disabled = !allowed(values[i][0]);
+    button.title = button.disabled ? "The order of samples is not known in this run" : values[i][2];
+  });
+  onChange([name, "run"], show);
+  show();
+  return make("div", { class: "segmented", role: "group", "aria-label": label }, buttons);
+}
+
+/** Return the callers of the focus as buttons, which are hidden while everything is in sight. */
+export function breadcrumbs() {
+  const list = make("ol");
+  const nav = make("nav", { class: "breadcrumbs", "aria-label": "Callers of the zoomed frame" }, list);
+  const show = () => {
+    const { focus, range } = state;
+    const tree = currentTree();
+    const path = [0, ...pathTo(tree, focus)];
+    nav.classList.toggle("idle", focus === 0 && range === null);
+    list.replaceChildren(...path.map((node, i) => make("li", {}, crumb(tree, node, i === path.length - 1))));
+    nav.scrollLeft = nav.scrollWidth;
+  };
+  onChange(["focus", "range", "run", "thread"], show);
+  show();
+  return nav;
+}
+
+/**
+ * @param {CallTree} tree
+ * @param {number} node
+ * @param {boolean} last
+ */
+function crumb(tree, node, last) {
+  return make("button", {
+    type: "button", "aria-current": last ? "location" : null,
+    click: () => (node === 0 ? zoomOut() : zoomTo(ancestorSpot(node))),
+  }, node === 0 ? "Everything" : nodeName(tree, node));
+}
+
+/**
+ * Return the spot of a caller: in time, the one around the current frame.
+ * @param {number} node
+ */
+function ancestorSpot(node) {
+  const view = graph.view();
+  let spot = graph.spot;
+  while (view.node(spot) !== node && view.node(spot) !== 0) spot = view.parent(spot);
+  return view.node(spot) === node ? spot : view.spotOf(node);
+}
+
+/** @type {Shortcut[]} */
+export const viewKeys = [
+  { names: ["v"], shown: ["v"], what: "Left heavy or chronological", action: () => {
+    if (currentRun().ordered) setState({ view: state.view === "left-heavy" ? "chronological" : "left-heavy" });
+  } },
+  { names: ["f"], shown: ["f"], what: "Icicle or flame",
+    action: () => setState({ direction: state.direction === "icicle" ? "flame" : "icicle" }) },
+];

@@ -1,0 +1,192 @@
+/* The page's layout: header, leading panels, the graph with its side, and the tabs below. */
+
+import { head } from "./data/page_data.js";
+import { make } from "./elements/markup.js";
+import { tipElements } from "./graph/frame_tips.js";
+import { buildGraph, graph } from "./graph/graph.js";
+import { legend } from "./graph/legends.js";
+import { navigationKeys } from "./graph/navigation.js";
+import { listenToPointers } from "./graph/pointer.js";
+import { searchKeys } from "./graph/search.js";
+import { breadcrumbs, buildToolbar, viewKeys } from "./graph/toolbar.js";
+import { keysButton, listenToKeys } from "./state/keyboard.js";
+import { currentRun, hasGraph, onChange, setState, state } from "./state/state.js";
+import { onTheme, themeButton } from "./state/theme.js";
+
+/** @import { Panel, Run } from "./types.js" */
+/** @typedef {ReturnType<typeof tabOf>} Tab */
+
+/**
+ * The places of panels by their ids; all others are tabs.
+ * @type {Record<string, "selectors" | "lead" | "strip" | "side">}
+ */
+const PLACES = {
+  selectors: "selectors", notes: "lead", comparison: "lead", measured: "lead", plots: "lead", history: "lead",
+  strip: "strip", details: "side", source: "side",
+};
+/** Kinds of regions: the fact that says where the region is has the name of its kind. */
+const REGIONS = ["function", "coroutine", "generator", "async generator", "block"];
+/**
+ * The facts of the summary: how many of their parts it shows, and the noun of a bare number.
+ * @type {{ name: string, most: number, noun?: string }[]}
+ */
+const SUMMARY = [
+  ...REGIONS.map((name) => ({ name, most: 1 })),
+  { name: "imported", most: 2 }, { name: "tool", most: 1 }, { name: "started", most: 1 }, { name: "runs", most: 2 },
+  { name: "calls", most: 2, noun: "call" }, { name: "active", most: 2 }, { name: "total", most: 2 },
+  { name: "samples", most: 2, noun: "sample" }, { name: "sampler", most: 1 },
+];
+
+/** The parts of the page; those that it has no use for are not in the document. */
+export const places = {
+  selectors: make("div", { class: "selectors" }),
+  lead: make("div", { class: "lead" }),
+  toolbar: make("div", { class: "toolbar", role: "toolbar", "aria-label": "Graph" }),
+  strip: make("div", { class: "strip" }),
+  graph: make("section", { class: "graph", "aria-label": "Flame graph" }),
+  side: make("aside", { class: "side", "aria-label": "Selected function" }),
+  workspace: make("div", { class: "workspace" }),
+  tabs: make("section", { class: "tabs" }),
+};
+
+/**
+ * Put the page together from the panels that apply to it.
+ * @param {HTMLElement} page
+ * @param {Panel[]} panels
+ */
+export function buildLayout(page, panels) {
+  if (hasGraph()) fillWorkspace();
+  const middle = hasGraph() ? places.workspace : places.strip;
+  page.replaceChildren(header(), places.lead, middle, places.tabs, footer());
+  const shown = panels.filter((panel) => panel.applies());
+  for (const panel of shown.filter((each) => each.id in PLACES)) place(panel, places[PLACES[panel.id]]);
+  buildTabs(shown.filter((panel) => !(panel.id in PLACES)));
+}
+
+function header() {
+  return make("header", { class: "top" },
+    make("div", { class: "title" }, make("h1", {}, head.title.replace(/ – profkit$/, "")), summaryLine()),
+    places.selectors,
+    make("div", { class: "page-tools" }, themeButton(), hasGraph() ? keysButton() : null));
+}
+
+/** Return the line with the main facts of the run; it is empty if the page is about several runs. */
+function summaryLine() {
+  const line = make("p", { class: "summary" });
+  const show = () => line.replaceChildren(...summaryOf(currentRun()).map((text) => make("span", {}, text)));
+  onChange(["run"], show);
+  if (head.kind === "sampled") show();
+  return line;
+}
+
+/** @param {Run | undefined} run */
+function summaryOf(run) {
+  const facts = new Map(run?.facts ?? []);
+  return SUMMARY.flatMap(({ name, most, noun }) => {
+    const parts = facts.get(name)?.slice(0, most).map(([text]) => text);
+    if (!parts) return [];
+    const [first, ...others] = parts;
+    return [[counted(first, noun) ?? (name === "active" ? `${first} active` : first), ...others].join(", ")];
+  });
+}
+
+/**
+ * Return `12 calls`; null for what is not a bare number.
+ * @param {string} text
+ * @param {string | undefined} noun
+ */
+const counted = (text, noun) =>
+  (noun && /^[\d,]+$/.test(text) ? `${text} ${noun}${text === "1" ? "" : "s"}` : null);
+
+function fillWorkspace() {
+  buildToolbar(places.toolbar);
+  places.graph.append(breadcrumbs());
+  buildGraph(places.graph);
+  places.graph.append(legend(), ...tipElements());
+  listenToPointers();
+  listenToKeys(graph.canvas, [...navigationKeys, ...searchKeys, ...viewKeys]);
+  const main = make("div", { class: "workspace-main" }, places.toolbar, places.strip, places.graph);
+  places.workspace.append(main, places.side);
+}
+
+/**
+ * @param {Panel} panel
+ * @param {HTMLElement} element
+ */
+function place(panel, element) {
+  const body = make("div", { class: "panel-body" });
+  const attributes = { class: `panel panel-${panel.id}`, id: `panel-${panel.id}`, "aria-label": panel.title };
+  const section = make("section", attributes);
+  if (["lead", "side"].includes(element.className)) section.append(make("h2", {}, panel.title));
+  section.append(body);
+  element.append(section);
+  panel.build(body);
+}
+
+const footer = () => make("footer", { class: "foot" }, `profkit ${head.profkit}`);
+
+/**
+ * Show one of the panels at a time; it is built when it is first opened.
+ * @param {Panel[]} panels
+ */
+function buildTabs(panels) {
+  if (panels.length === 0) return;
+  const tabs = panels.map(tabOf);
+  const onKey = (/** @type {KeyboardEvent} */ event) => walk(event, tabs);
+  const list = make("div", { class: "tab-list", role: "tablist", "aria-label": "Tables", keydown: onKey },
+    tabs.map((each) => each.button));
+  places.tabs.append(list, ...tabs.map((each) => each.body));
+  const open = () => show(tabs, tabs.find((each) => each.panel.id === state.tab) ?? tabs[0]);
+  onChange(["tab"], open);
+  onTheme((printing) => printing && tabs.forEach(build));
+  open();
+}
+
+/** @param {Panel} panel */
+function tabOf(panel) {
+  const button = make("button", {
+    type: "button", role: "tab", id: `tab-${panel.id}`, "aria-controls": `panel-${panel.id}`,
+    click: () => setState({ tab: panel.id }),
+  }, panel.title);
+  const content = make("div", { class: "panel-body" });
+  const body = make("div", {
+    class: `panel panel-${panel.id}`, role: "tabpanel", id: `panel-${panel.id}`,
+    "aria-labelledby": `tab-${panel.id}`,
+  }, make("h2", { class: "print-only" }, panel.title), content);
+  return { panel, button, body, content, built: false };
+}
+
+/**
+ * @param {Tab[]} tabs
+ * @param {Tab} open
+ */
+function show(tabs, open) {
+  for (const each of tabs) {
+    const selected = each === open;
+    each.button.setAttribute("aria-selected", String(selected));
+    each.button.tabIndex = selected ? 0 : -1;
+    each.body.hidden = !selected;
+  }
+  build(open);
+}
+
+/** @param {Tab} tab */
+function build(tab) {
+  if (tab.built) return;
+  tab.built = true;
+  tab.panel.build(tab.content);
+}
+
+/**
+ * @param {KeyboardEvent} event
+ * @param {Tab[]} tabs
+ */
+function walk(event, tabs) {
+  const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+  if (!step) return;
+  event.preventDefault();
+  const at = tabs.findIndex((each) => each.button === document.activeElement);
+  const next = tabs[(at + step + tabs.length) % tabs.length];
+  setState({ tab: next.panel.id });
+  next.button.focus();
+}

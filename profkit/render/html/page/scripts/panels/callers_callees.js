@@ -1,0 +1,101 @@
+/* The callers and callees of the selected function, over all of its places together. */
+
+import { calleesOf, callersOf } from "../data/call_tree.js";
+import { head } from "../data/page_data.js";
+import { groupOf, treeOf } from "../data/trees.js";
+import { placeElement, swatch } from "../elements/function_names.js";
+import { make } from "../elements/markup.js";
+import { hint, shareBar } from "../elements/parts.js";
+import { treeList } from "../elements/tree_list.js";
+import { hasGraph, onChange, setState, state } from "../state/state.js";
+import { formatShare, placeOf, weightText } from "../text/run_text.js";
+
+/** @import { CallGroup, CallTree, Panel } from "../types.js" */
+/** @type {Panel} */
+export const callersAndCalleesPanel = {
+  id: "sandwich",
+  title: "Callers and callees",
+  build(body) {
+    const show = () => body.replaceChildren(...(state.selected === null ? [nothingSelected()] : sides(state.selected)));
+    onChange(["run", "thread", "selected"], show);
+    show();
+  },
+  applies: hasGraph,
+};
+
+const nothingSelected = () =>
+  hint("Select a function in the graph or the table: here stand its callers and callees.");
+
+/** @param {number} selected */
+function sides(selected) {
+  const tree = treeOf(state.run, state.thread);
+  const group = groupOf(tree, selected);
+  if (!group.weight) return [hint("The selected function has no samples here.")];
+  const view = { tree, whole: group.weight, name: head.functions.name[selected] };
+  return [make("div", { class: "sandwich" },
+    side("Callers", "who it is called by", view, callersOf(tree, group), callersOf),
+    side("Callees", "whom it calls", view, withOwn(tree, group), withOwn))];
+}
+
+/**
+ * Return the callees of a group, and its own weight, with which the shares add up.
+ * @param {CallTree} tree
+ * @param {CallGroup} group
+ */
+function withOwn(tree, group) {
+  const callees = calleesOf(tree, group);
+  const own = group.weight - callees.reduce((sum, callee) => sum + callee.weight, 0);
+  const itself = { fn: group.fn, own: true, nodes: [], weights: [], weight: own };
+  return own > 1e-9 && (callees.length || group.fn === state.selected)
+    ? [...callees, itself].sort((a, b) => b.weight - a.weight) : callees;
+}
+
+/**
+ * @param {string} title
+ * @param {string} meaning
+ * @param {{ tree: CallTree, whole: number, name: string }} view
+ * @param {CallGroup[]} top
+ * @param {(tree: CallTree, group: CallGroup) => CallGroup[]} grow
+ */
+function side(title, meaning, { tree, whole, name: selected }, top, grow) {
+  const id = `sandwich-${title.toLowerCase()}`;
+  return make("section", { class: "sandwich-side", "aria-labelledby": id },
+    make("h3", { id }, title, make("small", {}, meaning)),
+    treeList({
+      label: `${title} of ${selected}`,
+      top,
+      below: (group) => (functionOf(group) === null ? [] : grow(tree, group)),
+      content: (group) => content(group, group.weight / whole),
+      name: (group) => [formatShare(group.weight / whole), groupName(group), groupPlace(group)].join(" ").trim(),
+      pick: (group) => { if (functionOf(group) !== null) setState({ selected: group.fn }); },
+    }));
+}
+
+/** @param {CallGroup} group */
+const functionOf = (group) => (group.own ? null : group.fn);
+/** @param {CallGroup} group */
+const wordOf = (group) => (group.own ? "itself" : "the bottom of the stack");
+/** @param {CallGroup} group */
+function groupName(group) {
+  const fn = functionOf(group);
+  return fn === null ? wordOf(group) : head.functions.name[fn];
+}
+
+/** @param {CallGroup} group */
+function groupPlace(group) {
+  const fn = functionOf(group);
+  return fn === null ? "" : placeOf(fn);
+}
+
+/**
+ * @param {CallGroup} group
+ * @param {number} share
+ */
+function content(group, share) {
+  const bar = shareBar(share, weightText(group.weight));
+  const fn = functionOf(group);
+  if (fn === null) return [bar, " ", make("span", { class: "faint" }, groupName(group))];
+  // Spaces between flexible items are not seen, but read out and copied.
+  return [bar, swatch(fn), " ", make("span", { class: "pick" }, groupName(group)), " ",
+    placeElement(groupPlace(group))];
+}

@@ -1,0 +1,175 @@
+/* The distribution of an order's times: a histogram of all blocks above a strip of dots for each process. */
+
+import { draw, make } from "../elements/markup.js";
+import {
+  axisBelow, linearScale, numbersTable, paddedExtent, plotFigure, plotLabel, roundTicks, stroke,
+} from "../elements/plots.js";
+import { axisTexts, exactTime, timesAlike } from "../text/numbers.js";
+
+/** @import { Range, Scale, Timing } from "../types.js" */
+/** @typedef {ReturnType<typeof rowsOf>[number]} Row */
+
+
+const HISTOGRAM = 64, TOP = 22, BELOW = 28, RIGHT = 44;
+const HEADS = ["process", "zygote", "blocks", "min", "median", "max"];
+/** How many times as far as the fastest quarter of the blocks a plot reaches from the least one. */
+const REACH = 8;
+
+/**
+ * Return the figure of a timing with its key and its numbers; figures of one range compare.
+ * @param {Timing} timing
+ * @param {string} label
+ */
+export function timesFigure(timing, label, range = usualRange([timing])) {
+  const rows = rowsOf(timing);
+  const named = { title: `Times of ${label}`, described: wordsOf(timing, rows) };
+  return make("div", { class: "distribution" },
+    plotFigure(named, (svg, width) => paint(svg, width, { rows, timing, range })),
+    keyOf(timing),
+    numbersTable("Times of each process as a table", HEADS, numbers(rows)));
+}
+
+/**
+ * Return processes ordered by their zygote; `first` says whether a zygote begins here.
+ * @param {Timing} timing
+ */
+function rowsOf(timing) {
+  const { processes, zygotes } = timing;
+  const rows = processes.map((times_s, process) => ({ process, zygote: zygotes[process] ?? 0, times_s }));
+  rows.sort((a, b) => a.zygote - b.zygote || a.process - b.process);
+  return rows.map((row, i) => ({ ...row, first: i === 0 || rows[i - 1].zygote !== row.zygote }));
+}
+
+/** @param {number[]} times_s */
+const sorted = (times_s) => [...times_s].sort((a, b) => a - b);
+/** @param {number[]} times_s */
+function medianOf(times_s) {
+  const [values, half] = [sorted(times_s), times_s.length >> 1];
+  return times_s.length % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+/**
+ * Return the range from the least time to the end of undisturbed blocks: the others would squeeze them.
+ * @param {Timing[]} timings
+ */
+export const usualRange = (timings) => paddedExtent(timings.flatMap(({ processes, median_s, high_s }) => {
+  const all = sorted(processes.flat());
+  const far = all[0] + REACH * (all[Math.floor(all.length / 4)] - all[0]);
+  const least = processes.map((times_s) => Math.min(...times_s));
+  const usual = all.filter((time_s) => time_s <= far);
+  return [all[0], usual[usual.length - 1], median_s, high_s ?? median_s, ...least];
+}), 0.04);
+
+/**
+ * @param {SVGElement} svg
+ * @param {number} width
+ * @param {{ rows: Row[], timing: Timing, range: Range }} shown
+ */
+function paint(svg, width, { rows, timing, range }) {
+  const left = width < 520 ? 40 : 88;
+  const each = rows.length > 30 ? 9 : 15;
+  const at = linearScale(range, [left, width - RIGHT]);
+  const top = TOP + HISTOGRAM + 12;
+  const gaps = rows.filter((row, i) => i && row.first).length;
+  const bottom = top + rows.length * each + gaps * 6;
+  const values = roundTicks(...range, Math.max(3, Math.floor((width - left - RIGHT) / 110)));
+  axisBelow(svg, { at, values, texts: axisTexts("time", values), y: bottom + 2, top: TOP });
+  paintMedian(svg, timing, at, bottom + 2);
+  paintHistogram(svg, rows, range, at);
+  let y = top - each / 2;
+  rows.forEach((row, i) => {
+    y += each + (i && row.first ? 6 : 0);
+    paintRow(svg, row, { y, each, at, range, left, width });
+  });
+  return bottom + BELOW;
+}
+
+/**
+ * @param {SVGElement} svg
+ * @param {Timing} timing
+ * @param {Scale} at
+ * @param {number} bottom
+ */
+function paintMedian(svg, { median_s, low_s, high_s }, at, bottom) {
+  const x = at(median_s);
+  if (low_s !== null && high_s !== null) {
+    const width = Math.max(1, at(high_s) - at(low_s));
+    svg.append(draw("rect", { x: at(low_s), y: TOP, width, height: bottom - TOP, class: "interval-band" }));
+  }
+  svg.append(stroke(x, TOP - 4, x, bottom, "median-line"));
+  svg.append(plotLabel(x, TOP - 9, `median ${exactTime(median_s)}`, { class: "plot-label median-label" }));
+}
+
+/**
+ * @param {SVGElement} svg
+ * @param {Row[]} rows
+ * @param {Range} range
+ * @param {Scale} at
+ */
+function paintHistogram(svg, rows, [low, high], at) {
+  const all = rows.flatMap((row) => row.times_s).filter((time) => time <= high);
+  const many = Math.min(60, Math.max(8, Math.round(2 * Math.sqrt(all.length))));
+  const bins = new Array(many).fill(0);
+  for (const time of all) bins[Math.min(many - 1, Math.floor(((time - low) / (high - low)) * many))]++;
+  const most = Math.max(...bins, 1);
+  const step = (at(high) - at(low)) / many;
+  const base = TOP + HISTOGRAM;
+  const width = Math.max(1, step - 1);
+  bins.forEach((count, i) => {
+    const height = (count / most) * HISTOGRAM;
+    const x = at(low) + i * step + 0.5;
+    if (count) svg.append(draw("rect", { x, y: base - height, width, height, class: "histogram-bar" }));
+  });
+  svg.append(stroke(at(low), base, at(high), base, "plot-base"));
+  svg.append(plotLabel(at(low) - 6, TOP + 10, String(most), { "text-anchor": "end" }));
+  svg.append(plotLabel(at(low) - 6, base, "blocks", { "text-anchor": "end", class: "plot-label plot-name" }));
+}
+
+/**
+ * @param {SVGElement} svg
+ * @param {Row} row
+ * @param {{ y: number, each: number, at: Scale, range: Range, left: number, width: number }} place
+ */
+function paintRow(svg, row, { y, each, at, range, left, width }) {
+  if (row.first) {
+    const text = left < 60 ? `z${row.zygote}` : `zygote ${row.zygote}`;
+    svg.append(plotLabel(left - 8, y + 4, text, { "text-anchor": "end" }));
+  }
+  svg.append(stroke(left, y, width - RIGHT, y, "plot-row"));
+  const inside = row.times_s.filter((time) => time <= range[1]);
+  // One path for a row: a thousand blocks are one element. The heights tell dots apart that would cover each other.
+  const height = (/** @type {number} */ i) => y + (((i * 0.618) % 1) - 0.5) * each * 0.5;
+  const dots = inside.map((time, i) => `M${at(time).toFixed(1)},${height(i).toFixed(1)}h0`);
+  const least = Math.min(...row.times_s);
+  svg.append(draw("path", { d: dots.join(""), class: "block-dots" }));
+  svg.append(draw("circle", { cx: at(least), cy: y, r: Math.min(4, each / 2.5), class: "least-dot" }));
+  const beyond = row.times_s.length - inside.length;
+  if (beyond) svg.append(plotLabel(width - RIGHT + 6, y + 4, `+${beyond} →`, { "text-anchor": "start" }));
+}
+
+/** @param {Timing} timing */
+function keyOf({ low_s }) {
+  const sign = (/** @type {string} */ kind) => make("span", { class: `key-sign ${kind}`, "aria-hidden": "true" });
+  const entry = (/** @type {string} */ kind, /** @type {string} */ text) => make("li", {}, sign(kind), text);
+  return make("ul", { class: "plot-key" },
+    entry("sign-least", "least block of a process"), entry("sign-block", "its other blocks"),
+    entry("sign-median", `median of the least blocks${low_s === null ? "" : ", with its 95 % interval"}`),
+    make("li", {}, "+n → slower blocks beyond the edge"));
+}
+
+/**
+ * @param {Timing} timing
+ * @param {Row[]} rows
+ */
+function wordsOf({ median_s, low_s, high_s, min_s }, rows) {
+  const [median, low, high, min] = timesAlike([median_s, low_s, high_s, min_s]);
+  return `${rows.length} processes; median ${median}${low ? `, 95 % between ${low} and ${high}` : ""}, min ${min}.`;
+}
+
+/** @param {Row[]} rows */
+function numbers(rows) {
+  const figures = rows.map(({ times_s }) => [Math.min(...times_s), medianOf(times_s), Math.max(...times_s)]);
+  const texts = timesAlike(figures.flat());
+  return rows.map(({ process, zygote, times_s }, i) =>
+    [process + 1, zygote, times_s.length, ...texts.slice(3 * i, 3 * i + 3)].map(String));
+}

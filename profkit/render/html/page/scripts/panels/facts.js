@@ -1,0 +1,97 @@
+/* The facts about the run, and above all else its notes: facts that are warnings or errors. */
+
+import { head } from "../data/page_data.js";
+import { make } from "../elements/markup.js";
+import { numbersTable } from "../elements/plots.js";
+import { currentRun, onChange } from "../state/state.js";
+import { formatBytes, formatCount, formatTime } from "../text/numbers.js";
+
+/** @import { Child, Fact, Panel, Run } from "../types.js" */
+
+const ALARMS = new Set(["warn", "bad"]);
+const NOTES = new Set(["note", "error"]);
+/** The state of a run is not among the notes: they explain it. */
+const STATE = "started";
+
+/**
+ * Return facts as a list of terms; names that repeat are written once.
+ * @param {Fact[]} facts
+ */
+export const factList = (facts) =>
+  make("dl", { class: "facts" }, facts.map(([name, parts], i) => [
+    make("dt", {}, i && facts[i - 1][0] === name ? "" : name),
+    make("dd", {}, parts.flatMap(([text, tone], k) =>
+      [k ? " · " : "", make("span", { class: `tone-${tone}` }, withLink(text))])),
+  ]).flat());
+
+/**
+ * Return sentences that warn, as a list; null if there are none.
+ * @param {string[]} sentences
+ */
+export function warnings(sentences) {
+  const items = sentences.map((text) => make("li", {}, withLink(text)));
+  return items.length ? make("ul", { class: "warnings" }, items) : null;
+}
+
+/**
+ * Return a text as children of an element. An address at its end can be followed if the run has it among
+ * its links.
+ * @param {string} text
+ * @returns {Child[]}
+ */
+function withLink(text) {
+  const links = (currentRun()?.facts ?? []).filter(([name]) => name === "link");
+  const address = links.map(([, parts]) => parts.at(-1)?.[0] ?? "")
+    .find((link) => /^https?:\/\//.test(link) && text.endsWith(link));
+  if (!address) return [text];
+  const attributes = { href: address, target: "_blank", rel: "noopener noreferrer" };
+  return [text.slice(0, -address.length), make("a", attributes, address)];
+}
+
+/** @type {Panel} */
+export const factsPanel = {
+  id: "facts",
+  title: head.kind === "comparison" ? "About the runs" : "About the run",
+  build(body) {
+    const show = () => body.replaceChildren(factList(currentRun().facts), resourceTable() ?? "");
+    onChange(["run"], show);
+    show();
+  },
+  applies: () => head.runs.some((run) => run.facts.length > 0),
+};
+
+/** @type {Panel} */
+export const notesPanel = {
+  id: "notes",
+  title: "Notes",
+  build(body) {
+    const show = () => body.replaceChildren(warnings(notesOf(currentRun())) ?? "");
+    onChange(["run"], show);
+    show();
+  },
+  applies: () => head.kind === "sampled" && head.runs.some((run) => notesOf(run).length > 0),
+};
+
+/**
+ * Return notes, errors, and other facts that speak against the run, each once.
+ * @param {Run} run
+ */
+function notesOf(run) {
+  const alarms = (/** @type {Fact[1]} */ parts) =>
+    parts.filter(([, tone]) => ALARMS.has(tone)).map(([text]) => text);
+  const said = (run.facts ?? []).filter(([name, parts]) => name !== STATE && alarms(parts).length)
+    .map(([name, parts]) => `${NOTES.has(name) ? "" : `${name}: `}${alarms(parts).join(" · ")}`);
+  const notes = (run.notes ?? []).map(String);
+  return [...new Set([...notes, ...said])].filter(Boolean);
+}
+
+function resourceTable() {
+  const resources = currentRun().resources;
+  if (!resources) return null;
+  const step = Math.ceil(resources.at_s.length / 200);
+  const rows = resources.at_s.map((at, i) => [
+    formatTime(at), i ? `${Math.round(resources.cpu_share[i - 1] * 100)} %` : "–",
+    formatBytes(resources.rss_bytes[i]), formatCount(resources.threads[i])]);
+  const heads = ["time", "CPU since the row above", "memory", "threads"];
+  return numbersTable("Resources over time as a table", heads, rows.filter((_, i) => i % step === 0));
+}

@@ -1,0 +1,85 @@
+/* The hot functions: self and total of each, sortable, filtered by the search. */
+
+import { head } from "../data/page_data.js";
+import { costsOf, hasStatedTotals, treeOf } from "../data/trees.js";
+import { functionLink, placeElement } from "../elements/function_names.js";
+import { make } from "../elements/markup.js";
+import { barCell, cell } from "../elements/parts.js";
+import { sortableTable } from "../elements/sortable_table.js";
+import { matchingFunctions } from "../graph/search.js";
+import { hasGraph, onChange, setState, state } from "../state/state.js";
+import { amountText, formatShare, packageOf, placeOf, weightText } from "../text/run_text.js";
+
+/** @import { Column, Panel } from "../types.js" */
+/** @type {Panel} */
+export const hotFunctionsPanel = {
+  id: "functions",
+  title: "Hot functions",
+  build(body) {
+    const grid = sortableTable({
+      caption: "Functions by their own weight and with all that they call; click one to select it.",
+      columns: columns(), sort: head.initial?.sort ?? "self", step: 40,
+      pick: (fn) => setState({ selected: state.selected === fn ? null : fn }),
+    });
+    body.append(grid.element);
+    const show = () => { grid.show(found()); grid.mark(state.selected); };
+    onChange(["run", "thread", "search"], show);
+    onChange(["selected"], () => grid.mark(state.selected));
+    show();
+  },
+  applies: hasGraph,
+};
+
+const tree = () => treeOf(state.run, state.thread);
+const costs = () => costsOf(tree());
+/** @param {number} weight */
+const share = (weight) => weight / (tree().total[0] || 1);
+
+/** @returns {Column<number>[]} */
+function columns() {
+  const { functions } = head;
+  const words = { rising: true, wide: true };
+  /**
+   * @param {"self" | "total"} name
+   * @param {string} hint
+   * @returns {Column<number>}
+   */
+  const weights = (name, hint) => ({
+    id: name, title: name, hint, value: (fn) => costs()[name][fn], cell: (fn) => weightCell(name, fn),
+  });
+  return [
+    { id: "name", title: "function", rising: true, value: (fn) => functions.name[fn], cell: nameCell },
+    weights("self", "its own weight"),
+    weights("total", hasStatedTotals(tree())
+      ? "with all that it calls, as the file has it" : "with all that it calls; recursion counts once"),
+    { id: "package", title: "package", ...words, value: packageOf, cell: (fn) => cell(packageOf(fn)) },
+    { id: "place", title: "place", ...words, value: placeOf,
+      cell: (fn) => cell(placeElement(placeOf(fn))) },
+  ];
+}
+
+/** @param {number} fn */
+function nameCell(fn) {
+  return make("th", { scope: "row", class: "name" }, functionLink(fn),
+    placeElement(placeOf(fn), { class: "narrow-only place" }));
+}
+
+/**
+ * Return a weight with a bar as long as its part of the column's largest.
+ * @param {"self" | "total"} name
+ * @param {number} fn
+ */
+function weightCell(name, fn) {
+  const weight = costs()[name][fn];
+  const amount = make("span", { class: "amount wide-only" }, amountText(weight));
+  const text = weight ? [amount, formatShare(share(weight))] : "";
+  return barCell(weight / (costs().most[name] || 1), text, weightText(weight));
+}
+
+function found() {
+  const { total } = costs();
+  const matches = matchingFunctions(state.search);
+  const rows = /** @type {number[]} */ ([]);
+  total.forEach((weight, fn) => { if (weight && (!matches || matches[fn])) rows.push(fn); });
+  return rows;
+}

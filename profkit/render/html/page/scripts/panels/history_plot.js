@@ -1,0 +1,163 @@
+/* The plot of a history: a point for each commit with its interval, which the pointer and keys walk over. */
+
+import { draw, make } from "../elements/markup.js";
+import {
+  axisLeft, linearScale, paddedExtent, plotFigure, plotLabel, roundTicks, stroke,
+} from "../elements/plots.js";
+import { axisTexts, isNumber } from "../text/numbers.js";
+
+/** @import { Point, Scale } from "../types.js" */
+
+/**
+ * What a plot shows, and what it reports: `describe` is a point in words, `onChoose` gets a point or null.
+ * @typedef {object} Wanted
+ * @property {Point[]} points
+ * @property {boolean} isTime
+ * @property {string} name
+ * @property {string} summary
+ * @property {(i: number) => string} describe
+ * @property {(i: number | null) => void} onChoose
+ */
+/**
+ * What was drawn last, and the point that is chosen.
+ * @typedef {{ svg: SVGElement | null, width: number, step: number, marks: SVGElement[], chosen: number | null }} Drawn
+ */
+
+const LEFT = 84, RIGHT = 24, TOP = 16, HEIGHT = 240, BELOW = 62;
+const WIDEST = 150, NARROW = 16, LEVEL = 76;
+
+/**
+ * Return the plot with its readout and key, and `choose`, which points at a commit or at none.
+ * @param {Wanted} wanted
+ */
+export function historyPlot({ points, isTime, name, summary, describe, onChoose }) {
+  /** @type {Drawn} */
+  const drawn = { svg: null, width: 0, step: 1, marks: [], chosen: null };
+  const last = points.length - 1;
+  const sure = points.some(({ low }) => isNumber(low)) ? "; bars are 95 % intervals" : "";
+  const figure = plotFigure({
+    title: name, described: summary,
+    caption: `By commit, the newest on the right${sure}. The axis does not begin at zero.`,
+  }, (svg, width) => paint(drawn, points, isTime, svg, width));
+  const slider = make("div", {
+    class: "strip-slider", role: "slider", tabindex: "0", "aria-label": `Commit: ${name}`,
+    "aria-valuemin": 1, "aria-valuemax": points.length, "aria-valuenow": points.length, "aria-valuetext": summary,
+    keydown: (event) => {
+      const to = pointAfter(drawn.chosen, last, event.key);
+      if (to === null) return;
+      event.preventDefault();
+      choose(to);
+    },
+    pointermove: (event) => choose(nearest(drawn, last, event)), pointerleave: () => choose(null),
+  }, figure);
+  const readout = make("output", { class: "strip-readout" }, summary);
+  const choose = (/** @type {number | null} */ i) => {
+    drawn.chosen = i;
+    readout.textContent = i === null ? summary : describe(i);
+    slider.setAttribute("aria-valuetext", readout.textContent);
+    slider.setAttribute("aria-valuenow", String((i ?? last) + 1));
+    drawn.marks.forEach((mark, k) => mark.classList.toggle("chosen", k === i));
+    onChoose(i);
+  };
+  return { element: make("div", {}, slider, readout, keyOf(points)), choose };
+}
+
+/**
+ * Return a commit as people write it: its first eight digits; other names stay.
+ * @param {string} commit
+ */
+export const shortCommit = (commit) => (/^[0-9a-f]{12,}$/.test(commit) ? commit.slice(0, 8) : commit);
+
+/**
+ * @param {Drawn} drawn
+ * @param {Point[]} points
+ * @param {boolean} isTime
+ * @param {SVGElement} svg
+ * @param {number} width
+ */
+function paint(drawn, points, isTime, svg, width) {
+  const range = paddedExtent(points.flatMap(({ value, low, high }) => [value, low ?? value, high ?? value]), 0.08);
+  const bottom = TOP + HEIGHT;
+  const up = linearScale(range, [bottom, TOP]);
+  const step = Math.min(WIDEST, (width - LEFT - RIGHT) / points.length);
+  const at = (/** @type {number} */ i) => LEFT + (i + 0.5) * step;
+  const values = roundTicks(...range, 5);
+  const texts = axisTexts(isTime ? "time" : "count", values);
+  axisLeft(svg, { at: up, values, texts, left: LEFT, right: width - RIGHT });
+  const line = points.map(({ value }, i) => `${at(i).toFixed(1)},${up(value).toFixed(1)}`).join(" ");
+  svg.append(draw("polyline", { points: line, class: "trend-line" }));
+  const marks = points.map((point, i) => svg.appendChild(markOf(point, at(i), up, step < NARROW ? 3.2 : 5)));
+  paintCommits(svg, points, at, step, bottom);
+  Object.assign(drawn, { svg, width, step, marks });
+  return bottom + BELOW;
+}
+
+/**
+ * @param {Point} point
+ * @param {number} x
+ * @param {Scale} up
+ * @param {number} size
+ */
+function markOf({ value, low, high, doubts }, x, up, size) {
+  const mark = draw("g", { class: `trend-point ${doubts.length ? "doubtful" : "sure"}` });
+  const y = up(value);
+  if (isNumber(low) && isNumber(high)) {
+    mark.append(stroke(x, up(low), x, up(high), "whisker"));
+    for (const end of [low, high]) mark.append(stroke(x - size + 0.5, up(end), x + size - 0.5, up(end), "whisker"));
+  }
+  // A shape of its own, since not everybody sees a colour.
+  const triangle = `M${x},${y - size * 1.3}l${size * 1.3},${size * 2.3}h${-size * 2.6}z`;
+  mark.append(doubts.length ? draw("path", { d: triangle, class: "point" })
+    : draw("circle", { cx: x, cy: y, r: size, class: "point" }));
+  return mark;
+}
+
+/**
+ * Write as many commits as there is room for, the last one always among them.
+ * @param {SVGElement} svg
+ * @param {Point[]} points
+ * @param {Scale} at
+ * @param {number} step
+ * @param {number} bottom
+ */
+function paintCommits(svg, points, at, step, bottom) {
+  const every = Math.max(1, Math.ceil(18 / step));
+  points.forEach(({ commit }, i) => {
+    if ((points.length - 1 - i) % every) return;
+    const [x, y] = [at(i), bottom + 16];
+    const aslant = { "text-anchor": "end", transform: `rotate(-40 ${x + 3} ${y})` };
+    const text = shortCommit(commit).replace(/^run /, "").slice(0, 10);
+    svg.append(step < LEVEL ? plotLabel(x + 3, y, text, aslant) : plotLabel(x, y, text));
+  });
+}
+
+/** @param {Point[]} points */
+const keyOf = (points) => (points.some(({ doubts }) => doubts.length)
+  ? make("ul", { class: "plot-key" }, make("li", {}, "▲ in doubt: see the table")) : null);
+
+/**
+ * Return the point to which a key leads, null for other keys.
+ * @param {number | null} chosen
+ * @param {number} last
+ * @param {string} key
+ */
+function pointAfter(chosen, last, key) {
+  const from = chosen ?? last + 1;
+  /** @type {Record<string, number>} */
+  const places = {
+    ArrowLeft: from - 1, ArrowDown: from - 1, ArrowRight: from + 1, ArrowUp: from + 1, Home: 0, End: last,
+  };
+  return Object.hasOwn(places, key) ? Math.min(last, Math.max(0, places[key])) : null;
+}
+
+/**
+ * @param {Drawn} drawn
+ * @param {number} last
+ * @param {PointerEvent} event
+ */
+function nearest({ svg, width, step }, last, event) {
+  if (!svg) return null;
+  const bounds = svg.getBoundingClientRect();
+  const x = ((event.clientX - bounds.left) / bounds.width) * width;
+  return Math.min(last, Math.max(0, Math.floor((x - LEFT) / step)));
+}

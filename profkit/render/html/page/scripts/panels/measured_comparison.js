@@ -1,0 +1,166 @@
+/*
+ * The comparison of measured orders: ratios with their intervals, the times of both sides, and the difference
+ * in instructions.
+ */
+
+import { measuredComparison } from "../data/page_data.js";
+import { draw, make } from "../elements/markup.js";
+import { badge, cell, headline, numberCell, plainHead } from "../elements/parts.js";
+import {
+  axisBelow, linearScale, numbersTable, paddedExtent, plotFigure, plotLabel, roundTicks, stroke, whisker,
+} from "../elements/plots.js";
+import { sortableTable } from "../elements/sortable_table.js";
+import { changeText, exactCount, isNumber } from "../text/numbers.js";
+import { timesFigure, usualRange } from "./distribution.js";
+import { warnings } from "./facts.js";
+
+/** @import { ComparedOrder, InstructionDelta, Panel, Scale, Sides, TableSpec } from "../types.js" */
+/** @typedef {ComparedOrder & { ratio: number }} RatedOrder an order whose times were compared */
+
+const GREY = new Set(["no-difference", "too-few-processes", "not-compared"]);
+const ROW = 34, TOP = 8, BELOW = 40, RIGHT = 20;
+
+/** @type {Panel} */
+export const measuredComparisonPanel = {
+  id: "comparison",
+  title: "Comparison",
+  build(body) {
+    if (!measuredComparison) return;
+    const { names, notes = [], orders } = measuredComparison;
+    const ratios = orders.filter(hasRatio);
+    const parts = [
+      headline(measuredComparison), warnings(notes), ratios.length ? ratioFigure(ratios, names) : null,
+      ...orders.map((order) => sideBySide(order, names)),
+    ];
+    body.append(...parts.filter((part) => part !== null));
+  },
+  applies: () => measuredComparison !== null,
+};
+
+/**
+ * @param {ComparedOrder} order
+ * @returns {order is RatedOrder}
+ */
+const hasRatio = (order) => isNumber(order.ratio);
+/** @param {ComparedOrder} order */
+const wordOf = (order) => order.verdict.replaceAll("-", " ");
+/** @param {ComparedOrder} order */
+const kindOf = (order) => (GREY.has(order.verdict) ? "noise" : order.verdict === "slower" ? "more" : "less");
+
+/**
+ * @param {RatedOrder[]} orders
+ * @param {Sides<string>} names
+ */
+function ratioFigure(orders, { a, b }) {
+  const bounds = (/** @type {RatedOrder} */ { low, high }) =>
+    (isNumber(low) && isNumber(high) ? `${changeText(low)} to ${changeText(high)}` : "–");
+  const rows = orders.map((order) =>
+    [order.label, changeText(order.ratio), bounds(order), wordOf(order), order.sentence]);
+  return make("div", {},
+    plotFigure({
+      title: "Ratio of times with 95 % intervals", caption: `Time of ${b} against ${a}: right of the line is slower.`,
+      described: orders.map(({ label, sentence }) => `${label}: ${sentence}`).join(" "),
+    }, (svg, width) => paint(svg, width, orders)),
+    numbersTable("Ratios as a table", ["order", "change", "95 % interval", "verdict", "in words"], rows));
+}
+
+/**
+ * @param {SVGElement} svg
+ * @param {number} width
+ * @param {RatedOrder[]} orders
+ */
+function paint(svg, width, orders) {
+  const left = width < 560 ? 12 : Math.min(240, width * 0.28);
+  // Logarithms: half and double lie equally far from the line.
+  const ends = orders.flatMap(({ ratio, low, high }) => [ratio, low ?? ratio, high ?? ratio, 1]).map(Math.log);
+  const [least, most] = paddedExtent(ends, 0.12);
+  const scale = linearScale([least, most], [left, width - RIGHT]);
+  const at = (/** @type {number} */ ratio) => scale(Math.log(ratio));
+  const row = width < 560 ? ROW + 14 : ROW;
+  const bottom = TOP + orders.length * row;
+  const room = Math.max(3, Math.floor((width - left) / 110));
+  const values = roundTicks(Math.exp(least), Math.exp(most), room).filter((value) => value > 0);
+  axisBelow(svg, { at, values, texts: values.map(changeText), y: bottom, top: TOP });
+  svg.append(stroke(at(1), TOP, at(1), bottom, "plot-zero"));
+  svg.append(plotLabel(at(1), bottom + 32, "no difference", { class: "plot-label plot-name" }));
+  orders.forEach((order, i) => paintRow(svg, order, { at, left, y: TOP + (i + 0.5) * row, narrow: width < 560 }));
+  return bottom + BELOW;
+}
+
+/**
+ * @param {SVGElement} svg
+ * @param {RatedOrder} order
+ * @param {{ at: Scale, left: number, y: number, narrow: boolean }} place
+ */
+function paintRow(svg, order, { at, left, y, narrow }) {
+  const middle = narrow ? y + 8 : y;
+  const { ratio, low, high } = order;
+  whisker(svg, { at, low, high, middle: ratio, y: middle, size: 6, kind: kindOf(order) });
+  const text = order.label.length > 34 ? `${order.label.slice(0, 33)}…` : order.label;
+  const [x, base, anchor] = narrow ? [left, y - 9, "start"] : [left - 12, y + 4, "end"];
+  svg.append(plotLabel(x, base, text, { "text-anchor": anchor }));
+}
+
+/**
+ * @param {ComparedOrder} order
+ * @param {Sides<string>} names
+ */
+function sideBySide(order, { a, b }) {
+  return make("section", { class: "order-comparison" },
+    make("h3", {}, order.label, badge(wordOf(order), `change-${kindOf(order)}`)),
+    order.sentence ? make("p", { class: "sentence" }, order.sentence) : null,
+    ...bothTimes(order, [a, b]),
+    order.delta?.length ? deltaTable(order.delta) : null);
+}
+
+/**
+ * Return the times of both sides one above the other, on one scale.
+ * @param {ComparedOrder} order
+ * @param {string[]} names
+ */
+function bothTimes({ a, b }, names) {
+  const range = usualRange([a, b].filter((timing) => timing !== null));
+  return [a, b].map((timing, i) => timing && make("div", { class: "side-times" },
+    make("h4", {}, make("span", { class: "faint" }, "AB"[i]), names[i]),
+    timesFigure(timing, names[i], range)));
+}
+
+/**
+ * Return instructions by function: what B executes more or less, as bars from a line in the middle.
+ * @param {InstructionDelta[]} rows
+ */
+function deltaTable(rows) {
+  const most = Math.max(...rows.map(([, , , delta]) => Math.abs(delta)), 1);
+  const number = (/** @type {number} */ value) => numberCell(exactCount(value));
+  const bar = (/** @type {number} */ delta) =>
+    cell(deltaBar(delta / most), { class: "whisker-cell", "aria-hidden": "true" });
+  const signed = (/** @type {number} */ value) =>
+    `${value > 0 ? "+" : value < 0 ? "−" : ""}${exactCount(Math.abs(value))}`;
+  /** @type {TableSpec<InstructionDelta>} */
+  const spec = {
+    caption: "Instructions of one execution by function: the difference of B to A, largest first.",
+    sort: "delta", step: 15, key: ([name]) => name,
+    columns: [
+      { id: "name", title: "function", rising: true, value: ([name]) => name, cell: ([name]) => plainHead(name) },
+      { id: "a", title: "A", value: ([, a]) => a, cell: ([, a]) => number(a) },
+      { id: "b", title: "B", value: ([, , b]) => b, cell: ([, , b]) => number(b) },
+      { id: "delta", title: "difference", value: ([, , , delta]) => Math.abs(delta),
+        cell: ([, , , delta]) => numberCell(signed(delta)) },
+      { id: "bar", title: "as a bar", wide: true, cell: ([, , , delta]) => bar(delta) },
+    ],
+  };
+  const grid = sortableTable(spec);
+  grid.show(rows);
+  return grid.element;
+}
+
+/** @param {number} part */
+function deltaBar(part) {
+  const svg = draw("svg", { viewBox: "0 0 160 14", width: 160, height: 14 });
+  const length = Math.abs(part) * 76;
+  const kind = `delta-bar ${part > 0 ? "more" : "less"}`;
+  svg.append(
+    draw("rect", { x: part > 0 ? 80 : 80 - length, y: 2, width: length, height: 10, class: kind }),
+    stroke(80, 0, 80, 14, "plot-base"));
+  return svg;
+}

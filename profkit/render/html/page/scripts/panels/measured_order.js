@@ -1,0 +1,131 @@
+/* The chosen order: what it was, its warnings, the plot of its times, and its instruction counts. */
+
+import { head } from "../data/page_data.js";
+import { make } from "../elements/markup.js";
+import { barCell, folded, keyFigures, numberCell, plainHead, titled } from "../elements/parts.js";
+import { sortableTable } from "../elements/sortable_table.js";
+import { places } from "../layout.js";
+import { onChange, setState, state } from "../state/state.js";
+import { exactCount, isNumber, plural, timesAlike } from "../text/numbers.js";
+import { formatShare } from "../text/run_text.js";
+import { timesFigure } from "./distribution.js";
+import { factList, warnings } from "./facts.js";
+
+/** @import { Column, CountedFunction, Counts, Order, Panel, Timing } from "../types.js" */
+
+/** The columns of functions by the names that reports have for them. */
+const COLUMNS = { self: "exclusive", total: "inclusive", name: "name" };
+const orders = head.measured?.orders ?? [];
+
+/** Return the chosen order. */
+const currentOrder = () => orders[state.order] ?? orders[0];
+
+/** @type {Panel} */
+export const chosenOrderPanel = {
+  id: "plots",
+  title: orders.length > 1 ? "The chosen order" : "The measurement",
+  build(body) {
+    const show = () => {
+      body.replaceChildren(...about(currentOrder()));
+      showGraph(currentOrder().run);
+    };
+    onChange(["order"], show);
+    show();
+  },
+  applies: () => head.kind === "measured" && orders.length > 0,
+};
+
+/**
+ * Show the graph and the tables of the chosen order; none if its calls were not counted.
+ * @param {number | null | undefined} run
+ */
+function showGraph(run) {
+  places.workspace.hidden = places.tabs.hidden = !isNumber(run);
+  if (isNumber(run)) setState({ run }, "address");
+}
+
+/** @param {Order} order */
+function about(order) {
+  const { label, variant, what, error, doubts, timing, counts, facts } = order;
+  const alone = orders.length === 1;
+  return [
+    make("h3", { class: "order-name" }, label, variant ? make("span", { class: "variant" }, variant) : null),
+    what && what !== label ? make("pre", { class: "statement" }, make("code", {}, what)) : null,
+    error ? make("div", { class: "failure" }, make("strong", {}, "It failed."), make("pre", {}, error)) : null,
+    warnings(doubts),
+    timing ? timeFigures(timing) : null,
+    timing ? timesFigure(timing, label) : null,
+    counts ? countsSection(counts, isNumber(order.run)) : null,
+    facts?.length ? folded("What was measured, and how", factList(facts), alone) : null,
+  ].filter((part) => part !== null);
+}
+
+/**
+ * Return median, interval and least time, large.
+ * @param {Timing} time
+ */
+function timeFigures(time) {
+  const [median, low, high, min] = timesAlike([time.median_s, time.low_s, time.high_s, time.min_s]);
+  return keyFigures([
+    ["median", median, low ? `95 % between ${low} and ${high}` : "no interval below 6 processes"],
+    ["min", min, "of all blocks"],
+    ["processes", String(time.processes.length), `from ${plural(new Set(time.zygotes).size, "zygote")}`],
+    ["executions", exactCount(time.number), "in each block"],
+  ]);
+}
+
+/**
+ * Return the figures and functions of counts; beside a graph of them the table is folded.
+ * @param {Counts} counts
+ * @param {boolean} graphed
+ */
+const countsSection = (counts, graphed) => make("section", { class: "counts" },
+  titled("h4", "Instructions", "of one execution"),
+  keyFigures([
+    ["stripped", exactCount(counts.stripped), `without memory allocators${shareOf(counts)}`],
+    ["net", exactCount(counts.net), "without the loop around it"],
+    ["baseline", exactCount(counts.baseline), "the same loop around pass"],
+    ["repeats", String(counts.raw.length), agreement(counts.raw)],
+  ]),
+  counts.functions.length ? folded("Functions as Callgrind counted them", functions(counts), !graphed) : null);
+
+/** @param {Counts} counts */
+const shareOf = ({ net, stripped }) =>
+  (net > stripped && net > 0 ? `, ${formatShare((net - stripped) / net)} of net` : "");
+
+/** @param {number[]} raw */
+function agreement(raw) {
+  const [low, high] = [Math.min(...raw), Math.max(...raw)];
+  if (raw.length === 0) return "";
+  if (raw.length === 1) return `raw ${exactCount(low)}`;
+  if (low === high) return `agree: raw ${exactCount(low)}`;
+  return `differ: raw ${exactCount(low)} to ${exactCount(high)}`;
+}
+
+/** @param {Counts} counts */
+function functions({ net, functions: rows }) {
+  const share = (/** @type {number} */ value) => (net > 0 ? value / net : 0);
+  const cell = (/** @type {number} */ value) =>
+    barCell(share(value), exactCount(value), formatShare(share(value)));
+  /**
+   * @param {string} id
+   * @param {1 | 2} at
+   * @returns {Column<CountedFunction>}
+   */
+  const column = (id, at) => ({ id, title: id, value: (row) => row[at], cell: (row) => cell(row[at]) });
+  /** @type {Column<CountedFunction>} */
+  const calls = {
+    id: "calls", title: "calls", value: (row) => row[3],
+    cell: (row) => numberCell(row[3] ? exactCount(row[3]) : ""),
+  };
+  const grid = sortableTable({
+    caption: "Functions by the instructions that they executed themselves, and with all that they called.",
+    sort: COLUMNS[head.initial?.sort ?? "self"], step: 12, key: ([name]) => name,
+    columns: [
+      { id: "name", title: "function", rising: true, value: ([name]) => name, cell: ([name]) => plainHead(name) },
+      column("exclusive", 1), column("inclusive", 2), calls,
+    ],
+  });
+  grid.show(rows);
+  return grid.element;
+}

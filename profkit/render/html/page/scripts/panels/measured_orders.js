@@ -1,0 +1,141 @@
+/* The table of measured orders; another panel shows the chosen one in full. */
+
+import { head } from "../data/page_data.js";
+import { button, draw, make } from "../elements/markup.js";
+import { badge, cell, folded, numberCell } from "../elements/parts.js";
+import { linearScale, paddedExtent, stroke, whisker } from "../elements/plots.js";
+import { sortableTable } from "../elements/sortable_table.js";
+import { onChange, setState, state } from "../state/state.js";
+import { decimals, exactCount, plural, timesAlike } from "../text/numbers.js";
+import { factList } from "./facts.js";
+
+/** @import { Column, Panel, Scale, Timing } from "../types.js" */
+
+const FAR_APART = 20;
+const orders = head.measured?.orders ?? [];
+
+/** @type {Panel} */
+export const measuredOrdersPanel = {
+  id: "measured",
+  title: `${orders.length} orders`,
+  build(body) {
+    const grid = sortableTable({
+      caption: "Times and instructions of one execution. The median is that of the processes' least times.",
+      columns: columns(), sort: "order", pick: (order) => setState({ order }), step: 100,
+    });
+    body.append(grid.element, sharedFacts() ?? "");
+    grid.show(orders.keys());
+    const mark = () => grid.mark(state.order);
+    onChange(["order"], mark);
+    mark();
+  },
+  applies: () => orders.length > 1,
+};
+
+function sharedFacts() {
+  const facts = head.measured?.facts ?? [];
+  return facts.length ? folded("What holds of all of them", factList(facts)) : null;
+}
+
+/** @returns {Column<number>[]} */
+function columns() {
+  const times = orders.map((order) => order.timing);
+  const medians = timesAlike([...times.map((time) => time?.median_s), ...times.map((time) => time?.min_s)]);
+  const counts = orders.map((order) => order.counts?.stripped ?? null);
+  const at = whiskerScale(times.filter((time) => time !== null));
+  const number = numberCell;
+  /** @type {Column<number>[]} */
+  const timed = [
+    { id: "median", title: "median", value: (i) => times[i]?.median_s ?? null,
+      cell: (i) => number(make("strong", {}, medians[i])) },
+    { id: "sure", title: "±", wide: true, hint: "half of the median's 95 % interval, as a part of it",
+      value: (i) => sureness(times[i]), cell: (i) => number(sureText(times[i])) },
+    { id: "interval", title: "on one scale", wide: true,
+      cell: (i) => cell(miniature(times[i], at) ?? "", { class: "whisker-cell" }) },
+    { id: "min", title: "min", wide: true, value: (i) => times[i]?.min_s ?? null,
+      cell: (i) => number(medians[orders.length + i]) },
+    { id: "blocks", title: "processes × blocks", wide: true, number: true,
+      cell: (i) => cell(blocksOf(times[i]), { class: "number faint" }) },
+  ];
+  /** @type {Column<number>[]} */
+  const counted = [{
+    id: "instructions", title: "instructions", hint: "without memory allocators", value: (i) => counts[i],
+    cell: (i) => number(exactCount(counts[i])),
+  }];
+  return [
+    { id: "order", title: "order", rising: true, value: (i) => i, cell: nameCell },
+    ...(times.some(Boolean) ? timed : []),
+    ...(counts.some((count) => count !== null) ? counted : []),
+    { id: "doubts", title: "doubts", wide: true, number: false,
+      value: (i) => (orders[i].error ? 100 : orders[i].doubts.length),
+      cell: (i) => cell(trustOf(i) ?? "none", { class: trustOf(i) ? null : "faint" }) },
+  ];
+}
+
+/** @param {number} i */
+function nameCell(i) {
+  const { label, variant, what } = orders[i];
+  return make("th", { scope: "row", class: "name" },
+    button(label, () => {}, { class: "link", title: what === label ? null : what }),
+    variant ? make("span", { class: "variant" }, variant) : null,
+    make("span", { class: "narrow-only" }, trustOf(i)));
+}
+
+/**
+ * Return the warnings on an order's numbers as a badge; null if there are none.
+ * @param {number} i
+ */
+function trustOf(i) {
+  const { doubts, error } = orders[i];
+  if (error) return badge("failed", "tone-bad");
+  return doubts.length ? badge(plural(doubts.length, "doubt"), "tone-warn", doubts.join("\n")) : null;
+}
+
+/**
+ * Return half of the interval as a part of the median; null if there is none.
+ * @param {Timing | null} time
+ */
+function sureness(time) {
+  if (!time || time.low_s === null || time.high_s === null || !(time.low_s > 0)) return null;
+  return (time.high_s - time.low_s) / 2 / time.median_s;
+}
+
+/** @param {Timing | null} time */
+function sureText(time) {
+  const part = sureness(time);
+  if (part === null) return "";
+  return part > 0 && part < 0.0005 ? "<0.1 %" : `${decimals(part * 100, part < 0.0995 ? 1 : 0)} %`;
+}
+
+/** @param {Timing | null} time */
+function blocksOf(time) {
+  if (!time) return "";
+  const blocks = time.processes.map((process) => process.length);
+  return `${time.processes.length} × ${Math.min(...blocks)}`;
+}
+
+/**
+ * Return one scale for all cells: of logarithms if the times are far apart.
+ * @param {Timing[]} times
+ */
+function whiskerScale(times) {
+  const bounds = times.flatMap(({ low_s, high_s, median_s }) => [low_s ?? median_s, high_s ?? median_s]);
+  const ends = bounds.filter((end) => end > 0);
+  const [low, high] = [Math.min(...ends), Math.max(...ends)];
+  const map = high > low * FAR_APART ? Math.log10 : (/** @type {number} */ value) => value;
+  const scale = linearScale(paddedExtent([map(low), map(high)], 0.04), [4, 136]);
+  return (/** @type {number} */ value) => scale(map(value));
+}
+
+/**
+ * @param {Timing | null} time
+ * @param {Scale} at
+ */
+function miniature(time, at) {
+  // Logarithms know no zero.
+  if (!time || !((time.low_s ?? time.median_s) > 0)) return null;
+  const svg = draw("svg", { viewBox: "0 0 140 18", width: 140, height: 18, "aria-hidden": "true" });
+  svg.append(stroke(2, 9, 138, 9, "plot-grid"));
+  whisker(svg, { at, low: time.low_s, high: time.high_s, middle: time.median_s, y: 9, size: 4 });
+  return svg;
+}

@@ -1,0 +1,99 @@
+/* The processes of a merged run: what each did, and the functions whose shares differ between them. */
+
+import { head } from "../data/page_data.js";
+import { make } from "../elements/markup.js";
+import { barCell, cell, hint, numberCell, plainHead, titled } from "../elements/parts.js";
+import { sortableTable } from "../elements/sortable_table.js";
+import { currentRun, onChange } from "../state/state.js";
+import { formatBytes, formatCount } from "../text/numbers.js";
+import { formatShare } from "../text/run_text.js";
+
+/** @import { Column, DifferingFunction, Merged, Panel, ProcessRow, TableSpec } from "../types.js" */
+
+const ODD = 4;
+
+/** @type {Panel} */
+export const processesPanel = {
+  id: "processes",
+  title: "Processes",
+  build(body) {
+    const show = () => body.replaceChildren(...partsOf(currentRun().merged));
+    onChange(["run"], show);
+    show();
+  },
+  applies: () => head.kind === "sampled" && head.runs.some((run) => run.merged),
+};
+
+/** @param {Merged | null | undefined} merged */
+function partsOf(merged) {
+  if (!merged) return [hint("This run is of one process.")];
+  const grid = sortableTable({
+    caption: "Processes by their share of all samples.", sort: "share", step: 50, columns: processColumns(),
+    key: ({ host, pid, started }) => `${host} ${pid} ${started}`,
+  });
+  grid.show(merged.processes);
+  return [grid.element, ...differing(merged)];
+}
+
+/** @returns {Column<ProcessRow>[]} */
+function processColumns() {
+  /**
+   * @param {"samples" | "calls" | "cpu_share" | "peak_rss_bytes"} id
+   * @param {string} title
+   * @param {(value: number) => string} write
+   * @returns {Column<ProcessRow>}
+   */
+  const number = (id, title, write) => ({
+    id, title, value: (row) => row[id],
+    cell: (row) => { const value = row[id]; return numberCell(value === null ? "" : write(value)); },
+  });
+  return [
+    { id: "pid", title: "process", rising: true, value: ({ pid }) => pid,
+      cell: ({ pid }) => make("th", { scope: "row", class: "name plain" }, String(pid)) },
+    { id: "share", title: "share", value: ({ share }) => share,
+      cell: ({ share }) => barCell(share, formatShare(share)) },
+    number("samples", "samples", formatCount),
+    number("calls", "calls", formatCount),
+    number("cpu_share", "CPU", (share) => `${Math.round(share * 100)} %`),
+    number("peak_rss_bytes", "peak memory", formatBytes),
+    { id: "started", title: "started (UTC)", rising: true, value: ({ started }) => started,
+      cell: ({ started }) => cell(started.slice(0, 19).replace("T", " "), { class: "commit" }) },
+    { id: "host", title: "host", rising: true, value: ({ host }) => host, cell: ({ host }) => cell(host) },
+  ];
+}
+
+/** @param {Merged} merged */
+function differing({ differing: rows, processes }) {
+  if (processes.length < 2) return [];
+  const title = titled("h3", "Shares that differ between processes",
+    "of a function and the library calls it makes");
+  if (!rows.length) return [title, hint("None differs by more than noise and 5 points.")];
+  /** @type {TableSpec<DifferingFunction>} */
+  const spec = {
+    caption: "Functions whose share in a process differs from that in all others.", sort: "share", step: 20,
+    key: ({ name, file }) => `${name} ${file}`,
+    columns: [
+      { id: "name", title: "function", rising: true, value: ({ name }) => name,
+        cell: ({ name }) => plainHead(name) },
+      { id: "share", title: "all processes", value: ({ share }) => share,
+        cell: ({ share }) => barCell(share, formatShare(share)) },
+      { id: "odd", title: "processes that differ", cell: (row) => cell(oddOf(row)) },
+    ],
+  };
+  const grid = sortableTable(spec);
+  grid.show(rows);
+  return [title, grid.element];
+}
+
+/**
+ * Return the processes that differ most: `90 % in 4242, 2 % in 4250`.
+ * @param {DifferingFunction} row
+ */
+function oddOf({ share, processes }) {
+  const odd = processes.filter(({ differs }) => differs)
+    .sort((a, b) => Math.abs(b.share - share) - Math.abs(a.share - share));
+  const several = new Set(processes.map(({ pid }) => pid)).size < processes.length;
+  const said = odd.slice(0, ODD).map((one) =>
+    `${formatShare(one.share)} in ${one.pid}${several ? ` on ${one.host}` : ""}`);
+  return [...said, ...(odd.length > ODD ? [`${odd.length - ODD} more`] : [])].join(", ");
+}

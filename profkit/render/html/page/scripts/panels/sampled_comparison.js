@@ -1,0 +1,122 @@
+/* The comparison of sampled runs: the headline with its grade, and what differs, function by function. */
+
+import { head, sampledComparison } from "../data/page_data.js";
+import { functionLink } from "../elements/function_names.js";
+import { draw, make } from "../elements/markup.js";
+import { badge, barCell, cell, headline, hint, keyFigures, numberCell } from "../elements/parts.js";
+import { linearScale, stroke, whisker } from "../elements/plots.js";
+import { sortableTable } from "../elements/sortable_table.js";
+import { matchingFunctions } from "../graph/search.js";
+import { onChange, setState, state } from "../state/state.js";
+import { changeText, formatPoints, isNumber, plural, timesAlike } from "../text/numbers.js";
+import { formatShare } from "../text/run_text.js";
+import { warnings } from "./facts.js";
+
+/** @import { ChangedFunction, Column, Panel, SampledComparison, Scale } from "../types.js" */
+
+const NOISE = "noise";
+
+/** @type {Panel} */
+export const sampledComparisonPanel = {
+  id: "comparison",
+  title: "Comparison",
+  build(body) {
+    if (!sampledComparison) return;
+    const { functions, notes = [], per_call_s } = sampledComparison;
+    const parts = [headline(sampledComparison), callTimes(per_call_s), warnings(notes), differences(functions)];
+    body.append(...parts.filter((part) => part !== null));
+  },
+  applies: () => sampledComparison !== null,
+};
+
+/** @param {SampledComparison["per_call_s"]} times */
+function callTimes({ a, b, change }) {
+  if (!isNumber(a) || !isNumber(b)) return null;
+  const [textA, textB] = timesAlike([a, b]);
+  const against = change === NOISE ? "the difference is within the noise" : `${changeText(b / a)} against A`;
+  return keyFigures([
+    ["A, one call", textA, "on average"],
+    ["B, one call", textB, change ? against : "on average"],
+  ]);
+}
+
+/**
+ * Return the table. Changes come first; what lies within the noise is grey, and hidden until it is asked
+ * for.
+ * @param {ChangedFunction[]} rows
+ */
+function differences(rows) {
+  const changed = rows.filter((row) => row.change !== NOISE);
+  const ends = rows.flatMap(({ low, high, a, b }) => [low ?? 0, high ?? 0, b - a]);
+  const most = Math.max(...ends.map(Math.abs), 0.01);
+  const at = linearScale([-most, most], [6, 154]);
+  const grid = sortableTable({
+    caption: "Share of each function, its own or with all that it calls: the difference in points, with its interval.",
+    columns: columns(at), sort: "difference", key: (row) => row.function, step: 30,
+    pick: ({ function: fn }) => setState({ selected: state.selected === fn ? null : fn }),
+  });
+  const all = make("input", { type: "checkbox", change: () => show() });
+  const show = () => {
+    const matches = matchingFunctions(state.search);
+    grid.show((all.checked || matches ? rows : changed).filter((row) => !matches || matches[row.function]));
+    grid.mark(state.selected);
+    grid.element.hidden = !changed.length && !all.checked && !matches;
+  };
+  const none = changed.length ? null : hint("No function differs by more than the noise.");
+  onChange(["search"], show);
+  onChange(["selected"], () => grid.mark(state.selected));
+  show();
+  const noise = rows.length - changed.length;
+  const choice = make("label", { class: "check" }, all, `${plural(noise, "function")} within the noise, in grey`);
+  return make("div", { class: "differences" }, none, grid.element, noise ? choice : null);
+}
+
+/**
+ * @param {Scale} at
+ * @returns {Column<ChangedFunction>[]}
+ */
+function columns(at) {
+  /**
+   * @param {"a" | "b"} side
+   * @returns {Column<ChangedFunction>}
+   */
+  const share = (side) => ({
+    id: side, title: side.toUpperCase(), hint: `share of ${side.toUpperCase()}`, value: (row) => row[side],
+    cell: (row) => barCell(row[side], formatShare(row[side])),
+  });
+  const wide = { wide: true, rising: true };
+  return [
+    { id: "name", title: "function", rising: true, value: nameOf, cell: nameCell },
+    share("a"), share("b"),
+    { id: "difference", title: "difference", hint: "changes first, the largest on top", value: weightOf,
+      cell: (row) => numberCell(formatPoints(row.b - row.a)) },
+    { id: "interval", title: "interval", wide: true, cell: (row) => intervalCell(row, at) },
+    { id: "of", title: "share", ...wide, value: shareOf, cell: (row) => cell(shareOf(row), { class: "faint words" }) },
+    { id: "change", title: "change", ...wide, value: ({ change }) => change,
+      cell: ({ change }) => cell(badge(change, `change-${change}`)) },
+  ];
+}
+
+/** @param {ChangedFunction} row */
+const nameOf = (row) => head.functions.name[row.function];
+/** @param {ChangedFunction} row */
+const shareOf = (row) => (row.of === "self" ? "its own" : "with its calls");
+/** @param {ChangedFunction} row */
+const weightOf = (row) => (row.change === NOISE ? 0 : 10) + Math.abs(row.b - row.a);
+
+/** @param {ChangedFunction} row */
+function nameCell(row) {
+  return make("th", { scope: "row", class: `name ${row.change}` }, functionLink(row.function));
+}
+
+/**
+ * @param {ChangedFunction} row
+ * @param {Scale} at
+ */
+function intervalCell({ a, b, low, high, change }, at) {
+  const title = low === null || high === null ? "no interval" : `${formatPoints(low)} to ${formatPoints(high)} points`;
+  const svg = draw("svg", { viewBox: "0 0 160 18", width: 160, height: 18, role: "img", "aria-label": title });
+  svg.append(stroke(at(0), 0, at(0), 18, "plot-zero"));
+  whisker(svg, { at, low, high, middle: b - a, y: 9, size: 4, kind: change });
+  return cell(svg, { class: "whisker-cell", title });
+}

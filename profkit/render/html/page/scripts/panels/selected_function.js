@@ -1,0 +1,188 @@
+/*
+ * The selected function: its costs, its place, its source, and its heaviest stack to copy. While nothing is
+ * selected, the hottest lines of the run.
+ */
+
+import { column, head } from "../data/page_data.js";
+import { costsOf, groupOf, treeOf } from "../data/trees.js";
+import { breakable, placeElement, swatch } from "../elements/function_names.js";
+import { button, make } from "../elements/markup.js";
+import { bar, copyButton, hint, shareBar, titled } from "../elements/parts.js";
+import { isDifference } from "../graph/function_colors.js";
+import { currentRun, currentTree, hasGraph, onChange, setState, state } from "../state/state.js";
+import { exactCount } from "../text/numbers.js";
+import { differenceRows, formatShare, packageOf, placeOf, weightText } from "../text/run_text.js";
+import { sourceBeside } from "./source.js";
+
+/** @import { CallTree, Panel } from "../types.js" */
+
+const MOST_FRAMES = 12;
+const MOST_LINES = 6;
+
+/** @type {Panel} */
+export const selectedFunctionPanel = {
+  id: "details",
+  title: "Selected function",
+  build(body) {
+    const figures = make("div");
+    const place = make("div");
+    body.append(figures, place);
+    const showPlace = () => {
+      const { selected } = state;
+      place.replaceChildren(...(selected === null ? [] : stack(selected)));
+    };
+    const show = () => {
+      const { selected } = state;
+      figures.replaceChildren(...(selected === null ? nothing() : about(selected)));
+      showPlace();
+    };
+    onChange(["run", "thread", "selected"], show);
+    onChange(["cursor"], (_, changed) => { if (!changed.includes("selected")) showPlace(); });
+    show();
+  },
+  applies: hasGraph,
+};
+
+const nothing = () => [
+  hint("Nothing is selected. A click on a frame, or on a row of the table, selects a function."),
+  ...hotLines(),
+];
+
+/** @param {number} fn */
+function about(fn) {
+  const tree = treeOf(state.run, state.thread);
+  const costs = costsOf(tree);
+  const clear = { class: "quiet", "aria-label": "Clear the selection" };
+  return [
+    make("div", { class: "details-head" },
+      make("h3", { class: "details-name" }, swatch(fn), head.functions.name[fn]),
+      button("clear", () => setState({ selected: null }), clear)),
+    make("p", { class: "place" }, placeOf(fn)),
+    make("dl", { class: "figures-list" },
+      figure("self", costs.self[fn], tree),
+      figure("total", costs.total[fn], tree),
+      ...differenceRows(fn).map(([name, text]) => pair(name || "change", text)),
+      pair("package", packageOf(fn)),
+      pair("places in the tree", exactCount(costs.places[fn]))),
+    ...sourceBeside(fn),
+  ];
+}
+
+/**
+ * @param {string} name
+ * @param {string} value
+ */
+const pair = (name, value) => make("div", {}, make("dt", {}, name), make("dd", {}, value));
+
+/**
+ * @param {string} name
+ * @param {number} weight
+ * @param {CallTree} tree
+ */
+function figure(name, weight, tree) {
+  const share = weight / (tree.total[0] || 1);
+  return make("div", {}, make("dt", {}, name),
+    make("dd", {},
+      make("strong", {}, formatShare(share)),
+      make("span", { class: "faint" }, weightText(weight)),
+      make("span", { class: "meter" }, bar(share))));
+}
+
+/**
+ * Return the stack down to the frame that was chosen in the graph, else down to the place with most of the
+ * weight.
+ * @param {number} fn
+ */
+function stack(fn) {
+  const tree = currentTree();
+  const { nodes, weight } = groupOf(tree, fn);
+  if (!nodes.length) return [];
+  const { cursor } = state;
+  const chosen = cursor > 0 && tree.fn[cursor] === fn && tree.total[cursor] > 0;
+  const node = chosen ? cursor : nodes.reduce((best, each) => (tree.total[each] > tree.total[best] ? each : best));
+  const frames = framesOf(tree, node);
+  const share = formatShare(tree.total[node] / weight);
+  return [make("section", { class: "stack" },
+    make("div", { class: "stack-head" },
+      titled("h4", chosen ? "Stack" : "Heaviest stack", `${share} of its total`),
+      copyButton("Copy", () => frames.map(textOf).join("\n"))),
+    ...listOf(frames))];
+}
+
+/**
+ * @param {CallTree} tree
+ * @param {number} node
+ */
+function framesOf(tree, node) {
+  const frames = [];
+  for (let at = node; at !== 0; at = tree.parent[at]) frames.push(tree.fn[at]);
+  return frames.reverse();
+}
+
+/** @param {number} fn */
+const textOf = (fn) => `${head.functions.name[fn]}  ${placeOf(fn)}`;
+
+/** @param {number[]} frames */
+function listOf(frames) {
+  const hidden = frames.length > MOST_FRAMES + 3 ? frames.length - MOST_FRAMES : 0;
+  const list = make("ol", { class: "frames", start: hidden + 1 }, frames.slice(hidden).map(item));
+  if (hidden) {
+    const more = button(`${hidden} frames further out`, () => {
+      list.prepend(...frames.slice(0, hidden).map(item));
+      list.start = 1;
+      more.remove();
+    }, { class: "more" });
+    return [more, list];
+  }
+  return [list];
+}
+
+/** @param {number} fn */
+const item = (fn) => make("li", {},
+  make("span", { class: "named" }, swatch(fn),
+    button(breakable(head.functions.name[fn]), () => setState({ selected: fn }),
+      { class: "link" })),
+  " ", placeElement(placeOf(fn)));
+
+/** Return the lines with most weight of their own as a list, each with its source if that is known. */
+function hotLines() {
+  const lines = isDifference ? [] : hottest(state.run);
+  if (!lines.length) return [];
+  const whole = treeOf(state.run, "all").total[0] || 1;
+  return [make("section", { class: "hot-lines" },
+    titled("h3", "Hottest lines", "by their own share"),
+    make("ol", {}, lines.map((line) => lineItem(line, whole))))];
+}
+
+/** @param {number} run */
+function hottest(run) {
+  const read = (/** @type {string} */ name) => column(`r${run}.lines.${name}`);
+  const [functions, numbers, self] = [read("function"), read("line"), read("self")];
+  const order = [...self.keys()].filter((at) => self[at] > 0).sort((a, b) => self[b] - self[a]);
+  return order.slice(0, MOST_LINES).map((at) => ({ fn: functions[at], number: numbers[at], weight: self[at] }));
+}
+
+/**
+ * @param {ReturnType<typeof hottest>[number]} line
+ * @param {number} whole
+ */
+function lineItem({ fn, number, weight }, whole) {
+  const text = lineText(fn, number);
+  const place = placeElement(`${head.functions.file[fn]}:${number}`);
+  return make("li", {},
+    make("div", { class: "hot-line" },
+      shareBar(weight / whole),
+      make("span", { class: "named" }, swatch(fn),
+        button(head.functions.name[fn], () => setState({ selected: fn }), { class: "link" }))),
+    text ? make("code", { class: "hot-code", title: text }, text) : null, place);
+}
+
+/**
+ * Return a line of a function's source without its indentation; "" if the page does not have it.
+ * @param {number} fn
+ * @param {number} number
+ */
+function lineText(fn, number) {
+  const source = (currentRun().source ?? {})[fn];
+  return source?.lines[number - source.first]?.trim() ?? "";
+}

@@ -1,0 +1,91 @@
+/* The choice of the region, and of the thread or side. */
+
+import { column, head } from "../data/page_data.js";
+import { treeOf } from "../data/trees.js";
+import { make } from "../elements/markup.js";
+import { currentRun, onChange, setState, state } from "../state/state.js";
+import { formatShare } from "../text/run_text.js";
+
+/** @import { Panel, Sides, State, Thread, ThreadChoice } from "../types.js" */
+/** @typedef {[value: ThreadChoice, text: string][]} Options */
+
+
+
+/** @type {Panel} */
+export const selectorsPanel = {
+  id: "selectors",
+  title: "What is shown",
+  build(body) {
+    const thread = make("span", { class: "chooser-place" });
+    body.append(...regionChooser(), thread);
+    const show = () => thread.replaceChildren(...threadChooser());
+    onChange(["run"], show);
+    show();
+  },
+  applies: () => head.runs.length > 1 || head.runs.some((run) => run.threads.length > 1),
+};
+
+function regionChooser() {
+  const { runs, kind } = head;
+  if (runs.length < 2 || kind !== "sampled") return [];
+  /** @type {Options} */
+  const options = runs.map((run, i) => [i, run.label]);
+  return [chooser("Region", options, (value) => ({ run: Number(value) }), () => state.run)];
+}
+
+/** @param {Sides<string>} names */
+function sideChooser({ a, b }) {
+  /** @type {Options} */
+  const options = [[0, `A: ${a}`], [1, `B: ${b}`]];
+  return chooser("Side", options, (value) => ({ thread: Number(value) }), () => state.thread);
+}
+
+function threadChooser() {
+  const run = currentRun();
+  if (run.threads.length < 2) return [];
+  if (head.kind === "comparison") return [sideChooser(head.comparison?.names ?? { a: "", b: "" })];
+  const total = treeOf(state.run, "all").total[0] || 1;
+  const weights = weightsOf(state.run, run.threads.length);
+  const order = [...weights.keys()].sort((a, b) => weights[b] - weights[a]);
+  const several = new Set(run.threads.map((thread) => thread.pid)).size > 1;
+  const shareOf = (/** @type {number} */ i) => formatShare(weights[i] / total);
+  /** @type {Options} */
+  const named = order.map((i) => [i, `${nameOf(run.threads[i], several)} – ${shareOf(i)}`]);
+  return [chooser("Thread", [["all", `all ${run.threads.length} threads`], ...named],
+    (value) => ({ thread: value === "all" ? value : Number(value) }), () => state.thread)];
+}
+
+/**
+ * Return the weight by thread, without a tree of each.
+ * @param {number} run
+ * @param {number} count
+ */
+function weightsOf(run, count) {
+  const weights = new Float64Array(count);
+  const [threads, amounts] = [column(`r${run}.pair.thread`), column(`r${run}.pair.weight`)];
+  threads.forEach((thread, pair) => { weights[thread] += amounts[pair]; });
+  return weights;
+}
+
+/**
+ * @param {Thread} thread
+ * @param {boolean} several
+ */
+const nameOf = ({ name, pid, tid }, several) =>
+  [name, several ? `process ${pid}` : "", tid ?? ""].filter((part) => part !== "").join(" · ");
+
+/**
+ * @param {string} name
+ * @param {Options} options
+ * @param {(value: string) => Partial<State>} changes
+ * @param {() => ThreadChoice} current
+ */
+function chooser(name, options, changes, current) {
+  const id = `choose-${name.toLowerCase()}`;
+  const select = make("select", { id, change: () => setState(changes(select.value)) },
+    options.map(([value, text]) => make("option", { value: String(value) }, text)));
+  const show = () => { select.value = String(current()); };
+  onChange(["run", "thread"], show);
+  show();
+  return make("div", { class: "chooser" }, make("label", { class: "chooser-name", for: id }, name), select);
+}

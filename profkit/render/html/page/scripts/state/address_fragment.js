@@ -1,0 +1,89 @@
+/* The state as the fragment of an address, such as `#run=1&focus=20`, so that links show what was seen. */
+
+/** @import { Range, State } from "../types.js" */
+/** @typedef {keyof State} Name */
+
+/**
+ * What a page has, as far as fragments can name it; `nodes` are those of a run's call tree.
+ * @typedef {object} Contents
+ * @property {{ ordered: boolean, threads: { length: number } }[]} runs
+ * @property {(run: number) => number} nodes
+ * @property {number} functions
+ * @property {number} orders
+ */
+
+const NUMBERS = new Set(["run", "focus", "cursor", "selected", "order"]);
+/** @type {Record<string, string[]>} */
+const WORDS = {
+  view: ["left-heavy", "chronological"], direction: ["icicle", "flame"], theme: ["auto", "light", "dark"],
+};
+
+/**
+ * Return the fragment of a state: what differs from the initial state, so "" for the initial state itself.
+ * @param {Readonly<State>} state
+ * @param {Readonly<State>} initial
+ */
+export function writeFragment(state, initial) {
+  const parts = new URLSearchParams();
+  for (const [name, value] of Object.entries(state)) {
+    if (value === initial[/** @type {Name} */ (name)] || value === null) continue;
+    parts.set(name, Array.isArray(value) ? value.map((part) => part.toPrecision(9)).join(",") : String(value));
+  }
+  return parts.toString();
+}
+
+/**
+ * Return the whole state of a fragment. Missing or invalid values are those of the initial state, as are
+ * numbers that the page does not have: a link may be to another page.
+ * @param {string} fragment
+ * @param {Readonly<State>} initial
+ * @param {Contents} contents
+ */
+export function readFragment(fragment, initial, contents) {
+  /** @type {State} */
+  const state = { ...initial };
+  for (const [name, text] of new URLSearchParams(fragment)) {
+    if (!Object.hasOwn(initial, name)) continue;
+    const value = valueOf(name, text);
+    if (value !== undefined) Object.assign(state, { [name]: value });
+  }
+  return bounded(state, initial, contents);
+}
+
+/**
+ * @param {string} name
+ * @param {string} text
+ */
+function valueOf(name, text) {
+  if (NUMBERS.has(name)) return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+  if (name === "thread") return text === "all" ? text : /^\d{1,5}$/.test(text) ? Number(text) : undefined;
+  if (name === "range") return rangeOf(text);
+  return Object.hasOwn(WORDS, name) && !WORDS[name].includes(text) ? undefined : text;
+}
+
+/**
+ * @param {string} text
+ * @returns {Range | undefined}
+ */
+function rangeOf(text) {
+  const [from, to] = text.split(",").map(Number);
+  return from >= 0 && from < to && to <= 1 ? [from, to] : undefined;
+}
+
+/**
+ * @param {State} state
+ * @param {Readonly<State>} initial
+ * @param {Contents} contents
+ */
+function bounded(state, initial, contents) {
+  if (state.run >= contents.runs.length) state.run = 0;
+  const run = contents.runs[state.run];
+  const nodes = run ? contents.nodes(state.run) : 1;
+  if (state.thread !== "all" && !(state.thread < (run?.threads.length ?? 0))) state.thread = initial.thread;
+  if (state.focus >= nodes) state.focus = 0;
+  if (state.cursor >= nodes) state.cursor = 0;
+  if (state.selected !== null && state.selected >= contents.functions) state.selected = null;
+  if (state.order >= contents.orders) state.order = 0;
+  if (!run?.ordered) state.view = "left-heavy";
+  return state;
+}

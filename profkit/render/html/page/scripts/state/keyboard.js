@@ -1,0 +1,69 @@
+/* Keyboard shortcuts, and the dialog that lists them. */
+
+import { make } from "../elements/markup.js";
+
+/** @import { Shortcut } from "../types.js" */
+
+/** Keys of parts that handle their own, for the dialog. */
+const ELSEWHERE = [
+  { shown: ["↑", "↓"], what: "In a table or a tree of calls: the row above, below; Home, End" },
+  { shown: ["←", "→"], what: "In a tree: close, open; in tabs and curves: move" },
+];
+
+/** @type {Shortcut[]} */
+const shortcuts = [];
+
+/** Return the button that opens the dialog. */
+export const keysButton = () =>
+  make("button", { type: "button", class: "icon-button", title: "Keys (?)", click: showKeys },
+    make("span", { "aria-hidden": "true" }, "?"), make("span", { class: "off-screen" }, "Keys"));
+
+/**
+ * Listen to shortcuts: those of the graph while `element` has the focus, others unless somebody types.
+ * @param {HTMLElement} element
+ * @param {Shortcut[]} wanted in the order in which the dialog shows them
+ */
+export function listenToKeys(element, wanted) {
+  shortcuts.push(...wanted, { names: ["?"], shown: ["?"], what: "Show these keys", action: showKeys });
+  element.addEventListener("keydown", (event) => handle(event, true));
+  addEventListener("keydown", (event) => {
+    if (!event.defaultPrevented && !isTyping(event.target)) handle(event, false);
+  });
+}
+
+/**
+ * @param {KeyboardEvent} event
+ * @param {boolean} ofGraph
+ */
+function handle(event, ofGraph) {
+  if (event.altKey || event.metaKey || event.ctrlKey || document.querySelector("dialog[open]")) return;
+  const shortcut = shortcuts.find(
+    (each) => Boolean(each.ofGraph) === ofGraph && each.names.includes(event.key));
+  if (!shortcut) return;
+  event.preventDefault();
+  shortcut.action(event);
+}
+
+/** @param {EventTarget | null} target */
+const isTyping = (target) => target instanceof Element && target.matches("input, select, textarea");
+
+/** @param {{ shown: string[], what: string }} shortcut */
+const entryOf = ({ shown, what }) => [
+  make("dt", {}, shown.map((key) => make("kbd", {}, key))),
+  make("dd", {}, what),
+];
+
+function showKeys() {
+  const close = make("button", {
+    type: "button", class: "icon-button dialog-close", title: "Close (Escape)", click: () => dialog.close(),
+  }, make("span", { "aria-hidden": "true" }, "×"), make("span", { class: "off-screen" }, "Close"));
+  const dialog = make("dialog", { class: "keys", "aria-labelledby": "keys-title" },
+    make("h2", { id: "keys-title" }, "Keys"), close,
+    make("dl", {}, [...shortcuts, ...ELSEWHERE].flatMap(entryOf)),
+    make("p", { class: "faint" }, "A click zooms in, a double click out. Ctrl and the wheel, or two ",
+      "fingers, zoom where they are; dragging moves."));
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}

@@ -1,0 +1,93 @@
+/* What the page shows at the moment: one object, changed in one place, and those who listen to changes. */
+
+import { head } from "../data/page_data.js";
+import { treeOf } from "../data/trees.js";
+
+/** @import { State, ThreadChoice } from "../types.js" */
+/** @typedef {keyof State} Name */
+/** @typedef {(state: Readonly<State>, changed: Name[], origin: string) => void} Listener */
+
+/**
+ * A comparison is as wide as its side B.
+ * @type {ThreadChoice}
+ */
+const wholeThread = head.kind === "comparison" ? 1 : "all";
+
+/** @type {{ names: Set<string>, listener: Listener }[]} */
+const listeners = [];
+
+/**
+ * The state before any change.
+ * @type {Readonly<State>}
+ */
+export const initialState = Object.freeze({
+  run: 0, thread: head.initial?.thread ?? wholeThread, view: "left-heavy", direction: "icicle",
+  focus: 0, range: null, cursor: 0, selected: null, search: "", theme: "auto", tab: null, order: 0,
+});
+
+/** @type {State} */
+const current = { ...initialState };
+
+/**
+ * The state, to be read only: `setState` changes it.
+ * @type {Readonly<State>}
+ */
+export const state = current;
+
+/**
+ * Change the state and call the listeners of the names that changed; they also get the `origin`.
+ * @param {Partial<State>} changes
+ * @param {string} origin
+ */
+export function setState(changes, origin = "page") {
+  const all = { ...consequences(changes), ...changes };
+  const names = /** @type {Name[]} */ (Object.keys(all));
+  const changed = names.filter((name) => !isSame(current[name], all[name]));
+  if (changed.length === 0) return;
+  Object.assign(current, all);
+  for (const { names: wanted, listener } of [...listeners]) {
+    if (changed.some((name) => wanted.has(name))) listener(state, changed, origin);
+  }
+}
+
+/**
+ * Call a listener after any of the names has changed.
+ * @param {Name[]} names
+ * @param {Listener} listener
+ */
+export function onChange(names, listener) {
+  listeners.push({ names: new Set(names), listener });
+}
+
+/** Return the head of the run that is shown. Pages without runs do not ask for it. */
+export const currentRun = () => head.runs[state.run];
+
+/** Return the tree of the run and thread that are shown. */
+export const currentTree = () => treeOf(state.run, state.thread);
+
+/** Return whether any run of the page has stacks to draw. */
+export const hasGraph = () => head.runs.some((run) => run.total > 0);
+
+/**
+ * Return what else changes: another run has other nodes, and another thread, view or focus another width.
+ * @param {Partial<State>} changes
+ * @returns {Partial<State>}
+ */
+function consequences(changes) {
+  const differs = (/** @type {Name} */ name) => name in changes && !isSame(changes[name], state[name]);
+  if (differs("run")) return { thread: wholeThread, focus: 0, cursor: 0, range: null };
+  if (differs("view")) return { focus: 0, range: null };
+  if (changes.thread !== undefined && differs("thread")) {
+    return { focus: treeOf(state.run, changes.thread).total[state.focus] > 0 ? state.focus : 0, range: null };
+  }
+  return differs("focus") ? { range: null } : {};
+}
+
+/**
+ * @param {State[Name] | undefined} a
+ * @param {State[Name] | undefined} b
+ */
+function isSame(a, b) {
+  const lists = Array.isArray(a) && Array.isArray(b);
+  return a === b || (lists && a[0] === b[0] && a[1] === b[1]);
+}

@@ -1,0 +1,60 @@
+/* Light and dark: the system's choice, or the reader's. */
+
+import { make } from "../elements/markup.js";
+import { onChange, setState, state } from "./state.js";
+
+/** @typedef {(printing: boolean) => void} Watcher */
+
+/** @type {{ auto: "light", light: "dark", dark: "auto" }} */
+const NEXT = { auto: "light", light: "dark", dark: "auto" };
+const NAMES = { auto: "Theme: system", light: "Theme: light", dark: "Theme: dark" };
+const system = matchMedia("(prefers-color-scheme: dark)");
+/** @type {Watcher[]} */
+const watchers = [];
+let printing = false;
+
+/** Return whether the page is dark now. Paper is white. */
+export const isDark = () =>
+  !printing && (state.theme === "dark" || (state.theme === "auto" && system.matches));
+
+/**
+ * Call back when the page turns light or dark, or is printed.
+ * @param {Watcher} watcher
+ */
+export function onTheme(watcher) {
+  watchers.push(watcher);
+}
+
+/** Return the button that goes from the system's choice to light, dark and back. */
+export function themeButton() {
+  const label = make("span", { class: "off-screen" });
+  const next = () => setState({ theme: NEXT[state.theme] });
+  const button = make("button", { type: "button", class: "icon-button theme-button", click: next }, label);
+  const show = () => {
+    label.textContent = button.title = NAMES[state.theme];
+    button.dataset.theme = state.theme;
+  };
+  onChange(["theme"], show);
+  show();
+  return button;
+}
+
+/** Apply the theme of the state, and follow the state, the system and printing. */
+export function followTheme() {
+  apply();
+  onChange(["theme"], apply);
+  system.addEventListener("change", apply);
+  addEventListener("beforeprint", () => print(true));
+  addEventListener("afterprint", () => print(false));
+}
+
+function apply() {
+  document.documentElement.dataset.theme = state.theme;
+  watchers.forEach((watcher) => watcher(printing));
+}
+
+/** @param {boolean} now */
+function print(now) {
+  printing = now;
+  apply();
+}

@@ -1,0 +1,201 @@
+/*
+ * Numbers as people read them. Times, sizes, counts and shares of samples have the words of the terminal's
+ * reports; numbers of measurements that stand together have one unit and the same decimals.
+ */
+
+/** @import { Run } from "../types.js" */
+/** @typedef {[unit: string, factor: number]} Unit */
+
+/** @type {Unit[]} */
+const SECONDS = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1], ["ms", 1e-3], ["µs", 1e-6], ["ns", 1e-9]];
+/** @type {Unit[]} */
+const BYTES = [["TiB", 2 ** 40], ["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10]];
+/** @type {Unit[]} */
+const COUNTS = [["T", 1e12], ["G", 1e9], ["M", 1e6]];
+/** @type {Unit[]} */
+const MEASURED_TIMES = [["s", 1], ["ms", 1e-3], ["µs", 1e-6], ["ns", 1e-9]];
+/** @type {Unit[]} */
+const AXIS_COUNTS = [["T", 1e12], ["G", 1e9], ["M", 1e6], ["k", 1e3]];
+/** Times that differ by more than this factor each have their own unit. */
+const FAR_APART = 1000;
+const digits = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+
+/** @param {number} value */
+function threeDigits(value) {
+  const size = Math.abs(value);
+  return value.toFixed(size < 9.995 ? 2 : size < 99.95 ? 1 : 0);
+}
+
+/**
+ * Return a part of 1 in percent with so many decimals; what is above 0 never reads as 0.
+ * @param {number} part
+ * @param {number} places
+ */
+export function formatPercent(part, places) {
+  const smallest = 10 ** -places;
+  const percent = part * 100;
+  if (percent > 0 && percent < smallest / 2) return `<${smallest.toFixed(places)} %`;
+  return `${evened(percent, places).toFixed(places)} %`;
+}
+
+/**
+ * Round halves to the even neighbour, as Python does: 12.5 becomes 12, 13.5 becomes 14.
+ * @param {number} number
+ * @param {number} places
+ */
+function evened(number, places) {
+  const steps = number * 10 ** places;
+  const isTie = Number.isInteger(number * 4) && Math.abs(steps % 1) === 0.5;
+  return isTie ? (2 * Math.round(steps / 2)) / 10 ** places : number;
+}
+
+/**
+ * Return `1.23 ms`: three digits in the largest unit that keeps them readable; 90 s and 90 min stay.
+ * @param {number} seconds
+ */
+export function formatTime(seconds) {
+  if (seconds === 0) return "0 s";
+  const size = Math.abs(seconds);
+  const [unit, factor] =
+    SECONDS.find(([, each]) => size >= each * (each > 1 ? 1.5 : 0.9995)) ?? SECONDS[SECONDS.length - 1];
+  return `${threeDigits(seconds / factor)} ${unit}`;
+}
+
+/**
+ * Return `1.23 MiB`.
+ * @param {number} count
+ */
+export function formatBytes(count) {
+  const [unit, factor] = BYTES.find(([, each]) => Math.abs(count) >= each) ?? ["B", 1];
+  return factor === 1 ? `${digits.format(count)} B` : `${threeDigits(count / factor)} ${unit}`;
+}
+
+/**
+ * Return all digits up to a million, then `1.23 M`.
+ * @param {number} number
+ */
+export function formatCount(number) {
+  const [unit, factor] = COUNTS.find(([, each]) => Math.abs(number) >= each) ?? ["", 1];
+  return factor === 1 ? digits.format(number) : `${threeDigits(number / factor)} ${unit}`;
+}
+
+/**
+ * Return a difference of shares in points, with its sign: `+2.1`.
+ * @param {number} part
+ */
+export const formatPoints = (part) =>
+  `${part > 0 ? "+" : part < 0 ? "−" : ""}${Math.abs(part * 100).toFixed(1)}`;
+
+/**
+ * Return whether the weights of a run are times.
+ * @param {Pick<Run, "weight_s">} run
+ * @returns {run is { weight_s: number }}
+ */
+export const isTimed = (run) => typeof run.weight_s === "number";
+
+/**
+ * Return a weight of a run in its unit: time if the weights are times, else samples, bytes and so on.
+ * @param {Pick<Run, "weight_s" | "unit">} run
+ * @param {number} amount
+ */
+export function formatWeight(run, amount) {
+  if (isTimed(run)) return formatTime(amount * run.weight_s);
+  if (run.unit === "bytes") return formatBytes(amount);
+  return `${formatCount(amount)} ${amount === 1 ? run.unit.replace(/s$/, "") : run.unit}`;
+}
+
+/**
+ * Return whether a value of the head is known: what is unknown is null.
+ * @param {unknown} value
+ * @returns {value is number}
+ */
+export const isNumber = (value) => typeof value === "number";
+
+/**
+ * Return a number with separated thousands and so many decimals.
+ * @param {number} value
+ * @param {number} places
+ */
+export const decimals = (value, places) =>
+  value.toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places });
+
+/**
+ * Return times of which the shortest has four digits, all in its unit. If they are far apart, each has its
+ * own unit. The text of an unknown time is "".
+ * @param {(number | null | undefined)[]} times_s
+ */
+export function timesAlike(times_s) {
+  const sizes = times_s.filter(isNumber).filter((time) => time > 0);
+  const least = Math.min(...sizes);
+  const apart = Math.max(...sizes) > least * FAR_APART;
+  return times_s.map((time) => (isNumber(time) ? inUnitOf(apart ? time : least, time) : ""));
+}
+
+/**
+ * @param {number} reference_s
+ * @param {number} time_s
+ */
+function inUnitOf(reference_s, time_s) {
+  if (!(reference_s > 0) || !Number.isFinite(reference_s)) return "0 s";
+  const [unit, factor] = unitOf(reference_s);
+  return `${decimals(time_s / factor, fourDigits(reference_s / factor))} ${unit}`;
+}
+
+/** @param {number} size_s */
+const unitOf = (size_s) => MEASURED_TIMES.find(([, factor]) => size_s >= factor) ?? MEASURED_TIMES[3];
+
+/** @param {number} size */
+const fourDigits = (size) => (size < 9.9995 ? 3 : size < 99.995 ? 2 : size < 999.95 ? 1 : 0);
+
+/**
+ * Return one time with four digits.
+ * @param {number} time_s
+ */
+export const exactTime = (time_s) => timesAlike([time_s])[0];
+
+/**
+ * Return a count: whole, or with one decimal if it is small and has parts. The text of an unknown count is "".
+ * @param {number | null | undefined} value
+ */
+export function exactCount(value) {
+  if (!isNumber(value)) return "";
+  const text = decimals(Math.abs(value), Number.isInteger(value) || Math.abs(value) >= 100 ? 0 : 1);
+  return value < 0 ? `−${text}` : text;
+}
+
+/**
+ * Return `1 run`, `2 runs`.
+ * @param {number} number
+ * @param {string} noun
+ */
+export const plural = (number, noun) => `${exactCount(number)} ${noun}${number === 1 ? "" : "s"}`;
+
+/**
+ * Return a ratio of sides as a change: `+2.1 %`.
+ * @param {number} ratio
+ */
+export function changeText(ratio) {
+  const percent = (ratio - 1) * 100;
+  const text = decimals(Math.abs(percent), Math.abs(percent) < 9.95 ? 1 : 0);
+  return `${Number(text.replaceAll(",", "")) === 0 ? "" : percent > 0 ? "+" : "−"}${text} %`;
+}
+
+/**
+ * Return the values of an axis as text, in one unit and with as few decimals as distinguish them.
+ * @param {"time" | "count"} kind
+ * @param {number[]} values
+ */
+export function axisTexts(kind, values) {
+  const most = Math.max(...values.map(Math.abs));
+  const [unit, factor] =
+    kind === "time" ? unitOf(most) : AXIS_COUNTS.find(([, size]) => most >= 10 * size) ?? ["", 1];
+  const places = placesOf(values.map((value) => value / factor));
+  return values.map((value) => `${decimals(value / factor, places)} ${unit}`.trimEnd());
+}
+
+/** @param {number[]} values */
+function placesOf(values) {
+  // A single value has three digits.
+  const step = values.length > 1 ? Math.abs(values[1] - values[0]) : Math.abs(values[0]) / 100;
+  return step > 0 ? Math.min(6, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9))) : 0;
+}

@@ -1,0 +1,84 @@
+/* Functions, frames and weights of the run that is shown, as text. */
+
+import { changes, head } from "../data/page_data.js";
+import { currentRun } from "../state/state.js";
+import { formatCount, formatPercent, formatPoints, formatWeight, isTimed } from "./numbers.js";
+
+/** @import { CallTree } from "../types.js" */
+
+/** Shares of fewer samples than this have no decimal. */
+const LEAST_PRECISE = 1000;
+const CHANGES = { more: "more in B", less: "less in B", noise: "within the noise" };
+
+/**
+ * Return a part of 1 in percent, as precise as the samples of the run are.
+ * @param {number} part
+ */
+export const formatShare = (part) => formatPercent(part, isCoarse() ? 0 : 1);
+
+const isCoarse = () => head.kind === "sampled" && currentRun().total < LEAST_PRECISE;
+
+/**
+ * Return file:line of a function, the file alone if its line is unknown, "" if both are.
+ * @param {number} fn
+ */
+export function placeOf(fn) {
+  const { file, line } = head.functions;
+  if (!file[fn]) return "";
+  return line[fn] > 0 ? `${file[fn]}:${line[fn]}` : file[fn];
+}
+
+/**
+ * Return the package of a function, "" if it is unknown.
+ * @param {number} fn
+ */
+export const packageOf = (fn) => head.packages[head.functions.package[fn]]?.name ?? "";
+
+/**
+ * Return the name of a node: that of its function, or of the thread or label that the root stands for.
+ * @param {CallTree} tree
+ * @param {number} node
+ */
+export function nodeName(tree, node) {
+  if (node > 0) return head.functions.name[tree.fn[node]];
+  const { threads, label } = head.runs[tree.run];
+  if (tree.thread !== "all") return threads[tree.thread].name;
+  return threads.length > 1 ? `all ${threads.length} threads` : label;
+}
+
+/**
+ * Return a short weight: a count has no unit.
+ * @param {number} weight
+ */
+export function amountText(weight) {
+  const run = currentRun();
+  return isTimed(run) || run.unit === "bytes" ? formatWeight(run, weight) : formatCount(weight);
+}
+
+/**
+ * Return a weight: as time and in samples if both are known.
+ * @param {number} weight
+ */
+export function weightText(weight) {
+  const run = currentRun();
+  const text = formatWeight(run, weight);
+  if (!isTimed(run) || run.unit !== "samples") return text;
+  return `${text} · ${formatCount(weight)} sample${weight === 1 ? "" : "s"}`;
+}
+
+/**
+ * Return what there is to say of a function's difference, as names and texts; nothing if nothing is compared.
+ * @param {number} fn
+ * @returns {[name: string, text: string][]}
+ */
+export function differenceRows(fn) {
+  const found = changes.get(fn);
+  if (!found) return [];
+  const { of, a, b, low, high, change } = found;
+  const between = low === null || high === null ? "" : ` (${formatPoints(low)} to ${formatPoints(high)})`;
+  return [
+    [of === "self" ? "Own share, A → B" : "Share, A → B", `${formatShare(a)} → ${formatShare(b)}`],
+    ["Difference", `${formatPoints(b - a)} points${between}`],
+    ["", CHANGES[change]],
+  ];
+}

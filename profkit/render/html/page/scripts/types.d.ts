@@ -1,0 +1,399 @@
+/*
+ * The data of a page as `document.py` embeds it (schema `profkit.page/1`), and the types that modules share.
+ * Optional members of the head depend on its `kind`; null means that a value is unknown.
+ */
+
+/** The JSON head of a page. */
+export interface Head {
+  schema: "profkit.page/1";
+  /** The version of profkit that wrote the page. */
+  profkit: string;
+  kind: "sampled" | "comparison" | "measured" | "history";
+  title: string;
+  /** The places of the packed columns by name. */
+  columns: Record<string, ColumnPlace>;
+  functions: FunctionColumns;
+  packages: Package[];
+  runs: Run[];
+  initial?: { thread?: ThreadChoice; sort?: "self" | "total" | "name" };
+  measured?: { facts: Fact[]; orders: Order[] };
+  comparison?: SampledComparison | MeasuredComparison;
+  history?: Series & { more?: Series[] };
+}
+
+export interface ColumnPlace {
+  kind: "u8" | "u16" | "u32" | "f64";
+  offset: number;
+  count: number;
+}
+
+/** Functions by index; `package` is an index too. */
+export interface FunctionColumns {
+  name: string[];
+  file: string[];
+  line: number[];
+  package: number[];
+}
+
+export interface Package {
+  name: string;
+  kind: PackageKind;
+}
+
+export type PackageKind = "user" | "library" | "native" | "none";
+
+/** A run with stacks; its columns have the prefix `r` and its index. */
+export interface Run {
+  id: string;
+  label: string;
+  facts: Fact[];
+  unit: string;
+  /** Seconds per unit of weight if weights are times. */
+  weight_s: number | null;
+  total: number;
+  /** Whether the order of its samples is known. */
+  ordered: boolean;
+  threads: Thread[];
+  resources?: Resources | null;
+  merged?: Merged | null;
+  /** Source excerpts by function index. */
+  source?: Record<string, { first: number; lines: string[] }>;
+  notes?: string[];
+}
+
+export interface Thread {
+  name: string;
+  pid: number;
+  tid: number | null;
+}
+
+/** The index of a thread, or all of them. */
+export type ThreadChoice = number | "all";
+
+/** A name, and parts of text and tone. */
+export type Fact = [name: string, parts: [text: string, tone: string][]];
+
+/** CPU, memory and threads over time; `cpu_share` has one value less, since it is between two points. */
+export interface Resources {
+  at_s: number[];
+  cpu_share: number[];
+  rss_bytes: number[];
+  threads: number[];
+}
+
+/** What a merged run is made of. */
+export interface Merged {
+  processes: ProcessRow[];
+  differing: DifferingFunction[];
+}
+
+export interface ProcessRow {
+  pid: number;
+  host: string;
+  started: string;
+  share: number;
+  samples: number;
+  calls: number;
+  cpu_share: number | null;
+  peak_rss_bytes: number;
+}
+
+/** A function whose share differs between processes. */
+export interface DifferingFunction {
+  name: string;
+  file: string;
+  share: number;
+  processes: { pid: number; host: string; share: number; differs: boolean }[];
+}
+
+/** A measured work order. */
+export interface Order {
+  label: string;
+  what: string;
+  variant: string;
+  facts?: Fact[];
+  /** The index of the run with its calls, if they were counted. */
+  run?: number | null;
+  timing: Timing | null;
+  counts: Counts | null;
+  doubts: string[];
+  error: string | null;
+}
+
+/** Times of one execution, block by block. */
+export interface Timing {
+  /** Executions per block. */
+  number: number;
+  /** Times of blocks by process. */
+  processes: number[][];
+  /** The zygote of each process. */
+  zygotes: number[];
+  median_s: number;
+  low_s: number | null;
+  high_s: number | null;
+  min_s: number;
+}
+
+/** Instruction counts of one execution. */
+export interface Counts {
+  net: number;
+  stripped: number;
+  raw: number[];
+  baseline: number;
+  functions: CountedFunction[];
+}
+
+export type CountedFunction = [name: string, exclusive: number, inclusive: number, calls: number];
+
+export interface Sides<T> {
+  a: T;
+  b: T;
+}
+
+export interface SampledComparison {
+  headline: string;
+  grade: string;
+  names: Sides<string>;
+  per_call_s: Sides<number | null> & { change: Change | null };
+  functions: ChangedFunction[];
+  notes?: string[];
+}
+
+export type Change = "more" | "less" | "noise";
+
+/** The share of a function on both sides; `of` says which share, and low to high is the difference. */
+export interface ChangedFunction extends Sides<number> {
+  function: number;
+  of: "self" | "total";
+  low: number | null;
+  high: number | null;
+  change: Change;
+}
+
+export interface MeasuredComparison {
+  headline: string;
+  names: Sides<string>;
+  orders: ComparedOrder[];
+  notes?: string[];
+}
+
+/** Times of B as a ratio to those of A, and the difference in instructions. */
+export interface ComparedOrder extends Sides<Timing | null> {
+  label: string;
+  ratio: number | null;
+  low: number | null;
+  high: number | null;
+  verdict: string;
+  sentence: string;
+  delta?: InstructionDelta[];
+}
+
+export type InstructionDelta = [name: string, a: number, b: number, delta: number];
+
+/** The history of a label in one quantity. */
+export interface Series {
+  label: string;
+  measure: "median_s" | "instructions" | "per_call_s";
+  points: Point[];
+}
+
+/** The result of a commit. */
+export interface Point {
+  commit: string;
+  started: string;
+  value: number;
+  low: number | null;
+  high: number | null;
+  runs: number;
+  id: string;
+  doubts: string[];
+}
+
+/** Numbers by index: what typed arrays have in common. */
+export interface NumberColumn extends Iterable<number> {
+  readonly length: number;
+  readonly [index: number]: number;
+  keys(): IterableIterator<number>;
+  forEach(each: (value: number, index: number) => void): void;
+}
+
+/** From and to. */
+export type Range = [from: number, to: number];
+
+/**
+ * Nodes of a call tree by index, in preorder. Node 0 is the root; the nodes below n are n + 1 … end[n] - 1.
+ * All threads of a run share their nodes.
+ */
+export interface TreeShape {
+  parent: Uint32Array;
+  fn: Uint32Array;
+  end: Uint32Array;
+  depth: Uint16Array;
+  /** The node at which each stack ends. */
+  leaf: Uint32Array;
+  deepest: number;
+}
+
+/** A call tree with the weights of a thread; a node without samples has the total 0. */
+export interface CallTree extends TreeShape {
+  run: number;
+  thread: ThreadChoice;
+  self: Float64Array;
+  total: Float64Array;
+  /** The children of nodes that were asked for, heaviest first. */
+  children: Map<number, number[]>;
+}
+
+/** Costs by function; recursion counts once in totals. */
+export interface FunctionCosts {
+  self: Float64Array;
+  total: Float64Array;
+  /** The number of nodes that have weight. */
+  places: Uint32Array;
+  /** The largest self and total. */
+  most: { self: number; total: number };
+  /** The groups of functions that were asked for. */
+  groups: Map<number, CallGroup>;
+}
+
+/** Nodes of one function with the weight that counts for each; `fn` is null below the root. */
+export interface CallGroup {
+  fn: number | null;
+  nodes: number[];
+  weights: number[];
+  weight: number;
+  /** Whether it is the function's own weight among its callees. */
+  own?: boolean;
+}
+
+/** What the page shows. */
+export interface State {
+  run: number;
+  thread: ThreadChoice;
+  view: "left-heavy" | "chronological";
+  direction: "icicle" | "flame";
+  /** The node that fills the graph's width. */
+  focus: number;
+  /** The window as parts of the whole if it is not that of the focus. */
+  range: Range | null;
+  /** The node that keys and the details are about. */
+  cursor: number;
+  /** The selected function. */
+  selected: number | null;
+  search: string;
+  theme: "auto" | "light" | "dark";
+  /** The id of the open tab, null for the first. */
+  tab: string | null;
+  /** The measured order that is shown in full. */
+  order: number;
+}
+
+/**
+ * A layout of a tree along the weights from 0 to `total`. A spot is the view's own number of a frame.
+ */
+export interface GraphView {
+  tree: CallTree;
+  total: number;
+  node(spot: number): number;
+  spotOf(node: number): number;
+  extent(spot: number): Range;
+  parent(spot: number): number;
+  child(spot: number): number;
+  sibling(spot: number, step: number): number;
+  weight(spot: number): number;
+  /** Where threads begin. */
+  marks(): { thread: number; at: number }[];
+  /** Where the scale begins to count. */
+  origins(window: Range): number[];
+  /** Fill a batch with the frames of a window that are wide enough to see, in the rows first to last. */
+  layout(window: Range, widthPx: number, rows: Range, batch: FrameSink, matches: Uint8Array | null): void;
+}
+
+/** Takes the frames of a layout; see `FrameBatch`. */
+export interface FrameSink {
+  add(x: number, width: number, depth: number, node: number, spot: number): void;
+  addMany(x: number, width: number, depth: number, node: number, spot: number, part: number): void;
+}
+
+/** A frame that is drawn, in CSS pixels from the canvas's upper left corner. */
+export interface DrawnFrame {
+  index: number;
+  node: number;
+  spot: number;
+  /** Whether it stands for several frames that are too narrow to draw. */
+  small: boolean;
+  depth: number;
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+/** A map from values to positions. */
+export type Scale = (value: number) => number;
+
+/** A column of a table; see `sortableTable`. Without `value` it does not sort. */
+export interface Column<Row> {
+  id: string;
+  title: string;
+  hint?: string;
+  /** What to sort by; null comes last. */
+  value?(row: Row): number | string | null;
+  /** The cell; those of the first column head their rows. */
+  cell(row: Row): HTMLElement;
+  /** Whether the first click sorts upwards. */
+  rising?: boolean;
+  /** Whether it is hidden on narrow screens. */
+  wide?: boolean;
+  /** Whether its title is on the right; by default if it sorts downwards first. */
+  number?: boolean;
+}
+
+/** A table: `sort` is the id of a column, `step` the number of rows that are built at first. */
+export interface TableSpec<Row> {
+  caption: string;
+  columns: Column<Row>[];
+  sort: string;
+  /** What `mark` names a row by; by default the row itself. */
+  key?(row: Row): unknown;
+  /** Called when a row is picked; the cells of the first column then have a button. */
+  pick?(row: Row): void;
+  step?: number;
+}
+
+/** A panel: `build` fills its element once, when it is first shown. */
+export interface Panel {
+  id: string;
+  title: string;
+  build(element: HTMLElement): void;
+  applies(): boolean;
+}
+
+/** A keyboard shortcut: names as in `KeyboardEvent.key`, and what the dialog shows. */
+export interface Shortcut {
+  names: string[];
+  shown: string[];
+  what: string;
+  action(event: KeyboardEvent): void;
+  /** Whether it works only while the graph has the focus. */
+  ofGraph?: boolean;
+}
+
+export type AttributeValue = string | number | boolean | null | undefined;
+
+type Listeners = { [Name in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[Name]) => void };
+
+type AttributeName =
+  | "autocomplete" | "class" | "cx" | "cy" | "d" | "disabled" | "for" | "height" | "hidden" | "href" | "id"
+  | "open" | "placeholder" | "points" | "r" | "readonly" | "rel" | "role" | "scope" | "spellcheck" | "start"
+  | "tabindex" | "target" | "text-anchor" | "title" | "transform" | "type" | "value" | "viewBox" | "width"
+  | "x" | "x1" | "x2" | "y" | "y1" | "y2";
+
+/** Attributes by name, listeners by event, and properties of `style`. */
+export type Attributes = Listeners
+  & { [Name in AttributeName | `aria-${string}` | `data-${string}`]?: AttributeValue }
+  & { style?: Record<string, string | number> };
+
+/** A child of an element; null, undefined and "" are left out. */
+export type Child = Node | string | null | undefined;
+export type Children = (Child | Child[])[];
