@@ -75,8 +75,8 @@ b);return a===b||lists&&a[0]===b[0]&&a[1]===b[1]}var NEXT={auto:"light",light:"d
  dark"},system=matchMedia("(prefers-color-scheme: dark)"),watchers=[],printing=!1,isDark=()=>!printing&&(state.
 theme==="dark"||state.theme==="auto"&&system.matches);function onTheme(watcher){watchers.push(watcher)}function themeButton(){
 let label=make("span",{class:"off-screen"}),button2=make("button",{type:"button",class:"icon-button theme-butt\
-on",click:()=>setState({theme:NEXT[state.theme]})},label),show2=()=>{label.textContent=button2.title=NAMES[state.
-theme],button2.dataset.theme=state.theme};return onChange(["theme"],show2),show2(),button2}function followTheme(){
+on",click:()=>setState({theme:NEXT[state.theme]})},label),show=()=>{label.textContent=button2.title=NAMES[state.
+theme],button2.dataset.theme=state.theme};return onChange(["theme"],show),show(),button2}function followTheme(){
 apply(),onChange(["theme"],apply),system.addEventListener("change",apply),addEventListener("beforeprint",()=>print(
 !0)),addEventListener("afterprint",()=>print(!1))}function apply(){document.documentElement.dataset.theme=state.
 theme,watchers.forEach(watcher=>watcher(printing))}function print(now){printing=now,apply()}var LIGHT={user:[.815,.125,45,92],library:[.845,.062,170,318],native:[.83,0,0,0],none:[.88,0,0,0]},DARK={user:[
@@ -179,25 +179,25 @@ spot,step3),weight:spot=>{let[a,b]=run(spot);return all.at[b]-all.at[a]},marks:(
 [],origins:()=>all.marks.map(({at:at2})=>at2),layout:(window,widthPx,rows,batch2,matches)=>{layout(all,{window,
 widthPx,rows,batch:batch2,matched:deepestMatches(all.tree,matches)})}}}function sequenceOf(tree2,order2,{length,
 shared}){let{stack:stacks,weight:weights,start:starts}=order2,threads=(tree2.thread==="all"?[...starts.keys()].
-slice(0,-1):[tree2.thread]).filter(thread=>starts[thread+1]>starts[thread]),[from,to]=threads.length>0?[starts[threads[0]],
-starts[threads[threads.length-1]+1]]:[0,0],count=to-from,[at2,common,depth]=[new Float64Array(count+1),new Uint16Array(
-count),new Uint16Array(count)],minimum=rangeMinimum(shared),firsts=new Set(threads.map(thread=>starts[thread]-
-from));for(let i=0;i<count;i++){let[before,stack2]=[stacks[from+i-1],stacks[from+i]];if(at2[i+1]=at2[i]+weights[from+
-i],depth[i]=length[stack2],!firsts.has(i)){let[low,high]=before<stack2?[before,stack2]:[stack2,before];common[i]=
-low===high?depth[i]:minimum(low+1,high+1)}}let marks=threads.map(thread=>({thread,at:at2[starts[thread]-from]}));
-return{tree:tree2,count,at:at2,depth,marks,leaf:i=>tree2.leaf[stacks[from+i]],below:nearestSmaller(common)}}function nodeAt(all,sample,row){
-let node=all.leaf(sample);for(;all.tree.depth[node]>row;)node=all.tree.parent[node];return node}function runAt(all,sample,row){
-return row===0?[0,all.count]:[all.below.previous(sample,row),all.below.next(sample,row)]}var spotIn=(all,sample,row)=>runAt(
-all,sample,row)[0]*ROWS+row;function spotOf(all,node){for(let i=0;node>0&&i<all.count;i++){let leaf=all.leaf(i);
-if(leaf>=node&&leaf<all.tree.end[node])return i*ROWS+all.tree.depth[node]}return 0}function child(all,[from,to],spot){
-let row=spot%ROWS+1;for(let i=from;i<to;i=all.below.next(i,row))if(all.depth[i]>=row)return i*ROWS+row;return spot}
-function sibling(all,[from,to],spot,step3){let row=spot%ROWS,i=step3>0?to:from-1;for(;i>=0&&i<all.count;){if(all.
-depth[i]>=row)return spotIn(all,i,row);i+=step3}return spot}function layout(all,wanted2){let{window,widthPx,rows,
-batch:batch2}=wanted2,scale=widthPx/(window[1]-window[0]),sheet={...wanted2,scale,least:LEAST_PX/scale,pending:[
-[0,all.count,0]]};for(let next3=sheet.pending.pop();next3;next3=sheet.pending.pop()){let[start2,end,row]=next3;
-if(row>=rows[0]){let[x,width]=place(all,sheet,start2,end);batch2.add(x,width,row,nodeAt(all,start2,row),start2*
-ROWS+row)}row<rows[1]&&divide(all,sheet,start2,end,row+1)}}function place(all,{window,scale},start2,end){return[
-(all.at[start2]-window[0])*scale,(all.at[end]-all.at[start2])*scale]}function divide(all,sheet,start2,end,row){
+slice(0,-1):[tree2.thread]).filter(thread=>starts[thread+1]>starts[thread]),[first,last]=[threads[0],threads[threads.
+length-1]],[from,to]=threads.length>0?[starts[first],starts[last+1]]:[0,0],count=to-from,[at2,common,depth]=[new Float64Array(
+count+1),new Uint16Array(count),new Uint16Array(count)],minimum=rangeMinimum(shared),firsts=new Set(threads.map(
+thread=>starts[thread]-from));for(let i=0;i<count;i++){let[before,stack2]=[stacks[from+i-1],stacks[from+i]];if(at2[i+
+1]=at2[i]+weights[from+i],depth[i]=length[stack2],!firsts.has(i)){let[low,high]=before<stack2?[before,stack2]:
+[stack2,before];common[i]=low===high?depth[i]:minimum(low+1,high+1)}}let marks=threads.map(thread=>({thread,at:at2[starts[thread]-
+from]}));return{tree:tree2,count,at:at2,depth,marks,leaf:i=>tree2.leaf[stacks[from+i]],below:nearestSmaller(common)}}
+function nodeAt(all,sample,row){let node=all.leaf(sample);for(;all.tree.depth[node]>row;)node=all.tree.parent[node];
+return node}function runAt(all,sample,row){return row===0?[0,all.count]:[all.below.previous(sample,row),all.below.
+next(sample,row)]}var spotIn=(all,sample,row)=>runAt(all,sample,row)[0]*ROWS+row;function spotOf(all,node){for(let i=0;node>
+0&&i<all.count;i++){let leaf=all.leaf(i);if(leaf>=node&&leaf<all.tree.end[node])return i*ROWS+all.tree.depth[node]}
+return 0}function child(all,[from,to],spot){let row=spot%ROWS+1;for(let i=from;i<to;i=all.below.next(i,row))if(all.
+depth[i]>=row)return i*ROWS+row;return spot}function sibling(all,[from,to],spot,step3){let row=spot%ROWS,i=step3>
+0?to:from-1;for(;i>=0&&i<all.count;){if(all.depth[i]>=row)return spotIn(all,i,row);i+=step3}return spot}function layout(all,wanted2){
+let{window,widthPx,rows,batch:batch2}=wanted2,scale=widthPx/(window[1]-window[0]),sheet={...wanted2,scale,least:LEAST_PX/
+scale,pending:[[0,all.count,0]]};for(let next3=sheet.pending.pop();next3;next3=sheet.pending.pop()){let[start2,
+end,row]=next3;if(row>=rows[0]){let[x,width]=place(all,sheet,start2,end);batch2.add(x,width,row,nodeAt(all,start2,
+row),start2*ROWS+row)}row<rows[1]&&divide(all,sheet,start2,end,row+1)}}function place(all,{window,scale},start2,end){
+return[(all.at[start2]-window[0])*scale,(all.at[end]-all.at[start2])*scale]}function divide(all,sheet,start2,end,row){
 let{window:[from,to],least,pending}=sheet,i=Math.max(start2,runAt(all,sampleAt(all,from),row)[0]),narrow=-1;for(;i<
 end&&all.at[i]<to;){let next3=Math.min(all.below.next(i,row),end),isWide=all.at[next3]-all.at[i]>=least;narrow>=
 0&&(isWide||all.depth[i]!==all.depth[narrow])&&(outline(all,sheet,narrow,i,row),narrow=-1),isWide?(all.depth[i]>=
@@ -337,8 +337,8 @@ scrollTop=isFlame()?scroller.scrollHeight:0}function buildGraph(element){element
 isFlame()&&turn(),new ResizeObserver(resize).observe(scroller),scroller.addEventListener("scroll",request);for(let name of[
 "focus","blur"])canvas.addEventListener(name,request);onTheme(printing2=>{scroller.classList.toggle("printed",
 printing2),resize()}),follow()}function follow(){onChange(["run","thread","view"],choose),onChange(["direction"],
-turn),onChange(["focus","range"],(_,__,origin)=>move(origin!=="drag")),onChange(["cursor"],(state2,_,origin)=>{
-origin!=="graph"&&(graph.spot=view.spotOf(state2.cursor))}),onChange(["selected","search","cursor"],request)}var tip=make("div",{class:"tip","aria-hidden":"true",hidden:!0}),rim=make("div",{class:"rim","aria-hidden":"tr\
+turn),onChange(["focus","range"],(_,__,origin)=>move(origin!=="drag")),onChange(["cursor"],(_,__,origin)=>{origin!==
+"graph"&&(graph.spot=view.spotOf(state.cursor))}),onChange(["selected","search","cursor"],request)}var tip=make("div",{class:"tip","aria-hidden":"true",hidden:!0}),rim=make("div",{class:"rim","aria-hidden":"tr\
 ue",hidden:!0}),line=make("p",{class:"off-screen","aria-live":"polite"});function tipElements(){return graph.scroller.
 addEventListener("scroll",hideTip),[tip,rim,line]}function hideTip(){tip.hidden=rim.hidden=!0}function showTip(event,frame2){
 if(graph.canvas.style.cursor=frame2?"pointer":"default",!frame2||event.pointerType==="touch"){hideTip();return}
@@ -363,8 +363,8 @@ ical"?[["This stretch",amount(graph.view().weight(spot))]]:[];function more(tree
 ["Of its caller",formatShare(tree2.total[node]/tree2.total[tree2.parent[node]])]];return isTimed(run)&&rows.push(
 ["Weight",`${formatCount(tree2.total[node])} ${run.unit}`]),[...rows,...differenceRows(tree2.fn[node])]}var originOf=fn=>[
 placeOf(fn),packageOf(fn)].filter(Boolean).join("  ·  ");var MOST_PACKAGES=8,legend=()=>isDifference?differenceLegend():packageLegend();function packageLegend(){let list=make(
-"ul",{class:"legend","aria-label":"Packages by their own share"}),show2=()=>list.replaceChildren(...packageEntries());
-return onChange(["run","thread"],show2),onTheme(show2),show2(),list}function packageEntries(){let tree2=currentTree(),
+"ul",{class:"legend","aria-label":"Packages by their own share"}),show=()=>list.replaceChildren(...packageEntries());
+return onChange(["run","thread"],show),onTheme(show),show(),list}function packageEntries(){let tree2=currentTree(),
 own=weightByPackage(tree2),order2=[...own.keys()].filter(index=>own[index]>0).sort((a,b)=>own[b]-own[a]),shown=order2.
 slice(0,MOST_PACKAGES).map(index=>packageEntry(index,own[index]/tree2.total[0])),rest=order2.slice(MOST_PACKAGES).
 reduce((sum,index)=>sum+own[index],0),others=`${order2.length-MOST_PACKAGES} more ${formatShare(rest/tree2.total[0])}`;
@@ -376,10 +376,10 @@ make("span",{class:"faint"},formatShare(share3))))}function weightByPackage(tree
 packages.length),packages=head.functions.package;for(let node=1;node<tree2.fn.length;node++)own[packages[tree2.
 fn[node]]]+=tree2.self[node];return own}function differenceLegend(){let list=make("ul",{class:"legend legend-d\
 ifference","aria-label":"Colours"}),swatch2=(change,size2)=>make("span",{class:"swatch",style:{"background-col\
-or":changeColor(change,size2,isDark())}}),scale=change=>[.05,.35,1].map(size2=>swatch2(change,size2)),show2=()=>list.
+or":changeColor(change,size2,isDark())}}),scale=change=>[.05,.35,1].map(size2=>swatch2(change,size2)),show=()=>list.
 replaceChildren(make("li",{},scale("less").reverse(),"less in B"),make("li",{},swatch2("noise",0),"within the \
 noise"),make("li",{},scale("more"),`more in B, up to ${(largestChange*100).toFixed(1)} points`));return onTheme(
-show2),show2(),list}var ZOOM_STEP=1.6,PAN_STEP=.25,NARROWEST=1e-9;function goTo(spot,changes2={}){let view2=graph.view(),node=view2.
+show),show(),list}var ZOOM_STEP=1.6,PAN_STEP=.25,NARROWEST=1e-9;function goTo(spot,changes2={}){let view2=graph.view(),node=view2.
 node(spot),selected=node===0?state.selected:view2.tree.fn[node];graph.spot=spot,setState({cursor:node,selected,
 ...changes2},"graph"),graph.reveal(spot),graph.redraw(),readAloud(spot)}function zoomTo(spot){let view2=graph.
 view(),inTime=state.view==="chronological"&&view2.node(spot)>0;goTo(spot,{focus:view2.node(spot),range:inTime?
@@ -417,8 +417,8 @@ weightsOf(frame2),"graph"):zoomTo(frame2.spot))}function onWheel(event){let widt
 along]=event.shiftKey?[event.deltaY||event.deltaX,0]:[event.deltaX,event.deltaY];if(event.ctrlKey||event.metaKey)
 zoomBy(Math.exp(event.deltaY*WHEEL_ZOOM),placeOf2(event).x/width,"drag");else if(Math.abs(across)>Math.abs(along))
 panBy(across/width,"drag");else return;event.preventDefault()}function placeOf2(event){let box=canvas2.getBoundingClientRect();
-return{x:event.clientX-box.left,y:event.clientY-box.top}}var begin=(place3,moved,pinch2)=>({...place3,top:scroller2.
-scrollTop,window:graph.window(),moved,pinch:pinch2});function drag(from,event,place3){let[left,right]=from.window,
+return{x:event.clientX-box.left,y:event.clientY-box.top}}var begin=(place3,moved,fingers)=>({...place3,top:scroller2.
+scrollTop,window:graph.window(),moved,pinch:fingers});function drag(from,event,place3){let[left,right]=from.window,
 shift=(from.x-place3.x)/canvas2.clientWidth*(right-left);showWindow([left+shift,right+shift],"drag"),event.pointerType===
 "mouse"&&(scroller2.scrollTop=from.top+from.y-place3.y)}function pinchOf(){if(pressed.size!==2)return null;let[
 a,b]=[...pressed.values()].map(({x})=>x);return{middle:(a+b)/2,apart:Math.max(10,Math.abs(a-b))}}function pinch(from,before){
@@ -452,21 +452,21 @@ shown:["n"],what:"Next match",action:()=>step2(1)},{names:["p","N"],shown:["p"],
 ers below"]];function buildToolbar(element){let views=head.runs.some(run=>run.ordered)?[choice("view","View",VIEWS,
 value=>value!=="chronological"||currentRun().ordered)]:[];element.append(searchElement(),...views,choice("dire\
 ction","Direction",DIRECTIONS,()=>!0))}function choice(name,label,values,allowed){let buttons=values.map(([value,
-text,title])=>make("button",{type:"button",title,click:()=>setState({[name]:value})},text)),show2=()=>buttons.
-forEach((button2,i)=>{button2.setAttribute("aria-pressed",String(state[name]===values[i][0])),button2.disabled=
-!allowed(values[i][0]),button2.title=button2.disabled?"The order of samples is not known in this run":values[i][2]});
-return onChange([name,"run"],show2),show2(),make("div",{class:"segmented",role:"group","aria-label":label},buttons)}
-function breadcrumbs(){let list=make("ol"),nav=make("nav",{class:"breadcrumbs","aria-label":"Callers of the zo\
-omed frame"},list),show2=()=>{let{focus:focus2,range}=state,tree2=currentTree(),path=[0,...pathTo(tree2,focus2)];
-nav.classList.toggle("idle",focus2===0&&range===null),list.replaceChildren(...path.map((node,i)=>make("li",{},
-crumb(tree2,node,i===path.length-1)))),nav.scrollLeft=nav.scrollWidth};return onChange(["focus","range","run",
-"thread"],show2),show2(),nav}function crumb(tree2,node,last){return make("button",{type:"button","aria-current":last?
-"location":null,click:()=>node===0?zoomOut():zoomTo(ancestorSpot(node))},node===0?"Everything":nodeName(tree2,
-node))}function ancestorSpot(node){let view2=graph.view(),spot=graph.spot;for(;view2.node(spot)!==node&&view2.
-node(spot)!==0;)spot=view2.parent(spot);return view2.node(spot)===node?spot:view2.spotOf(node)}var viewKeys=[{
-names:["v"],shown:["v"],what:"Left heavy or chronological",action:()=>{currentRun().ordered&&setState({view:state.
-view==="left-heavy"?"chronological":"left-heavy"})}},{names:["f"],shown:["f"],what:"Icicle or flame",action:()=>setState(
-{direction:state.direction==="icicle"?"flame":"icicle"})}];var ELSEWHERE=[{shown:["↑","↓"],what:"In a table or a tree of calls: the row above, below; Home, End"},{shown:[
+text,title])=>make("button",{type:"button",title,click:()=>setState({[name]:value})},text)),show=()=>buttons.forEach(
+(button2,i)=>{button2.setAttribute("aria-pressed",String(state[name]===values[i][0])),button2.disabled=!allowed(
+values[i][0]),button2.title=button2.disabled?"The order of samples is not known in this run":values[i][2]});return onChange(
+[name,"run"],show),show(),make("div",{class:"segmented",role:"group","aria-label":label},buttons)}function breadcrumbs(){
+let list=make("ol"),nav=make("nav",{class:"breadcrumbs","aria-label":"Callers of the zoomed frame"},list),show=()=>{
+let{focus:focus2,range}=state,tree2=currentTree(),path=[0,...pathTo(tree2,focus2)];nav.classList.toggle("idle",
+focus2===0&&range===null),list.replaceChildren(...path.map((node,i)=>make("li",{},crumb(tree2,node,i===path.length-
+1)))),nav.scrollLeft=nav.scrollWidth};return onChange(["focus","range","run","thread"],show),show(),nav}function crumb(tree2,node,last){
+return make("button",{type:"button","aria-current":last?"location":null,click:()=>node===0?zoomOut():zoomTo(ancestorSpot(
+node))},node===0?"Everything":nodeName(tree2,node))}function ancestorSpot(node){let view2=graph.view(),spot=graph.
+spot;for(;view2.node(spot)!==node&&view2.node(spot)!==0;)spot=view2.parent(spot);return view2.node(spot)===node?
+spot:view2.spotOf(node)}var viewKeys=[{names:["v"],shown:["v"],what:"Left heavy or chronological",action:()=>{
+let view2=state.view==="left-heavy"?"chronological":"left-heavy";currentRun().ordered&&setState({view:view2})}},
+{names:["f"],shown:["f"],what:"Icicle or flame",action:()=>setState({direction:state.direction==="icicle"?"fla\
+me":"icicle"})}];var ELSEWHERE=[{shown:["↑","↓"],what:"In a table or a tree of calls: the row above, below; Home, End"},{shown:[
 "←","→"],what:"In a tree: close, open; in tabs and curves: move"}],shortcuts=[],keysButton=()=>make("butto\
 n",{type:"button",class:"icon-button",title:"Keys (?)",click:showKeys},make("span",{"aria-hidden":"true"},"?"),
 make("span",{class:"off-screen"},"Keys"));function listenToKeys(element,wanted2){shortcuts.push(...wanted2,{names:[
@@ -494,10 +494,10 @@ places.lead,middle,places.tabs,footer());let shown=panels.filter(panel=>panel.ap
 filter(each=>each.id in PLACES))place2(panel,places[PLACES[panel.id]]);buildTabs(shown.filter(panel=>!(panel.id in
 PLACES)))}function header(){return make("header",{class:"top"},make("div",{class:"title"},make("h1",{},head.title.
 replace(/ – profkit$/,"")),summaryLine()),places.selectors,make("div",{class:"page-tools"},themeButton(),hasGraph()?
-keysButton():null))}function summaryLine(){let line2=make("p",{class:"summary"}),show2=()=>line2.replaceChildren(
-...summaryOf(currentRun()).map(text=>make("span",{},text)));return onChange(["run"],show2),head.kind==="sample\
-d"&&show2(),line2}function summaryOf(run){let facts=new Map(run?.facts??[]);return SUMMARY.flatMap(({name,most,
-noun})=>{let parts2=facts.get(name)?.slice(0,most).map(([text])=>text);if(!parts2)return[];let[first,...others]=parts2;
+keysButton():null))}function summaryLine(){let line2=make("p",{class:"summary"}),show=()=>line2.replaceChildren(
+...summaryOf(currentRun()).map(text=>make("span",{},text)));return onChange(["run"],show),head.kind==="sampled"&&
+show(),line2}function summaryOf(run){let facts=new Map(run?.facts??[]);return SUMMARY.flatMap(({name,most,noun})=>{
+let parts2=facts.get(name)?.slice(0,most).map(([text])=>text);if(!parts2)return[];let[first,...others]=parts2;
 return[[counted(first,noun)??(name==="active"?`${first} active`:first),...others].join(", ")]})}var counted=(text,noun)=>noun&&
 /^[\d,]+$/.test(text)?`${text} ${noun}${text==="1"?"":"s"}`:null;function fillWorkspace(){buildToolbar(places.
 toolbar),places.graph.append(breadcrumbs()),buildGraph(places.graph),places.graph.append(legend(),...tipElements()),
@@ -508,15 +508,15 @@ aria-label":panel.title},section=make("section",attributes);["lead","side"].incl
 append(make("h2",{},panel.title)),section.append(body),element.append(section),panel.build(body)}var footer=()=>make(
 "footer",{class:"foot"},`profkit ${head.profkit}`);function buildTabs(panels){if(panels.length===0)return;let tabs=panels.
 map(tabOf),list=make("div",{class:"tab-list",role:"tablist","aria-label":"Tables",keydown:event=>walk(event,tabs)},
-tabs.map(each=>each.button));places.tabs.append(list,...tabs.map(each=>each.body));let open=()=>show(tabs,tabs.
+tabs.map(each=>each.button));places.tabs.append(list,...tabs.map(each=>each.body));let open=()=>openTab(tabs,tabs.
 find(each=>each.panel.id===state.tab)??tabs[0]);onChange(["tab"],open),onTheme(printing2=>printing2&&tabs.forEach(
 build)),open()}function tabOf(panel){let button2=make("button",{type:"button",role:"tab",id:`tab-${panel.id}`,
 "aria-controls":`panel-${panel.id}`,click:()=>setState({tab:panel.id})},panel.title),content2=make("div",{class:"\
 panel-body"}),body=make("div",{class:`panel panel-${panel.id}`,role:"tabpanel",id:`panel-${panel.id}`,"aria-la\
 belledby":`tab-${panel.id}`},make("h2",{class:"print-only"},panel.title),content2);return{panel,button:button2,
-body,content:content2,built:!1}}function show(tabs,open){for(let each of tabs){let selected=each===open;each.button.
-setAttribute("aria-selected",String(selected)),each.button.tabIndex=selected?0:-1,each.body.hidden=!selected}build(
-open)}function build(tab2){tab2.built||(tab2.built=!0,tab2.panel.build(tab2.content))}function walk(event,tabs){
+body,content:content2,built:!1}}function openTab(tabs,open){for(let each of tabs){let selected=each===open;each.
+button.setAttribute("aria-selected",String(selected)),each.button.tabIndex=selected?0:-1,each.body.hidden=!selected}
+build(open)}function build(tab2){tab2.built||(tab2.built=!0,tab2.panel.build(tab2.content))}function walk(event,tabs){
 let step3=event.key==="ArrowRight"?1:event.key==="ArrowLeft"?-1:0;if(!step3)return;event.preventDefault();let at2=tabs.
 findIndex(each=>each.button===document.activeElement),next3=tabs[(at2+step3+tabs.length)%tabs.length];setState(
 {tab:next3.panel.id}),next3.button.focus()}var cell=(content2,attributes={})=>make("td",attributes,content2),numberCell=content2=>make("td",{class:"numbe\
@@ -544,7 +544,7 @@ view2,items,from+MOST2)),elements}function elementOf(view2,item2){let items=view
 {class:"twig","aria-hidden":"true"}),row=make("div",{class:"branch"},twig,view2.content(item2)),expanded=items.
 length?"false":null,element=make("li",{role:"treeitem",tabindex:"-1","aria-label":view2.name(item2),"aria-expa\
 nded":expanded},row),toggle=(open=element.getAttribute("aria-expanded")==="false")=>{items.length&&(element.setAttribute(
-"aria-expanded",String(open)),open&&element.children.length===1&&element.append(make("ul",{role:"group"},elementsOf(
+"aria-expanded",String(open)),!(!open||element.children.length>1)&&element.append(make("ul",{role:"group"},elementsOf(
 view2,items))))},pick=()=>view2.pick(item2);return actions.set(element,{toggle,pick}),row.addEventListener("cl\
 ick",({target})=>{target instanceof Element&&target.closest(".pick")?pick():toggle()}),element}function restOf(view2,items,from){
 let row=make("div",{class:"branch rest"},`${exactCount(items.length-from)} smaller`),element=make("li",{role:"\
@@ -558,19 +558,19 @@ ArrowUp:()=>shown[shown.indexOf(item2)-1],Home:()=>shown[0],End:()=>shown.at(-1)
 ArrowLeft:()=>outwards(item2),Enter:()=>actions.get(item2)?.pick()," ":()=>actions.get(item2)?.toggle()};if(!Object.
 hasOwn(moves,event.key))return;event.preventDefault(),event.stopPropagation();let to=moves[event.key]();to&&focus(
 to)}function inwards(item2){return item2.getAttribute("aria-expanded")==="true"?itemIn(item2):(item2.hasAttribute(
-"aria-expanded")&&actions.get(item2)?.toggle(!0),null)}function outwards(item2){return item2.getAttribute("ari\
-a-expanded")!=="true"?item2.parentElement&&itemAround(item2.parentElement):(actions.get(item2)?.toggle(!1),null)}
-var itemAround=element=>element.closest("[role=treeitem]"),itemIn=element=>element.querySelector("[role=treeit\
-em]");var callersAndCalleesPanel={id:"sandwich",title:"Callers and callees",build(body){let show2=()=>body.replaceChildren(
-...state.selected===null?[nothingSelected()]:sides(state.selected));onChange(["run","thread","selected"],show2),
-show2()},applies:hasGraph},nothingSelected=()=>hint("Select a function in the graph or the table: here stand i\
-ts callers and callees.");function sides(selected){let tree2=treeOf(state.run,state.thread),group=groupOf(tree2,
-selected);if(!group.weight)return[hint("The selected function has no samples here.")];let view2={tree:tree2,whole:group.
-weight,name:head.functions.name[selected]};return[make("div",{class:"sandwich"},side("Callers","who it is call\
-ed by",view2,callersOf(tree2,group),callersOf),side("Callees","whom it calls",view2,withOwn(tree2,group),withOwn))]}
-function withOwn(tree2,group){let callees=calleesOf(tree2,group),own=group.weight-callees.reduce((sum,callee)=>sum+
-callee.weight,0),itself={fn:group.fn,own:!0,nodes:[],weights:[],weight:own};return own>1e-9&&(callees.length||
-group.fn===state.selected)?[...callees,itself].sort((a,b)=>b.weight-a.weight):callees}function side(title,meaning,{
+"aria-expanded")&&actions.get(item2)?.toggle(!0),null)}function outwards(item2){let{parentElement:around}=item2;
+return item2.getAttribute("aria-expanded")!=="true"?around&&itemAround(around):(actions.get(item2)?.toggle(!1),
+null)}var itemAround=element=>element.closest("[role=treeitem]"),itemIn=element=>element.querySelector("[role=\
+treeitem]");var callersAndCalleesPanel={id:"sandwich",title:"Callers and callees",build(body){let show=()=>{let{selected}=state;
+body.replaceChildren(...selected===null?[nothingSelected()]:sides(selected))};onChange(["run","thread","select\
+ed"],show),show()},applies:hasGraph},nothingSelected=()=>hint("Select a function in the graph or the table: he\
+re stand its callers and callees.");function sides(selected){let tree2=treeOf(state.run,state.thread),group=groupOf(
+tree2,selected);if(!group.weight)return[hint("The selected function has no samples here.")];let view2={tree:tree2,
+whole:group.weight,name:head.functions.name[selected]};return[make("div",{class:"sandwich"},side("Callers","wh\
+o it is called by",view2,callersOf(tree2,group),callersOf),side("Callees","whom it calls",view2,withOwn(tree2,
+group),withOwn))]}function withOwn(tree2,group){let callees=calleesOf(tree2,group),own=group.weight-callees.reduce(
+(sum,callee)=>sum+callee.weight,0),itself={fn:group.fn,own:!0,nodes:[],weights:[],weight:own};return own>1e-9&&
+(callees.length||group.fn===state.selected)?[...callees,itself].sort((a,b)=>b.weight-a.weight):callees}function side(title,meaning,{
 tree:tree2,whole,name:selected},top,grow2){let id=`sandwich-${title.toLowerCase()}`;return make("section",{class:"\
 sandwich-side","aria-labelledby":id},make("h3",{id},title,make("small",{},meaning)),treeList({label:`${title} \
 of ${selected}`,top,below:group=>functionOf(group)===null?[]:grow2(tree2,group),content:group=>content(group,group.
@@ -612,11 +612,11 @@ null}function withLink(text){let address=(currentRun()?.facts??[]).filter(([name
 at(-1)?.[0]??"").find(link=>/^https?:\/\//.test(link)&&text.endsWith(link));if(!address)return[text];let attributes={
 href:address,target:"_blank",rel:"noopener noreferrer"};return[text.slice(0,-address.length),make("a",attributes,
 address)]}var factsPanel={id:"facts",title:head.kind==="comparison"?"About the runs":"About the run",build(body){
-let show2=()=>body.replaceChildren(factList(currentRun().facts),resourceTable()??"");onChange(["run"],show2),show2()},
-applies:()=>head.runs.some(run=>run.facts.length>0)},notesPanel={id:"notes",title:"Notes",build(body){let show2=()=>body.
-replaceChildren(warnings(notesOf(currentRun()))??"");onChange(["run"],show2),show2()},applies:()=>head.kind===
-"sampled"&&head.runs.some(run=>notesOf(run).length>0)};function notesOf(run){let alarms=parts2=>parts2.filter(
-([,tone])=>ALARMS.has(tone)).map(([text])=>text),said=(run.facts??[]).filter(([name,parts2])=>name!==STATE&&alarms(
+let show=()=>body.replaceChildren(factList(currentRun().facts),resourceTable()??"");onChange(["run"],show),show()},
+applies:()=>head.runs.some(run=>run.facts.length>0)},notesPanel={id:"notes",title:"Notes",build(body){let show=()=>body.
+replaceChildren(warnings(notesOf(currentRun()))??"");onChange(["run"],show),show()},applies:()=>head.kind==="s\
+ampled"&&head.runs.some(run=>notesOf(run).length>0)};function notesOf(run){let alarms=parts2=>parts2.filter(([
+,tone])=>ALARMS.has(tone)).map(([text])=>text),said=(run.facts??[]).filter(([name,parts2])=>name!==STATE&&alarms(
 parts2).length).map(([name,parts2])=>`${NOTES.has(name)?"":`${name}: `}${alarms(parts2).join(" · ")}`),notes=(run.
 notes??[]).map(String);return[...new Set([...notes,...said])].filter(Boolean)}function resourceTable(){let resources=currentRun().
 resources;if(!resources)return null;let step3=Math.ceil(resources.at_s.length/200),rows=resources.at_s.map((at2,i)=>[
@@ -659,9 +659,9 @@ key==="ArrowUp"?row.previousElementSibling:key==="Home"?body.firstElementChild:k
 null}function isTextMarked(row){let selection=getSelection();return selection!==null&&!selection.isCollapsed&&
 selection.containsNode(row,!0)}var hotFunctionsPanel={id:"functions",title:"Hot functions",build(body){let grid=sortableTable({caption:"Funct\
 ions by their own weight and with all that they call; click one to select it.",columns:columns(),sort:head.initial?.
-sort??"self",step:40,pick:fn=>setState({selected:state.selected===fn?null:fn})});body.append(grid.element);let show2=()=>{
-grid.show(found2()),grid.mark(state.selected)};onChange(["run","thread","search"],show2),onChange(["selected"],
-()=>grid.mark(state.selected)),show2()},applies:hasGraph},tree=()=>treeOf(state.run,state.thread),costs2=()=>costsOf(
+sort??"self",step:40,pick:fn=>setState({selected:state.selected===fn?null:fn})});body.append(grid.element);let show=()=>{
+grid.show(found2()),grid.mark(state.selected)};onChange(["run","thread","search"],show),onChange(["selected"],
+()=>grid.mark(state.selected)),show()},applies:hasGraph},tree=()=>treeOf(state.run,state.thread),costs2=()=>costsOf(
 tree()),share2=weight=>weight/(tree().total[0]||1);function columns(){let{functions:functions2}=head,words2={rising:!0,
 wide:!0},weights=(name,hint2)=>({id:name,title:name,hint:hint2,value:fn=>costs2()[name][fn],cell:fn=>weightCell(
 name,fn)});return[{id:"name",title:"function",rising:!0,value:fn=>functions2.name[fn],cell:nameCell},weights("\
@@ -684,31 +684,32 @@ utput",{class:"strip-readout"},summary),choose2=i=>{drawn.chosen=i,readout.textC
 i),slider.setAttribute("aria-valuetext",readout.textContent),slider.setAttribute("aria-valuenow",String((i??last)+
 1)),drawn.marks.forEach((mark2,k)=>mark2.classList.toggle("chosen",k===i)),onChoose(i)};return{element:make("d\
 iv",{},slider,readout,keyOf(points)),choose:choose2}}var shortCommit=commit=>/^[0-9a-f]{12,}$/.test(commit)?commit.
-slice(0,8):commit;function paint2(drawn,points,isTime,svg,width){let range=paddedExtent(points.flatMap(({value,
-low,high})=>[value,low??value,high??value]),.08),bottom=TOP+HEIGHT,up2=linearScale(range,[bottom,TOP]),step3=Math.
-min(WIDEST,(width-LEFT-RIGHT)/points.length),at2=i=>LEFT+(i+.5)*step3,values=roundTicks(...range,5),texts=axisTexts(
-isTime?"time":"count",values);axisLeft(svg,{at:up2,values,texts,left:LEFT,right:width-RIGHT});let line2=points.
-map(({value},i)=>`${at2(i).toFixed(1)},${up2(value).toFixed(1)}`).join(" ");svg.append(draw("polyline",{points:line2,
-class:"trend-line"}));let marks=points.map((point,i)=>svg.appendChild(markOf(point,at2(i),up2,step3<NARROW?3.2:
-5)));return paintCommits(svg,points,at2,step3,bottom),Object.assign(drawn,{svg,width,step:step3,marks}),bottom+
-BELOW}function markOf({value,low,high,doubts},x,up2,size2){let mark2=draw("g",{class:`trend-point ${doubts.length?
-"doubtful":"sure"}`}),y=up2(value);if(isNumber(low)&&isNumber(high)){mark2.append(stroke(x,up2(low),x,up2(high),
-"whisker"));for(let end of[low,high])mark2.append(stroke(x-size2+.5,up2(end),x+size2-.5,up2(end),"whisker"))}let triangle=`\
-M${x},${y-size2*1.3}l${size2*1.3},${size2*2.3}h${-size2*2.6}z`;return mark2.append(doubts.length?draw("path",{
-d:triangle,class:"point"}):draw("circle",{cx:x,cy:y,r:size2,class:"point"})),mark2}function paintCommits(svg,points,at2,step3,bottom){
-let every=Math.max(1,Math.ceil(18/step3));points.forEach(({commit},i)=>{if((points.length-1-i)%every)return;let[
-x,y]=[at2(i),bottom+16],aslant={"text-anchor":"end",transform:`rotate(-40 ${x+3} ${y})`},text=shortCommit(commit).
-replace(/^run /,"").slice(0,10);svg.append(step3<LEVEL?plotLabel(x+3,y,text,aslant):plotLabel(x,y,text))})}var keyOf=points=>points.
-some(({doubts})=>doubts.length)?make("ul",{class:"plot-key"},make("li",{},"▲ in doubt: see the table")):null;
-function pointAfter(chosen,last,key){let from=chosen??last+1,places2={ArrowLeft:from-1,ArrowDown:from-1,ArrowRight:from+
-1,ArrowUp:from+1,Home:0,End:last};return Object.hasOwn(places2,key)?Math.min(last,Math.max(0,places2[key])):null}
-function nearest({svg,width,step:step3},last,event){if(!svg)return null;let bounds=svg.getBoundingClientRect(),
-x=(event.clientX-bounds.left)/bounds.width*width;return Math.min(last,Math.max(0,Math.floor((x-LEFT)/step3)))}var NAMES2={median_s:"median time",instructions:"instructions",per_call_s:"time of one call"},historyPanel={id:"\
+slice(0,8):commit;function paint2(drawn,points,isTime,svg,width){let ends=points.flatMap(({value,low,high})=>[
+value,low??value,high??value]),range=paddedExtent(ends,.08),bottom=TOP+HEIGHT,up2=linearScale(range,[bottom,TOP]),
+step3=Math.min(WIDEST,(width-LEFT-RIGHT)/points.length),at2=i=>LEFT+(i+.5)*step3,values=roundTicks(...range,5),
+texts=axisTexts(isTime?"time":"count",values);axisLeft(svg,{at:up2,values,texts,left:LEFT,right:width-RIGHT});
+let line2=points.map(({value},i)=>`${at2(i).toFixed(1)},${up2(value).toFixed(1)}`).join(" ");svg.append(draw("\
+polyline",{points:line2,class:"trend-line"}));let marks=points.map((point,i)=>svg.appendChild(markOf(point,at2(
+i),up2,step3<NARROW?3.2:5)));return paintCommits(svg,points,at2,step3,bottom),Object.assign(drawn,{svg,width,step:step3,
+marks}),bottom+BELOW}function markOf({value,low,high,doubts},x,up2,size2){let mark2=draw("g",{class:`trend-poi\
+nt ${doubts.length?"doubtful":"sure"}`}),y=up2(value);if(isNumber(low)&&isNumber(high)){mark2.append(stroke(x,
+up2(low),x,up2(high),"whisker"));for(let end of[up2(low),up2(high)])mark2.append(stroke(x-size2+.5,end,x+size2-
+.5,end,"whisker"))}let triangle=`M${x},${y-size2*1.3}l${size2*1.3},${size2*2.3}h${-size2*2.6}z`;return mark2.append(
+doubts.length?draw("path",{d:triangle,class:"point"}):draw("circle",{cx:x,cy:y,r:size2,class:"point"})),mark2}
+function paintCommits(svg,points,at2,step3,bottom){let every=Math.max(1,Math.ceil(18/step3));points.forEach(({
+commit},i)=>{if((points.length-1-i)%every)return;let[x,y]=[at2(i),bottom+16],aslant={"text-anchor":"end",transform:`\
+rotate(-40 ${x+3} ${y})`},text=shortCommit(commit).replace(/^run /,"").slice(0,10);svg.append(step3<LEVEL?plotLabel(
+x+3,y,text,aslant):plotLabel(x,y,text))})}var keyOf=points=>points.some(({doubts})=>doubts.length)?make("ul",{
+class:"plot-key"},make("li",{},"▲ in doubt: see the table")):null;function pointAfter(chosen,last,key){let from=chosen??
+last+1,places2={ArrowLeft:from-1,ArrowDown:from-1,ArrowRight:from+1,ArrowUp:from+1,Home:0,End:last};return Object.
+hasOwn(places2,key)?Math.min(last,Math.max(0,places2[key])):null}function nearest({svg,width,step:step3},last,event){
+if(!svg)return null;let bounds=svg.getBoundingClientRect(),x=(event.clientX-bounds.left)/bounds.width*width;return Math.
+min(last,Math.max(0,Math.floor((x-LEFT)/step3)))}var NAMES2={median_s:"median time",instructions:"instructions",per_call_s:"time of one call"},historyPanel={id:"\
 history",title:"History",build(body){let shown=(head.history?[head.history,...head.history.more??[]]:[]).filter(
 each=>each.points.length);body.append(...shown.map(each=>seriesOf(each,shown.length>1)))},applies:()=>!!head.history?.
-points.length};function seriesOf({label,measure,points},titled2){let exact=measure==="instructions",write2=values=>exact?
+points.length};function seriesOf({label,measure,points},titled2){let exact=measure==="instructions",format=values=>exact?
 values.map(exactCount):timesAlike(values),quantity=NAMES2[measure],name=`${quantity} of ${label} over ${points.
-length} commit${points.length===1?"":"s"}`,texts={name,quantity,exact,write:write2,values:write2(points.map(point=>point.
+length} commit${points.length===1?"":"s"}`,texts={name,quantity,exact,format,values:format(points.map(point=>point.
 value))},rows=[],plot=historyPlot({points,isTime:!exact,name,summary:summaryOf2(points,texts),describe:i=>describe(
 points[i],texts,i),onChoose:i=>rows.forEach((row,k)=>row.classList.toggle("chosen",k===i))}),columns4=columnsOf2(
 points,texts).filter(({applies})=>applies!==!1);rows.push(...points.map((point,i)=>make("tr",{pointerenter:()=>plot.
@@ -717,21 +718,21 @@ make("h3",{},label,make("small",{},quantity)):null;return make("section",{class:
 tableOf2(columns4,rows,name))}var nameOf=point=>shortCommit(point.commit);function summaryOf2(points,{values}){
 let[first,last]=[points[0],points[points.length-1]];if(points.length===1)return`${nameOf(first)}: ${values[0]}`;
 let change=first.value>0?`, ${changeText(last.value/first.value)}`:"";return`From ${nameOf(first)} to ${nameOf(
-last)}: ${values[0]} to ${values.at(-1)}${change}`}function describe(point,{values,write:write2,exact},i){let{
-started,low,high,runs,doubts}=point,ends=isNumber(low)&&isNumber(high)?write2([low,high]):null,sure=ends?`95 %\
- between ${ends[0]} and ${ends[1]}`:exact?null:"no interval";return[...[nameOf(point),values[i],sure,plural(runs,
-"run"),started.slice(0,10)],...doubts].filter(Boolean).join(" · ")}function tableOf2(columns4,rows,name){return make(
+last)}: ${values[0]} to ${values.at(-1)}${change}`}function describe(point,{values,format,exact},i){let{started,
+low,high,runs,doubts}=point,ends=isNumber(low)&&isNumber(high)?format([low,high]):null,sure=ends?`95 % between\
+ ${ends[0]} and ${ends[1]}`:exact?null:"no interval";return[...[nameOf(point),values[i],sure,plural(runs,"run"),
+started.slice(0,10)],...doubts].filter(Boolean).join(" · ")}function tableOf2(columns4,rows,name){return make(
 "div",{class:"scroll",tabindex:"0",role:"region","aria-label":`Table: ${name}`},make("table",{class:"figures"},
 make("thead",{},make("tr",{},columns4.map(headOf2))),make("tbody",{},[...rows].reverse())))}function columnsOf2(points,{
-quantity,exact,write:write2,values}){return[{title:"commit",cell:point=>make("th",{scope:"row",class:"commit",
-title:point.commit},make("code",{},nameOf(point)))},{title:quantity,kind:"number",cell:(_,i)=>numberCell(make(
-"strong",{},values[i]))},{title:"to the one before",kind:"number",cell:(point,i)=>stepCell(points[i-1],point,exact)},
-{title:"95 % interval",kind:"number",applies:points.some(({low})=>isNumber(low)),cell:point=>cell(boundsOf(point,
-write2),{class:"number faint"})},{title:"runs",kind:"number",cell:({runs})=>numberCell(String(runs))},{title:"\
-when",cell:({started})=>cell(started.slice(0,10),{class:"commit"})},{title:"doubts",applies:points.some(({doubts})=>doubts.
+quantity,exact,format,values}){return[{title:"commit",cell:point=>make("th",{scope:"row",class:"commit",title:point.
+commit},make("code",{},nameOf(point)))},{title:quantity,kind:"number",cell:(_,i)=>numberCell(make("strong",{},
+values[i]))},{title:"to the one before",kind:"number",cell:(point,i)=>stepCell(points[i-1],point,exact)},{title:"\
+95 % interval",kind:"number",applies:points.some(({low})=>isNumber(low)),cell:point=>cell(boundsOf(point,format),
+{class:"number faint"})},{title:"runs",kind:"number",cell:({runs})=>numberCell(String(runs))},{title:"when",cell:({
+started})=>cell(started.slice(0,10),{class:"commit"})},{title:"doubts",applies:points.some(({doubts})=>doubts.
 length),cell:({doubts})=>cell(make("ul",{class:"doubts"},doubts.map(doubt=>make("li",{},doubt))))}]}var headOf2=({
-title,kind})=>make("th",{scope:"col",class:kind},title),boundsOf=({low,high},write2)=>isNumber(low)&&isNumber(
-high)?write2([low,high]).join(" – "):"";function stepCell(before,now,exact){if(!before||!(before.value>0))return make(
+title,kind})=>make("th",{scope:"col",class:kind},title),boundsOf=({low,high},format)=>isNumber(low)&&isNumber(
+high)?format([low,high]).join(" – "):"";function stepCell(before,now,exact){if(!before||!(before.value>0))return make(
 "td",{class:"number"});let apart=areApart(before,now,exact),tone=apart?now.value>before.value?"more":"less":"n\
 oise",title=apart?null:"within the noise";return make("td",{class:`number ${tone}`,title},changeText(now.value/
 before.value))}function areApart(before,now,exact){return isNumber(now.low)&&isNumber(now.high)&&isNumber(before.
@@ -773,9 +774,9 @@ plotLabel(width-RIGHT2+6,y+4,`+${beyond} →`,{"text-anchor":"start"}))}function
 "ul",{class:"plot-key"},entry("sign-least","least block of a process"),entry("sign-block","its other blocks"),
 entry("sign-median",`median of the least blocks${low_s===null?"":", with its 95 % interval"}`),make("li",{},"+\
 n → slower blocks beyond the edge"))}function wordsOf({median_s,low_s,high_s,min_s},rows){let[median,low,high,
-min]=timesAlike([median_s,low_s,high_s,min_s]);return`${rows.length} processes; median ${median}${low?`, 95 % \
-between ${low} and ${high}`:""}, min ${min}.`}function numbers(rows){let figures=rows.map(({times_s})=>[Math.min(
-...times_s),medianOf(times_s),Math.max(...times_s)]),texts=timesAlike(figures.flat());return rows.map(({process,
+min]=timesAlike([median_s,low_s,high_s,min_s]),sure=low?`, 95 % between ${low} and ${high}`:"";return`${rows.length}\
+ processes; median ${median}${sure}, min ${min}.`}function numbers(rows){let figures=rows.map(({times_s})=>[Math.
+min(...times_s),medianOf(times_s),Math.max(...times_s)]),texts=timesAlike(figures.flat());return rows.map(({process,
 zygote,times_s},i)=>[process+1,zygote,times_s.length,...texts.slice(3*i,3*i+3)].map(String))}var GREY=new Set(["no-difference","too-few-processes","not-compared"]),ROW=34,TOP3=8,BELOW3=40,RIGHT3=20,measuredComparisonPanel={
 id:"comparison",title:"Comparison",build(body){if(!measuredComparison)return;let{names,notes=[],orders:orders3}=measuredComparison,
 ratios=orders3.filter(hasRatio),parts2=[headline(measuredComparison),warnings(notes),ratios.length?ratioFigure(
@@ -788,44 +789,43 @@ wordOf2(order2),order2.sentence]);return make("div",{},plotFigure({title:"Ratio 
 caption:`Time of ${b} against ${a}: right of the line is slower.`,described:orders3.map(({label,sentence})=>`${label}\
 : ${sentence}`).join(" ")},(svg,width)=>paint4(svg,width,orders3)),numbersTable("Ratios as a table",["order","\
 change","95 % interval","verdict","in words"],rows))}function paint4(svg,width,orders3){let left=width<560?12:
-Math.min(240,width*.28),ends=orders3.flatMap(({ratio,low,high})=>[ratio,low??ratio,high??ratio,1]).map(Math.log),
-[least,most]=paddedExtent(ends,.12),scale=linearScale([least,most],[left,width-RIGHT3]),at2=ratio=>scale(Math.
-log(ratio)),row=width<560?ROW+14:ROW,bottom=TOP3+orders3.length*row,room=Math.max(3,Math.floor((width-left)/110)),
-values=roundTicks(Math.exp(least),Math.exp(most),room).filter(value=>value>0);return axisBelow(svg,{at:at2,values,
-texts:values.map(changeText),y:bottom,top:TOP3}),svg.append(stroke(at2(1),TOP3,at2(1),bottom,"plot-zero")),svg.
-append(plotLabel(at2(1),bottom+32,"no difference",{class:"plot-label plot-name"})),orders3.forEach((order2,i)=>paintRow2(
-svg,order2,{at:at2,left,y:TOP3+(i+.5)*row,narrow:width<560})),bottom+BELOW3}function paintRow2(svg,order2,{at:at2,
-left,y,narrow}){let middle=narrow?y+8:y,{ratio,low,high}=order2;whisker(svg,{at:at2,low,high,middle:ratio,y:middle,
-size:6,kind:kindOf(order2)});let text=order2.label.length>34?`${order2.label.slice(0,33)}…`:order2.label,[x,
-base,anchor]=narrow?[left,y-9,"start"]:[left-12,y+4,"end"];svg.append(plotLabel(x,base,text,{"text-anchor":anchor}))}
-function sideBySide(order2,{a,b}){return make("section",{class:"order-comparison"},make("h3",{},order2.label,badge(
-wordOf2(order2),`change-${kindOf(order2)}`)),order2.sentence?make("p",{class:"sentence"},order2.sentence):null,
-...bothTimes(order2,[a,b]),order2.delta?.length?deltaTable(order2.delta):null)}function bothTimes({a,b},names){
-let range=usualRange([a,b].filter(timing=>timing!==null));return[a,b].map((timing,i)=>timing&&make("div",{class:"\
-side-times"},make("h4",{},make("span",{class:"faint"},"AB"[i]),names[i]),timesFigure(timing,names[i],range)))}
-function deltaTable(rows){let most=Math.max(...rows.map(([,,,delta])=>Math.abs(delta)),1),number=value=>numberCell(
-exactCount(value)),bar2=delta=>cell(deltaBar(delta/most),{class:"whisker-cell","aria-hidden":"true"}),signed=value=>`${value>
-0?"+":value<0?"−":""}${exactCount(Math.abs(value))}`,grid=sortableTable({caption:"Instructions of one execut\
-ion by function: the difference of B to A, largest first.",sort:"delta",step:15,key:([name])=>name,columns:[{id:"\
-name",title:"function",rising:!0,value:([name])=>name,cell:([name])=>plainHead(name)},{id:"a",title:"A",value:([
-,a])=>a,cell:([,a])=>number(a)},{id:"b",title:"B",value:([,,b])=>b,cell:([,,b])=>number(b)},{id:"delta",title:"\
-difference",value:([,,,delta])=>Math.abs(delta),cell:([,,,delta])=>numberCell(signed(delta))},{id:"bar",title:"\
-as a bar",wide:!0,cell:([,,,delta])=>bar2(delta)}]});return grid.show(rows),grid.element}function deltaBar(part){
-let svg=draw("svg",{viewBox:"0 0 160 14",width:160,height:14}),length=Math.abs(part)*76,kind=`delta-bar ${part>
-0?"more":"less"}`;return svg.append(draw("rect",{x:part>0?80:80-length,y:2,width:length,height:10,class:kind}),
-stroke(80,0,80,14,"plot-base")),svg}var COLUMNS={self:"exclusive",total:"inclusive",name:"name"},orders=head.measured?.orders??[],currentOrder=()=>orders[state.
+Math.min(240,width*.28),ends=orders3.flatMap(({ratio,low,high})=>[ratio,low??ratio,high??ratio,1]),[least,most]=paddedExtent(
+ends.map(Math.log),.12),scale=linearScale([least,most],[left,width-RIGHT3]),at2=ratio=>scale(Math.log(ratio)),
+row=width<560?ROW+14:ROW,bottom=TOP3+orders3.length*row,room=Math.max(3,Math.floor((width-left)/110)),values=roundTicks(
+Math.exp(least),Math.exp(most),room).filter(value=>value>0);return axisBelow(svg,{at:at2,values,texts:values.map(
+changeText),y:bottom,top:TOP3}),svg.append(stroke(at2(1),TOP3,at2(1),bottom,"plot-zero")),svg.append(plotLabel(
+at2(1),bottom+32,"no difference",{class:"plot-label plot-name"})),orders3.forEach((order2,i)=>{paintRow2(svg,order2,
+{at:at2,left,y:TOP3+(i+.5)*row,narrow:width<560})}),bottom+BELOW3}function paintRow2(svg,order2,{at:at2,left,y,
+narrow}){let middle=narrow?y+8:y,{ratio,low,high}=order2;whisker(svg,{at:at2,low,high,middle:ratio,y:middle,size:6,
+kind:kindOf(order2)});let text=order2.label.length>34?`${order2.label.slice(0,33)}…`:order2.label,[x,base,anchor]=narrow?
+[left,y-9,"start"]:[left-12,y+4,"end"];svg.append(plotLabel(x,base,text,{"text-anchor":anchor}))}function sideBySide(order2,{
+a,b}){return make("section",{class:"order-comparison"},make("h3",{},order2.label,badge(wordOf2(order2),`change\
+-${kindOf(order2)}`)),order2.sentence?make("p",{class:"sentence"},order2.sentence):null,...bothTimes(order2,[a,
+b]),order2.delta?.length?deltaTable(order2.delta):null)}function bothTimes({a,b},names){let range=usualRange([
+a,b].filter(timing=>timing!==null));return[a,b].map((timing,i)=>timing&&make("div",{class:"side-times"},make("\
+h4",{},make("span",{class:"faint"},"AB"[i]),names[i]),timesFigure(timing,names[i],range)))}function deltaTable(rows){
+let most=Math.max(...rows.map(([,,,delta])=>Math.abs(delta)),1),number=value=>numberCell(exactCount(value)),bar2=delta=>cell(
+deltaBar(delta/most),{class:"whisker-cell","aria-hidden":"true"}),signed=value=>`${value>0?"+":value<0?"−":""}${exactCount(
+Math.abs(value))}`,grid=sortableTable({caption:"Instructions of one execution by function: the difference of B\
+ to A, largest first.",sort:"delta",step:15,key:([name])=>name,columns:[{id:"name",title:"function",rising:!0,
+value:([name])=>name,cell:([name])=>plainHead(name)},{id:"a",title:"A",value:([,a])=>a,cell:([,a])=>number(a)},
+{id:"b",title:"B",value:([,,b])=>b,cell:([,,b])=>number(b)},{id:"delta",title:"difference",value:([,,,delta])=>Math.
+abs(delta),cell:([,,,delta])=>numberCell(signed(delta))},{id:"bar",title:"as a bar",wide:!0,cell:([,,,delta])=>bar2(
+delta)}]});return grid.show(rows),grid.element}function deltaBar(part){let svg=draw("svg",{viewBox:"0 0 160 14",
+width:160,height:14}),length=Math.abs(part)*76,kind=`delta-bar ${part>0?"more":"less"}`;return svg.append(draw(
+"rect",{x:part>0?80:80-length,y:2,width:length,height:10,class:kind}),stroke(80,0,80,14,"plot-base")),svg}var COLUMNS={self:"exclusive",total:"inclusive",name:"name"},orders=head.measured?.orders??[],currentOrder=()=>orders[state.
 order]??orders[0],chosenOrderPanel={id:"plots",title:orders.length>1?"The chosen order":"The measurement",build(body){
-let show2=()=>{body.replaceChildren(...about(currentOrder())),showGraph(currentOrder().run)};onChange(["order"],
-show2),show2()},applies:()=>head.kind==="measured"&&orders.length>0};function showGraph(run){places.workspace.
-hidden=places.tabs.hidden=!isNumber(run),isNumber(run)&&setState({run},"address")}function about(order2){let{label,
-variant,what,error,doubts,timing,counts,facts}=order2,alone=orders.length===1;return[make("h3",{class:"order-n\
-ame"},label,variant?make("span",{class:"variant"},variant):null),what&&what!==label?make("pre",{class:"stateme\
-nt"},make("code",{},what)):null,error?make("div",{class:"failure"},make("strong",{},"It failed."),make("pre",{},
-error)):null,warnings(doubts),timing?timeFigures(timing):null,timing?timesFigure(timing,label):null,counts?countsSection(
-counts,isNumber(order2.run)):null,facts?.length?folded("What was measured, and how",factList(facts),alone):null].
-filter(part=>part!==null)}function timeFigures(time){let[median,low,high,min]=timesAlike([time.median_s,time.low_s,
-time.high_s,time.min_s]);return keyFigures([["median",median,low?`95 % between ${low} and ${high}`:"no interva\
-l below 6 processes"],["min",min,"of all blocks"],["processes",String(time.processes.length),`from ${plural(new Set(
+let show=()=>{body.replaceChildren(...about(currentOrder())),showGraph(currentOrder().run)};onChange(["order"],
+show),show()},applies:()=>head.kind==="measured"&&orders.length>0};function showGraph(run){places.workspace.hidden=
+places.tabs.hidden=!isNumber(run),isNumber(run)&&setState({run},"address")}function about(order2){let{label,variant,
+what,error,doubts,timing,counts,facts}=order2,alone=orders.length===1;return[make("h3",{class:"order-name"},label,
+variant?make("span",{class:"variant"},variant):null),what&&what!==label?make("pre",{class:"statement"},make("c\
+ode",{},what)):null,error?make("div",{class:"failure"},make("strong",{},"It failed."),make("pre",{},error)):null,
+warnings(doubts),timing?timeFigures(timing):null,timing?timesFigure(timing,label):null,counts?countsSection(counts,
+isNumber(order2.run)):null,facts?.length?folded("What was measured, and how",factList(facts),alone):null].filter(
+part=>part!==null)}function timeFigures(time){let[median,low,high,min]=timesAlike([time.median_s,time.low_s,time.
+high_s,time.min_s]);return keyFigures([["median",median,low?`95 % between ${low} and ${high}`:"no interval bel\
+ow 6 processes"],["min",min,"of all blocks"],["processes",String(time.processes.length),`from ${plural(new Set(
 time.zygotes).size,"zygote")}`],["executions",exactCount(time.number),"in each block"]])}var countsSection=(counts,graphed)=>make(
 "section",{class:"counts"},titled("h4","Instructions","of one execution"),keyFigures([["stripped",exactCount(counts.
 stripped),`without memory allocators${shareOf(counts)}`],["net",exactCount(counts.net),"without the loop aroun\
@@ -871,8 +871,8 @@ high]=[Math.min(...ends),Math.max(...ends)],map=high>low*FAR_APART2?Math.log10:v
 paddedExtent([map(low),map(high)],.04),[4,136]);return value=>scale(map(value))}function miniature(time,at2){if(!time||
 !((time.low_s??time.median_s)>0))return null;let svg=draw("svg",{viewBox:"0 0 140 18",width:140,height:18,"ari\
 a-hidden":"true"});return svg.append(stroke(2,9,138,9,"plot-grid")),whisker(svg,{at:at2,low:time.low_s,high:time.
-high_s,middle:time.median_s,y:9,size:4}),svg}var ODD=4,processesPanel={id:"processes",title:"Processes",build(body){let show2=()=>body.replaceChildren(...partsOf(
-currentRun().merged));onChange(["run"],show2),show2()},applies:()=>head.kind==="sampled"&&head.runs.some(run=>run.
+high_s,middle:time.median_s,y:9,size:4}),svg}var ODD=4,processesPanel={id:"processes",title:"Processes",build(body){let show=()=>body.replaceChildren(...partsOf(
+currentRun().merged));onChange(["run"],show),show()},applies:()=>head.kind==="sampled"&&head.runs.some(run=>run.
 merged)};function partsOf(merged){if(!merged)return[hint("This run is of one process.")];let grid=sortableTable(
 {caption:"Processes by their share of all samples.",sort:"share",step:50,columns:processColumns(),key:({host,pid,
 started})=>`${host} ${pid} ${started}`});return grid.show(merged.processes),[grid.element,...differing(merged)]}
@@ -894,9 +894,9 @@ rows),[title,grid.element]}function oddOf({share:share3,processes}){let odd=proc
 sort((a,b)=>Math.abs(b.share-share3)-Math.abs(a.share-share3)),several=new Set(processes.map(({pid})=>pid)).size<
 processes.length;return[...odd.slice(0,ODD).map(one=>`${formatShare(one.share)} in ${one.pid}${several?` on ${one.
 host}`:""}`),...odd.length>ODD?[`${odd.length-ODD} more`]:[]].join(", ")}var HEIGHT2=58,GAP=18,LEFT2=50,TOP4=20,BELOW4=20,NARROW2=640,APART=.1,WIDTH=.1,resourcesPanel={id:"strip",title:"\
-Resources over time",build(body){let strip=null,show2=()=>{let resources=currentRun()?.resources;strip=resources&&
+Resources over time",build(body){let strip=null,show=()=>{let resources=currentRun()?.resources;strip=resources&&
 resources.at_s.length>1?stripOf(resources):null,body.replaceChildren(...strip?[strip.slider,strip.readout]:[])};
-onChange(["run"],show2),onChange(["run","thread","view","range"],()=>{strip&&showWindow2(strip)}),show2()},applies:()=>head.
+onChange(["run"],show),onChange(["run","thread","view","range"],()=>{strip&&showWindow2(strip)}),show()},applies:()=>head.
 runs.some(run=>!!run.resources)};function curvesOf(resources){return[{name:"CPU",unit:"100 % is one core",values:[
 resources.cpu_share[0]??0,...resources.cpu_share],text:value=>`${Math.round(value*100)} %`,kind:"cpu"},{name:"\
 memory",unit:"resident",values:resources.rss_bytes,text:formatBytes,kind:"memory"},{name:"threads",unit:"",values:resources.
@@ -954,32 +954,32 @@ let changed=rows.filter(row=>row.change!==NOISE),ends=rows.flatMap(({low,high,a,
 max(...ends.map(Math.abs),.01),at2=linearScale([-most,most],[6,154]),grid=sortableTable({caption:"Share of eac\
 h function, its own or with all that it calls: the difference in points, with its interval.",columns:columns3(
 at2),sort:"difference",key:row=>row.function,step:30,pick:({function:fn})=>setState({selected:state.selected===
-fn?null:fn})}),all=make("input",{type:"checkbox",change:()=>show2()}),show2=()=>{let matches=matchingFunctions(
-state.search);grid.show((all.checked||matches?rows:changed).filter(row=>!matches||matches[row.function])),grid.
-mark(state.selected),grid.element.hidden=!changed.length&&!all.checked&&!matches},none=changed.length?null:hint(
-"No function differs by more than the noise.");onChange(["search"],show2),onChange(["selected"],()=>grid.mark(
-state.selected)),show2();let noise=rows.length-changed.length,choice2=make("label",{class:"check"},all,`${plural(
-noise,"function")} within the noise, in grey`);return make("div",{class:"differences"},none,grid.element,noise?
-choice2:null)}function columns3(at2){let share3=side2=>({id:side2,title:side2.toUpperCase(),hint:`share of ${side2.
-toUpperCase()}`,value:row=>row[side2],cell:row=>barCell(row[side2],formatShare(row[side2]))}),wide={wide:!0,rising:!0};
-return[{id:"name",title:"function",rising:!0,value:nameOf2,cell:nameCell3},share3("a"),share3("b"),{id:"differ\
-ence",title:"difference",hint:"changes first, the largest on top",value:weightOf,cell:row=>numberCell(formatPoints(
-row.b-row.a))},{id:"interval",title:"interval",wide:!0,cell:row=>intervalCell(row,at2)},{id:"of",title:"share",
-...wide,value:shareOf2,cell:row=>cell(shareOf2(row),{class:"faint words"})},{id:"change",title:"change",...wide,
-value:({change})=>change,cell:({change})=>cell(badge(change,`change-${change}`))}]}var nameOf2=row=>head.functions.
-name[row.function],shareOf2=row=>row.of==="self"?"its own":"with its calls",weightOf=row=>(row.change===NOISE?
-0:10)+Math.abs(row.b-row.a);function nameCell3(row){return make("th",{scope:"row",class:`name ${row.change}`},
+fn?null:fn})}),all=make("input",{type:"checkbox",change:()=>show()}),show=()=>{let matches=matchingFunctions(state.
+search);grid.show((all.checked||matches?rows:changed).filter(row=>!matches||matches[row.function])),grid.mark(
+state.selected),grid.element.hidden=!changed.length&&!all.checked&&!matches},none=changed.length?null:hint("No\
+ function differs by more than the noise.");onChange(["search"],show),onChange(["selected"],()=>grid.mark(state.
+selected)),show();let noise=rows.length-changed.length,remark=`${plural(noise,"function")} within the noise, i\
+n grey`,choice2=make("label",{class:"check"},all,remark);return make("div",{class:"differences"},none,grid.element,
+noise?choice2:null)}function columns3(at2){let share3=side2=>({id:side2,title:side2.toUpperCase(),hint:`share \
+of ${side2.toUpperCase()}`,value:row=>row[side2],cell:row=>barCell(row[side2],formatShare(row[side2]))}),wide={
+wide:!0,rising:!0};return[{id:"name",title:"function",rising:!0,value:nameOf2,cell:nameCell3},share3("a"),share3(
+"b"),{id:"difference",title:"difference",hint:"changes first, the largest on top",value:weightOf,cell:row=>numberCell(
+formatPoints(row.b-row.a))},{id:"interval",title:"interval",wide:!0,cell:row=>intervalCell(row,at2)},{id:"of",
+title:"share",...wide,value:shareOf2,cell:row=>cell(shareOf2(row),{class:"faint words"})},{id:"change",title:"\
+change",...wide,value:({change})=>change,cell:({change})=>cell(badge(change,`change-${change}`))}]}var nameOf2=row=>head.
+functions.name[row.function],shareOf2=row=>row.of==="self"?"its own":"with its calls",weightOf=row=>(row.change===
+NOISE?0:10)+Math.abs(row.b-row.a);function nameCell3(row){return make("th",{scope:"row",class:`name ${row.change}`},
 functionLink(row.function))}function intervalCell({a,b,low,high,change},at2){let title=low===null||high===null?
 "no interval":`${formatPoints(low)} to ${formatPoints(high)} points`,svg=draw("svg",{viewBox:"0 0 160 18",width:160,
 height:18,role:"img","aria-label":title});return svg.append(stroke(at2(0),0,at2(0),18,"plot-zero")),whisker(svg,
-{at:at2,low,high,middle:b-a,y:9,size:4,kind:change}),cell(svg,{class:"whisker-cell",title})}var indexes=new Map,sourcePanel={id:"lines",title:"Source",build(body){let show2=()=>body.replaceChildren(...tab(
-state.selected));onChange(["run","thread","selected"],show2),show2()},applies:()=>head.runs.some(run=>Object.keys(
+{at:at2,low,high,middle:b-a,y:9,size:4,kind:change}),cell(svg,{class:"whisker-cell",title})}var indexes=new Map,sourcePanel={id:"lines",title:"Source",build(body){let show=()=>body.replaceChildren(...tab(
+state.selected));onChange(["run","thread","selected"],show),show()},applies:()=>head.runs.some(run=>Object.keys(
 run.source??{}).length>0)};function tab(fn){if(fn===null)return[hint("Select a function: here stands its sourc\
 e, each line with its share.")];let source=sourceOf(fn,!0),name=head.functions.name[fn];return source?[titled(
 "h3",name,`${placeOf(fn)} · ${noteOf()}`),source]:[hint(`No source of ${name} is here: its file was not at ha\
-nd, or its share is small.`)]}function sourceBeside(fn){let source=sourceOf(fn,!1),larger=button("Larger",openTab,
+nd, or its share is small.`)]}function sourceBeside(fn){let source=sourceOf(fn,!1),larger=button("Larger",openTab2,
 {class:"quiet"}),title=make("div",{class:"stack-head"},titled("h4","Source",noteOf()),larger);return source?[make(
-"section",{class:"source-beside"},title,source)]:[]}function openTab(){setState({tab:"lines"}),places.tabs.scrollIntoView(
+"section",{class:"source-beside"},title,source)]:[]}function openTab2(){setState({tab:"lines"}),places.tabs.scrollIntoView(
 {block:"nearest"})}function sourceOf(fn,full){let source=(currentRun().source??{})[fn];if(!source)return null;
 let weights=weightsOf2(state.run,fn),most=Math.max(...[...weights.values()].map(weight=>weight.total),0)||1,whole=treeOf(
 state.run,"all").total[0]||1,scale={most,whole,full},rows=dedented(source.lines).map((text,i)=>rowOf2(source.first+
@@ -994,17 +994,17 @@ indexOf(run);indexes.set(run,index);let[,lines,self,total]=columnsOf3(run);retur
 map(at2=>[lines[at2],{self:self[at2],total:total[at2]}]))}var columnsOf3=run=>["function","line","self","total"].
 map(name=>column(`r${run}.lines.${name}`));function indexOf(run){let index=new Map;return columnsOf3(run)[0].forEach(
 (fn,at2)=>{let lines=index.get(fn)??[];index.set(fn,lines),lines.push(at2)}),index}function rowOf2(number,text,weight,{
-most,whole,full}){let share3=value=>value?formatShare(value/whole):"",heat=weight?weight.total/most:0,hot=heat?
-{class:"hot","data-heat":heat.toFixed(3),style:{"--heat":heat.toFixed(3)}}:{};return make("tr",hot,make("th",{
-scope:"row",class:"number"},String(number)),full?make("td",{class:"number"},weight?share3(weight.self):""):null,
-make("td",{class:"number"},weight?share3(weight.total):""),make("td",{class:"code"},make("code",{},text)))}function scrollToHottest(holder,rows){
+most,whole,full}){let share3=value=>value?formatShare(value/whole):"",heat=weight?weight.total/most:0,part=heat.
+toFixed(3);return make("tr",heat?{class:"hot","data-heat":part,style:{"--heat":part}}:{},make("th",{scope:"row",
+class:"number"},String(number)),full?make("td",{class:"number"},weight?share3(weight.self):""):null,make("td",
+{class:"number"},weight?share3(weight.total):""),make("td",{class:"code"},make("code",{},text)))}function scrollToHottest(holder,rows){
 let heatOf=row=>Number(row.dataset.heat??0),hottest2=rows.reduce((best,row)=>heatOf(row)>heatOf(best)?row:best);
 heatOf(hottest2)&&requestAnimationFrame(()=>{holder.scrollTop=hottest2.offsetTop-holder.clientHeight/2})}var MOST_FRAMES=12,MOST_LINES=6,selectedFunctionPanel={id:"details",title:"Selected function",build(body){let figures=make(
 "div"),place3=make("div");body.append(figures,place3);let showPlace=()=>{let{selected}=state;place3.replaceChildren(
-...selected===null?[]:stack(selected))},show2=()=>{let{selected}=state;figures.replaceChildren(...selected===null?
-nothing2():about2(selected)),showPlace()};onChange(["run","thread","selected"],show2),onChange(["cursor"],(_,changed)=>{
-changed.includes("selected")||showPlace()}),show2()},applies:hasGraph},nothing2=()=>[hint("Nothing is selected\
-. A click on a frame, or on a row of the table, selects a function."),...hotLines()];function about2(fn){let tree2=treeOf(
+...selected===null?[]:stack(selected))},show=()=>{let{selected}=state;figures.replaceChildren(...selected===null?
+nothing2():about2(selected)),showPlace()};onChange(["run","thread","selected"],show),onChange(["cursor"],(_,changed)=>{
+changed.includes("selected")||showPlace()}),show()},applies:hasGraph},nothing2=()=>[hint("Nothing is selected.\
+ A click on a frame, or on a row of the table, selects a function."),...hotLines()];function about2(fn){let tree2=treeOf(
 state.run,state.thread),costs3=costsOf(tree2),clear={class:"quiet","aria-label":"Clear the selection"};return[
 make("div",{class:"details-head"},make("h3",{class:"details-name"},swatch(fn),head.functions.name[fn]),button(
 "clear",()=>setState({selected:null}),clear)),make("p",{class:"place"},placeOf(fn)),make("dl",{class:"figures-\
@@ -1014,8 +1014,8 @@ places[fn]))),...sourceBeside(fn)]}var pair=(name,value)=>make("div",{},make("dt
 function figure(name,weight,tree2){let share3=weight/(tree2.total[0]||1);return make("div",{},make("dt",{},name),
 make("dd",{},make("strong",{},formatShare(share3)),make("span",{class:"faint"},weightText(weight)),make("span",
 {class:"meter"},bar(share3))))}function stack(fn){let tree2=currentTree(),{nodes,weight}=groupOf(tree2,fn);if(!nodes.
-length)return[];let{cursor}=state,chosen=cursor>0&&tree2.fn[cursor]===fn&&tree2.total[cursor]>0,node=chosen?cursor:
-nodes.reduce((best,each)=>tree2.total[each]>tree2.total[best]?each:best),frames=framesOf(tree2,node),share3=formatShare(
+length)return[];let{cursor}=state,chosen=cursor>0&&tree2.fn[cursor]===fn&&tree2.total[cursor]>0,heavier=(best,each)=>tree2.
+total[each]>tree2.total[best]?each:best,node=chosen?cursor:nodes.reduce(heavier),frames=framesOf(tree2,node),share3=formatShare(
 tree2.total[node]/weight);return[make("section",{class:"stack"},make("div",{class:"stack-head"},titled("h4",chosen?
 "Stack":"Heaviest stack",`${share3} of its total`),copyButton("Copy",()=>frames.map(textOf2).join(`
 `))),...listOf(frames))]}function framesOf(tree2,node){let frames=[];for(let at2=node;at2!==0;at2=tree2.parent[at2])
@@ -1035,8 +1035,8 @@ file[fn]}:${number}`);return make("li",{},make("div",{class:"hot-line"},shareBar
 named"},swatch(fn),button(head.functions.name[fn],()=>setState({selected:fn}),{class:"link"}))),text?make("cod\
 e",{class:"hot-code",title:text},text):null,place3)}function lineText(fn,number){let source=(currentRun().source??
 {})[fn];return source?.lines[number-source.first]?.trim()??""}var selectorsPanel={id:"selectors",title:"What is shown",build(body){let thread=make("span",{class:"chooser-pl\
-ace"});body.append(...regionChooser(),thread);let show2=()=>thread.replaceChildren(...threadChooser());onChange(
-["run"],show2),show2()},applies:()=>head.runs.length>1||head.runs.some(run=>run.threads.length>1)};function regionChooser(){
+ace"});body.append(...regionChooser(),thread);let show=()=>thread.replaceChildren(...threadChooser());onChange(
+["run"],show),show()},applies:()=>head.runs.length>1||head.runs.some(run=>run.threads.length>1)};function regionChooser(){
 let{runs,kind}=head;if(runs.length<2||kind!=="sampled")return[];let options=runs.map((run,i)=>[i,run.label]);return[
 chooser("Region",options,value=>({run:Number(value)}),()=>state.run)]}function sideChooser({a,b}){let options=[
 [0,`A: ${a}`],[1,`B: ${b}`]];return chooser("Side",options,value=>({thread:Number(value)}),()=>state.thread)}function threadChooser(){
@@ -1050,23 +1050,22 @@ i)}`]);return[chooser("Thread",[["all",`all ${run.threads.length} threads`],...n
 weights[thread]+=amounts[pair2]}),weights}var nameOf3=({name,pid,tid},several)=>[name,several?`process ${pid}`:
 "",tid??""].filter(part=>part!=="").join(" · ");function chooser(name,options,changes2,current2){let id=`choo\
 se-${name.toLowerCase()}`,select=make("select",{id,change:()=>setState(changes2(select.value))},options.map(([
-value,text])=>make("option",{value:String(value)},text))),show2=()=>{select.value=String(current2())};return onChange(
-["run","thread"],show2),show2(),make("div",{class:"chooser"},make("label",{class:"chooser-name",for:id},name),
-select)}var NUMBERS=new Set(["run","focus","cursor","selected","order"]),WORDS={view:["left-heavy","chronological"],direction:[
+value,text])=>make("option",{value:String(value)},text))),show=()=>{select.value=String(current2())};return onChange(
+["run","thread"],show),show(),make("div",{class:"chooser"},make("label",{class:"chooser-name",for:id},name),select)}var NUMBERS=new Set(["run","focus","cursor","selected","order"]),WORDS={view:["left-heavy","chronological"],direction:[
 "icicle","flame"],theme:["auto","light","dark"]};function writeFragment(state2,initial){let parts2=new URLSearchParams;
-for(let[name,value]of Object.entries(state2))value===initial[name]||value===null||parts2.set(name,Array.isArray(
-value)?value.map(part=>part.toPrecision(9)).join(","):String(value));return parts2.toString()}function readFragment(fragment,initial,contents){
-let state2={...initial};for(let[name,text]of new URLSearchParams(fragment)){if(!Object.hasOwn(initial,name))continue;
-let value=valueOf(name,text);value!==void 0&&Object.assign(state2,{[name]:value})}return bounded(state2,initial,
-contents)}function valueOf(name,text){return NUMBERS.has(name)?/^\d{1,9}$/.test(text)?Number(text):void 0:name===
-"thread"?text==="all"?text:/^\d{1,5}$/.test(text)?Number(text):void 0:name==="range"?rangeOf(text):Object.hasOwn(
-WORDS,name)&&!WORDS[name].includes(text)?void 0:text}function rangeOf(text){let[from,to]=text.split(",").map(Number);
-return from>=0&&from<to&&to<=1?[from,to]:void 0}function bounded(state2,initial,contents){state2.run>=contents.
-runs.length&&(state2.run=0);let run=contents.runs[state2.run],nodes=run?contents.nodes(state2.run):1;return state2.
-thread!=="all"&&!(state2.thread<(run?.threads.length??0))&&(state2.thread=initial.thread),state2.focus>=nodes&&
-(state2.focus=0),state2.cursor>=nodes&&(state2.cursor=0),state2.selected!==null&&state2.selected>=contents.functions&&
-(state2.selected=null),state2.order>=contents.orders&&(state2.order=0),run?.ordered||(state2.view="left-heavy"),
-state2}var SILENT=new Set(["search","range","cursor","theme","tab"]),REST_MS=250,waiting=null,timer,fragmentOf=state2=>writeFragment(
+for(let[name,value]of Object.entries(state2)){if(value===initial[name]||value===null)continue;let text=Array.isArray(
+value)?value.map(part=>part.toPrecision(9)).join(","):String(value);parts2.set(name,text)}return parts2.toString()}
+function readFragment(fragment,initial,contents){let state2={...initial};for(let[name,text]of new URLSearchParams(
+fragment)){if(!Object.hasOwn(initial,name))continue;let value=valueOf(name,text);value!==void 0&&Object.assign(
+state2,{[name]:value})}return bounded(state2,initial,contents)}function valueOf(name,text){return NUMBERS.has(
+name)?/^\d{1,9}$/.test(text)?Number(text):void 0:name==="thread"?text==="all"?text:/^\d{1,5}$/.test(text)?Number(
+text):void 0:name==="range"?rangeOf(text):Object.hasOwn(WORDS,name)&&!WORDS[name].includes(text)?void 0:text}function rangeOf(text){
+let[from,to]=text.split(",").map(Number);return from>=0&&from<to&&to<=1?[from,to]:void 0}function bounded(state2,initial,contents){
+state2.run>=contents.runs.length&&(state2.run=0);let run=contents.runs[state2.run],nodes=run?contents.nodes(state2.
+run):1;return state2.thread!=="all"&&!(state2.thread<(run?.threads.length??0))&&(state2.thread=initial.thread),
+state2.focus>=nodes&&(state2.focus=0),state2.cursor>=nodes&&(state2.cursor=0),state2.selected!==null&&state2.selected>=
+contents.functions&&(state2.selected=null),state2.order>=contents.orders&&(state2.order=0),run?.ordered||(state2.
+view="left-heavy"),state2}var SILENT=new Set(["search","range","cursor","theme","tab"]),REST_MS=250,waiting=null,timer,fragmentOf=state2=>writeFragment(
 state2,initialState),stateOf=fragment=>readFragment(fragment,initialState,{runs:head.runs,nodes:run=>shapeOf(run).
 fn.length,functions:head.functions.name.length,orders:head.measured?.orders.length??1});function followAddress(){
 read(),onChange(Object.keys(initialState),(state2,changed,origin)=>{origin!=="address"&&write(state2,changed,origin)}),

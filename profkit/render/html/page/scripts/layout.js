@@ -32,8 +32,9 @@ const REGIONS = ["function", "coroutine", "generator", "async generator", "block
  */
 const SUMMARY = [
   ...REGIONS.map((name) => ({ name, most: 1 })),
-  { name: "imported", most: 2 }, { name: "tool", most: 1 }, { name: "started", most: 1 }, { name: "runs", most: 2 },
-  { name: "calls", most: 2, noun: "call" }, { name: "active", most: 2 }, { name: "total", most: 2 },
+  { name: "imported", most: 2 }, { name: "tool", most: 1 }, { name: "started", most: 1 },
+  { name: "runs", most: 2 }, { name: "calls", most: 2, noun: "call" }, { name: "active", most: 2 },
+  { name: "total", most: 2 },
   { name: "samples", most: 2, noun: "sample" }, { name: "sampler", most: 1 },
 ];
 
@@ -136,7 +137,7 @@ function buildTabs(panels) {
   const list = make("div", { class: "tab-list", role: "tablist", "aria-label": "Tables", keydown: onKey },
     tabs.map((each) => each.button));
   places.tabs.append(list, ...tabs.map((each) => each.body));
-  const open = () => show(tabs, tabs.find((each) => each.panel.id === state.tab) ?? tabs[0]);
+  const open = () => openTab(tabs, tabs.find((each) => each.panel.id === state.tab) ?? tabs[0]);
   onChange(["tab"], open);
   onTheme((printing) => printing && tabs.forEach(build));
   open();
@@ -160,7 +161,7 @@ function tabOf(panel) {
  * @param {Tab[]} tabs
  * @param {Tab} open
  */
-function show(tabs, open) {
+function openTab(tabs, open) {
   for (const each of tabs) {
     const selected = each === open;
     each.button.setAttribute("aria-selected", String(selected));

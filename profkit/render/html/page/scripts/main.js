@@ -1,6 +1,6 @@
 /*
- * The entry of the page: its panels in the order in which they stand, and its start. What is exported is there
- * for tests, benchmarks and the browser's console, as members of the global `profkit`.
+ * The entry of the page: its panels in their order, and its start. The exports are members of the global
+ * `profkit`, for tests, benchmarks and the browser's console.
  */
 
 import { unpackColumns } from "./data/page_data.js";

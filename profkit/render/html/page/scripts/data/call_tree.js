@@ -3,7 +3,8 @@
  * function is on a stack.
  */
 
-/** @import { CallGroup, CallTree, FunctionCosts, NumberColumn, ThreadChoice, TreeShape } from "../types.js" */
+/** @import { CallGroup, CallTree, FunctionCosts } from "../types.js" */
+/** @import { NumberColumn, ThreadChoice, TreeShape } from "../types.js" */
 
 /**
  * Make the nodes of sorted, front-coded stacks: each stack shares its first frames with the one before.

@@ -1,6 +1,7 @@
 /* The data that document.py embeds in the page: a head in JSON, and packed columns of numbers. */
 
-/** @import { ChangedFunction, Head, MeasuredComparison, NumberColumn, SampledComparison } from "../types.js" */
+/** @import { ChangedFunction, Head, MeasuredComparison } from "../types.js" */
+/** @import { NumberColumn, SampledComparison } from "../types.js" */
 
 const KINDS = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f64: Float64Array };
 let buffer = new ArrayBuffer(0);
@@ -28,7 +29,7 @@ export const measuredComparison = comparison && "orders" in comparison ? compari
  */
 export const changes = new Map((sampledComparison?.functions ?? []).map((each) => [each.function, each]));
 
-/** Unpack all columns, after which `column` works. The packed text is large, so remove it from the document. */
+/** Unpack all columns, after which `column` works, and remove the packed text, which is large. */
 export async function unpackColumns() {
   const packed = bytesOf(textOf("profkit-columns"));
   document.getElementById("profkit-columns")?.remove();

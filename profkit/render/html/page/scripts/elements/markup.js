@@ -12,7 +12,8 @@ const SVG = "http://www.w3.org/2000/svg";
  * @param {Attributes} attributes
  * @param {Children} children
  */
-export const make = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
+export const make = (tag, attributes = {}, ...children) =>
+  fill(document.createElement(tag), attributes, children);
 
 /**
  * Return an SVG element; see `make`.

@@ -99,7 +99,8 @@ export const headline = ({ headline: text, grade, names: { a, b } }) =>
  */
 export const keyFigures = (figures) =>
   make("dl", { class: "key-figures" }, figures.map(([name, value, remark]) =>
-    make("div", {}, make("dt", {}, name), make("dd", {}, make("strong", {}, value), make("small", {}, remark)))));
+    make("div", {},
+      make("dt", {}, name), make("dd", {}, make("strong", {}, value), make("small", {}, remark)))));
 
 /**
  * Return a button that copies `text()` and says so.

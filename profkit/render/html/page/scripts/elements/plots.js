@@ -5,6 +5,17 @@ import { draw, make } from "./markup.js";
 /** @import { Attributes, Range, Scale } from "../types.js" */
 
 /**
+ * An interval on the height `y`.
+ * @typedef {object} Interval
+ * @property {Scale} at
+ * @property {number | null} low
+ * @property {number | null} high
+ * @property {number} middle
+ * @property {number} y
+ * @property {number} [size]
+ * @property {string} [kind]
+ */
+/**
  * `title` names a picture, `described` says in words what it shows, and `least` is its least width.
  * @typedef {{ title: string, described: string, caption?: string | null, least?: number }} Named
  */
@@ -27,7 +38,8 @@ export function roundTicks(low, high, wanted = 5) {
   if (!(high > low)) return [low];
   const rough = (high - low) / Math.max(1, wanted);
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough * 0.999) ?? 10 * power;
+  const sizes = [1, 2, 5, 10].map((factor) => factor * power);
+  const step = sizes.find((size) => size >= rough * 0.999) ?? 10 * power;
   const first = Math.ceil(low / step - 1e-9);
   const last = Math.floor(high / step + 1e-9);
   return Array.from({ length: Math.max(0, last - first) + 1 }, (_, i) => (first + i) * step);
@@ -138,7 +150,7 @@ export function axisLeft(svg, { at, values, texts, left, right }) {
 /**
  * Add an interval with its middle: a line with ends and a point; `kind` colours it.
  * @param {SVGElement} svg
- * @param {{ at: Scale, low: number | null, high: number | null, middle: number, y: number, size?: number, kind?: string }} interval
+ * @param {Interval} interval
  */
 export function whisker(svg, { at, low, high, middle, y, size = 5, kind = "" }) {
   if (low !== null && high !== null) {
@@ -161,4 +173,5 @@ export const numbersTable = (summary, head, rows) =>
       make("table", { class: "figures" },
         make("thead", {}, make("tr", {}, head.map((text) => make("th", { scope: "col" }, text)))),
         make("tbody", {}, rows.map(([first, ...cells]) => make("tr", {},
-          make("th", { scope: "row" }, first), cells.map((cell) => make("td", { class: "number" }, cell))))))));
+          make("th", { scope: "row" }, first),
+          cells.map((cell) => make("td", { class: "number" }, cell))))))));

@@ -72,7 +72,8 @@ const columnOf = (columns, id) => columns.find((column) => column.id === id) ?? 
 function headOf(column, onClick) {
   const number = column.number ?? (column.value && !column.rising);
   const kinds = [number ? "number" : "", column.wide ? "wide-only" : ""];
-  const attributes = { scope: "col", class: kinds.filter(Boolean).join(" ") || null, "data-column": column.id };
+  const kind = kinds.filter(Boolean).join(" ") || null;
+  const attributes = { scope: "col", class: kind, "data-column": column.id };
   if (!column.value) return make("th", attributes, column.title);
   return make("th", attributes,
     button(column.title, onClick, { class: "sort", title: column.hint ?? null }));

@@ -59,7 +59,8 @@ function elementOf(view, item) {
   const toggle = (open = element.getAttribute("aria-expanded") === "false") => {
     if (!items.length) return;
     element.setAttribute("aria-expanded", String(open));
-    if (open && element.children.length === 1) element.append(make("ul", { role: "group" }, elementsOf(view, items)));
+    if (!open || element.children.length > 1) return;
+    element.append(make("ul", { role: "group" }, elementsOf(view, items)));
   };
   const pick = () => view.pick(item);
   actions.set(element, { toggle, pick });
@@ -134,7 +135,8 @@ function inwards(item) {
 
 /** @param {HTMLElement} item */
 function outwards(item) {
-  if (item.getAttribute("aria-expanded") !== "true") return item.parentElement && itemAround(item.parentElement);
+  const { parentElement: around } = item;
+  if (item.getAttribute("aria-expanded") !== "true") return around && itemAround(around);
   actions.get(item)?.toggle(false);
   return null;
 }

@@ -19,7 +19,8 @@ import { nearestSmaller, rangeMinimum } from "./range_minima.js";
  * @property {FrameSink} batch
  * @property {Uint16Array | null} matched
  */
-/** @typedef {Wanted & { scale: number, least: number, pending: [start: number, end: number, row: number][] }} Sheet */
+/** @typedef {[start: number, end: number, row: number]} Run of samples in a row */
+/** @typedef {Wanted & { scale: number, least: number, pending: Run[] }} Sheet */
 
 const LEAST_PX = 0.5;
 const ROWS = 65536;
@@ -60,7 +61,8 @@ export function sequenceOf(tree, order, { length, shared }) {
   const { stack: stacks, weight: weights, start: starts } = order;
   const wanted = tree.thread === "all" ? [...starts.keys()].slice(0, -1) : [tree.thread];
   const threads = wanted.filter((thread) => starts[thread + 1] > starts[thread]);
-  const [from, to] = threads.length > 0 ? [starts[threads[0]], starts[threads[threads.length - 1] + 1]] : [0, 0];
+  const [first, last] = [threads[0], threads[threads.length - 1]];
+  const [from, to] = threads.length > 0 ? [starts[first], starts[last + 1]] : [0, 0];
   const count = to - from;
   const [at, common, depth] = [new Float64Array(count + 1), new Uint16Array(count), new Uint16Array(count)];
   const minimum = rangeMinimum(shared);
@@ -228,7 +230,9 @@ function outline(all, sheet, start, end, row) {
   const [node, spot] = [nodeAt(all, start, row - 1), start * ROWS + row - 1];
   const deepest = Math.min(all.depth[start], last);
   const part = sheet.matched ? matchedPart(all, sheet.matched, start, end, row) : 0;
-  for (let at = Math.max(row, first); at <= deepest; at++) sheet.batch.addMany(x, width, at, node, spot, part);
+  for (let at = Math.max(row, first); at <= deepest; at++) {
+    sheet.batch.addMany(x, width, at, node, spot, part);
+  }
 }
 
 /**

@@ -12,11 +12,13 @@
  * @type {Record<PackageKind, Shade>}
  */
 const LIGHT = {
-  user: [0.815, 0.125, 45, 92], library: [0.845, 0.062, 170, 318], native: [0.83, 0, 0, 0], none: [0.88, 0, 0, 0],
+  user: [0.815, 0.125, 45, 92], library: [0.845, 0.062, 170, 318],
+  native: [0.83, 0, 0, 0], none: [0.88, 0, 0, 0],
 };
 /** @type {Record<PackageKind, Shade>} */
 const DARK = {
-  user: [0.73, 0.125, 45, 92], library: [0.63, 0.075, 170, 318], native: [0.6, 0, 0, 0], none: [0.5, 0, 0, 0],
+  user: [0.73, 0.125, 45, 92], library: [0.63, 0.075, 170, 318],
+  native: [0.6, 0, 0, 0], none: [0.5, 0, 0, 0],
 };
 /** Functions of a package differ in lightness by up to this. */
 const SPREAD = 0.022;

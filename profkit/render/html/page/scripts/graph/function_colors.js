@@ -18,7 +18,8 @@ const allNative = head.packages.every(({ kind }) => kind === "native" || kind ==
 const palettes = new Map();
 
 /** The largest difference of a function between the sides. */
-export const largestChange = Math.max(LEAST_SCALE, ...[...changes.values()].map(({ a, b }) => Math.abs(b - a)));
+export const largestChange =
+  Math.max(LEAST_SCALE, ...[...changes.values()].map(({ a, b }) => Math.abs(b - a)));
 
 /** Whether the page compares sampled runs: its frames are coloured by difference. */
 export const isDifference = head.kind === "comparison" && changes.size > 0 && head.runs.length > 0;

@@ -243,7 +243,7 @@ function follow() {
   onChange(["run", "thread", "view"], choose);
   onChange(["direction"], turn);
   onChange(["focus", "range"], (_, __, origin) => move(origin !== "drag"));
-  onChange(["cursor"], (state, _, origin) => {
+  onChange(["cursor"], (_, __, origin) => {
     if (origin !== "graph") graph.spot = view.spotOf(state.cursor);
   });
   onChange(["selected", "search", "cursor"], request);

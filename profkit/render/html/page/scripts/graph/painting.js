@@ -8,8 +8,8 @@ import { nodeName } from "../text/run_text.js";
 /** @typedef {{ x: number, room: number, text: string }} Mark where a thread begins */
 /** @typedef {{ x: number, text: string }} Tick */
 /**
- * What is drawn: rows at `top(row)` and `height` high, on a canvas of `size` with `ratio` device pixels to one
- * of CSS. `matches`, `selected`, `cursor` and `focusDepth` say which frames are special.
+ * What is drawn: rows at `top(row)` and `height` high, on a canvas of `size` with `ratio` device pixels to
+ * one of CSS. `matches`, `selected`, `cursor` and `focusDepth` say which frames are special.
  * @typedef {object} Scene
  * @property {FrameBatch} batch
  * @property {CallTree} tree

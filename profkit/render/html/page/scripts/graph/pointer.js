@@ -94,11 +94,11 @@ function placeOf(event) {
 /**
  * @param {Place} place
  * @param {boolean} moved
- * @param {Pinch | null} pinch
+ * @param {Pinch | null} fingers
  * @returns {Press}
  */
-const begin = (place, moved, pinch) =>
-  ({ ...place, top: scroller.scrollTop, window: graph.window(), moved, pinch });
+const begin = (place, moved, fingers) =>
+  ({ ...place, top: scroller.scrollTop, window: graph.window(), moved, pinch: fingers });
 
 /**
  * @param {Press} from

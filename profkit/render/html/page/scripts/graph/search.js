@@ -1,4 +1,4 @@
-/* The search field: which functions match, how much of the total they have, and the way from match to match. */
+/* The search field: which functions match, their part of the total, and the way from match to match. */
 
 import { head } from "../data/page_data.js";
 import { make } from "../elements/markup.js";
@@ -13,12 +13,16 @@ import { goTo, zoomTo } from "./navigation.js";
 
 /** A match that fills less of the width than this is zoomed to. */
 const LEAST_SEEN = 0.02;
-/** The outermost matches, the heaviest first, and the index of the one that was stepped to. */
-let found = /** @type {number[]} */ ([]);
+/**
+ * The outermost matches, the heaviest first.
+ * @type {number[]}
+ */
+let found = [];
+/** The index of the match that was stepped to. */
 let at = -1;
 
 /**
- * Return 1 for each function whose name, place or package has every word of the search; null for an empty one.
+ * Return 1 for each function whose name, place or package has every word of a search; null if it is empty.
  * @param {string} search
  */
 export function matchingFunctions(search) {
@@ -50,7 +54,8 @@ export function searchElement() {
  */
 function stepButton(text, name, key, by) {
   return make("button", {
-    type: "button", class: "icon-button", title: `${name} (${key})`, "aria-label": name, click: () => step(by),
+    type: "button", class: "icon-button", title: `${name} (${key})`, "aria-label": name,
+    click: () => step(by),
   }, text);
 }
 

@@ -99,7 +99,8 @@ function ancestorSpot(node) {
 /** @type {Shortcut[]} */
 export const viewKeys = [
   { names: ["v"], shown: ["v"], what: "Left heavy or chronological", action: () => {
-    if (currentRun().ordered) setState({ view: state.view === "left-heavy" ? "chronological" : "left-heavy" });
+    const view = state.view === "left-heavy" ? "chronological" : "left-heavy";
+    if (currentRun().ordered) setState({ view });
   } },
   { names: ["f"], shown: ["f"], what: "Icicle or flame",
     action: () => setState({ direction: state.direction === "icicle" ? "flame" : "icicle" }) },

@@ -16,7 +16,10 @@ export const callersAndCalleesPanel = {
   id: "sandwich",
   title: "Callers and callees",
   build(body) {
-    const show = () => body.replaceChildren(...(state.selected === null ? [nothingSelected()] : sides(state.selected)));
+    const show = () => {
+      const { selected } = state;
+      body.replaceChildren(...(selected === null ? [nothingSelected()] : sides(selected)));
+    };
     onChange(["run", "thread", "selected"], show);
     show();
   },
@@ -66,7 +69,8 @@ function side(title, meaning, { tree, whole, name: selected }, top, grow) {
       top,
       below: (group) => (functionOf(group) === null ? [] : grow(tree, group)),
       content: (group) => content(group, group.weight / whole),
-      name: (group) => [formatShare(group.weight / whole), groupName(group), groupPlace(group)].join(" ").trim(),
+      name: (group) =>
+        [formatShare(group.weight / whole), groupName(group), groupPlace(group)].join(" ").trim(),
       pick: (group) => { if (functionOf(group) !== null) setState({ selected: group.fn }); },
     }));
 }

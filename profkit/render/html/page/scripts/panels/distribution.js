@@ -137,7 +137,7 @@ function paintRow(svg, row, { y, each, at, range, left, width }) {
   }
   svg.append(stroke(left, y, width - RIGHT, y, "plot-row"));
   const inside = row.times_s.filter((time) => time <= range[1]);
-  // One path for a row: a thousand blocks are one element. The heights tell dots apart that would cover each other.
+  // One path for a row: a thousand blocks are one element. Dots differ in height, lest they cover each other.
   const height = (/** @type {number} */ i) => y + (((i * 0.618) % 1) - 0.5) * each * 0.5;
   const dots = inside.map((time, i) => `M${at(time).toFixed(1)},${height(i).toFixed(1)}h0`);
   const least = Math.min(...row.times_s);
@@ -149,7 +149,8 @@ function paintRow(svg, row, { y, each, at, range, left, width }) {
 
 /** @param {Timing} timing */
 function keyOf({ low_s }) {
-  const sign = (/** @type {string} */ kind) => make("span", { class: `key-sign ${kind}`, "aria-hidden": "true" });
+  const sign = (/** @type {string} */ kind) =>
+    make("span", { class: `key-sign ${kind}`, "aria-hidden": "true" });
   const entry = (/** @type {string} */ kind, /** @type {string} */ text) => make("li", {}, sign(kind), text);
   return make("ul", { class: "plot-key" },
     entry("sign-least", "least block of a process"), entry("sign-block", "its other blocks"),
@@ -163,7 +164,8 @@ function keyOf({ low_s }) {
  */
 function wordsOf({ median_s, low_s, high_s, min_s }, rows) {
   const [median, low, high, min] = timesAlike([median_s, low_s, high_s, min_s]);
-  return `${rows.length} processes; median ${median}${low ? `, 95 % between ${low} and ${high}` : ""}, min ${min}.`;
+  const sure = low ? `, 95 % between ${low} and ${high}` : "";
+  return `${rows.length} processes; median ${median}${sure}, min ${min}.`;
 }
 
 /** @param {Row[]} rows */

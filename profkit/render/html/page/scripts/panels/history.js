@@ -7,14 +7,15 @@ import { changeText, exactCount, isNumber, plural, timesAlike } from "../text/nu
 import { historyPlot, shortCommit } from "./history_plot.js";
 
 /** @import { Panel, Point, Series } from "../types.js" */
-/** @typedef {{ title: string, kind?: string, applies?: boolean, cell: (point: Point, i: number) => HTMLElement }} Column */
+/** @typedef {(point: Point, i: number) => HTMLElement} Cell */
+/** @typedef {{ title: string, kind?: string, applies?: boolean, cell: Cell }} Column */
 /**
- * A series as text: `write` writes values of the series alike.
+ * A series as text: `format` writes values of the series alike.
  * @typedef {object} Texts
  * @property {string} name
  * @property {string} quantity
  * @property {boolean} exact whether its values are counts
- * @property {(values: number[]) => string[]} write
+ * @property {(values: number[]) => string[]} format
  * @property {string[]} values
  */
 
@@ -38,10 +39,11 @@ export const historyPanel = {
  */
 function seriesOf({ label, measure, points }, titled) {
   const exact = measure === "instructions";
-  const write = (/** @type {number[]} */ values) => (exact ? values.map(exactCount) : timesAlike(values));
+  const format = (/** @type {number[]} */ values) =>
+    (exact ? values.map(exactCount) : timesAlike(values));
   const quantity = NAMES[measure];
   const name = `${quantity} of ${label} over ${points.length} commit${points.length === 1 ? "" : "s"}`;
-  const texts = { name, quantity, exact, write, values: write(points.map((point) => point.value)) };
+  const texts = { name, quantity, exact, format, values: format(points.map((point) => point.value)) };
   /** @type {HTMLElement[]} */
   const rows = [];
   const plot = historyPlot({
@@ -76,9 +78,9 @@ function summaryOf(points, { values }) {
  * @param {Texts} texts
  * @param {number} i
  */
-function describe(point, { values, write, exact }, i) {
+function describe(point, { values, format, exact }, i) {
   const { started, low, high, runs, doubts } = point;
-  const ends = isNumber(low) && isNumber(high) ? write([low, high]) : null;
+  const ends = isNumber(low) && isNumber(high) ? format([low, high]) : null;
   const sure = ends ? `95 % between ${ends[0]} and ${ends[1]}` : exact ? null : "no interval";
   const said = [nameOf(point), values[i], sure, plural(runs, "run"), started.slice(0, 10)];
   return [...said, ...doubts].filter(Boolean).join(" · ");
@@ -103,14 +105,14 @@ function tableOf(columns, rows, name) {
  * @param {Texts} texts
  * @returns {Column[]}
  */
-function columnsOf(points, { quantity, exact, write, values }) {
+function columnsOf(points, { quantity, exact, format, values }) {
   return [
     { title: "commit", cell: (point) =>
       make("th", { scope: "row", class: "commit", title: point.commit }, make("code", {}, nameOf(point))) },
     { title: quantity, kind: "number", cell: (_, i) => numberCell(make("strong", {}, values[i])) },
     { title: "to the one before", kind: "number", cell: (point, i) => stepCell(points[i - 1], point, exact) },
     { title: "95 % interval", kind: "number", applies: points.some(({ low }) => isNumber(low)),
-      cell: (point) => cell(boundsOf(point, write), { class: "number faint" }) },
+      cell: (point) => cell(boundsOf(point, format), { class: "number faint" }) },
     { title: "runs", kind: "number", cell: ({ runs }) => numberCell(String(runs)) },
     { title: "when", cell: ({ started }) => cell(started.slice(0, 10), { class: "commit" }) },
     { title: "doubts", applies: points.some(({ doubts }) => doubts.length), cell: ({ doubts }) =>
@@ -123,10 +125,10 @@ const headOf = ({ title, kind }) => make("th", { scope: "col", class: kind }, ti
 
 /**
  * @param {Point} point
- * @param {Texts["write"]} write
+ * @param {Texts["format"]} format
  */
-const boundsOf = ({ low, high }, write) =>
-  (isNumber(low) && isNumber(high) ? write([low, high]).join(" – ") : "");
+const boundsOf = ({ low, high }, format) =>
+  (isNumber(low) && isNumber(high) ? format([low, high]).join(" – ") : "");
 
 /**
  * Return the change to the point before: grey if the intervals overlap or are unknown.

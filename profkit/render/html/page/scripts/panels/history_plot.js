@@ -20,7 +20,12 @@ import { axisTexts, isNumber } from "../text/numbers.js";
  */
 /**
  * What was drawn last, and the point that is chosen.
- * @typedef {{ svg: SVGElement | null, width: number, step: number, marks: SVGElement[], chosen: number | null }} Drawn
+ * @typedef {object} Drawn
+ * @property {SVGElement | null} svg
+ * @property {number} width
+ * @property {number} step
+ * @property {SVGElement[]} marks
+ * @property {number | null} chosen
  */
 
 const LEFT = 84, RIGHT = 24, TOP = 16, HEIGHT = 240, BELOW = 62;
@@ -41,7 +46,8 @@ export function historyPlot({ points, isTime, name, summary, describe, onChoose 
   }, (svg, width) => paint(drawn, points, isTime, svg, width));
   const slider = make("div", {
     class: "strip-slider", role: "slider", tabindex: "0", "aria-label": `Commit: ${name}`,
-    "aria-valuemin": 1, "aria-valuemax": points.length, "aria-valuenow": points.length, "aria-valuetext": summary,
+    "aria-valuemin": 1, "aria-valuemax": points.length, "aria-valuenow": points.length,
+    "aria-valuetext": summary,
     keydown: (event) => {
       const to = pointAfter(drawn.chosen, last, event.key);
       if (to === null) return;
@@ -76,7 +82,8 @@ export const shortCommit = (commit) => (/^[0-9a-f]{12,}$/.test(commit) ? commit.
  * @param {number} width
  */
 function paint(drawn, points, isTime, svg, width) {
-  const range = paddedExtent(points.flatMap(({ value, low, high }) => [value, low ?? value, high ?? value]), 0.08);
+  const ends = points.flatMap(({ value, low, high }) => [value, low ?? value, high ?? value]);
+  const range = paddedExtent(ends, 0.08);
   const bottom = TOP + HEIGHT;
   const up = linearScale(range, [bottom, TOP]);
   const step = Math.min(WIDEST, (width - LEFT - RIGHT) / points.length);
@@ -103,7 +110,9 @@ function markOf({ value, low, high, doubts }, x, up, size) {
   const y = up(value);
   if (isNumber(low) && isNumber(high)) {
     mark.append(stroke(x, up(low), x, up(high), "whisker"));
-    for (const end of [low, high]) mark.append(stroke(x - size + 0.5, up(end), x + size - 0.5, up(end), "whisker"));
+    for (const end of [up(low), up(high)]) {
+      mark.append(stroke(x - size + 0.5, end, x + size - 0.5, end, "whisker"));
+    }
   }
   // A shape of its own, since not everybody sees a colour.
   const triangle = `M${x},${y - size * 1.3}l${size * 1.3},${size * 2.3}h${-size * 2.6}z`;

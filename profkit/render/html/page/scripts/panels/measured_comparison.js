@@ -58,7 +58,8 @@ function ratioFigure(orders, { a, b }) {
     [order.label, changeText(order.ratio), bounds(order), wordOf(order), order.sentence]);
   return make("div", {},
     plotFigure({
-      title: "Ratio of times with 95 % intervals", caption: `Time of ${b} against ${a}: right of the line is slower.`,
+      title: "Ratio of times with 95 % intervals",
+      caption: `Time of ${b} against ${a}: right of the line is slower.`,
       described: orders.map(({ label, sentence }) => `${label}: ${sentence}`).join(" "),
     }, (svg, width) => paint(svg, width, orders)),
     numbersTable("Ratios as a table", ["order", "change", "95 % interval", "verdict", "in words"], rows));
@@ -72,8 +73,8 @@ function ratioFigure(orders, { a, b }) {
 function paint(svg, width, orders) {
   const left = width < 560 ? 12 : Math.min(240, width * 0.28);
   // Logarithms: half and double lie equally far from the line.
-  const ends = orders.flatMap(({ ratio, low, high }) => [ratio, low ?? ratio, high ?? ratio, 1]).map(Math.log);
-  const [least, most] = paddedExtent(ends, 0.12);
+  const ends = orders.flatMap(({ ratio, low, high }) => [ratio, low ?? ratio, high ?? ratio, 1]);
+  const [least, most] = paddedExtent(ends.map(Math.log), 0.12);
   const scale = linearScale([least, most], [left, width - RIGHT]);
   const at = (/** @type {number} */ ratio) => scale(Math.log(ratio));
   const row = width < 560 ? ROW + 14 : ROW;
@@ -83,7 +84,9 @@ function paint(svg, width, orders) {
   axisBelow(svg, { at, values, texts: values.map(changeText), y: bottom, top: TOP });
   svg.append(stroke(at(1), TOP, at(1), bottom, "plot-zero"));
   svg.append(plotLabel(at(1), bottom + 32, "no difference", { class: "plot-label plot-name" }));
-  orders.forEach((order, i) => paintRow(svg, order, { at, left, y: TOP + (i + 0.5) * row, narrow: width < 560 }));
+  orders.forEach((order, i) => {
+    paintRow(svg, order, { at, left, y: TOP + (i + 0.5) * row, narrow: width < 560 });
+  });
   return bottom + BELOW;
 }
 
@@ -141,7 +144,8 @@ function deltaTable(rows) {
     caption: "Instructions of one execution by function: the difference of B to A, largest first.",
     sort: "delta", step: 15, key: ([name]) => name,
     columns: [
-      { id: "name", title: "function", rising: true, value: ([name]) => name, cell: ([name]) => plainHead(name) },
+      { id: "name", title: "function", rising: true, value: ([name]) => name,
+        cell: ([name]) => plainHead(name) },
       { id: "a", title: "A", value: ([, a]) => a, cell: ([, a]) => number(a) },
       { id: "b", title: "B", value: ([, , b]) => b, cell: ([, , b]) => number(b) },
       { id: "delta", title: "difference", value: ([, , , delta]) => Math.abs(delta),

@@ -51,7 +51,8 @@ function about(order) {
   return [
     make("h3", { class: "order-name" }, label, variant ? make("span", { class: "variant" }, variant) : null),
     what && what !== label ? make("pre", { class: "statement" }, make("code", {}, what)) : null,
-    error ? make("div", { class: "failure" }, make("strong", {}, "It failed."), make("pre", {}, error)) : null,
+    error
+      ? make("div", { class: "failure" }, make("strong", {}, "It failed."), make("pre", {}, error)) : null,
     warnings(doubts),
     timing ? timeFigures(timing) : null,
     timing ? timesFigure(timing, label) : null,
@@ -87,7 +88,8 @@ const countsSection = (counts, graphed) => make("section", { class: "counts" },
     ["baseline", exactCount(counts.baseline), "the same loop around pass"],
     ["repeats", String(counts.raw.length), agreement(counts.raw)],
   ]),
-  counts.functions.length ? folded("Functions as Callgrind counted them", functions(counts), !graphed) : null);
+  counts.functions.length
+    ? folded("Functions as Callgrind counted them", functions(counts), !graphed) : null);
 
 /** @param {Counts} counts */
 const shareOf = ({ net, stripped }) =>
@@ -122,7 +124,8 @@ function functions({ net, functions: rows }) {
     caption: "Functions by the instructions that they executed themselves, and with all that they called.",
     sort: COLUMNS[head.initial?.sort ?? "self"], step: 12, key: ([name]) => name,
     columns: [
-      { id: "name", title: "function", rising: true, value: ([name]) => name, cell: ([name]) => plainHead(name) },
+      { id: "name", title: "function", rising: true, value: ([name]) => name,
+        cell: ([name]) => plainHead(name) },
       column("exclusive", 1), column("inclusive", 2), calls,
     ],
   });

@@ -11,7 +11,8 @@ import { formatBytes, formatCount, formatTime, isTimed } from "../text/numbers.j
 
 /** @import { Panel, Resources, Scale } from "../types.js" */
 /** @typedef {ReturnType<typeof curvesOf>[number]} Curve */
-/** @typedef {{ curve: Curve, x: number, y: number, right: number, bottom: number, across: Scale, up: Scale }} Box */
+/** @typedef {{ curve: Curve, across: Scale, up: Scale } & Edges} Box */
+/** @typedef {{ x: number, y: number, right: number, bottom: number }} Edges */
 /**
  * The strip: `moment` is an index of `at_s`.
  * @typedef {object} Strip
@@ -20,9 +21,17 @@ import { formatBytes, formatCount, formatTime, isTimed } from "../text/numbers.j
  * @property {number | null} moment
  * @property {HTMLElement} readout
  * @property {HTMLElement} slider
- * @property {Drawn | null} drawn what was drawn last
+ * @property {Drawn | null} drawn
  */
-/** @typedef {{ svg: SVGElement, width: number, boxes: Box[], bands: SVGElement, cursors: SVGElement[] }} Drawn */
+/**
+ * What was drawn last.
+ * @typedef {object} Drawn
+ * @property {SVGElement} svg
+ * @property {number} width
+ * @property {Box[]} boxes
+ * @property {SVGElement} bands
+ * @property {SVGElement[]} cursors
+ */
 
 
 
@@ -250,7 +259,8 @@ function onKey(strip, event) {
   const wide = Math.max(1, Math.round(last / 10));
   /** @type {Record<string, number>} */
   const steps = {
-    ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: wide, PageDown: -wide, Home: -last, End: last,
+    ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: wide, PageDown: -wide,
+    Home: -last, End: last,
   };
   if (!Object.hasOwn(steps, event.key)) return;
   event.preventDefault();

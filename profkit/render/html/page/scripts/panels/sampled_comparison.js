@@ -23,7 +23,9 @@ export const sampledComparisonPanel = {
   build(body) {
     if (!sampledComparison) return;
     const { functions, notes = [], per_call_s } = sampledComparison;
-    const parts = [headline(sampledComparison), callTimes(per_call_s), warnings(notes), differences(functions)];
+    const parts = [
+      headline(sampledComparison), callTimes(per_call_s), warnings(notes), differences(functions),
+    ];
     body.append(...parts.filter((part) => part !== null));
   },
   applies: () => sampledComparison !== null,
@@ -51,7 +53,8 @@ function differences(rows) {
   const most = Math.max(...ends.map(Math.abs), 0.01);
   const at = linearScale([-most, most], [6, 154]);
   const grid = sortableTable({
-    caption: "Share of each function, its own or with all that it calls: the difference in points, with its interval.",
+    caption: "Share of each function, its own or with all that it calls: " +
+      "the difference in points, with its interval.",
     columns: columns(at), sort: "difference", key: (row) => row.function, step: 30,
     pick: ({ function: fn }) => setState({ selected: state.selected === fn ? null : fn }),
   });
@@ -67,7 +70,8 @@ function differences(rows) {
   onChange(["selected"], () => grid.mark(state.selected));
   show();
   const noise = rows.length - changed.length;
-  const choice = make("label", { class: "check" }, all, `${plural(noise, "function")} within the noise, in grey`);
+  const remark = `${plural(noise, "function")} within the noise, in grey`;
+  const choice = make("label", { class: "check" }, all, remark);
   return make("div", { class: "differences" }, none, grid.element, noise ? choice : null);
 }
 
@@ -91,7 +95,8 @@ function columns(at) {
     { id: "difference", title: "difference", hint: "changes first, the largest on top", value: weightOf,
       cell: (row) => numberCell(formatPoints(row.b - row.a)) },
     { id: "interval", title: "interval", wide: true, cell: (row) => intervalCell(row, at) },
-    { id: "of", title: "share", ...wide, value: shareOf, cell: (row) => cell(shareOf(row), { class: "faint words" }) },
+    { id: "of", title: "share", ...wide, value: shareOf,
+      cell: (row) => cell(shareOf(row), { class: "faint words" }) },
     { id: "change", title: "change", ...wide, value: ({ change }) => change,
       cell: ({ change }) => cell(badge(change, `change-${change}`)) },
   ];
@@ -114,8 +119,11 @@ function nameCell(row) {
  * @param {Scale} at
  */
 function intervalCell({ a, b, low, high, change }, at) {
-  const title = low === null || high === null ? "no interval" : `${formatPoints(low)} to ${formatPoints(high)} points`;
-  const svg = draw("svg", { viewBox: "0 0 160 18", width: 160, height: 18, role: "img", "aria-label": title });
+  const title = low === null || high === null
+    ? "no interval" : `${formatPoints(low)} to ${formatPoints(high)} points`;
+  const svg = draw("svg", {
+    viewBox: "0 0 160 18", width: 160, height: 18, role: "img", "aria-label": title,
+  });
   svg.append(stroke(at(0), 0, at(0), 18, "plot-zero"));
   whisker(svg, { at, low, high, middle: b - a, y: 9, size: 4, kind: change });
   return cell(svg, { class: "whisker-cell", title });

@@ -99,7 +99,9 @@ function stack(fn) {
   if (!nodes.length) return [];
   const { cursor } = state;
   const chosen = cursor > 0 && tree.fn[cursor] === fn && tree.total[cursor] > 0;
-  const node = chosen ? cursor : nodes.reduce((best, each) => (tree.total[each] > tree.total[best] ? each : best));
+  const heavier = (/** @type {number} */ best, /** @type {number} */ each) =>
+    (tree.total[each] > tree.total[best] ? each : best);
+  const node = chosen ? cursor : nodes.reduce(heavier);
   const frames = framesOf(tree, node);
   const share = formatShare(tree.total[node] / weight);
   return [make("section", { class: "stack" },
@@ -159,7 +161,8 @@ function hottest(run) {
   const read = (/** @type {string} */ name) => column(`r${run}.lines.${name}`);
   const [functions, numbers, self] = [read("function"), read("line"), read("self")];
   const order = [...self.keys()].filter((at) => self[at] > 0).sort((a, b) => self[b] - self[a]);
-  return order.slice(0, MOST_LINES).map((at) => ({ fn: functions[at], number: numbers[at], weight: self[at] }));
+  return order.slice(0, MOST_LINES)
+    .map((at) => ({ fn: functions[at], number: numbers[at], weight: self[at] }));
 }
 
 /**

@@ -37,7 +37,9 @@ function tab(fn) {
   if (fn === null) return [hint("Select a function: here stands its source, each line with its share.")];
   const source = sourceOf(fn, true);
   const name = head.functions.name[fn];
-  if (!source) return [hint(`No source of ${name} is here: its file was not at hand, or its share is small.`)];
+  if (!source) {
+    return [hint(`No source of ${name} is here: its file was not at hand, or its share is small.`)];
+  }
   return [titled("h3", name, `${placeOf(fn)} · ${noteOf()}`), source];
 }
 
@@ -75,7 +77,10 @@ function sourceOf(fn, full) {
   const names = full ? ["line", "self", "total", "source"] : ["line", "total", "source"];
   const label = full ? "Source with the weight of each line" : "Source in short";
   const holder = make("div",
-    { class: `scroll source-scroll${full ? " full" : ""}`, tabindex: "0", role: "region", "aria-label": label },
+    {
+      class: `scroll source-scroll${full ? " full" : ""}`, tabindex: "0", role: "region",
+      "aria-label": label,
+    },
     make("table", { class: "source" },
       make("thead", {}, make("tr", {}, names.map((name) => make("th", { scope: "col" }, name)))),
       make("tbody", {}, rows)));
@@ -136,7 +141,8 @@ function indexOf(run) {
 function rowOf(number, text, weight, { most, whole, full }) {
   const share = (/** @type {number} */ value) => (value ? formatShare(value / whole) : "");
   const heat = weight ? weight.total / most : 0;
-  const hot = heat ? { class: "hot", "data-heat": heat.toFixed(3), style: { "--heat": heat.toFixed(3) } } : {};
+  const part = heat.toFixed(3);
+  const hot = heat ? { class: "hot", "data-heat": part, style: { "--heat": part } } : {};
   return make("tr", hot,
     make("th", { scope: "row", class: "number" }, String(number)),
     full ? make("td", { class: "number" }, weight ? share(weight.self) : "") : null,
@@ -152,5 +158,6 @@ function rowOf(number, text, weight, { most, whole, full }) {
 function scrollToHottest(holder, rows) {
   const heatOf = (/** @type {HTMLElement} */ row) => Number(row.dataset.heat ?? 0);
   const hottest = rows.reduce((best, row) => (heatOf(row) > heatOf(best) ? row : best));
-  if (heatOf(hottest)) requestAnimationFrame(() => { holder.scrollTop = hottest.offsetTop - holder.clientHeight / 2; });
+  if (!heatOf(hottest)) return;
+  requestAnimationFrame(() => { holder.scrollTop = hottest.offsetTop - holder.clientHeight / 2; });
 }

@@ -27,7 +27,8 @@ export function writeFragment(state, initial) {
   const parts = new URLSearchParams();
   for (const [name, value] of Object.entries(state)) {
     if (value === initial[/** @type {Name} */ (name)] || value === null) continue;
-    parts.set(name, Array.isArray(value) ? value.map((part) => part.toPrecision(9)).join(",") : String(value));
+    const text = Array.isArray(value) ? value.map((part) => part.toPrecision(9)).join(",") : String(value);
+    parts.set(name, text);
   }
   return parts.toString();
 }

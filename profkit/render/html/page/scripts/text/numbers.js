@@ -154,7 +154,7 @@ const fourDigits = (size) => (size < 9.9995 ? 3 : size < 99.995 ? 2 : size < 999
 export const exactTime = (time_s) => timesAlike([time_s])[0];
 
 /**
- * Return a count: whole, or with one decimal if it is small and has parts. The text of an unknown count is "".
+ * Return a count: whole, or with one decimal if it is small and has parts. An unknown count is "".
  * @param {number | null | undefined} value
  */
 export function exactCount(value) {
