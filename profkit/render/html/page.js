@@ -80,7 +80,7 @@ theme],button2.dataset.theme=state.theme};return onChange(["theme"],show),show()
 apply(),onChange(["theme"],apply),system.addEventListener("change",apply),addEventListener("beforeprint",()=>print(
 !0)),addEventListener("afterprint",()=>print(!1))}function apply(){document.documentElement.dataset.theme=state.
 theme,watchers.forEach(watcher=>watcher(printing))}function print(now){printing=now,apply()}var LIGHT={user:[.815,.125,45,92],library:[.845,.062,170,318],native:[.83,0,0,0],none:[.88,0,0,0]},DARK={user:[
-.73,.125,45,92],library:[.63,.075,170,318],native:[.6,0,0,0],none:[.5,0,0,0]},SPREAD=.022,CHANGE_HUES={more:52,
+.73,.125,45,92],library:[.63,.075,170,318],native:[.66,0,0,0],none:[.615,0,0,0]},SPREAD=.022,CHANGE_HUES={more:52,
 less:252},LIGHT_CHANGE={least:[.91,.045],most:[.72,.165],noise:.9},DARK_CHANGE={least:[.66,.05],most:[.74,.16],
 noise:.62};function oklch(lightness,chroma,hue){let[a,b]=[chroma*Math.cos(hue*Math.PI/180),chroma*Math.sin(hue*
 Math.PI/180)],l=(lightness+.3963377774*a+.2158037573*b)**3,m=(lightness-.1055613458*a-.0638541728*b)**3,s=(lightness-

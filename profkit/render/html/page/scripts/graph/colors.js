@@ -18,7 +18,7 @@ const LIGHT = {
 /** @type {Record<PackageKind, Shade>} */
 const DARK = {
   user: [0.73, 0.125, 45, 92], library: [0.63, 0.075, 170, 318],
-  native: [0.6, 0, 0, 0], none: [0.5, 0, 0, 0],
+  native: [0.66, 0, 0, 0], none: [0.615, 0, 0, 0],
 };
 /** Functions of a package differ in lightness by up to this. */
 const SPREAD = 0.022;

@@ -1,0 +1,113 @@
+/* Random numbers, stacks and call trees for properties; each seed gives the same ones again. */
+
+import { foldStacks, weighTree } from "../scripts/data/call_tree.js";
+
+/** @typedef {ReturnType<typeof randomOf>} Random */
+/** @typedef {{ stack: number[], thread: number, weight: number }} Sample */
+
+/**
+ * Return a source of random numbers (mulberry32).
+ * @param {number} seed
+ */
+export function randomOf(seed) {
+  let state = seed;
+  const next = () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+  return {
+    next,
+    /** Return a whole number from 0 to `most`. */
+    upTo: (/** @type {number} */ most) => Math.floor(next() * (most + 1)),
+    /** Return a number between 10 ** low and 10 ** high. */
+    power: (/** @type {number} */ low, /** @type {number} */ high) => 10 ** (low + next() * (high - low)),
+  };
+}
+
+/** Call a check with a random source for each of many seeds, which a failure names. */
+export function forSeeds(/** @type {(random: Random) => void} */ check, count = 60) {
+  for (let seed = 1; seed <= count; seed++) {
+    try {
+      check(randomOf(seed));
+    } catch (error) {
+      throw new Error(`seed ${seed}`, { cause: error });
+    }
+  }
+}
+
+export const FUNCTIONS = 7;
+export const THREADS = 2;
+
+/**
+ * Return random samples whose stacks are of few functions, so that they recurse and have much in common.
+ * @param {Random} random
+ * @returns {Sample[]}
+ */
+export function randomSamples(random, most = 40, deepest = 6) {
+  return Array.from({ length: 1 + random.upTo(most) }, () => ({
+    stack: Array.from({ length: 1 + random.upTo(deepest - 1) }, () => random.upTo(FUNCTIONS - 1)),
+    thread: random.upTo(THREADS - 1),
+    weight: 1 + random.upTo(9),
+  }));
+}
+
+/**
+ * Compare stacks by their functions, one after the other.
+ * @param {number[]} a
+ * @param {number[]} b
+ */
+function compareStacks(a, b) {
+  const at = a.findIndex((fn, i) => fn !== b[i]);
+  return at < 0 ? a.length - b.length : a[at] - (b[at] ?? -1);
+}
+
+/**
+ * Return the columns of samples as a page has them.
+ * @param {Sample[]} samples
+ */
+export function columnsOf(samples) {
+  const texts = new Map(samples.map(({ stack }) => [stack.join(), stack]));
+  const sorted = [...texts.values()].sort(compareStacks);
+  const place = new Map(sorted.map((stack, i) => [stack.join(), i]));
+  const placeOf = (/** @type {Sample} */ { stack }) => /** @type {number} */ (place.get(stack.join()));
+  const shared = sorted.map((stack, i) => {
+    const before = sorted[i - 1] ?? [];
+    const at = stack.findIndex((fn, depth) => fn !== before[depth]);
+    return at < 0 ? stack.length : at;
+  });
+  const byThread = Array.from(
+    { length: THREADS }, (_, thread) => samples.filter((each) => each.thread === thread));
+  const ordered = byThread.flat();
+  return {
+    stacks: {
+      shared: Uint16Array.from(shared),
+      length: Uint16Array.from(sorted, (stack) => stack.length),
+      frames: Uint16Array.from(sorted.flatMap((stack, i) => stack.slice(shared[i]))),
+    },
+    pairs: {
+      stack: Uint32Array.from(samples, placeOf),
+      thread: Uint16Array.from(samples, ({ thread }) => thread),
+      weight: Uint32Array.from(samples, ({ weight }) => weight),
+    },
+    order: {
+      stack: Uint32Array.from(ordered, placeOf),
+      weight: Uint32Array.from(ordered, ({ weight }) => weight),
+      start: Uint32Array.from([0, ...byThread.map((_, i) => byThread.slice(0, i + 1).flat().length)]),
+    },
+  };
+}
+
+/**
+ * Return the call tree of samples, of a thread or of all.
+ * @param {Sample[]} samples
+ * @param {number | "all"} thread
+ */
+export function treeOf(samples, thread = "all") {
+  const { stacks, pairs } = columnsOf(samples);
+  return weighTree(foldStacks(stacks), pairs, 0, thread);
+}
+
+/** Return the sum of numbers. */
+export const sum = (/** @type {Iterable<number>} */ values) => [...values].reduce((a, b) => a + b, 0);

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { pathTo } from "../scripts/data/call_tree.js";
+import { deepestMatches, matchTexts, outermostMatches } from "../scripts/graph/matches.js";
+import { FUNCTIONS, forSeeds, randomSamples, sum, treeOf } from "./made.js";
+
+const NAMES = ["Net.forward\nnet.py:3\ntorch", "load\nİ.py\n", "fit\nnet.py:9\nsklearn"];
+const found = (/** @type {string} */ search) => matchTexts(search, NAMES.length, (i) => NAMES[i]);
+
+test("a text matches if it has every word of the search, in any case", () => {
+  assert.deepEqual([...found("net") ?? []], [1, 0, 1]);
+  assert.deepEqual([...found("  NET  torch ") ?? []], [1, 0, 0]);
+  assert.deepEqual([...found("net load") ?? []], [0, 0, 0]);
+  assert.deepEqual([...found(".*") ?? []], [0, 0, 0], "a search is no regular expression");
+});
+
+test("an empty search is no search", () => {
+  assert.equal(found(""), null);
+  assert.equal(found(" \t"), null);
+});
+
+test("outermost matches weigh what the samples with a match on their stack weigh", () => {
+  forSeeds((random) => {
+    const samples = randomSamples(random);
+    const tree = treeOf(samples);
+    const matches = Uint8Array.from({ length: FUNCTIONS }, () => random.upTo(1));
+    const nodes = outermostMatches(tree, matches);
+    const matched = samples.filter(({ stack }) => stack.some((fn) => matches[fn]));
+    assert.equal(sum(nodes.map((node) => tree.total[node])), sum(matched.map(({ weight }) => weight)));
+  });
+});
+
+test("the deepest match of a node is the last one on its path", () => {
+  forSeeds((random) => {
+    const tree = treeOf(randomSamples(random));
+    const matches = Uint8Array.from({ length: FUNCTIONS }, () => random.upTo(1));
+    const rows = deepestMatches(tree, matches);
+    for (let node = 0; node < tree.fn.length; node++) {
+      const deepest = pathTo(tree, node).findLast((at) => matches[tree.fn[at]]);
+      assert.equal(rows?.[node], deepest === undefined ? 0 : tree.depth[deepest]);
+    }
+    assert.equal(deepestMatches(tree, matches), rows, "asked again, it is remembered");
+    assert.notEqual(deepestMatches(tree, matches.slice()), rows, "another search is another answer");
+    assert.equal(deepestMatches(tree, null), null);
+  });
+});
