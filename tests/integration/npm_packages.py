@@ -1,17 +1,31 @@
-"""Programs of others that read what profkit writes, from npm: fetched once a machine.
+"""Programs from npm, fetched once a machine and pinned by version and by digest.
 
-Each is pinned by version and by digest.
+Some read what profkit writes; others build and check the scripts of the HTML page.
 """
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
+import shutil
 import subprocess
 import tarfile
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+
+
+def _fetch_once(name: str, fetch: Callable[[Path], None]) -> Path:
+    """Return the folder of this name, which `fetch` fills once; one process at a time."""
+    home = Path(tempfile.gettempdir()) / f"profkit-npm-{name}"
+    home.mkdir(exist_ok=True)
+    with (home / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (home / "done").exists():
+            fetch(home)
+            (home / "done").touch()
+    return home
 
 
 @dataclass(frozen=True)
@@ -23,16 +37,9 @@ class NpmPackage:
     sha256: str
 
     def folder(self) -> Path:
-        """Where the package lies; it is fetched if it does not yet, by one process at a time."""
+        """Return the folder of the package; fetch it if this machine does not have it."""
         plain = self.name.strip("@").replace("/", "-")
-        home = Path(tempfile.gettempdir()) / f"profkit-npm-{plain}-{self.version}"
-        home.mkdir(exist_ok=True)
-        with (home / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not (home / "done").exists():
-                self._fetch(home)
-                (home / "done").touch()
-        return home / "package"
+        return _fetch_once(f"{plain}-{self.version}", self._fetch) / "package"
 
     def _fetch(self, home: Path) -> None:
         command = ["npm", "pack", "--silent", "--pack-destination", str(home), f"{self.name}@{self.version}"]
@@ -54,3 +61,18 @@ PROFILER_CLI = NpmPackage(
     "41a25d3ef0c1131f5286eb098489f2868d7b9a627424023fc6e7aff9a33f85e2",
 )
 """The Firefox Profiler's own reading code as a command: what it cannot read, profiler.firefox.com cannot."""
+
+
+def install_locked(project: Path) -> Path:
+    """Return the folder `node_modules` with exactly what the project's package-lock.json names."""
+    files = [project / name for name in ("package.json", "package-lock.json")]
+
+    def install(home: Path) -> None:
+        for file in files:
+            shutil.copy(file, home)
+        # Stays out of the registry's audit, and runs no code of packages.
+        command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+        subprocess.run(command, cwd=home, check=True, timeout=300)
+
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    return _fetch_once(f"{project.name}-{digest[:16]}", install) / "node_modules"
