@@ -563,8 +563,8 @@ return item2.getAttribute("aria-expanded")!=="true"?around&&itemAround(around):(
 null)}var itemAround=element=>element.closest("[role=treeitem]"),itemIn=element=>element.querySelector("[role=\
 treeitem]");var callersAndCalleesPanel={id:"sandwich",title:"Callers and callees",build(body){let show=()=>{let{selected}=state;
 body.replaceChildren(...selected===null?[nothingSelected()]:sides(selected))};onChange(["run","thread","select\
-ed"],show),show()},applies:hasGraph},nothingSelected=()=>hint("Select a function in the graph or the table: he\
-re stand its callers and callees.");function sides(selected){let tree2=treeOf(state.run,state.thread),group=groupOf(
+ed"],show),show()},applies:hasGraph},nothingSelected=()=>hint("Select a function in the graph or the table to \
+see its callers and callees.");function sides(selected){let tree2=treeOf(state.run,state.thread),group=groupOf(
 tree2,selected);if(!group.weight)return[hint("The selected function has no samples here.")];let view2={tree:tree2,
 whole:group.weight,name:head.functions.name[selected]};return[make("div",{class:"sandwich"},side("Callers","wh\
 o it is called by",view2,callersOf(tree2,group),callersOf),side("Callees","whom it calls",view2,withOwn(tree2,
@@ -757,7 +757,7 @@ let x=at2(median_s);if(low_s!==null&&high_s!==null){let width=Math.max(1,at2(hig
 "rect",{x:at2(low_s),y:TOP2,width,height:bottom-TOP2,class:"interval-band"}))}svg.append(stroke(x,TOP2-4,x,bottom,
 "median-line")),svg.append(plotLabel(x,TOP2-9,`median ${exactTime(median_s)}`,{class:"plot-label median-label"}))}
 function paintHistogram(svg,rows,[low,high],at2){let all=rows.flatMap(row=>row.times_s).filter(time=>time<=high),
-many=Math.min(60,Math.max(8,Math.round(2*Math.sqrt(all.length)))),bins=new Array(many).fill(0);for(let time of all)
+many=Math.min(60,Math.max(8,Math.round(2*Math.sqrt(all.length)))),bins=new Uint32Array(many);for(let time of all)
 bins[Math.min(many-1,Math.floor((time-low)/(high-low)*many))]++;let most=Math.max(...bins,1),step3=(at2(high)-
 at2(low))/many,base=TOP2+HISTOGRAM,width=Math.max(1,step3-1);bins.forEach((count,i)=>{let height=count/most*HISTOGRAM,
 x=at2(low)+i*step3+.5;count&&svg.append(draw("rect",{x,y:base-height,width,height,class:"histogram-bar"}))}),svg.
@@ -974,12 +974,12 @@ functionLink(row.function))}function intervalCell({a,b,low,high,change},at2){let
 height:18,role:"img","aria-label":title});return svg.append(stroke(at2(0),0,at2(0),18,"plot-zero")),whisker(svg,
 {at:at2,low,high,middle:b-a,y:9,size:4,kind:change}),cell(svg,{class:"whisker-cell",title})}var indexes=new Map,sourcePanel={id:"lines",title:"Source",build(body){let show=()=>body.replaceChildren(...tab(
 state.selected));onChange(["run","thread","selected"],show),show()},applies:()=>head.runs.some(run=>Object.keys(
-run.source??{}).length>0)};function tab(fn){if(fn===null)return[hint("Select a function: here stands its sourc\
-e, each line with its share.")];let source=sourceOf(fn,!0),name=head.functions.name[fn];return source?[titled(
-"h3",name,`${placeOf(fn)} · ${noteOf()}`),source]:[hint(`No source of ${name} is here: its file was not at ha\
-nd, or its share is small.`)]}function sourceBeside(fn){let source=sourceOf(fn,!1),larger=button("Larger",openTab2,
-{class:"quiet"}),title=make("div",{class:"stack-head"},titled("h4","Source",noteOf()),larger);return source?[make(
-"section",{class:"source-beside"},title,source)]:[]}function openTab2(){setState({tab:"lines"}),places.tabs.scrollIntoView(
+run.source??{}).length>0)};function tab(fn){if(fn===null)return[hint("Select a function to see its source, eac\
+h line with its share.")];let source=sourceOf(fn,!0),name=head.functions.name[fn];return source?[titled("h3",name,
+`${placeOf(fn)} · ${noteOf()}`),source]:[hint(`No source of ${name} is here: its file was not at hand, or its\
+ share is small.`)]}function sourceBeside(fn){let source=sourceOf(fn,!1),larger=button("Larger",openTab2,{class:"\
+quiet"}),title=make("div",{class:"stack-head"},titled("h4","Source",noteOf()),larger);return source?[make("sec\
+tion",{class:"source-beside"},title,source)]:[]}function openTab2(){setState({tab:"lines"}),places.tabs.scrollIntoView(
 {block:"nearest"})}function sourceOf(fn,full){let source=(currentRun().source??{})[fn];if(!source)return null;
 let weights=weightsOf2(state.run,fn),most=Math.max(...[...weights.values()].map(weight=>weight.total),0)||1,whole=treeOf(
 state.run,"all").total[0]||1,scale={most,whole,full},rows=dedented(source.lines).map((text,i)=>rowOf2(source.first+

@@ -11,6 +11,7 @@ import { hasGraph, onChange, setState, state } from "../state/state.js";
 import { formatShare, placeOf, weightText } from "../text/run_text.js";
 
 /** @import { CallGroup, CallTree, Panel } from "../types.js" */
+
 /** @type {Panel} */
 export const callersAndCalleesPanel = {
   id: "sandwich",
@@ -27,7 +28,7 @@ export const callersAndCalleesPanel = {
 };
 
 const nothingSelected = () =>
-  hint("Select a function in the graph or the table: here stand its callers and callees.");
+  hint("Select a function in the graph or the table to see its callers and callees.");
 
 /** @param {number} selected */
 function sides(selected) {
@@ -77,8 +78,10 @@ function side(title, meaning, { tree, whole, name: selected }, top, grow) {
 
 /** @param {CallGroup} group */
 const functionOf = (group) => (group.own ? null : group.fn);
+
 /** @param {CallGroup} group */
 const wordOf = (group) => (group.own ? "itself" : "the bottom of the stack");
+
 /** @param {CallGroup} group */
 function groupName(group) {
   const fn = functionOf(group);

@@ -9,7 +9,6 @@ import { axisTexts, exactTime, timesAlike } from "../text/numbers.js";
 /** @import { Range, Scale, Timing } from "../types.js" */
 /** @typedef {ReturnType<typeof rowsOf>[number]} Row */
 
-
 const HISTOGRAM = 64, TOP = 22, BELOW = 28, RIGHT = 44;
 const HEADS = ["process", "zygote", "blocks", "min", "median", "max"];
 /** How many times as far as the fastest quarter of the blocks a plot reaches from the least one. */
@@ -109,7 +108,7 @@ function paintMedian(svg, { median_s, low_s, high_s }, at, bottom) {
 function paintHistogram(svg, rows, [low, high], at) {
   const all = rows.flatMap((row) => row.times_s).filter((time) => time <= high);
   const many = Math.min(60, Math.max(8, Math.round(2 * Math.sqrt(all.length))));
-  const bins = new Array(many).fill(0);
+  const bins = new Uint32Array(many);
   for (const time of all) bins[Math.min(many - 1, Math.floor(((time - low) / (high - low)) * many))]++;
   const most = Math.max(...bins, 1);
   const step = (at(high) - at(low)) / many;

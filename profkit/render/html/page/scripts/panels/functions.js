@@ -11,6 +11,7 @@ import { hasGraph, onChange, setState, state } from "../state/state.js";
 import { amountText, formatShare, packageOf, placeOf, weightText } from "../text/run_text.js";
 
 /** @import { Column, Panel } from "../types.js" */
+
 /** @type {Panel} */
 export const hotFunctionsPanel = {
   id: "functions",

@@ -33,8 +33,6 @@ import { formatBytes, formatCount, formatTime, isTimed } from "../text/numbers.j
  * @property {SVGElement[]} cursors
  */
 
-
-
 const HEIGHT = 58, GAP = 18, LEFT = 50, TOP = 20, BELOW = 20, NARROW = 640;
 /** Two lengths of time are taken for equal if they differ by less than this part. */
 const APART = 0.1;

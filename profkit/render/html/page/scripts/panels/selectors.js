@@ -9,8 +9,6 @@ import { formatShare } from "../text/run_text.js";
 /** @import { Panel, Sides, State, Thread, ThreadChoice } from "../types.js" */
 /** @typedef {[value: ThreadChoice, text: string][]} Options */
 
-
-
 /** @type {Panel} */
 export const selectorsPanel = {
   id: "selectors",

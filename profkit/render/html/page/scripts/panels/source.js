@@ -12,8 +12,6 @@ import { formatShare, placeOf } from "../text/run_text.js";
 /** @import { Panel } from "../types.js" */
 /** @typedef {{ self: number, total: number }} Weight */
 
-
-
 /**
  * By run and function the indexes of lines.
  * @type {Map<number, Map<number, number[]>>}
@@ -34,7 +32,7 @@ export const sourcePanel = {
 
 /** @param {number | null} fn */
 function tab(fn) {
-  if (fn === null) return [hint("Select a function: here stands its source, each line with its share.")];
+  if (fn === null) return [hint("Select a function to see its source, each line with its share.")];
   const source = sourceOf(fn, true);
   const name = head.functions.name[fn];
   if (!source) {

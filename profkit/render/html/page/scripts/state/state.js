@@ -59,7 +59,7 @@ export function onChange(names, listener) {
   listeners.push({ names: new Set(names), listener });
 }
 
-/** Return the head of the run that is shown. Pages without runs do not ask for it. */
+/** Return the head of the run that is shown; undefined if the page has no runs. */
 export const currentRun = () => head.runs[state.run];
 
 /** Return the tree of the run and thread that are shown. */
