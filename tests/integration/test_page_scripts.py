@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -10,7 +11,20 @@ from pathlib import Path
 
 import pytest
 
+from profkit.render.compared.measured.registry import COMPARED_MEASURED
+from profkit.render.compared.sampled.registry import COMPARED_SAMPLED
+from profkit.render.history.registry import HISTORY_RENDERERS
+from profkit.render.html.measured import measured_html
+from profkit.render.html.sampled import sampled_html
+from profkit.render.options import ReportOptions
+from profkit.render.page import Page
 from tests.integration.npm_packages import install_locked
+from tests.unit.html_pages import read_page
+from tests.unit.made_compared import hostile_comparison, made_comparison
+from tests.unit.made_measured import both, failed, hostile
+from tests.unit.made_runs import hostile_run, made_run
+from tests.unit.test_render_compared import batches, history
+from tests.unit.test_render_merged import merged_run
 
 HTML = Path(__file__).parents[2] / "profkit" / "render" / "html"
 REBUILD = "the shipped page.js is not what its sources say: run `npm run build` in profkit/render/html/page"
@@ -66,6 +80,30 @@ def test_each_check_can_fail(project: Path, check: str, file: str, text: str) ->
         wrong.unlink()
     assert done.returncode != 0
     assert "wrong" in done.stdout
+
+
+def test_the_types_are_those_of_the_data(project: Path) -> None:
+    """Each head is an object literal, so members that the types lack or have too many are errors."""
+    options, page = ReportOptions(), Page()
+    pages = [
+        sampled_html([made_run(), hostile_run()]),
+        sampled_html([merged_run()]),
+        measured_html([both(), failed(), hostile()]),
+        COMPARED_MEASURED["html"](batches(), options, page),
+        *(
+            COMPARED_SAMPLED["html"](each, options, page)
+            for each in (made_comparison(3), hostile_comparison())
+        ),
+        HISTORY_RENDERERS["html"](history(), options, page),
+    ]
+    heads = json.dumps([read_page(html).head for html in pages])
+    made = project / "scripts" / "made_heads.ts"
+    made.write_text(f'import type {{ Head }} from "./types.js";\nexport const HEADS: Head[] = {heads};\n')
+    try:
+        done = run(project, "npm", "run", "types")
+    finally:
+        made.unlink()
+    assert done.returncode == 0, done.stdout
 
 
 def test_an_old_node_is_told_which_one_is_needed(project: Path) -> None:

@@ -83,8 +83,19 @@ export interface Resources {
 
 /** What a merged run is made of. */
 export interface Merged {
+  runs: MergedRun[];
   processes: ProcessRow[];
   differing: DifferingFunction[];
+}
+
+export interface MergedRun {
+  id: string;
+  session: string;
+  pid: number;
+  host: string;
+  state: string;
+  samples: number;
+  calls: number;
 }
 
 export interface ProcessRow {
@@ -94,6 +105,7 @@ export interface ProcessRow {
   share: number;
   samples: number;
   calls: number;
+  runs: number;
   cpu_share: number | null;
   peak_rss_bytes: number;
 }
@@ -102,12 +114,14 @@ export interface ProcessRow {
 export interface DifferingFunction {
   name: string;
   file: string;
+  line: number;
   share: number;
-  processes: { pid: number; host: string; share: number; differs: boolean }[];
+  processes: { pid: number; host: string; share: number; samples: number; differs: boolean }[];
 }
 
 /** A measured work order. */
 export interface Order {
+  id: string;
   label: string;
   what: string;
   variant: string;

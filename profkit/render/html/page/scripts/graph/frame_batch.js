@@ -13,7 +13,7 @@ const columnsOf = (/** @type {number} */ capacity) => ({
   small: new Uint8Array(capacity),
 });
 
-/** Position and width in pixels, row, node, and the spot by which its view knows it, for each frame. */
+/** Frames by index: position and width in pixels, row, node, and the spot by which their view knows them. */
 export class FrameBatch {
   constructor() {
     this.count = 0;

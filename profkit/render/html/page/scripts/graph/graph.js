@@ -18,7 +18,7 @@ import { scaleOf } from "./scale.js";
 
 const RULER_PX = 24;
 const ROW_PX = matchMedia("(pointer: coarse)").matches ? 26 : 20;
-/** What a canvas can be high everywhere, and how much of that is printed. */
+/** The height that canvases can have in every browser, and how much of it is printed. */
 const MOST_CANVAS_PX = 16000, MOST_PRINTED_PX = 8000;
 const PRINTED_RATIO = 3;
 /** Rows that stay in sight beside the one that is revealed. */

@@ -15,7 +15,7 @@ const MOST_PACKAGES = 8;
 /** Return the legend, which follows run, thread and theme. */
 export const legend = () => (isDifference ? differenceLegend() : packageLegend());
 
-/** An entry searches for its package. */
+/** Return the legend of packages; an entry searches for its package. */
 function packageLegend() {
   const list = make("ul", { class: "legend", "aria-label": "Packages by their own share" });
   const show = () => list.replaceChildren(...packageEntries());

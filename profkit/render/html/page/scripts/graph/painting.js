@@ -33,11 +33,11 @@ const FAMILY = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans",
 const FONT_PX = 12;
 const PADDING = 5;
 const LEAST_LABEL_PX = 26;
-/** How frames step back: those that a search does not match, and those above what is zoomed to. */
+/** Opacity of frames that a search does not match, and of those above the zoomed frame. */
 const NO_MATCH = 0.32;
 const ABOVE_FOCUS = 0.5;
 const LEAST_TINT = 0.25;
-/** Text steps back less: it stays readable. */
+/** The least opacity of text, which stays readable. */
 const TEXT = 0.62;
 const SCALE_FONT_PX = 11;
 const TICK_PX = 5;
@@ -172,7 +172,7 @@ function paintOutline(context, left, y, width, height) {
 }
 
 /**
- * The font of a size, in pixels.
+ * Return the font of a size, in pixels.
  * @param {number} px
  */
 const fontOf = (px) => `${px}px ${FAMILY}`;
@@ -194,7 +194,7 @@ function fittedText(context, text, width) {
 }
 
 /**
- * The width of a text, remembered: the same names are drawn again and again.
+ * Return the width of a text, and remember it.
  * @param {Context} context
  * @param {string} text
  */
