@@ -17,6 +17,7 @@ from profkit.config import read_config
 from profkit.model.profile import Profile, Sample
 from profkit.model.region import RegionKind
 from profkit.model.run import Run
+from profkit.render.formatting import percent
 from profkit.render.html.measured import measured_html
 from profkit.render.html.sampled import sampled_html
 from profkit.transforms.tables import function_rows

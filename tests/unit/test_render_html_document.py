@@ -12,9 +12,7 @@ import pytest
 
 from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.run import Run
-from profkit.render.html.assets import STYLES, asset, script
-from profkit.render.html.columns import Columns
-from profkit.render.html.document import html_page, safe_json
+from profkit.render.html.document import STYLES, Columns, asset, html_page, safe_json, script
 from profkit.render.html.measured import measured_html
 from profkit.render.html.sampled import sampled_html
 from tests.unit.html_pages import HtmlPage, read_page

@@ -691,18 +691,18 @@ texts=axisTexts(isTime?"time":"count",values);axisLeft(svg,{at:up2,values,texts,
 let line2=points.map(({value},i)=>`${at2(i).toFixed(1)},${up2(value).toFixed(1)}`).join(" ");svg.append(draw("\
 polyline",{points:line2,class:"trend-line"}));let marks=points.map((point,i)=>svg.appendChild(markOf(point,at2(
 i),up2,step3<NARROW?3.2:5)));return paintCommits(svg,points,at2,step3,bottom),Object.assign(drawn,{svg,width,step:step3,
-marks}),bottom+BELOW}function markOf({value,low,high,doubts},x,up2,size2){let mark2=draw("g",{class:`trend-poi\
-nt ${doubts.length?"doubtful":"sure"}`}),y=up2(value);if(isNumber(low)&&isNumber(high)){mark2.append(stroke(x,
-up2(low),x,up2(high),"whisker"));for(let end of[up2(low),up2(high)])mark2.append(stroke(x-size2+.5,end,x+size2-
-.5,end,"whisker"))}let triangle=`M${x},${y-size2*1.3}l${size2*1.3},${size2*2.3}h${-size2*2.6}z`;return mark2.append(
-doubts.length?draw("path",{d:triangle,class:"point"}):draw("circle",{cx:x,cy:y,r:size2,class:"point"})),mark2}
-function paintCommits(svg,points,at2,step3,bottom){let every=Math.max(1,Math.ceil(18/step3));points.forEach(({
-commit},i)=>{if((points.length-1-i)%every)return;let[x,y]=[at2(i),bottom+16],aslant={"text-anchor":"end",transform:`\
+marks}),bottom+BELOW}function markOf({value,low,high,warnings:warnings2},x,up2,size2){let mark2=draw("g",{class:`\
+trend-point ${warnings2.length?"warned":"sure"}`}),y=up2(value);if(isNumber(low)&&isNumber(high)){mark2.append(
+stroke(x,up2(low),x,up2(high),"whisker"));for(let end of[up2(low),up2(high)])mark2.append(stroke(x-size2+.5,end,
+x+size2-.5,end,"whisker"))}let triangle=`M${x},${y-size2*1.3}l${size2*1.3},${size2*2.3}h${-size2*2.6}z`;return mark2.
+append(warnings2.length?draw("path",{d:triangle,class:"point"}):draw("circle",{cx:x,cy:y,r:size2,class:"point"})),
+mark2}function paintCommits(svg,points,at2,step3,bottom){let every=Math.max(1,Math.ceil(18/step3));points.forEach(
+({commit},i)=>{if((points.length-1-i)%every)return;let[x,y]=[at2(i),bottom+16],aslant={"text-anchor":"end",transform:`\
 rotate(-40 ${x+3} ${y})`},text=shortCommit(commit).replace(/^run /,"").slice(0,10);svg.append(step3<LEVEL?plotLabel(
-x+3,y,text,aslant):plotLabel(x,y,text))})}var keyOf=points=>points.some(({doubts})=>doubts.length)?make("ul",{
-class:"plot-key"},make("li",{},"▲ in doubt: see the table")):null;function pointAfter(chosen,last,key){let from=chosen??
-last+1,places2={ArrowLeft:from-1,ArrowDown:from-1,ArrowRight:from+1,ArrowUp:from+1,Home:0,End:last};return Object.
-hasOwn(places2,key)?Math.min(last,Math.max(0,places2[key])):null}function nearest({svg,width,step:step3},last,event){
+x+3,y,text,aslant):plotLabel(x,y,text))})}var keyOf=points=>points.some(({warnings:warnings2})=>warnings2.length)?
+make("ul",{class:"plot-key"},make("li",{},"▲ has warnings: see the table")):null;function pointAfter(chosen,last,key){
+let from=chosen??last+1,places2={ArrowLeft:from-1,ArrowDown:from-1,ArrowRight:from+1,ArrowUp:from+1,Home:0,End:last};
+return Object.hasOwn(places2,key)?Math.min(last,Math.max(0,places2[key])):null}function nearest({svg,width,step:step3},last,event){
 if(!svg)return null;let bounds=svg.getBoundingClientRect(),x=(event.clientX-bounds.left)/bounds.width*width;return Math.
 min(last,Math.max(0,Math.floor((x-LEFT)/step3)))}var NAMES2={median_s:"median time",instructions:"instructions",per_call_s:"time of one call"},historyPanel={id:"\
 history",title:"History",build(body){let shown=(head.history?[head.history,...head.history.more??[]]:[]).filter(
@@ -719,24 +719,24 @@ tableOf2(columns4,rows,name))}var nameOf=point=>shortCommit(point.commit);functi
 let[first,last]=[points[0],points[points.length-1]];if(points.length===1)return`${nameOf(first)}: ${values[0]}`;
 let change=first.value>0?`, ${changeText(last.value/first.value)}`:"";return`From ${nameOf(first)} to ${nameOf(
 last)}: ${values[0]} to ${values.at(-1)}${change}`}function describe(point,{values,format,exact},i){let{started,
-low,high,runs,doubts}=point,ends=isNumber(low)&&isNumber(high)?format([low,high]):null,sure=ends?`95 % between\
- ${ends[0]} and ${ends[1]}`:exact?null:"no interval";return[...[nameOf(point),values[i],sure,plural(runs,"run"),
-started.slice(0,10)],...doubts].filter(Boolean).join(" · ")}function tableOf2(columns4,rows,name){return make(
-"div",{class:"scroll",tabindex:"0",role:"region","aria-label":`Table: ${name}`},make("table",{class:"figures"},
-make("thead",{},make("tr",{},columns4.map(headOf2))),make("tbody",{},[...rows].reverse())))}function columnsOf2(points,{
+low,high,runs,warnings:warnings2}=point,ends=isNumber(low)&&isNumber(high)?format([low,high]):null,sure=ends?`\
+95 % between ${ends[0]} and ${ends[1]}`:exact?null:"no interval";return[...[nameOf(point),values[i],sure,plural(
+runs,"run"),started.slice(0,10)],...warnings2].filter(Boolean).join(" · ")}function tableOf2(columns4,rows,name){
+return make("div",{class:"scroll",tabindex:"0",role:"region","aria-label":`Table: ${name}`},make("table",{class:"\
+figures"},make("thead",{},make("tr",{},columns4.map(headOf2))),make("tbody",{},[...rows].reverse())))}function columnsOf2(points,{
 quantity,exact,format,values}){return[{title:"commit",cell:point=>make("th",{scope:"row",class:"commit",title:point.
 commit},make("code",{},nameOf(point)))},{title:quantity,kind:"number",cell:(_,i)=>numberCell(make("strong",{},
 values[i]))},{title:"to the one before",kind:"number",cell:(point,i)=>stepCell(points[i-1],point,exact)},{title:"\
 95 % interval",kind:"number",applies:points.some(({low})=>isNumber(low)),cell:point=>cell(boundsOf(point,format),
 {class:"number faint"})},{title:"runs",kind:"number",cell:({runs})=>numberCell(String(runs))},{title:"when",cell:({
-started})=>cell(started.slice(0,10),{class:"commit"})},{title:"doubts",applies:points.some(({doubts})=>doubts.
-length),cell:({doubts})=>cell(make("ul",{class:"doubts"},doubts.map(doubt=>make("li",{},doubt))))}]}var headOf2=({
-title,kind})=>make("th",{scope:"col",class:kind},title),boundsOf=({low,high},format)=>isNumber(low)&&isNumber(
-high)?format([low,high]).join(" – "):"";function stepCell(before,now,exact){if(!before||!(before.value>0))return make(
-"td",{class:"number"});let apart=areApart(before,now,exact),tone=apart?now.value>before.value?"more":"less":"n\
-oise",title=apart?null:"within the noise";return make("td",{class:`number ${tone}`,title},changeText(now.value/
-before.value))}function areApart(before,now,exact){return isNumber(now.low)&&isNumber(now.high)&&isNumber(before.
-low)&&isNumber(before.high)?now.low>before.high||now.high<before.low:exact&&now.value!==before.value}var HISTOGRAM=64,TOP2=22,BELOW2=28,RIGHT2=44,HEADS=["process","zygote","blocks","min","median","max"],REACH=8;
+started})=>cell(started.slice(0,10),{class:"commit"})},{title:"warnings",applies:points.some(({warnings:warnings2})=>warnings2.
+length),cell:({warnings:warnings2})=>cell(make("ul",{class:"point-warnings"},warnings2.map(warning=>make("li",
+{},warning))))}]}var headOf2=({title,kind})=>make("th",{scope:"col",class:kind},title),boundsOf=({low,high},format)=>isNumber(
+low)&&isNumber(high)?format([low,high]).join(" – "):"";function stepCell(before,now,exact){if(!before||!(before.
+value>0))return make("td",{class:"number"});let apart=areApart(before,now,exact),tone=apart?now.value>before.value?
+"more":"less":"noise",title=apart?null:"within the noise";return make("td",{class:`number ${tone}`,title},changeText(
+now.value/before.value))}function areApart(before,now,exact){return isNumber(now.low)&&isNumber(now.high)&&isNumber(
+before.low)&&isNumber(before.high)?now.low>before.high||now.high<before.low:exact&&now.value!==before.value}var HISTOGRAM=64,TOP2=22,BELOW2=28,RIGHT2=44,HEADS=["process","zygote","blocks","min","median","max"],REACH=8;
 function timesFigure(timing,label,range=usualRange([timing])){let rows=rowsOf(timing),named={title:`Times of ${label}`,
 described:wordsOf(timing,rows)};return make("div",{class:"distribution"},plotFigure(named,(svg,width)=>paint3(
 svg,width,{rows,timing,range})),keyOf2(timing),numbersTable("Times of each process as a table",HEADS,numbers(rows)))}
@@ -818,10 +818,10 @@ order]??orders[0],chosenOrderPanel={id:"plots",title:orders.length>1?"The chosen
 let show=()=>{body.replaceChildren(...about(currentOrder())),showGraph(currentOrder().run)};onChange(["order"],
 show),show()},applies:()=>head.kind==="measured"&&orders.length>0};function showGraph(run){places.workspace.hidden=
 places.tabs.hidden=!isNumber(run),isNumber(run)&&setState({run},"address")}function about(order2){let{label,variant,
-what,error,doubts,timing,counts,facts}=order2,alone=orders.length===1;return[make("h3",{class:"order-name"},label,
-variant?make("span",{class:"variant"},variant):null),what&&what!==label?make("pre",{class:"statement"},make("c\
-ode",{},what)):null,error?make("div",{class:"failure"},make("strong",{},"It failed."),make("pre",{},error)):null,
-warnings(doubts),timing?timeFigures(timing):null,timing?timesFigure(timing,label):null,counts?countsSection(counts,
+what,error,timing,counts,facts}=order2,alone=orders.length===1;return[make("h3",{class:"order-name"},label,variant?
+make("span",{class:"variant"},variant):null),what&&what!==label?make("pre",{class:"statement"},make("code",{},
+what)):null,error?make("div",{class:"failure"},make("strong",{},"It failed."),make("pre",{},error)):null,warnings(
+order2.warnings),timing?timeFigures(timing):null,timing?timesFigure(timing,label):null,counts?countsSection(counts,
 isNumber(order2.run)):null,facts?.length?folded("What was measured, and how",factList(facts),alone):null].filter(
 part=>part!==null)}function timeFigures(time){let[median,low,high,min]=timesAlike([time.median_s,time.low_s,time.
 high_s,time.min_s]);return keyFigures([["median",median,low?`95 % between ${low} and ${high}`:"no interval bel\
@@ -855,13 +855,13 @@ at2)??"",{class:"whisker-cell"})},{id:"min",title:"min",wide:!0,value:i=>times[i
 medians[orders2.length+i])},{id:"blocks",title:"processes × blocks",wide:!0,number:!0,cell:i=>cell(blocksOf(times[i]),
 {class:"number faint"})}],counted2=[{id:"instructions",title:"instructions",hint:"without memory allocators",value:i=>counts[i],
 cell:i=>number(exactCount(counts[i]))}];return[{id:"order",title:"order",rising:!0,value:i=>i,cell:nameCell2},
-...times.some(Boolean)?timed:[],...counts.some(count=>count!==null)?counted2:[],{id:"doubts",title:"doubts",wide:!0,
-number:!1,value:i=>orders2[i].error?100:orders2[i].doubts.length,cell:i=>cell(trustOf(i)??"none",{class:trustOf(
+...times.some(Boolean)?timed:[],...counts.some(count=>count!==null)?counted2:[],{id:"warnings",title:"warnings",
+wide:!0,number:!1,value:i=>orders2[i].error?100:orders2[i].warnings.length,cell:i=>cell(trustOf(i)??"none",{class:trustOf(
 i)?null:"faint"})}]}function nameCell2(i){let{label,variant,what}=orders2[i];return make("th",{scope:"row",class:"\
 name"},button(label,()=>{},{class:"link",title:what===label?null:what}),variant?make("span",{class:"variant"},
-variant):null,make("span",{class:"narrow-only"},trustOf(i)))}function trustOf(i){let{doubts,error}=orders2[i];
-return error?badge("failed","tone-bad"):doubts.length?badge(plural(doubts.length,"doubt"),"tone-warn",doubts.join(
-`
+variant):null,make("span",{class:"narrow-only"},trustOf(i)))}function trustOf(i){let{warnings:warnings2,error}=orders2[i];
+return error?badge("failed","tone-bad"):warnings2.length?badge(plural(warnings2.length,"warning"),"tone-warn",
+warnings2.join(`
 `)):null}function sureness(time){return!time||time.low_s===null||time.high_s===null||!(time.low_s>0)?null:(time.
 high_s-time.low_s)/2/time.median_s}function sureText(time){let part=sureness(time);return part===null?"":part>
 0&&part<5e-4?"<0.1 %":`${decimals(part*100,part<.0995?1:0)} %`}function blocksOf(time){if(!time)return"";let blocks=time.

@@ -130,7 +130,7 @@ export interface Order {
   run?: number | null;
   timing: Timing | null;
   counts: Counts | null;
-  doubts: string[];
+  warnings: string[];
   error: string | null;
 }
 
@@ -220,7 +220,7 @@ export interface Point {
   high: number | null;
   runs: number;
   id: string;
-  doubts: string[];
+  warnings: string[];
 }
 
 /** Numbers by index: what typed arrays have in common. */

@@ -79,11 +79,11 @@ function summaryOf(points, { values }) {
  * @param {number} i
  */
 function describe(point, { values, format, exact }, i) {
-  const { started, low, high, runs, doubts } = point;
+  const { started, low, high, runs, warnings } = point;
   const ends = isNumber(low) && isNumber(high) ? format([low, high]) : null;
   const sure = ends ? `95 % between ${ends[0]} and ${ends[1]}` : exact ? null : "no interval";
   const said = [nameOf(point), values[i], sure, plural(runs, "run"), started.slice(0, 10)];
-  return [...said, ...doubts].filter(Boolean).join(" · ");
+  return [...said, ...warnings].filter(Boolean).join(" · ");
 }
 
 /**
@@ -115,8 +115,8 @@ function columnsOf(points, { quantity, exact, format, values }) {
       cell: (point) => cell(boundsOf(point, format), { class: "number faint" }) },
     { title: "runs", kind: "number", cell: ({ runs }) => numberCell(String(runs)) },
     { title: "when", cell: ({ started }) => cell(started.slice(0, 10), { class: "commit" }) },
-    { title: "doubts", applies: points.some(({ doubts }) => doubts.length), cell: ({ doubts }) =>
-      cell(make("ul", { class: "doubts" }, doubts.map((doubt) => make("li", {}, doubt)))) },
+    { title: "warnings", applies: points.some(({ warnings }) => warnings.length), cell: ({ warnings }) =>
+      cell(make("ul", { class: "point-warnings" }, warnings.map((warning) => make("li", {}, warning)))) },
   ];
 }
 

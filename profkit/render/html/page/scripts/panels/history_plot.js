@@ -105,8 +105,8 @@ function paint(drawn, points, isTime, svg, width) {
  * @param {Scale} up
  * @param {number} size
  */
-function markOf({ value, low, high, doubts }, x, up, size) {
-  const mark = draw("g", { class: `trend-point ${doubts.length ? "doubtful" : "sure"}` });
+function markOf({ value, low, high, warnings }, x, up, size) {
+  const mark = draw("g", { class: `trend-point ${warnings.length ? "warned" : "sure"}` });
   const y = up(value);
   if (isNumber(low) && isNumber(high)) {
     mark.append(stroke(x, up(low), x, up(high), "whisker"));
@@ -116,7 +116,7 @@ function markOf({ value, low, high, doubts }, x, up, size) {
   }
   // A shape of its own, since not everybody sees a colour.
   const triangle = `M${x},${y - size * 1.3}l${size * 1.3},${size * 2.3}h${-size * 2.6}z`;
-  mark.append(doubts.length ? draw("path", { d: triangle, class: "point" })
+  mark.append(warnings.length ? draw("path", { d: triangle, class: "point" })
     : draw("circle", { cx: x, cy: y, r: size, class: "point" }));
   return mark;
 }
@@ -141,8 +141,8 @@ function paintCommits(svg, points, at, step, bottom) {
 }
 
 /** @param {Point[]} points */
-const keyOf = (points) => (points.some(({ doubts }) => doubts.length)
-  ? make("ul", { class: "plot-key" }, make("li", {}, "▲ in doubt: see the table")) : null);
+const keyOf = (points) => (points.some(({ warnings }) => warnings.length)
+  ? make("ul", { class: "plot-key" }, make("li", {}, "▲ has warnings: see the table")) : null);
 
 /**
  * Return the point to which a key leads, null for other keys.

@@ -46,14 +46,14 @@ function showGraph(run) {
 
 /** @param {Order} order */
 function about(order) {
-  const { label, variant, what, error, doubts, timing, counts, facts } = order;
+  const { label, variant, what, error, timing, counts, facts } = order;
   const alone = orders.length === 1;
   return [
     make("h3", { class: "order-name" }, label, variant ? make("span", { class: "variant" }, variant) : null),
     what && what !== label ? make("pre", { class: "statement" }, make("code", {}, what)) : null,
     error
       ? make("div", { class: "failure" }, make("strong", {}, "It failed."), make("pre", {}, error)) : null,
-    warnings(doubts),
+    warnings(order.warnings),
     timing ? timeFigures(timing) : null,
     timing ? timesFigure(timing, label) : null,
     counts ? countsSection(counts, isNumber(order.run)) : null,

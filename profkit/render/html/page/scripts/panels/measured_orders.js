@@ -66,8 +66,8 @@ function columns() {
     { id: "order", title: "order", rising: true, value: (i) => i, cell: nameCell },
     ...(times.some(Boolean) ? timed : []),
     ...(counts.some((count) => count !== null) ? counted : []),
-    { id: "doubts", title: "doubts", wide: true, number: false,
-      value: (i) => (orders[i].error ? 100 : orders[i].doubts.length),
+    { id: "warnings", title: "warnings", wide: true, number: false,
+      value: (i) => (orders[i].error ? 100 : orders[i].warnings.length),
       cell: (i) => cell(trustOf(i) ?? "none", { class: trustOf(i) ? null : "faint" }) },
   ];
 }
@@ -86,9 +86,9 @@ function nameCell(i) {
  * @param {number} i
  */
 function trustOf(i) {
-  const { doubts, error } = orders[i];
+  const { warnings, error } = orders[i];
   if (error) return badge("failed", "tone-bad");
-  return doubts.length ? badge(plural(doubts.length, "doubt"), "tone-warn", doubts.join("\n")) : null;
+  return warnings.length ? badge(plural(warnings.length, "warning"), "tone-warn", warnings.join("\n")) : null;
 }
 
 /**
