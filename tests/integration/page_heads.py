@@ -158,7 +158,7 @@ def measured_comparison_page() -> str:
 
 
 def history_page(commits: int = 24) -> str:
-    """A trend with a step up in the middle and one doubtful point."""
+    """A trend with a step up in the middle and one point with a warning."""
     chance = random.Random(7)
     points = []
     for number in range(commits):

@@ -304,7 +304,7 @@ def test_ratios_have_intervals_and_grey_ones_are_no_news(show: Open) -> None:
 def test_history_is_walked_by_keys_beside_its_table(show: Open) -> None:
     page = show(page_heads.history_page())
     assert page.locator(".trend-point").count() == page.locator("#panel-history tbody tr").count() == 24
-    assert page.locator(".trend-point.doubtful").count() == 1
+    assert page.locator(".trend-point.warned").count() == 1
     page.get_by_role("slider", name="Commit: median time").focus()
     page.keyboard.press("Home")
     assert page.inner_text("#panel-history output").startswith("103f2a91 · 1.19")

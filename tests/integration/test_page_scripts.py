@@ -11,13 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from profkit.render.compared.measured.registry import COMPARED_MEASURED
-from profkit.render.compared.sampled.registry import COMPARED_SAMPLED
-from profkit.render.history.registry import HISTORY_RENDERERS
 from profkit.render.html.measured import measured_html
 from profkit.render.html.sampled import sampled_html
 from profkit.render.options import ReportOptions
-from profkit.render.page import Page
+from profkit.render.registry import HISTORY, MEASURED_COMPARISON, SAMPLED_COMPARISON
+from profkit.render.terminal import Terminal
 from tests.integration.npm_packages import install_locked
 from tests.unit.html_pages import read_page
 from tests.unit.made_compared import hostile_comparison, made_comparison
@@ -84,17 +82,17 @@ def test_each_check_can_fail(project: Path, check: str, file: str, text: str) ->
 
 def test_the_types_are_those_of_the_data(project: Path) -> None:
     """Each head is an object literal, so members that the types lack or have too many are errors."""
-    options, page = ReportOptions(), Page()
+    options, page = ReportOptions(), Terminal()
     pages = [
         sampled_html([made_run(), hostile_run()]),
         sampled_html([merged_run()]),
         measured_html([both(), failed(), hostile()]),
-        COMPARED_MEASURED["html"](batches(), options, page),
+        MEASURED_COMPARISON.renderer("html")(batches(), options, page),
         *(
-            COMPARED_SAMPLED["html"](each, options, page)
+            SAMPLED_COMPARISON.renderer("html")(each, options, page)
             for each in (made_comparison(3), hostile_comparison())
         ),
-        HISTORY_RENDERERS["html"](history(), options, page),
+        HISTORY.renderer("html")(history(), options, page),
     ]
     heads = json.dumps([read_page(html).head for html in pages])
     made = project / "scripts" / "made_heads.ts"
