@@ -15,9 +15,9 @@ IMPORTERS = ("profkit", *(name for name, known in FORMATS.items() if known.decod
 def write_seeds(name: str, corpus: Path) -> None:
     """Write complete files of a format, as the fuzzer's first inputs."""
     from profkit.store.run_files import encode_runs
-    from tests.unit.made_measured_runs import measured_run
-    from tests.unit.made_runs import made_run
-    from tests.unit.test_formats_damaged import NAMES, content
+    from tests.support.example_measured_runs import measured_run
+    from tests.support.example_runs import made_run
+    from tests.unit.formats.test_damaged import NAMES, content
 
     contents = {format_name: [content(format_name)] for format_name in NAMES}
     contents["profkit"] = [encode_runs([made_run()]), encode_runs([measured_run()])]

@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.model.run import Run
 from profkit.render.html.sampled import sampled_html
-from tests.unit.made_runs import RESOURCES, made_run
+from tests.support.example_runs import RESOURCES, made_run
 
 EVIL = (
     "<script>window.pwned = 1</script>",

@@ -16,9 +16,9 @@ from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.run import Run
 from profkit.store.database import METADATA, MIGRATIONS
 from profkit.store.runs import Store, open_store
-from tests.unit.made_measured import COUNTS
-from tests.unit.made_measured_runs import failed_run, measured_run
-from tests.unit.made_runs import INFO, made_run
+from tests.support.example_measured_runs import failed_run, measured_run
+from tests.support.example_measurements import COUNTS
+from tests.support.example_runs import INFO, made_run
 
 ODD_LABEL = "sur\udc80 \0 % _ \\ é 日"
 
@@ -308,7 +308,7 @@ class StoreSuite:
 import sys
 from dataclasses import replace
 from profkit.store.runs import open_store
-from tests.unit.made_runs import made_run
+from tests.support.example_runs import made_run
 print("ready", flush=True)
 sys.stdin.read()
 with open_store(sys.argv[1]) as store:

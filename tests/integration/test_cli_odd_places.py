@@ -16,8 +16,8 @@ import pytest
 from profkit.cli.main import COMMANDS
 from profkit.config import read_config
 from tests.integration.harness import environment
-from tests.unit.cli_runs import keep
-from tests.unit.made_runs import labelled, made_run
+from tests.support.cli_runs import keep
+from tests.support.example_runs import labelled, made_run
 
 PYTHON = [sys.executable, "-m", "profkit"]
 SCRIPT = [str(Path(sys.executable).with_name("profkit"))]

@@ -18,8 +18,8 @@ import pytest
 
 from profkit.config import Config, read_config
 from tests.integration.harness import environment
-from tests.unit.cli_runs import finished_session, keep
-from tests.unit.made_runs import made_run
+from tests.support.cli_runs import finished_session, keep
+from tests.support.example_runs import made_run
 
 PROFKIT = [sys.executable, "-m", "profkit"]
 STYLES = re.compile(r"\x1b\[[0-9;]*m")

@@ -16,7 +16,7 @@ import pytest
 from profkit.errors import GitFailed, UsageError
 from profkit.process.git import checkout_of, commit_of, commit_times_s, remove_stale, work_trees
 from tests.integration.harness import environment, run_program
-from tests.unit.test_cli_compare import git
+from tests.unit.cli.commands.test_compare import git
 
 SLOW = "def run():\n    return sum(range({}))\n"
 QUICK = ("--quick", "--min-run-time", "20ms")

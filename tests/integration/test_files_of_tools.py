@@ -24,8 +24,8 @@ from profkit.model.run import Run, RunInfo
 from profkit.transforms.tables import function_rows
 from profkit.units import Unit
 from tests.integration.callgrind_programs import RECURSION, annotated_totals, compiled, dumps_of
-from tests.unit.call_traces import FUNCTIONS, Call, statistics_of
-from tests.unit.callgrind_files import read_callgrind
+from tests.support.call_traces import FUNCTIONS, Call, statistics_of
+from tests.support.callgrind_files import read_callgrind
 
 PROGRAM = """
 import subprocess, sys, threading, time

@@ -19,7 +19,7 @@ from tests.integration.callgrind_programs import (
     compiled,
     dumps_of,
 )
-from tests.unit.callgrind_files import read_callgrind
+from tests.support.callgrind_files import read_callgrind
 
 SIMULATED = ("--cache-sim=yes", "--branch-sim=yes")
 

@@ -12,8 +12,8 @@ import pytest
 from profkit.formats import firefox
 from profkit.units import Unit
 from tests.integration.firefox_profiler import Answer, firefox_profiler
-from tests.unit.exact_profiles import two_threads
-from tests.unit.firefox_versions import as_version_48, as_version_75
+from tests.support.exact_profiles import two_threads
+from tests.support.firefox_versions import as_version_48, as_version_75
 
 Tree = tuple[str, float, list[Any]]
 """A function's name, its own weight, and its callees."""

@@ -18,7 +18,7 @@ from profkit.formats import chrome_trace, speedscope
 from profkit.units import Unit
 from tests.integration.browser import running_chromium
 from tests.integration.npm_packages import SPEEDSCOPE
-from tests.unit.exact_profiles import two_threads
+from tests.support.exact_profiles import two_threads
 
 ROW = re.compile(r"(\S+)[mn]s \([<>\d.]+%\)\s+(\S+)[mn]s \([<>\d.]+%\)\s+(\S+)")
 CHAIN = """

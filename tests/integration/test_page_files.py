@@ -24,11 +24,11 @@ from profkit.transforms.tables import function_rows
 from profkit.units import format_bytes, format_duration
 from tests.integration.browser import DESKTOP, PHONE, PageOf, Watch
 from tests.integration.graph_page import CORNER, EVIL, click, drawn, middle, page_html
-from tests.unit.cli_runs import keep
-from tests.unit.made_measured import hostile
-from tests.unit.made_runs import LOADER, MAIN, hostile_run, made_run
-from tests.unit.test_render_html_document import marked_run
-from tests.unit.test_render_notebook import large_run
+from tests.support.cli_runs import keep
+from tests.support.example_measurements import hostile
+from tests.support.example_runs import LOADER, MAIN, hostile_run, made_run
+from tests.unit.render.html.test_document import marked_run
+from tests.unit.render.test_notebook import large_run
 
 ROOT = Path(__file__).parents[2]
 

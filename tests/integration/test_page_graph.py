@@ -20,7 +20,7 @@ from tests.integration.graph_page import (
     page_html,
     width_of,
 )
-from tests.unit.made_runs import made_profile
+from tests.support.example_runs import made_profile
 
 MAIN, LOADER = 0, 1
 

@@ -17,11 +17,11 @@ from profkit.render.html.measured import measured_html
 from profkit.render.html.sampled import sampled_html
 from tests.integration import page_heads
 from tests.integration.browser import DESKTOP, PHONE, PageOf, chromium, page_of
-from tests.unit import made_measured
-from tests.unit.call_traces import FUNCTIONS as GRAPH
-from tests.unit.call_traces import Call, statistics_of
-from tests.unit.made_runs import made_run
-from tests.unit.made_workers import READ, RENDER, worker_run
+from tests.support import example_measurements
+from tests.support.call_traces import FUNCTIONS as GRAPH
+from tests.support.call_traces import Call, statistics_of
+from tests.support.example_runs import made_run
+from tests.support.example_worker_runs import READ, RENDER, worker_run
 
 __all__ = ["chromium", "page_of"]
 
@@ -264,7 +264,7 @@ def test_measured_numbers_stand_in_a_table_too(show: Open) -> None:
 
 
 @pytest.mark.parametrize(
-    "runs", [made_measured.extremes(), (made_measured.hostile(),)], ids=["extremes", "hostile"]
+    "runs", [example_measurements.extremes(), (example_measurements.hostile(),)], ids=["extremes", "hostile"]
 )
 def test_odd_measurements_are_shown_without_a_complaint(show: Open, runs: Sequence[MeasuredRun]) -> None:
     page = show(measured_html(runs))

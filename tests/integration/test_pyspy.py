@@ -26,7 +26,7 @@ from profkit.samplers.pyspy import PySpySampler
 from tests.integration.harness import await_samplers_end
 from tests.integration.pool_jobs import await_true
 from tests.integration.targets import run_attaching, running_target
-from tests.unit.spool_folders import open_folder
+from tests.support.spool_folders import open_folder
 
 pytestmark = [pytest.mark.sampler, pytest.mark.timeout(180)]
 

@@ -14,7 +14,7 @@ import pytest
 
 from profkit.config import read_config
 from tests.integration.harness import PROGRAMS, environment, run_program
-from tests.unit.cli_runs import finished_session
+from tests.support.cli_runs import finished_session
 
 SOMEBODY = 54321
 CALLS = """

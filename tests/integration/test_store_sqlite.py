@@ -10,7 +10,7 @@ from profkit.errors import StoreUnavailable
 from profkit.model.run import Run
 from profkit.store.runs import open_store
 from tests.integration.store_suite import StoreSuite
-from tests.unit.made_runs import INFO, made_run
+from tests.support.example_runs import INFO, made_run
 
 
 class TestSqlite(StoreSuite):

@@ -9,7 +9,7 @@ import pytest
 from profkit.model.measurement import InstructionCounts, MeasuredIn, Preload, Tool
 from profkit.transforms.counts import CYCLES, subtract_baseline
 from tests.integration.callgrind_programs import HEAP, compiled, dumps_of
-from tests.unit.callgrind_files import read_callgrind
+from tests.support.callgrind_files import read_callgrind
 
 PLACE = MeasuredIn(Tool.VALGRIND, Preload.NOTHING, "none")
 

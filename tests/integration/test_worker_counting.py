@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from profkit.transforms.counts import strip_allocators
-from tests.unit.callgrind_files import read_callgrind
-from tests.unit.worker_jobs import callgrind_job, case
+from tests.support.worker_jobs import callgrind_job, case
+from tests.support.callgrind_files import read_callgrind
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).parent / "programs" / "count_in_forks.py"

@@ -13,7 +13,7 @@ from profkit.measuring.worker.blocks import clock, clock_of_library
 from profkit.measuring.worker.calling import trace_of
 from profkit.measuring.worker.child import perform
 from tests.integration.performing import performed
-from tests.unit.worker_jobs import case, timer_job
+from tests.support.worker_jobs import case, timer_job
 
 ROOT = Path(__file__).parents[2]
 

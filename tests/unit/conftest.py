@@ -10,7 +10,7 @@ import pytest
 
 from profkit.cli.main import main
 from profkit.config import Config, read_config
-from tests.unit.cli_runs import Profkit, Said
+from tests.support.cli_runs import Profkit, Said
 
 
 @pytest.fixture

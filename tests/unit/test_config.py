@@ -11,8 +11,8 @@ from profkit.config import read_config
 from profkit.errors import SpoolUnavailable
 from profkit.store.files import make_folder
 from profkit.store.spool import create_folder, session_folders
+from tests.support.folders import ROOT
 
-ROOT = Path(__file__).parents[2]
 HERE = Path("/work")
 
 

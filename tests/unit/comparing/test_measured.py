@@ -1,0 +1,164 @@
+"""Which orders are compared, and by which rule."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from profkit.comparing.gate import check_measured
+from profkit.comparing.measured import compare_measured, match_orders
+from profkit.errors import UsageError
+from profkit.model.comparison import Outcome, Verdict
+from profkit.model.measurement import ControlCount, Design, MeasuredRun
+from profkit.model.workorder import Mode
+from profkit.render.options import ReportOptions
+from profkit.render.terminal import Terminal
+from profkit.render.text.measured_comparison import measured_comparison_text
+from tests.support.example_measured_comparisons import NEW, one_order, run, two_batches
+from tests.support.example_measurements import COUNTS, failed
+
+
+def test_orders_are_matched_by_what_tells_them_apart() -> None:
+    matched = match_orders(*two_batches())
+    assert [pair.name for pair in matched.pairs] == [
+        "add (1 thread)", "add (1 thread, c++)", "add (2 threads)",
+        "linear (1 thread)", "linear (1 thread, c++)", "linear (2 threads)",
+    ]  # fmt: skip
+    assert (matched.only_a, matched.only_b) == (("relu (1 thread)",), ("gelu (1 thread)",))
+    for pair in matched.pairs:
+        assert pair.a[0].info.id[1:] == pair.b[0].info.id[1:]
+
+
+def test_several_runs_of_an_order_are_one_side() -> None:
+    matched = match_orders([run("a1"), run("a2")], [run("b1"), run("b2"), run("b3")])
+    assert [(len(pair.a), len(pair.b)) for pair in matched.pairs] == [(2, 3)]
+
+
+def test_another_label_matches_where_each_side_has_one() -> None:
+    a = [run("a1", label="old"), run("a2", label="old", num_threads=2)]
+    b = [run("b2", label="new", num_threads=2), run("b1", label="new")]
+    assert [(p.a[0].info.id, p.b[0].info.id) for p in match_orders(a, b).pairs] == [
+        ("a1", "b1"),
+        ("a2", "b2"),
+    ]
+    assert match_orders(a, [*b, run("b3", label="other")]).pairs == ()
+    assert len(match_orders([run("a1", num_threads=4)], [run("b1", label="new")]).pairs) == 1
+
+
+def test_what_both_modes_have_is_compared() -> None:
+    (order,) = compare_measured([run("a1", counts=COUNTS)], [run("b1")], ("A", "B")).orders
+    assert order.times is not None
+    assert order.counts is None
+    (order,) = compare_measured([run("a1", None, COUNTS)], [run("b1")], ("A", "B")).orders
+    assert order.obstacle == "one side was timed, the other's instructions were counted"
+
+
+def test_the_rule_goes_by_how_the_batch_was_timed() -> None:
+    def design(batch: str, other: str) -> Design:
+        compared = compare_measured([run("a1", batch=batch)], [run("b1", batch=other)], ("A", "B"))
+        assert compared.orders[0].times is not None
+        return compared.orders[0].times.design
+
+    for how in Design:
+        assert design(how.batch("0f"), how.batch("0f")) is how
+        assert design(how.batch("0f"), how.batch("1f")) is Design.SEPARATE
+
+
+def test_an_order_that_differs_in_its_environment_had_other_processes() -> None:
+    a, b = one_order()
+    changed = replace(b[0], info=replace(b[0].info, order=replace(b[0].info.order, env=(("A", "1"),))))
+    (order,) = compare_measured(a, [changed], ("A", "B")).orders
+    assert order.times is not None
+    assert order.times.design is Design.SEPARATE
+
+
+def test_five_per_cent_and_a_function_more() -> None:
+    (order,) = compare_measured(*one_order(), ("x + y", "x.add(y)")).orders
+    assert order.times is not None
+    assert order.counts is not None
+    assert (order.times.verdict, order.counts.verdict) == (Verdict.SLOWER, Verdict.SLOWER)
+    assert [row.delta for row in order.counts.functions] == [250]
+
+
+def test_what_failed_is_an_obstacle_and_not_the_end() -> None:
+    broken = failed()
+    alike = replace(
+        run("b1", label="broken"), info=replace(run("b1", label="broken").info, order=broken.info.order)
+    )
+    compared = compare_measured([broken, run("a2")], [alike, run("b2")], ("A", "B"))
+    assert [order.obstacle[:16] for order in compared.orders] == ["'broken' raised ", ""]
+    assert compared.orders[1].times is not None
+
+
+def test_nothing_in_common_is_an_error() -> None:
+    a = [run("a1", label="add"), run("a2", label="mul")]
+    with pytest.raises(UsageError, match="'add', 'mul' and 'sub' have no order in common"):
+        compare_measured(a, [run("b1", label="sub")], ("A", "B"))
+
+
+def test_other_machines_and_environments_are_told() -> None:
+    there = run("b1", commit=NEW)
+    assert there.measurement is not None
+    assert there.measurement.timing is not None
+    timing = replace(
+        there.measurement.timing, measured_in=replace(there.measurement.timing.measured_in, python="3.13")
+    )
+    there = MeasuredRun(
+        replace(there.info, process=replace(there.info.process, host="node-08")),
+        replace(there.measurement, timing=timing),
+    )
+    notes = compare_measured([run("a1")], [there], ("A", "B")).notes
+    assert notes == (
+        "measured in different environments: A with Python 3.11.2, torch 2.13.0+cpu; "
+        "B with Python 3.13, torch 2.13.0+cpu",
+        "measured on different machines (node-07, node-08): for that alone their times differ",
+    )
+
+
+def counted_in(run_id: str, python: str, *instructions: float) -> MeasuredRun:
+    """A run in the environment of an interpreter, with so many controls."""
+    names = ("arithmetic", "copying", "sorting")
+    controls = tuple(ControlCount(*one) for one in zip(names, instructions, strict=False))
+    return run(run_id, None, replace(COUNTS, controls=controls), python=python)
+
+
+@pytest.mark.parametrize(
+    ("counts", "note"),
+    [
+        ((5003.7, 516.4, 17411.9), "three fixed C++ statements counted the same on both sides"),
+        ((), "whether instructions compare is not known: measure both sides with --python or --source-cmd"),
+    ],
+)
+def test_sentries_say_whether_environments_compare(counts: tuple[float, ...], note: str) -> None:
+    a = counted_in("a1", "/one/bin/python", 5003.7, 516.4, 17411.9)
+    compared = compare_measured([a], [counted_in("b1", "/other/bin/python", *counts)], ("A", "B"))
+    entered, said = compared.notes
+    assert entered == "interpreters: A has /one/bin/python; B has /other/bin/python"
+    assert said.startswith(note)
+    assert compared.orders[0].counts is not None
+    assert (compared.orders[0].counts.unstable, compared.orders[0].counts.standardized) == ("", True)
+
+
+def test_sentries_that_differ_leave_nothing_to_compare() -> None:
+    a, b = (
+        counted_in(f"{side}1", f"/{side}/python", 5003.7, 516.4 + extra, 17411.9)
+        for side, extra in (("a", 0.0), ("b", 12.0))
+    )
+    compared = compare_measured([a], [b], ("A", "B"))
+    (counts,) = (order.counts for order in compared.orders)
+    assert counts is not None
+    assert "measurements are unstable: " in counts.unstable
+    assert "(copying 516.4 and 528.4)" in counts.unstable
+    assert len(compared.notes) == 1
+    (check,) = check_measured(compared, 0.03)
+    assert (check.outcome, check.why) == (Outcome.INCONCLUSIVE, counts.unstable)
+    assert counts.unstable in measured_comparison_text(compared, ReportOptions(), Terminal())
+    assert compare_measured([b], [replace(b, info=replace(b.info, id="c1"))], ("A", "B")).notes == ()
+
+
+def test_modes_that_fit_exactly_come_first() -> None:
+    both, counted = run("a1", counts=COUNTS), run("a2", None, COUNTS)
+    assert (both.info.order.mode, counted.info.order.mode) == (Mode.BOTH, Mode.CALLGRIND)
+    pairs = match_orders([both, counted], [counted, both]).pairs
+    assert [(pair.a, pair.b) for pair in pairs] == [((both,), (both,)), ((counted,), (counted,))]

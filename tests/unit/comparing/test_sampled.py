@@ -1,0 +1,263 @@
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from profkit.comparing.sampled import compare_sampled
+from profkit.comparing.shares import sliced, whole
+from profkit.errors import UsageError
+from profkit.model.comparison import Change, Difference, Grade, SampledComparison
+from profkit.model.profile import Profile
+from profkit.model.run import Run
+from profkit.render.views.sampled_comparison import headline
+from profkit.stats import histogram_of
+from profkit.units import Unit
+from tests.support.example_runs import PLAN, made_run
+from tests.support.example_sampled_comparisons import (
+    SHARES,
+    drawn_run,
+    drawn_runs,
+    of_shares,
+    slower,
+    with_profile,
+)
+from tests.support.profile_strategies import profile_of, profiles
+
+MANY, ONE = histogram_of([10**7] * 100), histogram_of([10**9])
+filled = profiles().filter(lambda profile: profile.total_weight > 0)
+
+
+def runs_of(side: str, taken: list[Profile]) -> list[Run]:
+    return [replace(made_run(id=f"{side}{number}"), profile=one) for number, one in enumerate(taken)]
+
+
+sides = st.lists(filled, min_size=1, max_size=3)
+
+
+def compare(a: list[Profile], b: list[Profile]) -> SampledComparison:
+    return compare_sampled(runs_of("a", a), runs_of("b", b))
+
+
+@given(filled, st.integers(2, 30))
+def test_slices_are_parts_of_the_whole(profile: Profile, count: int) -> None:
+    all_of_it = whole(profile)
+    parts = sliced(profile, all_of_it.total, count)
+    assert len(parts) == count
+    for part in parts:
+        assert sum(part.own.values()) <= 1 + 1e-9
+    for function, share in all_of_it.total.items():
+        assert sum(part.total.get(function, 0.0) for part in parts) / count == pytest.approx(share)
+        assert share >= all_of_it.own.get(function, 0.0) - 1e-9
+
+
+def test_slices_are_in_the_order_of_the_samples_of_each_thread() -> None:
+    profile = profile_of(("f:1", 10), ("g:1", 30))
+    parts = sliced(profile, whole(profile).total, 4)
+    seen = [[name for (name, _), share in part.own.items() if share > 1e-9] for part in parts]
+    assert seen == [["f"], ["g"], ["g"], ["g"]]
+
+
+@settings(max_examples=25)
+@given(sides, sides)
+def test_shares_add_up(a: list[Profile], b: list[Profile]) -> None:
+    found = compare(a, b)
+    for name in ("a", "b"):
+        total = sum(getattr(function.own, name).value for function in found.functions)
+        assert total <= 1 + 1e-9
+    assert sum(function.own.difference.value for function in found.functions) == pytest.approx(
+        _unowned(a) - _unowned(b)
+    )
+    assert found.both.total_weight == sum(profile.total_weight for profile in (*a, *b))
+
+
+def _unowned(taken: list[Profile]) -> float:
+    """The part of samples with an empty stack, which are nobody's."""
+    empty = sum(sample.weight for one in taken for sample in one.samples if not one.stacks[sample.stack])
+    return empty / sum(one.total_weight for one in taken)
+
+
+@settings(max_examples=25)
+@given(sides, sides)
+def test_the_other_way_round_is_the_mirror(a: list[Profile], b: list[Profile]) -> None:
+    there, back = compare(a, b), compare(b, a)
+    mirrored = {(one.name, one.file): one for one in back.functions}
+    assert len(mirrored) == len(there.functions)
+    for one in there.functions:
+        other = mirrored[one.name, one.file]
+        for left, right in ((one.own, other.own), (one.total, other.total)):
+            assert (left.a, left.b) == (right.b, right.a)
+            assert _numbers(left.difference) == pytest.approx(_numbers(_mirror(right.difference)))
+            assert left.difference.change is _mirror(right.difference).change
+    assert there.unseen == pytest.approx(back.unseen)
+
+
+def _numbers(difference: Difference) -> tuple[float, ...]:
+    return difference.value, difference.low, difference.high, difference.p
+
+
+def _mirror(found: Difference) -> Difference:
+    changes = {Change.MORE: Change.LESS, Change.LESS: Change.MORE, Change.NOISE: Change.NOISE}
+    return Difference(-found.value, -found.high, -found.low, found.p, changes[found.change])
+
+
+@given(sides, sides)
+@settings(max_examples=25)
+def test_what_changed_leaves_0_out_and_is_large(a: list[Profile], b: list[Profile]) -> None:
+    for function in compare(a, b).functions:
+        for share in (function.own, function.total):
+            found = share.difference
+            assert found.low <= found.value <= found.high
+            assert share.a.low <= share.a.value <= share.a.high
+            if found.changed:
+                assert not found.low <= 0 <= found.high
+                assert abs(found.value) >= 0.02
+
+
+@pytest.mark.parametrize("runs", [1, 3])
+def test_alike_runs_are_hardly_ever_called_different(runs: int) -> None:
+    """Functions whose times vary from run to run by 5 %."""
+    dice = random.Random(8)
+    found = [
+        compare_sampled(drawn_runs(dice, runs, run_to_run=0.05), drawn_runs(dice, runs, run_to_run=0.05))
+        for _ in range(100 // runs)
+    ]
+    assert sum(comparison.different for comparison in found) <= 1
+
+
+@pytest.mark.parametrize(("runs", "factor"), [(1, 2.2), (3, 1.8), (6, 1.5)])
+def test_true_changes_are_found(runs: int, factor: float) -> None:
+    dice, trials = random.Random(9), 20
+    found = 0
+    for _ in range(trials):
+        after = drawn_runs(dice, runs, slower("compute", factor), run_to_run=0.03)
+        comparison = compare_sampled(drawn_runs(dice, runs, run_to_run=0.03), after)
+        first = comparison.functions[0]
+        found += first.name == "compute" and first.own.difference.change is Change.MORE
+    assert found >= 0.8 * trials
+
+
+def test_intervals_of_shares_hold_the_true_one() -> None:
+    dice, held, asked = random.Random(10), 0, 0
+    for _ in range(40):
+        comparison = compare_sampled(
+            drawn_runs(dice, 3, run_to_run=0.05), drawn_runs(dice, 3, run_to_run=0.05)
+        )
+        for function in comparison.functions:
+            if function.name in SHARES:
+                asked += 1
+                held += function.own.a.low <= SHARES[function.name] <= function.own.a.high
+    assert held / asked > 0.93
+
+
+def test_more_runs_say_more() -> None:
+    dice = random.Random(11)
+    unseen = [compare_sampled(drawn_runs(dice, runs), drawn_runs(dice, runs)).unseen for runs in (1, 3, 8)]
+    assert unseen == sorted(unseen, reverse=True)
+    assert unseen[-1] < unseen[0] / 2
+
+
+def test_calls_that_drift_are_worth_less_than_one_call_with_phases() -> None:
+    """The same shares: mixed, one after the other in many calls, and one after the other in a single call."""
+    names = [name for name, share in SHARES.items() for _ in range(round(share * 600))]
+    mixed = random.Random(12).sample(names, len(names))
+    unseen = []
+    for taken, durations in ((mixed, MANY), (names, MANY), (names, ONE)):
+        profile = profile_of(*((f"{name}:1", 1) for name in taken))
+        runs = [replace(made_run(id=side, durations=durations), profile=profile) for side in "ab"]
+        unseen.append(compare_sampled(runs[:1], runs[1:]).unseen)
+    assert unseen[1] > 1.5 * unseen[0]
+    assert unseen[2] < 0.6 * unseen[1]
+
+
+def test_grades() -> None:
+    dice = random.Random(13)
+    for runs, grade in ((1, Grade.INDICATIVE), (2, Grade.INDICATIVE), (3, Grade.CONFIRMED)):
+        found = compare_sampled(drawn_runs(dice, runs), drawn_runs(dice, runs))
+        assert found.grade is grade
+        assert headline(found).startswith("indicative") == (grade is Grade.INDICATIVE)
+    blocking = replace(PLAN, blocking=not PLAN.blocking)
+    found = compare_sampled(drawn_runs(dice, 3), drawn_runs(dice, 3, plan=blocking))
+    assert found.grade is Grade.INDICATIVE
+    assert "sampled in different ways" in found.notes[0]
+
+
+def test_what_is_noise_is_not_in_the_headline() -> None:
+    dice = random.Random(14)
+    found = compare_sampled(drawn_runs(dice, 3), drawn_runs(dice, 3))
+    assert not found.different
+    assert not any(name in headline(found) for name in SHARES)
+
+
+def test_two_runs_in_no_order_are_compared_with_wider_intervals() -> None:
+    dice = random.Random(15)
+    a, b = (drawn_run(dice) for _ in range(2))
+    found = compare_sampled([a], [b])
+    loose = compare_sampled(*([_unordered(run)] for run in (a, b)))
+    assert loose.unseen > found.unseen
+    assert any("order of samples is not known" in note for note in loose.notes)
+    assert of_shares(loose, "parse") == of_shares(found, "parse")
+
+
+def _unordered(run: Run) -> Run:
+    assert run.profile is not None
+    return with_profile(run, replace(run.profile, ordered=False))
+
+
+def test_times_per_call_follow_the_shares() -> None:
+    dice = random.Random(16)
+    found = compare_sampled(drawn_runs(dice, 1), drawn_runs(dice, 1))
+    assert found.call_s is not None
+    call_s = found.a.runs[0].wall_s / found.a.runs[0].calls
+    assert found.call_s.a.value == pytest.approx(call_s)
+    for function in found.functions:
+        assert function.own_s is not None
+        assert function.own_s[0].value == pytest.approx(function.own.a.value * call_s)
+        assert function.own_s[0].low <= function.own_s[0].value <= function.own_s[0].high
+
+
+def test_a_call_that_takes_much_longer_is_told() -> None:
+    dice = random.Random(17)
+    longer = replace(drawn_run(dice).info.durations, sum_ns=2 * drawn_run(dice).info.durations.sum_ns)
+    found = compare_sampled(drawn_runs(dice, 3), drawn_runs(dice, 3, durations=longer))
+    assert "a call takes" in headline(found)
+
+
+def test_runs_that_cannot_be_compared_are_refused() -> None:
+    run = drawn_run(random.Random(18))
+    assert run.profile is not None
+    counted = with_profile(made_run(id="n"), replace(run.profile, unit=Unit.INSTRUCTIONS))
+    on_cpu = with_profile(made_run(id="c", plan=replace(PLAN, idle=False)), run.profile)
+    refused = {
+        "has no samples": with_profile(run, Profile()),
+        "weights in": counted,
+        "time on the CPU": on_cpu,
+        "on both sides": run,
+    }
+    for problem, other in refused.items():
+        with pytest.raises(UsageError, match=problem):
+            compare_sampled([run], [other])
+    with pytest.raises(UsageError, match="no runs"):
+        compare_sampled([run], [])
+
+
+def test_sides_with_unlike_loads_are_compared_with_wider_intervals() -> None:
+    """A sampler that saw B's process get half of the CPU that A's had."""
+    dice = random.Random(22)
+    a, b = drawn_runs(dice, 1), drawn_runs(dice, 1)
+    busy = tuple(replace(point, cpu_s=point.cpu_s / 2) for point in b[0].resources)
+    even = compare_sampled(a, b)
+    uneven = compare_sampled(a, [replace(b[0], resources=busy)])
+    assert uneven.unseen > 1.5 * even.unseen
+    assert "of a core" in uneven.notes[0]
+    assert not any("of a core" in note for note in even.notes)
+
+
+def test_a_thousand_small_functions_leave_nothing_to_compare() -> None:
+    profile = profile_of(*((f"f{number}:1", 1) for number in range(1000)))
+    found = compare([profile], [profile])
+    assert not found.different
+    assert headline(found).endswith("no function has a share large enough to compare")

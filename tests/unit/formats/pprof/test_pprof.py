@@ -1,0 +1,310 @@
+from __future__ import annotations
+
+import gzip
+import zlib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from profkit.errors import DamagedFile
+from profkit.formats import pprof, wire
+from profkit.formats.pprof.schema import escape_text, unescape_text
+from profkit.model.profile import Frame, Profile, ProfileBuilder, Sample, Thread
+from profkit.transforms.trees import stack_weights
+from profkit.units import Unit
+from tests.unit.formats.pprof.pprof_messages import PprofProfile
+
+INT64 = st.integers(-(2**63), 2**63 - 1)
+# Every code point, lone surrogates among them, with extra weight on what the spelling of those looks like.
+TEXT = st.one_of(
+    st.text(st.characters(), max_size=8),
+    st.text(st.sampled_from("\\ud8fF0\udc80\ud800\0 é😀"), max_size=12),
+    st.sampled_from(["\\udc80", "\\\\udc80", "\\\udc80", "a\\ud8", "C:\\udder", ""]),
+)
+FRAMES = st.builds(Frame, TEXT, TEXT, st.one_of(st.just(0), st.integers(0, 500), INT64))
+TOTALS = st.none() | st.integers(0, 2**63 - 1)
+THREADS = st.builds(Thread, st.integers(0, 2**31), st.one_of(st.integers(0, 2**31), INT64), TEXT)
+
+
+@st.composite
+def profiles(draw: st.DrawFn) -> Profile:
+    """Profiles with frames that no stack has, equal frames, and equal samples one after the other."""
+    frames = tuple(draw(st.lists(FRAMES, max_size=6)))
+    stack = st.lists(st.integers(0, len(frames) - 1), max_size=6).map(tuple) if frames else st.just(())
+    thread = st.sampled_from(draw(st.lists(THREADS, min_size=1, max_size=3)))
+    stacks: dict[tuple[int, ...], int] = {}
+    threads: dict[Thread, int] = {}
+    samples = [
+        Sample(stacks.setdefault(key, len(stacks)), threads.setdefault(where, len(threads)), weight)
+        for key, where, weight in draw(
+            st.lists(st.tuples(stack, thread, st.one_of(st.just(1), INT64)), max_size=12)
+        )
+    ]
+    return Profile(
+        unit=draw(st.sampled_from(Unit)),
+        period_ns=draw(st.floats(0, 1e12)),
+        frames=frames,
+        stacks=tuple(stacks),
+        threads=tuple(threads),
+        samples=tuple(samples),
+        ordered=draw(st.booleans()),
+        totals=draw(st.tuples(*[TOTALS] * len(frames)) | st.just(())),
+    )
+
+
+def message_of(data: bytes) -> PprofProfile:
+    message = PprofProfile()
+    message.ParseFromString(gzip.decompress(data))
+    return message
+
+
+def small_profile() -> Profile:
+    builder = ProfileBuilder()
+    main, other = Thread(7, 7, "MainThread"), Thread(7, 9, 'a "b"; c\n')
+    root, leaf = Frame("run", "/a/app.py", 3), Frame("Leaf.go", "/a/leaf.py", 0)
+    for stack, thread in (((root, leaf), main), ((root,), other), ((root, leaf), main), ((), main)):
+        builder.add(stack, thread, 2)
+    return builder.build(period_ns=1e7)
+
+
+@given(profiles())
+@example(Profile())
+@example(small_profile())
+def test_decoding_gives_the_profile_that_was_encoded(profile: Profile) -> None:
+    assert pprof.decode(pprof.encode(profile)) == profile
+
+
+@given(profiles())
+def test_the_bytes_are_those_that_protobuf_would_write(profile: Profile) -> None:
+    data = gzip.decompress(pprof.encode(profile))
+    message = PprofProfile()
+    message.ParseFromString(data)
+    assert message.SerializeToString(deterministic=True) == data
+
+
+@given(profiles())
+def test_equal_profiles_give_equal_bytes_without_a_time(profile: Profile) -> None:
+    data = pprof.encode(profile)
+    assert data == pprof.encode(replace(profile))
+    assert data[4:8] == bytes(4), "gzip's mtime"
+
+
+def test_pprof_reads_stacks_from_the_leaf_with_values_and_labels() -> None:
+    message = message_of(pprof.encode(small_profile()))
+    text = message.string_table
+    assert text[0] == ""
+    assert [(text[t.type], text[t.unit]) for t in message.sample_type] == [
+        ("samples", "count"), ("wall", "nanoseconds"),
+    ]  # fmt: skip
+    assert (text[message.period_type.unit], message.period) == ("nanoseconds", 10**7)
+    functions = {function.id: function for function in message.function}
+    places = {
+        location.id: (
+            text[functions[line.function_id].name],
+            text[functions[line.function_id].filename],
+            line.line,
+        )
+        for location in message.location
+        for line in location.line
+    }
+    first = message.sample[0]
+    assert [places[number] for number in first.location_id] == [
+        ("Leaf.go", "/a/leaf.py", 0), ("run", "/a/app.py", 3),
+    ]  # fmt: skip
+    assert list(first.value) == [4, 4 * 10**7]
+    labels = [{text[label.key]: text[label.str] or label.num for label in s.label} for s in message.sample]
+    assert labels[0] == {"pid": 7, "tid": 7, "thread": "MainThread"}
+    assert labels[1] == {"pid": 7, "tid": 9, "thread": 'a "b"; c\n'}
+    assert [len(sample.location_id) for sample in message.sample] == [2, 1, 0]
+
+
+def test_a_profile_without_a_period_has_one_value_in_its_unit() -> None:
+    profile = Profile(
+        Unit.INSTRUCTIONS, 0.0, (Frame("f", "a.py", 1),), ((0,),), (Thread(1, 1, ""),), (Sample(0, 0, 5),)
+    )
+    message = message_of(pprof.encode(profile))
+    assert [message.string_table[t.type] for t in message.sample_type] == ["instructions"]
+    assert list(message.sample[0].value) == [5]
+    assert not message.HasField("period_type")
+
+
+def test_what_another_program_wrote_again_is_read() -> None:
+    """Other orders, ids and string tables, unpacked integers and additions of its own mean the same."""
+    profile = small_profile()
+    message = message_of(pprof.encode(profile))
+    again = PprofProfile()
+    again.CopyFrom(message)
+    again.time_nanos, again.duration_nanos = 5, 6
+    again.mapping.add(id=1, has_functions=True)
+    again.string_table.append("a comment of another program")
+    again.comment.insert(0, len(again.string_table) - 1)
+    for location in again.location:
+        location.id += 1000
+    for sample in again.sample:
+        ids = [number + 1000 for number in sample.location_id]
+        sample.ClearField("location_id")
+        sample.location_id.extend(ids)
+    data = again.SerializeToString()
+    assert pprof.decode(gzip.compress(data)) == profile
+
+
+def test_unpacked_integers_are_read_like_packed_ones() -> None:
+    numbers = [0, 1, 127, 128, -1, 2**63 - 1, -(2**63)]
+    packed = wire.packed(2, numbers)
+    one_by_one = b"".join(wire.varint(2 << 3) + wire.varint(number) for number in numbers)
+    for data in (packed, one_by_one):
+        assert [n for _, value in wire.fields(data) for n in wire.integers(value)] == numbers
+
+
+def test_tables_come_back_in_the_order_of_first_use() -> None:
+    frames = (Frame("unused", "a.py", 1), Frame("f", "a.py", 2), Frame("f", "a.py", 2))
+    threads = (Thread(1, 1, "idle"), Thread(1, 2, "busy"))
+    odd = Profile(
+        Unit.SAMPLES, 1.0, frames, ((0,), (1, 2), (2,)), threads, (Sample(2, 1, 1), Sample(1, 1, 1))
+    )
+    back = pprof.decode(pprof.encode(odd))
+    assert back.frames == frames
+    assert back.stacks == ((2,), (1, 2))
+    assert back.threads == (threads[1],)
+    assert back.samples == (Sample(0, 0, 1), Sample(1, 0, 1))
+    assert pprof.decode(pprof.encode(back)) == back
+
+
+@given(TEXT)
+def test_any_text_can_be_spelled_in_utf8_and_back(text: str) -> None:
+    spelled = escape_text(text)
+    spelled.encode("utf-8")
+    assert unescape_text(spelled) == text
+
+
+@given(st.text(st.characters(exclude_characters="\\", exclude_categories=["Cs"])))
+def test_ordinary_text_is_spelled_as_it_is(text: str) -> None:
+    assert escape_text(text) == text
+
+
+@given(st.data())
+def test_cut_bytes_are_told(data: st.DataObject) -> None:
+    whole = pprof.encode(small_profile())
+    cut = data.draw(st.integers(0, len(whole) - 1))
+    with pytest.raises(DamagedFile):
+        pprof.decode(whole[:cut])
+
+
+@given(st.data())
+def test_a_wrong_message_in_whole_gzip_is_told_or_read_but_never_crashes(data: st.DataObject) -> None:
+    message = bytearray(gzip.decompress(pprof.encode(small_profile())))
+    at = data.draw(st.integers(0, len(message) - 1))
+    message[at] = data.draw(st.integers(0, 255))
+    try:
+        assert isinstance(pprof.decode(gzip.compress(bytes(message))), Profile)
+    except DamagedFile:
+        return
+
+
+@given(st.binary(max_size=60))
+def test_any_message_is_told_or_read_but_never_crashes(message: bytes) -> None:
+    with pytest.raises(DamagedFile, match="no profile that profkit wrote"):
+        pprof.decode(gzip.compress(message))
+
+
+def test_a_damaged_profile_is_named() -> None:
+    with pytest.raises(DamagedFile, match=r"the profile of run 12 cannot be read: .*incorrect header"):
+        pprof.decode(b"not gzip", Path("the profile of run 12"))
+
+
+def test_another_programs_profile_is_not_mistaken_for_ours() -> None:
+    message = PprofProfile(string_table=["", "made elsewhere"], comment=[1])
+    with pytest.raises(DamagedFile, match="made elsewhere"):
+        pprof.decode(gzip.compress(message.SerializeToString()))
+
+
+def test_a_weight_beyond_64_bits_is_refused() -> None:
+    profile = Profile(stacks=((),), threads=(Thread(1, 1, ""),), samples=(Sample(0, 0, 2**63),))
+    with pytest.raises(OverflowError, match="64 bits"):
+        pprof.encode(profile)
+
+
+def test_equal_samples_are_one_with_their_whole_weight_for_other_readers() -> None:
+    message = message_of(pprof.encode(small_profile()))
+    assert [sample.value[0] for sample in message.sample] == [4, 2, 2]
+
+
+NOTHING = Profile(stacks=((),), threads=(Thread(0, 0, ""),), samples=(Sample(0, 0, 0), Sample(0, 0, 0)))
+
+
+@given(profiles())
+@example(NOTHING)
+def test_where_another_tool_drops_their_order_samples_are_unordered(profile: Profile) -> None:
+    message = message_of(pprof.encode(profile))
+    message.DiscardUnknownFields()
+    read = pprof.decode(gzip.compress(message.SerializeToString()))
+    assert stack_weights(read) == stack_weights(profile)
+    assert read.ordered == (profile.ordered and read.samples == profile.samples)
+
+
+def test_where_another_tool_changes_samples_their_order_is_not_trusted() -> None:
+    message = message_of(pprof.encode(small_profile()))
+    message.sample[0].value[0] -= 1
+    read = pprof.decode(gzip.compress(message.SerializeToString()))
+    assert [sample.weight for sample in read.samples] == [3, 2, 2]
+    assert not read.ordered
+
+
+def stated_profile() -> Profile:
+    return replace(small_profile(), totals=(12, None))
+
+
+def test_stated_totals_are_in_a_comment_that_go_does_not_show() -> None:
+    message = message_of(pprof.encode(stated_profile()))
+    about, totals = (message.string_table[number] for number in message.comment)
+    assert about.startswith("profkit.pprof/1 ")
+    assert totals.startswith("#profkit.totals/1 8 ")
+    assert totals.endswith(" 12 -")
+    assert len(message_of(pprof.encode(small_profile())).comment) == 1
+
+
+def test_stated_totals_stay_if_another_tool_changes_nothing_that_they_are_about() -> None:
+    message = message_of(pprof.encode(stated_profile()))
+    message.time_nanos = 5
+    message.DiscardUnknownFields()
+    assert pprof.decode(gzip.compress(message.SerializeToString())).totals == (12, None)
+
+
+def test_stated_totals_are_dropped_with_samples_or_functions() -> None:
+    fewer = message_of(pprof.encode(stated_profile()))
+    del fewer.sample[0]
+    renamed = message_of(pprof.encode(stated_profile()))
+    renamed.string_table[renamed.function[0].name] += "x"
+    for message in (fewer, renamed):
+        assert pprof.decode(gzip.compress(message.SerializeToString())).totals == ()
+
+
+@pytest.mark.parametrize("totals", ["12 x", "12 -1", "1e3 -", "12 " + "9" * 5000])
+def test_wrong_totals_are_told(totals: str) -> None:
+    message = message_of(pprof.encode(stated_profile()))
+    number = message.comment[1]
+    message.string_table[number] = message.string_table[number].removesuffix("12 -") + totals
+    with pytest.raises(DamagedFile):
+        pprof.decode(gzip.compress(message.SerializeToString()))
+
+
+def test_a_million_samples_of_few_stacks_stay_small() -> None:
+    frames = tuple(Frame(f"f{n}", "a.py", n) for n in range(200))
+    stacks = tuple(tuple(range(n, n + 20)) for n in range(100))
+    samples = tuple(Sample(n % 100, n % 2, 1) for n in range(10**6))
+    profile = Profile(Unit.SAMPLES, 1e7, frames, stacks, (Thread(1, 1, "a"), Thread(1, 2, "b")), samples)
+    data = pprof.encode(profile)
+    assert len(data) < 10**6
+    assert len(zlib.decompress(data, wbits=31)) < 2 * 10**7
+    assert pprof.decode(data).samples[:3] == samples[:3]
+
+
+@given(profiles())
+def test_without_their_order_equal_samples_come_as_one(profile: Profile) -> None:
+    loose = pprof.decode(pprof.encode(profile), in_order=False)
+    assert loose == replace(profile, samples=loose.samples, ordered=False)
+    assert stack_weights(loose) == stack_weights(profile)
+    assert len(loose.samples) <= len(set(profile.samples))

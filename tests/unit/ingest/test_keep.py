@@ -1,0 +1,356 @@
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from profkit.clock import ManualClock
+from profkit.errors import SpoolUnavailable, StoreUnavailable
+from profkit.ingest.keep import IngestReport, clear_unfinished, ingest
+from profkit.model.measurement import AnyInfo, AnyRun
+from profkit.model.run import Run, RunInfo
+from profkit.model.session import Ending, Manifest, SessionState
+from profkit.process.procfs import start_ticks
+from profkit.store import spool as files
+from profkit.store.measured import keep_measured, measured_files
+from profkit.store.runs import Store, open_store
+from profkit.store.spool_files import make_reserve, note_ending
+from tests.support.example_measured_runs import failed_run, measured_run
+from tests.support.example_sessions import (
+    GONE,
+    PLAN,
+    START_NS,
+    F,
+    calls,
+    manifest,
+    segment,
+    session_folder,
+    write_speedscope,
+)
+
+
+def sampled(infos: Iterable[AnyInfo]) -> list[int]:
+    """How many samples each has, all being sampled runs."""
+    return [info.samples for info in infos if isinstance(info, RunInfo)]
+
+
+OLD = ManualClock(start_unix_ns=2 * START_NS)
+"""A clock by which every folder was made long ago."""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(f"sqlite:///{tmp_path / 'runs.db'}") as opened:
+        yield opened
+
+
+@pytest.fixture
+def spool(tmp_path: Path) -> Path:
+    return tmp_path / "spool"
+
+
+def head(number: int = 1, **changes: object) -> Manifest:
+    made = manifest(segment(0), session=f"session-{number}", plan=replace(PLAN, sampler="pyspy"))
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def finished(spool: Path, number: int = 1, weight: int = 5) -> Path:
+    folder = session_folder(spool, head(number), deltas=(calls(F, 7),))
+    write_speedscope(folder, 0, weight)
+    return folder
+
+
+def test_a_finished_session_is_kept_and_its_folder_removed(spool: Path, store: Store) -> None:
+    folder = finished(spool)
+    report = ingest(spool, store)
+    assert sampled(report.added) == [5]
+    assert (report.recording, report.damaged) == ((), ())
+    assert not folder.exists()
+    run = store.load(report.added[0].id)
+    assert isinstance(run, Run)
+    assert run.profile is not None
+    assert [(frame.name, frame.line) for frame in run.profile.frames] == [("f", 4), ("work", 4)]
+    assert {thread.pid for thread in run.profile.threads} == {GONE.pid}
+    assert ingest(spool, store) == IngestReport()
+    assert len(store.runs()) == 1
+
+
+def test_all_sessions_are_kept_in_their_order(spool: Path, store: Store) -> None:
+    for number in (1, 2, 3):
+        finished(spool, number, weight=number)
+    assert sampled(ingest(spool, store).added) == [1, 2, 3]
+
+
+def test_no_spool_and_an_empty_one_are_fine(spool: Path, store: Store) -> None:
+    assert ingest(spool, store) == IngestReport()
+    assert not spool.exists()
+    spool.mkdir()
+    assert ingest(spool, store) == IngestReport()
+
+
+def test_what_is_being_recorded_stays_and_is_told(spool: Path, store: Store) -> None:
+    alive = replace(GONE, pid=os.getpid(), start_ticks=start_ticks(os.getpid()) or 0)
+    running = head(state=SessionState.RUNNING, ended_ns=None, process=alive)
+    folder = session_folder(spool, running, deltas=(calls(F, 7),))
+    write_speedscope(folder, 0, 5)
+    report = ingest(spool, store)
+    assert (report.added, report.damaged) == ((), ())
+    assert [found.folder for found in report.recording] == [folder]
+    assert report.recording[0].runs[0].info.samples == 5
+    assert folder.exists()
+
+
+class _Interrupted(Exception):
+    pass
+
+
+class _InterruptedStore:
+    """A store whose process is killed as soon as the runs are in."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def add(self, runs: Iterable[AnyRun]) -> tuple[AnyInfo, ...]:
+        self._store.add(runs)
+        raise _Interrupted
+
+
+def test_a_crash_between_keeping_and_removing_keeps_nothing_twice(spool: Path, store: Store) -> None:
+    folder = finished(spool)
+    with pytest.raises(_Interrupted):
+        ingest(spool, _InterruptedStore(store))  # type: ignore[arg-type]
+    assert folder.exists()
+    assert len(store.runs()) == 1
+    assert ingest(spool, store).added == ()
+    assert not folder.exists()
+    assert len(store.runs()) == 1
+
+
+def test_a_store_that_cannot_be_used_leaves_everything_in_the_spool(spool: Path, tmp_path: Path) -> None:
+    with open_store(f"sqlite:///{tmp_path / 'runs.db'}") as store:
+        (tmp_path / "runs.db").write_bytes(b"this is no database, and long enough to be seen as none" * 99)
+        for left in (keep_measured(spool, measured_run()), finished(spool)):
+            with pytest.raises(StoreUnavailable):
+                ingest(spool, store)
+            assert left.exists()
+
+
+def test_a_folder_without_a_readable_manifest_is_set_aside_whole_and_its_samples_are_kept(
+    spool: Path, store: Store
+) -> None:
+    folder = finished(spool)
+    (folder / "manifest.json").write_text("{")
+    finished(spool, 2, weight=7)
+    report = ingest(spool, store)
+    assert sorted(sampled(report.added)) == [5, 7]
+    (damage,) = report.damaged
+    assert damage.path == folder / "manifest.json"
+    assert damage.kept is not None
+    assert sorted(path.name for path in damage.kept.iterdir()) == [
+        "calls.jsonl",
+        "manifest.json",
+        "regions.jsonl",
+        "segment-000.speedscope.json",
+    ]
+    assert not folder.exists()
+    assert ingest(spool, store) == IngestReport()
+
+
+def test_a_folder_that_has_no_manifest_yet_is_left_alone_at_first(spool: Path, store: Store) -> None:
+    folder = files.create_folder(spool, "session-9")
+    files.append_regions(folder, [F])
+    assert ingest(spool, store) == IngestReport()
+    assert folder.exists()
+    (damage,) = ingest(spool, store, OLD).damaged
+    assert damage.kept is not None
+    assert (damage.kept / "regions.jsonl").exists()
+
+
+@pytest.mark.parametrize("written", [(), ("reserve.json",), ("reserve.json", "manifest.json.new")], ids=str)
+def test_a_session_that_was_killed_before_it_wrote_anything_is_removed(
+    spool: Path, store: Store, written: tuple[str, ...]
+) -> None:
+    folder = files.create_folder(spool, "20261121T114903-4194305-9c1f")
+    for name in written:
+        (folder / name).write_bytes(bytes(4096))
+    assert ingest(spool, store) == IngestReport()
+    assert folder.exists()
+    assert ingest(spool, store, OLD) == IngestReport()
+    assert not folder.exists()
+
+
+def test_without_a_store_such_a_session_is_removed_too(spool: Path) -> None:
+    folder = files.create_folder(spool, "20261121T114903-4194305-9c1f")
+    assert clear_unfinished(spool) == ()
+    assert folder.exists()
+    assert clear_unfinished(spool, OLD) == ()
+    assert not folder.exists()
+    assert clear_unfinished(spool / "none", OLD) == ()
+
+
+def test_without_a_store_an_unfinished_run_is_set_aside_too(spool: Path) -> None:
+    spool.mkdir(exist_ok=True)
+    unfinished = spool / "b6c5fac970.measured.json.new"
+    unfinished.write_text("{")
+    assert clear_unfinished(spool) == ()
+    assert unfinished.exists()
+    (damage,) = clear_unfinished(spool, OLD)
+    assert "its process ended while it was being written" in str(damage)
+    assert damage.kept is not None
+    assert damage.kept.read_text() == "{"
+    assert not unfinished.exists()
+
+
+def test_what_may_still_be_a_session_or_is_none_is_not_removed(spool: Path, store: Store) -> None:
+    of_living = files.create_folder(spool, f"20261121T114903-{os.getpid()}-9c1f")
+    other = files.create_folder(spool, "my-notes")
+    ended = files.create_folder(spool, "20261121T114904-4194305-9c1f")
+    make_reserve(ended)
+    note_ending(ended, Ending(START_NS, SessionState.FAILED, "the disk is full"))
+    sampled = files.create_folder(spool, "20261121T114905-4194305-9c1f")
+    (sampled / "reserve.json").write_bytes(bytes(4096))
+    (sampled / "segment-000.speedscope.json").write_text("{")
+    named = {damage.path: damage for damage in ingest(spool, store, OLD).damaged}
+    assert of_living.exists()
+    assert other.exists()
+    assert named[ended / "reserve.json"].detail == "the disk is full"
+    assert (spool / "damaged" / ended.name / "reserve.json").exists()
+    assert (spool / "damaged" / sampled.name / "segment-000.speedscope.json").exists()
+
+
+def test_a_damaged_segment_is_set_aside_and_the_rest_kept(spool: Path, store: Store) -> None:
+    twice = head(segments=(segment(0), segment(1)))
+    folder = session_folder(spool, twice, deltas=(calls(F, 7),))
+    write_speedscope(folder, 0, 5)
+    (folder / "segment-001.speedscope.json").write_text('{"shared": ')
+    report = ingest(spool, store)
+    assert sampled(report.added) == [5]
+    (damage,) = report.damaged
+    assert damage.kept is not None
+    assert damage.kept.read_text() == '{"shared": '
+    assert str(damage.kept) in str(damage)
+    assert not folder.exists()
+    assert "segment-001" in store.runs()[0].notes[0]
+
+
+def test_a_missing_segment_is_named_though_there_is_nothing_to_keep(spool: Path, store: Store) -> None:
+    session_folder(spool, head(), deltas=(calls(F, 7),))
+    (damage,) = ingest(spool, store).damaged
+    assert (damage.path.name, damage.kept) == ("segment-000.speedscope.json", None)
+    (info,) = store.runs()
+    assert isinstance(info, RunInfo)
+    assert info.calls == 1
+
+
+def test_measured_runs_are_kept_and_their_files_removed(spool: Path, store: Store) -> None:
+    runs = [measured_run(id=f"a{number:02}", started_ns=number) for number in range(40)]
+    runs.append(failed_run(id="b1", started_ns=99))
+    for run in runs:
+        keep_measured(spool, run)
+    report = ingest(spool, store)
+    assert [info.id for info in report.added] == [run.info.id for run in runs]
+    assert (report.recording, report.damaged, measured_files(spool)) == ((), (), ())
+    assert [store.load(run.info.id) for run in runs] == runs
+    assert ingest(spool, store) == IngestReport()
+
+
+def test_sessions_and_measured_runs_are_kept_together(spool: Path, store: Store) -> None:
+    finished(spool)
+    keep_measured(spool, measured_run(id="a1"))
+    assert len(ingest(spool, store).added) == 2
+    assert [path.name for path in spool.iterdir()] == [".lock"]
+
+
+def test_a_crash_between_keeping_and_removing_keeps_no_measured_run_twice(spool: Path, store: Store) -> None:
+    file = keep_measured(spool, measured_run())
+    with pytest.raises(_Interrupted):
+        ingest(spool, _InterruptedStore(store))  # type: ignore[arg-type]
+    assert file.exists()
+    assert ingest(spool, store).added == ()
+    assert not file.exists()
+    assert len(store.runs()) == 1
+
+
+def test_a_removed_measured_run_does_not_come_back(spool: Path, store: Store) -> None:
+    keep_measured(spool, measured_run(id="a1"))
+    ingest(spool, store)
+    store.remove(["a1"])
+    file = keep_measured(spool, measured_run(id="a1"))
+    assert ingest(spool, store).added == ()
+    assert not file.exists()
+    assert store.runs() == ()
+
+
+def test_a_damaged_measured_run_is_set_aside_and_the_others_kept(spool: Path, store: Store) -> None:
+    file = keep_measured(spool, measured_run(id="a1"))
+    file.write_bytes(file.read_bytes()[:-9])
+    keep_measured(spool, measured_run(id="b2"))
+    report = ingest(spool, store)
+    assert [info.id for info in report.added] == ["b2"]
+    (damage,) = report.damaged
+    assert damage.path == file
+    assert damage.kept == spool / "damaged" / file.name / file.name
+    assert ingest(spool, store) == IngestReport()
+
+
+def test_a_measured_run_whose_writer_was_killed_is_set_aside_in_time(spool: Path, store: Store) -> None:
+    spool.mkdir()
+    part = spool / "a1.measured.json.new"
+    part.write_text('{"schema"')
+    assert ingest(spool, store) == IngestReport()
+    assert part.exists()
+    (damage,) = ingest(spool, store, OLD).damaged
+    assert damage.kept is not None
+    assert damage.kept.read_text() == '{"schema"'
+    assert not part.exists()
+
+
+def test_one_process_at_a_time(spool: Path, store: Store) -> None:
+    folder = finished(spool)
+    descriptor = os.open(spool / ".lock", os.O_RDWR | os.O_CREAT)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    waiting = threading.Thread(target=ingest, args=(spool, store))
+    waiting.start()
+    waiting.join(0.1)
+    assert waiting.is_alive()
+    assert folder.exists()
+    os.close(descriptor)
+    waiting.join(30)
+    assert not folder.exists()
+
+
+def test_two_processes_at_once_keep_each_run_once(spool: Path, store: Store, tmp_path: Path) -> None:
+    for number in range(4):
+        finished(spool, number)
+        keep_measured(spool, measured_run(id=f"a{number}"))
+    program = (
+        "import sys, pathlib\n"
+        "from profkit.ingest.keep import ingest\n"
+        "from profkit.store.runs import open_store\n"
+        "with open_store(sys.argv[1]) as store:\n"
+        "    print(len(ingest(pathlib.Path(sys.argv[2]), store).added))\n"
+    )
+    command = [sys.executable, "-c", program, f"sqlite:///{tmp_path / 'runs.db'}", str(spool)]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    added = [int(process.communicate()[0]) for process in processes]
+    assert sum(added) == 8
+    assert len(store.runs()) == 8
+    assert files.session_folders(spool) == ()
+    assert measured_files(spool) == ()
+
+
+def test_a_spool_that_cannot_be_written_is_named_with_the_cure(spool: Path, store: Store) -> None:
+    folder = finished(spool)
+    (spool / ".lock").mkdir()
+    with pytest.raises(SpoolUnavailable, match="PROFKIT_SPOOL") as caught:
+        ingest(spool, store)
+    assert str(spool) in str(caught.value)
+    assert caught.value.exit_code == 7
+    assert folder.exists()

@@ -1,0 +1,322 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from profkit.errors import DamagedFile, InvalidOption
+from profkit.ingest.read import FolderRuns, read_runs, run_id
+from profkit.model.region import Region, RegionKey, RegionKind
+from profkit.model.run import Run
+from profkit.model.session import Cover, ProcessInfo, ResourcePoint, SessionState
+from profkit.process.procfs import start_ticks
+from profkit.samplers.base import Recording
+from profkit.store import spool as files
+from tests.support.example_sessions import (
+    GONE,
+    PLAN,
+    SECOND_NS,
+    START_NS,
+    USER,
+    F,
+    G,
+    RecordedSampler,
+    calls,
+    manifest,
+    recording,
+    segment,
+    session_folder,
+)
+
+
+def read(folder: Path, *recordings: Recording | DamagedFile | None) -> FolderRuns:
+    return read_runs(folder, RecordedSampler(dict(enumerate(recordings))))
+
+
+def only(found: FolderRuns) -> Run:
+    (run,) = found.runs
+    return run
+
+
+def this_process() -> ProcessInfo:
+    return replace(GONE, pid=os.getpid(), start_ticks=start_ticks(os.getpid()) or 0)
+
+
+def test_a_run_has_what_its_region_did_and_what_the_session_was(tmp_path: Path) -> None:
+    deltas = (calls(F, 5, 7, raised=1), calls(F, 9, skipped=2, suspended_ns=4, first_call_ns=None))
+    folder = session_folder(tmp_path, manifest(segment(0)), deltas=deltas)
+    files.append_resources(folder, [ResourcePoint(START_NS, 1.0, 10, 2)])
+    found = read(folder, recording(("main !f f work", 30), ("main", 70), errors=3))
+    run, info = only(found), only(found).info
+    assert not found.live
+    assert found.damaged == ()
+    assert info.id == run_id(found.manifest.session, F.id)
+    assert (info.session, info.region, info.process, info.plan) == (found.manifest.session, F, GONE, PLAN)
+    assert (info.state, info.error, info.sampler_version) == (SessionState.SUCCESS, None, "1.2")
+    assert (info.calls, info.durations.sum_ns, info.raised, info.skipped) == (3, 21, 1, 2)
+    assert (info.suspended_ns, info.started_ns) == (4, START_NS + 5)
+    assert (info.samples, info.torn, info.errors, info.notes) == (30, 0, 3, ())
+    assert run.resources == (ResourcePoint(START_NS, 1.0, 10, 2),)
+    assert run.profile is not None
+    assert [frame.name for frame in run.profile.frames] == ["f", "work"]
+
+
+def test_the_rate_achieved_is_that_of_the_whole_session(tmp_path: Path) -> None:
+    long = segment(1, stopped_ns=START_NS + 3 * SECOND_NS // 2 + 3 * SECOND_NS)
+    folder = session_folder(tmp_path, manifest(segment(0), long), deltas=(calls(F, 5),))
+    found = read(folder, recording(("!f f", 1), rounds=120), recording(("!f f", 2), rounds=200))
+    info = only(found).info
+    assert info.achieved_hz == pytest.approx(320 / 4)
+    assert (info.session_s, info.gap_s) == (4.0, 0.5)
+    profile = only(found).profile
+    assert profile is not None
+    assert profile.period_ns == pytest.approx(1e9 / 80)
+    assert profile.total_weight == info.samples == 3
+
+
+@pytest.mark.parametrize("set_s", [-3600, 3600])
+def test_a_clock_that_is_set_changes_no_duration(tmp_path: Path, set_s: int) -> None:
+    times = {"offset_ns": SECOND_NS, "sampled_ns": 2 * SECOND_NS}
+    first = segment(0, stopped_ns=START_NS + (set_s + 2) * SECOND_NS, **times)
+    times["offset_ns"] = 9 * SECOND_NS
+    second = segment(
+        1, running_ns=START_NS + set_s * SECOND_NS, stopped_ns=START_NS, asleep_ns=5 * SECOND_NS, **times
+    )
+    folder = session_folder(tmp_path, manifest(first, second), deltas=(calls(F, 5),))
+    info = only(read(folder, recording(("!f f", 1)), recording(("!f f", 1)))).info
+    assert (info.session_s, info.gap_s, info.achieved_hz) == (4.0, 1.0, pytest.approx(50))
+
+
+@pytest.mark.parametrize("set_s", [-3600, -1, 3600])
+def test_a_clock_that_is_set_in_a_process_that_is_killed(tmp_path: Path, set_s: int) -> None:
+    running = manifest(segment(0, stopped_ns=None), state=SessionState.RUNNING, ended_ns=None)
+    folder = session_folder(tmp_path, running)
+    output = folder / "segment-000.json"
+    output.write_text("{}")
+    os.utime(output, ns=(0, START_NS + set_s * SECOND_NS))
+    info = only(read(folder, recording(("!f f", 100)))).info
+    assert (info.session_s, info.gap_s, info.achieved_hz) == (0.8, 0.0, pytest.approx(125))
+
+
+def test_rounds_that_nobody_counted_leave_the_rate_that_was_asked_for(tmp_path: Path) -> None:
+    folder = session_folder(tmp_path, manifest(segment(0)), deltas=(calls(F, 5),))
+    run = only(read(folder, recording(("!f f", 1), rounds=None)))
+    assert run.info.achieved_hz is None
+    assert run.profile is not None
+    assert run.profile.period_ns == 8e6
+
+
+def test_each_region_has_its_own_run_and_one_that_never_ran_has_none(tmp_path: Path) -> None:
+    never = replace(F, key=replace(F.key, label="never"))
+    regions, deltas = (F, G, never), (calls(F, 5),)
+    folder = session_folder(tmp_path, manifest(segment(0)), regions, deltas)
+    found = read(folder, recording(("main !f f !g g", 2), ("main !g g", 3)))
+    assert [(run.info.label, run.info.samples, run.info.calls) for run in found.runs] == [
+        ("f", 2, 1),
+        ("g", 5, 0),
+    ]
+
+
+def test_stacks_are_cut_to_the_regions_length_at_the_leaf_end(tmp_path: Path) -> None:
+    short = replace(F, stack_max_len=1)
+    folder = session_folder(tmp_path, manifest(segment(0)), (short,), (calls(F, 5),))
+    profile = only(read(folder, recording(("!f f work", 2)))).profile
+    assert profile is not None
+    assert [frame.name for frame in profile.frames] == ["work"]
+
+
+def test_a_segment_belongs_to_the_regions_that_cover_it(tmp_path: Path) -> None:
+    block = Region(RegionKey("app", "main", 3, "b"), RegionKind.BLOCK, USER, detached=True)
+    covered = segment(0, covers=(Cover(block.id, GONE.pid),))
+    folder = session_folder(tmp_path, manifest(covered, segment(1)), (block,), (calls(block, 5),))
+    run = only(read(folder, recording(("main work", 4)), recording(("main work", 8))))
+    assert run.info.samples == 4
+
+
+def test_many_torn_samples_are_told_with_the_cure(tmp_path: Path) -> None:
+    folder = session_folder(tmp_path, manifest(segment(0)), deltas=(calls(F, 5),))
+    many = only(read(folder, recording(("!f f", 97), ("!f g", 3)))).info
+    assert (many.samples, many.torn) == (97, 3)
+    (note,) = many.notes
+    assert note.startswith('3.0% of the samples were inconsistent ("torn")')
+    assert "blocking=True" in note
+    assert only(read(folder, recording(("!f f", 98), ("!f g", 2)))).info.notes == ()
+
+
+def test_a_blocking_session_is_not_told_to_block(tmp_path: Path) -> None:
+    head = manifest(segment(0), plan=replace(PLAN, blocking=True))
+    folder = session_folder(tmp_path, head, deltas=(calls(F, 5),))
+    (note,) = only(read(folder, recording(("!f f", 9), ("!f g", 1)))).info.notes
+    assert "torn" in note
+    assert "blocking=True" not in note
+
+
+def test_what_was_noted_on_the_way_comes_first_and_once(tmp_path: Path) -> None:
+    plan = replace(PLAN, notes=("The rate was lowered.",))
+    head = manifest(segment(0), segment(1), plan=plan, notes=("Shared.",), truncated=True)
+    deltas = (calls(F, 5, traced_away=2),)
+    folder = session_folder(tmp_path, head, deltas=deltas)
+    late = recording(("!f f", 1), notes=("3 s behind.",))
+    info = only(read(folder, late, late)).info
+    assert info.truncated
+    assert info.notes[:2] == ("The rate was lowered.", "Shared.")
+    assert "max_profile_duration_sec (600 s)" in info.notes[2]
+    assert info.notes[3] == "3 s behind."
+    assert "torch compiled are not seen" in info.notes[4]
+    assert len(info.notes) == 5
+
+
+def test_a_region_that_was_traced_away_has_a_run_that_says_so(tmp_path: Path) -> None:
+    folder = session_folder(tmp_path, manifest(segment(0)), deltas=(calls(F, traced_away=1),))
+    info = only(read(folder, recording(("main", 4)))).info
+    assert (info.calls, info.samples, info.traced_away) == (0, 0, 1)
+    assert "'f'" in info.notes[0]
+
+
+def test_a_segment_that_cannot_be_read_is_named_and_the_rest_counts(tmp_path: Path) -> None:
+    folder = session_folder(tmp_path, manifest(segment(0), segment(1), segment(2)), deltas=(calls(F, 5),))
+    broken = folder / "segment-001.json"
+    broken.write_text("{")
+    found = read(folder, recording(("!f f", 1)), DamagedFile(broken, "it ends early"), recording(("!f f", 2)))
+    info = only(found).info
+    assert [damage.path for damage in found.damaged] == [broken]
+    assert (info.state, info.samples) == (SessionState.SUCCESS, 3)
+    assert info.notes == ("segment-001.json cannot be read, and what it held is missing.",)
+    assert (info.session_s, info.gap_s) == (2.0, 2.0)
+    assert info.achieved_hz == pytest.approx(100)
+
+
+def test_a_segment_that_left_nothing_is_named(tmp_path: Path) -> None:
+    folder = session_folder(tmp_path, manifest(segment(0)), deltas=(calls(F, 5),))
+    found = read(folder)
+    assert [damage.path.name for damage in found.damaged] == ["segment-000.json"]
+    assert (only(found).info.samples, only(found).profile) == (0, None)
+
+
+def test_damaged_lines_are_named_and_the_rest_counts(tmp_path: Path) -> None:
+    folder = session_folder(tmp_path, manifest(segment(0)), deltas=(calls(F, 5),))
+    with (folder / "calls.jsonl").open("a") as file:
+        file.write("{]\n")
+    found = read(folder, recording(("!f f", 1)))
+    assert [damage.path.name for damage in found.damaged] == ["calls.jsonl"]
+    assert only(found).info.calls == 1
+
+
+def test_a_killed_process_leaves_its_samples_until_the_sampler_wrote_them(tmp_path: Path) -> None:
+    running = manifest(segment(0, stopped_ns=None), state=SessionState.RUNNING, ended_ns=None)
+    folder = session_folder(tmp_path, running)
+    output = folder / "segment-000.json"
+    output.write_text("{}")
+    os.utime(output, ns=(0, START_NS + 2 * SECOND_NS))
+    (folder / "segment-000.log").write_text("")
+    found = read(folder, recording(("!f f", 100)))
+    info = only(found).info
+    assert not found.live
+    assert (info.state, info.samples, info.calls) == (SessionState.SUCCESS, 100, 0)
+    assert (info.session_s, info.achieved_hz) == (2.0, pytest.approx(50))
+    assert info.started_ns == START_NS
+    assert "The process ended before the session did" in info.notes[0]
+    assert "calls that were under way" in info.notes[1]
+
+
+def test_a_process_that_was_killed_at_once_is_still_there(tmp_path: Path) -> None:
+    head = manifest(segment(0, running_ns=None, stopped_ns=None), state=SessionState.PREPARING, ended_ns=None)
+    found = read(session_folder(tmp_path, head))
+    info = only(found).info
+    assert (found.damaged, info.state, info.samples) == ((), SessionState.SUCCESS, 0)
+    assert info.started_ns == head.created_ns
+
+
+def test_what_is_still_recorded_has_the_segments_that_are_done(tmp_path: Path) -> None:
+    head = manifest(
+        segment(0), segment(1, stopped_ns=None), state=SessionState.RUNNING, ended_ns=None,
+        process=this_process(),
+    )  # fmt: skip
+    found = read(session_folder(tmp_path, head, deltas=(calls(F, 5),)), recording(("!f f", 7)))
+    info = only(found).info
+    assert found.live
+    assert found.damaged == ()
+    assert (info.state, info.samples, info.notes) == (SessionState.RUNNING, 7, ())
+
+
+def test_an_output_that_is_being_written_is_no_damage(tmp_path: Path) -> None:
+    head = manifest(
+        segment(0, stopped_ns=None), state=SessionState.RUNNING, ended_ns=None, process=this_process()
+    )
+    folder = session_folder(tmp_path, head, deltas=(calls(F, 5),))
+    output = folder / "segment-000.json"
+    output.write_text("{")
+    assert read(folder, DamagedFile(output, "it ends early")).damaged == ()
+
+
+def test_a_session_that_ended_in_a_process_that_lives_has_its_result(tmp_path: Path) -> None:
+    folder = session_folder(tmp_path, manifest(segment(0), process=this_process()), deltas=(calls(F, 5),))
+    found = read(folder, recording(("!f f", 7)))
+    assert found.live
+    assert only(found).info.state is SessionState.SUCCESS
+
+
+def test_a_failed_session_keeps_what_it_counted(tmp_path: Path) -> None:
+    head = manifest(
+        segment(0, running_ns=None, error="py-spy may not read process 7"),
+        state=SessionState.FAILED,
+        error="py-spy may not read process 7",
+    )
+    found = read(session_folder(tmp_path, head, (F, G), (calls(F, 5, 6),)))
+    assert found.damaged == ()
+    assert [(run.info.label, run.info.calls, run.info.samples) for run in found.runs] == [
+        ("f", 2, 0),
+        ("g", 0, 0),
+    ]
+    for run in found.runs:
+        assert (run.info.state, run.info.error, run.profile) == (SessionState.FAILED, head.error, None)
+        assert run.info.notes == ()
+
+
+def test_an_error_of_one_segment_is_told(tmp_path: Path) -> None:
+    head = manifest(segment(0, error="it was killed"), segment(1))
+    found = read_runs(
+        session_folder(tmp_path, head, deltas=(calls(F, 5),)),
+        RecordedSampler({1: recording(("!f f", 2))}),
+    )
+    assert found.damaged == ()
+    assert only(found).info.notes == ("Segment 0 ended with an error: it was killed",)
+
+
+def test_a_sampler_that_keeps_the_samples_leaves_links(tmp_path: Path) -> None:
+    link = ("icicle view", "https://profiles.example/1")
+    head = manifest(segment(0, remote_id="1", links=(link,)), segment(1, links=(link,)))
+    found = read(session_folder(tmp_path, head, deltas=(calls(F, 5),)), None, None)
+    run = only(found)
+    assert (run.profile, run.info.links, run.info.samples) == (None, (link,), 0)
+    assert (run.info.achieved_hz, run.info.session_s) == (None, 2.0)
+
+
+def test_without_a_manifest_there_is_nothing_to_read(tmp_path: Path) -> None:
+    with pytest.raises(DamagedFile, match=r"manifest\.json"):
+        read(files.create_folder(tmp_path, "20261121T114903-7-9c1f"))
+
+
+def test_a_sampler_that_is_not_known_here_is_named(tmp_path: Path) -> None:
+    def refuse(name: str) -> object:
+        raise InvalidOption("sampler", name, "install it")
+
+    folder = session_folder(tmp_path, manifest())
+    with pytest.raises(DamagedFile, match="'recorded' is not known"):
+        read_runs(folder, refuse)  # type: ignore[arg-type]
+
+
+def test_run_ids_are_ten_digits_that_tell_sessions_and_regions_apart() -> None:
+    ids = {run_id(session, region) for session in ("a", "b") for region in ("1", "2")}
+    assert len(ids) == 4
+    assert {len(one) for one in ids} == {10}
+    assert run_id("a", "1") == run_id("a", "1")
+
+
+def test_reading_needs_no_database() -> None:
+    program = "import sys, profkit.ingest.read; sys.exit('sqlalchemy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

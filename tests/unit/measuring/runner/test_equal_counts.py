@@ -1,0 +1,122 @@
+"""Orders that are measured to be compared are counted with equal numbers of executions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import repeat
+from typing import Any
+
+import pytest
+
+from profkit.comparing.gate import check_counts
+from profkit.comparing.instructions import compare_counts
+from profkit.errors import WorkerDied
+from profkit.measuring.orders import work_order
+from profkit.measuring.runner import run as runner
+from profkit.measuring.runner.jobs import Task
+from profkit.measuring.warnings import count_warnings
+from profkit.model.comparison import Outcome
+from profkit.model.measurement import Design, InstructionCounts
+from profkit.render.views.measurement_warnings import sentence
+from tests.support.example_measurements import COUNTS
+from tests.unit.measuring.runner.test_run import run
+
+NUMBERS = {"short": 10, "other": 10, "long": 2}
+
+
+class Counter:
+    """Counts as a worker chooses: short statements often, unless the order gives a number."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, int | None, int | None]] = []
+        self.stripped: Iterator[float] = repeat(1000.0)
+        self.raw = 1000
+        self.dies = False
+
+    def count(self, task: Task, *_: object) -> InstructionCounts:
+        order = task.order
+        self.asked.append((order.label, order.number, order.processes))
+        if self.dies and order.number is not None:
+            raise WorkerDied(order.label, "exited")
+        number, stripped = order.number or NUMBERS[order.label], next(self.stripped)
+        repeats = (round(stripped * number),) * 2
+        return replace(COUNTS, number=number, raw=(self.raw,) * 2, stripped=stripped, raw_stripped=repeats)
+
+
+@pytest.fixture
+def counter(monkeypatch: pytest.MonkeyPatch) -> Counter:
+    made = Counter()
+    monkeypatch.setattr(runner, "count", made.count)
+    return made
+
+
+def counted(design: Design, *labels: str, **options: Any) -> list[InstructionCounts]:
+    orders = [work_order("1", label=label, mode="callgrind", **options) for label in labels]
+    found = [outcome.run.measurement for outcome in run(orders, design=design)[0]]
+    return [one.instructions for one in found if one and one.instructions]
+
+
+def numbers(counts: list[InstructionCounts]) -> list[int]:
+    return [one.number for one in counts]
+
+
+class TestNumbers:
+    @pytest.mark.parametrize("design", [Design.INTERLEAVED, Design.ALTERNATING])
+    def test_the_smallest_holds_for_all(self, counter: Counter, design: Design) -> None:
+        assert numbers(counted(design, "short", "long", "other")) == [2, 2, 2]
+        assert ("short", 2, None) in counter.asked
+        assert ("long", 2, None) not in counter.asked
+
+    @pytest.mark.parametrize("design", list(Design))
+    def test_equal_ones_are_left_alone(self, counter: Counter, design: Design) -> None:
+        assert numbers(counted(design, "short", "other")) == [10, 10]
+        assert counter.asked == [
+            ("short", None, None), ("short", 10, 1), ("other", None, None), ("other", 10, 1),
+        ]  # fmt: skip
+
+    def test_orders_that_are_not_to_be_compared_have_their_own(self, counter: Counter) -> None:
+        assert numbers(counted(Design.SEPARATE, "short", "long")) == [10, 2]
+
+    def test_a_failure_is_that_of_its_order(self, counter: Counter) -> None:
+        counter.dies = True
+        assert counted(Design.ALTERNATING, "short", "long") == []
+
+
+class TestProcesses:
+    def test_two_that_agree_are_enough(self, counter: Counter) -> None:
+        counter.stripped = iter([1000.0, 1000.9])
+        (found,) = counted(Design.SEPARATE, "short")
+        assert (found.stripped, found.processes, len(found.raw)) == (1000.0, 1, 2)
+
+    def test_two_that_differ_are_followed_by_others(self, counter: Counter) -> None:
+        counter.stripped = iter([1010.0, 1000.0, 1030.0, 1020.0])
+        (found,) = counted(Design.SEPARATE, "short")
+        assert (found.stripped, found.processes, len(found.raw)) == (1000.0, 4, 8)
+        (warning,) = count_warnings(found)
+        assert sentence(warning).startswith(
+            "4 processes counted 10,000 to 10,300 instructions without allocators, while the"
+        )
+        assert counter.asked == [("short", None, None), *[("short", 10, 1)] * 3]
+
+    @pytest.mark.parametrize("options", [{"processes": 1}, {"runs": 20}])
+    def test_none_but_those_that_are_asked_for(self, counter: Counter, options: dict[str, int]) -> None:
+        assert len(counted(Design.SEPARATE, "short", **options)) == len(counter.asked) == 1
+
+    def test_none_for_what_takes_long(self, counter: Counter) -> None:
+        counter.raw = 60_000_000
+        assert len(counted(Design.SEPARATE, "long")) == len(counter.asked) == 1
+
+    def test_what_they_differ_by_is_no_regression(self) -> None:
+        """Three times the range of four processes is none; more than that is one."""
+        before, same, after = (made(values) for values in UNSTEADY)
+        assert check_counts("f", compare_counts([before], [same]), 0.0).outcome is Outcome.INCONCLUSIVE
+        assert check_counts("f", compare_counts([before], [after]), 0.0).outcome is Outcome.REGRESSION
+
+
+UNSTEADY = [(1000, 1010, 1020, 1030), (1080, 1090, 1100, 1110), (1100, 1110, 1120, 1130)]
+
+
+def made(values: tuple[int, ...]) -> InstructionCounts:
+    repeats = tuple(count for value in values for count in (value, value))
+    return replace(COUNTS, stripped=float(min(values)), raw_stripped=repeats, processes=len(values))

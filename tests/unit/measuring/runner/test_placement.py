@@ -1,0 +1,77 @@
+"""Processes that take turns, each side in a folder tree of its own."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from profkit.measuring.orders import work_order
+from profkit.measuring.runner.placement import first_on_path, worker_folder, worker_path
+from profkit.model.measurement import Design
+from profkit.model.workorder import WorkOrder, WorkTree
+from tests.unit.measuring.runner.test_run import ScriptedPool, run
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WorkTree:
+    """A checkout with a subfolder that we are in, and a copy of it."""
+    for folder in ("checkout/bench", "checkout/lib", "copy/bench", "copy/src"):
+        (tmp_path / folder).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "checkout" / "bench")
+    return WorkTree(str(tmp_path / "checkout"), str(tmp_path / "copy"), "a" * 40)
+
+
+def sides(tree: WorkTree, **options: object) -> list[WorkOrder]:
+    order = work_order("1", **options)  # type: ignore[arg-type]
+    return [replace(order, tree=tree), replace(order, tree=replace(tree, commit="b" * 40))]
+
+
+def timed(pool: ScriptedPool) -> list[tuple[str, str]]:
+    """(draw of the zygote, label of the job) of every process that was timed."""
+    return [(kind.draw[-1:], job.label) for kind, job in pool.asked if job.message["mode"] == "timer"]
+
+
+def test_processes_of_two_sides_take_turns_in_each_zygote(tree: WorkTree) -> None:
+    outcomes, pool = run(sides(tree), design=Design.ALTERNATING)
+    a, b = "1 at aaaaaaaaaa", "1 at bbbbbbbbbb"
+    assert timed(pool) == [(str(zygote), side) for zygote in range(5) for side in (a, b, b, a)]
+    runs = [outcome.run for outcome in outcomes]
+    assert [run.info.process.git_commit for run in runs] == ["a" * 40, "b" * 40]
+    assert [len(run.measurement.timing.processes) for run in runs] == [10, 10]  # type: ignore[union-attr]
+    assert len({run.info.batch for run in runs}) == 1
+    assert runs[0].info.design is Design.ALTERNATING
+
+
+def test_how_many_processes_can_be_asked_for(tree: WorkTree) -> None:
+    _, pool = run(sides(tree, processes=6, quick=True), design=Design.ALTERNATING)
+    assert len(timed(pool)) == 12
+    assert {draw for draw, _ in timed(pool)} == {""}
+    (outcome,), _ = run([work_order("1", processes=13)])
+    assert outcome.run.measurement is not None
+    assert outcome.run.info.design is Design.SEPARATE
+
+
+def test_a_statement_runs_where_the_caller_is_in_the_copy(tree: WorkTree) -> None:
+    order = sides(tree)[0]
+    assert worker_folder(order) == f"{tree.copy}/bench"
+    assert first_on_path(order) == [f"{tree.copy}/bench", f"{tree.copy}/src"]
+    Path(tree.copy, "bench").rmdir()
+    assert worker_folder(order) == tree.copy
+    assert (worker_folder(work_order("1")), first_on_path(work_order("1"))) == (str(Path.cwd()), [])
+
+
+def test_the_path_leads_into_the_copy_and_never_into_the_checkout(
+    tree: WorkTree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment = f"{tree.checkout}/.venv"
+    packages = f"{environment}/lib/python3.11/site-packages"
+    monkeypatch.setattr(sys, "prefix", environment)
+    monkeypatch.setattr(
+        sys, "path", ["", f"{tree.checkout}/lib", tree.checkout, packages, "/usr/lib/python3"]
+    )
+    order = sides(tree)[0]
+    assert worker_path(order) == [f"{tree.copy}/bench", tree.copy, packages, "/usr/lib/python3"]
+    assert worker_path(replace(order, python="/usr/bin/python3")) == []

@@ -1,0 +1,184 @@
+"""Comparisons, gates and histories of measured runs in every form."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from profkit.comparing.gate import check_measured
+from profkit.comparing.history import history_of
+from profkit.comparing.measured import compare_measured
+from profkit.model.comparison import GateResult, MeasuredComparison
+from profkit.model.history import History
+from profkit.render.json.gate import gate_json
+from profkit.render.markdown.gate import gate_markdown
+from profkit.render.options import ReportOptions
+from profkit.render.registry import HISTORY, MEASURED_COMPARISON
+from profkit.render.terminal import Terminal
+from profkit.render.text.gate import gate_text
+from profkit.render.text.history import curve
+from profkit.render.views.gate import GateReport
+from profkit.render.views.measured_comparison import change, delta_cell, function_text, signed
+from tests.support.example_measured_comparisons import NEW, more_counts, one_order, run, two_batches
+from tests.support.example_measurements import COUNTS, hostile
+from tests.support.example_runs import HOSTILE
+from tests.support.golden import check_golden
+
+ALL = ReportOptions()
+HEAD = re.compile(r'<script id="profkit-head" type="application/json">(.*?)</script>')
+
+pytestmark = pytest.mark.usefixtures("utc")
+
+
+def one() -> MeasuredComparison:
+    return compare_measured(*one_order(), ("x + y", "x.add(y)"))
+
+
+def batches() -> MeasuredComparison:
+    return compare_measured(*two_batches(), ("main", "HEAD"))
+
+
+def apart() -> MeasuredComparison:
+    """Two runs of a single order, measured at different times."""
+    return compare_measured([run("a1")], [run("b1", 1.04e-6, commit=NEW, day=1)], ("x + y@main", "x + y"))
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, None])
+@pytest.mark.parametrize("made", [one, batches, apart])
+def test_text(made, width: int | None) -> None:
+    shown = MEASURED_COMPARISON.renderer("text")(made(), ALL, Terminal(width))
+    check_golden(f"compared-{made.__name__}-{f'width-{width}' if width else 'pipe'}.txt", f"{shown}\n")
+
+
+@pytest.mark.parametrize("made", [one, batches, apart])
+def test_markdown_and_json(made) -> None:
+    check_golden(
+        f"compared-{made.__name__}.md",
+        MEASURED_COMPARISON.renderer("markdown")(made(), ALL, Terminal()) + "\n",
+    )
+    check_golden(
+        f"compared-{made.__name__}.json", MEASURED_COMPARISON.renderer("json")(made(), ALL, Terminal()) + "\n"
+    )
+
+
+def test_a_limit_holds_for_functions() -> None:
+    compared = compare_measured([run("a1", None, COUNTS)], [run("b1", None, more_counts(2))], ("A", "B"))
+    for form, found in (("text", r"^ *\+[\d,.]+ "), ("markdown", r"^\| \+")):
+        shown = MEASURED_COMPARISON.renderer(form)(compared, ReportOptions(limit=2), Terminal())
+        assert len(re.findall(found, shown, re.MULTILINE)) == 2
+        assert "more function" in shown
+    (order,) = json.loads(MEASURED_COMPARISON.renderer("json")(compared, ReportOptions(limit=2), Terminal()))[
+        "orders"
+    ]
+    assert (len(order["instructions"]["functions"]), order["instructions"]["functions_found"]) == (2, 4)
+
+
+@pytest.mark.parametrize("made", [one, batches, apart])
+def test_the_page_has_every_order(made) -> None:
+    shown = MEASURED_COMPARISON.renderer("html")(made(), ALL, Terminal())
+    assert shown == MEASURED_COMPARISON.renderer("html")(made(), ALL, Terminal())
+    head = json.loads(HEAD.search(shown)[1])  # type: ignore[index]
+    assert head["kind"] == "comparison"
+    orders = head["comparison"]["orders"]
+    assert [order["label"] for order in orders] == [order.name for order in made().orders]
+    assert all(order["sentence"] and len(order["a"]["processes"]) == 10 for order in orders)
+
+
+def test_nothing_in_a_run_is_markup_or_moves_the_cursor() -> None:
+    a, b = hostile(), hostile()
+    b = replace(b, info=replace(b.info, id="b"))
+    compared = compare_measured([a], [b], (HOSTILE[0], " ".join(HOSTILE)))
+    for form in MEASURED_COMPARISON.formats:
+        render = MEASURED_COMPARISON.renderer(form)
+        shown = render(compared, ALL, Terminal(80))
+        assert "\x1b" not in shown
+        assert "‮" not in shown
+        if form == "html":
+            assert "<script>alert" not in shown
+    history = history_of(a.info.label, [a])
+    for form in HISTORY.formats:
+        shown = HISTORY.renderer(form)(history, ALL, Terminal(80))
+        assert "\x1b" not in shown
+        assert "<script>alert" not in shown
+
+
+def gate(made: MeasuredComparison) -> GateResult:
+    return GateResult("main (0123456789)", 0.03, check_measured(made, 0.03))
+
+
+@pytest.mark.parametrize("made", [one, batches, apart])
+def test_a_gate(made) -> None:
+    compared, result = made(), gate(made())
+    text, markdown, data = (
+        MEASURED_COMPARISON.renderer(form)(compared, ALL, Terminal()) for form in ("text", "markdown", "json")
+    )
+    check_golden(f"gate-{made.__name__}-pipe.txt", gate_text(GateReport(result, 1, text)) + "\n")
+    check_golden(f"gate-{made.__name__}.md", gate_markdown(GateReport(result, 1, markdown)) + "\n")
+    document = json.loads(gate_json(GateReport(result, 1, data)))
+    assert (document["schema"], document["outcome"]) == ("profkit.gate/1", result.outcome.value)
+    assert document["comparison"]["schema"] == "profkit.measured-comparison/1"
+    assert len(document["checks"]) == len(result.checks)
+
+
+def history() -> History:
+    runs = [
+        run(
+            f"a{day}",
+            1e-6 * (1.2 if day == 3 else 1),
+            more_counts(1.1 if day > 3 else 1),
+            commit=f"{day:x}" * 40,
+            day=day,
+        )
+        for day in range(1, 6)
+    ]
+    return history_of("x + y", [*runs, run("b1", commit="5" * 40, day=6), run("c1", num_threads=2)])
+
+
+def test_a_history() -> None:
+    check_golden("history-width-80.txt", HISTORY.renderer("text")(history(), ALL, Terminal(80)) + "\n")
+    check_golden(
+        "history-limit-2.txt", HISTORY.renderer("text")(history(), ReportOptions(limit=2), Terminal()) + "\n"
+    )
+    check_golden("history.json", HISTORY.renderer("json")(history(), ALL, Terminal()) + "\n")
+    head = json.loads(HEAD.search(HISTORY.renderer("html")(history(), ALL, Terminal()))[1])  # type: ignore[index]
+    assert head["kind"] == "history"
+    records = [head["history"], *head["history"]["more"]]
+    assert [(record["label"], record["measure"], len(record["points"])) for record in records] == [
+        ("x + y (1 thread)", "median_s", 5),
+        ("x + y (1 thread)", "instructions", 5),
+        ("x + y (2 threads)", "median_s", 1),
+    ]
+
+
+def test_curves_do_not_make_mountains_of_nothing() -> None:
+    assert curve([1.0, 1.0, 1.0], 9) == "▅▅▅"
+    assert curve([1.0, 1.001, 1.0], 9) == "▄▅▄"
+    assert curve([1.0, 2.0, 1.5], 9) == "▁█▅"
+    assert curve([5.0, 1.0, 2.0], 2) == "▁█"
+    assert curve([0.0], 9) == "▅"
+
+
+def test_words() -> None:
+    assert [change(ratio) for ratio in (1.0, 1.0005, 1.053, 0.9, 2.41, 0.5)] == [
+        "±0.00 %", "+0.05 %", "+5.3 %", "−10.0 %", "× 2.41", "× 0.5",
+    ]  # fmt: skip
+    assert [signed(value) for value in (1234.0, -5.0, 0.0)] == ["+1,234", "−5", "0"]
+    (order,) = one().orders
+    assert order.counts is not None
+    assert delta_cell(order.counts) == "+250 → 5,249 (+5.0 %)"
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("/build/python3.11/Python/ceval.c:f", ("f", "Python/ceval.c")),
+        ("???:at::add(x) [/opt/torch/lib/libtorch_cpu.so]", ("at::add(x)", "libtorch_cpu.so")),
+        ("???:operator[](long) [/opt/lib/libc10.so]", ("operator[](long)", "libc10.so")),
+        ("bare", ("bare", "")),
+    ],
+)
+def test_functions_as_people_read_them(name: str, shown: tuple[str, str]) -> None:
+    assert function_text(name) == shown

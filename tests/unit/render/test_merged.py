@@ -1,0 +1,120 @@
+"""Reports of several runs as one."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from profkit.comparing.merged_runs import merge_runs
+from profkit.model.run import Run
+from profkit.model.session import SessionState
+from profkit.render.html.sampled import sampled_html
+from profkit.render.json.sampled import sampled_json
+from profkit.render.markdown.sampled import sampled_markdown
+from profkit.render.options import ReportOptions
+from profkit.render.terminal import Terminal
+from profkit.render.text.sampled import sampled_text
+from profkit.render.views.header import facts
+from tests.support.example_runs import made_run
+from tests.support.example_worker_runs import READ, RENDER, worker_run
+from tests.support.golden import check_golden
+from tests.support.html_pages import read_page
+
+pytestmark = pytest.mark.usefixtures("utc")
+
+NOTE = "Sampled {} times a second, since {} processes wanted each processor when it began."
+
+
+def merged_run() -> Run:
+    """Four workers of one host that do the same, and one of another that renders more."""
+    crowded = [(NOTE.format(20 - number, f"4.{number}"),) for number in range(4)]
+    runs = [worker_run(number, {READ: 60, RENDER: 40}, notes=crowded[number]) for number in range(4)]
+    odd = worker_run(4, {READ: 10, RENDER: 90}, host="web-2", nested=5, state=SessionState.RUNNING)
+    return merge_runs([odd, *reversed(runs)])
+
+
+def fact(run: Run, name: str) -> str:
+    return next(fact.text for fact in facts(run) if fact.name == name)
+
+
+@pytest.mark.parametrize("width", [None, 80, 50])
+def test_text(width: int | None) -> None:
+    name = "pipe" if width is None else f"width-{width}"
+    check_golden(f"report-merged-{name}.txt", sampled_text([merged_run()], terminal=Terminal(width)) + "\n")
+
+
+def test_markdown() -> None:
+    check_golden("report-merged.md", sampled_markdown([merged_run()]) + "\n")
+
+
+def test_json() -> None:
+    document = sampled_json([merged_run()])
+    check_golden("report-merged.json", json.dumps(json.loads(document), indent=1) + "\n")
+    assert json.loads(sampled_json([made_run()]))["merged"] is None
+
+
+def test_notes_that_differ_in_figures_are_one() -> None:
+    notes = [fact.text for fact in facts(merged_run()) if fact.name == "note"]
+    assert notes == [f"In 4 of 5 runs: {NOTE.format(17, '4.3')}"]
+
+
+def test_runs_that_failed_are_counted_and_their_error_is_said() -> None:
+    failed = worker_run(1, {}, state=SessionState.FAILED, error="py-spy failed at start: it was killed")
+    run = merge_runs([failed, worker_run(0, {READ: 10})])
+    assert fact(run, "runs") == "2 runs · 2 processes · on web-1 · 1 FAILED"
+    assert fact(run, "note") == "In 1 of 2 runs: The run failed: py-spy failed at start: it was killed"
+
+
+def test_what_differs_between_runs_is_listed() -> None:
+    runs = [
+        worker_run(
+            number, {READ: 10}, host=f"web-{number}", plan=replace(made_run().info.plan, rate_hz=rate_hz)
+        )
+        for number, rate_hz in enumerate((20.0, 100.0, 50.0, 50.0, 50.0))
+    ]
+    runs[0] = replace(
+        runs[0],
+        info=replace(
+            runs[0].info, process=replace(runs[0].info.process, python="3.12.1", argv=("gunicorn",))
+        ),
+    )
+    run = merge_runs(runs)
+    assert fact(run, "runs") == "5 runs · 5 processes · on web-0, web-1, web-2 and 2 more"
+    assert fact(run, "sampler").startswith("pyspy 0.4.3 · 20 Hz to 100 Hz asked · 20 Hz achieved")
+    assert fact(run, "process").startswith("Python 3.11.2 and 3.12.1 · ")
+    assert fact(run, "command") == "python train.py --epochs 3 · gunicorn"
+
+
+def test_a_long_list_of_processes_is_cut() -> None:
+    run = merge_runs([worker_run(number, {READ: 10}) for number in range(40)])
+    text = sampled_text([run], ReportOptions(limit=3))
+    assert "… and 37 more" in text
+    assert "… and 37 more." in sampled_markdown([run], ReportOptions(limit=3))
+
+
+def test_processes_that_are_alike_are_said_to_be() -> None:
+    run = merge_runs([worker_run(number, {READ: 60, RENDER: 40}) for number in range(2)])
+    assert "No function's share differs between the processes" in sampled_text([run])
+
+
+def test_recursion_is_counted_once_and_said() -> None:
+    run = made_run(nested=17_239)
+    assert (
+        fact(run, "calls")
+        == "17,279 · 2.97 s wall time · 17,239 of them nested (recursion), their time counted once"
+    )
+    assert json.loads(sampled_json([run]))["run"]["nested"] == 17_239
+    assert json.loads(sampled_json([run]))["run"]["calls"] == 17_279
+    assert "nested" not in fact(made_run(), "calls")
+
+
+def test_a_page_has_the_processes() -> None:
+    odd = worker_run(1, {READ: 10, RENDER: 90}, host="web-\x1b[31m")
+    page = sampled_html([merge_runs([odd, worker_run(0, {READ: 95, RENDER: 10})])])
+    run = read_page(page).head["runs"][0]
+    assert [process["pid"] for process in run["merged"]["processes"]] == [100, 101]
+    assert {row["name"] for row in run["merged"]["differing"]} == {"read", "render"}
+    assert "\x1b" not in json.dumps(run, ensure_ascii=False)
+    assert read_page(sampled_html([made_run()])).head["runs"][0]["merged"] is None

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from profkit.errors import UsageError
+from profkit.model.comparison import SampledComparison
+from profkit.render.options import ReportOptions
+from profkit.render.registry import SAMPLED_COMPARISON
+from profkit.render.terminal import Terminal
+from profkit.render.views.sampled_comparison import diff_rows
+from profkit.units import Unit
+from tests.support.example_sampled_comparisons import deep_comparison, hostile_comparison, made_comparison
+from tests.support.golden import check_golden
+
+ONE, THREE, ALIKE, DEEP = "one-run", "three-runs", "alike", "deep"
+COMPARISONS = {
+    ONE: made_comparison(1),
+    THREE: made_comparison(3),
+    ALIKE: made_comparison(3, factor=1.0),
+    DEEP: deep_comparison(),
+}
+
+
+def shown(comparison: SampledComparison, renderer: str, width: int | None = None, **options: object) -> str:
+    return SAMPLED_COMPARISON.renderer(renderer)(comparison, ReportOptions(**options), Terminal(width))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("width", [None, 120, 80, 50])
+@pytest.mark.parametrize("name", [THREE, DEEP])
+def test_text(name: str, width: int | None) -> None:
+    text = shown(COMPARISONS[name], "text", width)
+    assert width is None or max(map(len, text.splitlines())) <= width
+    check_golden(f"compared-sampled-{name}-{f'width-{width}' if width else 'pipe'}.txt", text)
+
+
+@pytest.mark.parametrize("name", [ONE, ALIKE])
+def test_text_without_certainty(name: str) -> None:
+    check_golden(f"compared-sampled-{name}-pipe.txt", shown(COMPARISONS[name], "text"))
+
+
+def test_text_in_color() -> None:
+    text = SAMPLED_COMPARISON.renderer("text")(COMPARISONS[DEEP], ReportOptions(), Terminal(120, color=True))
+    check_golden("compared-sampled-deep-color.txt", text)
+
+
+def test_text_of_everything() -> None:
+    check_golden("compared-sampled-deep-show-all.txt", shown(COMPARISONS[DEEP], "text", show_all=True))
+
+
+@pytest.mark.parametrize(
+    ("unit", "total"), [(Unit.SAMPLES, "samples"), (Unit.NANOSECONDS, "µs"), (Unit.BYTES, "KiB")]
+)
+@pytest.mark.parametrize("renderer", ["text", "markdown"])
+def test_sides_have_their_weight_in_words(unit: Unit, total: str, renderer: str) -> None:
+    comparison = replace(COMPARISONS[ONE], both=replace(COMPARISONS[ONE].both, unit=unit))
+    assert re.search(rf"1 run, [\d.,]+ {total}", shown(comparison, renderer))
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_markdown(name: str) -> None:
+    check_golden(f"compared-sampled-{name}.md", shown(COMPARISONS[name], "markdown"))
+
+
+def test_json() -> None:
+    text = shown(COMPARISONS[THREE], "json")
+    check_golden("compared-sampled-three-runs.json", text)
+    document = json.loads(text)
+    assert document["schema"] == "profkit.comparison/1"
+    assert document["different"] is True
+    assert document["functions"][0]["self"]["difference"]["change"] == "more"
+    assert len(json.loads(shown(COMPARISONS[THREE], "json", limit=1))["functions"]) == 1
+
+
+def test_rendering_twice_gives_the_same() -> None:
+    for renderer in SAMPLED_COMPARISON.formats:
+        assert shown(COMPARISONS[DEEP], renderer) == shown(deep_comparison(), renderer)
+
+
+def head_of(page: str) -> dict[str, object]:
+    found = re.search(r'id="profkit-head" type="application/json">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    head = json.loads(found[1])
+    assert isinstance(head, dict)
+    return head
+
+
+def test_the_page_has_both_sides_as_threads() -> None:
+    head = head_of(shown(COMPARISONS[DEEP], "html"))
+    assert head["kind"] == "comparison"
+    (run,) = head["runs"]  # type: ignore[misc]
+    assert [thread["name"] for thread in run["threads"]] == ["A", "B"]
+    rows = head["comparison"]["functions"]  # type: ignore[index, call-overload]
+    names = head["functions"]["name"]  # type: ignore[index, call-overload]
+    for row, function in zip(rows, COMPARISONS[DEEP].functions, strict=True):
+        assert names[row["function"]] == function.name
+        assert row["b"] - row["a"] == function.told.difference.value
+        assert row["change"] == function.told.difference.change.value
+
+
+def test_a_page_holds_everything() -> None:
+    with pytest.raises(UsageError, match="--limit"):
+        shown(COMPARISONS[ONE], "html", limit=3)
+
+
+def test_nothing_changed_is_no_tree() -> None:
+    assert not diff_rows(COMPARISONS[ALIKE], show_all=True, most=None)
+
+
+def test_the_tree_leads_to_what_changed() -> None:
+    rows = diff_rows(COMPARISONS[DEEP], show_all=False, most=None)
+    changed = {(one.name, one.file) for one in COMPARISONS[DEEP].changed}
+    assert rows[0].depth == 0
+    assert {(row.name, row.file) for row in rows if row.changed} <= changed
+    for above, row in pairwise(rows):
+        assert row.depth <= above.depth + 1
+        assert row.changed or any(below.depth > row.depth for below in rows)
+    few = diff_rows(COMPARISONS[DEEP], show_all=False, most=1)
+    assert sum(row.changed for row in few) == 1
+
+
+@pytest.mark.parametrize("renderer", ["text", "markdown"])
+def test_hostile_names_are_shown_as_they_are_written(renderer: str) -> None:
+    text = shown(hostile_comparison(), renderer)
+    assert all(char.isprintable() or char == "\n" for char in text)
+    assert "\\x1b[31mred" in text or "\\\\x1b" in text
+
+
+def test_hostile_names_are_plain_data_in_json_and_pages() -> None:
+    comparison = hostile_comparison()
+    assert shown(comparison, "json").isascii()
+    head = head_of(shown(comparison, "html"))
+    assert "\x1b" not in json.dumps(head, ensure_ascii=False)

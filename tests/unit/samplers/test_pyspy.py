@@ -1,0 +1,94 @@
+"""What `read` makes of a segment's files, written here as py-spy writes them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from profkit.errors import DamagedFile
+from profkit.model.session import SamplerPlan, Segment
+from profkit.samplers.base import LiveStacks, Recording
+from profkit.samplers.options import SamplerOptions
+from profkit.samplers.pyspy import PySpySampler
+from profkit.session import background
+from tests.support.spool_folders import open_folder
+
+SAMPLER = PySpySampler()
+OWN = 'Thread 8 ""'
+"""A thread of profkit's own, which has no name."""
+PLAN = SAMPLER.plan(SamplerOptions(), LiveStacks(1, 1))
+DONE = "\npy-spy> Wrote speedscope file to 'a'. Samples: 12 Errors: {errors}\n"
+
+
+OWN_FILE = background.__file__
+ELSEWHERE = f"/env/lib/python3.12/site-packages/{OWN_FILE[OWN_FILE.rindex('profkit/') :]}"
+
+
+def write(
+    folder: Path, counts: dict[str, int], log: str = DONE.format(errors=0), own_file: str = OWN_FILE
+) -> None:
+    profiles = [
+        {
+            "type": "sampled",
+            "name": name,
+            "unit": "seconds",
+            "samples": [[1] if name == OWN else [0]] * count,
+            "weights": [0.01] * count,
+        }
+        for name, count in counts.items()
+    ]
+    frames = [
+        {"name": "f", "file": "/a.py", "line": 1, "col": None},
+        {"name": "_run", "file": own_file, "line": 1, "col": None},
+    ]
+    document = {"profiles": profiles, "shared": {"frames": frames}, "exporter": "py-spy@0.4.3"}
+    (folder / "segment-002.speedscope.json").write_text(json.dumps(document))
+    (folder / "segment-002.log").write_text(log)
+
+
+def read(folder: Path, plan: SamplerPlan = PLAN) -> Recording:
+    with open_folder(folder) as opened:
+        return SAMPLER.read(opened, Segment(2, 0), plan)
+
+
+@pytest.mark.parametrize("own_file", [OWN_FILE, ELSEWHERE])
+def test_profkits_own_thread_is_left_out(tmp_path: Path, own_file: str):
+    write(tmp_path, {'Thread 7 "MainThread"': 5, OWN: 7}, own_file=own_file)
+    recording = read(tmp_path)
+    assert [thread.name for thread in recording.profile.threads] == ["MainThread"]
+    assert recording.profile.total_weight == 5
+    assert recording.profile.period_ns == pytest.approx(1e7)
+
+
+def test_rounds_are_those_of_the_thread_that_was_seen_most(tmp_path: Path):
+    write(tmp_path, {'Thread 7 "MainThread"': 5, OWN: 7, 'Thread 9 "late"': 2})
+    assert read(tmp_path).rounds == 7
+    cpu_time = SAMPLER.plan(SamplerOptions(idle=False), LiveStacks(1, 1))
+    assert read(tmp_path, cpu_time).rounds is None
+
+
+def test_nothing_was_seen(tmp_path: Path):
+    write(tmp_path, {})
+    recording = read(tmp_path)
+    assert (recording.rounds, recording.profile.samples, recording.notes) == (0, (), ())
+
+
+def test_errors_and_lateness(tmp_path: Path):
+    late = "py-spy> 3.25s behind in sampling, results may be inaccurate.\n"
+    write(tmp_path, {'Thread 7 "MainThread"': 1}, late + DONE.format(errors=4))
+    recording = read(tmp_path)
+    assert recording.errors == 4
+    assert recording.notes == ("py-spy fell 3.2 s behind: fewer samples were taken than asked for.",)
+
+
+def test_samples_without_a_log(tmp_path: Path):
+    write(tmp_path, {'Thread 7 "MainThread"': 1})
+    (tmp_path / "segment-002.log").unlink()
+    assert read(tmp_path).errors == 0
+
+
+def test_no_samples_is_damage(tmp_path: Path):
+    with pytest.raises(DamagedFile, match=r"segment-002\.speedscope\.json"):
+        read(tmp_path)

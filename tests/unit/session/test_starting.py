@@ -1,0 +1,127 @@
+"""A session and its sampler: second tries, what somebody did to it, and sockets that appear meanwhile."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from profkit.clock import ManualClock
+from profkit.errors import SamplerFailed
+from profkit.model.session import SessionState
+from profkit.samplers.options import Blocking, SamplerOptions
+from profkit.session.counters import Policy
+from profkit.session.manager import open_session
+from profkit.session.session import Session
+from tests.stand_ins.scripted_sampler import Script, ScriptedSampler
+from tests.unit.process.test_sockets import TIMEOUT, timed_socket
+
+Open = Callable[..., Session]
+
+
+@pytest.fixture
+def script() -> Script:
+    return Script()
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def opened(tmp_path: Path, script: Script, said: list[str]) -> Open:
+    def open_it(blocking: Blocking = "auto", *, native: bool = False) -> Session:
+        options = SamplerOptions(blocking=blocking, native=native)
+        return open_session(
+            tmp_path / "spool", options, lambda _: ScriptedSampler(script), ManualClock(), said.append
+        )
+
+    return open_it
+
+
+def test_a_start_that_fails_by_chance_is_tried_again(opened: Open, script: Script) -> None:
+    script.fail_starts = 1
+    session = opened()
+    session.begin_segment(Policy())
+    assert (script.attached, script.killed) == (2, 1)
+    assert session.manifest.state is SessionState.RUNNING
+    assert session.manifest.notes == ("scripted was started twice for segment 0: bad luck.",)
+    assert session.manifest.segments[0].error is None
+
+
+def test_there_is_no_third_try(opened: Open, script: Script) -> None:
+    script.fail_starts = 2
+    session = opened()
+    with pytest.raises(SamplerFailed, match=r"bad luck \(the second of two tries; the first: bad luck\)"):
+        session.begin_segment(Policy())
+    assert (script.attached, script.killed) == (2, 2)
+    assert session.attachment is None
+    assert "two tries" in (session.manifest.segments[0].error or "")
+
+
+def test_what_will_not_pass_is_tried_once(opened: Open, script: Script) -> None:
+    script.died = True
+    with pytest.raises(SamplerFailed, match="it died"):
+        opened().begin_segment(Policy())
+    assert script.attached == 1
+
+
+def test_a_sampler_that_was_stopped_is_the_reason_of_the_end(
+    opened: Open, script: Script, said: list[str]
+) -> None:
+    session = opened()
+    session.begin_segment(Policy())
+    script.warning = "somebody stopped it"
+    session.end(Policy(), "the sampler ended by itself")
+    assert session.manifest.error == "the sampler ended by itself: somebody stopped it"
+    assert session.manifest.notes == ("somebody stopped it.",)
+    assert said == ["sampling was interrupted: somebody stopped it"]
+
+
+def test_sockets_with_a_timeout_at_the_start(opened: Open, script: Script) -> None:
+    with timed_socket():
+        assert not opened().plan.blocking
+    assert opened().plan.blocking
+    assert [live.timed_sockets for live in script.lives] == [True, False]
+
+
+def test_sockets_that_get_a_timeout_later(opened: Open, said: list[str]) -> None:
+    session = opened()
+    assert not session.mind_sockets()
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        assert not session.mind_sockets()
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, TIMEOUT)
+        assert session.mind_sockets()
+        assert not session.mind_sockets()
+    assert not session.plan.blocking
+    assert session.plan.notes == ("nonblocking",)
+    assert said == []
+
+
+def test_blocking_that_was_asked_for_is_not_kept_and_that_is_said(opened: Open, said: list[str]) -> None:
+    session = opened(blocking=True)
+    with timed_socket():
+        assert session.mind_sockets()
+        assert not session.mind_sockets()
+    assert not session.plan.blocking
+    assert said == ["nonblocking"]
+
+
+def test_blocking_that_was_asked_for_is_not_kept_from_the_start(opened: Open, said: list[str]) -> None:
+    with timed_socket():
+        assert not opened(blocking=True).plan.blocking
+    assert said == ["nonblocking"]
+
+
+def test_blocking_of_a_sampler_that_cannot_do_without_is_warned_about(opened: Open, said: list[str]) -> None:
+    session = opened(native=True)
+    with timed_socket():
+        assert not session.mind_sockets()
+        assert not session.mind_sockets()
+    assert session.plan.blocking
+    assert session.plan.notes == ("timeouts restart",)
+    assert said == ["timeouts restart"]

@@ -1,0 +1,54 @@
+"""What an earlier profkit wrote is still read.
+
+A failure here means that a dataclass of the model has changed its form. Once a version with the old form is
+out, give the new form a new schema name, and a migration or a reader for the old one.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import cast
+
+import pytest
+
+from profkit.errors import DamagedFile
+from profkit.model.run import Imported, RunInfo
+from profkit.store.measured import read_measured
+from profkit.store.records import to_json
+from profkit.store.runs import info_of
+from profkit.store.spool import read_session
+from profkit.units import Unit
+from tests.support.folders import GOLDEN
+
+
+def test_a_run_of_schema_1_is_read() -> None:
+    document = (GOLDEN / "run-1.json").read_text("utf-8")
+    info = info_of("7d10b3a9f2", "profkit.run/1", document)
+    assert isinstance(info, RunInfo)
+    assert info.imported == Imported("collapsed", "py-spy 0.4.1", "/tmp/profile.txt", Unit.SAMPLES, 1200)
+    assert to_json(info) == json.loads(document)
+
+
+@pytest.mark.parametrize("schema", ["profkit.run/0", "profkit.run/2"])
+def test_an_unknown_schema_is_refused(schema: str) -> None:
+    document = (GOLDEN / "run-1.json").read_text("utf-8")
+    with pytest.raises(DamagedFile, match=r"its schema is .*; upgrade profkit"):
+        info_of("7d10b3a9f2", schema, document)
+
+
+def test_a_spool_of_schema_1_is_read() -> None:
+    session = read_session(GOLDEN / "spool-1")
+    assert session.damaged == ()
+    assert session.manifest.segments[0].covers[0].tid == 4242
+    assert [region.key.label for region in session.regions] == ["train_step"]
+    assert session.calls[session.regions[0].id].durations.count == 2
+    assert session.resources[0].threads == 6
+
+
+def test_a_measured_run_of_schema_1_is_read() -> None:
+    path = GOLDEN / "measured-1.json"
+    run = read_measured(path)
+    assert run.measurement is not None
+    assert (run.info.id, run.info.label, run.info.median_s) == ("5c1d0a77e2", "sort", 2.05e-06)
+    fields = {"schema": "profkit.measured/1", **cast("dict[str, object]", to_json(run))}
+    assert fields == json.loads(path.read_text("utf-8"))

@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from profkit.model.profile import Frame, Node, Profile, ProfileBuilder, Thread
+from profkit.transforms.origin import is_library_file
+from profkit.transforms.simplify import fold_libraries, leave_out_libraries
+from profkit.transforms.trees import call_tree
+from tests.support.profile_strategies import LIBRARY, USER, profile_of, profiles
+from tests.unit.transforms.tree_oracle import plain_tree, plainly_folded
+
+
+def lines(root: Node) -> list[str]:
+    """The tree as text: depth, name, line, self/total."""
+    return [
+        f"{'  ' * depth}{node.frame.name}:{node.frame.line} {node.self_weight}/{node.total_weight}"
+        for depth, node in root.walk()
+    ]
+
+
+def test_functions_merge_under_each_caller_with_their_heaviest_line() -> None:
+    profile = profile_of(("f:1 g:5", 2), ("f:2 g:6", 3), ("f:2 h:1", 1), ("h:9", 9))
+    assert lines(call_tree(profile)) == [
+        ":0 0/15",
+        "  h:9 9/9",
+        "  f:2 0/6",
+        "    g:6 5/5",
+        "    h:1 1/1",
+    ]
+
+
+def test_equal_children_stand_in_the_order_of_their_names_and_lines_of_equal_weight_take_the_first() -> None:
+    profile = profile_of(("g:7", 1), ("f:3", 1), ("f:2", 1), ("g:9", 1))
+    assert lines(call_tree(profile)) == [":0 0/4", "  f:2 2/2", "  g:7 2/2"]
+    assert call_tree(profile) == call_tree(profile_of(("f:2", 1), ("g:9", 1), ("g:7", 1), ("f:3", 1)))
+
+
+def test_functions_of_one_name_in_two_files_are_two() -> None:
+    tree = call_tree(profile_of(("f:1", 1), ("f@lib:1", 1)))
+    assert [child.frame.file for child in tree.children] == [USER, LIBRARY]
+
+
+def test_recursion_stays_nested() -> None:
+    assert lines(call_tree(profile_of(("f:1 f:1 f:2", 4)))) == [
+        ":0 0/4",
+        "  f:1 0/4",
+        "    f:1 0/4",
+        "      f:2 4/4",
+    ]
+
+
+def test_an_empty_profile_is_a_root_alone() -> None:
+    assert call_tree(Profile()) == Node(Frame("", ""), 0, 0)
+
+
+def test_a_stack_ten_thousand_deep_is_no_harder() -> None:
+    builder = ProfileBuilder()
+    stack = tuple(Frame(f"f{depth % 3}", USER if depth % 2 else LIBRARY, depth) for depth in range(10_000))
+    builder.add(stack, Thread(7, 1, "t"), 3)
+    profile = builder.build()
+    tree = call_tree(profile)
+    assert sum(1 for _ in tree.walk()) == 10_001
+    assert max(depth for depth, _ in tree.walk()) == 10_000
+    assert {node.total_weight for _, node in call_tree(fold_libraries(profile)).walk()} == {3}
+
+
+def test_library_frames_fold_into_the_one_that_was_entered_first() -> None:
+    profile = profile_of(
+        ("f:1 dump@lib:3 encode@lib:4 walk@lib:5", 4),
+        ("f:1 dump@lib:3 write@lib:8", 2),
+        ("f:1 dump@lib:3", 1),
+    )
+    assert lines(call_tree(fold_libraries(profile))) == [":0 0/7", "  f:1 0/7", "    dump:3 7/7"]
+
+
+def test_user_code_called_from_a_group_stands_under_it_merged_by_function() -> None:
+    profile = profile_of(
+        ("f:1 sort@lib:3 key:5 g:1", 1),
+        ("f:1 sort@lib:3 merge@lib:4 key:6 g:2", 2),
+        ("f:1 sort@lib:3 merge@lib:4", 4),
+    )
+    assert lines(call_tree(fold_libraries(profile))) == [
+        ":0 0/7",
+        "  f:1 0/7",
+        "    sort:3 4/7",
+        "      key:6 0/3",
+        "        g:2 3/3",
+    ]
+
+
+def test_two_library_functions_that_one_user_function_calls_are_two_groups() -> None:
+    profile = profile_of(("f:1 dump@lib:3 x@lib:1", 1), ("f:2 load@lib:4 x@lib:1", 2))
+    assert lines(call_tree(fold_libraries(profile))) == [
+        ":0 0/3",
+        "  f:2 0/3",
+        "    load:4 2/2",
+        "    dump:3 1/1",
+    ]
+
+
+def test_libraries_below_all_user_code_are_one_group_too() -> None:
+    profile = profile_of(("boot@lib:1 run@lib:2 f:3", 2), ("boot@lib:1 run@lib:2", 1))
+    assert lines(call_tree(fold_libraries(profile))) == [":0 0/3", "  boot:1 1/3", "    f:3 2/2"]
+
+
+@given(profiles(max_depth=9))
+def test_a_tree_is_the_one_that_is_made_node_by_node(profile: Profile) -> None:
+    assert call_tree(profile) == plain_tree(profile)
+
+
+@given(profiles(max_depth=9))
+def test_folding_stacks_folds_trees(profile: Profile) -> None:
+    one_line = replace(profile, frames=tuple(frame._replace(line=1) for frame in profile.frames))
+    folded = call_tree(fold_libraries(one_line))
+    assert folded == plainly_folded(plain_tree(one_line), is_library_file)
+
+
+@given(profiles(max_depth=9))
+def test_a_node_of_a_folded_tree_has_the_line_with_most_weight(profile: Profile) -> None:
+    folded = fold_libraries(profile)
+    assert call_tree(folded) == plain_tree(folded)
+    assert {*folded.frames} == {*profile.frames}
+
+
+@given(profiles(max_depth=9))
+def test_library_calls_count_for_the_code_that_makes_them(profile: Profile) -> None:
+    charged = leave_out_libraries(profile)
+    assert charged.samples == profile.samples
+    assert leave_out_libraries(profile, folded=fold_libraries(profile)) == charged
+    for stack, before in zip(charged.stacks, profile.stacks, strict=True):
+        users = tuple(n for n in before if profile.frames[n].file == USER)
+        assert stack == (users or before)
+
+
+def total_of_selves(root: Node) -> int:
+    return sum(node.self_weight for _, node in root.walk())
+
+
+@given(profiles())
+def test_trees_keep_every_weight(profile: Profile) -> None:
+    tree = call_tree(profile)
+    folded = call_tree(fold_libraries(profile))
+    for root in (tree, folded):
+        assert root.total_weight == profile.total_weight == total_of_selves(root)
+        for _, node in root.walk():
+            assert node.total_weight == node.self_weight + sum(child.total_weight for child in node.children)
+            totals = [child.total_weight for child in node.children]
+            assert totals == sorted(totals, reverse=True)
+            functions = [(child.frame.name, child.frame.file) for child in node.children]
+            assert len(functions) == len(set(functions))
+
+
+@given(profiles())
+def test_folding_leaves_no_library_under_a_library_and_every_user_function(profile: Profile) -> None:
+    tree = call_tree(profile)
+    folded = call_tree(fold_libraries(profile))
+    for _, node in folded.walk():
+        if node.frame.file == LIBRARY:
+            assert all(child.frame.file == USER for child in node.children)
+    assert user_selves(folded) == user_selves(tree)
+    assert call_tree(fold_libraries(fold_libraries(profile))) == folded
+
+
+def user_selves(root: Node) -> dict[str, int]:
+    selves: dict[str, int] = {}
+    for _, node in root.walk():
+        if node.frame.file == USER:
+            selves[node.frame.name] = selves.get(node.frame.name, 0) + node.self_weight
+    return selves
+
+
+@given(profiles())
+def test_folding_changes_nothing_where_all_is_the_users(profile: Profile) -> None:
+    tree = call_tree(profile)
+    assert call_tree(fold_libraries(profile, lambda file: False)) == tree
+
+
+@given(profiles(), st.randoms())
+def test_a_tree_does_not_depend_on_the_order_of_samples(profile: Profile, random: object) -> None:
+    samples = list(profile.samples)
+    random.shuffle(samples)  # type: ignore[attr-defined]
+    shuffled = Profile(frames=profile.frames, stacks=profile.stacks, threads=profile.threads,
+                       samples=tuple(samples))  # fmt: skip
+    assert call_tree(shuffled) == call_tree(profile)
+
+
+def test_what_counts_as_library_code() -> None:
+    for file in (
+        "/home/ann/.venv/lib/python3.11/site-packages/torch/nn/modules/module.py",
+        "/usr/lib/python3/dist-packages/yaml/__init__.py",
+        "/usr/local/lib/python3.13t/threading.py",
+        "/usr/lib64/python3.12/json/__init__.py",
+        "/opt/python/lib/python311.zip/json/__init__.py",
+        "/home/ann/.pyenv/versions/3.11.7/lib/python3.11/json/decoder.py",
+        "/usr/lib/x86_64-linux-gnu/libc.so.6",
+        "/tmp/build/Python-3.11.7/Modules/_json.c",
+        "<frozen importlib._bootstrap>",
+        "<string>",
+        "<eval_with_key>.3",
+        "",
+    ):
+        assert is_library_file(file), file
+    for file in (
+        "/home/ann/app.py",
+        "/home/ann/lib/python_tools/app.py",
+        "/home/ann/site-packages.py",
+        "<stdin>",
+        "<ipython-input-3-aa11>",
+        "<doctest app[0]>",
+        "app.py",
+    ):
+        assert not is_library_file(file), file
