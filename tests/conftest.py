@@ -1,4 +1,4 @@
-"""Locks for tests: two run at a time, but those marked `alone` run without any other.
+"""Markers by what tests use, and locks: two tests run at a time, but one marked `alone` without any other.
 
 Each test holds a lock that the workers of pytest-xdist share; one marked `alone` holds it exclusively. Each
 passes a turnstile before the lock, so that a test that waits to be alone is not overtaken indefinitely.
@@ -11,10 +11,12 @@ import os
 import signal
 import tempfile
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
+
+from tests.support import programs
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -25,6 +27,25 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if hasattr(config, "workerinput"):
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark tests by the programs and libraries that they use; leave out those that nobody asked for."""
+    for item in items:
+        programs.mark(item)
+    left_out = [item for item in items if programs.is_left_out(item, config.option.markexpr)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not programs.is_left_out(item, config.option.markexpr)]
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Make programs fail whose tests `-m` leaves out: whatever starts one lacks its marker."""
+    left_out = programs.left_out_programs(session.config.option.markexpr, session.items)
+    if left_out and session.items:
+        stack = ExitStack()
+        stack.enter_context(programs.failing(left_out))
+        session.config.add_cleanup(stack.close)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -12,8 +12,9 @@ from tests.integration.harness import run_program
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COUNTS = 'mode="callgrind"'
 BLOCKS = [
-    pytest.param(source, id=f"{page.stem}-{number}")
+    pytest.param(source, id=f"{page.stem}-{number}", marks=[pytest.mark.valgrind] if COUNTS in source else [])
     for page in PAGES
     for number, source in enumerate(BLOCK.findall(page.read_text("utf-8")), 1)
 ]

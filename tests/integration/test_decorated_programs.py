@@ -334,7 +334,10 @@ for n in range(100):
     assert kept(tmp_path) == {}
 
 
-@pytest.mark.parametrize("mode", ["timer", "callgrind", "timer+callgrind"])
+@pytest.mark.parametrize(
+    "mode",
+    ["timer", *(pytest.param(mode, marks=pytest.mark.valgrind) for mode in ("callgrind", "timer+callgrind"))],
+)
 def test_runs_limits_what_a_file_sees(tmp_path: Path, mode: str) -> None:
     done = run(
         tmp_path,
@@ -369,6 +372,7 @@ def test_disabled(tmp_path: Path) -> None:
     assert kept(tmp_path) == {}
 
 
+@pytest.mark.valgrind
 def test_both_modes_at_once(tmp_path: Path) -> None:
     done = run(
         tmp_path,
@@ -388,6 +392,7 @@ Owner().f([3, 1, 2])
     assert info.instructions > 100
 
 
+@pytest.mark.torch
 def test_tensors(tmp_path: Path) -> None:
     done = run(
         tmp_path,

@@ -146,6 +146,7 @@ def test_statistics_of_cprofile(program: Path) -> None:
     assert info.imported.unit is Unit.NANOSECONDS
 
 
+@pytest.mark.valgrind
 def test_dumps_of_callgrind(tmp_path: Path) -> None:
     (dump,) = dumps_of([compiled(RECURSION, tmp_path / "recursion.c", "-O1")], tmp_path)
     profile, info = imported(dump, "callgrind")
@@ -161,6 +162,7 @@ def test_dumps_of_callgrind(tmp_path: Path) -> None:
     assert +rows == +own
 
 
+@pytest.mark.go
 def test_profiles_of_go(tmp_path: Path) -> None:
     (tmp_path / "big.go").write_text(GO, "utf-8")
     done(
@@ -192,6 +194,7 @@ def test_profiles_of_go(tmp_path: Path) -> None:
         assert rows[name].total_weight * profile.period_ns / 1e6 == pytest.approx(float(total_ms))
 
 
+@pytest.mark.go
 def test_go_reads_what_profkit_writes(tmp_path: Path) -> None:
     builder = ProfileBuilder()
     main, other = Thread(7, 7, "MainThread"), Thread(7, 9, "loader; 0")
@@ -215,6 +218,7 @@ def test_go_reads_what_profkit_writes(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.go
 def test_go_passes_over_stated_totals(tmp_path: Path) -> None:
     profile = call_graph_of(statistics_of([Call(FUNCTIONS[0], 10**9, (Call(FUNCTIONS[3], 2 * 10**9),))]))
     assert profile.totals
@@ -231,6 +235,7 @@ def test_go_passes_over_stated_totals(tmp_path: Path) -> None:
 PYTHON_NAMES = ("<module>", "<lambda>", "main.<locals>.step", "<listcomp>", "operator()(int)", "a<b>::c(d)")
 
 
+@pytest.mark.go
 def test_go_shows_names_as_they_are(tmp_path: Path) -> None:
     builder = ProfileBuilder()
     for number, name in enumerate(PYTHON_NAMES, 1):

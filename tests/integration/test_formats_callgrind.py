@@ -21,6 +21,8 @@ from tests.integration.callgrind_programs import (
 )
 from tests.support.callgrind_files import read_callgrind
 
+pytestmark = pytest.mark.valgrind
+
 SIMULATED = ("--cache-sim=yes", "--branch-sim=yes")
 
 

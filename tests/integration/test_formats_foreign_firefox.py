@@ -15,6 +15,8 @@ from tests.integration.firefox_profiler import Answer, firefox_profiler
 from tests.support.exact_profiles import two_threads
 from tests.support.firefox_versions import as_version_48, as_version_75
 
+pytestmark = pytest.mark.npm
+
 Tree = tuple[str, float, list[Any]]
 """A function's name, its own weight, and its callees."""
 

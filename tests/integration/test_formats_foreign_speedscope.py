@@ -20,6 +20,8 @@ from tests.integration.browser import running_chromium
 from tests.integration.npm_packages import SPEEDSCOPE
 from tests.support.exact_profiles import two_threads
 
+pytestmark = pytest.mark.npm
+
 ROW = re.compile(r"(\S+)[mn]s \([<>\d.]+%\)\s+(\S+)[mn]s \([<>\d.]+%\)\s+(\S+)")
 CHAIN = """
 import time

@@ -35,6 +35,7 @@ def counted(statement: Statement, heap: str = "", **options: object) -> Instruct
     return found.instructions
 
 
+@pytest.mark.valgrind
 @pytest.mark.parametrize("statement", EACH)
 def test_counts_are_equal_in_forks_and_nearly_so_in_other_heaps(statement: Statement) -> None:
     first, *forks = (counted(statement) for _ in range(3))
@@ -45,6 +46,7 @@ def test_counts_are_equal_in_forks_and_nearly_so_in_other_heaps(statement: State
     assert first.stripped <= first.net < min(first.raw) / first.number
 
 
+@pytest.mark.valgrind
 @pytest.mark.parametrize("statement", EACH[1:4])
 def test_stripped_counts_hardly_depend_on_the_hash_seed(statement: Statement) -> None:
     stripped = [counted(statement, env={"PYTHONHASHSEED": seed}).stripped for seed in ("1", "4711")]
@@ -52,6 +54,7 @@ def test_stripped_counts_hardly_depend_on_the_hash_seed(statement: Statement) ->
     assert max(stripped) / min(stripped) <= 1.003
 
 
+@pytest.mark.valgrind
 def test_nothing_costs_nothing_and_ten_times_as_much_ten_times() -> None:
     nothing = counted(Statement("pass", "pass"))
     assert (nothing.net, nothing.stripped, nothing.functions) == (0, 0, ())
@@ -59,6 +62,7 @@ def test_nothing_costs_nothing_and_ten_times_as_much_ten_times() -> None:
     assert 8 < many.net / few.net < 10
 
 
+@pytest.mark.valgrind
 def test_functions_tell_calls_and_costs_of_one_execution() -> None:
     counts = counted(Statement("split", "for i in range(7): s.split(',')", "s = 'a,b'"))
     splits = [row for row in counts.functions if row.name.endswith("unicodeobject.c:split")]
@@ -66,11 +70,13 @@ def test_functions_tell_calls_and_costs_of_one_execution() -> None:
     assert sum(row.exclusive for row in counts.functions) == pytest.approx(counts.net)
 
 
+@pytest.mark.valgrind
 def test_a_module_looks_names_up_where_a_function_has_them_at_hand() -> None:
     names = Statement("names", "a; a; a; a; a; a; a; a", "a = 1")
     assert counted(names, level="module").net > 1.5 * counted(names).net
 
 
+@pytest.mark.valgrind
 def test_cycles_are_estimated_where_caches_are_simulated() -> None:
     counts = counted(Statement("list", "l[:]", "l = [0] * 1000"), simulate=["cache", "branch"])
     events = dict(counts.events)
@@ -78,6 +84,7 @@ def test_cycles_are_estimated_where_caches_are_simulated() -> None:
     assert {"Dr", "Dw", "Bc"} <= set(events)
 
 
+@pytest.mark.valgrind
 def test_a_callable_and_its_times_in_one_order() -> None:
     order = work_order(sorted, args=([3, 1, 2],), mode="timer+callgrind", quick=True, min_run_time_s=0.01)
     (run,) = measure_all([order], keep=False)
@@ -90,6 +97,7 @@ def test_a_callable_and_its_times_in_one_order() -> None:
     assert counts.net > 100
 
 
+@pytest.mark.valgrind
 def test_sentries_count_the_same_in_every_environment() -> None:
     places: list[MeasureOptions] = [
         {"python": sys.executable},
@@ -109,6 +117,7 @@ def test_threads_are_refused_because_they_would_not_be_counted() -> None:
         measure_all([replace(work_order("pass", mode="callgrind"), num_threads=2)])
 
 
+@pytest.mark.valgrind
 def test_statements_that_are_to_be_compared_are_counted_equally_often() -> None:
     orders = [work_order(f"sum(range({n}))", mode="callgrind") for n in (10, 300_000)]
     alone, beside = measure_all(orders, keep=False), measure_all(orders, interleaved=True, keep=False)
@@ -123,6 +132,7 @@ def test_statements_that_are_to_be_compared_are_counted_equally_often() -> None:
     assert numbers == [[10, 2], [2, 2]]
 
 
+@pytest.mark.valgrind
 def test_what_depends_on_its_input_is_no_difference() -> None:
     """Each process has another number of rounds, as each has other random numbers."""
     setup = "import os\nrounds = 100 + 10 * (os.getpid() * 7919 % 1009)"

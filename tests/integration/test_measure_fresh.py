@@ -37,6 +37,7 @@ def timed(stmt: str | Callable[..., object], **options: object) -> Timing:
     return found
 
 
+@pytest.mark.valgrind
 @pytest.mark.parametrize(
     ("change", "read", "make"),
     [
@@ -56,6 +57,7 @@ def test_instructions_are_those_of_a_function_that_works_on_a_copy(
     assert mine.stripped == pytest.approx(reference.stripped, rel=0.1)
 
 
+@pytest.mark.valgrind
 def test_counts_of_fresh_arguments_are_the_same_each_time() -> None:
     first, second = (counted(changing.sort, shuffled(300)) for _ in range(2))
     assert first == second
@@ -69,6 +71,7 @@ def test_times_are_those_of_the_first_execution() -> None:
     assert min(sort.minima_s) > 5 * max(again.minima_s)
 
 
+@pytest.mark.valgrind
 def test_globals_of_a_module_are_what_they_were_at_each_execution() -> None:
     found = counted(changing.drain_stock)
     assert found.freshness.changes == (f"STOCK of module {changing.__name__}",)
@@ -98,6 +101,7 @@ def test_a_statement_has_setups_of_its_own_only_if_that_matters() -> None:
     assert timed("queue.clear()", global_setup="queue = set(range(100))").freshness.changes == ("queue",)
 
 
+@pytest.mark.valgrind
 def test_names_of_a_module_are_made_anew_too() -> None:
     setup = "import random; values = random.Random(1).sample(range(1000), 1000)"
     counts = [

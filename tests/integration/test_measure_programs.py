@@ -168,6 +168,7 @@ def test_what_makes_no_sense_is_said_before_anything_starts(
     assert not (tmp_path / ".profkit").exists()
 
 
+@pytest.mark.valgrind
 @pytest.mark.parametrize("orders", [40, pytest.param(150, marks=pytest.mark.full)])
 def test_many_orders_in_a_row_leave_nothing_behind(tmp_path: Path, orders: int) -> None:
     task = Task(work_order("pass", mode="callgrind"))

@@ -116,6 +116,7 @@ def orders_in(done: subprocess.CompletedProcess[str]) -> dict[tuple[str, ...], d
     return {(order["label"], *order["labels"].values(), str(order["num_threads"])): order for order in orders}
 
 
+@pytest.mark.torch
 def test_a_suite_is_measured_but_for_its_wrong_entries(tmp_path: Path) -> None:
     (tmp_path / "suite.py").write_text(SUITE)
     done = profkit(tmp_path, "measure", "suite.py", "--quick", "--mode", "timer", "--json")
@@ -137,6 +138,7 @@ def test_a_suite_is_measured_but_for_its_wrong_entries(tmp_path: Path) -> None:
     assert found["order", "1"]["error"] is None
 
 
+@pytest.mark.torch
 def test_a_copy_of_pytorchs_definitions_runs_by_its_path(tmp_path: Path) -> None:
     for name, text in STAND_IN.items():
         file = tmp_path / "benchmarks" / "instruction_counts" / name
@@ -154,6 +156,8 @@ def test_a_copy_of_pytorchs_definitions_runs_by_its_path(tmp_path: Path) -> None
     }
 
 
+@pytest.mark.torch
+@pytest.mark.valgrind
 def test_the_operator_suite_has_the_structure_of_pytorchs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "examples"))
     from operator_suite import ORDERS  # type: ignore[import-not-found]
@@ -170,6 +174,7 @@ def test_the_operator_suite_has_the_structure_of_pytorchs(monkeypatch: pytest.Mo
     assert all(run.info.error is None for run in measure_all(python, keep=False))
 
 
+@pytest.mark.valgrind
 @pytest.mark.parametrize("processes", [1, 3])
 def test_counts_are_repeated_over_processes(tmp_path: Path, processes: int) -> None:
     done = profkit(
@@ -228,6 +233,7 @@ def test_a_cache_without_permission_to_write_is_named(tmp_path: Path) -> None:
     assert f"{folder} for compiled statements cannot be written to; set XDG_CACHE_HOME" in done.stderr
 
 
+@pytest.mark.valgrind
 @pytest.mark.parametrize("free_kib", [4, 16])
 def test_a_full_folder_for_temporary_files_is_no_fault_of_the_interpreter(
     tmp_path: Path, free_kib: int

@@ -61,7 +61,7 @@ def running(what: str, temporary: Path, *more: str) -> Iterator[Client]:
         ("idle", CLIENT + LAUNCHER + SUPERVISOR + ZYGOTE),
         ("busy", CLIENT + LAUNCHER + AT_WORK),
         ("many", CLIENT + LAUNCHER + 3 * AT_WORK),
-        ("valgrind", CLIENT + LAUNCHER + AT_WORK),
+        pytest.param("valgrind", CLIENT + LAUNCHER + AT_WORK, marks=pytest.mark.valgrind),
         ("hanging", CLIENT + LAUNCHER + SUPERVISOR + ZYGOTE),
     ],
 )
@@ -103,6 +103,7 @@ def test_nothing_survives_the_end_of_the_program(tmp_path: Path, end: bytes) -> 
         client.assert_gone(time.monotonic())
 
 
+@pytest.mark.valgrind
 def test_valgrind_leaves_no_pipes_for_debuggers(tmp_path: Path) -> None:
     measuring = 'measure("sum(range(9))", mode="callgrind", keep=False)'
     program = f"from profkit import measure; print({measuring}.instructions.net > 0)"

@@ -36,6 +36,7 @@ def raw(reply: Reply) -> tuple[int, ...]:
     return tuple(dump.parsed.instructions for dump in reply.dumps.values())
 
 
+@pytest.mark.valgrind
 def test_counts_are_equal_in_all_forks_of_all_zygotes(pool: Pool, tmp_path: Path) -> None:
     kinds = [kind(tool=Tool.VALGRIND, draw=name) for name in "abc"]
     replies = []
@@ -49,6 +50,7 @@ def test_counts_are_equal_in_all_forks_of_all_zygotes(pool: Pool, tmp_path: Path
     assert len(counts.pop()) == 3  # two repeats and the baseline
 
 
+@pytest.mark.valgrind
 def test_a_job_under_valgrind_crashes_by_itself(pool: Pool, tmp_path: Path) -> None:
     simulating = kind(tool=Tool.VALGRIND, simulate=(Simulation.BRANCH,))
     crash = pool.submit(simulating, counting("import ctypes; ctypes.string_at(0)"))
@@ -74,6 +76,7 @@ def test_without_valgrind(pool: Pool, monkeypatch: pytest.MonkeyPatch, tmp_path:
         pool.submit(kind(tool=Tool.VALGRIND), counting("pass")).result(60)
 
 
+@pytest.mark.torch
 def test_torch_is_there_before_the_job(pool: Pool) -> None:
     torch_kind = kind(preload=Preload.TORCH)
     parallel = "torch.set_num_threads(2); print('torch' in sys.modules, torch.rand(300_000).sum() > 0)"

@@ -23,7 +23,7 @@ from tests.integration.test_torch_transparency import (  # noqa: F401 - collecte
     fresh_dynamo,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.torch]
 
 
 class TestCompiledItself(sampled.TestCompiledItself):

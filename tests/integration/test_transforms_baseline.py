@@ -11,6 +11,8 @@ from profkit.transforms.counts import CYCLES, subtract_baseline
 from tests.integration.callgrind_programs import HEAP, compiled, dumps_of
 from tests.support.callgrind_files import read_callgrind
 
+pytestmark = pytest.mark.valgrind
+
 PLACE = MeasuredIn(Tool.VALGRIND, Preload.NOTHING, "none")
 
 

@@ -16,6 +16,8 @@ from profkit.transforms.counts import strip_allocators
 from tests.support.worker_jobs import callgrind_job, case
 from tests.support.callgrind_files import read_callgrind
 
+pytestmark = pytest.mark.valgrind
+
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).parent / "programs" / "count_in_forks.py"
 

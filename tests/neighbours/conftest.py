@@ -11,6 +11,7 @@ HERE = Path(__file__).parent
 pytest.register_assert_rewrite("tests.neighbours.harness", "tests.neighbours.servers")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):

@@ -19,6 +19,7 @@ def test_times_are_those_that_pstats_prints(name: str, tmp_path: Path) -> None:
     assert compared.differing == ()
 
 
+@pytest.mark.valgrind
 @pytest.mark.parametrize("name", sorted(call_graphs.PROGRAMS.keys() - {"json.tool"}))
 def test_instructions_are_those_that_callgrind_annotate_prints(name: str, tmp_path: Path) -> None:
     path = call_graphs.dump_of(call_graphs.PROGRAMS[name], tmp_path)
