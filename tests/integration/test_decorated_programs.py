@@ -173,8 +173,41 @@ if __name__ == "__main__":
     assert set(kept(tmp_path)) == {"f(1)"}
 
 
-def test_threads_that_outlive_the_main_one(tmp_path: Path) -> None:
+def test_a_call_made_while_the_end_measures_is_measured_too(tmp_path: Path) -> None:
     done = run(
+        tmp_path,
+        """
+measuring = threading.Event()
+
+class Progress:
+    def write(self, text):
+        if "measuring 1 of" in text:
+            measuring.set()
+        return sys.__stderr__.write(text)
+    def flush(self):
+        sys.__stderr__.flush()
+
+@profile(mode="timer", quick=True, min_run_time_s=1)
+def f(x):
+    return x
+
+def late():
+    measuring.wait()
+    f(2)
+
+sys.stderr = Progress()
+f(1)
+threading.Thread(target=late).start()
+""",
+    )
+    assert done.returncode == 0
+    assert set(kept(tmp_path)) == {"f(1)", "f(2)"}, done.stderr
+    assert "profkit: measuring 2 of 2: f(2) …\n" in done.stderr
+
+
+def test_a_call_made_after_the_end_has_measured_is_named(tmp_path: Path) -> None:
+    """What is registered with `threading` last is called first: profkit has measured when `ended` is set."""
+    file = script(
         tmp_path,
         """
 @quick
@@ -182,17 +215,18 @@ def f(x):
     return x
 
 def late():
-    threading.main_thread().join()
-    time.sleep(0.5)
+    ended.wait()
     f(2)
 
 f(1)
 threading.Thread(target=late).start()
 """,
+        f"import threading\nended = threading.Event()\nthreading._register_atexit(ended.set)\n{HEAD}",
     )
+    done = run_program(tmp_path, [str(file)])
     assert done.returncode == 0
-    assert "f(1)" in kept(tmp_path)
-    assert "f(2)" in kept(tmp_path) or "not measured since the program has ended: f(2)" in done.stderr
+    assert set(kept(tmp_path)) == {"f(1)"}
+    assert done.stderr.endswith("profkit: not measured since the program has ended: f(2)\n")
 
 
 def test_the_exit_code_stays(tmp_path: Path) -> None:

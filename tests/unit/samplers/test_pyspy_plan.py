@@ -14,9 +14,11 @@ from profkit.samplers.base import LiveStacks
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.pyspy_plan import (
     BUDGET,
+    DEFAULT_RATE_HZ,
     FASTEST_HZ,
     HOST_CPU,
     SAMPLER_CPU,
+    SLOWEST_BLOCKING_HZ,
     check,
     plan,
     round_cost_s,
@@ -212,6 +214,23 @@ def test_a_rate_is_said_once():
         check(SamplerOptions(rate_hz=100, sample_each=1e7))
 
 
+@given(rate=st.integers(1, FASTEST_HZ), count=st.integers(0, 10**6), native=st.booleans())
+def test_a_rate_that_is_asked_for_is_kept(rate: int, count: int, native: bool):
+    assert plan(SamplerOptions(rate_hz=rate, native=native), frames(count)).rate_hz == rate
+
+
+@given(count=st.integers(0, 10**6), native=st.booleans())
+def test_without_a_rate_the_fastest_within_the_budget_is_chosen(count: int, native: bool):
+    made = plan(SamplerOptions(native=native), frames(count))
+    budget, slowest_hz = (
+        (BUDGET, 1 if native else SLOWEST_BLOCKING_HZ) if made.blocking else (SAMPLER_CPU, 10)
+    )
+    cost_s = round_cost_s(frames(count))
+    assert slowest_hz <= made.rate_hz <= DEFAULT_RATE_HZ
+    assert made.rate_hz == slowest_hz or made.rate_hz * cost_s <= budget * (1 + 1e-9)
+    assert made.rate_hz == DEFAULT_RATE_HZ or (made.rate_hz + 1) * cost_s > budget * (1 - 1e-9)
+
+
 @given(
     rate=st.none() | st.integers(1, FASTEST_HZ),
     count=st.integers(0, 10**6),
@@ -222,9 +241,7 @@ def test_auto_blocks_only_within_the_budget(rate: int | None, count: int, native
     check(options)
     made = plan(options, frames(count))
     within = made.rate_hz * round_cost_s(frames(count)) <= BUDGET * (1 + 1e-9)
-    assert 1 <= made.rate_hz <= FASTEST_HZ
     assert made.rate_hz == int(made.rate_hz)
-    assert made.rate_hz == (rate or made.rate_hz)
     if native:
         assert made.blocking
         assert within or made.notes

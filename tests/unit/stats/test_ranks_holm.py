@@ -3,7 +3,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from profkit.stats.ranks import holm
@@ -18,20 +18,30 @@ def test_an_example_by_hand() -> None:
 
 
 @given(ps, st.sampled_from([0.01, 0.05, 0.2]))
+@example([0.01, 0.02, 0.6], 0.05)
 def test_significant_is_what_its_own_level_says(values: list[float], level: float) -> None:
-    """So an interval at that level leaves 0 out just where the adjusted p is below the level of all."""
+    """So an interval at that level leaves 0 out just if the adjusted p is below the level of all.
+
+    A p that equals what it is compared with is both or neither, whichever way its product was rounded.
+    """
+    compared = [p * left for p, left in zip(sorted(values), range(len(values), 0, -1), strict=True)]
+    assume(all(abs(product - level) > 1e-9 for product in compared))
     for p, adjusted in zip(values, holm(values, level), strict=True):
-        assert adjusted.p == pytest.approx(1.0) or adjusted.p >= p
-        if abs(p - adjusted.level) > 1e-12:
-            assert (p < adjusted.level) == (adjusted.p < level)
+        assert adjusted.p >= p
+        assert (p < adjusted.level) == (adjusted.p < level)
+
+
+@pytest.mark.parametrize("family", [1, 2, 5])
+def test_a_p_that_equals_its_level_does_not_end_the_search(family: int) -> None:
+    first, *others = holm([0.125 / family] + [1.0] * (family - 1), 0.125)
+    assert first.level == 0.125 / family
+    assert [one.level for one in others] == [0.125 / max(1, family - 1)] * (family - 1)
 
 
 @given(ps)
 def test_the_order_stays(values: list[float]) -> None:
-    found = holm(values, 0.05)
-    assert sorted(range(len(values)), key=lambda n: (found[n].p, values[n])) == sorted(
-        range(len(values)), key=lambda n: (values[n], found[n].p)
-    ) or len(set(values)) < len(values)
+    adjusted = [found.p for _, found in sorted(zip(values, holm(values, 0.05), strict=True))]
+    assert adjusted == sorted(adjusted)
 
 
 @given(ps, st.randoms(use_true_random=False))
