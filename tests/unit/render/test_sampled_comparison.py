@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
+from rich.cells import cell_len
 
 from profkit.errors import UsageError
 from profkit.model.comparison import SampledComparison
@@ -30,12 +31,17 @@ def shown(comparison: SampledComparison, renderer: str, width: int | None = None
     return SAMPLED_COMPARISON.renderer(renderer)(comparison, ReportOptions(**options), Terminal(width))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("width", [None, 120, 80, 50])
+@pytest.mark.parametrize("width", [None, 120, 50])
 @pytest.mark.parametrize("name", [THREE, DEEP])
 def test_text(name: str, width: int | None) -> None:
     text = shown(COMPARISONS[name], "text", width)
-    assert width is None or max(map(len, text.splitlines())) <= width
     check_golden(f"compared-sampled-{name}-{f'width-{width}' if width else 'pipe'}.txt", text)
+
+
+@pytest.mark.parametrize("width", [40, 50, 80, 100, 120])
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_text_fits_any_page(name: str, width: int) -> None:
+    assert max(map(cell_len, shown(COMPARISONS[name], "text", width).splitlines())) <= width
 
 
 @pytest.mark.parametrize("name", [ONE, ALIKE])

@@ -46,7 +46,7 @@ EVERY = (
 pytestmark = pytest.mark.usefixtures("utc")
 
 
-@pytest.mark.parametrize("width", [None, 60, 80, 120])
+@pytest.mark.parametrize("width", [None, 60, 120])
 @pytest.mark.parametrize("name", ["one", "batch"])
 def test_report(name: str, width: int | None) -> None:
     runs = (both(),) if name == "one" else batch()

@@ -45,7 +45,6 @@ pytestmark = pytest.mark.usefixtures("utc")
     [
         ("pipe", None, ReportOptions()),
         ("width-120", 120, ReportOptions()),
-        ("width-80", 80, ReportOptions()),
         ("width-50", 50, ReportOptions()),
         ("show-all", None, ReportOptions(show_all=True, min_share=0.0)),
         ("total-limit-3", None, ReportOptions(sort=Sort.TOTAL, limit=3)),
