@@ -22,10 +22,10 @@ from tests.support import programs
 def pytest_configure(config: pytest.Config) -> None:
     """Restore SIGINT and SIGHUP, which background processes and nohup ignore.
 
-    SIGINT ends a worker. An ignored SIGHUP would be ignored by every program that a test starts.
+    SIGINT ends a worker. Programs that tests start would ignore both signals, too.
     """
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    if hasattr(config, "workerinput"):
+    if hasattr(config, "workerinput") or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

@@ -77,6 +77,11 @@ HOMES = {
 WORKER = ROOT / "measuring" / "worker"
 """Package with relative imports only: it runs in any environment, with or without profkit."""
 
+UNIT_TESTS = Path(__file__).parent / "unit"
+
+UNIT_TESTS_OF_NO_PACKAGE = {"benchmarks"}
+"""Folders of unit tests without a package of the same name in profkit; take a folder off once it has one."""
+
 
 def modules() -> list[Path]:
     return sorted(ROOT.rglob("*.py"))
@@ -170,3 +175,11 @@ def test_files_and_functions_keep_their_size() -> None:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 assert node.end_lineno is not None
                 assert node.end_lineno - node.lineno < 60, f"{path}:{node.lineno} {node.name}"
+
+
+def test_unit_tests_mirror_the_package() -> None:
+    folders = {path.parent.relative_to(UNIT_TESTS).as_posix() for path in UNIT_TESTS.rglob("test_*.py")}
+    packages = {path.parent.relative_to(ROOT).as_posix() for path in ROOT.rglob("__init__.py")}
+    assert folders - packages == UNIT_TESTS_OF_NO_PACKAGE
+    for folder in folders:
+        assert (UNIT_TESTS / folder / "__init__.py").exists(), f"tests/unit/{folder} is no package"
