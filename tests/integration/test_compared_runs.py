@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
 from profkit.comparing.sampled import compare_sampled
 from profkit.ingest.read import read_runs
 from profkit.model.comparison import Change, Grade
@@ -12,6 +14,8 @@ from profkit.model.run import Run
 from profkit.render.views.sampled_comparison import headline
 from profkit.store.spool import session_folders
 from tests.integration.harness import ROOT, await_samplers_end, run_program
+
+pytestmark = pytest.mark.sampler
 
 PROGRAM = ROOT / "benchmarks" / "programs" / "mixed.py"
 SECONDS, RATE_HZ = 0.8, 500
