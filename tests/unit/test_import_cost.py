@@ -60,3 +60,15 @@ def test_deciding_what_is_profiled_loads_no_more() -> None:
 
 def test_the_command_line_asks_for_no_database() -> None:
     assert not {"sqlalchemy", "torch", "numpy"} & loaded("import profkit.cli.main")
+
+
+def test_isolated_calls_are_loaded_when_they_are_used() -> None:
+    program = """
+import sys, profkit
+from profkit import profile, measure
+names = [name for name in sys.modules if name.startswith("profkit.isolated")]
+assert not names, names
+assert profkit.isolated.call.__name__ == "call"
+assert "isolated" in dir(profkit)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

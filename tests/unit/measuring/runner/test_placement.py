@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from profkit.errors import UsageError
 from profkit.measuring.orders import work_order
-from profkit.measuring.runner.placement import first_on_path, worker_folder, worker_path
-from profkit.model.measurement import Design
+from profkit.measuring.runner.placement import CorePool, first_on_path, kind_of, worker_folder, worker_path
+from profkit.model.measurement import Design, Preload, Tool
 from profkit.model.workorder import WorkOrder, WorkTree
 from tests.unit.measuring.runner.test_run import ScriptedPool, run
 
@@ -75,3 +78,43 @@ def test_the_path_leads_into_the_copy_and_never_into_the_checkout(
     order = sides(tree)[0]
     assert worker_path(order) == [f"{tree.copy}/bench", tree.copy, packages, "/usr/lib/python3"]
     assert worker_path(replace(order, python="/usr/bin/python3")) == []
+
+
+def test_cores_are_lent_in_contiguous_blocks_first_fit() -> None:
+    cores = CorePool([0, 1, 2, 5, 6])
+    with cores.lend(2) as first, cores.lend(1) as second, cores.lend(2) as third:
+        assert (first, second, third) == ((0, 1), (2,), (5, 6))
+    with cores.lend(5) as all_of_them:
+        assert all_of_them == (0, 1, 2, 5, 6)
+
+
+def test_more_cores_than_there_are_is_an_error_and_no_endless_wait() -> None:
+    with pytest.raises(UsageError, match="fewer threads"), CorePool([0, 1]).lend(3):
+        pass
+
+
+def test_cores_are_waited_for() -> None:
+    cores, order = CorePool([0]), []
+
+    def later() -> None:
+        with cores.lend(1):
+            order.append("later")
+
+    with cores.lend(1):
+        thread = threading.Thread(target=later)
+        thread.start()
+        order.append("first")
+    thread.join()
+    assert order == ["first", "later"]
+
+
+def test_paths_of_interpreters_are_those_of_the_current_folder() -> None:
+    def command(**options: object) -> tuple[str, ...]:
+        return kind_of(work_order("pass", **options), Tool.NONE, Preload.NOTHING).command  # type: ignore[arg-type]
+
+    here = os.getcwd()
+    assert command() == (sys.executable,)
+    assert command(python="python3.12") == ("python3.12",)
+    assert command(python="./other/bin/python") == (f"{here}/other/bin/python",)
+    assert command(source_cmd="./enter --here") == (f"{here}/enter", "--here", "python")
+    assert command(source_cmd="env ./enter") == ("env", "./enter", "python")

@@ -1,16 +1,11 @@
-"""Measured numbers in words, and runs in a line or two."""
+"""Measured runs in a line or two."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from profkit.comparing.measured import names_of
 from profkit.model.workorder import Language
-from profkit.render.formatting import counts_alike, range_of, spread, switches, time_text, times_alike
 from profkit.render.terminal import Terminal
 from profkit.render.text.runs import runs_text
 from profkit.render.text.summary import measured_summary_lines
@@ -32,43 +27,6 @@ from tests.support.example_measurements import (
 )
 
 
-@pytest.mark.parametrize(
-    ("duration_s", "text"),
-    [
-        (0.0, "0 s"),
-        (0.3e-9, "0.300 ns"),
-        (9.9996e-9, "10.00 ns"),
-        (1.2344e-6, "1.234 µs"),
-        (999.96e-6, "1,000 µs"),
-        (0.0612345, "61.23 ms"),
-        (86_400.0, "86,400 s"),
-    ],
-)
-def test_one_time(duration_s: float, text: str) -> None:
-    assert time_text(duration_s) == text
-
-
-def test_times_share_a_unit_unless_they_are_too_far_apart() -> None:
-    assert times_alike([1.2344e-6, None, 12.5e-6]) == ["1.234 µs", "", "12.500 µs"]
-    assert times_alike([40e-9, 60e-3]) == ["40.00 ns", "60.00 ms"]
-    assert times_alike([0.0, 1e-6]) == ["0.000 µs", "1.000 µs"]
-    assert times_alike([0.0, None]) == ["0 s", ""]
-    assert times_alike([]) == []
-
-
-def test_counts_have_decimals_where_they_tell() -> None:
-    assert counts_alike([5600.8, 100.2, None]) == ["5,601", "100", ""]
-    assert counts_alike([5600.8, 31.0]) == ["5,600.8", "31.0"]
-    assert counts_alike([7.0, 0.0, -3.0]) == ["7", "0", "-3"]
-
-
-def test_how_many() -> None:
-    assert range_of([1], "process") == "1 process"
-    assert range_of([10, 4], "process") == "4–10 processes"
-    assert range_of([1000], "block") == "1,000 blocks"
-    assert switches(2) == "2 involuntary switches"
-
-
 def test_uncertainty_is_half_the_interval() -> None:
     row = time_row(timing([[value] for value in (0.98, 0.99, 1.0, 1.0, 1.01, 1.02)]))
     assert row is not None
@@ -76,18 +34,6 @@ def test_uncertainty_is_half_the_interval() -> None:
     few = time_row(timing([[1.0]]))
     assert few is not None
     assert uncertainty(few) == ""
-
-
-def test_spread_is_as_high_as_there_are_values() -> None:
-    assert spread([1.0, 1.1, 1.2, 2.0], 4) == "█  ▃"
-    assert spread([3.0, 3.0], 8) == "█"
-
-
-@given(st.lists(st.floats(0, 1e9), min_size=1), st.integers(1, 30))
-def test_every_spread_fits_and_shows_both_ends(values: list[float], cells: int) -> None:
-    shown = spread(values, cells)
-    assert len(shown) in (1, cells)
-    assert shown[0] != " " != shown[-1]
 
 
 def test_a_run_in_a_line() -> None:
