@@ -22,6 +22,8 @@ from profkit.measuring.transfer.payload import pack
 from profkit.model.measurement import Preload, Tool
 from tests.integration.pool_jobs import await_true, job, kind, marked
 
+TOOLS = [Tool.NONE, pytest.param(Tool.VALGRIND, marks=pytest.mark.valgrind)]
+
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[Pool]:
@@ -190,7 +192,7 @@ def test_callbacks_may_call_the_pool(mark: str) -> None:
     assert waiting.cancelled()
 
 
-@pytest.mark.parametrize("tool", Tool)
+@pytest.mark.parametrize("tool", TOOLS)
 def test_close_waits_for_no_command_that_hangs(mark: str, tool: Tool) -> None:
     pool = Pool()
     pool.warm([kind(mark, tool=tool, command=("sh", "-c", "sleep 600", "python"))])
@@ -307,7 +309,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
-@pytest.mark.parametrize("tool", Tool)
+@pytest.mark.parametrize("tool", TOOLS)
 def test_a_python_that_is_too_old_is_named(pool: Pool, tmp_path: Path, tool: Tool) -> None:
     old = tmp_path / "python3.9"
     old.write_text(OLD_PYTHON.format(python=sys.executable))

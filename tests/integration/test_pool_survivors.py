@@ -62,7 +62,7 @@ def running(what: str, temporary: Path, *more: str) -> Iterator[Client]:
         ("busy", CLIENT + LAUNCHER + AT_WORK),
         ("many", CLIENT + LAUNCHER + 3 * AT_WORK),
         pytest.param("valgrind", CLIENT + LAUNCHER + AT_WORK, marks=pytest.mark.valgrind),
-        ("hanging", CLIENT + LAUNCHER + SUPERVISOR + ZYGOTE),
+        pytest.param("hanging", CLIENT + LAUNCHER + SUPERVISOR + ZYGOTE, marks=pytest.mark.valgrind),
     ],
 )
 def test_nothing_survives_a_killed_client(tmp_path: Path, what: str, count: int) -> None:

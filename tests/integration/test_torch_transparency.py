@@ -179,6 +179,7 @@ class TestCompiledItself:
 
         agree(case)
 
+    @pytest.mark.sampler
     @pytest.mark.parametrize("fullgraph", [False, True])
     def test_first_call_that_starts_a_session(self, fullgraph: bool) -> None:
         # The session is started while TorchDynamo looks at every frame; none of profkit's may be compiled.

@@ -69,6 +69,7 @@ def test_importing_needs_no_current_folder(tmp_path: Path, environ: dict[str, st
         assert "the current folder was gone when profkit was imported; set PROFKIT_SPOOL" in line
 
 
+@pytest.mark.sampler
 def test_a_spool_elsewhere_serves_a_program_without_a_current_folder(tmp_path: Path) -> None:
     code = "from profkit import profile\n@profile(label='f')\ndef f(): return 7\nprint(f())"
     done = without_folder(tmp_path, code, PROFKIT_SPOOL=str(tmp_path / "spool"))
