@@ -66,7 +66,12 @@ def test_help_is_that_of_the_command(block: str, profkit: Profkit, monkeypatch: 
     assert (said.code, said.out, said.err) == (0, printed, "")
 
 
-@pytest.mark.parametrize("block", WORK, ids=lambda block: block.split("\n")[0])
+def work(block: str) -> object:
+    marks = [pytest.mark.valgrind] if "callgrind" in block else []
+    return pytest.param(block, id=block.split("\n")[0], marks=marks)
+
+
+@pytest.mark.parametrize("block", [work(block) for block in WORK])
 def test_console_block(block: str, shell: dict[str, str], tmp_path: Path) -> None:
     for session in block.split("$ ")[1:]:
         command, _, printed = session.partition("\n")
