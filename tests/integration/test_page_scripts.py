@@ -17,10 +17,10 @@ from profkit.render.options import ReportOptions
 from profkit.render.registry import HISTORY, MEASURED_COMPARISON, SAMPLED_COMPARISON
 from profkit.render.terminal import Terminal
 from tests.integration.npm_packages import install_locked
-from tests.support.html_pages import read_page
-from tests.support.example_sampled_comparisons import hostile_comparison, made_comparison
 from tests.support.example_measurements import both, failed, hostile
 from tests.support.example_runs import hostile_run, made_run
+from tests.support.example_sampled_comparisons import hostile_comparison, made_comparison
+from tests.support.html_pages import read_page
 from tests.unit.render.test_measured_comparison import batches, history
 from tests.unit.render.test_merged import merged_run
 

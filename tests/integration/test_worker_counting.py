@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from profkit.transforms.counts import strip_allocators
-from tests.support.worker_jobs import callgrind_job, case
 from tests.support.callgrind_files import read_callgrind
+from tests.support.worker_jobs import callgrind_job, case
 
 pytestmark = pytest.mark.valgrind
 
