@@ -154,7 +154,7 @@ def test_outside_packages_have_homes(path: Path) -> None:
             )
 
 
-def test_no_module_bears_a_name_that_means_something_else() -> None:
+def test_no_module_has_a_name_that_means_something_else() -> None:
     names = {path.stem for path in modules() if path.parent.name not in NAMED_FREELY}
     assert not names & BANNED_NAMES
 

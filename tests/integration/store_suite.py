@@ -148,7 +148,7 @@ class StoreSuite:
         assert ids(store.runs()) == ["b2", "c3"]
         assert store.remove(["a1"]) == 0
 
-    def test_a_removed_run_comes_back_where_it_is_asked_for(self, store: Store, made: Made) -> None:
+    def test_a_removed_run_comes_back_where_it_is_requested(self, store: Store, made: Made) -> None:
         store.add([made("a1"), made("b2")])
         store.remove(["a1"])
         assert ids(store.add([made("a1"), made("b2")], again=True)) == ["a1"]
@@ -193,7 +193,7 @@ class StoreSuite:
         store.remove(["ab"])
         assert store.find("ab").id == "e3", "a label comes before the beginning of an id"
 
-    def test_a_beginning_that_several_ids_have_is_told(self, store: Store, made: Made) -> None:
+    def test_a_beginning_that_several_ids_have_is_reported(self, store: Store, made: Made) -> None:
         store.add([made("abc1", "x"), made("abd2", "y")])
         with pytest.raises(UsageError, match=r"begin with 'ab': abc1 \(x\), abd2 \(y\); give more digits"):
             store.find("ab")
@@ -218,7 +218,7 @@ class StoreSuite:
             store.find("none", recording)
 
     @pytest.mark.parametrize("wanted", ["none", "a%", "%", "a_", "no\udc80\0ne"])
-    def test_an_unknown_run_is_told_with_labels_that_are_known(self, store: Store, wanted: str) -> None:
+    def test_an_unknown_run_is_reported_with_labels_that_are_known(self, store: Store, wanted: str) -> None:
         store.add([run_of(f"a{n}", f"label{n}", n) for n in range(9)])
         with pytest.raises(RunNotFound) as told:
             store.find(wanted)
@@ -226,7 +226,7 @@ class StoreSuite:
         with pytest.raises(RunNotFound):
             store.load(wanted)
 
-    def test_an_empty_store_is_told(self, store: Store) -> None:
+    def test_an_empty_store_is_reported(self, store: Store) -> None:
         for wanted in (None, "x"):
             with pytest.raises(StoreEmpty, match="no runs"):
                 store.find(wanted)
@@ -248,20 +248,20 @@ class StoreSuite:
         with pytest.raises(DamagedFile, match=r"the profile of run a1 .*; `profkit rm a1` removes"):
             store.load("a1")
 
-    def test_damaged_resources_are_told(self, store: Store, url: str) -> None:
+    def test_damaged_resources_are_reported(self, store: Store, url: str) -> None:
         store.add([run_of("a1")])
         self.execute(url, "update profkit_resources set points = :data", data=b"damaged")
         with pytest.raises(DamagedFile, match="the resources of run a1"):
             store.load("a1")
 
-    def test_a_damaged_measurement_is_told_and_its_run_listed(self, store: Store, url: str) -> None:
+    def test_a_damaged_measurement_is_reported_and_its_run_listed(self, store: Store, url: str) -> None:
         store.add([measured_of("a1")])
         self.execute(url, "update profkit_measurements set document = :data", data=b"damaged")
         assert ids(store.runs()) == ["a1"]
         with pytest.raises(DamagedFile, match="the measurement of run a1"):
             store.load("a1")
 
-    def test_a_document_of_another_form_is_told(self, store: Store, made: Made, url: str) -> None:
+    def test_a_document_of_another_form_is_reported(self, store: Store, made: Made, url: str) -> None:
         store.add([made("a1")])
         self.execute(url, "update profkit_runs set schema = 'profkit.run/9'")
         with pytest.raises(DamagedFile, match=r"the document of run a1 .*'profkit.run/9'.*; upgrade profkit"):

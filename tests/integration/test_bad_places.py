@@ -56,7 +56,7 @@ def said(done: CompletedProcess[str]) -> list[str]:
         ("folder_removed", [SPOOL, DISK]),
     ],
 )
-def test_what_cannot_be_written_is_told_once(tmp_path: Path, scenario: str, told: list[str]) -> None:
+def test_what_cannot_be_written_is_reported_once(tmp_path: Path, scenario: str, told: list[str]) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
     done = run(folder, scenario)

@@ -21,7 +21,7 @@ def sampling(folder: Path, *arguments: str) -> tuple[str, str]:
     return done.stdout, done.stderr
 
 
-def test_the_table_tells_ratios_bounds_and_the_machine(tmp_path: Path) -> None:
+def test_the_table_shows_ratios_bounds_and_the_machine(tmp_path: Path) -> None:
     text, progress = sampling(tmp_path, "--only", "imports", "calls")
     rows = [line for line in text.splitlines() if re.match(r"(imports|calls) ", line)]
     assert len(rows) == 9

@@ -46,7 +46,7 @@ def profkit(folder: Path, *arguments: str, **environ: str) -> subprocess.Complet
 
 @pytest.mark.usefixtures("config")
 @pytest.mark.parametrize("arguments", [["list"], ["export", "--format", "collapsed"]])
-def test_a_full_disk_behind_stdout_is_told(tmp_path: Path, arguments: list[str]) -> None:
+def test_a_full_disk_behind_stdout_is_reported(tmp_path: Path, arguments: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [*PROFKIT, *arguments], cwd=tmp_path, env=environment(), stdout=full, stderr=subprocess.PIPE,

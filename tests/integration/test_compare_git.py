@@ -96,7 +96,7 @@ def test_each_commit_is_measured_as_it_is(checkout: Path, temporary: Path) -> No
     assert counts["points"][1]["beyond_noise"]
 
 
-def test_what_fails_at_one_commit_is_told_and_cleaned_up(checkout: Path, temporary: Path) -> None:
+def test_what_fails_at_one_commit_is_reported_and_cleaned_up(checkout: Path, temporary: Path) -> None:
     before = state(checkout)
     done = compare(
         checkout, temporary, "--git", "v2", "v3", *QUICK, "--no-keep", "--", "work:run", folder="."

@@ -228,7 +228,7 @@ def test_a_compiler_that_cannot_run_is_named(tmp_path: Path, monkeypatch: pytest
     assert f"cannot run {program}: No such file or directory" in str(error)
 
 
-def test_without_an_interpreter_there_is_a_remedy(cache: Path, monkeypatch: pytest.MonkeyPatch):
+def test_without_an_interpreter_there_is_a_fix(cache: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "executable", "")
     (error,) = libraries_for([order("2;")], progress=silent, cache=cache).values()
     assert isinstance(error, ToolMissing)
@@ -295,7 +295,7 @@ def test_headers_are_precompiled_and_used(tmp_path: Path):
     assert "‘map’ is not a member of ‘std’" in str(error)
 
 
-def test_without_a_compiler_there_is_a_remedy(cache: Path, monkeypatch: pytest.MonkeyPatch):
+def test_without_a_compiler_there_is_a_fix(cache: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("CXX", raising=False)
     other = replace(order("2;"), env=(("CXX", "nothing-like-this"),))
     found = libraries_for([order("2;"), other], progress=silent, cache=cache)

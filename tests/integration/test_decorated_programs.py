@@ -348,7 +348,7 @@ def test_a_loop_over_numbers_is_a_few_measurements(tmp_path: Path) -> None:
     assert done.stderr.count("work will be run ") == 1
 
 
-def test_the_exit_waits_no_longer_than_is_asked_for(tmp_path: Path) -> None:
+def test_the_exit_waits_no_longer_than_is_requested(tmp_path: Path) -> None:
     file = script(
         tmp_path,
         """

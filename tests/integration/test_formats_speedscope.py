@@ -77,7 +77,7 @@ def test_threads_frames_and_period(
     assert all((frame.line == 0) == (options == ("--nolineno",)) for frame in spin)
 
 
-def test_threads_of_subprocesses_tell_their_process(target: tuple[int, int, Path], tmp_path: Path) -> None:
+def test_threads_of_subprocesses_show_their_process(target: tuple[int, int, Path], tmp_path: Path) -> None:
     pid, odd_tid, _ = target
     profile = record(pid, tmp_path / "out.json", "--subprocesses")
     assert set(profile.threads) == {Thread(pid, pid, "MainThread"), Thread(pid, odd_tid, ODD_NAME)}

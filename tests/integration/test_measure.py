@@ -119,12 +119,12 @@ def test_a_worker_that_dies_is_said_to_have_failed_silently(stmt: str, how: str)
         measure(stmt, setup="import os", **QUICK)
 
 
-def test_a_time_out_is_tried_again_and_told() -> None:
+def test_a_time_out_is_tried_again_and_reported() -> None:
     with pytest.raises(WorkerTimeout, match="2 tries"):
         measure("sum(iter(int, 1))", timeout_s=0.3, retries=1, **QUICK)
 
 
-def test_memory_is_limited_where_that_is_asked_for() -> None:
+def test_memory_is_limited_where_that_is_requested() -> None:
     with pytest.raises(MemoryExceeded, match="limit of 512 MiB"):
         measure(
             "held = b'x' * (1 << 30); time.sleep(60)",
@@ -151,7 +151,7 @@ def test_another_environment_is_entered_without_a_shell(tmp_path: Path) -> None:
     measure("pass", setup="import sys", python=sys.executable, **QUICK)
 
 
-def test_an_environment_that_is_not_there_is_told() -> None:
+def test_an_environment_that_is_not_there_is_reported() -> None:
     with pytest.raises(ZygoteFailed, match="no-such-program"):
         measure("pass", source_cmd="no-such-program run", **QUICK)
     with pytest.raises(ZygoteFailed):
@@ -179,7 +179,7 @@ def test_orders_of_a_batch_go_on_when_one_fails(tmp_path: Path) -> None:
     assert kept == {run.info.id for run in runs}
 
 
-def test_orders_that_nothing_tells_apart_are_refused() -> None:
+def test_orders_that_nothing_distinguishes_are_refused() -> None:
     with pytest.raises(UsageError, match="'1'"):
         measure_all([work_order("1"), work_order("1")])
     two = [work_order("1", labels={"size": size}, **QUICK_ORDER) for size in ("a", "b")]
@@ -235,7 +235,7 @@ def test_a_fork_of_the_program_measures_with_zygotes_of_its_own() -> None:
     assert {zygote.pid for zygote in process_pool().zygotes()} == before
 
 
-def test_what_cannot_travel_is_measured_here_where_that_is_asked_for() -> None:
+def test_what_cannot_travel_is_measured_here_where_that_is_requested() -> None:
     lock = threading.Lock()
     found = measure(lock.locked, isolated=False, keep=False)
     timing = timing_of(found)

@@ -63,7 +63,7 @@ def test_nothing_costs_nothing_and_ten_times_as_much_ten_times() -> None:
 
 
 @pytest.mark.valgrind
-def test_functions_tell_calls_and_costs_of_one_execution() -> None:
+def test_functions_show_calls_and_costs_of_one_execution() -> None:
     counts = counted(Statement("split", "for i in range(7): s.split(',')", "s = 'a,b'"))
     splits = [row for row in counts.functions if row.name.endswith("unicodeobject.c:split")]
     assert [row.calls for row in splits] == [7]
@@ -98,7 +98,7 @@ def test_a_callable_and_its_times_in_one_order() -> None:
 
 
 @pytest.mark.valgrind
-def test_sentries_count_the_same_in_every_environment() -> None:
+def test_controls_count_the_same_in_every_environment() -> None:
     places: list[MeasureOptions] = [
         {"python": sys.executable},
         {"source_cmd": ["env", f"PATH={Path(sys.executable).parent}:{os.environ['PATH']}"]},

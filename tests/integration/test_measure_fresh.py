@@ -87,7 +87,7 @@ def test_a_step_of_training_begins_without_gradients() -> None:
     assert model.weight.grad is None
 
 
-def test_what_caches_keep_is_a_doubt() -> None:
+def test_what_caches_keep_is_a_warning() -> None:
     found = measure(changing.look_up, args=(3,), quick=True, keep=False)
     (warning,) = [warning for warning in found.warnings if warning.code is WarningCode.CHANGES_STATE]
     assert "the cache of square" in sentence(warning)
@@ -140,7 +140,7 @@ def test_here_a_limit_of_executions_holds_and_changed_arguments_are_found(tmp_pa
         assert found.freshness.changes == ()
 
 
-def test_what_is_asked_for_is_done_or_refused() -> None:
+def test_what_is_requested_is_done_or_refused() -> None:
     assert timed(len, args=("text",), fresh=True).freshness.fresh
     for refused in ({"language": "c++"}, {"isolated": False}):
         with pytest.raises(UsageError, match="fresh"):

@@ -81,7 +81,7 @@ def test_all_that_can_be_called(tmp_path: Path) -> None:
     assert share(regions["method"], "Worker.method") == 1
 
 
-def test_functions_that_are_handed_over(tmp_path: Path) -> None:
+def test_functions_that_are_passed(tmp_path: Path) -> None:
     regions = seen(tmp_path, "handed_over")
     assert (colours(regions["one"]), colours(regions["two"])) == ({"red"}, {"green"})
     assert [region["calls"] for region in regions.values()] == [5, 5]

@@ -48,13 +48,13 @@ def test_a_higher_rate_gives_more_samples(told: Told) -> None:
     assert told["fast"]["samples"] > 3 * told["slow"]["samples"] > 0
 
 
-def test_waiting_counts_unless_told_otherwise(told: Told) -> None:
+def test_waiting_counts_unless_set_otherwise(told: Told) -> None:
     waiting, working = told["waiting"]["samples"], told["not waiting"]["samples"]
     assert waiting > 20
     assert working < 0.2 * waiting
 
 
-def test_native_frames_stand_above_python_ones(told: Told) -> None:
+def test_native_frames_are_above_python_ones(told: Told) -> None:
     assert set(told["in C"]["leaves"]) == {"digest"}
     assert told["native"]["samples"] > 5
     assert told["native"]["leaves"].get("digest", 0) < 0.2 * told["native"]["samples"]

@@ -41,7 +41,7 @@ def test_width_is_that_of_the_side(page_of: PageOf) -> None:
         assert frame_of(page, "augment")["width"] == pytest.approx(share * width_of(page))
 
 
-def test_tip_tells_the_difference(page_of: PageOf) -> None:
+def test_tip_shows_the_difference(page_of: PageOf) -> None:
     page = page_of(comparison_page())
     page.locator("canvas").hover(position=middle(frame_of(page, "augment")))
     expect(page.locator(".tip")).to_contain_text("+10.4 points (+6.0 to +15.0)")

@@ -217,7 +217,7 @@ def test_page_fits_its_window_by_day_and_by_night(page_of: PageOf, size: tuple[i
         assert is_dark(page.evaluate(CORNER)) == (scheme == "dark")
 
 
-def test_the_head_tells_the_run_in_short(page_of: PageOf) -> None:
+def test_the_head_shows_the_run_in_short(page_of: PageOf) -> None:
     page = page_of(sampled_html([made_run()]))
     assert page.locator("h1").inner_text() == "train_step"
     facts = page.locator(".summary span").all_inner_texts()
@@ -229,7 +229,7 @@ def test_the_head_tells_the_run_in_short(page_of: PageOf) -> None:
     ]
 
 
-def test_the_head_of_a_coroutine_tells_how_long_it_was_active(page_of: PageOf) -> None:
+def test_the_head_of_a_coroutine_shows_how_long_it_was_active(page_of: PageOf) -> None:
     info = made_run().info
     coroutine = replace(info, region=replace(info.region, kind=RegionKind.COROUTINE), suspended_ns=2 * 10**9)
     facts = page_of(sampled_html([Run(coroutine)])).locator(".summary span").all_inner_texts()

@@ -68,7 +68,7 @@ def test_left_heavy_frames_lie_below_their_callers_heaviest_first(page_of: PageO
     assert [frame["total"] for frame in below_step] == [168, 67, 53, 1, 1]
 
 
-def test_flame_stands_on_its_root(page_of: PageOf) -> None:
+def test_flame_is_on_its_root(page_of: PageOf) -> None:
     page = page_of(page_html())
     page.get_by_role("button", name="Flame").click()
     assert (
@@ -269,7 +269,7 @@ def test_theme_goes_round(page_of: PageOf) -> None:
     assert grounds[0] == grounds[2] != grounds[1]
 
 
-def test_dialog_tells_the_keys(page_of: PageOf) -> None:
+def test_dialog_shows_the_keys(page_of: PageOf) -> None:
     page = page_of(page_html())
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_contain_text("Next match")
@@ -277,7 +277,7 @@ def test_dialog_tells_the_keys(page_of: PageOf) -> None:
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-def test_text_stands_out_from_every_colour(page_of: PageOf) -> None:
+def test_text_is_out_from_every_colour(page_of: PageOf) -> None:
     page = page_of(
         page_html(names=[f"/opt/venv/lib/python3.11/site-packages/package_{n}/a" for n in range(60)])
     )

@@ -169,7 +169,7 @@ def test_source_has_heat_where_samples_were(show: Open) -> None:
     assert page.locator("#panel-lines table.source tbody tr").count() == 5
 
 
-def test_the_hottest_lines_are_told_while_nothing_is_selected(show: Open) -> None:
+def test_the_hottest_lines_are_reported_while_nothing_is_selected(show: Open) -> None:
     page = show(page_heads.sampled_page())
     lines = page.locator(".hot-lines li")
     assert lines.first.inner_text().split("\n") == [
@@ -221,7 +221,7 @@ def test_the_strip_and_the_chronological_graph_show_the_same_time(show: Open) ->
     assert page.locator(".window-band").count() == 0
 
 
-def test_notes_stand_above_the_graph(show: Open) -> None:
+def test_notes_are_above_the_graph(show: Open) -> None:
     page = show(page_heads.sampled_page())
     warnings = page.locator(".warnings li").all_inner_texts()
     assert warnings == ["sampler: 61 Hz achieved", "The program was killed."]
@@ -237,7 +237,7 @@ def test_links_of_the_run_can_be_followed_and_no_others(show: Open) -> None:
     assert links == [[address, "noopener noreferrer"]] * 4
 
 
-def test_measured_orders_are_told_one_by_one(show: Open) -> None:
+def test_measured_orders_are_reported_one_by_one(show: Open) -> None:
     page = show(page_heads.measured_page())
     assert page.locator("#panel-measured tbody tr").count() == 4
     assert page.locator(".workspace").is_hidden()
@@ -255,7 +255,7 @@ def test_measured_orders_are_told_one_by_one(show: Open) -> None:
     assert "ZeroDivisionError" in page.inner_text("#panel-plots .failure")
 
 
-def test_measured_numbers_stand_in_a_table_too(show: Open) -> None:
+def test_measured_numbers_are_in_a_table_too(show: Open) -> None:
     page = show(page_heads.measured_page())
     page.get_by_text("Times of each process as a table").click()
     rows = page.locator("#panel-plots details[open] tbody tr")

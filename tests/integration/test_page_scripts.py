@@ -104,7 +104,7 @@ def test_the_types_are_those_of_the_data(project: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_an_old_node_is_told_which_one_is_needed(project: Path) -> None:
+def test_an_old_node_is_reported_which_one_is_needed(project: Path) -> None:
     old = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '16.20.2' } });"
     done = run(project, "node", "--input-type=module", "-e", f"{old} await import('./build.js');")
     assert done.returncode == 1

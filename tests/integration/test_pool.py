@@ -132,7 +132,7 @@ def test_many_jobs_leave_nothing_behind(shared: Pool) -> None:
     assert (psutil.Process().num_fds(), psutil.Process(zygote).num_fds(), threading.active_count()) == state
 
 
-def test_draws_tell_zygotes_apart(pool: Pool) -> None:
+def test_draws_distinguish_zygotes(pool: Pool) -> None:
     kinds = [kind(draw=name) for name in "ab"]
     replies = [pool.submit(each, job("pass")) for each in kinds for _ in range(2)]
     assert len({reply.result(60).zygote.serial for reply in replies}) == 2

@@ -211,7 +211,7 @@ def test_children(tmp_path: Path, children: str, sessions: int) -> None:
         ("stop_at_error='yes'", "stop_at_error"),
     ],
 )
-def test_wrong_use_is_told_where_it_is_written(tmp_path: Path, options: str, message: str) -> None:
+def test_wrong_use_is_reported_where_it_is_written(tmp_path: Path, options: str, message: str) -> None:
     problem = told(
         tmp_path,
         f"""
@@ -232,7 +232,7 @@ def test_wrong_use_is_told_where_it_is_written(tmp_path: Path, options: str, mes
     assert not (tmp_path / ".profkit").exists()
 
 
-def test_what_is_not_callable_is_told(tmp_path: Path) -> None:
+def test_what_is_not_callable_is_reported(tmp_path: Path) -> None:
     problem = told(
         tmp_path,
         """

@@ -180,7 +180,7 @@ def test_choices_reach_it(target: int, tmp_path: Path, options: SamplerOptions, 
     assert read(tmp_path, Segment(0, 0), plan).profile.samples
 
 
-def test_subprocesses_are_told_apart(tmp_path: Path):
+def test_subprocesses_are_distinguished(tmp_path: Path):
     plan = SAMPLER.plan(SamplerOptions(subprocesses=True, blocking=False), SMALL)
     with running_target(FORKING) as process:
         attachment = attach(process.pid, tmp_path, plan)
@@ -397,7 +397,7 @@ except ProfkitError as error:
 
 
 @pytest.mark.parametrize("subprocesses", [False, True])
-def test_attach_denied_names_the_cause_and_the_cure(tmp_path: Path, subprocesses: bool):
+def test_attach_denied_names_the_cause_and_the_fix(tmp_path: Path, subprocesses: bool):
     program = DENIED.format(subprocesses=subprocesses)
     said = run_attaching(program, tmp_path, prefix=without_ptrace())
     assert said.startswith(AttachDenied.__name__)

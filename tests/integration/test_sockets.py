@@ -76,7 +76,7 @@ def test_a_timeout_that_comes_later_fires_after_the_next_look(tmp_path: Path) ->
     assert any("SO_RCVTIMEO" in note for note in runs[0]["notes"])
 
 
-def test_a_timeout_fires_though_blocking_was_asked_for(tmp_path: Path) -> None:
+def test_a_timeout_fires_though_blocking_was_requested(tmp_path: Path) -> None:
     took_s, told = received_after_s(tmp_path, LATER.format(options="blocking=True"))
     assert took_s < 3.0
     (line,) = told.splitlines()

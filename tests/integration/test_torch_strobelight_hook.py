@@ -166,7 +166,7 @@ assert run.info.region.tags == (Hook.identifier,)
     )
 
 
-def test_options_arrive_as_pytorch_hands_them_over(tmp_path: Path) -> None:
+def test_options_arrive_as_pytorch_passes_them(tmp_path: Path) -> None:
     """`sample_tags` comes as a set, `sample_each` in cycles."""
     run(
         tmp_path,

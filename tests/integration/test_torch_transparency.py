@@ -348,7 +348,7 @@ class TestWithinCompiled:
 
         assert numbers(profile()) == numbers(undecorated)
 
-    def test_traced_away_is_told(self) -> None:
+    def test_traced_away_is_reported(self) -> None:
         decorated = wave(profile(label="traced away"))
         outer = Compiler()(lambda x: decorated(x), fullgraph=True)
         for _ in range(5):
@@ -645,7 +645,7 @@ class TestJit:
         assert torch.equal(scripted(X), typed(X))
         assert torch.equal(traced(X), typed(X))
 
-    def test_traced_away_is_told(self) -> None:
+    def test_traced_away_is_reported(self) -> None:
         @profile()
         def told(x: torch.Tensor) -> torch.Tensor:
             return x * 2

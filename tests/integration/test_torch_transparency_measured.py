@@ -33,7 +33,7 @@ class TestCompiledItself(sampled.TestCompiledItself):
 class TestWithinCompiled(sampled.TestWithinCompiled):
     test_generator = None  # cannot be measured
 
-    def test_traced_away_is_told(self, caplog: pytest.LogCaptureFixture) -> None:  # type: ignore[override]
+    def test_traced_away_is_reported(self, caplog: pytest.LogCaptureFixture) -> None:  # type: ignore[override]
         decorated = sampled.wave(measured(label="traced away"))
         outer = sampled.Compiler()(lambda x: decorated(x), fullgraph=True)
         for _ in range(5):

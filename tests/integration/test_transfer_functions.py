@@ -188,7 +188,7 @@ def test_much_beside_tensors_is_warned_of(
     assert "plain: 2 MB beside tensors" in caplog.text
 
 
-def test_what_a_parcel_says() -> None:
+def test_what_a_payload_says() -> None:
     payload = pack(travelling.decorated, (3,))
     assert payload.what == "tests.integration.programs.travelling:decorated(3)"
     assert payload.file == travelling.__file__
@@ -198,7 +198,7 @@ def test_what_a_parcel_says() -> None:
     assert pack(travelling.coroutine, (3,)).coroutine
 
 
-def test_parcels_cannot_be_changed() -> None:
+def test_payloads_cannot_be_changed() -> None:
     payload = pack(travelling.plain, (1,))
     with pytest.raises(PermissionError):
         os.pwrite(payload.fd, b"x", 0)
@@ -223,6 +223,6 @@ kept.append(pack(int, (1,)))
 """
 
 
-def test_a_parcel_is_closed_as_the_program_ends_too() -> None:
+def test_a_payload_is_closed_as_the_program_ends_too() -> None:
     done = subprocess.run([sys.executable, "-c", CLOSED_AT_EXIT], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("False\n", "")

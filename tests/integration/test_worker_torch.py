@@ -26,7 +26,7 @@ def threads() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("num_threads", [1, 2])
-def test_statements_and_setups_have_the_threads_that_were_asked_for(num_threads: int):
+def test_statements_and_setups_have_the_threads_that_were_requested(num_threads: int):
     setup = "threads = [torch.get_num_threads()]"
     stmt = "threads.append(torch.get_num_threads()); assert set(threads) == {%d}, threads"
     [answer] = perform(timer_job(case(stmt % num_threads, setup, "import torch"), num_threads=num_threads))[

@@ -47,7 +47,7 @@ def test_chosen_numbers_are_distinct_and_below_the_full_count(full: int, count: 
 
 
 @given(st.integers(1, 12), st.integers(1, 60), SEEDS)
-def test_few_numbers_have_every_manner(variants: int, times: int, seed: int) -> None:
+def test_few_numbers_have_every_variant(variants: int, times: int, seed: int) -> None:
     """As many numbers as there are variants have each of them once, if that divides the full count."""
     numbers = chosen_numbers(variants * times, variants, seed)
     assert {number % variants for number in numbers} == set(range(variants))
@@ -69,7 +69,7 @@ def test_moments_fall_into_the_start_and_into_the_whole() -> None:
     assert max(moments) > 2.3
 
 
-def test_manners_take_turns() -> None:
+def test_variants_take_turns() -> None:
     assert [variant_of(Injection("x", 4, number), "abc") for number in range(4)] == ["a", "b", "c", "a"]
 
 

@@ -19,7 +19,7 @@ BREAKS = Figure("a", "what", 3.0, bound=2.0, certain=True)
         (None, [], 1),
     ],
 )
-def test_a_suite_ends_with_what_was_asked_for(
+def test_a_suite_ends_with_what_was_requested(
     monkeypatch: pytest.MonkeyPatch,
     found: list[Figure] | None,
     arguments: list[str],

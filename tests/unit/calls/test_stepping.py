@@ -158,7 +158,7 @@ def test_coroutines_return_raise_and_are_cancelled_alike() -> None:
     assert asyncio.run(outcomes(live(answer))) == asyncio.run(outcomes(answer))
 
 
-def test_time_awaited_is_told_from_time_at_work() -> None:
+def test_time_awaited_is_distinguished_from_time_at_work() -> None:
     @live
     async def nap() -> None:
         await asyncio.sleep(0.02)
@@ -249,7 +249,7 @@ def test_methods_bind_and_pickle_through_their_owner() -> None:
     assert type(pickle.loads(pickle.dumps(owner.method))(1)[0]) is Owner
 
 
-def test_inspect_tells_the_kind() -> None:
+def test_inspect_shows_the_kind() -> None:
     owner = Owner()
     assert inspect.iscoroutinefunction(owner.wait)
     assert inspect.isgeneratorfunction(owner.count)

@@ -89,7 +89,7 @@ def test_console_block(block: str, shell: dict[str, str], tmp_path: Path) -> Non
             assert done.stdout == printed
 
 
-def test_help_stands_in_the_page_as_it_is() -> None:
+def test_help_is_in_the_page_as_it_is() -> None:
     shown = {block.split("\n")[0] for block in HELP}
     assert shown == {"$ profkit --help", *(f"$ profkit {command.name} --help" for command in COMMANDS)}
 
@@ -137,7 +137,7 @@ def test_every_field_of_the_json_is_explained(written: str) -> None:
     assert [name for name in sorted(fields(json.loads(written))) if f"`{name}`" not in CLI] == []
 
 
-def test_every_error_has_its_cause_and_cure() -> None:
+def test_every_error_has_its_cause_and_fix() -> None:
     members = [member for module in ERROR_MODULES for member in inspect.getmembers(module, inspect.isclass)]
     classes = [kind for _, kind in members if issubclass(kind, errors.ProfkitError)]
     kinds = [kind for kind in classes if kind.__module__ in {module.__name__ for module in ERROR_MODULES}]
@@ -154,7 +154,7 @@ def test_every_exit_code_is_explained(code: int) -> None:
     assert f"| {code} |" in ERRORS
 
 
-def test_every_format_stands_in_the_page() -> None:
+def test_every_format_is_in_the_page() -> None:
     exported, imported = (
         CLI.partition(f"## profkit {name}\n")[2].partition("\n## ")[0] for name in ("export", "import")
     )

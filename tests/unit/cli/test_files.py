@@ -249,7 +249,7 @@ def test_a_label_is_not_given_to_runs_that_have_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["speedscope", "firefox", "chrome-trace", "pyinstrument", "profkit"])
 @pytest.mark.parametrize("content", [b"", b'{"a": [', b"\xff\xfe\x00\x01garbage"])
-def test_what_is_no_json_is_told_so(name: str, content: bytes, tmp_path: Path) -> None:
+def test_what_is_no_json_is_reported_so(name: str, content: bytes, tmp_path: Path) -> None:
     file = tmp_path / "x"
     file.write_bytes(content)
     with pytest.raises(DamagedFile, match=r"x cannot be read: it is no JSON.*; leave out --format"):

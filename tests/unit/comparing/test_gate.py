@@ -39,7 +39,7 @@ def test_times_by_their_interval(low: float | None, high: float | None, outcome:
     assert check_times("x", times(low, high), LIMIT).outcome is outcome
 
 
-def test_what_was_measured_apart_must_exceed_what_the_machine_does() -> None:
+def test_what_was_measured_separately_must_exceed_what_the_machine_does() -> None:
     check = check_times("x", times(1.05, 1.07, Design.SEPARATE), LIMIT)
     assert check.outcome is Outcome.INCONCLUSIVE
     assert "as the machine may be; measure both alternately" in check.why
@@ -113,7 +113,7 @@ def test_unknown_durations_decide_nothing() -> None:
         assert check_calls("f", a, b, LIMIT).outcome is Outcome.INCONCLUSIVE
 
 
-def test_gains_are_told_where_they_are_asked_for() -> None:
+def test_gains_are_reported_where_they_are_requested() -> None:
     checks = [check_times("x", times(0.8, 0.9), LIMIT), check_times("y", times(0.96, 0.98), LIMIT)]
     assert [check.outcome for check in fail_on_gains(checks, LIMIT)] == [Outcome.FASTER, Outcome.OK]
 

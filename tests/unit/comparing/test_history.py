@@ -34,7 +34,7 @@ def test_runs_of_a_commit_are_one_point_in_order_of_time() -> None:
     assert low <= series.points[1].value <= high
 
 
-def test_commits_stand_in_the_order_in_which_they_were_made() -> None:
+def test_commits_are_in_the_order_in_which_they_were_made() -> None:
     """Not in that in which they were measured; what git does not know, by when it was."""
     day_s = STARTED_NS // 10**9
     runs = [run("a", commit=NEW, day=4), run("b", commit=OLD, day=5), run("c", commit="0" * 40, day=1)]
@@ -45,7 +45,7 @@ def test_commits_stand_in_the_order_in_which_they_were_made() -> None:
     assert [point.runs for point in series.points] == [("c",), ("a",), ("b",)]
 
 
-def test_runs_without_a_commit_stand_alone() -> None:
+def test_runs_without_a_commit_are_alone() -> None:
     runs = [
         replace(one, info=replace(one.info, process=replace(PROCESS, git_commit=None)))
         for one in (run("a"), run("b"))
@@ -86,7 +86,7 @@ def test_sampled_runs_by_the_time_of_a_call() -> None:
     assert not is_beyond_noise(series, 1), "a single run has no interval"
 
 
-def test_doubts_are_those_about_the_quantity_each_once() -> None:
+def test_warnings_are_those_about_the_quantity_each_once() -> None:
     spread = MeasurementWarning.of(WarningCode.SPREAD, fastest_s=1e-6, slowest_s=2e-6)
     warned = run("a", counts=COUNTS)
     warned = replace(

@@ -28,7 +28,7 @@ def test_the_largest_difference_comes_first_whichever_way_it_goes() -> None:
     assert compare_counts([b], [a]).sentence == "executes 16.67 % fewer instructions"
 
 
-def test_allocators_are_told_apart() -> None:
+def test_allocators_are_distinguished() -> None:
     malloc = f"./malloc/./malloc/malloc.c:malloc [{LIBC}]"
     compared = compare_counts([counts(10, (malloc, 50))], [counts(10, (malloc, 350))])
     assert (compared.verdict, compared.functions) == (Verdict.NO_DIFFERENCE, ())

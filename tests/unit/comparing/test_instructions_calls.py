@@ -41,7 +41,7 @@ AFTER = graph(
 )  # fmt: skip
 
 
-def test_calls_that_differ_stand_below_their_callers() -> None:
+def test_calls_that_differ_are_below_their_callers() -> None:
     rows = call_deltas(BEFORE, AFTER, standardized=False)
     assert rows == (
         CallDelta("main", "Modules/app.c", 0, True, 560, 1000, 0),

@@ -19,7 +19,7 @@ from tests.support.example_measured_comparisons import NEW, one_order, run, two_
 from tests.support.example_measurements import COUNTS, failed
 
 
-def test_orders_are_matched_by_what_tells_them_apart() -> None:
+def test_orders_are_matched_by_what_distinguishes_them() -> None:
     matched = match_orders(*two_batches())
     assert [pair.name for pair in matched.pairs] == [
         "add (1 thread)", "add (1 thread, c++)", "add (2 threads)",
@@ -97,7 +97,7 @@ def test_nothing_in_common_is_an_error() -> None:
         compare_measured(a, [run("b1", label="sub")], ("A", "B"))
 
 
-def test_other_machines_and_environments_are_told() -> None:
+def test_other_machines_and_environments_are_reported() -> None:
     there = run("b1", commit=NEW)
     assert there.measurement is not None
     assert there.measurement.timing is not None
@@ -130,7 +130,7 @@ def counted_in(run_id: str, python: str, *instructions: float) -> MeasuredRun:
         ((), "whether instructions compare is not known: measure both sides with --python or --source-cmd"),
     ],
 )
-def test_sentries_say_whether_environments_compare(counts: tuple[float, ...], note: str) -> None:
+def test_controls_say_whether_environments_compare(counts: tuple[float, ...], note: str) -> None:
     a = counted_in("a1", "/one/bin/python", 5003.7, 516.4, 17411.9)
     compared = compare_measured([a], [counted_in("b1", "/other/bin/python", *counts)], ("A", "B"))
     entered, said = compared.notes
@@ -140,7 +140,7 @@ def test_sentries_say_whether_environments_compare(counts: tuple[float, ...], no
     assert (compared.orders[0].counts.unstable, compared.orders[0].counts.standardized) == ("", True)
 
 
-def test_sentries_that_differ_leave_nothing_to_compare() -> None:
+def test_controls_that_differ_leave_nothing_to_compare() -> None:
     a, b = (
         counted_in(f"{side}1", f"/{side}/python", 5003.7, 516.4 + extra, 17411.9)
         for side, extra in (("a", 0.0), ("b", 12.0))

@@ -219,7 +219,7 @@ def test_times_per_call_follow_the_shares() -> None:
         assert function.own_s[0].low <= function.own_s[0].value <= function.own_s[0].high
 
 
-def test_a_call_that_takes_much_longer_is_told() -> None:
+def test_a_call_that_takes_much_longer_is_reported() -> None:
     dice = random.Random(17)
     longer = replace(drawn_run(dice).info.durations, sum_ns=2 * drawn_run(dice).info.durations.sum_ns)
     found = compare_sampled(drawn_runs(dice, 3), drawn_runs(dice, 3, durations=longer))

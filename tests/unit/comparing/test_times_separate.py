@@ -18,7 +18,7 @@ def made(dice: random.Random, factor: float = 1.0, processes: int = 10, scatter:
     return timing([[factor * 1e-6 * math.exp(dice.gauss(0, scatter))] * 3 for _ in range(processes)])
 
 
-def test_in_turns_finds_what_it_can_and_says_what_it_cannot() -> None:
+def test_alternately_finds_what_it_can_and_says_what_it_cannot() -> None:
     dice = random.Random(1)
     compared = compare_alternating(made(dice), made(dice, 1.10))
     assert (compared.verdict, compared.design, compared.confidence) == (

@@ -140,7 +140,7 @@ def test_totals_are_kept_by_pprof(trace: tuple[Call, ...]) -> None:
     assert (read.totals, read.frames) == (profile.totals, profile.frames)
 
 
-def test_functions_of_one_name_are_told_apart_by_their_lines() -> None:
+def test_functions_of_one_name_are_distinguished_by_their_lines() -> None:
     one, other = FUNCTIONS[1], FUNCTIONS[2]
     profile = decode(traces.statistics_of([Call(one, 3000, (Call(other, 4000),))]))
     assert table_of(profile) == {one: (3000, 7000), other: (4000, 4000)}

@@ -27,7 +27,7 @@ def test_packed_integers_are_looked_up(numbers: list[int]) -> None:
 
 
 @given(st.lists(NUMBERS, min_size=1, max_size=30), st.data())
-def test_an_integer_without_a_meaning_is_told(numbers: list[int], data: st.DataObject) -> None:
+def test_an_integer_without_a_meaning_is_reported(numbers: list[int], data: st.DataObject) -> None:
     unknown = data.draw(st.sampled_from(numbers))
     lookup = PackedLookup({number: 0 for number in numbers if number != unknown})
     with pytest.raises(ValueError, match=f"{unknown} stands for nothing"):
@@ -48,7 +48,7 @@ def test_any_bytes_are_looked_up_as_they_are_read(packed: bytes) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), st.one_of(st.binary(max_size=4), st.just(bytes(200))))))
-def test_a_repeated_field_is_told_apart_by_its_bytes(fields: list[tuple[int, bytes]]) -> None:
+def test_a_repeated_field_is_distinguished_by_its_bytes(fields: list[tuple[int, bytes]]) -> None:
     data = b"".join(wire.blob(field, value) for field, value in fields)
     found = wire.repeated([data], 2)
     assert [found.distinct[index] for index in found.order] == [v for field, v in fields if field == 2]

@@ -95,7 +95,7 @@ def test_no_spool_and_an_empty_one_are_fine(spool: Path, store: Store) -> None:
     assert ingest(spool, store) == IngestReport()
 
 
-def test_what_is_being_recorded_stays_and_is_told(spool: Path, store: Store) -> None:
+def test_what_is_being_recorded_stays_and_is_reported(spool: Path, store: Store) -> None:
     alive = replace(GONE, pid=os.getpid(), start_ticks=start_ticks(os.getpid()) or 0)
     running = head(state=SessionState.RUNNING, ended_ns=None, process=alive)
     folder = session_folder(spool, running, deltas=(calls(F, 7),))
@@ -346,7 +346,7 @@ def test_two_processes_at_once_keep_each_run_once(spool: Path, store: Store, tmp
     assert measured_files(spool) == ()
 
 
-def test_a_spool_that_cannot_be_written_is_named_with_the_cure(spool: Path, store: Store) -> None:
+def test_a_spool_that_cannot_be_written_is_named_with_the_fix(spool: Path, store: Store) -> None:
     folder = finished(spool)
     (spool / ".lock").mkdir()
     with pytest.raises(SpoolUnavailable, match="PROFKIT_SPOOL") as caught:

@@ -102,7 +102,7 @@ def test_a_clock_that_is_set_in_a_process_that_is_killed(tmp_path: Path, set_s: 
     assert (info.session_s, info.gap_s, info.achieved_hz) == (0.8, 0.0, pytest.approx(125))
 
 
-def test_rounds_that_nobody_counted_leave_the_rate_that_was_asked_for(tmp_path: Path) -> None:
+def test_rounds_that_nobody_counted_leave_the_rate_that_was_requested(tmp_path: Path) -> None:
     folder = session_folder(tmp_path, manifest(segment(0)), deltas=(calls(F, 5),))
     run = only(read(folder, recording(("!f f", 1), rounds=None)))
     assert run.info.achieved_hz is None
@@ -137,7 +137,7 @@ def test_a_segment_belongs_to_the_regions_that_cover_it(tmp_path: Path) -> None:
     assert run.info.samples == 4
 
 
-def test_many_torn_samples_are_told_with_the_cure(tmp_path: Path) -> None:
+def test_many_torn_samples_are_reported_with_the_fix(tmp_path: Path) -> None:
     folder = session_folder(tmp_path, manifest(segment(0)), deltas=(calls(F, 5),))
     many = only(read(folder, recording(("!f f", 97), ("!f g", 3)))).info
     assert (many.samples, many.torn) == (97, 3)
@@ -147,7 +147,7 @@ def test_many_torn_samples_are_told_with_the_cure(tmp_path: Path) -> None:
     assert only(read(folder, recording(("!f f", 98), ("!f g", 2)))).info.notes == ()
 
 
-def test_a_blocking_session_is_not_told_to_block(tmp_path: Path) -> None:
+def test_a_blocking_session_is_not_reported_to_block(tmp_path: Path) -> None:
     head = manifest(segment(0), plan=replace(PLAN, blocking=True))
     folder = session_folder(tmp_path, head, deltas=(calls(F, 5),))
     (note,) = only(read(folder, recording(("!f f", 9), ("!f g", 1)))).info.notes
@@ -277,7 +277,7 @@ def test_a_failed_session_keeps_what_it_counted(tmp_path: Path) -> None:
         assert run.info.notes == ()
 
 
-def test_an_error_of_one_segment_is_told(tmp_path: Path) -> None:
+def test_an_error_of_one_segment_is_reported(tmp_path: Path) -> None:
     head = manifest(segment(0, error="it was killed"), segment(1))
     found = read_runs(
         session_folder(tmp_path, head, deltas=(calls(F, 5),)),
@@ -310,7 +310,7 @@ def test_a_sampler_that_is_not_known_here_is_named(tmp_path: Path) -> None:
         read_runs(folder, refuse)  # type: ignore[arg-type]
 
 
-def test_run_ids_are_ten_digits_that_tell_sessions_and_regions_apart() -> None:
+def test_run_ids_are_ten_digits_that_distinguish_sessions_and_regions() -> None:
     ids = {run_id(session, region) for session in ("a", "b") for region in ("1", "2")}
     assert len(ids) == 4
     assert {len(one) for one in ids} == {10}

@@ -72,7 +72,7 @@ def test_what_makes_no_sense_is_refused(options: dict[str, object], word: str) -
         work_order("x", **options)  # type: ignore[arg-type]
 
 
-def test_a_statement_that_is_no_python_is_told_at_once() -> None:
+def test_a_statement_that_is_no_python_is_reported_at_once() -> None:
     with pytest.raises(UsageError, match="stmt of 'x \\+' is no Python"):
         work_order("x +")
 

@@ -48,7 +48,7 @@ def test_interleaved_statements_each_have_their_own() -> None:
     assert numbers_of("", replies[0]) == (100, 7)
 
 
-def test_times_too_short_for_the_clock_cast_no_doubt_on_the_machine() -> None:
+def test_times_too_short_for_the_clock_cast_no_warning_on_the_machine() -> None:
     timing = timing_of("", [reply({**TIMED, "times_s": [0], "cpu_s": 0, "wall_s": 0})])
     assert timing.processes[0].cpu_share == 1.0
 

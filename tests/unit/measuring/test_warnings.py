@@ -42,7 +42,7 @@ def only(warnings: Iterable[MeasurementWarning]) -> MeasurementWarning:
     return warning
 
 
-def test_calm_measurements_raise_no_doubts() -> None:
+def test_calm_measurements_raise_no_warnings() -> None:
     assert timing_warnings(ORDER, ten()) == ()
 
 

@@ -80,7 +80,7 @@ os.kill(begun.pid, signal.SIGKILL)
     assert done.stdout == "no child\n", done.stderr
 
 
-def test_many_at_once_are_told_apart(start: Callable[[str], Watched]):
+def test_many_at_once_are_distinguished(start: Callable[[str], Watched]):
     assert len({start(SLEEPER).pid for _ in range(8)}) == 8
 
 

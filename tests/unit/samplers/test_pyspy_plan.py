@@ -68,7 +68,7 @@ def test_a_rate_is_kept_and_blocking_follows(rate: float, count: int, expected: 
     assert chosen(frames(count), rate_hz=rate) == expected
 
 
-def test_what_is_asked_for_is_obeyed():
+def test_what_is_requested_is_obeyed():
     assert chosen(frames(5000), blocking=True) == (100, True, 1)
     assert chosen(frames(5), blocking=True, rate_hz=50) == (50, True, 0)
     assert chosen(frames(5), blocking=False) == (100, False, 0)
@@ -82,7 +82,7 @@ def test_native_stacks_block():
     assert chosen(frames(100), native=True, rate_hz=100) == (100, True, 1)
 
 
-def test_notes_tell_the_cost():
+def test_notes_show_the_cost():
     (note,) = plan(SamplerOptions(), frames(500)).notes
     assert "81% of its time" in note
     assert "500 frames of 3 threads" in note
@@ -215,7 +215,7 @@ def test_a_rate_is_said_once():
 
 
 @given(rate=st.integers(1, FASTEST_HZ), count=st.integers(0, 10**6), native=st.booleans())
-def test_a_rate_that_is_asked_for_is_kept(rate: int, count: int, native: bool):
+def test_a_rate_that_is_requested_is_kept(rate: int, count: int, native: bool):
     assert plan(SamplerOptions(rate_hz=rate, native=native), frames(count)).rate_hz == rate
 
 

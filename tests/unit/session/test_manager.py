@@ -342,7 +342,7 @@ def test_a_forked_child_has_a_session_of_its_own(stage: Stage) -> None:
     assert stage.script.attached == 2
 
 
-def test_children_run_unprofiled_where_that_is_asked_for_and_it_is_noted(
+def test_children_run_unprofiled_where_that_is_requested_and_it_is_noted(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     manager = SessionManager(

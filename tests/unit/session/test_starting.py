@@ -102,7 +102,7 @@ def test_sockets_that_get_a_timeout_later(opened: Open, said: list[str]) -> None
     assert said == []
 
 
-def test_blocking_that_was_asked_for_is_not_kept_and_that_is_said(opened: Open, said: list[str]) -> None:
+def test_blocking_that_was_requested_is_not_kept_and_that_is_said(opened: Open, said: list[str]) -> None:
     session = opened(blocking=True)
     with timed_socket():
         assert session.mind_sockets()
@@ -111,7 +111,7 @@ def test_blocking_that_was_asked_for_is_not_kept_and_that_is_said(opened: Open, 
     assert said == ["nonblocking"]
 
 
-def test_blocking_that_was_asked_for_is_not_kept_from_the_start(opened: Open, said: list[str]) -> None:
+def test_blocking_that_was_requested_is_not_kept_from_the_start(opened: Open, said: list[str]) -> None:
     with timed_socket():
         assert not opened(blocking=True).plan.blocking
     assert said == ["nonblocking"]

@@ -71,7 +71,7 @@ def test_the_approximation_meets_the_exact_p_where_one_takes_over_from_the_other
         assert _normal_p(50, 50, wins, (1,) * 100) == pytest.approx(mann_whitney(a, b), rel=0.05, abs=0.001)
 
 
-def test_equal_values_tell_nothing() -> None:
+def test_equal_values_show_nothing() -> None:
     assert mann_whitney([5] * 10, [5] * 10) == 1
     assert mann_whitney([5], [5]) == 1
     assert mann_whitney([1, 2, 2, 3] * 5, [2, 1, 3, 2] * 5) == 1

@@ -28,7 +28,7 @@ from tests.support.example_runs import labelled
         ("postgresql+nosuch://me@host/db", "nosuch"),
     ],
 )
-def test_a_wrong_url_is_told(url: str, problem: str) -> None:
+def test_a_wrong_url_is_reported(url: str, problem: str) -> None:
     with pytest.raises(StoreUnavailable, match=problem):
         open_store(url)
 
@@ -40,7 +40,7 @@ def test_a_password_is_never_shown() -> None:
     assert "me:***@127.0.0.1:1" in str(told.value)
 
 
-def test_a_file_that_is_no_database_is_told_and_left_alone(tmp_path: Path) -> None:
+def test_a_file_that_is_no_database_is_reported_and_left_alone(tmp_path: Path) -> None:
     file = tmp_path / "runs.db"
     file.write_text("these are no runs, but something that a user wants to keep" * 20)
     before = file.read_bytes()
@@ -69,7 +69,7 @@ def test_nothing_is_added_to_a_damaged_file(tmp_path: Path) -> None:
     assert file.read_bytes() == damaged
 
 
-def test_a_missing_driver_is_told_with_what_brings_it() -> None:
+def test_a_missing_driver_is_reported_with_what_brings_it() -> None:
     code = """
 import sys
 sys.modules["psycopg"] = None

@@ -96,7 +96,7 @@ def test_only_regular_files_are_read(folder: Path, make: object) -> None:
     assert os.path.lexists(folder / "manifest.json")
 
 
-def test_files_of_somebody_else_are_refused(folder: Path) -> None:
+def test_files_of_another_user_are_refused(folder: Path) -> None:
     (folder / "manifest.json").write_text("{}")
     with open_folder(folder) as opened:
         opened.owner = SOMEBODY
@@ -130,7 +130,7 @@ def test_the_spool_itself_may_be_a_link(folder: Path, tmp_path: Path) -> None:
     assert session_folders(tmp_path / "link") == (tmp_path / "link" / "s1",)
 
 
-def test_the_spool_of_somebody_else_is_refused_and_the_option_named(folder: Path) -> None:
+def test_the_spool_of_another_user_is_refused_and_the_option_named(folder: Path) -> None:
     with pytest.raises(SpoolUnavailable, match=r"belongs to user .*profkit --owner "):
         open_spool(folder.parent, SOMEBODY)
     with pytest.raises(SpoolUnavailable, match=r"profkit --owner "):

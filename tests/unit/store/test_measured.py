@@ -22,7 +22,7 @@ def test_a_run_is_read_as_it_was_written(tmp_path: Path) -> None:
         assert read_measured(keep_measured(tmp_path, run)) == run
 
 
-def test_the_file_bears_the_id_and_is_for_the_owner_alone(tmp_path: Path) -> None:
+def test_the_file_has_the_id_and_is_for_the_owner_alone(tmp_path: Path) -> None:
     path = keep_measured(tmp_path / "a" / "spool", measured_run())
     assert path == tmp_path / "a" / "spool" / f"{INFO.id}.measured.json"
     assert json.loads(path.read_text())["schema"] == "profkit.measured/1"
@@ -57,7 +57,7 @@ def test_files_are_found_beside_everything_else(tmp_path: Path) -> None:
         ('{"schema": "profkit.measured/1", "info": 1, "measurement": null}', "info is no JSON object"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, text: str, problem: str) -> None:
+def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path, text: str, problem: str) -> None:
     path = tmp_path / "a1.measured.json"
     path.write_text(text)
     with pytest.raises(DamagedFile, match=problem) as told:
@@ -65,7 +65,7 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, text: str, problem: 
     assert told.value.path == path
 
 
-def test_a_missing_file_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(DamagedFile, match="No such file"):
         read_measured(tmp_path / "a1.measured.json")
 

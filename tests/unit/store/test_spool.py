@@ -138,7 +138,7 @@ def test_calls_are_summed_by_region(tmp_path: Path) -> None:
     assert spool.read_session(folder).calls == {"a": total, "b": other}
 
 
-def test_regions_are_told_once_in_the_order_of_their_first_run(tmp_path: Path) -> None:
+def test_regions_are_reported_once_in_the_order_of_their_first_run(tmp_path: Path) -> None:
     folder = spool.create_folder(tmp_path, "s1")
     spool.write_manifest(folder, manifest_of())
     spool.append_regions(folder, [region_of("b"), region_of("a"), region_of("b")])
@@ -150,12 +150,12 @@ def test_nothing_to_append_makes_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk_is_told() -> None:
+def test_a_full_disk_is_reported() -> None:
     with pytest.raises(OSError, match="No space left"):
         append_records(Path("/dev/full"), [point(1)])
 
 
-def test_a_line_that_the_disk_took_in_part_is_told(tmp_path: Path) -> None:
+def test_a_line_that_the_disk_took_in_part_is_reported(tmp_path: Path) -> None:
     code = """
 import pathlib, resource, sys
 from profkit.store.journal import append_records
@@ -187,7 +187,7 @@ def test_a_torn_last_line_is_nothing_special(
 
 
 @pytest.mark.parametrize("line", ["", "not json", '{"at_ns": 1}', "[" * 100_000, "7", "\xff"])
-def test_a_damaged_line_is_told_and_the_others_are_read(tmp_path: Path, line: str) -> None:
+def test_a_damaged_line_is_reported_and_the_others_are_read(tmp_path: Path, line: str) -> None:
     spool.write_manifest(tmp_path, manifest_of())
     spool.append_resources(tmp_path, [point(1)])
     with (tmp_path / "resources.jsonl").open("ab") as file:
@@ -200,7 +200,7 @@ def test_a_damaged_line_is_told_and_the_others_are_read(tmp_path: Path, line: st
     assert damage.detail.startswith("line 2: ")
 
 
-def test_of_many_damaged_lines_the_first_is_told(tmp_path: Path) -> None:
+def test_of_many_damaged_lines_the_first_is_reported(tmp_path: Path) -> None:
     spool.write_manifest(tmp_path, manifest_of())
     (tmp_path / "calls.jsonl").write_text("a\nb\nc\n")
     (tmp_path / "regions.jsonl").mkdir()
@@ -224,14 +224,14 @@ def test_of_many_damaged_lines_the_first_is_told(tmp_path: Path) -> None:
         ('{"schema": "profkit.spool/1", "session": "x"}', r"Manifest lacks \['created_ns'"),
     ],
 )
-def test_a_manifest_that_cannot_be_read_is_told(tmp_path: Path, text: str, problem: str) -> None:
+def test_a_manifest_that_cannot_be_read_is_reported(tmp_path: Path, text: str, problem: str) -> None:
     (tmp_path / "manifest.json").write_text(text)
     with pytest.raises(DamagedFile, match=problem) as told:
         spool.read_session(tmp_path)
     assert told.value.path == tmp_path / "manifest.json"
 
 
-def test_a_field_that_this_version_does_not_know_is_told(tmp_path: Path) -> None:
+def test_a_field_that_this_version_does_not_know_is_reported(tmp_path: Path) -> None:
     spool.write_manifest(tmp_path, manifest_of())
     document = json.loads((tmp_path / "manifest.json").read_text())
     (tmp_path / "manifest.json").write_text(json.dumps({**document, "later": 1}))

@@ -87,7 +87,7 @@ def counts(cut: RegionCut) -> tuple[int, int, int, int]:
     return cut.profile.total_weight, cut.torn, cut.overhead, cut.outside
 
 
-def test_a_run_shows_what_stands_above_its_marker() -> None:
+def test_a_run_shows_what_is_above_its_marker() -> None:
     cut = cut_region(recording("main @call !F f work=3", "main @call !F f=2", "main other=4"), F, own=OWN)
     assert shown(cut) == {"f work": 3, "f": 2}
     assert counts(cut) == (5, 0, 0, 4)
@@ -148,7 +148,7 @@ def test_a_torn_inner_region_tears_the_outer_one_and_the_other_way_round() -> No
     assert counts(cuts[G.id]) == (0, 5, 0, 4)
 
 
-def test_the_regions_of_the_session_that_are_not_cut_tell_tears_too() -> None:
+def test_the_regions_of_the_session_that_are_not_cut_show_tears_too() -> None:
     profile = recording("main !F f !G f=2")
     assert counts(cut_region(profile, F, others=[G], own=OWN)) == (0, 2, 0, 0)
     assert counts(cut_region(profile, F, own=OWN)) == (2, 0, 0, 0)

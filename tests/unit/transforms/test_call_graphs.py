@@ -115,7 +115,7 @@ def test_paths_of_a_ladder_stay_few() -> None:
     assert len(profile.stacks) <= 20_080
 
 
-def test_inlined_code_stands_below_the_function_that_it_is_in() -> None:
+def test_inlined_code_is_below_the_function_that_it_is_in() -> None:
     functions = [
         FunctionCount("a.c:main", 10, 100, object="prog"),
         FunctionCount("a.c:run", 20, 90, 1, "prog"),

@@ -48,7 +48,7 @@ def test_the_same_program_run_from_two_folders_keeps_its_paths() -> None:
     assert one == other == profile
 
 
-def test_programs_without_a_common_file_are_told_by_where_they_ran() -> None:
+def test_programs_without_a_common_file_are_reported_by_where_they_ran() -> None:
     _, other = aligned(
         (of_files("/a/x.py"), of_files("/b/y.py", "/bb/y.py")),
         (Home("/a", "/a/x.py"), Home("/b/", "/b/y.py")),

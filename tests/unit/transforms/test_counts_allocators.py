@@ -55,7 +55,7 @@ def test_what_works_with_memory_is_no_allocator(name: str) -> None:
     assert not is_allocator(name)
 
 
-def test_all_of_a_library_that_stands_in_for_malloc() -> None:
+def test_all_of_a_library_that_is_in_for_malloc() -> None:
     assert is_allocator("???:0x0000000000012345", "/usr/lib/libjemalloc.so.2")
     assert not is_allocator("???:0x0000000000012345", "/usr/lib/libc.so.6")
 

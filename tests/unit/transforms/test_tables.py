@@ -42,7 +42,7 @@ def test_equal_lines_of_a_function_take_the_first() -> None:
     assert function_rows(profile_of(("f:9", 2), ("f:3", 2), ("f:5", 2)))[0].line == 3
 
 
-def test_a_line_bears_the_name_that_is_most_often_there() -> None:
+def test_a_line_has_the_name_that_is_most_often_there() -> None:
     profile = profile_of(("f:3", 1), ("f.<lambda>:3", 4), ("a:3", 1))
     assert line_rows(profile) == (LineRow(USER, 3, "f.<lambda>", 6, 6),)
     assert line_rows(profile_of(("b:3", 1), ("a:3", 1)))[0].name == "a"

@@ -32,7 +32,7 @@ def test_functions_merge_under_each_caller_with_their_heaviest_line() -> None:
     ]
 
 
-def test_equal_children_stand_in_the_order_of_their_names_and_lines_of_equal_weight_take_the_first() -> None:
+def test_equal_children_are_in_the_order_of_their_names_and_lines_of_equal_weight_take_the_first() -> None:
     profile = profile_of(("g:7", 1), ("f:3", 1), ("f:2", 1), ("g:9", 1))
     assert lines(call_tree(profile)) == [":0 0/4", "  f:2 2/2", "  g:7 2/2"]
     assert call_tree(profile) == call_tree(profile_of(("f:2", 1), ("g:9", 1), ("g:7", 1), ("f:3", 1)))
@@ -76,7 +76,7 @@ def test_library_frames_fold_into_the_one_that_was_entered_first() -> None:
     assert lines(call_tree(fold_libraries(profile))) == [":0 0/7", "  f:1 0/7", "    dump:3 7/7"]
 
 
-def test_user_code_called_from_a_group_stands_under_it_merged_by_function() -> None:
+def test_user_code_called_from_a_group_is_under_it_merged_by_function() -> None:
     profile = profile_of(
         ("f:1 sort@lib:3 key:5 g:1", 1),
         ("f:1 sort@lib:3 merge@lib:4 key:6 g:2", 2),

@@ -72,7 +72,7 @@ def test_a_sampled_run_beside_them_is_shown_alone(profkit: Profkit, config: Conf
 
 
 @pytest.mark.usefixtures("measured")
-def test_the_report_is_for_people_unless_json_is_asked_for(profkit: Profkit) -> None:
+def test_the_report_is_for_people_unless_json_is_requested(profkit: Profkit) -> None:
     said = profkit("report", "b1")
     assert (said.code, said.err) == (0, "")
     assert "x + y" in said.out
@@ -115,7 +115,7 @@ def test_measured_runs_are_ingested_first(profkit: Profkit, config: Config) -> N
     assert ids(profkit("list", "--json"), "runs") == ["b100000000"]
 
 
-def test_a_damaged_file_may_be_what_was_asked_for(profkit: Profkit, config: Config) -> None:
+def test_a_damaged_file_may_be_what_was_requested(profkit: Profkit, config: Config) -> None:
     finished_session(config, "s-1")
     file = keep_measured(config.spool, measured_run(id="b100000000"))
     file.write_text("{")
@@ -135,7 +135,7 @@ def test_damage_elsewhere_is_a_warning(profkit: Profkit, config: Config) -> None
 
 
 @pytest.mark.usefixtures("measured")
-def test_lists_tell_the_kinds_apart(profkit: Profkit) -> None:
+def test_lists_distinguish_the_kinds(profkit: Profkit) -> None:
     lines = [re.split(r"\s{2,}", line) for line in profkit("list").out.splitlines()]
     assert lines[0] == [
         "run", "started", "label", "mode", "calls", "wall time", "samples", "median", "instructions", "state",

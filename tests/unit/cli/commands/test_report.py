@@ -102,7 +102,7 @@ def test_where_nothing_was_recorded_nothing_is_made(profkit: Profkit, tmp_path: 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_empty_store_is_told_as_well(profkit: Profkit, config: Config) -> None:
+def test_an_empty_store_is_reported_as_well(profkit: Profkit, config: Config) -> None:
     keep(config)
     assert (profkit("report").code, profkit("report", "x").code, profkit("list").code) == (6, 6, 6)
 
@@ -158,7 +158,7 @@ def test_damage_of_the_very_run_is_an_error_after_its_report(profkit: Profkit, c
     assert "cannot be read, and what it held is missing" in again.out
 
 
-def test_damage_that_may_be_what_was_asked_for(profkit: Profkit, config: Config) -> None:
+def test_damage_that_may_be_what_was_requested(profkit: Profkit, config: Config) -> None:
     (finished_session(config, "s-1") / "manifest.json").write_text("{")
     said = profkit("report", "f")
     assert said.code == 7
@@ -167,7 +167,7 @@ def test_damage_that_may_be_what_was_asked_for(profkit: Profkit, config: Config)
     assert profkit("report", "f").code == 0
 
 
-def test_damage_that_leaves_nothing_of_what_was_asked_for(profkit: Profkit, config: Config) -> None:
+def test_damage_that_leaves_nothing_of_what_was_requested(profkit: Profkit, config: Config) -> None:
     folder = finished_session(config, "s-1")
     (folder / "manifest.json").write_text("{")
     (folder / "segment-000.speedscope.json").unlink()

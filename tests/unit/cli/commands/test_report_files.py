@@ -88,7 +88,7 @@ def test_every_format_goes_where_it_is_sent(
         ("a.html", ("--json",), '{"schema"'),
     ],
 )
-def test_the_ending_tells_the_format(
+def test_the_ending_shows_the_format(
     profkit: Profkit, config: Config, name: str, options: tuple[str, ...], begins: str
 ) -> None:
     keep(config, made_run())
@@ -109,7 +109,7 @@ def test_a_file_is_replaced_whole_and_for_its_owner_alone(profkit: Profkit, conf
     assert sorted(os.listdir()) == ["link", "old", "other name of it"]
 
 
-def test_files_follow_the_umask_where_that_is_asked_for(
+def test_files_follow_the_umask_where_that_is_requested(
     profkit: Profkit, config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PROFKIT_FILES", "umask")
@@ -160,7 +160,7 @@ def test_what_is_no_file_is_written_to(profkit: Profkit, config: Config) -> None
         (("--html", "--thread", "nope"), "no samples of a thread 'nope'"),
     ],
 )
-def test_what_cannot_be_asked_for(
+def test_what_cannot_be_requested(
     profkit: Profkit, config: Config, arguments: tuple[str, ...], words: str
 ) -> None:
     keep(config, made_run())
@@ -209,7 +209,7 @@ def test_what_is_being_recorded_has_a_page(profkit: Profkit, config: Config) -> 
     assert run["id"] == run_id("s-live", F.id)
 
 
-def test_damage_is_told_after_the_page_was_written(profkit: Profkit, config: Config) -> None:
+def test_damage_is_reported_after_the_page_was_written(profkit: Profkit, config: Config) -> None:
     (finished_session(config, "s-1") / "segment-000.speedscope.json").write_text("{")
     said = profkit("report", "--html", "-o", "a")
     assert said.code == 7

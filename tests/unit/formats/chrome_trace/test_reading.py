@@ -114,7 +114,7 @@ def test_ids_may_be_text() -> None:
         ("aten::add", {"Sequence number": 3}, Frame("aten::add", "", 0)),
     ],
 )
-def test_names_tell_places(name: str, args: object, frame: Frame) -> None:
+def test_names_show_places(name: str, args: object, frame: Frame) -> None:
     event = {"ph": "X", "name": name, "ts": 0, "dur": 1, "pid": 1, "tid": 1}
     assert read(event | ({} if args is None else {"args": args})).frames == (frame,)
 
@@ -187,7 +187,7 @@ def test_the_first_wrong_part_is_named(document: object, problem: str) -> None:
     assert told.value.path == SOURCE
 
 
-def test_cut_files_are_told() -> None:
+def test_cut_files_are_reported() -> None:
     with pytest.raises(DamagedFile):
         decode(b'{"traceEvents": [{"ph": "X"', SOURCE)
 
@@ -204,6 +204,6 @@ def test_cut_files_are_told() -> None:
         (b'{"meta": {}}', False, ""),
     ],
 )
-def test_files_are_told_from_others(data: bytes, looks: bool, tool: str) -> None:
+def test_files_are_distinguished_from_others(data: bytes, looks: bool, tool: str) -> None:
     assert sniff(data) is looks
     assert origin_of(data).tool == tool

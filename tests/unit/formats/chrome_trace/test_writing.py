@@ -92,7 +92,7 @@ def test_threads_keep_names_ids_and_order() -> None:
     assert told.unit is Unit.NANOSECONDS
 
 
-def test_threads_that_share_an_id_stay_apart() -> None:
+def test_threads_that_share_an_id_stay_separate() -> None:
     profile = replace(two_threads(), threads=(Thread(7, 7, "a"), Thread(7, 7, "b")))
     assert {(event["pid"], event["tid"]) for event in events_of(profile, "X")} == {(7, 7), (7, 8)}
 

@@ -169,7 +169,7 @@ def test_the_first_wrong_part_is_named(change: str, value: object, problem: str)
     assert told.value.path == SOURCE
 
 
-def test_files_are_told_from_others() -> None:
+def test_files_are_distinguished_from_others() -> None:
     data = firefox.encode(two_threads())
     assert firefox.sniff(data)
     assert not firefox.sniff(b'{"meta": {}}')

@@ -67,7 +67,7 @@ def cpu(period: int = 10) -> Written:
     return written
 
 
-def test_inlined_functions_stand_above_what_they_are_in() -> None:
+def test_inlined_functions_are_above_what_they_are_in() -> None:
     profile = decode(cpu().sample([2, 1], [3, 30]).data(), HERE)
     assert stacks_of(profile) == {("main", "outer", "leaf"): 3}
     assert set(profile.frames) == {
@@ -116,7 +116,7 @@ def test_threads_and_labels() -> None:
     assert origin.notes == ("labels of samples are left out: user",)
 
 
-def test_code_without_symbols_bears_its_address_and_what_was_mapped() -> None:
+def test_code_without_symbols_has_its_address_and_what_was_mapped() -> None:
     written = Written(("samples", "count")).location(1, mapping_id=4, address=2**64 - 16)
     written.location(2, ("f", "", 3), mapping_id=4)
     written.message.mapping.add(id=4, filename=written.text("/lib/libc.so.6"))  # type: ignore[attr-defined]

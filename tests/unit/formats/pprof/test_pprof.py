@@ -186,7 +186,7 @@ def test_ordinary_text_is_spelled_as_it_is(text: str) -> None:
 
 
 @given(st.data())
-def test_cut_bytes_are_told(data: st.DataObject) -> None:
+def test_cut_bytes_are_reported(data: st.DataObject) -> None:
     whole = pprof.encode(small_profile())
     cut = data.draw(st.integers(0, len(whole) - 1))
     with pytest.raises(DamagedFile):
@@ -194,7 +194,7 @@ def test_cut_bytes_are_told(data: st.DataObject) -> None:
 
 
 @given(st.data())
-def test_a_wrong_message_in_whole_gzip_is_told_or_read_but_never_crashes(data: st.DataObject) -> None:
+def test_a_wrong_message_in_whole_gzip_is_reported_or_read_but_never_crashes(data: st.DataObject) -> None:
     message = bytearray(gzip.decompress(pprof.encode(small_profile())))
     at = data.draw(st.integers(0, len(message) - 1))
     message[at] = data.draw(st.integers(0, 255))
@@ -205,7 +205,7 @@ def test_a_wrong_message_in_whole_gzip_is_told_or_read_but_never_crashes(data: s
 
 
 @given(st.binary(max_size=60))
-def test_any_message_is_told_or_read_but_never_crashes(message: bytes) -> None:
+def test_any_message_is_reported_or_read_but_never_crashes(message: bytes) -> None:
     with pytest.raises(DamagedFile, match="no profile that profkit wrote"):
         pprof.decode(gzip.compress(message))
 
@@ -283,7 +283,7 @@ def test_stated_totals_are_dropped_with_samples_or_functions() -> None:
 
 
 @pytest.mark.parametrize("totals", ["12 x", "12 -1", "1e3 -", "12 " + "9" * 5000])
-def test_wrong_totals_are_told(totals: str) -> None:
+def test_wrong_totals_are_reported(totals: str) -> None:
     message = message_of(pprof.encode(stated_profile()))
     number = message.comment[1]
     message.string_table[number] = message.string_table[number].removesuffix("12 -") + totals

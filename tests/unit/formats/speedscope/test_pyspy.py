@@ -170,7 +170,7 @@ def test_the_first_wrong_part_is_named(change: Callable[[Document], None], probl
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"profiles": []', "[" * 200_000, "\0"])
-def test_what_is_no_speedscope_file_is_told(text: str, tmp_path: Path) -> None:
+def test_what_is_no_speedscope_file_is_reported(text: str, tmp_path: Path) -> None:
     path = tmp_path / "segment-000.speedscope.json"
     path.write_text(text)
     with pytest.raises(DamagedFile) as told:
@@ -178,7 +178,7 @@ def test_what_is_no_speedscope_file_is_told(text: str, tmp_path: Path) -> None:
     assert told.value.path == path
 
 
-def test_every_cut_of_a_file_is_told(tmp_path: Path) -> None:
+def test_every_cut_of_a_file_is_reported(tmp_path: Path) -> None:
     """A disk that fills up while the sampler writes leaves the beginning of a file."""
     text = json.dumps(document(recorded('Thread 1 "a"', [0])))
     for end in range(len(text)):
@@ -186,12 +186,12 @@ def test_every_cut_of_a_file_is_told(tmp_path: Path) -> None:
             read_speedscope(text[:end])
 
 
-def test_a_missing_file_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(DamagedFile, match="No such file"):
         read_speedscope(tmp_path / "none.json")
 
 
-def test_bytes_that_are_no_text_are_told(tmp_path: Path) -> None:
+def test_bytes_that_are_no_text_are_reported(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_bytes(b'{"profiles": "\xff"}')
     with pytest.raises(DamagedFile, match="it is no JSON: byte 14 is no text in utf-8"):
         read_speedscope(tmp_path / "x.json")

@@ -114,12 +114,12 @@ def test_sampled_and_evented_profiles_share_a_file() -> None:
     assert [sample.thread for sample in profile.samples] == [0, 1]
 
 
-def test_profiles_of_one_name_stay_apart() -> None:
+def test_profiles_of_one_name_stay_separate() -> None:
     profile = read(sampled([[0]], [1]), sampled([[0]], [1]), sampled([[0]], [1], name='Thread 5 "w"'))
     assert profile.threads == (Thread(0, 0, "t"), Thread(0, 1, "t"), Thread(0, 5, "w"))
 
 
-def test_profiles_of_several_units_are_told() -> None:
+def test_profiles_of_several_units_are_reported() -> None:
     with pytest.raises(DamagedFile) as told:
         read(sampled([[0]], [1], "bytes", "heap"), sampled([[0]], [1], "seconds", "main"))
     assert told.value.path == SOURCE

@@ -74,7 +74,7 @@ def test_weights_are_times_where_a_samples_time_is_known() -> None:
         assert first["endValue"] == sum(first["weights"])
 
 
-def test_names_tell_threads_as_py_spy_does() -> None:
+def test_names_show_threads_as_py_spy_does() -> None:
     profiles = json.loads(speedscope.encode(two_threads()))["profiles"]
     assert profiles[0]["name"] == 'Process 7 Thread 7 "MainThread"'
     assert speedscope.parse_thread_name(profiles[0]["name"]) == Thread(7, 7, "MainThread")
@@ -106,7 +106,7 @@ def test_a_reader_that_knows_only_the_format_gets_the_same_totals(profile: Profi
 
 @FEW
 @given(st.data())
-def test_a_file_whose_member_is_damaged_is_told(data: st.DataObject) -> None:
+def test_a_file_whose_member_is_damaged_is_reported(data: st.DataObject) -> None:
     document = json.loads(speedscope.encode(two_threads()))
     about = document[exact.MEMBER]
     key = data.draw(st.sampled_from(sorted(about)))
@@ -117,14 +117,14 @@ def test_a_file_whose_member_is_damaged_is_told(data: st.DataObject) -> None:
         speedscope.decode(json.dumps(document).encode())
 
 
-def test_a_sample_of_no_frame_is_told() -> None:
+def test_a_sample_of_no_frame_is_reported() -> None:
     document = json.loads(speedscope.encode(two_threads()))
     document["profiles"][0]["samples"][0] = [99]
     with pytest.raises(DamagedFile, match=r"a frame that shared\.frames lacks"):
         speedscope.decode(json.dumps(document).encode())
 
 
-def test_profkits_files_are_told_from_others() -> None:
+def test_profkits_files_are_distinguished_from_others() -> None:
     data = speedscope.encode(two_threads())
     assert speedscope.sniff(data)
     assert speedscope.origin_of(data).tool == "profkit"

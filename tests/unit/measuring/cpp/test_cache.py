@@ -156,7 +156,7 @@ def test_a_folder_that_others_can_write_to_is_refused(tmp_path: Path):
         open_cache(tmp_path)
 
 
-def test_a_folder_that_cannot_be_made_is_an_error_with_a_remedy(tmp_path: Path):
+def test_a_folder_that_cannot_be_made_is_an_error_with_a_fix(tmp_path: Path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="XDG_CACHE_HOME"):
         open_cache(tmp_path / "file" / "cpp")

@@ -66,7 +66,7 @@ def test_the_smallest_headers_that_will_do(stmt: str, headers: tuple[str, ...]):
     assert source_of(order("x;", global_setup=stmt)).headers == headers
 
 
-def test_torch_can_be_asked_for():
+def test_torch_can_be_requested():
     assert source_of(order("mine();", global_setup='#include "mine.h"', imports=("torch",))).headers == ATEN
     assert source_of(order("x;", global_setup="#include <torch/torch.h>")).headers == ALL_OF_TORCH
 
@@ -98,7 +98,7 @@ def test_torchscript_is_part_of_the_source():
 
 
 @given(st.binary(min_size=1, max_size=40).filter(lambda name: b"\0" not in name))
-def test_any_path_can_be_told_to_the_assembler(name: bytes):
+def test_any_path_can_be_reported_to_the_assembler(name: bytes):
     written = in_assembly(Path(os.fsdecode(b"/a/" + name)))
     assert written.isascii()
     assert not set(written) & set('"\n% ')

@@ -541,7 +541,7 @@ class TestWhenItIsMeasured:
         function()
         assert threads() == before + 1
 
-    def test_asking_measures_only_what_was_asked_for(self, context: BatchContext) -> None:
+    def test_asking_measures_only_what_was_requested(self, context: BatchContext) -> None:
         @context.measured
         def one() -> None: ...
 

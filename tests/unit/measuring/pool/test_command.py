@@ -43,7 +43,7 @@ def test_the_environment_is_the_kinds_and_profkit_is_off():
     assert not {"PATH", "HOME"} & set(env)
 
 
-def test_valgrind_stands_between_words_and_interpreter(monkeypatch, tmp_path):
+def test_valgrind_is_between_words_and_interpreter(monkeypatch, tmp_path):
     valgrind = tmp_path / "valgrind"
     valgrind.touch(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -100,7 +100,7 @@ class TestProcesses:
         assert counter.asked == [("short", None, None), *[("short", 10, 1)] * 3]
 
     @pytest.mark.parametrize("options", [{"processes": 1}, {"runs": 20}])
-    def test_none_but_those_that_are_asked_for(self, counter: Counter, options: dict[str, int]) -> None:
+    def test_none_but_those_that_are_requested(self, counter: Counter, options: dict[str, int]) -> None:
         assert len(counted(Design.SEPARATE, "short", **options)) == len(counter.asked) == 1
 
     def test_none_for_what_takes_long(self, counter: Counter) -> None:

@@ -34,7 +34,7 @@ def finds_out(_kind: ZygoteKind, job: Job) -> Mapping[str, object]:
 
 
 @pytest.mark.parametrize("design", [Design.SEPARATE, Design.INTERLEAVED, Design.ALTERNATING])
-def test_what_the_first_process_finds_the_others_are_told(design: Design) -> None:
+def test_what_the_first_process_finds_the_others_are_reported(design: Design) -> None:
     (outcome,), pool = run([work_order("work()", processes=3, quick=True)], finds_out, design)
     timed = [job for _, job in pool.asked if job.message["mode"] == "timer"]
     assert states(timed) == [UNDECIDED, FOUND, DECIDED, DECIDED]

@@ -48,7 +48,7 @@ def test_processes_of_two_sides_take_turns_in_each_zygote(tree: WorkTree) -> Non
     assert runs[0].info.design is Design.ALTERNATING
 
 
-def test_how_many_processes_can_be_asked_for(tree: WorkTree) -> None:
+def test_how_many_processes_can_be_requested(tree: WorkTree) -> None:
     _, pool = run(sides(tree, processes=6, quick=True), design=Design.ALTERNATING)
     assert len(timed(pool)) == 12
     assert {draw for draw, _ in timed(pool)} == {""}

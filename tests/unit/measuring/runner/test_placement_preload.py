@@ -34,7 +34,7 @@ def test_imports_overrides_what_was_found() -> None:
 @pytest.mark.parametrize(
     ("function", "args", "expected"), [(uses_numpy, ([1],), Preload.NUMPY), (len, ([1],), Preload.NOTHING)]
 )
-def test_what_travels_is_known_to_the_parcel(function, args, expected) -> None:
+def test_what_travels_is_known_to_the_payload(function, args, expected) -> None:
     payload = pack(function, args)
     assert preload_of(work_order(function, args=args), payload) is expected
     payload.close()

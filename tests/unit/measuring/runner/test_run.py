@@ -205,7 +205,7 @@ def test_a_limit_of_executions_limits_processes(runs: int | None, processes: int
     assert processes_of(work_order("1", runs=runs)) == processes
 
 
-def test_duplicates_are_told_by_everything_that_tells_orders_apart() -> None:
+def test_duplicates_are_reported_by_everything_that_distinguishes_orders() -> None:
     same = Task(work_order("1"))
     others = [Task(replace(same.order, num_threads=2)), Task(replace(same.order, labels=(("a", "b"),)))]
     assert duplicates([same, *others]) == ()

@@ -154,7 +154,7 @@ def test_cpu_time_and_switches_are_of_the_blocks_alone() -> None:
     assert math.isclose(sum(answer["times_s"]) * answer["number"], answer["wall_s"])
 
 
-def test_a_number_that_is_asked_for_does_not_depend_on_how_many_warm_ups_there_were() -> None:
+def test_a_number_that_is_requested_does_not_depend_on_how_many_warm_ups_there_were() -> None:
     numbers = set()
     for each_s in (1e-6, 1e-3, 0.03):
         case = Scripted(lambda n, s=each_s: s, [], "a").timed(number=100, runs=60)

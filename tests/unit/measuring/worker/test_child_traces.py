@@ -48,7 +48,7 @@ def test_each_text_has_its_name(level: str) -> None:
         assert f'File "{name}", line 2, in <module>\n    1/0\n' in text
 
 
-def test_several_arms_are_told_apart() -> None:
+def test_several_cases_are_distinguished() -> None:
     assert 'File "<stmt 2>", line 1' in trace(case("pass", "x = 1"), case("1/0", "x = 1"))
 
 
@@ -63,7 +63,7 @@ def test_a_users_own_generator_that_raises_it_is_what_python_makes_of_it() -> No
     assert text.endswith("RuntimeError: generator raised StopIteration\n")
 
 
-def test_causes_contexts_and_groups_are_told_in_the_same_way() -> None:
+def test_causes_contexts_and_groups_are_reported_in_the_same_way() -> None:
     stmt = "try:\n    1/0\nexcept ZeroDivisionError as e:\n    raise ExceptionGroup('both', [e]) from e"
     text = trace(case(stmt, "x = 1\ny = 2"))
     assert text.count('File "<stmt>", line 2') == 2

@@ -127,7 +127,7 @@ def test_a_function_that_travels_by_value_has_its_closure_anew() -> None:
     assert seen() == {5}
 
 
-def test_globals_are_copied_by_the_process_that_is_told_of_them() -> None:
+def test_globals_are_copied_by_the_process_that_is_reported_of_them() -> None:
     words = f"QUEUE of module {__name__}"
     (told,) = [timed(drain_queue)]
     assert told == {"fresh": {**UNDECIDED, "changes": [words], "globals": [[__name__, "QUEUE"]]}}

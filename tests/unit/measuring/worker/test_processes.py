@@ -104,7 +104,7 @@ os.kill(spared, 9)
 """)
 
 
-def test_who_cannot_be_ended_is_told_at_the_deadline() -> None:
+def test_who_cannot_be_ended_is_reported_at_the_deadline() -> None:
     run("""
 processes.kill, kill = lambda pid: None, processes.kill
 pid = start()

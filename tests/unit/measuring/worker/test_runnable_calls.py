@@ -98,7 +98,7 @@ def test_classes_of_a_global_setup_can_be_pickled_and_main_is_given_back() -> No
     assert sys.modules["__main__"] is main
 
 
-def test_a_canary_tells_versions() -> None:
+def test_a_canary_shows_versions() -> None:
     answer = perform({"mode": "canary", "imports": ["hypothesis", "json"]})
     assert answer["ok"]
     assert set(answer["versions"]) == {"hypothesis", "json"}
@@ -107,7 +107,7 @@ def test_a_canary_tells_versions() -> None:
         perform({"mode": "canary", "imports": ["no_such_module_of_mine"]})
 
 
-def test_real_blocks_tell_a_statement_from_one_twice_as_long() -> None:
+def test_real_blocks_show_a_statement_from_one_twice_as_long() -> None:
     cases = [case("sum(numbers)", f"numbers = range({length})") for length in (2_000, 20_000)]
     short, long = perform(timer_job(*cases, blocks=10, block_s=0.001))["cases"]
     assert 5 < min(long["times_s"]) / min(short["times_s"]) < 20

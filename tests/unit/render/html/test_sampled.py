@@ -133,7 +133,7 @@ def test_a_long_function_is_shown_around_its_hottest_line(tmp_path: Path) -> Non
 
 
 @pytest.mark.usefixtures("own_key")
-def test_source_stands_at_its_function(tmp_path: Path) -> None:
+def test_source_is_at_its_function(tmp_path: Path) -> None:
     head = read_page(sampled_html([own(with_sources(made_run(), tmp_path))])).head
     source = head["runs"][0]["source"]
     names = {head["functions"]["name"][int(number)] for number in source}

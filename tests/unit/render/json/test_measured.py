@@ -123,7 +123,7 @@ def test_start_and_end_are_of_all_orders() -> None:
     assert json.loads(measured_json([]))["ended"] is None
 
 
-def test_what_was_not_asked_for_is_null() -> None:
+def test_what_was_not_requested_is_null() -> None:
     timed, counted = (
         json.loads(measured_json((run,)))["orders"][0]
         for run in (measured(timing([[1.0]])), measured(None, COUNTS))

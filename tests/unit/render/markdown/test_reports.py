@@ -61,7 +61,7 @@ def test_its_length_has_a_bound_whatever_the_profile() -> None:
     assert len(sampled_markdown([run])) < 12_000
 
 
-def test_states_and_links_are_told() -> None:
+def test_states_and_links_are_reported() -> None:
     info = made_run(state=SessionState.RUNNING).info
     region = replace(info.region, kind=RegionKind.COROUTINE)
     info = replace(info, region=region, links=(("Strobelight", "https://x.example/1"),))

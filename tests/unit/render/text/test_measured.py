@@ -107,7 +107,7 @@ def test_an_order_has_all_its_figures() -> None:
     assert "trust" not in text
 
 
-def test_repeats_that_differ_are_told() -> None:
+def test_repeats_that_differ_are_reported() -> None:
     text = measured_text((measured(None, replace(COUNTS, raw=(100_000, 100_500))),))
     assert "100,000, 100,500 · the repeats differ by 0.5 %" in text
     assert "1 repeat: nothing to compare it with" in measured_text(
@@ -128,13 +128,13 @@ def test_reasons_not_to_trust_come_before_what_is_relative() -> None:
     assert re.search(r"\n *do not trust  1 of 10 processes.*\n *relative only  all processes", text)
 
 
-def test_a_reason_that_several_orders_have_is_told_once() -> None:
+def test_a_reason_that_several_orders_have_is_reported_once() -> None:
     text = measured_text([measured(timing(blocks(1e-6)), warnings=(QUICK,), id=str(n)) for n in range(3)])
     assert text.count(sentence(QUICK)) == 1
     assert "~ relative only  all orders · all processes (2) share" in text
 
 
-def test_marks_stand_where_the_doubts_are_about() -> None:
+def test_marks_are_where_the_warnings_are_about() -> None:
     runs = [
         measured(timing(blocks(1e-6)), COUNTS, (warning,), replace(ORDER, label=label))
         for label, warning in (("quick", QUICK), ("busy", BUSY), ("uneven", DIFFER))
@@ -200,7 +200,7 @@ def test_a_failure_shows_what_the_worker_wrote_with_its_indentation() -> None:
     assert several.index("Failed  first") < several.index("Failed  second")
 
 
-def test_a_failure_stands_in_one_table() -> None:
+def test_a_failure_is_in_one_table() -> None:
     broken = failed()
     order = replace(broken.info.order, mode=Mode.CALLGRIND)
     counted = measured_text((both(), replace(broken, info=replace(broken.info, order=order))))
@@ -222,7 +222,7 @@ def test_no_numbers_are_said() -> None:
     assert measured_text(()) == "Nothing was measured."
 
 
-def test_orders_are_told_apart_by_what_differs() -> None:
+def test_orders_are_distinguished_by_what_differs() -> None:
     other = replace(PLAIN_ZYGOTE, preload=Preload.TORCH, packages=(("torch", "2.12.0"),))
     slow = measured(timing(blocks(2e-6), measured_in=other))
     orders = [
@@ -237,7 +237,7 @@ def test_orders_are_told_apart_by_what_differs() -> None:
     assert "setup  import torch" in text
 
 
-def test_where_numbers_come_from_is_told() -> None:
+def test_where_numbers_come_from_is_reported() -> None:
     ours = replace(PLAIN_ZYGOTE, isolated=False, preload=Preload.NOTHING, packages=())
     assert "the caller's own process, not isolated" in measured_text(
         (measured(timing(blocks(1.0), measured_in=ours)),)

@@ -119,7 +119,7 @@ def test_of_hundreds_of_threads_the_first_are_listed() -> None:
     assert text.endswith("… and 285 more threads")
 
 
-def test_a_changed_file_is_told_instead_of_its_source(
+def test_a_changed_file_is_reported_instead_of_its_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))

@@ -49,7 +49,7 @@ def test_a_run_in_a_line() -> None:
     ]
 
 
-def test_doubts_are_a_second_line() -> None:
+def test_warnings_are_a_second_line() -> None:
     lines = measured_summary_lines(measured(timing(blocks(1.0)), warnings=(BUSY, QUICK, FEW)))
     busy, quick, few = map(sentence, (BUSY, QUICK, FEW))
     assert lines[1:] == [f"  {WARNED}: {busy}; {few}; {RELATIVE}: {quick}"]

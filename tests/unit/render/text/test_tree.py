@@ -25,7 +25,7 @@ def of_paths(*paths: tuple[str, int]) -> Profile:
     return builder.build()
 
 
-def test_calls_are_as_wide_as_their_shares_and_stand_below_their_callers() -> None:
+def test_calls_are_as_wide_as_their_shares_and_are_below_their_callers() -> None:
     root = call_tree(of_paths(("abc", 50), ("abd", 25), ("ae", 25)))
     rows = flame_rows(root, 80)
     assert [[(cell.node.frame.name, cell.start, cell.end) for cell in row] for row in rows] == [

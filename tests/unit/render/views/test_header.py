@@ -71,7 +71,7 @@ def test_fact(changes: dict[str, object], name: str, text: str) -> None:
     assert said(made_run(**changes))[name] == text
 
 
-def test_async_runs_tell_active_from_suspended_time() -> None:
+def test_async_runs_show_active_from_suspended_time() -> None:
     region = replace(REGION, kind=RegionKind.COROUTINE)
     run = made_run(region=region, suspended_ns=INFO.durations.sum_ns // 4)
     assert said(run)["active"] == "2.23 s · suspended 743 ms (25 %)"
@@ -93,7 +93,7 @@ def test_what_a_reader_must_not_miss_is_a_warning() -> None:
     assert tones(made_run(state=SessionState.FAILED), "started")[-1] is Tone.BAD
 
 
-def test_a_note_of_the_plan_is_told_once() -> None:
+def test_a_note_of_the_plan_is_reported_once() -> None:
     run = made_run(notes=("Slow.",), plan=replace(PLAN, notes=("Slow.", "Shared.")))
     assert [fact.text for fact in facts(run) if fact.name == "note"] == ["Slow.", "Shared."]
 
@@ -133,7 +133,7 @@ def test_why_there_are_no_samples(changes: dict[str, object], words: str) -> Non
 
 
 @pytest.mark.parametrize("native", [False, True])
-def test_a_blocking_run_is_not_told_to_block(native: bool) -> None:
+def test_a_blocking_run_is_not_reported_to_block(native: bool) -> None:
     run = Run(made_run(samples=0, torn=7, plan=replace(PLAN, native=native)).info)
     assert "blocking=True" not in why_no_samples(run)
     assert ("native=True" in why_no_samples(run)) is not native

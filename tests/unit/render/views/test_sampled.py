@@ -79,7 +79,7 @@ def test_one_thread_by_name_or_id(wanted: str) -> None:
     assert [row.name for row in only.threads] == ["MainThread", "loader-0"]
 
 
-def test_threads_of_one_id_in_several_processes_are_told_apart_by_name() -> None:
+def test_threads_of_one_id_in_several_processes_are_distinguished_by_name() -> None:
     run = made_run()
     assert run.profile is not None
     same_id = replace(run.profile, threads=(MAIN, LOADER._replace(tid=MAIN.tid)))

@@ -23,7 +23,7 @@ def shape(rows: tuple[TreeRow, ...]) -> list[tuple[int, str, int]]:
     return [(row.depth, row.name or row.kind.value, row.total_samples) for row in rows]
 
 
-def test_parents_stand_before_their_children_heaviest_first() -> None:
+def test_parents_are_before_their_children_heaviest_first() -> None:
     rows = rows_of(profile_of(("f:1 g:2", 1), ("f:1 h:3", 4), ("f:1", 2)))
     assert shape(rows) == [(0, "f", 7), (1, "h", 4), (1, "g", 1)]
     assert [row.last for row in rows] == [True, False, True]
