@@ -1,1 +1,1 @@
-"""Files of other tools, read and written."""
+"""Files of other tools: reading and writing."""

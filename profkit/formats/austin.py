@@ -1,9 +1,8 @@
-"""What Austin writes as text: a line for each sample, in the order in which they were taken.
+"""Austin's text format: a line for each sample, in the order in which they were taken.
 
-`P<pid>;T<iid>:<tid>;<file>:<function>:<line>;... <metric>` with metadata as `# key: value` (Austin 3,
-README, "Usage"); `mojo2austin` makes it from Austin's binary files. The metric is the time in microseconds
-or, in memory mode, the bytes that were taken; in full mode there are time, whether the thread was idle, and
-bytes.
+`P<pid>;T<iid>:<tid>;<file>:<function>:<line>;... <metric>` with metadata as `# key: value` (Austin 3, README,
+"Usage"); `mojo2austin` makes it from Austin's binary files. The metric is the time in microseconds or, in
+memory mode, the allocated bytes. In full mode there are time, whether the thread was idle, and bytes.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _FULL = "of the metrics in the file, time is kept, idle and memory are left out"
 
 
 def decode(data: bytes, source: Path = Path("Austin samples"), budget: Budget | None = None) -> Profile:
-    """The samples in nanoseconds, or in bytes for a file of memory mode.
+    """Return the samples in nanoseconds, or in bytes for a file of memory mode.
 
     Raises DamagedFile, naming `source` and the line, and UsageError for Austin's binary format.
     """
@@ -60,7 +59,7 @@ def decode(data: bytes, source: Path = Path("Austin samples"), budget: Budget | 
 
 
 def sniff(data: bytes) -> bool:
-    """Whether a content begins with Austin's metadata or a sample of its, or is one of its binary files."""
+    """Return whether content begins with Austin's metadata or sample, or is one of its binary files."""
     if data.startswith(_BINARY):
         return True
     for line in BytesIO(data):
@@ -72,7 +71,7 @@ def sniff(data: bytes) -> bool:
 
 
 def origin_of(data: bytes) -> Origin:
-    """Austin's version, and which metrics are not kept."""
+    """Return Austin's version, with a note on the metrics that are not kept."""
     metadata = _metadata(data)
     notes = {_MEMORY: (_FREED,), "full": (_FULL,)}.get(metadata.get("mode", ""), ())
     return Origin(f"austin {metadata.get('austin', '')}".strip(), notes=notes)
@@ -85,12 +84,12 @@ def _metadata(data: bytes) -> dict[str, str]:
 
 
 def _texts(stack: str) -> list[str]:
-    """The text of each frame; before Austin 3 its line is behind another `;`."""
+    """Return the text of each frame; before Austin 3, `;` separates a frame from its line."""
     return _LINE_APART.sub(r":\1)", stack).split(";")[1:]
 
 
 def _frame(text: str) -> Frame:
-    """`file:function:line`, before Austin 3 `function (file:line)`; of others, such as `:GC:`, the name."""
+    """Parse `file:function:line`, before Austin 3 `function (file:line)`, or a name such as `:GC:`."""
     match = _FRAME.fullmatch(text)
     if match is None or not match[2].strip(_NO_NAME):
         return read_frame(text.strip(":"))
@@ -98,7 +97,7 @@ def _frame(text: str) -> Frame:
 
 
 def _thread(pid: str, text: str) -> Thread:
-    """`iid:tid`, or the id alone before Austin 3.6; a thread that is known by its name has no id."""
+    """Parse `iid:tid`, or before Austin 3.6 the id alone; a thread that is known by its name has no id."""
     named = text.partition(":")[2] if re.match(r"\d+:", text) else text
     if re.fullmatch(r"0x[0-9a-fA-F]{1,16}|\d{1,18}", named):
         return Thread(int(pid), int(named, 16 if named.startswith("0x") else 10), "")

@@ -1,4 +1,4 @@
-"""What Callgrind counted, read from `callgrind.out` directly: the numbers of `callgrind_annotate`, sooner.
+"""Counts of Callgrind, read from `callgrind.out` directly: the numbers of `callgrind_annotate`, but faster.
 
 The format: Valgrind manual, "Callgrind Format Specification",
 https://valgrind.org/docs/manual/cl-format.html. Rows are named as `callgrind_annotate` names them.
@@ -21,26 +21,26 @@ from profkit.model.profile import Profile
 from profkit.transforms.call_graphs import unfold_functions
 
 _HEADER = ("part:", "desc:", "positions:", "thread:", "pid:", "cmd:", "event:", "rec:")
-"""Repeated before each further part of a file."""
+"""Header lines that each further part of a file repeats."""
 
 _IGNORED = frozenset(("jump", "jcnd"))
 
 
 @dataclass(slots=True)
 class Body:
-    """What cost and call lines add up to, by the function that they stand under.
+    """Sums of cost and call lines, by the function that they are in.
 
-    Costs are of one event, the one at `column` of a cost line; `totals` (of the lines) and `summary` (of
-    the program, which may have a few that no line has) are of all events.
+    Costs are of one event, the one at `column` of a cost line. `totals` (of the lines) and `summary` (of the
+    program, which may include a few costs that no line has) are of all events.
     """
 
     events: tuple[str, ...]
     column: int
     width: int
-    """Columns of a cost line, positions and counts; fewer where the last counts are 0."""
+    """Columns of a cost line, positions and counts; a line has fewer if its last counts are 0."""
     summary: list[int] = field(default_factory=list)
     totals: list[int] = field(default_factory=list)
-    """Empty without a word about it."""
+    """Empty if the file has no line of totals."""
     own: dict[str, int] = field(default_factory=dict)
     objects: dict[str, str] = field(default_factory=dict)
     edges: dict[tuple[str, str], list[int]] = field(default_factory=dict)
@@ -52,9 +52,9 @@ class Body:
 
 
 def read_body(lines: Iterator[str], body: Body) -> None:
-    """Add all lines to the body; raises ValueError for one that no dump has.
+    """Add all lines to the body; raises ValueError for a line that no dump has.
 
-    The loop is long because it sees every line: each call that it makes is made ten thousands of times.
+    The loop is long because it sees every line: each call in it runs tens of thousands of times.
     """
     column, width = body.column, body.width
     own, files, functions = body.own, body.files, body.functions
@@ -105,9 +105,8 @@ def read_body(lines: Iterator[str], body: Body) -> None:
 def _add_call(body: Body, between: tuple[str, str], calls: int, cost: str) -> None:
     """Add a call line and the cost line after it.
 
-    `calls=0` is a call that began before the last dump or outside of what is collected. Its cost is
-    inclusive as that of any call; `callgrind_annotate` takes it for the caller's own and so shows
-    more than the totals.
+    `calls=0` is a call that began before the last dump or outside of what is collected. Its cost is inclusive
+    as that of any call; `callgrind_annotate` treats it as the caller's own and so shows more than the totals.
     """
     if not (")" < cost < ":" and between[0] and between[1]):
         raise ValueError(f"{calls} calls without their functions or their cost")
@@ -121,7 +120,7 @@ def _add_call(body: Body, between: tuple[str, str], calls: int, cost: str) -> No
 
 
 def _add_other(body: Body, line: str, key: str, value: str) -> None:
-    """Add totals, and names given in passing; comments and the header of a further part say nothing new."""
+    """Add totals, and names given on other lines; ignore comments and the header of a further part."""
     if key == "jfi":
         _named(body.files, value)
     elif key == "jfn":
@@ -148,7 +147,7 @@ def _sum(body: Body, before: list[int], line: str) -> list[int]:
 
 
 def _named(ids: dict[str, str], value: str) -> str:
-    """The name that `(id)` stands for, that `(id) name` gives to it, or that stands there without an id."""
+    """Return the name for `(id)`; `(id) name` defines it; text without an id is a name itself."""
     number, closed, name = value.partition(")")
     if not (closed and number[:1] == "(" and number[1:].isdecimal()):
         return value
@@ -160,14 +159,23 @@ def _named(ids: dict[str, str], value: str) -> str:
     return ids[key]
 
 
-def parse_callgrind(text: str, path: Path = Path("callgrind text")) -> CallgrindDump:
-    """Return the dump that a text is; `path` is for error messages.
+def read_callgrind(path: Path) -> CallgrindDump:
+    """Parse the dump in a file; bytes of names that are not UTF-8 become lone surrogates.
 
-    Functions come as `file:function`, with the file of inlined code where that differs. Inclusive is
-    what calls of the function cost, for one that nothing was seen to call what it cost itself and its
-    calls; recursion counts more than once. The parts of a file with several (`--combine-dumps=yes`)
-    are added up. Raises DamagedFile, naming the line.
+    Functions are named `file:function`, with the file of inlined code if that differs. The inclusive cost of
+    a function is the cost of its calls; if no call was seen, it is its own cost plus that of its callees.
+    Recursion counts more than once. The parts of a file with several (`--combine-dumps=yes`) are added up.
+    Raises DamagedFile, naming the line.
     """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DamagedFile(path, str(error)) from error
+    return parse_callgrind(data.decode("utf-8", "surrogateescape"), path)
+
+
+def parse_callgrind(text: str, path: Path = Path("callgrind text")) -> CallgrindDump:
+    """Parse the text of a dump; errors name `path`."""
     lines = text.split("\n")
     unread = iter(lines)
     try:
@@ -230,7 +238,7 @@ _HEAD_BYTES = 1 << 14
 
 
 def decode(data: bytes, source: Path = Path("callgrind dump"), budget: Budget | None = None) -> Profile:
-    """The instructions of all functions as stacks, unordered, with their totals.
+    """Return the instructions of all functions as unordered stacks, with their totals.
 
     Raises DamagedFile, naming `source`.
     """
@@ -244,11 +252,11 @@ def decode(data: bytes, source: Path = Path("callgrind dump"), budget: Budget | 
 
 
 def sniff(data: bytes) -> bool:
-    """Whether a content has the header of a dump."""
+    """Return whether content has the header of a dump."""
     return _HEAD.search(data[:_HEAD_BYTES]) is not None and b"\0" not in data[:_HEAD_BYTES]
 
 
 def origin_of(data: bytes) -> Origin:
-    """The program that wrote the dump, and what dumps cannot tell."""
+    """Return the program that wrote the dump, with notes on what dumps lack."""
     creator = _CREATOR.search(data[:_HEAD_BYTES])
     return Origin("" if creator is None else creator[1].decode("utf-8", "replace"), notes=_NOTES)

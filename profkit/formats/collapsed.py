@@ -1,12 +1,12 @@
-"""Collapsed stacks: a line for each stack, its frames root first between `;`, and how often it was seen.
+"""Collapsed stacks: one line per stack, with its frames root first, separated by `;`, and its count.
 
-The format of Brendan Gregg's FlameGraph, https://github.com/brendangregg/FlameGraph, which most viewers
-read. Frames stand as py-spy writes them, `name (file:line)`; the thread is the first frame,
-`thread (TID): NAME`, below `process PID:"COMMAND"` where there are several processes. So what
-`py-spy record -f raw` wrote reads as threads.
+The format of Brendan Gregg's FlameGraph, https://github.com/brendangregg/FlameGraph, which most viewers read.
+Frames are written as py-spy writes them, `name (file:line)`. The first frame is the thread, `thread (TID):
+NAME`, below `process PID:"COMMAND"` if there are several processes. So the output of `py-spy record -f raw`
+is read with its threads.
 
-Equal stacks of a thread are one line, so the order of samples is lost, and with it the unit, the period
-and the process of a profile of only one. What a line cannot hold stands as an escape: see `escapes`.
+Equal stacks of a thread are one line. So the order of samples is lost, and with it the unit, the period, and
+the process of a profile of only one. Characters that a line cannot hold are escaped: see `escape`.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ from profkit.formats.registry import Origin
 from profkit.model.profile import Frame, Profile, Thread
 
 _ESCAPE = r"x[0-9a-f]{2}|u[0-9a-f]{4}"
-# What separates frames and lines, for some reader or other: control characters and Unicode's breaks.
+# Separators of frames and lines for any reader: control characters and Unicode's line breaks.
 _UNFIT = r"[;\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]"
-# A run of backslashes is matched from its beginning alone: from each of its places would be quadratic.
+# Match a run of backslashes from its beginning only: matching from each position would be quadratic.
 _RUN = r"(?<!\\)"
 _TO_ESCAPE = re.compile(rf"{_RUN}(\\*)({_UNFIT})|{_RUN}(\\+)(?={_ESCAPE})")
-# What tells files, lines, threads, processes and comments.
+# Marks of files, lines, threads, processes and comments.
 _MARK = r"[()]|:(?=\d+\Z)|^[tp#]"
 _MARKS_TOO = re.compile(rf"{_RUN}(\\*)({_UNFIT}|{_MARK})|{_RUN}(\\+)(?={_ESCAPE})")
 _ESCAPED = re.compile(rf"{_RUN}(\\+)({_ESCAPE})")
 
 
 def escape(text: str) -> str:
-    """Text without `;`, control characters, line breaks and lone surrogates."""
+    """Return text without `;`, control characters, line breaks and lone surrogates."""
     if text.isprintable() and ";" not in text and "\\" not in text:
         return text
     return _TO_ESCAPE.sub(_written, text)
 
 
 def escape_marks(text: str) -> str:
-    """The same, also without what would make a name read as something else."""
+    """Return text as `escape` does, also without anything that makes a name read as something else."""
     return _MARKS_TOO.sub(_written, text)
 
 
 def unescape(text: str) -> str:
-    """The text that `escape` was given."""
+    """Return the text from which `escape` made this one."""
     return _ESCAPED.sub(_read, text) if "\\" in text else text
 
 
@@ -72,7 +72,7 @@ _PROCESS = re.compile(r'process (\d{1,18}):"(.*)"', re.DOTALL)
 
 
 def write_frame(frame: Frame) -> str:
-    """The frame as one text that `read_frame` gives back, and that is no thread, process or comment."""
+    """Return the frame as text that `read_frame` reverses, and that is no thread, process or comment."""
     name, file = escape(frame.name), escape(frame.file)
     place = f"{file}:{frame.line}" if frame.line else file
     text = f"{name} ({place})" if place else name
@@ -83,8 +83,8 @@ def write_frame(frame: Frame) -> str:
 
 
 def read_frame(text: str) -> Frame:
-    """The frame that a text stands for."""
-    # Searched from the end and without a pattern: two that may share a text would try all its divisions.
+    """Parse a frame."""
+    # Search from the end and without a pattern: two adjoining groups would try all splits of a text.
     name, opened, place = text.rpartition("(")
     if not (opened and name.endswith(" ") and place.endswith(")") and place.find(")") == len(place) - 1):
         return Frame(unescape(text), "")
@@ -92,32 +92,32 @@ def read_frame(text: str) -> Frame:
     file, numbered, line = place.rpartition(":")
     if numbered and _LINE.fullmatch(line):
         return Frame(unescape(name), unescape(file), int(line))
-    # Without a line only what looks like a file is one: C++ has names that end in `(anonymous namespace)`.
+    # Without a line, accept only what looks like a file: C++ has names that end in `(anonymous namespace)`.
     if "." in place or "/" in place or (len(place) > 1 and place[0] == "<" and place[-1] == ">"):
         return Frame(unescape(name), unescape(place))
     return Frame(unescape(text), "")
 
 
 def write_thread(thread: Thread) -> str:
-    """The first frame of a thread's stacks; nothing for one of which nothing is known."""
+    """Return the first frame of a thread's stacks; empty if nothing is known of the thread."""
     if not (thread.tid or thread.name):
         return ""
     return f"thread ({thread.tid}): {escape(thread.name)}" if thread.name else f"thread ({thread.tid})"
 
 
 def read_thread(text: str) -> tuple[int, str] | None:
-    """The id and the name of a thread; None for other frames."""
+    """Return the id and the name of a thread; None for other frames."""
     match = _THREAD.fullmatch(text)
     return match and (int(match[1], 16 if match[1].startswith("0x") else 10), unescape(match[2] or ""))
 
 
 def write_process(pid: int) -> str:
-    """The frame of a process below its threads; its command is not known here."""
+    """Return the frame of a process, below its threads; its command is unknown here."""
     return f'process {pid}:""'
 
 
 def read_process(text: str) -> int | None:
-    """The id of a process; None for other frames."""
+    """Return the id of a process; None for other frames."""
     match = _PROCESS.fullmatch(text)
     return match and int(match[1])
 
@@ -127,7 +127,7 @@ _SNIFFED_LINES, _SNIFFED_BYTES = 20, 1 << 20
 
 
 def decode(data: bytes, source: Path = Path("collapsed stacks"), budget: Budget | None = None) -> Profile:
-    """The samples of all lines; comments (`#`) and empty lines say nothing.
+    """Parse the samples of all lines; comments (`#`) and empty lines are ignored.
 
     Raises DamagedFile, naming `source` and the line, for a line without a count.
     """
@@ -150,9 +150,9 @@ def decode(data: bytes, source: Path = Path("collapsed stacks"), budget: Budget 
 
 
 def sniff(data: bytes) -> bool:
-    """Whether the first lines are stacks with a count each, or comments; there must be a stack."""
+    """Return whether the first lines are comments or stacks with a count, and at least one is a stack."""
     head = data[:_SNIFFED_BYTES]
-    # The last line may have been cut.
+    # The last line may be incomplete.
     whole = head if len(head) == len(data) else head[: head.rfind(b"\n") + 1] or head
     lines = islice(text_lines(whole), _SNIFFED_LINES)
     stacks = [line for line in lines if line.strip() and not line.startswith("#")]
@@ -160,14 +160,14 @@ def sniff(data: bytes) -> bool:
 
 
 def origin_of(data: bytes) -> Origin:
-    """What lines cannot tell: unit and period."""
+    """Return the origin, with a note that lines have no unit and no period."""
     return Origin(notes=("collapsed stacks do not tell the time between samples: there are shares only",))
 
 
 def _thread(texts: list[str]) -> tuple[Thread, int]:
-    """Whose stack it is, and how many frames said so.
+    """Return the thread of a stack, and the number of frames that name it.
 
-    Of several processes, each the child of the one before, the last has the thread.
+    If there are several processes, each is the child of the one before; the last has the thread.
     """
     pid = first = 0
     while first < len(texts) and (found := read_process(texts[first])) is not None:
@@ -177,7 +177,7 @@ def _thread(texts: list[str]) -> tuple[Thread, int]:
 
 
 def encode(profile: Profile) -> bytes:
-    """A line for each thread and stack that has a weight, in the order of their first samples."""
+    """Write a line for each thread and stack with a weight, in the order of their first samples."""
     weights: Counter[tuple[int, int]] = Counter()
     for sample in profile.samples:
         weights[sample.thread, sample.stack] += sample.weight
@@ -191,7 +191,7 @@ def encode(profile: Profile) -> bytes:
 
 
 def _threads(profile: Profile) -> list[list[str]]:
-    """The first frames of each thread's stacks."""
+    """Return the first frames of each thread's stacks."""
     several = len({thread.pid for thread in profile.threads}) > 1
     return [_first(thread, several) for thread in profile.threads]
 

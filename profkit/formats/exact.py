@@ -1,9 +1,9 @@
-"""What profkit adds to a file of another tool's format, so that its own profiles come back as they were.
+"""profkit's addition to files of other formats, which makes its own profiles read back exactly.
 
-One JSON member, which other readers pass over: the unit and period as profkit has them, whether the order
-of samples means anything, the threads, and the `turns` in which their samples alternate – those formats
-keep each thread apart. Strings of the file are spelled as `pprof.spelling` says, since JSON's readers
-differ on lone surrogates (RFC 8259, section 8.2).
+It is one JSON member, which other readers ignore: the unit and period of profkit, whether the order of
+samples matters, the threads, and the `turns` in which their samples alternate, as those formats separate the
+threads. Strings of the file are spelled as by `pprof.schema.spell`, since JSON's readers differ on lone
+surrogates (RFC 8259, section 8.2).
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ Stack = tuple[int, ...]
 
 
 class Exact(NamedTuple):
-    """What the member says."""
+    """The contents of the member."""
 
     unit: Unit
     period_ns: float
     ordered: bool
     threads: tuple[Thread, ...]
     turns: Sequence[tuple[int, int]]
-    """A thread's index and how many of its samples follow."""
+    """(index of a thread, number of its samples that follow)."""
 
 
 class StackWeight(NamedTuple):
-    """A sample of a known thread, its stack written out."""
+    """A sample of a known thread, with its stack written out."""
 
     stack: Stack
     weight: int
 
 
 def describe(profile: Profile) -> Mapping[str, object]:
-    """The member's value, for `json.dumps`."""
+    """Return the member's value, for `json.dumps`."""
     turns: list[int] = []
     for thread, samples in groupby(profile.samples, key=lambda sample: sample.thread):
         turns += thread, sum(1 for _ in samples)
@@ -57,7 +57,7 @@ def describe(profile: Profile) -> Mapping[str, object]:
 
 
 def read_description(holder: object, where: str) -> Exact:
-    """What `describe` said, in the member of this object; raises ValueError for anything else."""
+    """Parse what `describe` wrote, from the member of this object; raises ValueError for anything else."""
     about = member(holder, where, MEMBER, dict)
     turns = member(about, MEMBER, "turns", list)
     flat = [int(number(turn, f"{MEMBER}.turns")) for turn in turns]
@@ -72,7 +72,7 @@ def read_description(holder: object, where: str) -> Exact:
 
 
 def samples_by_thread(profile: Profile) -> list[list[Sample]]:
-    """The samples of each of the profile's threads, in their order."""
+    """Return the samples of each of the profile's threads, in order."""
     samples: list[list[Sample]] = [[] for _ in profile.threads]
     for sample in profile.samples:
         samples[sample.thread].append(sample)
@@ -86,9 +86,9 @@ def rebuild(
     where: str,
     budget: Budget,
 ) -> Profile:
-    """The profile that was described, stacks numbered by their first use.
+    """Return the described profile, with stacks numbered by their first use.
 
-    Raises LimitExceeded, and ValueError where the samples of the threads are not those that the turns count.
+    Raises LimitExceeded, and ValueError if the samples of the threads do not match the counts of the turns.
     """
     counts = [0] * len(exact.threads)
     for thread, count in exact.turns:
@@ -128,7 +128,7 @@ def _thread(entry: object, where: str) -> Thread:
 
 
 def distinct_threads(threads: Iterable[Thread]) -> Iterator[Thread]:
-    """Return each thread with the first free id that is not below its own."""
+    """Yield each thread with the first free id that is not below its own."""
     following: dict[Thread, Thread] = {}
     for thread in threads:
         free, passed = thread, []

@@ -15,7 +15,7 @@ _INT64_MAX = 2**63 - 1
 
 
 def read_json(data: str | bytes, budget: Budget | None = None) -> object:
-    """Parse a document; raise ValueError, which says so, for what is no JSON, or is nested too deeply.
+    """Parse a document; raise ValueError, with the reason, for invalid or too deeply nested JSON.
 
     Python's parser can't be stopped midway. So its objects and lists, which take up to a hundred times the
     memory of their text, are counted before it starts.
@@ -34,7 +34,7 @@ def read_json(data: str | bytes, budget: Budget | None = None) -> object:
 
 
 def member(holder: object, where: str, key: str, kind: type[_T]) -> _T:
-    """Return a member of an object; raise ValueError, naming `where`, unless it is there and of this type."""
+    """Return a member of an object; raise ValueError, naming `where`, if it is missing or of another type."""
     if not isinstance(holder, dict):
         raise ValueError(f"{where} is no JSON object")
     if key not in holder:
@@ -46,7 +46,7 @@ def member(holder: object, where: str, key: str, kind: type[_T]) -> _T:
 
 
 def optional(holder: object, where: str, key: str, default: _T) -> _T:
-    """Return a member that may be null or missing: then `default`, whose type it has otherwise."""
+    """Return a member with the type of `default`; return `default` if the member is null or missing."""
     if isinstance(holder, dict) and holder.get(key) is None:
         return default
     return member(holder, where, key, type(default))
@@ -94,7 +94,7 @@ def whole(value: object, where: str) -> int:
 
 
 def column(holder: object, where: str, key: str, length: int) -> list[object]:
-    """Return a list of so many entries; raise ValueError, naming `where`, for a longer or shorter one."""
+    """Return a list of `length` entries; raise ValueError, naming `where`, for another length."""
     values = member(holder, where, key, list)
     if len(values) != length:
         raise ValueError(f"{where}.{key} has {len(values)} entries, not {length}")
@@ -102,6 +102,6 @@ def column(holder: object, where: str, key: str, length: int) -> list[object]:
 
 
 def text_lines(data: bytes) -> Iterator[str]:
-    """The lines without their ends; line feeds alone end them. What is no UTF-8 comes as lone surrogates."""
+    """Yield lines without their ends; only line feeds end them. Bytes that are no UTF-8 become surrogates."""
     for line in BytesIO(data):
         yield line.rstrip(b"\r\n").decode("utf-8", "surrogateescape")

@@ -14,15 +14,15 @@ from profkit.errors import LimitExceeded, UsageError
 from profkit.model.profile import Frame, ProfileBuilder, Thread
 
 _CHECK_EVERY = 1 << 12
-"""Steps between two looks at the clock."""
+"""Steps between two checks of the clock."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportLimits:
-    """The largest file that is imported; each field has an option of `profkit import`.
+    """Limits of imported files; each field has an option of `profkit import`.
 
-    The defaults leave room for a million samples 100 frames deep, and end a hostile file within minutes and
-    a few gigabytes.
+    The defaults have room for a million samples 100 frames deep, and stop a hostile file within minutes and a
+    few gigabytes.
     """
 
     max_bytes: int = 1 << 30
@@ -38,11 +38,11 @@ class ImportLimits:
 
 
 UNLIMITED = ImportLimits(sys.maxsize, sys.maxsize, sys.maxsize, sys.maxsize, float("inf"))
-"""For files that profkit itself has just made."""
+"""Limits for files that profkit itself has just made."""
 
 
 class Budget:
-    """What is left of the limits while one file is read; each method raises LimitExceeded."""
+    """Remaining limits while one file is read; each method raises LimitExceeded."""
 
     def __init__(
         self, limits: ImportLimits, source: Path = Path("the file"), clock: Clock = SYSTEM_CLOCK
@@ -54,11 +54,11 @@ class Budget:
 
     @property
     def records(self) -> int:
-        """Records that were counted so far."""
+        """Number of records counted so far."""
         return self._records
 
     def left_s(self) -> float:
-        """Seconds until the deadline."""
+        """Return the seconds until the deadline."""
         return self._deadline_s - self._clock.monotonic_s()
 
     def check_time(self) -> None:
@@ -115,7 +115,7 @@ def enough_memory(source: Path) -> Iterator[None]:
 
 
 def unlimited() -> Budget:
-    """A budget that never runs out."""
+    """Return a budget without limits."""
     return Budget(UNLIMITED)
 
 
@@ -159,15 +159,15 @@ class BoundedBuilder(ProfileBuilder):
 
 
 MAGIC = b"\x1f\x8b"
-"""What gzip begins with."""
+"""First bytes of gzip."""
 
 _GZIP = 31
 _PACKED, _UNPACKED = 1 << 14, 1 << 20
-"""Bytes that are given to zlib, and taken from it, at once."""
+"""Sizes of zlib's input and output pieces, in bytes."""
 
 
 def gunzipped(data: bytes, budget: Budget) -> bytes:
-    """Return a content without gzip around it, all members of it, or as it is if there is none.
+    """Return content without gzip around it, with all its members; unchanged if there is none.
 
     Raises ValueError for damaged gzip, and LimitExceeded.
     """
@@ -175,16 +175,16 @@ def gunzipped(data: bytes, budget: Budget) -> bytes:
 
 
 def unpacked(pieces: Iterable[bytes], budget: Budget) -> Iterator[bytes]:
-    """Return the content of gzip that comes in pieces, as it comes; what follows its members is left out.
+    """Yield the content of gzip, which comes in pieces; data after its members is omitted.
 
-    Raises as `gunzipped` does, also if the content as a whole is larger than the budget allows.
+    Raises as `gunzipped` does, also if the whole content exceeds the budget.
     """
     size, packed = 0, _split(pieces)
     left = next(packed, b"")
     while left.startswith(MAGIC):
         unpacker = zlib.decompressobj(_GZIP)
         while not unpacker.eof:
-            # What is not consumed yet is copied each time: so little is given at once.
+            # zlib copies unconsumed input each time, so the pieces are small.
             left = left or next(packed, b"")
             if not left:
                 raise ValueError("its gzip is cut short")

@@ -13,18 +13,18 @@ from profkit.units import Unit
 
 _UNITS = 1 << 16
 _TWO_BYTES = 1 << 14
-"""What is smaller takes one or two bytes."""
+"""Integers below this take one or two bytes."""
 _ENDS = bytes(128) + b"\1" * 128
-"""Translates the last byte of an integer to 0, every other to 1."""
+"""Translation table: the last byte of an integer becomes 0, every other 1."""
 _BEFORE_SINGLE = re.compile(rb"(?<![\x80-\xff])(?=[\x00-\x7f])")
 _MISSING = -1
 
 
 class PackedLookup:
-    """Meanings of integers, which are 0 or more themselves, for packed fields to be looked up in.
+    """Lookup of the integers in packed fields; the values are 0 or more.
 
-    Where no integer takes more than two bytes, a zero before those of one byte makes an array of 16-bit
-    units of the field, which itemgetter looks up all at once. No other integer begins with a zero.
+    If no integer takes more than two bytes, a zero before each single byte turns the field into an array of
+    16-bit units, which itemgetter looks up at once. No other integer begins with a zero.
     """
 
     def __init__(self, meanings: Mapping[int, int]) -> None:
@@ -36,7 +36,7 @@ class PackedLookup:
                 self._by_unit[unit] = meaning
 
     def all(self, packed: bytes) -> tuple[int, ...]:
-        """What each integer of a field stands for; raises ValueError where one stands for nothing."""
+        """Return the value for each integer of a field; raises ValueError for an unknown integer."""
         single = (b"\0" + packed).translate(_ENDS).find(b"\0\0")
         even = packed if single < 0 else packed[:single] + _BEFORE_SINGLE.sub(b"\0", packed[single:])
         if len(even) % 2 or len(even) < 4:
@@ -52,7 +52,7 @@ class PackedLookup:
 
 
 def sample_time_ns(profile: Profile) -> int | float | None:
-    """The nanoseconds of a weight of 1; None where they are not known, or would not tell the weight again."""
+    """Return the nanoseconds of a weight of 1; None if unknown, or if times would not give weights back."""
     if profile.unit is Unit.NANOSECONDS:
         return 1
     if profile.unit is not Unit.SAMPLES or profile.period_ns <= 0:
@@ -63,14 +63,14 @@ def sample_time_ns(profile: Profile) -> int | float | None:
 
 
 def weight_of(time_ns: float, period_ns: float) -> int:
-    """The weight of samples that take this long together."""
+    """Return the weight of samples with this total time."""
     if isinstance(time_ns, int) and period_ns == int(period_ns):
         return time_ns // int(period_ns)
     return round(time_ns / period_ns)
 
 
 def whole_steps(weights: Iterable[float]) -> Iterator[int]:
-    """Weights as whole numbers, the sum of the first N never more than a half from what it was."""
+    """Yield weights as whole numbers; each partial sum differs from the original by at most a half."""
     total: float = 0
     done = 0
     for weight in weights:

@@ -1,8 +1,8 @@
-"""The files of cProfile and profile: what `pstats` reads, `python -m cProfile -o FILE` and `dump_stats`.
+"""Files of cProfile and profile, which `python -m cProfile -o FILE` and `dump_stats` write for `pstats`.
 
-They hold a marshalled dictionary (Lib/pstats.py): for each function its calls, its own time, its time
-with callees, and what it took under each of its callers. So there is a call graph, which `callgraph`
-unfolds into stacks in proportion; functions stand at their first line.
+They hold a marshalled dictionary (Lib/pstats.py): for each function its calls, its own time, its time with
+callees, and its part under each of its callers. This is a call graph, which `transforms/call_graphs` unfolds
+into stacks in proportion. Functions have their first line.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FLAG_REF = 0x80
 _DEEPEST = 8
 _COUNTED_AT_ONCE = 1024
 _LONGEST = 64
-"""Digits of 15 bits that a number may have."""
+"""Maximum number of 15-bit digits in an integer."""
 _DOUBLE = struct.Struct("<d")
 _NULL = object()
 _UNFINISHED = object()
@@ -36,7 +36,7 @@ _TEXTS = b"aAustu"
 
 
 def read_marshalled(data: bytes, budget: Budget | None = None) -> object:
-    """The first object in the bytes; raises ValueError for what is not there or of another type."""
+    """Parse the first object in the bytes; raises ValueError if it is incomplete or of another type."""
     found = _Reader(data, budget or unlimited()).value(0)
     if found is _NULL:
         raise ValueError("it holds nothing")
@@ -64,7 +64,7 @@ class _Reader:
             return self._reference()
         if kind in _CONSTANTS:
             return _CONSTANTS[kind]
-        # A container has its number before what is in it.
+        # A container gets its number before its contents do.
         number = len(self._known)
         if code & _FLAG_REF:
             self._known.append(_UNFINISHED)
@@ -88,7 +88,7 @@ class _Reader:
     def _dictionary(self, depth: int) -> dict[object, object]:
         found: dict[object, object] = {}
         while (key := self.value(depth + 1)) is not _NULL:
-            # Tuples of tuples could make a hash that takes for ever.
+            # Tuples of tuples could have a hash that takes excessively long.
             if not isinstance(key, tuple) or not all(isinstance(part, str | int) for part in key):
                 raise ValueError(f"a dictionary has a key of type {type(key).__name__}")
             found[key] = self.value(depth + 1)
@@ -113,7 +113,7 @@ class _Reader:
                 raise ValueError(f"it holds an object of the type {other!r}, which statistics have none of")
 
     def _long(self) -> int:
-        """Digits of 15 bits, the least first; their number is negative for a negative number."""
+        """Parse 15-bit digits, least significant first; a negative digit count means a negative number."""
         size = self._signed(4)
         if abs(size) > _LONGEST:
             raise ValueError(f"a number in it has {abs(size)} digits")
@@ -133,7 +133,7 @@ class _Reader:
         return self._taken(size).decode("utf-8", "surrogatepass")
 
     def _size(self) -> int:
-        """A number of things that each take at least a byte; so a lie about it is found at once."""
+        """Parse a count of things of at least one byte each; an excessive count is rejected at once."""
         size = self._signed(4)
         if not 0 <= size <= len(self._data):
             raise ValueError(f"something in it claims a size of {size}")
@@ -160,11 +160,11 @@ _NOTES = (
 )
 
 _LONGEST_S = 2**63 / 1e9
-"""What has room in 64 bits of nanoseconds."""
+"""Maximum time: 64 bits of nanoseconds, in seconds."""
 
 
 def decode(data: bytes, source: Path = Path("statistics"), budget: Budget | None = None) -> Profile:
-    """The calls as stacks, unordered and of one thread; raises DamagedFile, naming `source`.
+    """Return the calls as unordered stacks of one thread; raises DamagedFile, naming `source`.
 
     Own times and totals are those of the file, each to the nanosecond.
     """
@@ -176,25 +176,25 @@ def decode(data: bytes, source: Path = Path("statistics"), budget: Budget | None
 
 
 def sniff(data: bytes) -> bool:
-    """Whether a content begins as a marshalled dictionary whose first key is a tuple of three."""
+    """Return whether content begins as a marshalled dictionary whose first key is a tuple of three."""
     start = bytes(byte & 0x7F for byte in data[:6])
     return start[:3] == b"{)\x03" or start == b"{(\x03\x00\x00\x00"
 
 
 def origin_of(data: bytes) -> Origin:
-    """What statistics cannot tell."""
+    """Return the origin, with notes on what statistics lack."""
     return Origin("cProfile", notes=_NOTES)
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
     outermost: float
-    """Calls that no other call of the function was around."""
+    """Calls that are not within another call of the function."""
     calls: float
     own_s: float
     total_s: float
     callers: Mapping[Frame, tuple[float, float | None]]
-    """(calls, time with callees) under each; the time is None if only calls were counted."""
+    """(calls, time with callees) under each caller; the time is None if only calls were counted."""
 
 
 def _profile(entries: Mapping[Frame, _Entry], builder: BoundedBuilder) -> Profile:
@@ -205,7 +205,7 @@ def _profile(entries: Mapping[Frame, _Entry], builder: BoundedBuilder) -> Profil
         for caller, (number, total_s) in entry.callers.items():
             own.setdefault(caller, 0)
             if total_s is None:
-                # The module `profile` counts calls under each caller, but times none.
+                # The module `profile` counts calls under each caller, but does not time them.
                 total_s = entry.total_s * number / counted if counted else 0.0
             calls[caller, function] += total_s * 1e9
     totals = {function: round(entry.total_s * 1e9) for function, entry in entries.items()}
@@ -227,9 +227,9 @@ def _recursion(entries: Mapping[Frame, _Entry]) -> Recursion:
 
 
 def _roots(entries: Mapping[Frame, _Entry], calls: Calls) -> Roots:
-    """The functions that were called from where nothing was recorded, with the time of these calls.
+    """Return the functions with unrecorded callers, and the time of these calls.
 
-    Their calls are more than those under all callers together.
+    Such a function has more calls than it has under all callers together.
     """
     received: defaultdict[Frame, float] = defaultdict(float)
     spent: defaultdict[Frame, float] = defaultdict(float)
@@ -269,7 +269,7 @@ def _function(key: object) -> Frame:
     if isinstance(key, tuple) and len(key) == 3:
         file, line, name = key
         if isinstance(file, str) and isinstance(line, int) and isinstance(name, str):
-            # Built-in functions are of the file "~".
+            # Built-in functions have the file "~".
             return Frame(name, "" if file == "~" else file, max(0, line))
     raise ValueError(f"{key} is no function")
 

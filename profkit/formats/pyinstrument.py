@@ -1,7 +1,7 @@
-"""What pyinstrument writes: the JSON of `-r json`, and its saved sessions (`.pyisession`, also JSON).
+"""Files of pyinstrument: the JSON of `-r json`, and its saved sessions (`.pyisession`, also JSON).
 
-A session has every sample in order (pyinstrument 5, session.py); the JSON is the tree that its reports
-show (renderers/jsonrenderer.py): processed, in microseconds, functions at their first line.
+A session has every sample in order (pyinstrument 5, session.py). The JSON is the tree of its reports
+(renderers/jsonrenderer.py): processed, in microseconds, with functions at their first line.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _THREAD = "<thread>"
 def profile_of_records(
     records: Sequence[object], start: Sequence[object], builder: ProfileBuilder
 ) -> Profile:
-    """All records in order, without the frames below the profiler's start; raises ValueError."""
+    """Return all records in order, without the frames below the profiler's start; raises ValueError."""
     below = [_identity(text) for text in start if isinstance(text, str) and _thread(text) is None]
     read = cache(lambda text: builder.frame(read_frame(text)))
     for position, record in enumerate(records):
@@ -39,7 +39,7 @@ def profile_of_records(
 
 
 def read_frame(text: str) -> Frame:
-    """The frame of a record, at the line at work where that is known."""
+    """Parse the frame of a record, at its current line if that is known."""
     identity, _, attributes = text.partition("\x01")
     name, file, line = _parts(identity)
     for attribute in attributes.split("\x01"):
@@ -78,7 +78,7 @@ def _thread(text: str) -> Thread | None:
 
 
 def _alike(texts: Sequence[str], below: Sequence[str]) -> int:
-    """How many frames a stack has in common with the one below the profiler's start."""
+    """Return how many frames a stack has in common with the one below the profiler's start."""
     same = 0
     while same < min(len(texts), len(below)) and _identity(texts[same]) == below[same]:
         same += 1
@@ -86,14 +86,14 @@ def _alike(texts: Sequence[str], below: Sequence[str]) -> int:
 
 
 _SELF = "[self]"
-"""A child that stands for time in its parent itself."""
+"""Name of a child that is time in its parent itself."""
 
 
 def profile_of_tree(document: Mapping[str, object], builder: BoundedBuilder) -> Profile:
-    """A stack for each frame with time of its own, unordered; raises ValueError.
+    """Return an unordered stack for each frame with time of its own; raises ValueError.
 
-    A frame's own time is what its children do not have. Times are rounded to microseconds each, so where
-    children have more than their parent the children count.
+    A frame's own time is its time minus that of its children. Each time is rounded to microseconds, so if
+    children have more time than their parent, that of the children counts.
     """
     thread = builder.thread(Thread(0, 0, ""))
     root = document["root_frame"]
@@ -134,7 +134,7 @@ _TREE_NOTE = (
 
 
 def decode(data: bytes, source: Path = Path("pyinstrument JSON"), budget: Budget | None = None) -> Profile:
-    """The profile in nanoseconds; raises DamagedFile, naming `source`."""
+    """Parse a file, in nanoseconds; raises DamagedFile, naming `source`."""
     try:
         builder = BoundedBuilder(budget or unlimited())
         document = read_json(data, budget)
@@ -147,12 +147,12 @@ def decode(data: bytes, source: Path = Path("pyinstrument JSON"), budget: Budget
 
 
 def sniff(data: bytes) -> bool:
-    """Whether a content begins with when and how long, as both documents do."""
+    """Return whether content begins with start time and duration, as both documents do."""
     return _HEAD.match(data) is not None
 
 
 def origin_of(data: bytes) -> Origin:
-    """When the session began, and what the shorter document lacks."""
+    """Return when the session began, with a note on what the shorter document lacks."""
     head = _HEAD.match(data)
     notes = (_TREE_NOTE,) if _IN_TREE in data[:_HEAD_BYTES] else ()
     try:

@@ -1,7 +1,7 @@
-"""The formats that profiles are exported to and imported from; what commands offer derives from here.
+"""Registry of the formats for export and import; commands derive their choices from it.
 
-A new format is one module and one line in `FORMATS`. Its functions import the module when called, so
-that asking for help costs none of them.
+A new format is one module and one line in `FORMATS`. Its functions import the module when they are called, so
+that `--help` does not load it.
 """
 
 from __future__ import annotations
@@ -25,44 +25,43 @@ _INT64_MAX = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a file tells about how it came to be."""
+    """Origin of a profile, as its file states it."""
 
     tool: str = ""
-    """The program that took the profile, with its version where the file has it; empty if unknown."""
+    """The program that took the profile, with its version if the file has it; empty if unknown."""
     started_ns: int | None = None
     """Unix time of the first sample."""
     notes: tuple[str, ...] = ()
-    """What a reader of this very file should know."""
+    """Notes for readers of this file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format of other tools, or one of theirs that profkit writes too.
+    """A format of another tool, which profkit reads, writes, or both.
 
-    `encode` raises UsageError for a profile that the format cannot hold. `decode` raises DamagedFile
-    naming its second argument, and LimitExceeded for what its third does not allow; None allows
-    everything. `decode`, `sniff` and `origin` get the content without any gzip around it; the last two
-    never raise.
+    `encode` raises UsageError for a profile that the format cannot hold. `decode` raises DamagedFile, naming
+    its second argument, and LimitExceeded for what its third does not allow; None allows everything.
+    `decode`, `sniff` and `origin` get the content without any gzip around it; the last two never raise.
     """
 
     name: str
     endings: tuple[str, ...]
-    """Of file names, with the dot, the usual one first."""
+    """Endings of file names, with the dot, the usual one first."""
     encode: Encode | None
     decode: Decode | None
     sniff: Callable[[bytes], bool]
-    """Whether a content looks like this format; asked in the order of `FORMATS`."""
+    """Return whether content looks like this format; called in the order of `FORMATS`."""
     loses: str
-    """What any profile loses in it, as a sentence's end; empty if nothing is lost."""
+    """Losses of any profile in this format, as the end of a sentence; empty if nothing is lost."""
     origin: Callable[[bytes], Origin] | None = None
     binary: bool = False
-    """Not for terminals."""
+    """Whether the format is not for terminals."""
     keeps_totals: bool = False
     """Whether stated totals are kept; only profkit reads them again."""
 
 
 class _Codec(Protocol):
-    """What the module of a format has, as far as the format goes."""
+    """The functions of a format's module, as far as the format has them."""
 
     def encode(self, profile: Profile) -> bytes: ...
     def decode(self, data: bytes, source: Path, budget: Budget | None) -> Profile: ...
@@ -93,7 +92,7 @@ class _Module:
 
 
 def _read_only(name: str, endings: tuple[str, ...], module: str) -> Format:
-    """A format of other tools that profkit does not write."""
+    """Return a format of other tools that profkit does not write."""
     codec = _Module(module)
     return Format(name, endings, None, codec.decode, codec.sniff, loses="", origin=codec.origin_of)
 
@@ -102,7 +101,7 @@ _COLLAPSED, _PPROF, _ANY_PPROF = map(_Module, ("collapsed", "pprof", "pprof.fore
 
 
 def _text(name: str, endings: tuple[str, ...], module: str, loses: str = "") -> Format:
-    """A text that profkit writes and reads."""
+    """Return a text format that profkit writes and reads."""
     codec = _Module(module)
     return Format(name, endings, codec.encode, codec.decode, codec.sniff, loses, codec.origin_of)
 
@@ -148,11 +147,11 @@ FORMATS: Mapping[str, Format] = {
         ),
     )
 }
-"""By name, in the order in which contents are sniffed: what can be told for certain first."""
+"""By name, in the order in which contents are sniffed: the most certain first."""
 
 
 class ReadProfile(NamedTuple):
-    """A profile of another tool, and what its file says beside it."""
+    """A profile of another tool, with its format and origin."""
 
     format: Format
     profile: Profile
@@ -160,7 +159,7 @@ class ReadProfile(NamedTuple):
 
 
 def lost_in(known: Format, profile: Profile) -> Iterator[str]:
-    """Say what this profile loses in a format, as the ends of sentences."""
+    """Yield what this profile loses in a format, as the ends of sentences."""
     if known.loses:
         yield known.loses
     if profile.totals and not known.keeps_totals:
@@ -168,12 +167,12 @@ def lost_in(known: Format, profile: Profile) -> Iterator[str]:
 
 
 def importable() -> tuple[str, ...]:
-    """Return the names of the formats that are imported."""
+    """Return the names of the formats that profkit imports."""
     return tuple(known.name for known in FORMATS.values() if known.decode is not None)
 
 
 def format_of(data: bytes) -> Format | None:
-    """Return the format that a content looks like, None for none."""
+    """Return the format that content looks like; None if there is none."""
     readable = (known for known in FORMATS.values() if known.decode is not None)
     return next((known for known in readable if known.sniff(data)), None)
 
@@ -186,11 +185,11 @@ def read_any(
     source: Path = Path("the file"),
     budget: Budget | None = None,
 ) -> ReadProfile:
-    """Return the profile that a content holds, without any gzip around it.
+    """Parse a profile, without any gzip around it.
 
-    The format is `name`, or the one that the content looks like. A `budget` that is spent already, by
-    unpacking, takes the place of `limits`. Raises DamagedFile and LimitExceeded, naming `source`, and
-    UsageError for a format that is not known or not imported.
+    The format is `name`, or the one that the content looks like. A `budget` that unpacking has partly spent
+    replaces `limits`. Raises DamagedFile and LimitExceeded, naming `source`, and UsageError for a format that
+    is unknown or not imported.
     """
     budget = budget or Budget(limits or ImportLimits(), source)
     known = FORMATS.get(name) if name is not None else format_of(data)
@@ -205,7 +204,7 @@ def read_any(
 
 
 def _checked(profile: Profile, source: Path) -> Profile:
-    """Return the profile, if a store has room for its numbers and its time; raise DamagedFile."""
+    """Return the profile, if a store has room for its numbers and its time; raise DamagedFile if not."""
     numbers = (
         (sample.weight for sample in profile.samples),
         (frame.line for frame in profile.frames),

@@ -1,7 +1,7 @@
-"""Protocol Buffers' wire format: just what a schema of integers, strings and messages needs.
+"""Protocol Buffers' wire format, as far as a schema of integers, strings and messages needs it.
 
-Source: https://protobuf.dev/programming-guides/encoding/. Written as protobuf's own libraries write
-proto3: fields in rising order, zeros and empty values left out, repeated integers packed.
+Source: https://protobuf.dev/programming-guides/encoding/. Written as protobuf's own libraries write proto3:
+fields in ascending order, no zeros and empty values, repeated integers packed.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from profkit.formats.limits import Budget, unlimited
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _FIXED_SIZES = {_FIXED64: 8, _FIXED32: 4}
 LONGEST_VARINT = 10
-"""Bytes of an integer."""
+"""Maximum size of an integer, in bytes."""
 _COUNTED_AT_ONCE = 1024
 _INT64_MAX = 2**63 - 1
 
 
 class _CutShort(ValueError):
-    """The data ends within a field."""
+    """Error: the data ends within a field."""
 
 
 @lru_cache(1 << 16)
 def varint(number: int) -> bytes:
-    """An integer, seven bits a byte; a negative one as its 64-bit two's complement."""
+    """Encode an integer, seven bits per byte; a negative one as its 64-bit two's complement."""
     if not -_INT64_MAX - 1 <= number <= _INT64_MAX:
         raise OverflowError(f"{number} does not fit into 64 bits")
     number &= 2**64 - 1
@@ -42,23 +42,23 @@ def varint(number: int) -> bytes:
 
 
 def integer(field: int, number: int) -> bytes:
-    """An integer field, nothing for 0."""
+    """Encode an integer field; empty for 0."""
     return varint(field << 3 | _VARINT) + varint(number) if number else b""
 
 
 def packed(field: int, numbers: Iterable[int]) -> bytes:
-    """A repeated integer field, nothing for no integers."""
+    """Encode a repeated integer field; empty for no integers."""
     data = b"".join(map(varint, numbers))
     return blob(field, data) if data else b""
 
 
 def blob(field: int, data: bytes) -> bytes:
-    """A field of bytes: a string, or an encoded message, which may be empty."""
+    """Encode a field of bytes: a string, or an encoded message, which may be empty."""
     return varint(field << 3 | _BYTES) + varint(len(data)) + data
 
 
 def fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Each field of a message with its value, integers as int64; raises ValueError where it is cut short."""
+    """Yield each field of a message, integers as int64; raises ValueError if it is cut short."""
     at, end = 0, len(data)
     while at < end:
         field, value, at = _field(data, at)
@@ -66,7 +66,7 @@ def fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
 
 
 def counted_fields(data: bytes, budget: Budget) -> Iterator[tuple[int, int | bytes]]:
-    """The same, each field counted as a record."""
+    """Yield each field as `fields` does, and count it as a record."""
     found = fields(data)
     while batch := tuple(islice(found, _COUNTED_AT_ONCE)):
         budget.count_records(len(batch))
@@ -74,17 +74,17 @@ def counted_fields(data: bytes, budget: Budget) -> Iterator[tuple[int, int | byt
 
 
 class Repeated(NamedTuple):
-    """A field of bytes that a message is full of, and its other fields."""
+    """The values of a message's most frequent field, of bytes, and its other fields."""
 
     distinct: tuple[bytes, ...]
     """The field's values, each once, in the order of their first use."""
     order: list[int]
-    """All of the field's values, as indexes of `distinct`."""
+    """All of the field's values, as indexes into `distinct`."""
     others: dict[int, list[int | bytes]]
 
 
 def repeated(chunks: Iterable[bytes], field: int, budget: Budget | None = None) -> Repeated:
-    """A message in pieces, read for one of its fields, whose number is below 16.
+    """Parse a message in pieces for one of its fields, whose number is below 16.
 
     Raises ValueError as `fields` does, and LimitExceeded.
     """
@@ -106,7 +106,7 @@ def repeated(chunks: Iterable[bytes], field: int, budget: Budget | None = None) 
                     others.setdefault(other, []).append(value)
                     other_fields += 1
                     continue
-                # Hardly any size has more than two bytes; a call for each would take as long again.
+                # Few sizes have more than two bytes; a call for each would double the time.
                 if at + 2 >= end:
                     size, start = _read_varint(data, at + 1)
                 elif (size := data[at + 1]) < 0x80:
@@ -123,13 +123,13 @@ def repeated(chunks: Iterable[bytes], field: int, budget: Budget | None = None) 
         budget.count_records(len(order) + other_fields - counted)
         counted = len(order) + other_fields
     if left:
-        # Nothing completes what is left: reading it again says so.
+        # Incomplete data is left: reading it again raises the error.
         _field(left, 0)
     return Repeated(tuple(numbers), order, others)
 
 
 def first_blob(data: bytes, field: int) -> tuple[bytes, bytes]:
-    """The first field of a message and what follows; nothing and all where it is not this one of bytes.
+    """Return the first field and the rest; empty and all if it is not this field of bytes.
 
     The field's number is below 16. Raises ValueError as `fields` does.
     """
@@ -142,7 +142,7 @@ def first_blob(data: bytes, field: int) -> tuple[bytes, bytes]:
 
 
 def integers(value: int | bytes) -> list[int]:
-    """The integers of a repeated field's value, packed or one by one."""
+    """Return the integers of a repeated field's value, packed or one by one."""
     if isinstance(value, int):
         return [value]
     numbers = []
@@ -160,7 +160,7 @@ def integers(value: int | bytes) -> list[int]:
 
 
 def _field(data: bytes, at: int) -> tuple[int, int | bytes, int]:
-    """The number and the value of the field at a position, and the position after it."""
+    """Return the number and the value of the field at a position, and the position after it."""
     tag, at = (data[at], at + 1) if data[at] < 0x80 else _read_varint(data, at)
     kind = tag & 7
     if kind == _VARINT:
@@ -185,7 +185,7 @@ def _int64(number: int) -> int:
 
 
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """The integer at a position, and the position after it."""
+    """Return the integer at a position, and the position after it."""
     number = shift = 0
     for place in range(at, min(at + LONGEST_VARINT, len(data))):
         byte = data[place]

@@ -1,4 +1,4 @@
-"""Read a Chrome trace: the time that each thread spent between events, in nanoseconds."""
+"""Reading of Chrome traces: the time that each thread spent between events, in nanoseconds."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from profkit.stats.ranks import median
 from profkit.units import Unit
 
 _LINE = re.compile(r"\d+")
-# `torch/nn/modules/module.py(1500): _call_impl`, as torch.profiler writes it with stacks.
+# `torch/nn/modules/module.py(1500): _call_impl`, as torch.profiler writes it if it records stacks.
 _IN_FRONT = re.compile(r"(.+\.py)\((\d+)\): (.+)", re.DOTALL)
 
 
 def frame_of(event: Mapping[str, object]) -> Frame:
-    """The frame of an event: `args` with a line say where it is, else its name may."""
+    """Return the frame of an event: its place is in `args` with a line, else possibly in its name."""
     name = event.get("name")
     args = event.get("args")
     text = name if isinstance(name, str) else ""
@@ -39,7 +39,7 @@ def frame_of(event: Mapping[str, object]) -> Frame:
 
 @lru_cache(1 << 16)
 def frame_named(text: str) -> Frame:
-    """The frame that a name tells, with its place where it tells that too."""
+    """Parse the frame, and its place if any, from a name."""
     # `fib (/home/ann/app.py:3)`, as viztracer writes it.
     head, _, line = text.removesuffix(")").rpartition(":")
     opened = head.find(" (", 1)
@@ -54,10 +54,10 @@ _Stack = tuple[int, ...]
 
 
 def sampled_profile(document: Mapping[str, object], builder: BoundedBuilder) -> Profile:
-    """The samples of all threads, in the order of their times.
+    """Return the samples of all threads, in the order of their times.
 
-    What a sample stands for is the usual time from one to the next of its thread. Raises ValueError,
-    naming the sample or frame, for what the format does not allow.
+    The period is the median time between consecutive samples of a thread. Raises ValueError, naming the
+    sample or frame, for anything that the format does not allow.
     """
     stacks = _Stacks(optional(document, "the file", "stackFrames", {}), builder)
     threads: dict[int, list[tuple[float, int, _Stack]]] = defaultdict(list)
@@ -78,7 +78,7 @@ def sampled_profile(document: Mapping[str, object], builder: BoundedBuilder) -> 
 
 
 class _Stacks:
-    """Stacks by the id of their innermost frame; those between are not kept, which would be quadratic."""
+    """Stacks by the id of their innermost frame; intermediate ones are not kept: that would be quadratic."""
 
     def __init__(self, listed: Mapping[object, object], builder: BoundedBuilder) -> None:
         # Ids are numbers or strings, in the samples as well as in the tree.
@@ -88,7 +88,7 @@ class _Stacks:
         self._numbers: dict[str, int] = {}
 
     def stack(self, leaf: object, where: str) -> _Stack:
-        """The frames from the root to this one; raises ValueError for one that there is not."""
+        """Return the frames from the root to this one; raises ValueError for an unknown frame."""
         key = str(leaf)
         if leaf is None or key in self._known:
             return () if leaf is None else self._known[key]
@@ -128,7 +128,7 @@ _HEAD = 1 << 16
 
 
 def decode(data: bytes, source: Path = Path("Chrome trace"), budget: Budget | None = None) -> Profile:
-    """The profile of all threads; raises DamagedFile, naming `source` and what is wrong, for other data."""
+    """Parse a file; raises DamagedFile, naming `source` and what is wrong."""
     try:
         document = _document(data, budget)
         events = _events(document)
@@ -143,14 +143,14 @@ def decode(data: bytes, source: Path = Path("Chrome trace"), budget: Budget | No
 
 
 def sniff(data: bytes) -> bool:
-    """Whether this is an object with a member `traceEvents`, or a list of objects with a phase."""
+    """Return whether this is an object with a member `traceEvents`, or a list of objects with a phase."""
     if data.lstrip()[:1] == b"[":
         return b'"ph"' in data[:_HEAD]
     return b'"traceEvents"' in data
 
 
 def origin_of(data: bytes) -> Origin:
-    """The program that wrote the file, where it is known by what it adds."""
+    """Return the program that wrote the file, if its additions identify it."""
     match = _EXPORTER.search(data[:_HEAD])
     if match:
         try:
@@ -161,7 +161,7 @@ def origin_of(data: bytes) -> Origin:
 
 
 def _document(data: bytes, budget: Budget | None) -> object:
-    """The JSON, whose list may lack its last bracket: the format allows for tracers that are killed."""
+    """Parse the JSON; a list may lack its closing bracket: the format permits it for killed tracers."""
     try:
         return read_json(data, budget)
     except ValueError:
@@ -185,7 +185,7 @@ def _events(document: object) -> Sequence[Event]:
 
 
 def _by_track(events: Sequence[Event]) -> Mapping[Track, Sequence[Event]]:
-    """The events that last, by process and thread."""
+    """Return the events with a duration, by process and thread."""
     tracks: dict[Track, list[Event]] = defaultdict(list)
     for event in events:
         if event.get("ph") in _LASTING and not _is_capture(event):

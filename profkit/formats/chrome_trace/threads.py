@@ -1,4 +1,4 @@
-"""Threads of a Chrome trace, and the stacks that their overlapping durations make up."""
+"""Threads of a Chrome trace, and stacks from their overlapping durations."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ Track = tuple[str, str]
 
 
 def track_of(event: Event) -> Track:
-    """The thread that an event is of; 0 where it names none."""
+    """Return the process id and thread id of an event; 0 if it has none."""
     return str(event.get("pid", 0)), str(event.get("tid", 0))
 
 
 def threads_of(
     events: Sequence[Event], tracks: Iterable[Track], read_name: Callable[[str], str]
 ) -> Mapping[Track, Thread]:
-    """A thread for each of the tracks; `read_name` gives the name that was spelled.
+    """Return a thread for each of the tracks; `read_name` decodes a name.
 
-    Ids that are no numbers become 0, and stand in the name if nothing else does.
+    Ids that are not numbers become 0, and are the name if there is no other.
     """
     names: dict[Track, str] = {}
     processes: dict[str, str] = {}
@@ -55,11 +55,11 @@ def _words(*ids: str) -> str:
 
 
 _LARGEST_US = 2**53
-"""Microseconds up to here need no closer look."""
+"""Largest time in microseconds that needs no further check."""
 
 
 class Duration(NamedTuple):
-    """From when to when a frame was on the stack, in nanoseconds."""
+    """The time for which a frame was on the stack, in nanoseconds."""
 
     start: int
     end: int
@@ -67,7 +67,7 @@ class Duration(NamedTuple):
 
 
 class _Open(NamedTuple):
-    """A B event without its E yet."""
+    """A B event whose E has not been read yet."""
 
     start: int
     name: object
@@ -76,11 +76,10 @@ class _Open(NamedTuple):
 
 
 def durations_of(events: Sequence[Event], frame_number: Callable[[Event], int]) -> list[Duration]:
-    """The durations of one thread, those that begin first and last longest first.
+    """Return the durations of one thread by their start, longest first.
 
-    An E closes the innermost open event of its name, and the innermost of all where it has no name; one
-    without a B was cut off at the beginning and says nothing. A B without an E ends with the last event of
-    its thread.
+    An E closes the innermost open event of its name, or the innermost of all if it has no name. An E without
+    a B was cut off at the beginning and is ignored. A B without an E ends with the last event of its thread.
     """
     timed = sorted(((_time(event, "ts"), event) for event in events), key=lambda pair: pair[0])
     found: dict[int, Duration] = {}
@@ -100,10 +99,10 @@ def durations_of(events: Sequence[Event], frame_number: Callable[[Event], int]) 
 
 
 def stacks_of(durations: Sequence[Duration]) -> Iterator[tuple[tuple[int, ...], int]]:
-    """The stacks of a thread and how long each lasted, empty ones left out.
+    """Yield the stacks of a thread with their durations, except empty ones.
 
-    What began earlier stands below, also where durations overlap without one holding the other, which the
-    format forbids and tracers write.
+    The frame that began earlier is the caller, even if durations overlap without nesting, which the format
+    forbids and tracers write.
     """
     active: list[Duration] = []
     nested = True
@@ -126,7 +125,7 @@ def stacks_of(durations: Sequence[Duration]) -> Iterator[tuple[tuple[int, ...], 
 
 
 def _close(active: list[Duration], end: float) -> None:
-    """Remove what has ended by then, where each holds the next."""
+    """Remove what has ended by then from nested durations."""
     while active and active[-1].end <= end:
         active.pop()
 
@@ -149,7 +148,7 @@ class _OpenEvents:
             return self._by_place.popitem()[1] if self._by_place else None
         places = self._places.get(_key(name), [])
         while places:
-            # Events that an E without a name closed are still in the list.
+            # The list still contains events that an E without a name closed.
             if (event := self._by_place.pop(places.pop(), None)) is not None:
                 return event
         return None
@@ -160,12 +159,12 @@ class _OpenEvents:
 
 
 def _key(name: object) -> Hashable:
-    """Return the name, or a text for a name that is a list or an object."""
+    """Return the name; as text if it is a list or an object."""
     return name if isinstance(name, Hashable) else repr(name)
 
 
 def _time(event: Event, key: str) -> int:
-    """A time of an event, microseconds in the file, in nanoseconds; raises ValueError for none."""
+    """Return a time of an event in nanoseconds, from microseconds; raises ValueError for anything else."""
     value = event.get(key)
     if value is None and key == "dur":
         return 0

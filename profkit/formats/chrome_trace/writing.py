@@ -1,8 +1,8 @@
-"""A profile as a Chrome trace: an X event per call, from the first sample in a row that shows it to the last.
+"""Writing of Chrome traces: an X event per call, over the consecutive samples that contain it.
 
-A thread's samples stand one after the other, from time 0: when they were taken is not known, only how long
-each lasted. Times are whole microseconds, so that readers that add start and duration as floats see calls
-end together that do.
+A thread's samples follow each other from time 0: their times are unknown, only their durations are known.
+Times are whole microseconds, so that calls that end together also do so for readers that add start and
+duration as floats.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from profkit.units import Unit
 
 EXPORTER = "profkit"
 MOST_CALLS = 2_500_000
-"""About half a gigabyte: Chromium holds no longer text, so its viewers read no bigger file."""
+"""About half a gigabyte: Chromium holds no longer text, so its viewers read no larger file."""
 
 Stack = tuple[int, ...]
 _Track = tuple[int, int]
 
 
 class _Parts(NamedTuple):
-    """What of a profile its events are made from."""
+    """The parts of a profile from which its events are made."""
 
     functions: Sequence[Stack]
-    """Its stacks, with a number per function instead of the frames, which change from line to line."""
+    """Its stacks with a number per function instead of per frame: frames change from line to line."""
     stacks: Sequence[Stack]
     calls: Sequence[bytes]
-    """What the event of each frame's call begins with."""
+    """The beginning of the event for a call, by frame."""
     time_ns: float
 
 
 def encode(profile: Profile) -> bytes:
-    """The file, one event a line.
+    """Write the file, one event per line.
 
-    Raises UsageError for a profile whose order or time is not known, or that has too many calls.
+    Raises UsageError for a profile with unknown order or times, or with too many calls.
     """
     parts = _parts(profile, _sample_time_ns(profile))
     threads = exact.samples_by_thread(profile)
@@ -87,9 +87,9 @@ def _parts(profile: Profile, time_ns: float) -> _Parts:
 
 
 def _call(frame: Frame) -> bytes:
-    """The beginning of an event; its category tells apart what the user wrote, libraries and machine code.
+    """Return the beginning of an event; its category is user code, library or machine code.
 
-    A call that goes on from line to line is one event, of the line that it was first seen at.
+    A call that continues from line to line is one event, with the line of its first sample.
     """
     kind = "native" if is_native_file(frame.file) else "library" if is_library_file(frame.file) else "user"
     place: dict[str, object] = {"file": escape_text(frame.file)} if frame.file else {}
@@ -118,7 +118,7 @@ def _check_size(calls: int) -> None:
 
 
 def _tracks(threads: Sequence[Thread]) -> list[_Track]:
-    """Process and thread id of each; one that another thread has already becomes the next free one."""
+    """Return process and thread id of each thread; an id in use becomes the next free one."""
     tracks: dict[_Track, None] = {}
     for thread in threads:
         tid = thread.tid
@@ -137,7 +137,7 @@ def _names(threads: Sequence[Thread], tracks: Sequence[_Track]) -> Iterator[byte
 
 
 class _Calls(NamedTuple):
-    """The calls of a thread by their start, callers first: columns, since there may be millions."""
+    """The calls of a thread by their start, callers first: in columns, since there may be millions."""
 
     frames: array[int]
     starts_us: array[int]
@@ -153,7 +153,7 @@ def _events(samples: Sequence[Sample], track: _Track, parts: _Parts) -> Iterator
 
 
 def _calls(samples: Sequence[Sample], parts: _Parts) -> _Calls:
-    """What is on the stack stays there as long as the next sample has it too."""
+    """Return the calls of samples: a frame stays on the stack as long as the next sample has it too."""
     calls = _Calls(array("q"), array("q"), array("q"))
     opened: list[int] = []
     functions, weight, now_us = Stack(), 0, 0

@@ -1,4 +1,4 @@
-"""Read the Firefox Profiler's JSON, as any tool has written it since 2019."""
+"""Reading of the Firefox Profiler's JSON, as any tool has written it since 2019."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from profkit.model.profile import Frame, Profile, Thread
 from profkit.units import Unit
 
 _HAS_SOURCE = 8
-"""Of a function's flags."""
+"""A function's flag: it has a source file."""
 
 
 class StackTable:
-    """Stacks by the number of their innermost node, each walked once."""
+    """Stacks by the index of their innermost node; each is walked once."""
 
     def __init__(self, holder: object, where: str, frame_count: int, budget: Budget) -> None:
         table = member(holder, where, "stackTable", dict)
@@ -38,7 +38,7 @@ class StackTable:
         self._budget = budget
 
     def stack(self, node: object, where: str) -> tuple[int, ...]:
-        """Frame numbers, root first; none for null. Raises ValueError, naming `where`, for other values."""
+        """Return frame indexes, root first; empty for null. Raises ValueError, naming `where`, if invalid."""
         if node is None:
             return ()
         if not isinstance(node, int) or not 0 <= node < len(self._frames):
@@ -56,7 +56,7 @@ class StackTable:
 
 
 def frames_of(holder: object, where: str, strings: Sequence[object], sources: object) -> list[Frame]:
-    """The frames of frameTable, in its order; `sources` is the table of files, where there is one."""
+    """Return the frames of frameTable, in order; `sources` is the table of files, if there is one."""
     functions = _functions(member(holder, where, "funcTable", dict), strings, sources)
     table = member(holder, where, "frameTable", dict)
     length = member(table, "frameTable", "length", int)
@@ -73,7 +73,7 @@ def frames_of(holder: object, where: str, strings: Sequence[object], sources: ob
 def _functions(
     table: Mapping[str, object], strings: Sequence[object], sources: object
 ) -> list[tuple[str, str]]:
-    """Name and file of each function."""
+    """Return the name and file of each function."""
     length = member(table, "funcTable", "length", int)
     names = [_string(strings, n, "funcTable.name") for n in column(table, "funcTable", "name", length)]
     if "source" not in table:
@@ -89,7 +89,7 @@ def _functions(
 
 
 def _prefixes(table: Mapping[str, object], length: int) -> list[int]:
-    """The caller's node of each node, -1 for none; callers come first, so walks end."""
+    """Return each node's caller, -1 for none; callers precede, so walks terminate."""
     if "prefixOffset" in table:
         offsets = column(table, "stackTable", "prefixOffset", length)
         whole_offsets = (whole(offset, "stackTable.prefixOffset") for offset in offsets)
@@ -103,7 +103,7 @@ def _prefixes(table: Mapping[str, object], length: int) -> list[int]:
 
 
 def _string(strings: Sequence[object], place: object, where: str) -> str:
-    """The string of that number; empty for null."""
+    """Return the string at an index; empty for null."""
     if place is None:
         return ""
     if not isinstance(place, int) or not 0 <= place < len(strings):
@@ -122,7 +122,7 @@ _META_LENGTH = 1 << 16
 
 
 def decode(data: bytes, source: Path = Path("Firefox profile"), budget: Budget | None = None) -> Profile:
-    """The profile of all threads; raises DamagedFile, naming `source` and the first part that is wrong."""
+    """Parse a file; raises DamagedFile, naming `source` and the first part that is wrong."""
     budget = budget or unlimited()
     try:
         document = read_json(data, budget)
@@ -138,12 +138,12 @@ def decode(data: bytes, source: Path = Path("Firefox profile"), budget: Budget |
 
 
 def sniff(data: bytes) -> bool:
-    """Whether the file says which version of the processed format it has."""
+    """Return whether the file states its version of the processed format."""
     return _MARK in data
 
 
 def origin_of(data: bytes) -> Origin:
-    """What was profiled, as there is no field for what took the profile, and since when."""
+    """Return what was profiled and since when: there is no field for the profiler."""
     at = max(0, data.find(b'"meta"'))
     meta = data[at : at + _META_LENGTH]
     product, start = _PRODUCT.search(meta), _START.search(meta)
@@ -161,7 +161,7 @@ class _Recorded(NamedTuple):
     content: Mapping[str, object]
     frames: Sequence[Frame]
     stacks: Sequence[tuple[int, ...]]
-    """Of its samples, in their order."""
+    """Stacks of its samples, in order."""
 
 
 def _threads(document: object, budget: Budget) -> list[_Recorded]:
@@ -183,7 +183,7 @@ def _threads(document: object, budget: Budget) -> list[_Recorded]:
 def _tables(
     holder: object, where: str, shared: Mapping[str, object], budget: Budget
 ) -> tuple[list[Frame], StackTable]:
-    """Frames and stacks of one thread, or of all; strings may be shared without them."""
+    """Return the frames and stacks of one thread, or of all; strings may be shared even if tables are not."""
     if "stringArray" in shared:
         strings = member(shared, "shared", "stringArray", list)
     else:
@@ -226,7 +226,7 @@ def _weight_type(thread: _Recorded) -> str:
 
 
 def _thread(thread: _Recorded) -> Thread:
-    """Ids may be any text, such as `12.1`: then the digits that they begin with."""
+    """Return a thread; its ids may be any text, such as `12.1`, of which the leading digits are kept."""
     content = thread.content
     return Thread(
         _id(content.get("pid")), _id(content.get("tid")), optional(content, thread.where, "name", "")
@@ -249,7 +249,7 @@ def _whole_weights(thread: _Recorded) -> list[int]:
 
 
 def _weights(thread: _Recorded) -> list[float]:
-    """The weights of the samples, 1 each where there are none."""
+    """Return the weights of the samples; 1 each if there are none."""
     where = f"{thread.where}.samples"
     samples = member(thread.content, thread.where, "samples", dict)
     if samples.get("weight") is None:
@@ -261,7 +261,7 @@ def _weights(thread: _Recorded) -> list[float]:
 def _as_written(
     meta: Mapping[str, object], threads: Sequence[_Recorded], shared: Mapping[str, object], budget: Budget
 ) -> Profile:
-    """The profile that `encode` was given."""
+    """Return the profile that `encode` was given."""
     about = exact.read_description(meta, "meta")
     scale = NS_PER_MS if about.unit is Unit.NANOSECONDS else 1
     by_thread = [

@@ -1,17 +1,17 @@
-"""Words and numbers of the format that both directions know."""
+"""Constants of the format for reading and writing."""
 
 from __future__ import annotations
 
 from profkit.units import Unit
 
 VERSION = 60
-"""Of what is written: the first version in which threads share their tables. Newer viewers upgrade it."""
+"""Format version that is written: the first in which threads share their tables. Newer viewers upgrade it."""
 
 WEIGHT_TYPES = {
     Unit.SAMPLES: "samples",
     Unit.NANOSECONDS: "tracing-ms",
     Unit.BYTES: "bytes",
-    # There is no word for instructions; what is one sample shows as what it is, a count.
+    # The format has no word for instructions; "samples" shows them as a count.
     Unit.INSTRUCTIONS: "samples",
 }
 
@@ -23,6 +23,6 @@ CATEGORIES = (
     ("Library", "blue"),
     ("Native", "green"),
 )
-"""Names and colours; the format wants a grey one, which stands for what has none."""
+"""Names and colours; the format wants a grey one, for everything without a category."""
 
 OTHER, USER, LIBRARY, NATIVE = range(len(CATEGORIES))

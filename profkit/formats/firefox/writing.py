@@ -1,4 +1,4 @@
-"""Write the Firefox Profiler's JSON: tables that all threads share, and the samples of each."""
+"""Writing of the Firefox Profiler's JSON: tables that all threads share, and the samples of each."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ Table = Mapping[str, object]
 
 
 class StackTree(NamedTuple):
-    """Nodes in which callers come before callees, and where each stack of the profile ends."""
+    """Nodes, callers before callees, and the last node of each stack of the profile."""
 
     frames: list[int]
     prefixes: list[int | None]
     leaves: list[int | None]
-    """By the stack's index; None for the empty stack and for those that no sample has."""
+    """By the stack's index; None for the empty stack and for stacks without samples."""
 
 
 class _Strings:
-    """Each string once, spelled as JSON's readers agree on."""
+    """The string table: each string once, with lone surrogates escaped."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -51,7 +51,7 @@ class _Strings:
 
 
 def shared_tables(frames: Sequence[Frame], tree: StackTree) -> Table:
-    """The member `shared`: the profile's frames keep their numbers."""
+    """Return the member `shared`: the profile's frames keep their numbers."""
     strings = _Strings()
     functions: dict[tuple[str, str], int] = {}
     of_frames = [functions.setdefault((frame.name, frame.file), len(functions)) for frame in frames]
@@ -79,7 +79,7 @@ def shared_tables(frames: Sequence[Frame], tree: StackTree) -> Table:
 
 
 def stack_tree(profile: Profile) -> StackTree:
-    """The stacks of the profile's samples as one tree, which is as small as a tree of them can be."""
+    """Return the stacks of the profile's samples as a tree of the minimum size."""
     in_order = sort_stacks(profile, range(len(profile.frames)))
     tree = StackTree([], [], [])
     path: list[int] = []
@@ -122,11 +122,11 @@ def _table(length: int, **columns: Sequence[object]) -> Table:
 
 
 _GECKO_VERSION = 30
-"""Of the browser's own format, which this is not: the field has to be there."""
+"""Version of the browser's own format, which is a different one: the field is mandatory."""
 
 
 def encode(profile: Profile) -> bytes:
-    """The file, one line for `meta`, for each shared table and for each thread."""
+    """Write the file, one line for `meta`, for each shared table and for each thread."""
     tree = stack_tree(profile)
     out = BytesIO()
     out.write(b'{"meta": %b,\n"libs": [],\n"shared": {' % _json(_meta(profile)))
@@ -170,13 +170,13 @@ def _meta(profile: Profile) -> Mapping[str, object]:
 
 
 def _interval_ms(profile: Profile) -> float:
-    """The time of a sample; 1, which means nothing, where there is none: the format wants one above 0."""
+    """Return the time of a sample; a meaningless 1 if it is unknown: the format wants one above 0."""
     is_known = profile.unit is Unit.SAMPLES and profile.period_ns > 0
     return profile.period_ns / NS_PER_MS if is_known else 1.0
 
 
 def _main_threads(threads: Sequence[Thread]) -> set[int]:
-    """One for each process: the viewer shows its others below it."""
+    """Return one thread for each process: the viewer shows its others below it."""
     mains: dict[int, int] = {}
     for number, thread in enumerate(threads):
         if thread.pid not in mains or (thread.tid == thread.pid != threads[mains[thread.pid]].tid):
@@ -218,7 +218,7 @@ def _samples(
 
 
 def _times_ms(samples: Sequence[Sample], profile: Profile) -> Iterator[float]:
-    """When each sample begins, one after the other from 0; their numbers where they are no times."""
+    """Yield each sample's start, one after the other from 0; their indexes if samples have no time."""
     if profile.unit is Unit.NANOSECONDS:
         one_ms = 1 / NS_PER_MS
     elif profile.unit is Unit.SAMPLES:

@@ -1,10 +1,10 @@
-"""Profiles as gzipped pprof, https://github.com/google/pprof/blob/main/proto/profile.proto, without loss.
+"""Lossless gzipped pprof, https://github.com/google/pprof/blob/main/proto/profile.proto.
 
-A sample is a stack in a thread, which stands as the labels `pid`, `tid` and `thread`; a location is a
-frame. What pprof has no field for stands in a comment (unit, exact period, whether the order means anything),
-in another one (stated totals, see `totals`) and in fields of profkit's own (the order itself, see `turns`).
-Stacks and threads come back numbered by their first use, each once and none unused: the profiles of a
-`ProfileBuilder` come back equal. Equal profiles give equal bytes.
+A sample is a stack in a thread, which is written as the labels `pid`, `tid` and `thread`; a location is a
+frame. Data without a field in pprof is in a comment (unit, exact period, whether the order of samples
+matters), in another comment (stated totals, see `schema.totals_comment`), and in fields of profkit's own (the
+order itself, see `reading.take_turns`). Stacks and threads are read back numbered by their first use, each
+once and none unused: profiles of a `ProfileBuilder` read back equal. Equal profiles give equal bytes.
 """
 
 from profkit.formats.pprof.reading import decode

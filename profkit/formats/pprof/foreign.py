@@ -1,4 +1,4 @@
-"""Read pprof files of any tool, those without profkit's comment too."""
+"""Reading of pprof files of any tool, also without profkit's comment."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _SAMPLE_TYPE, _SAMPLE, _MAPPING, _LOCATION, _FUNCTION, _STRING = range(1, 7)
 _TIME_NS, _DURATION_NS, _PERIOD_TYPE, _PERIOD, _COMMENT, _DEFAULT_TYPE = range(9, 15)
 
 _LARGE = 1 << 20
-"""Bytes of a message from which its fields are counted; a location or a sample has hundreds."""
+"""Minimum size in bytes of a message whose fields are counted; a location or a sample has hundreds."""
 
 Fields = Mapping[int, Sequence[int | bytes]]
 
 
 class ValueType(NamedTuple):
-    """What a sample's value is: `("cpu", "nanoseconds")`."""
+    """Type of a sample's value: `("cpu", "nanoseconds")`."""
 
     kind: str
     unit: str
 
 
 class RawSample(NamedTuple):
-    """A sample as it stands there: location ids from the leaf on, a value of each type, labels by key."""
+    """A sample as written in the file: location ids from the leaf on, a value of each type, labels by key."""
 
     locations: tuple[int, ...]
     values: tuple[int, ...]
@@ -43,40 +43,40 @@ class RawSample(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """A file's outermost fields."""
+    """The outermost fields of a file."""
 
     fields: Fields
     strings: tuple[str, ...]
     budget: Budget
 
     def types(self) -> tuple[ValueType, ...]:
-        """Those of each sample's values, in their order."""
+        """Return the types of each sample's values, in order."""
         return tuple(self._value_type(message) for message in self.fields.get(_SAMPLE_TYPE, ()))
 
     def default_type(self) -> int:
-        """The place of the type to show first: the one that the file names, else the last."""
+        """Return the index of the type to show first: the one that the file names, else the last."""
         kinds = [kind.kind for kind in self.types()]
         wanted = self.text(number(self.fields, _DEFAULT_TYPE))
         return kinds.index(wanted) if wanted in kinds else len(kinds) - 1
 
     def period(self) -> tuple[ValueType, int]:
-        """What lies between two samples; of empty type and 0 where the file does not say."""
+        """Return the type and size of the period between two samples; an empty type and 0 if unknown."""
         (message,) = self.fields.get(_PERIOD_TYPE, ())[-1:] or (b"",)
         return self._value_type(message), number(self.fields, _PERIOD)
 
     def started_ns(self) -> int | None:
-        """Unix time of the first sample."""
+        """Return the Unix time of the first sample."""
         return number(self.fields, _TIME_NS) or None
 
     def samples(self) -> Iterable[RawSample]:
-        """All samples, as they stand there."""
+        """Yield all samples, as written in the file."""
         for message in self.fields.get(_SAMPLE, ()):
             fields = self._fields_of(message)
             labels = dict(map(self._label, fields.get(3, ())))
             yield RawSample(self._ids(fields.get(1, ())), _numbers(fields.get(2, ())), labels)
 
     def locations(self) -> Mapping[int, tuple[Frame, ...]]:
-        """Frames by location id, from the leaf on: inlined functions come before what they stand in."""
+        """Return frames by location id, from the leaf on: inlined functions come before their callers."""
         functions = {number(function, 1): function for function in self._all(_FUNCTION)}
         files = {number(mapping, 1): self.text(number(mapping, 5)) for mapping in self._all(_MAPPING)}
         return {
@@ -85,7 +85,7 @@ class Messages:
         }
 
     def text(self, index: int) -> str:
-        """The string of an index; raises ValueError where there is none."""
+        """Return the string of an index; raises ValueError if there is none."""
         if not 0 <= index < len(self.strings):
             raise ValueError(f"there is no string {index}")
         return self.strings[index]
@@ -94,13 +94,13 @@ class Messages:
         return [self._fields_of(message) for message in self.fields.get(field, ())]
 
     def _fields_of(self, message: int | bytes) -> Fields:
-        """Read a message, if it is not larger by itself than a file may be."""
+        """Read a message, if it alone does not exceed the limits of a file."""
         if isinstance(message, bytes) and len(message) > _LARGE:
             return fields_of(message, Budget(self.budget.limits, self.budget.source))
         return fields_of(message)
 
     def _ids(self, values: Sequence[int | bytes]) -> tuple[int, ...]:
-        """Read the locations of a sample, if they are not more than a stack may have."""
+        """Read the locations of a sample, if they are no more than a stack may have."""
         size = sum(len(value) // wire.LONGEST_VARINT if isinstance(value, bytes) else 1 for value in values)
         self.budget.check_depth(size)
         return _numbers(values)
@@ -115,7 +115,7 @@ class Messages:
         return self.text(number(label, 1)), self.text(text) if text else number(label, 3)
 
     def _frames(self, location: Fields, functions: Mapping[int, Fields], mapped: str) -> tuple[Frame, ...]:
-        """Code without symbols bears its address; code without a source file lies in what was mapped."""
+        """Return a location's frames: an address without symbols; the mapped file without a source file."""
         messages = location.get(4, ())
         self.budget.check_depth(len(messages))
         lines = [self._fields_of(line) for line in messages]
@@ -133,7 +133,7 @@ class Messages:
 
 
 def read_messages(data: bytes, budget: Budget | None = None) -> Messages:
-    """The fields of a file that is not compressed; raises ValueError where it is cut short."""
+    """Parse the fields of an uncompressed file; raises ValueError if it is cut short."""
     budget = budget or unlimited()
     fields = fields_of(data, budget)
     texts = fields.get(_STRING, ())
@@ -144,7 +144,7 @@ def read_messages(data: bytes, budget: Budget | None = None) -> Messages:
 
 
 def fields_of(message: int | bytes, budget: Budget | None = None) -> Fields:
-    """A message's values by field number, counted if there is a budget."""
+    """Return a message's values by field number; fields are counted if there is a budget."""
     if isinstance(message, int):
         raise ValueError("a field holds a number where a message belongs")
     fields: dict[int, list[int | bytes]] = {}
@@ -155,7 +155,7 @@ def fields_of(message: int | bytes, budget: Budget | None = None) -> Fields:
 
 
 def number(fields: Fields, field: int) -> int:
-    """An integer field, whose absence means 0."""
+    """Return an integer field; 0 if it is absent."""
     value = fields.get(field, (0,))[-1]
     if isinstance(value, bytes):
         raise ValueError(f"field {field} holds bytes where a number belongs")
@@ -180,7 +180,7 @@ _KNOWN_LABELS = frozenset((*_PID, *_TID, *_NAME))
 
 
 class _Choice(NamedTuple):
-    """The value that is taken of each sample, and what its weights count."""
+    """The value that is kept of each sample, and what its weights count."""
 
     column: int
     unit: Unit
@@ -189,7 +189,7 @@ class _Choice(NamedTuple):
 
 
 def decode(data: bytes, source: Path, budget: Budget | None = None) -> Profile:
-    """The profile in a file, gzipped or not; raises DamagedFile, naming `source`."""
+    """Parse a file, gzipped or not; raises DamagedFile, naming `source`."""
     try:
         budget = budget or unlimited()
         plain = gunzipped(data, budget)
@@ -202,7 +202,7 @@ def decode(data: bytes, source: Path, budget: Budget | None = None) -> Profile:
 
 
 def sniff(data: bytes) -> bool:
-    """Whether a content begins as profiles do: with the types of its values, or times and periods."""
+    """Return whether content begins as a profile: with the types of its values, or times and periods."""
     try:
         for field, value in wire.fields(data[:_HEAD_BYTES]):
             if field == _SAMPLE_TYPE:
@@ -215,7 +215,7 @@ def sniff(data: bytes) -> bool:
 
 
 def origin_of(data: bytes) -> Origin:
-    """When the profile was taken, and what of it is not kept; nothing for a file that cannot be read."""
+    """Return when the profile was taken and what is not kept; empty for an unreadable file."""
     if _is_own(data):
         return Origin("profkit", notes=(_APPROXIMATE,) if states_totals(data) else ())
     try:
@@ -230,13 +230,13 @@ def _is_own(data: bytes) -> bool:
 
 
 def _is_rewritten(data: bytes) -> bool:
-    """Whether `go tool pprof` wrote profkit's file again: it merges samples, and adds a mapping."""
+    """Return whether `go tool pprof` rewrote profkit's file: it merges samples, and adds a mapping."""
     return any(field == _MAPPING for field, _ in wire.fields(data))
 
 
 def _notes(messages: Messages) -> Iterator[str]:
     types, column = messages.types(), _choice(messages).column
-    # Where samples were taken for times, they tell these too.
+    # If samples are kept instead of times, the times follow from them.
     told = {column, messages.default_type()}
     if others := [kind.kind for number, kind in enumerate(types) if number not in told]:
         yield f"of the values in the file, {types[column].kind} is kept, {', '.join(others)} left out"
@@ -261,7 +261,7 @@ def _profile(messages: Messages, budget: Budget) -> Profile:
 
 
 def _choice(messages: Messages) -> _Choice:
-    """The default value; of times that are samples times the period, the samples."""
+    """Return the default value; if it is the samples times the period, return the samples."""
     types = messages.types()
     if not types:
         raise ValueError("it has no sample types")
@@ -278,7 +278,7 @@ def _choice(messages: Messages) -> _Choice:
 
 
 def _unit(kind: ValueType) -> tuple[Unit, int]:
-    """What a value counts, and its size in that unit; what profkit has no unit for counts as samples."""
+    """Return a value's unit, and its size in that unit; values without a unit of profkit count as samples."""
     if kind.unit in _TIMES:
         return Unit.NANOSECONDS, _TIMES[kind.unit]
     if kind.unit in _SIZES:
@@ -303,7 +303,7 @@ def _stack(
     numbers: dict[int, tuple[int, ...]],
     builder: BoundedBuilder,
 ) -> tuple[int, ...]:
-    """The frames of a stack, root first; `numbers` keeps those of locations that were used before."""
+    """Return the frames of a stack, root first; `numbers` caches those of locations."""
     stack: list[int] = []
     for location in reversed(ids):
         known = numbers.get(location)
@@ -322,6 +322,6 @@ def _thread(labels: Mapping[str, int | str]) -> Thread:
 
 
 def _whole(labels: Mapping[str, int | str], keys: tuple[str, ...]) -> int:
-    """The first of the labels, which some tools write as text; 0 where there is none."""
+    """Return the first of the labels, which some tools write as text; 0 if there is none."""
     value = next((labels[key] for key in keys if key in labels), 0)
     return value if isinstance(value, int) else int(value) if value.isdecimal() else 0

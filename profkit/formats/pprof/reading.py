@@ -1,4 +1,4 @@
-"""Read pprof files that profkit wrote, also if another tool wrote them again without loss."""
+"""Reading of pprof files that profkit wrote, also if another tool rewrote them without loss."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ _INT64_MAX = 2**63 - 1
 
 
 class Turns(NamedTuple):
-    """The two columns as bytes."""
+    """The two columns, samples and weights, as bytes."""
 
     samples: bytes
     weights: bytes
 
     @property
     def length(self) -> int:
-        """How many turns there are."""
+        """Number of turns."""
         return len(self.samples) // 4
 
 
 def take_turns(samples: Sequence[Sample]) -> tuple[Sequence[Sample], Turns | None]:
-    """The samples summed up by stack and thread, in the order of their first use, and their turns.
+    """Sum the samples by stack and thread, in the order of their first use; return them and their turns.
 
-    Where nothing is summed up, or a sum needs more than 64 bits, the samples themselves and None.
+    Return the samples themselves and None if no two can be summed, or a sum needs more than 64 bits.
     """
     numbers: dict[tuple[int, int], int] = {}
     turns, sums = array(_UINT32), list[int]()
@@ -67,7 +67,7 @@ def take_turns(samples: Sequence[Sample]) -> tuple[Sequence[Sample], Turns | Non
 
 
 def samples_in_turns(summed: Sequence[Sample], turns: Turns) -> tuple[Sample, ...] | None:
-    """The samples one by one; None where the turns are not those of these samples.
+    """Return the samples one by one; None if the turns do not match these samples.
 
     A program that filters a profile may keep fields that it does not know.
     """
@@ -110,28 +110,28 @@ def _little_endian(column: array[int]) -> bytes:
 
 
 _PIECE = 1 << 14
-"""Compressed bytes at once."""
+"""Size of a piece of compressed data, in bytes."""
 
 _Fields = Mapping[int, Sequence[int | bytes]]
 _T = TypeVar("_T")
 
 
 class _About(NamedTuple):
-    """What the comment says."""
+    """The contents of the comment."""
 
     unit: Unit
     period_ns: float
     ordered: bool
     turns: bool
-    """Whether samples are summed up, and their order stands in columns."""
+    """Whether samples are summed, with their order in columns."""
 
 
 def decode(
     data: bytes, source: Path = Path("pprof data"), budget: Budget | None = None, *, in_order: bool = True
 ) -> Profile:
-    """The profile that `encode` was given; raises DamagedFile, naming `source`, for any other bytes.
+    """Return the profile that `encode` was given; raises DamagedFile, naming `source`, for any other bytes.
 
-    Who needs no order has equal samples summed sooner than `sum_samples` does it.
+    Without `in_order`, equal samples are summed sooner than `sum_samples` does it.
     """
     try:
         return _profile(_inflated(data), in_order, budget or unlimited())
@@ -140,7 +140,7 @@ def decode(
 
 
 def _inflated(data: bytes) -> Iterator[bytes]:
-    """The message piece by piece: as a whole it would take more memory than all that is made of it."""
+    """Yield the message in pieces: as a whole it would take more memory than the result."""
     inflater = zlib.decompressobj(GZIP)
     for start in range(0, len(data), _PIECE):
         yield inflater.decompress(data[start : start + _PIECE])
@@ -149,7 +149,7 @@ def _inflated(data: bytes) -> Iterator[bytes]:
 
 
 def _profile(chunks: Iterable[bytes], in_order: bool, budget: Budget) -> Profile:
-    # Samples are told apart by their bytes: of a million, few are distinct.
+    # Identify samples by their bytes: of a million, few are distinct.
     found = wire.repeated(chunks, int(InProfile.SAMPLE), budget)
     if InProfile.SAMPLE in found.others:
         raise ValueError("a sample is no message")
@@ -174,7 +174,7 @@ def _profile(chunks: Iterable[bytes], in_order: bool, budget: Budget) -> Profile
 def _taken(
     samples: Sequence[Sample], found: wire.Repeated, turns: bool, budget: Budget
 ) -> tuple[Sample, ...] | None:
-    """The samples as they were taken; None where another tool changed them, or left out their turns."""
+    """Return the samples in their order; None if another tool changed them, or omitted their turns."""
     if not turns:
         return tuple(map(samples.__getitem__, found.order))
     columns = (found.others.get(field, [b""])[-1] for field in (InProfile.TURNS, InProfile.TURN_WEIGHTS))
@@ -194,10 +194,10 @@ def _summed(samples: Sequence[Sample], order: Iterable[int]) -> Iterator[Sample]
 
 
 class _Rest(NamedTuple):
-    """What a sample says beside its first locations."""
+    """The fields of a sample after its first locations."""
 
     locations: bytes
-    """More of them, packed: where they are not packed at the beginning, as protobuf writes them."""
+    """More locations, packed: if they are not packed at the beginning, as protobuf writes them."""
     thread: int
     weight: int
 
@@ -215,7 +215,7 @@ class _Tables:
         self._budget = budget
 
     def samples(self, messages: Iterable[bytes]) -> Iterator[Sample]:
-        """The sample of each message; new stacks and threads take the next numbers."""
+        """Yield the sample of each message; new stacks and threads take the next numbers."""
         field = int(InSample.LOCATIONS)
         for message in messages:
             first, rest = wire.first_blob(message, field)
@@ -225,7 +225,7 @@ class _Tables:
             yield Sample(self._stack(packed) if stack is None else stack, thread, weight)
 
     def _stack(self, packed: bytes) -> int:
-        """The number of a stack whose bytes are new; written another way it may be known."""
+        """Return the number of a stack whose bytes are new; with other bytes it may be known."""
         self._budget.check_depth(len(packed) // wire.LONGEST_VARINT)
         root_first = self._lookup.all(packed)[::-1]
         number = self.stacks.setdefault(root_first, len(self.stacks))
@@ -255,13 +255,13 @@ def _thread(labels: Iterable[int | bytes], strings: Sequence[str]) -> Thread:
 
 
 def _about(fields: _Fields, strings: Sequence[str]) -> _About:
-    """What the comment of `schema.FORMAT` says; a tool may have added others."""
+    """Parse the comment of `schema.FORMAT`; a tool may have added others."""
     comments = _comments(fields, strings)
     for comment in comments:
         if comment.startswith(f"{FORMAT} "):
             about = json.loads(comment.removeprefix(FORMAT))
             try:
-                # Until profkit wrote columns of turns, it said nothing of them.
+                # Older versions of profkit, which wrote no columns of turns, have no such member.
                 turns = bool(about.get("turns", False))
                 return _About(Unit(about["unit"]), float(about["period_ns"]), bool(about["ordered"]), turns)
             except (KeyError, TypeError) as error:
@@ -275,7 +275,7 @@ def _comments(fields: _Fields, strings: Sequence[str]) -> list[str]:
 
 
 def _frames(fields: _Fields, strings: Sequence[str]) -> tuple[tuple[Frame, ...], Mapping[int, int]]:
-    """The frame of each location in order, and its place by the location's id."""
+    """Return the frame of each location in order, and its index by the location's id."""
     functions: dict[int, tuple[str, str]] = {}
     for message in fields.get(InProfile.FUNCTION, ()):
         function = _fields(message)
@@ -305,7 +305,7 @@ def _fields(message: int | bytes) -> _Fields:
 
 
 def _integer(fields: _Fields, field: int) -> int:
-    """An integer field, whose absence means 0."""
+    """Return an integer field; 0 if it is absent."""
     value = fields.get(field, (0,))[-1]
     if isinstance(value, bytes):
         raise ValueError(f"field {field} holds bytes where a number belongs")
@@ -313,7 +313,7 @@ def _integer(fields: _Fields, field: int) -> int:
 
 
 def _integers(values: Iterable[int | bytes]) -> list[int]:
-    """A repeated integer field, packed or not."""
+    """Return a repeated integer field, packed or not."""
     return [number for value in values for number in wire.integers(value)]
 
 

@@ -12,10 +12,10 @@ from profkit.model.profile import Profile
 from profkit.units import Unit
 
 FORMAT = "profkit.pprof/1"
-"""The comment's first word; the JSON object of `unit`, `period_ns`, `ordered` and `turns` follows."""
+"""First word of the comment; the JSON object of `unit`, `period_ns`, `ordered` and `turns` follows."""
 
 GZIP = 31
-"""zlib's `wbits` for a gzip header, which then holds no time."""
+"""zlib's `wbits` for a gzip header, which then has no time."""
 
 SAMPLE_TYPES = {
     Unit.SAMPLES: ("samples", "count"),
@@ -41,7 +41,7 @@ class InProfile(enum.IntEnum):
     PERIOD = 12
     COMMENT = 13
     TURNS = 1000
-    """Profkit's own, as the next one: see `turns`."""
+    """A field of profkit's own, as the next one: see `reading.take_turns`."""
     TURN_WEIGHTS = 1001
 
 
@@ -90,21 +90,21 @@ class InFunction(enum.IntEnum):
     FILE = 4
 
 
-# A run of backslashes is matched from its beginning alone: from each of its places would be quadratic.
+# Match a run of backslashes from its beginning only: matching from each position would be quadratic.
 _TO_SPELL = re.compile(r"(?<!\\)(\\*)([\ud800-\udfff])|(?<!\\)(\\+)(?=ud[89a-f][0-9a-f]{2})")
 _SPELLED = re.compile(r"(?<!\\)(\\+)u(d[89a-f][0-9a-f]{2})")
 
 
-def escape_text(text: str) -> str:
-    """The string without lone surrogates that stands for `text`."""
+def spell(text: str) -> str:
+    """Return `text` with its lone surrogates escaped."""
     if text.isprintable() and "\\" not in text:
         return text
     return _TO_SPELL.sub(_escaped, text)
 
 
-def unescape_text(text: str) -> str:
-    """The string that `escape_text` was given."""
-    return _SPELLED.sub(_unescaped, text) if "\\ud" in text else text
+def unspell(text: str) -> str:
+    """Return the string that `spell` was given."""
+    return _SPELLED.sub(_unspelled, text) if "\\ud" in text else text
 
 
 def _escaped(match: re.Match[str]) -> str:
@@ -123,7 +123,7 @@ _NOT_STATED = "-"
 
 
 def states_totals(data: bytes) -> bool:
-    """Return whether a file that is not compressed has such a comment."""
+    """Return whether an uncompressed file has a comment with totals."""
     return f"{_HEAD} ".encode() in data
 
 
@@ -134,7 +134,7 @@ def totals_comment(profile: Profile) -> str:
 
 
 def with_totals(profile: Profile, comments: Iterable[str]) -> Profile:
-    """Return the profile with the totals that a comment states for it; as it is if none does.
+    """Return the profile with the totals that a comment states for it; unchanged if none does.
 
     Raises ValueError for a comment that `totals_comment` does not write.
     """

@@ -1,4 +1,4 @@
-"""A profile's bytes: samples, then the tables that they point into, as protobuf itself orders fields."""
+"""Writing of pprof: samples, then the tables that they refer to, in protobuf's own order of fields."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _INT64_MAX = 2**63 - 1
 
 
 def encode(profile: Profile) -> bytes:
-    """The gzipped file; samples have their time as a second value where the profile has a period.
+    """Write the gzipped file; samples have their time as a second value if the profile has a period.
 
-    Raises OverflowError for a weight, line or id that 64 bits do not hold.
+    Raises OverflowError for a weight, line or id that exceeds 64 bits.
     """
     strings = _Strings()
     parts = [_value_type(InProfile.SAMPLE_TYPE, SAMPLE_TYPES[profile.unit], strings)]
@@ -69,7 +69,7 @@ def _value_type(field: int, names: tuple[str, str], strings: _Strings) -> bytes:
 
 
 def _distinct_samples(profile: Profile, samples: Sequence[Sample], strings: _Strings) -> dict[Sample, bytes]:
-    """The field of each distinct sample."""
+    """Return the field of each distinct sample."""
     # Location ids begin at 1.
     ids = [wire.varint(frame + 1) for frame in range(len(profile.frames))]
     stacks = [
@@ -90,7 +90,7 @@ def _distinct_samples(profile: Profile, samples: Sequence[Sample], strings: _Str
 def _values(weight: int, period_ns: float) -> bytes:
     values = [weight]
     if period_ns > 0:
-        # Times are for other readers: one that is too long for them is cut rather than refused.
+        # Times are for other readers: a time that is too large for them is clamped, not rejected.
         values.append(max(-_INT64_MAX, min(round(weight * period_ns), _INT64_MAX)))
     return wire.packed(InSample.VALUES, values)
 
@@ -108,14 +108,14 @@ def _labels(thread: Thread, strings: _Strings) -> bytes:
 
 
 def _frames(frames: Sequence[Frame], strings: _Strings) -> Iterator[bytes]:
-    """A location a frame, in their order, then the functions that they lie in."""
+    """Yield one location per frame, in order, then their functions."""
     functions: dict[tuple[str, str], int] = {}
     for number, frame in enumerate(frames, 1):
         function = functions.setdefault((frame.name, frame.file), len(functions) + 1)
         line = wire.integer(InLine.FUNCTION, function) + wire.integer(InLine.NUMBER, frame.line)
         location = wire.integer(InLocation.ID, number) + wire.blob(InLocation.LINE, line)
         yield wire.blob(InProfile.LOCATION, location)
-    # Without a system_name: `go tool pprof` takes that for a C++ name, and shortens it.
+    # Write no system_name: `go tool pprof` takes it for a C++ name, and shortens it.
     for (name, file), number in functions.items():
         yield wire.blob(
             InProfile.FUNCTION,

@@ -1,8 +1,8 @@
-"""speedscope's own format, https://www.speedscope.app/file-format-schema.json: written, and read of any tool.
+"""speedscope's own format, https://www.speedscope.app/file-format-schema.json; files of any tool are read.
 
-A profile that profkit wrote comes back equal, stacks numbered by their first use, each once and none
-unused, as those of a `ProfileBuilder` are. What the format has no field for stands in one member more,
-see `exact`.
+A profile that profkit wrote reads back equal if its stacks are numbered by their first use, each once and
+none unused, as those of a `ProfileBuilder` are. Data without a field in the format is in one additional
+member, see `exact`.
 """
 
 from profkit.formats.speedscope.pyspy import read_speedscope

@@ -1,4 +1,4 @@
-"""The speedscope file that py-spy writes, read as a profile of sampling rounds."""
+"""Reading of the speedscope files that py-spy writes, as profiles of sampling rounds."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from profkit.model.profile import Profile, ProfileBuilder
 
 
 def read_speedscope(source: Path | str, pid: int = 0) -> Profile:
-    """The profile in a file (`Path`) or in its text (`str`): a sample's weight counts sampling rounds.
+    """Parse a file (`Path`) or its text (`str`); a sample's weight counts sampling rounds.
 
-    `pid` is the process of threads whose name does not tell one, as it is without `--subprocesses`.
-    Raises DamagedFile, naming the first part that is missing or of a wrong type.
+    `pid` is the process of threads whose names do not contain one, which is the case without
+    `--subprocesses`. Raises DamagedFile, naming the first part that is missing or of a wrong type.
     """
     try:
         return _profile(read_json(source if isinstance(source, str) else source.read_bytes()), pid)
@@ -28,7 +28,7 @@ def read_speedscope(source: Path | str, pid: int = 0) -> Profile:
 def _profile(document: object, pid: int) -> Profile:
     builder = ProfileBuilder()
     profiles = member(document, "the file", "profiles", list)
-    # py-spy lists some frames twice, so its numbers are not the builder's.
+    # py-spy lists some frames twice, so its numbers differ from the builder's.
     frames = {n: builder.frame(frame) for n, frame in enumerate(listed_frames(document))}
     periods_ns: dict[float, str] = {}
     for number, recorded in enumerate(profiles):
@@ -44,7 +44,7 @@ def _profile(document: object, pid: int) -> Profile:
 
 
 def _period_ns(recorded: object, where: str, count: int) -> float:
-    """The time that one sample stands for, 0 for a profile without samples."""
+    """Return the time of one sample; 0 for a profile without samples."""
     unit = member(recorded, where, "unit", str)
     weights = member(recorded, where, "weights", list)
     if unit not in NANOSECONDS:

@@ -1,4 +1,4 @@
-"""Read a speedscope file of any tool: `evented` and `sampled` profiles."""
+"""Reading of speedscope files of any tool: `evented` and `sampled` profiles."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _NAME = re.compile(r'(?:Process (\d+) )?Thread (0x[0-9a-fA-F]+|\d+) "(.*)"', re.
 
 
 def parse_thread_name(name: str, pid: int = 0) -> Thread:
-    """The thread that py-spy's name of a profile tells; `tid` 0 where the name has another form.
+    """Parse the thread from py-spy's name of a profile; `tid` is 0 if the name has another form.
 
-    A hexadecimal id is the pthread address, which py-spy gives where it cannot find the system's id.
+    A hexadecimal id is the pthread address, which py-spy writes if it cannot find the system's id.
     """
     match = _NAME.fullmatch(name)
     if match is None:
@@ -36,20 +36,20 @@ def parse_thread_name(name: str, pid: int = 0) -> Thread:
 
 
 def thread_name(thread: Thread) -> str:
-    """The name that tells this thread."""
+    """Return the name of a thread from which `parse_thread_name` reads it."""
     process = f"Process {thread.pid} " if thread.pid else ""
     return f'{process}Thread {thread.tid} "{thread.name}"'
 
 
 NANOSECONDS = {"seconds": 1e9, "milliseconds": 1e6, "microseconds": 1e3, "nanoseconds": 1.0}
-"""How many of them each unit of time is."""
+"""Nanoseconds in each unit of time."""
 
 COUNTED = {"bytes": Unit.BYTES, "none": Unit.SAMPLES}
-"""What other units count; `none` is anything that has no word."""
+"""Units of weights that are no times; `none` is any unit without a word."""
 
 
 def unit_named(word: str, where: str) -> Unit:
-    """What a weight in this unit counts; raises ValueError, naming `where`, for a word that is none."""
+    """Return the unit for a word of the format; raises ValueError, naming `where`, for an unknown word."""
     if word in NANOSECONDS:
         return Unit.NANOSECONDS
     if word not in COUNTED:
@@ -75,9 +75,9 @@ def add_events(
     where: str,
     scale: float,
 ) -> None:
-    """Append what a thread did between one event and the next; time without an open frame is passed over.
+    """Append a thread's stacks between events; time without an open frame is skipped.
 
-    Frames that nobody closes end with the profile. Times are multiplied by `scale` and rounded, so that no
+    Frames that no event closes end with the profile. Times are multiplied by `scale` and rounded, so that no
     sum is off by more than the rounding of its ends.
     """
     events = list(_events(member(recorded, where, "events", list), frames, where))
@@ -122,7 +122,7 @@ def _spend(builder: ProfileBuilder, stack: list[int], thread: int, weight: int) 
 
 
 def listed_frames(document: object) -> list[Frame]:
-    """The frames that all profiles of the file share; columns within a line are passed over."""
+    """Return the frames that all profiles of the file share; columns within a line are ignored."""
     listed = member(member(document, "the file", "shared", dict), "shared", "frames", list)
     return [_frame(entry, f"shared.frames[{n}]") for n, entry in enumerate(listed)]
 
@@ -135,7 +135,7 @@ def add_samples(
     weights: Iterable[int],
     where: str,
 ) -> None:
-    """Append a thread's samples, those of no weight left out; `frames` gives the builder's numbers."""
+    """Append a thread's samples, except those without weight; `frames` gives the builder's numbers."""
     left = iter(weights)
     done = 0
     stacks = ListedStacks(frames)
@@ -148,14 +148,14 @@ def add_samples(
 
 
 class ListedStacks:
-    """Stacks of the file as stacks of these frame numbers, each mapped once."""
+    """Stacks of the file, with each distinct one mapped once to the builder's frame numbers."""
 
     def __init__(self, frames: Mapping[int, int]) -> None:
         self._frames = frames
         self._known: dict[tuple[int, ...], tuple[int, ...]] = {}
 
     def stack(self, sample: object, where: str, place: int) -> tuple[int, ...]:
-        """The stack of a sample; raises ValueError, naming its place, for what is none."""
+        """Return the stack of a sample; raises ValueError, naming its place, for anything else."""
         if not isinstance(sample, list):
             raise ValueError(f"{where}.samples[{place}] is no list of frames")
         try:
@@ -169,7 +169,7 @@ class ListedStacks:
 
 
 def listed_weights(recorded: object, where: str, count: int) -> list[float]:
-    """The weights of a sampled profile, which has as many samples, in its own unit."""
+    """Return the weights of a sampled profile, in its own unit; it has `count` samples."""
     weights = member(recorded, where, "weights", list)
     if len(weights) != count:
         raise ValueError(f"{where} has {count} samples, but {len(weights)} weights")
@@ -184,13 +184,13 @@ def _frame(entry: object, where: str) -> Frame:
     return Frame(name, optional(entry, where, "file", ""), whole(line, f"{where}.line"))
 
 
-# Some JSON encoders write a slash with a backslash.
+# Some JSON encoders escape a slash with a backslash.
 _SCHEMA = re.compile(rb"speedscope\.app\\?/file-format-schema\.json")
 _EXPORTER = re.compile(rb'"exporter"\s*:\s*("(?:[^"\\]|\\.){0,1000}")')
 
 
 def decode(data: bytes, source: Path = Path("speedscope data"), budget: Budget | None = None) -> Profile:
-    """The profile in the file; raises DamagedFile, naming `source` and the first part that is wrong."""
+    """Parse a file; raises DamagedFile, naming `source` and the first part that is wrong."""
     budget = budget or unlimited()
     try:
         document = read_json(data, budget)
@@ -202,12 +202,12 @@ def decode(data: bytes, source: Path = Path("speedscope data"), budget: Budget |
 
 
 def sniff(data: bytes) -> bool:
-    """Whether the file names the format's schema, as it has to."""
+    """Return whether the file names the format's schema, which is mandatory."""
     return _SCHEMA.search(data) is not None
 
 
 def origin_of(data: bytes) -> Origin:
-    """The program that wrote the file."""
+    """Return the program that wrote the file."""
     match = _EXPORTER.search(data)
     try:
         return Origin(str(json.loads(match[1])).replace("@", " ") if match else "")
@@ -267,7 +267,7 @@ def _common_unit(profiles: Sequence[_Recorded]) -> Unit:
 
 
 def _period_ns(profiles: Sequence[_Recorded]) -> float:
-    """The one time that all weights are; 0 where they differ."""
+    """Return the time that all weights share; 0 if they differ."""
     if any(recorded.samples is None for recorded in profiles):
         return 0.0
     times = {weight * recorded.scale for recorded in profiles for weight in set(recorded.weights)}
@@ -275,7 +275,7 @@ def _period_ns(profiles: Sequence[_Recorded]) -> float:
 
 
 def _threads(profiles: Sequence[_Recorded]) -> list[Thread]:
-    """A thread a profile; those of equal names that tell no id are numbered, to stay apart."""
+    """Return a thread for each profile; threads of equal names without an id are numbered."""
     return list(distinct_threads(parse_thread_name(recorded.name) for recorded in profiles))
 
 
@@ -288,7 +288,7 @@ def _whole_weights(recorded: _Recorded) -> Iterator[int]:
 
 
 def _as_written(document: object, budget: Budget) -> Profile:
-    """The profile that `encode` was given."""
+    """Return the profile that `encode` was given."""
     about = exact.read_description(document, "the file")
     frames = [
         frame._replace(name=unescape_text(frame.name), file=unescape_text(frame.file))

@@ -1,4 +1,4 @@
-"""A profile as a speedscope file: a `sampled` profile per thread."""
+"""Writing of speedscope files: a `sampled` profile per thread."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from profkit.units import Unit
 
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 _AT_ONCE = 10_000
-"""So many samples are written at a time: a million of them are hundreds of megabytes."""
+"""Samples that are written at once: a million of them are hundreds of megabytes."""
 
 
 class _Values(NamedTuple):
-    """How weights are written: what they are multiplied by, and the unit's word."""
+    """The factor for weights, and the word for their unit."""
 
     factor: int | float
     unit: str
 
 
 def encode(profile: Profile) -> bytes:
-    """The file: times in nanoseconds where a sample's is known; one line a frame and a sample."""
+    """Write the file: times in nanoseconds if a sample's is known; one line per frame and sample."""
     out = BytesIO()
     out.write(b'{"$schema": %b,\n"exporter": "profkit",\n' % _json(_SCHEMA))
     out.write(b'"%b": %b,\n' % (exact.MEMBER.encode(), _json(exact.describe(profile))))
@@ -35,7 +35,7 @@ def encode(profile: Profile) -> bytes:
     out.write(b",\n".join(map(_frame, profile.frames)))
     out.write(b']},\n"profiles": [')
     values = _values(profile)
-    # A stack's text is made once: of a million samples, few are distinct.
+    # Make a stack's text once: of a million samples, few are distinct.
     stacks = [b"[%b]" % ",".join(map(str, stack)).encode() for stack in profile.stacks]
     threads = zip(profile.threads, exact.samples_by_thread(profile), strict=True)
     for number, (thread, samples) in enumerate(threads):
@@ -66,8 +66,8 @@ def _values(profile: Profile) -> _Values:
 
 
 def _frame(frame: Frame) -> bytes:
-    """A frame with what is known of it: the format has no file without a name, and no line 0."""
-    told: dict[str, object] = {"name": escape_text(frame.name)}
+    """Return a frame with its known fields only: the format has no file without a name, and no line 0."""
+    told: dict[str, object] = {"name": spell(frame.name)}
     if frame.file:
         told["file"] = escape_text(frame.file)
     if frame.line:
