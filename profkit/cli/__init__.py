@@ -1,1 +1,1 @@
-"""The command line: one file a command; only `main` turns errors into exit codes."""
+"""The command line: one module per command; only `main` turns errors into exit codes."""

@@ -1,4 +1,4 @@
-"""Runs from files: exported runs, and profiles that other tools took."""
+"""Runs from files: exported runs, and profiles of other tools."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from profkit.model.session import ProcessInfo, SamplerPlan, SessionState
 from profkit.units import Unit
 
 PIPE, STDIN = "-", "stdin"
-"""What stands for stdin, and what stdin is called then."""
+"""Argument for stdin, and its name in messages."""
 
 _PIECE = 1 << 20
 _LONGEST_WAIT_S = 60.0
 _GIVEN_PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
-"""Where a shell puts the pipes that it opens for a command, as for `<(...)`."""
+"""Paths of pipes that a shell opens for a command, as for `<(...)`."""
 _KINDS = {
     stat.S_IFDIR: "is a directory",
     stat.S_IFIFO: "is a named pipe, which may wait forever",
@@ -50,7 +50,7 @@ class FileContent:
     """A file's content without any gzip around it."""
 
     name: str
-    """As it was given, `STDIN` for a pipe."""
+    """Name as given, `STDIN` for a pipe."""
     content: bytes
     changed_ns: int
     """Unix time of its last change."""
@@ -59,8 +59,8 @@ class FileContent:
 def read_content(name: str, budget: Budget) -> FileContent:
     """Return the content of a file, or of stdin for `PIPE`.
 
-    Raises UsageError for what is not there or no file, DamagedFile for damaged gzip, and LimitExceeded as
-    soon as a limit is reached.
+    Raises UsageError if it is missing or not a file, DamagedFile for damaged gzip, and LimitExceeded as soon
+    as a limit is reached.
     """
     shown = STDIN if name == PIPE else name
     try:
@@ -77,7 +77,7 @@ def read_content(name: str, budget: Budget) -> FileContent:
 
 def _opened(name: str) -> BinaryIO:
     """Open a file, or a pipe that a shell made for this command; raise UsageError for anything else."""
-    # Devices and sockets are not even opened: that alone may have effects, or wait.
+    # Do not even open devices and sockets: that alone may have effects, or wait.
     _check_kind(name, os.stat(name).st_mode)
     descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
     try:
@@ -111,7 +111,7 @@ def _content(file: BinaryIO, budget: Budget) -> bytes:
 
 
 def _pieces(file: BinaryIO, budget: Budget) -> Iterator[bytes]:
-    """Return what a file holds piece by piece; wait for a pipe no longer than the deadline."""
+    """Yield the content of a file in pieces; wait for a pipe at most until the deadline."""
     try:
         descriptor = file.fileno()
     except OSError:  # in memory
@@ -133,14 +133,14 @@ def _pieces(file: BinaryIO, budget: Budget) -> Iterator[bytes]:
 
 
 WHOLE = "profkit"
-"""The format that whole runs are exported in."""
+"""Format for the export of whole runs."""
 
 _END_OF_TIME_NS = 253_402_300_800 * 10**9
-"""Of Python's dates: the end of the year 9999."""
+"""End of Python's dates: the end of the year 9999."""
 
 
 def import_formats() -> tuple[str, ...]:
-    """The names that `runs_of_file` takes for a format."""
+    """Return the names of formats that `runs_of_file` accepts."""
     return (WHOLE, *importable())
 
 
@@ -150,12 +150,11 @@ def runs_of_file(
     label: str | None = None,
     limits: ImportLimits | None = None,
 ) -> tuple[AnyRun, ...]:
-    """The runs that a file holds, one for a foreign profile.
+    """Return the runs of a file; a profile of another tool is one run.
 
-    The format is told from the content if not given. Ids of foreign profiles come from the content, so
-    that a file gives the same run wherever it lies; their label is the file's stem unless given. `-` is
-    stdin. Raises UsageError for a file that is not there or looks like no known format, LimitExceeded, and
-    DamagedFile.
+    The format is detected from the content if not given. Ids of such profiles come from the content, so that
+    a file gives the same run in any place. Their label is the file's stem unless given. `-` is stdin. Raises
+    UsageError for a file that is missing or looks like no known format, LimitExceeded, and DamagedFile.
     """
     budget = Budget(limits or ImportLimits(), Path(STDIN if str(path) == PIPE else path))
     try:
@@ -194,7 +193,7 @@ def _whole_runs(file: FileContent, budget: Budget) -> tuple[AnyRun, ...]:
     from profkit.store.run_files import decode_runs
 
     with enough_memory(budget.source):
-        # What is wrong with a document, its own reader says; here its profiles are held to the limits.
+        # The document's own reader reports its errors; this only checks its profiles against the limits.
         with suppress(ValueError):
             for packed in _packed_profiles(read_json(file.content, budget)):
                 pprof.decode(packed, budget.source, budget)
@@ -202,7 +201,7 @@ def _whole_runs(file: FileContent, budget: Budget) -> tuple[AnyRun, ...]:
 
 
 def _packed_profiles(document: object) -> Iterator[bytes]:
-    """The profiles in a document of whole runs, as they are packed there."""
+    """Yield the packed profiles in a document of whole runs."""
     runs = document.get("runs") if isinstance(document, dict) else None
     for run in runs if isinstance(runs, list) else ():
         text = run.get("profile") if isinstance(run, dict) else None
@@ -236,7 +235,7 @@ def _imported(file: FileContent, read: ReadProfile) -> Imported:
 
 
 def _id(name: str, content: bytes) -> str:
-    """Ten hexadecimal digits, as all ids of runs have."""
+    """Return ten hexadecimal digits, as in all ids of runs."""
     return hashlib.blake2b(name.encode() + b"\0" + content, digest_size=5).hexdigest()
 
 
@@ -257,7 +256,7 @@ def _process(pid: int) -> ProcessInfo:
 
 
 def _plan(sampler: str, profile: Profile) -> SamplerPlan:
-    """What is known of how samples were taken: the rate at most."""
+    """Return the known part of how samples were taken: at most the rate."""
     return SamplerPlan(
         sampler=sampler,
         rate_hz=1e9 / profile.period_ns if profile.period_ns > 0 else 0.0,

@@ -1,7 +1,7 @@
-"""`profkit`: its commands, and what becomes of their errors.
+"""`profkit`: its commands, and the exit codes of their errors.
 
-A new command is one new file and one line in `COMMANDS`. Commands import what they work with when they
-run, so that `profkit --help` needs no database and no tables.
+A new command is one new file and one line in `COMMANDS`. Commands import their dependencies when they run, so
+that `profkit --help` loads no database and no tables.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ COMMANDS: tuple[click.Command, ...] = (
 EXIT_USAGE = 2
 EXIT_UNEXPECTED = 70
 TRACEBACK = "PROFKIT_TRACEBACK"
-"""The environment variable that shows where an unexpected error comes from."""
+"""Environment variable that shows the traceback of an unexpected error."""
 REPORT_AT = "the project's issue tracker"
 EXIT_INTERRUPTED = 130
 """128 + SIGINT, as shells report it."""
 EXIT_READER_GONE = 141
-"""128 + SIGPIPE: what a program returns that writes to a pipe nobody reads any more."""
+"""128 + SIGPIPE: exit code of a program that writes to a closed pipe."""
 
 
 class _InOrder(click.Group):
-    """Lists its commands as they were added, the most used first."""
+    """A group that lists its commands as they were added, the most used first."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
@@ -68,10 +68,10 @@ class _InOrder(click.Group):
 )
 @click.pass_context
 def cli(context: click.Context, owner: str | None) -> None:
-    """Show, compare and keep what `@profkit.profile()` and `profkit measure` recorded.
+    """Show, compare and keep runs of `@profkit.profile()` and `profkit measure`.
 
-    Runs are read from where the program left them: the folder .profkit of the current folder, or
-    PROFKIT_SPOOL and PROFKIT_STORE.
+    Runs are in the folder .profkit of the current folder, unless PROFKIT_SPOOL and PROFKIT_STORE name other
+    places.
     """
     if owner is not None:
         context.obj = replace(context.obj, owner=_user_id(owner))
@@ -80,7 +80,7 @@ def cli(context: click.Context, owner: str | None) -> None:
 @cli.result_callback()
 @click.pass_obj
 def _say_if_exposed(config: Config, /, status: int | None, **_options: object) -> int | None:
-    """Say at the end of a command that others may read the store, which people rarely want."""
+    """Warn at the end of a command if others can read the store, which users rarely want."""
     from profkit.store.files import VARIABLE, follows_umask, is_exposed
 
     database = Path(config.store_url.removeprefix("sqlite:///"))
@@ -99,10 +99,10 @@ for _command in COMMANDS:
 def main(arguments: Sequence[str] | None = None, config: Config = CONFIG) -> int:
     """Run the command line (`sys.argv` by default) and return its exit code; docs/errors.md lists them.
 
-    `config` says where the runs are: commands get it as their context's object.
+    `config` has the places of the runs: commands get it as their context's object.
     """
     try:
-        # The status of --help and --version, or what a command returned: None.
+        # The status of --help and --version, or a command's return value: None.
         status: int | None = cli.main(args=arguments, prog_name="profkit", standalone_mode=False, obj=config)
     except ProfkitError as error:
         tell("error", str(error))
@@ -120,7 +120,7 @@ def main(arguments: Sequence[str] | None = None, config: Config = CONFIG) -> int
     except MemoryError:
         tell("error", "memory ran out; free some, raise the limit (`ulimit -v`), or ask about fewer runs")
         return EXIT_UNEXPECTED
-    except Exception as error:  # noqa: BLE001 - an error that nobody thought of is one line, too
+    except Exception as error:  # noqa: BLE001 - an unexpected error is one line, too
         _say_unexpected(error)
         return EXIT_UNEXPECTED
     return status or 0
@@ -142,7 +142,7 @@ def _say_unexpected(error: Exception) -> None:
 
 
 def _user_id(user: str) -> int:
-    """The id of a user who is given by name or id."""
+    """Return the id of a user, from a name or an id."""
     import pwd
 
     try:
@@ -152,7 +152,7 @@ def _user_id(user: str) -> int:
 
 
 def _sentence(error: click.ClickException) -> str:
-    """What click found wrong, as profkit says it: one line, with where the right use stands."""
+    """Return click's error as one line in profkit's style, with the command to run for help."""
     message = error.format_message().rstrip(".")
     context = error.ctx if isinstance(error, click.UsageError) else None
     where = context.command_path if context is not None else "profkit"

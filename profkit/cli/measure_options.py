@@ -1,4 +1,4 @@
-"""The options of commands that measure: how orders are made, and what of it was asked for."""
+"""Options of commands that measure, and their conversion into options of orders."""
 
 from __future__ import annotations
 
@@ -50,77 +50,117 @@ def _pairs(text: Sequence[str]) -> dict[str, str]:
 
 _OPTIONS = {
     "setup": click.option(
-        "--setup", multiple=True, metavar="CODE", help="Runs once in each process; may be repeated."
+        "--setup", multiple=True, metavar="CODE", help="Code that runs once in each process; may be repeated."
     ),
     "global_setup": click.option(
-        "--global-setup", multiple=True, metavar="CODE", help="At module level; in C++ at file scope."
+        "--global-setup",
+        multiple=True,
+        metavar="CODE",
+        help="Code at module level, in C++ at file scope; may be repeated.",
     ),
-    "mode": click.option("--mode", type=click.Choice(_MODES), help="What to measure.  [default: timer]"),
+    "mode": click.option(
+        "--mode",
+        type=click.Choice(_MODES),
+        help="Measure times, instruction counts or both.  [default: timer]",
+    ),
     "threads": click.option(
-        "--threads", callback=_read_by(_counts), metavar="N,N", help="An order for each.  [default: 1]"
+        "--threads",
+        callback=_read_by(_counts),
+        metavar="N,N",
+        help="Numbers of threads, one order for each.  [default: 1]",
     ),
     "language": click.option(
-        "--language", type=click.Choice(_LANGUAGES), help="Of the statement.  [default: python]"
+        "--language", type=click.Choice(_LANGUAGES), help="Language of the statement.  [default: python]"
     ),
     "level": click.option(
-        "--level", type=click.Choice(_LEVELS), help="Where its names live.  [default: function]"
+        "--level", type=click.Choice(_LEVELS), help="Scope of the statement's names.  [default: function]"
     ),
-    "label": click.option("--label", metavar="LABEL", help="What to call it.  [default: the statement]"),
+    "label": click.option("--label", metavar="LABEL", help="Label of the runs.  [default: the statement]"),
     "quick": click.option(
-        "--quick", is_flag=True, help="One zygote, few processes: good for comparisons only."
+        "--quick", is_flag=True, help="Use one zygote and few processes, for comparisons only."
     ),
-    "number": click.option("--number", type=click.IntRange(1), metavar="N", help="Executions in a block."),
+    "number": click.option(
+        "--number", type=click.IntRange(1), metavar="N", help="Number of executions per block."
+    ),
     "repeats": click.option(
-        "--repeats", type=click.IntRange(1), metavar="N", help="Callgrind's blocks.  [default: 2]"
+        "--repeats",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Number of blocks that Callgrind counts.  [default: 2]",
     ),
     "processes": click.option(
         "--processes",
         type=click.IntRange(1),
         metavar="N",
-        help="Measuring processes.  [default: 10; quick: 3; to count: 1]",
+        help="Number of timing processes.  [default: 10; with --quick: 3; for callgrind: 1]",
     ),
     "runs": click.option(
-        "--runs", type=click.IntRange(1), metavar="N", help="At most so many executions in all."
+        "--runs",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Maximum number of executions in all, warm-ups included.",
     ),
     "min_run_time": click.option(
-        "--min-run-time", callback=_read_by(parse_duration), metavar="TIME", help="At least so long."
+        "--min-run-time",
+        callback=_read_by(parse_duration),
+        metavar="TIME",
+        help="Minimum measuring time of all processes together.",
     ),
     "timeout": click.option(
-        "--timeout", callback=_read_by(parse_duration), metavar="TIME", help="Of a process.  [default: 10min]"
+        "--timeout",
+        callback=_read_by(parse_duration),
+        metavar="TIME",
+        help="Timeout per worker process.  [default: 10min]",
     ),
     "retries": click.option(
-        "--retries", type=click.IntRange(0), metavar="N", help="After a time-out.  [default: 2]"
+        "--retries",
+        type=click.IntRange(0),
+        metavar="N",
+        help="Number of retries after a timeout.  [default: 2]",
     ),
     "python": click.option(
-        "--python", type=click.Path(), metavar="PATH", help="The interpreter that measures."
+        "--python", type=click.Path(), metavar="PATH", help="Python interpreter of the worker processes."
     ),
-    "source_cmd": click.option("--source-cmd", metavar="WORDS", help="Puts Python into another environment."),
+    "source_cmd": click.option(
+        "--source-cmd", metavar="WORDS", help="Command before `python` that selects another environment."
+    ),
     "env": click.option(
-        "--env", multiple=True, metavar="NAME=VALUE", help="Environment variable; may be repeated."
+        "--env",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Environment variable of the worker processes; may be repeated.",
     ),
     "imports": click.option(
-        "--imports", callback=_read_by(_words), metavar="NAMES", help="Ahead: torch, numpy or ''."
+        "--imports",
+        callback=_read_by(_words),
+        metavar="NAMES",
+        help="Modules that zygotes import: torch, numpy or ''.",
     ),
     "simulate": click.option(
-        "--simulate", callback=_read_by(_words), metavar="WHAT", help="cache, branch: estimates cycles."
+        "--simulate",
+        callback=_read_by(_words),
+        metavar="WHAT",
+        help="Simulate cache, branch or both, to estimate cycles.",
     ),
     "fresh": click.option(
         "--fresh/--shared",
         default=None,
-        help="Give each execution arguments or a setup of its own, or never.  [default: if it changes them]",
+        help="Give each execution its own arguments or setup, or share them.  "
+        "[default: fresh if it changes them]",
     ),
     "memory_limit": click.option(
         "--memory-limit",
         callback=_read_by(parse_bytes),
         metavar="SIZE",
-        help="Memory of a worker process and its children, such as 2GiB.  [default: half of the machine's]",
+        help="Memory limit of a worker process and its children, such as 2GiB.  "
+        "[default: half of the machine's]",
     ),
 }
-"""By the names under which commands get them."""
+"""Options by the names under which commands get them."""
 
 
 def measuring_options(*, without: Collection[str] = ()) -> Callable[[_Command], _Command]:
-    """Give a command the options that make orders, but those named; it gets them by keyword."""
+    """Add the options that make orders to a command, except those named; it gets them by keyword."""
 
     def decorate(command: _Command) -> _Command:
         for name, option in reversed(_OPTIONS.items()):
@@ -141,7 +181,7 @@ _NAMES = {
 
 
 def asked_for(given: Mapping[str, object]) -> MeasureOptions:
-    """Only what was asked for: what is left out is chosen where orders are made. `threads` is no part."""
+    """Return only the options that were given: orders choose the others. `threads` is not included."""
     asked = {ours: given[name] for name, ours in _NAMES.items() if given.get(name) is not None}
     for name in ("setup", "global_setup"):
         if lines := cast("Sequence[str]", given.get(name, ())):

@@ -1,7 +1,7 @@
-"""The process that finds orders: it runs the user's file, or imports the user's module.
+"""Process that finds orders: it runs the user's file, or imports the user's module.
 
-Started by its path, by `commands.measure`. The user's folder comes first on its `sys.path`, never on that
-of the command itself: a `rich.py` there belongs to the user's program.
+`commands.measure` starts it by its path. The user's folder is first on its `sys.path`, never on that of the
+command itself: a `rich.py` there belongs to the user's program.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import sys
 
 STARTED_WITH = frozenset(sys.modules)
-"""What Python itself needs, which no folder on `sys.path` can replace."""
+"""Modules that Python itself needs, which no folder on `sys.path` can replace."""
 
 if __name__ == "__main__":
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
@@ -33,11 +33,11 @@ from profkit.model.workorder import WorkOrder  # noqa: E402
 _NAMES = ("ORDERS", "BENCHMARKS")
 """Names that a file may give its definitions; the second is that of PyTorch's instruction_counts."""
 AT_ONCE = 8
-"""Descriptors in one message."""
+"""Number of descriptors in one message."""
 
 
 def main() -> None:
-    """Answer the one request that comes through stdin."""
+    """Reply to the one request that comes through stdin."""
     channel = socket.socket(fileno=os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     request = from_file(handed(channel)[0])
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def _put_first(folder: str) -> None:
-    """Import from a folder first from now on, also what was imported from elsewhere under the same name."""
+    """Import from a folder first, and forget modules of the same names that were imported from elsewhere."""
     sys.path.insert(0, folder)
     for name in list(sys.modules):
         top = name.partition(".")[0]
@@ -96,7 +96,7 @@ def _of_file(path: str, options: MeasureOptions) -> tuple[WorkOrder | RefusedEnt
 
 
 def _listed(found: object) -> tuple[Definition, ...]:
-    """Return the definitions of a list, right or wrong; none if it has not a single one."""
+    """Return the entries of a list, right or wrong; none if none of them is a definition."""
     if isinstance(found, str) or not isinstance(found, Iterable):
         return ()
     items: tuple[Definition, ...] = tuple(found)
@@ -104,7 +104,7 @@ def _listed(found: object) -> tuple[Definition, ...]:
 
 
 def benchmark_root(path: str) -> str | None:
-    """Return the folder that definitions of PyTorch's instruction_counts import `core` from, if any.
+    """Return the folder from which definitions of PyTorch's instruction_counts import `core`, if any.
 
     In a checkout of PyTorch they are in `benchmarks/instruction_counts/definitions/`.
     """

@@ -1,4 +1,4 @@
-"""Write what commands print: data to stdout or a file, messages to stderr; the options for it."""
+"""Output of commands: data to stdout or a file, messages to stderr; the options for it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from profkit.render.registry import FORMAT_OF_SUFFIX
 from profkit.render.terminal import PIPE, Terminal, terminal_of
 from profkit.store.files import file_mode
 
-# For terminals without Unicode: what reports draw with in ASCII, one character for each.
+# For terminals without Unicode: ASCII for the drawing characters of reports, one for each.
 _PLAIN = str.maketrans(
     {
         **dict.fromkeys("▁▂▃▄", "."),
@@ -42,16 +42,16 @@ _PLAIN = str.maketrans(
 
 
 class ReaderGone(Exception):
-    """Nobody reads stdout any more, as after `| head`."""
+    """Error: the reader of stdout is gone, as after `| head`."""
 
 
-def terminal() -> Terminal:
-    """Return the layout for stdout."""
-    return Terminal() if sys.stdout is None else terminal_of(sys.stdout, os.environ)
+def page() -> Page:
+    """Return the page for stdout."""
+    return Page() if sys.stdout is None else page_of(sys.stdout, os.environ)
 
 
 def write(text: str) -> None:
-    """Write data and a line break to stdout, in whatever encoding it has; raises as `write_bytes`."""
+    """Write data and a line break to stdout, in its encoding; raises as `write_bytes`."""
     with _to_stdout():
         sys.stdout.write(_encodable(text, sys.stdout))
         sys.stdout.write("\n")
@@ -59,7 +59,7 @@ def write(text: str) -> None:
 
 
 def write_bytes(data: bytes) -> None:
-    """Write data to stdout as it is; raises ReaderGone, and UsageError where stdout takes no more."""
+    """Write data to stdout unchanged; raises ReaderGone, and UsageError if stdout cannot be written."""
     with _to_stdout():
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
@@ -72,7 +72,7 @@ def _to_stdout() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        # What is still in the buffer must go somewhere when Python ends.
+        # Python flushes the buffer when it ends: its rest must go somewhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             raise ReaderGone from error
@@ -80,10 +80,10 @@ def _to_stdout() -> Iterator[None]:
 
 
 def save(path: Path, content: str | bytes) -> None:
-    """Write a file that appears whole or not at all, in place of one that is there; raises UsageError.
+    """Write a file atomically, replacing any existing one; raises UsageError.
 
-    Only its owner can read it, unless PROFKIT_FILES says otherwise. What is no regular file, such as a
-    pipe, is written to as it is.
+    Only its owner can read it, unless PROFKIT_FILES says otherwise. A file that is not regular, such as a
+    pipe, is written to directly.
     """
     data = content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
     try:
@@ -112,10 +112,10 @@ def _replace(target: Path, data: bytes) -> None:
 
 
 def tell(kind: str, message: str) -> None:
-    """Say something that is no data, on stderr: one line, with control characters escaped."""
+    """Write a message to stderr: one line, with control characters escaped."""
     if sys.stderr is None:  # as `2>&-` leaves it
         return
-    with suppress(OSError):  # nobody reads it
+    with suppress(OSError):  # stderr has no reader
         sys.stderr.write(_encodable(f"profkit: {kind}: {visible(message)}\n", sys.stderr))
 
 
@@ -134,7 +134,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_.]+")
 
 
 def deliver(text: str, target: Path | None, *, named: bool, opens: bool) -> None:
-    """Write a report, say where it is if nobody named the file, and open it; raises as `save` and `write`."""
+    """Write a report, show its path if the user gave none, and open it; raises as `save` and `write`."""
     if target is None:
         write(text)
         return
@@ -153,7 +153,7 @@ def _open(target: Path) -> None:
 
 
 def name_of(infos: Sequence[AnyInfo]) -> str:
-    """Label and id of what is shown, or of its batch, in characters that mean nothing to a shell."""
+    """Return label and id of the runs shown, or of their batch, in characters without meaning to a shell."""
     first = infos[0]
     labels = {info.label for info in infos}
     label = first.label if len(labels) == 1 else f"{len(infos)} orders"
@@ -162,7 +162,7 @@ def name_of(infos: Sequence[AnyInfo]) -> str:
 
 
 def merged_name(infos: Sequence[RunInfo]) -> str:
-    """The label of runs that are shown as one, in the same characters."""
+    """Return the label of runs that are shown as one, in the same characters."""
     return "-".join(filter(None, (_slug(infos[0].label), "merged")))
 
 
@@ -175,7 +175,7 @@ _Command = TypeVar("_Command", bound=Callable[..., object])
 
 @dataclass(frozen=True, slots=True)
 class Showing:
-    """What somebody wants to see, and where."""
+    """The format and the target of a report."""
 
     format: str
     output: str | None
@@ -183,9 +183,9 @@ class Showing:
 
     @classmethod
     def of(cls, given: dict[str, object], formats: Collection[str] = ("text", "json", "html")) -> Showing:
-        """From a command's options, which are taken out of `given`; raises UsageError where two disagree.
+        """Make it from a command's options, and remove them from `given`; raises UsageError for conflicts.
 
-        Where no format is asked for, the ending of the file tells.
+        If no format is given, the ending of the file determines it.
         """
         chosen, output = given.pop("renderer", None), given.pop("output")
         as_json, as_html = bool(given.pop("as_json")), bool(given.pop("as_html"))
@@ -202,12 +202,12 @@ class Showing:
         told = FORMAT_OF_SUFFIX.get(Path(file or "").suffix.lower(), "")
         return cls(asked[0] if asked else told if told in formats else "text", file, opens)
 
-    def terminal(self) -> Terminal:
-        """What the text is laid out for."""
-        return PIPE if self.target("") is not None else terminal()
+    def page(self) -> Page:
+        """Return the page for the layout of the text."""
+        return Page() if self.target("") is not None else page()
 
     def target(self, name: str) -> Path | None:
-        """The file that it goes into, None for stdout; HTML has a file of this name where none is given."""
+        """Return the output file, None for stdout; HTML without a given file has one of this name."""
         if self.output is None:
             return Path(f"profkit-{name}.html") if self.format == "html" else None
         return None if self.output == STDOUT else Path(self.output)
@@ -218,7 +218,7 @@ class Showing:
 
 
 def source_root_option() -> Callable[[_Command], _Command]:
-    """Give a command --source-root, for reports that show source lines."""
+    """Add --source-root to a command, for reports that show source lines."""
     return click.option(
         "--source-root",
         type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -228,16 +228,16 @@ def source_root_option() -> Callable[[_Command], _Command]:
 
 
 def showing_options(formats: Sequence[str] = ()) -> Callable[[_Command], _Command]:
-    """Give a command the options of a `Showing`; --format only where formats are named."""
+    """Add the options of a `Showing` to a command; --format only if formats are named."""
     options = [
-        click.option("--json", "as_json", is_flag=True, help="As JSON, for programs."),
-        click.option("--html", "as_html", is_flag=True, help="As an HTML file, for a browser."),
-        click.option("-o", "--output", metavar="FILE", help="Where to write it; - is stdout."),
+        click.option("--json", "as_json", is_flag=True, help="Write JSON, for programs."),
+        click.option("--html", "as_html", is_flag=True, help="Write an HTML file, for a browser."),
+        click.option("-o", "--output", metavar="FILE", help="Output file; - is stdout."),
         click.option("--open", "opens", is_flag=True, help="Open the HTML file in a browser."),
     ]
     if formats:
         choice = click.Choice(list(formats))
-        shown = "How to show it.  [default: by FILE's ending, or text]"
+        shown = "Output format.  [default: by FILE's ending, or text]"
         options.insert(0, click.option("--format", "renderer", type=choice, help=shown))
 
     def decorate(command: _Command) -> _Command:
@@ -249,7 +249,7 @@ def showing_options(formats: Sequence[str] = ()) -> Callable[[_Command], _Comman
 
 
 def write_removed(infos: Sequence[AnyInfo], *, as_json: bool, dry_run: bool) -> None:
-    """The runs as data, and their number for people."""
+    """Write the runs as data, and their number as a message."""
     if as_json:
         from profkit.render.json.sampled import removed_json
 

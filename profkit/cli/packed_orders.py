@@ -1,4 +1,4 @@
-"""Orders on their way between two processes of `profkit measure`: JSON, and payloads in descriptors."""
+"""Transfer of orders between two processes of `profkit measure`: JSON, and payloads in descriptors."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from profkit.model.workorder import Language, Level, Mode, Simulation, WorkOrder
 from profkit.store.records import to_json
 
 _APART = frozenset(("function", "args", "kwargs", "tree", "path"))
-"""Fields that do not travel as JSON."""
+"""Fields that are not transferred as JSON."""
 _ENUMS = {"mode": Mode, "language": Language, "level": Level}
 
 
 class Reply(TypedDict, total=False):
-    """What the process that finds orders answers: the orders, or what is wrong and how to fix it."""
+    """Reply of the process that finds orders: the orders, or a problem and how to fix it."""
 
     orders: list[dict[str, object]]
     problem: str

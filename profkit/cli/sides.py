@@ -1,8 +1,8 @@
-"""The sides of a comparison: from what somebody typed to runs.
+"""Sides of a comparison: from a command's arguments to runs.
 
-A side is the id of a run or its beginning, a label (its newest run, or all of its newest batch), the id of
-a batch (all of its runs), LABEL@REVISION (all runs of the label that were recorded at that commit), a file
-that `profkit import` reads, or several of these with commas between them.
+A side is the id of a run or its prefix, a label (its newest run, or all of its newest batch), the id of a
+batch (all of its runs), LABEL@REVISION (all runs of the label that were recorded at that commit), a file that
+`profkit import` reads, or several of these separated by commas.
 """
 
 from __future__ import annotations
@@ -21,31 +21,34 @@ from profkit.model.run import Run
 from profkit.process.git import commit_of
 from profkit.process.manifest import git_commit
 
+_SHOWN = 5
+"""Number of newest runs whose labels an error lists."""
+
 _COMMIT = 10
 """Digits of a commit in an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """The runs that were meant, all of one kind, and the words that meant them."""
+    """The selected runs, all of one kind, and the text that selected them."""
 
     text: str
     runs: tuple[AnyRun, ...]
 
     @property
     def measured(self) -> tuple[MeasuredRun, ...]:
-        """Its runs, where they were measured."""
+        """Its measured runs."""
         return tuple(run for run in self.runs if isinstance(run, MeasuredRun))
 
     @property
     def sampled(self) -> tuple[Run, ...]:
-        """Its runs, where they were sampled."""
+        """Its sampled runs."""
         return tuple(run for run in self.runs if isinstance(run, Run))
 
 
 @contextmanager
 def open_sides(config: Config) -> Iterator[Sides]:
-    """What finds sides; there need be no store as long as all of them are files."""
+    """Open the finder of sides; if all of them are files, no store is necessary."""
     if nothing_recorded(config):
         yield Sides(None, config)
         return
@@ -54,22 +57,22 @@ def open_sides(config: Config) -> Iterator[Sides]:
 
 
 class Sides:
-    """Finds the runs that a text means, in the store and in files."""
+    """Finder of the runs that a text selects, in the store and in files."""
 
     def __init__(self, workspace: Workspace | None, config: Config) -> None:
         self._workspace, self._config = workspace, config
 
     @property
-    def workspace(self) -> Workspace:
-        """The runs in the store; raises StoreEmpty where there are none."""
-        if self._workspace is None:
+    def kept(self) -> Kept:
+        """The runs in the store; raises StoreEmpty if there are none."""
+        if self._kept is None:
             raise StoreEmpty(self._config.store_url, self._config.spool)
         return self._workspace
 
     def side(self, text: str, without: Collection[str] = ()) -> Side:
-        """The runs that a text means, but those whose ids or batches are left out.
+        """Return the runs that a text selects, without those whose ids or batches are excluded.
 
-        Raises RunNotFound, and UsageError for a revision or a file that is none, and for runs of both kinds.
+        Raises RunNotFound, and UsageError for an invalid revision or file, and for runs of both kinds.
         """
         runs = tuple(
             {run.info.id: run for part in self._parts(text) for run in self._runs(part, without)}.values()
@@ -82,22 +85,22 @@ class Sides:
         return side
 
     def newest(self) -> Side:
-        """The newest run, with all of its batch if it was measured; raises StoreEmpty.
+        """Return the newest run, with all of its batch if it was measured; raises StoreEmpty.
 
-        Of a batch that measured several commits, those of the one that is checked out here. Raises
-        UsageError where that is none of them.
+        Of a batch that measured several commits, return the runs of the one that is checked out here. Raises
+        UsageError if none of them is.
         """
         infos = _of_one_commit(self.workspace.find_all(None), "the newest runs")
         label = infos[0].label if len({info.label for info in infos}) == 1 else f"{len(infos)} orders"
         return Side(f"{label}, newest", tuple(self.workspace.load(info) for info in infos))
 
     def at_commit(self, label: str, commit: str, without: Collection[str] = ()) -> tuple[AnyRun, ...]:
-        """All runs of a label that were recorded at a commit, oldest first."""
-        infos = [info for info in self.workspace.runs(label, None) if info.process.git_commit == commit]
-        return tuple(self.workspace.load(info) for info in reversed(infos) if not _left_out(info, without))
+        """Return all runs of a label that were recorded at a commit, oldest first."""
+        infos = [info for info in self.kept.runs(label, None) if info.process.git_commit == commit]
+        return tuple(self.kept.load(info) for info in reversed(infos) if not _left_out(info, without))
 
     def _parts(self, text: str) -> Iterator[str]:
-        """The text whole if it means something, else cut at commas into the longest parts that do."""
+        """Yield the whole text if it selects runs, else the longest parts between commas that do."""
         words = text.split(",")
         while words:
             lengths = range(len(words), 0, -1)
@@ -120,7 +123,7 @@ class Sides:
             return bool(self._workspace.find(wanted))
         except RunNotFound:
             return False
-        except UsageError:  # it fits several, as `find` will tell
+        except UsageError:  # several match, as `find` will report
             return True
 
     def _runs(self, part: str, without: Collection[str]) -> tuple[AnyRun, ...]:
@@ -139,7 +142,7 @@ class Sides:
         raise RunNotFound(f"{label}@{commit[:10]}")
 
     def _at_revision(self, part: str) -> tuple[str, str] | None:
-        """LABEL and REVISION; either may hold an @ itself, as `x @ y` and `HEAD@{1}` do."""
+        """Return LABEL and REVISION; either may contain an @ itself, as `x @ y` and `HEAD@{1}` do."""
         places = [place for place, character in enumerate(part) if character == "@"]
         cuts = ((part[:place], part[place + 1 :]) for place in places)
         return next(
@@ -153,7 +156,7 @@ class Sides:
         return self._workspace is not None and bool(self._workspace.runs(text, 1))
 
     def _infos(self, wanted: str, without: Collection[str]) -> tuple[AnyInfo, ...]:
-        """What `Workspace.find_all` finds; the newest other one of a label where that one is left out.
+        """Return what `Kept.find_all` finds; if a label's newest run is excluded, the newest other one.
 
         Raises UsageError for a label whose newest batch measured several commits, none of them this one.
         """
@@ -170,7 +173,7 @@ class Sides:
 
 
 def _of_one_commit(infos: tuple[AnyInfo, ...], which: str) -> tuple[AnyInfo, ...]:
-    """Of runs of several commits those of the one that is checked out here; raises UsageError for none."""
+    """Return the runs of the commit that is checked out here, if several are given; raises UsageError."""
     commits = tuple(dict.fromkeys(info.process.git_commit for info in infos))
     if len(commits) == 1:
         return infos

@@ -1,4 +1,4 @@
-"""What other runs of a label mean for a report of one: other versions of its code, and more samples."""
+"""Notes on other runs of a label in a report of one: other versions of its code, and more samples."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from profkit.model.run import Run, RunInfo
 from profkit.render.formatting import count, moment
 
 _FEW = 100
-"""Fewer samples say little about shares."""
+"""With fewer samples, shares are imprecise."""
 _LOOKED_AT = 50
-"""Runs of a label that are searched for other versions: reports stay quick however many runs there are."""
+"""Runs of a label that are searched for other versions: reports stay fast for any number of runs."""
 
 
-def with_notes_of_label(runs: Iterable[AnyRun], workspace: Workspace) -> Iterator[AnyRun]:
-    """The runs, with notes about the other runs of their labels."""
+def with_notes_of_label(runs: Iterable[AnyRun], kept: Kept) -> Iterator[AnyRun]:
+    """Yield the runs, with notes about the other runs of their labels."""
     for run in runs:
         if isinstance(run, Run) and run.info.imported is None:
             of_label = workspace.runs(run.info.label, _LOOKED_AT)
@@ -56,7 +56,7 @@ def several_regions(infos: Sequence[AnyInfo]) -> dict[str, str]:
 
 
 def others_phrase(region: Region, others: Iterable[Region]) -> str:
-    """Name other regions with the label of one: "2 other versions of the code"."""
+    """Describe other regions with the same label: "2 other versions of the code"."""
     found = {other.id: other for other in others}
     relations = {relation_of(region, other) for other in found.values()}
     if relations == {"version"}:
@@ -98,7 +98,7 @@ def _what(info: RunInfo, other: RunInfo) -> str:
 
 
 def _more_samples(info: RunInfo, of_label: Sequence[AnyInfo]) -> Iterator[str]:
-    """Say that other processes or sessions have samples, if this run has few."""
+    """Yield a note that other processes or sessions have samples, if this run has few."""
     same = [one for one in of_label if isinstance(one, RunInfo) and one.region.id == info.region.id]
     together = sum(one.samples for one in same)
     if info.samples < _FEW and together >= 2 * max(1, info.samples):

@@ -1,4 +1,4 @@
-"""The runs that commands work on: stored ones, after ingesting, and those still being recorded."""
+"""Runs that commands work on: stored ones, after ingesting, and those still being recorded."""
 
 from __future__ import annotations
 
@@ -29,23 +29,25 @@ def current_folder() -> Path:
 
 
 _SQLITE = "sqlite:///"
+_BY_ID, _BY_LABEL, _BY_PREFIX = range(3)
+"""How a run matches a text, best first."""
 _MOST_REGIONS, _MOST_SAMPLES = 20, 500_000
-"""Of a session, what is shown together."""
+"""Maximum numbers of regions and samples of a session that are shown together."""
 
 
 @dataclass(frozen=True, slots=True)
-class Workspace:
-    """The open store, the runs that are being recorded, and what was found damaged on the way."""
+class Kept:
+    """The open store, the runs that are being recorded, and the damaged files that were found."""
 
     store: Store
     recording: tuple[Run, ...]
     damaged: tuple[DamagedFile, ...]
 
     def find(self, wanted: str | None) -> AnyInfo:
-        """The run that is meant, kept or being recorded: by id, else the newest of a label, else by how
-        its id begins; None means the newest of all.
+        """Return the selected run, kept or being recorded; None selects the newest of all.
 
-        Raises RunNotFound, and UsageError where several ids begin so.
+        The text is an id, else a label (its newest run), else the prefix of an id. Raises RunNotFound, and
+        UsageError if several ids have that prefix.
         """
         return self.store.find(wanted, [run.info for run in self.recording])
 
@@ -54,9 +56,9 @@ class Workspace:
         return self.store.not_found(wanted, [run.info for run in self.recording])
 
     def find_all(self, wanted: str | None) -> tuple[AnyInfo, ...]:
-        """The run that `find` finds; if it is a measured one, with those of its batch that are meant too.
+        """Return the run that `find` finds; if it is a measured one, also the others of its batch that match.
 
-        A label means all with that label, None the whole batch, and an id only its run. Raises as `find`.
+        A label selects all with that label, None the whole batch, and an id only its run. Raises as `find`.
         """
         info = self.find(wanted)
         if not isinstance(info, MeasuredInfo) or wanted not in (None, info.label) or info.id == wanted:
@@ -64,14 +66,14 @@ class Workspace:
         return tuple(one for one in self.store.batch(info.batch) if wanted in (None, one.label))
 
     def load(self, info: AnyInfo, *, in_order: bool = True) -> AnyRun:
-        """The run with its samples or numbers; samples out of order are there sooner."""
+        """Return the run with its samples or numbers; samples out of order are loaded faster."""
         live = [run for run in self.recording if run.info.id == info.id]
         return live[0] if live else self.store.load(info.id, in_order=in_order)
 
     def others_of_session(self, info: RunInfo) -> tuple[Run, ...]:
-        """The other regions of a run's session, those with the most samples, as far as that stays small.
+        """Return the other regions of a run's session, those with the most samples, up to a limit.
 
-        What is left out is told, damaged or not.
+        Messages report what is omitted, also if it is damaged.
         """
         there = {one.id: one for one in self.store.session(info.session)}
         there |= {run.info.id: run.info for run in self.recording if run.info.session == info.session}
@@ -92,18 +94,18 @@ class Workspace:
         return tuple(loaded)
 
     def runs(self, label: str | None, limit: int | None) -> tuple[AnyInfo, ...]:
-        """What is being recorded, then what is kept, newest first."""
+        """Return the runs that are being recorded, then those that are kept, newest first."""
         live = [run.info for run in self.recording if label in (None, run.info.label)]
         live.sort(key=lambda info: -info.started_ns)
         return (*live, *self.store.runs(label, limit))[:limit]
 
 
 @contextmanager
-def open_workspace(config: Config) -> Iterator[Workspace]:
-    """Ingest what is finished and open the store; at the end say what was damaged.
+def open_kept(config: Config) -> Iterator[Kept]:
+    """Ingest finished sessions and open the store; report damaged files at the end.
 
-    Raises StoreEmpty where nothing was ever recorded, and leaves no file behind then; StoreUnavailable;
-    DamagedFile instead of RunNotFound where what was asked for may have been in a damaged file.
+    Raises StoreEmpty if nothing was ever recorded, and then creates no file. Raises StoreUnavailable, and
+    DamagedFile instead of RunNotFound if the run may have been in a damaged file.
     """
     from profkit.ingest.keep import clear_unfinished, ingest
 
@@ -136,7 +138,7 @@ def open_workspace(config: Config) -> Iterator[Workspace]:
 
 
 def nothing_recorded(config: Config) -> bool:
-    """Whether there is neither a database nor anything in the spool; looking leaves no file behind."""
+    """Return whether there is neither a database nor anything in the spool; creates no file."""
     from profkit.store.measured import measured_files
     from profkit.store.spool import session_folders
 
@@ -146,15 +148,34 @@ def nothing_recorded(config: Config) -> bool:
     return file_missing and not sessions and not measured_files(config.spool)
 
 
+def _rank(info: AnyInfo, wanted: str | None) -> int | None:
+    """Return how a run matches a text; None if it does not."""
+    if wanted is None or info.id == wanted:
+        return _BY_ID
+    if info.label == wanted:
+        return _BY_LABEL
+    return _BY_PREFIX if info.id.startswith(wanted) else None
+
+
+def _meant(found: Sequence[AnyInfo], wanted: str | None) -> AnyInfo:
+    ranked = [(_rank(info, wanted) or _BY_ID, info) for info in found]
+    best = min(rank for rank, _ in ranked)
+    fitting = [info for rank, info in ranked if rank == best]
+    if best == _BY_PREFIX and len(fitting) > 1:
+        known = ", ".join(f"{info.id} ({info.label})" for info in fitting)
+        raise UsageError(f"several runs have ids that begin with {wanted!r}: {known}", "give more digits")
+    return max(fitting, key=lambda info: info.started_ns)
+
+
 def complete_run(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Labels and ids that begin as typed; none where the store cannot be read: a shell shows no errors."""
+    """Return labels and ids with this prefix; none if the store cannot be read: a shell shows no errors."""
     infos = _infos(context)
     names = dict.fromkeys([*(info.label for info in infos), *(info.id for info in infos)])
     return [name for name in names if name.startswith(incomplete)]
 
 
 def complete_label(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Labels that begin as typed."""
+    """Return labels with this prefix."""
     names = dict.fromkeys(info.label for info in _infos(context))
     return [name for name in names if name.startswith(incomplete)]
 

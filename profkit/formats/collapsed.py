@@ -1,9 +1,9 @@
 """Collapsed stacks: one line per stack, with its frames root first, separated by `;`, and its count.
 
 The format of Brendan Gregg's FlameGraph, https://github.com/brendangregg/FlameGraph, which most viewers read.
-Frames are written as py-spy writes them, `name (file:line)`. The first frame is the thread, `thread (TID):
-NAME`, below `process PID:"COMMAND"` if there are several processes. So the output of `py-spy record -f raw`
-is read with its threads.
+Frames are written as py-spy writes them, `name (file:line)`. The thread is the first frame, written as
+`thread (TID): NAME`, below `process PID:"COMMAND"` if there are several processes. So the threads in the
+output of `py-spy record -f raw` are read.
 
 Equal stacks of a thread are one line. So the order of samples is lost, and with it the unit, the period, and
 the process of a profile of only one. Characters that a line cannot hold are escaped: see `escape`.

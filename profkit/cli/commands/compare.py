@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 _FUNCTION = re.compile(r"(?P<module>[A-Za-z_]\w*(\.\w+)*):(?P<path>[A-Za-z_]\w*(\.\w+)*)")
 _QUICK_PROCESSES = 6
-"""Fewer give no verdict."""
-_ALTERNATING_S = 1.0
-"""Least time of measuring where nothing but the number of blocks makes the minima of two processes alike."""
+"""Minimum number of processes for a verdict."""
+_IN_TURNS_S = 1.0
+"""Minimum measuring time: minima of alternating processes are only comparable with many blocks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measuring:
-    """How both sides are measured."""
+    """Options for the measurement of both sides."""
 
     options: MeasureOptions
     threads: Sequence[int]
@@ -50,7 +50,7 @@ class Measuring:
 
 
 def compare_statements(a: str, b: str, how: Measuring) -> MeasuredComparison:
-    """Both statements measured block by block in the same processes, then compared; raises UsageError."""
+    """Measure two statements interleaved in the same processes, and compare them; raises UsageError."""
     labels = _labels(a, b)
     orders = [
         order
@@ -64,10 +64,10 @@ def compare_statements(a: str, b: str, how: Measuring) -> MeasuredComparison:
 
 
 def compare_commits(revisions: tuple[str, str], stmt: str, how: Measuring) -> MeasuredComparison:
-    """A statement measured at two commits, in processes that take turns, then compared.
+    """Measure a statement at two commits, in alternating processes, and compare them.
 
-    Each commit is checked out in a work tree of its own, which is gone afterwards; the user's checkout
-    stays as it is. Raises UsageError and GitFailed.
+    Each commit is checked out in a temporary work tree of its own; the user's checkout does not change.
+    Raises UsageError and GitFailed.
     """
     here = current_folder()
     checkout = checkout_of(here)
@@ -104,7 +104,7 @@ def _longer(options: MeasureOptions) -> MeasureOptions:
 
 
 def _as_statement(text: str) -> tuple[str, str]:
-    """MODULE:FUNCTION as a setup and a call, since what is measured imports it by itself."""
+    """Return MODULE:FUNCTION as a setup and a call, so that workers import it themselves."""
     named = _FUNCTION.fullmatch(text)
     if named is None:
         return "", text
@@ -113,7 +113,7 @@ def _as_statement(text: str) -> tuple[str, str]:
 
 
 def _labels(a: str, b: str) -> tuple[str, str]:
-    """What the runs are called; a statement against itself would give the same run twice."""
+    """Return the labels of the runs; a statement against itself gets two different ones."""
     first, second = label_of(a), label_of(b)
     return (first, second) if first != second else (first, f"{second} (again)")
 
@@ -124,7 +124,7 @@ def _notes(trees: Sequence[Path]) -> Iterator[str]:
 
 
 def refuse_language(options: MeasureOptions) -> None:
-    """Raise UsageError for what commits of a checkout do not change."""
+    """Raise UsageError for orders that do not depend on the commits of a checkout."""
     if options.get("language", "python") != "python":
         raise UsageError("a C++ statement uses nothing of a checkout", "leave out --language")
 
@@ -134,13 +134,17 @@ _FORMATS = ("text", "json", "markdown", "html")
 
 @click.command("compare")
 @click.argument("sides", nargs=-1, metavar="[A B | -- STMT]", shell_complete=complete_run)
-@click.option("--ab", nargs=2, metavar="STMT STMT", help="Measure both interleaved, and compare them.")
-@click.option("--git", nargs=2, metavar="REV REV", help="Measure STMT at both commits, alternately.")
+@click.option(
+    "--ab", nargs=2, metavar="STMT STMT", help="Measure two statements interleaved, and compare them."
+)
+@click.option(
+    "--git", nargs=2, metavar="REV REV", help="Measure STMT at two commits, alternating, and compare them."
+)
 @showing_options(_FORMATS)
 @source_root_option()
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Rows of each table.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Maximum number of rows per table.")
 @measuring_options(without=("label", "simulate"))
-@click.option("--no-keep", is_flag=True, help="Keep no run.")
+@click.option("--no-keep", is_flag=True, help="Do not keep the runs.")
 @click.pass_obj
 def compare_command(
     config: Config,
@@ -152,15 +156,15 @@ def compare_command(
     source_root: Path | None,
     **given: object,
 ) -> int:
-    """Tell what differs between two sides from noise.
+    """Compare two sets of runs and report significant differences.
 
-    A and B are each the beginning of a run's id, a label (its newest run), a batch (all of its orders),
+    A and B are each the prefix of a run's id, a label (its newest run), a batch (all of its orders),
     LABEL@REVISION (all of its runs at that commit), a file that `profkit import` reads, or several of these
-    with commas between them.
+    separated by commas.
 
-    With --ab, or --git and a statement, both sides are measured first, which is the surest way. The
-    options from --setup on are about that. --git measures each commit in a work tree of its own; your
-    checkout stays as it is.
+    With --ab, or --git and a statement, both sides are measured first, which is the most reliable way. The
+    options from --setup on apply to this. --git measures each commit in a work tree of its own; your checkout
+    does not change.
     """
     showing, shown = Showing.of(given, _FORMATS), ReportOptions(limit=limit, source_root=source_root)
     if source_root is not None and (showing.format != "html" or ab is not None or git is not None):
@@ -202,7 +206,7 @@ def rendered(
     options: ReportOptions,
     terminal: Terminal,
 ) -> str:
-    """The comparison of two sides of the same kind; raises UsageError where they have nothing in common."""
+    """Render the comparison of two sides of the same kind; raises UsageError if nothing matches."""
     from profkit.model.measurement import MeasuredRun
     from profkit.model.run import Run
 

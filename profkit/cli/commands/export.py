@@ -1,4 +1,4 @@
-"""`profkit export`: write a run in another tool's format, or whole in profkit's own, scrubbed if asked."""
+"""`profkit export`: write a run in another tool's format, or whole in profkit's own, optionally scrubbed."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from profkit.transforms.simplify import is_child_file
 _HIDDEN = "…"
 _HOME = re.compile(r"/(?:home|Users)/([^/\s'\":;,]+)")
 _PATH = re.compile(r"(?<![\w./])~?/(?:[^/\s'\"()<>\[\]{},;|]+/)+([^/\s'\"()<>\[\]{},;|]*)")
-"""An absolute path of two parts or more, inside a text."""
+"""Pattern of an absolute path of two parts or more, inside a text."""
 _URL = re.compile(r"\b[A-Za-z][\w+.-]{0,20}://[^\s'\"<>]+")
 _CHILD = re.compile(r"<process (\d+):.*", re.DOTALL)
 _LEAST = 3
-"""Letters of a host or user name that is replaced inside texts."""
+"""Minimum length of a host or user name that is replaced inside texts."""
 
 
 def scrubbed(runs: Iterable[AnyRun]) -> tuple[AnyRun, ...]:
-    """Return runs without what they say about the machine and the people that recorded them."""
+    """Return runs without data about the machine and the users that recorded them."""
     return tuple(_scrubbed(run) for run in runs)
 
 
@@ -50,7 +50,7 @@ def _scrubbed(run: AnyRun) -> AnyRun:
 
 
 class _Scrubber:
-    """Scrubs the parts of one run, so that one file has one name in all of them."""
+    """Scrubber of one run, in which a file has the same name in all parts."""
 
     def __init__(self, run: AnyRun) -> None:
         process = run.info.process
@@ -62,7 +62,7 @@ class _Scrubber:
         self._words = re.compile(rf"(?<!\w)(?:{'|'.join(known)})(?!\w)", re.IGNORECASE) if known else None
 
     def file(self, file: str) -> str:
-        """Return the name of a file without the folders above the program's or the library's."""
+        """Return a file's name without the folders above the program's or the library's."""
         if file not in self._names:
             name = self._short(file)
             unique, number = name, 1
@@ -88,7 +88,7 @@ class _Scrubber:
         )
 
     def sampled(self, info: RunInfo) -> RunInfo:
-        """Return what is known of a sampled run."""
+        """Return the scrubbed metadata of a sampled run."""
         return replace(
             info,
             region=self._region(info.region),
@@ -101,7 +101,7 @@ class _Scrubber:
         )
 
     def measured(self, info: MeasuredInfo) -> MeasuredInfo:
-        """Return what is known of a measured run."""
+        """Return the scrubbed metadata of a measured run."""
         return replace(
             info,
             process=self._process(info.process),
@@ -131,7 +131,7 @@ class _Scrubber:
 
     def _frame(self, frame: Frame) -> Frame:
         file = self.file(frame.file)
-        # A child process has a frame that is named by its command.
+        # The frame of a child process is named by its command.
         name = file.strip("<>") if is_child_file(frame.file) else self.text(frame.name)
         return frame._replace(name=name, file=file)
 
@@ -147,7 +147,7 @@ class _Scrubber:
         return self.text(os.path.basename(file) if "/" in file else file)
 
     def _function(self, name: str) -> str:
-        """Of `file:function`, as callgrind_annotate writes it."""
+        """Scrub `file:function`, as callgrind_annotate writes it."""
         file, colon, function = name.partition(":")
         return f"{self.file(file)}:{self.text(function)}" if colon and "/" in file else self.text(name)
 
@@ -189,7 +189,7 @@ class _Scrubber:
 
 
 def _people(run: AnyRun) -> set[str]:
-    """Names of users: the one that was given, and those whose home folders are named."""
+    """Return names of users: the recorded one, and the owners of home folders in paths."""
     if isinstance(run, MeasuredRun):
         files = [run.info.order.file, run.info.order.setup, run.info.order.what, run.info.error or ""]
         users: set[str] = set()
@@ -213,11 +213,11 @@ _NAMES = (WHOLE, *(known.name for known in FORMATS.values() if known.encode is n
     "--format",
     "name",
     type=click.Choice(_NAMES),
-    help="Told from FILE's ending if left out.",
+    help="Output format.  [default: by FILE's ending]",
 )
-@click.option("-o", "--output", metavar="FILE", help="Where to write it.  [default: stdout]")
+@click.option("-o", "--output", metavar="FILE", help="Output file.  [default: stdout]")
 @click.option(
-    "--scrub", is_flag=True, help="Leave out paths, host, user, arguments and environment, to share it."
+    "--scrub", is_flag=True, help="Remove paths, host, user, arguments and environment, for sharing."
 )
 @click.pass_obj
 def export_command(
@@ -225,13 +225,13 @@ def export_command(
 ) -> None:
     """Write a run in a format that other tools read.
 
-    RUN is the beginning of a run's id, or a label, whose newest run is meant. Without it, the newest run
-    of all is written. A FILE that ends in .gz is compressed.
+    RUN is the prefix of a run's id, or a label, which selects its newest run. Without it, the newest run of
+    all is written. A FILE that ends in .gz is compressed.
 
-    The format profkit keeps all that there is about a run, in JSON: `profkit import` takes it back.
+    The profkit format contains the whole run, in JSON, which `profkit import` reads.
 
-    With --scrub, files are named from where imports start or from the program's folder. Labels and the
-    names of functions stay: look at them before you publish a profile.
+    With --scrub, names of files start at an import root or at the program's folder. Labels and names of
+    functions stay: check them before you publish a profile.
     """
     file = None if output in (None, _STDOUT) else Path(str(output))
     chosen = name or _format_of(file)
@@ -256,7 +256,7 @@ def export_command(
 
 
 def _format_of(file: Path | None) -> str:
-    """The format with the longest ending that a file's name has; raises UsageError for none."""
+    """Return the format with the longest ending that matches a file's name; raises UsageError for none."""
     endings = {ending: name for name in _NAMES for ending in _endings(name)}
     stem = "" if file is None else file.name.lower().removesuffix(_COMPRESSED)
     for ending in sorted(endings, key=len, reverse=True):
@@ -267,7 +267,7 @@ def _format_of(file: Path | None) -> str:
 
 
 def _endings(name: str) -> Iterable[str]:
-    """Without what compression adds."""
+    """Return a format's endings without that of compression."""
     if name == WHOLE:
         return (_WHOLE_ENDING,)
     return (ending.removesuffix(_COMPRESSED) for ending in FORMATS[name].endings)
@@ -292,7 +292,7 @@ def _encoded(profile: Profile, name: str) -> bytes:
 
 
 def _profile(run: AnyRun) -> Profile:
-    """The samples of a run, or the instructions that were counted; raises UsageError where there are none."""
+    """Return the samples of a run, or its counted instructions; raises UsageError if it has neither."""
     if not isinstance(run, MeasuredRun):
         if run.profile is None:
             from profkit.render.views.header import why_no_samples

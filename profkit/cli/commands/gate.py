@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 def baseline_of(found: Sides, text: str, current: Side) -> Side:
-    """The baseline's runs of the same kind and labels as the current ones, never these themselves.
+    """Return the baseline's runs of the same kind and labels as the current ones, without these themselves.
 
-    Of several runs, those that took turns with the current ones are taken alone: they say most. Raises
-    NoBaseline, which says how to make one.
+    If some alternated with the current ones, return only those: they are the most precise. Raises NoBaseline,
+    whose message says how to make one.
     """
     own = {run.info.id for run in current.runs}
     batches = {run.info.batch for run in current.measured}
@@ -80,7 +80,7 @@ def _missing(text: str, detail: str, current: Side, revision: str = "REV") -> No
 
 
 EXIT_CODES = {Outcome.OK: 0, Outcome.REGRESSION: 1, Outcome.FASTER: 1, Outcome.INCONCLUSIVE: 5}
-"""What the command returns; without a baseline it is `NoBaseline`'s 4."""
+"""Exit codes by outcome; without a baseline it is `NoBaseline`'s 4."""
 
 
 def _part(_context: click.Context, _option: click.Parameter, value: str) -> float:
@@ -95,14 +95,21 @@ def _part(_context: click.Context, _option: click.Parameter, value: str) -> floa
 
 @click.command("gate")
 @click.argument("run", required=False, shell_complete=complete_run)
-@click.option("--baseline", required=True, metavar="REF|RUN|FILE", help="What to hold it against.")
 @click.option(
-    "--max-slowdown", callback=_part, default="3%", show_default=True, metavar="PERCENT", help="The limit."
+    "--baseline", required=True, metavar="REF|RUN|FILE", help="Baseline: a commit, a run or a file."
 )
-@click.option("--fail-if-faster", is_flag=True, help="Also fail beyond the limit the other way.")
-@click.option("--markdown", metavar="FILE", help="Write a summary for a pull request; - is stdout.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Rows of each table.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON, for programs.")
+@click.option(
+    "--max-slowdown",
+    callback=_part,
+    default="3%",
+    show_default=True,
+    metavar="PERCENT",
+    help="Maximum slowdown.",
+)
+@click.option("--fail-if-faster", is_flag=True, help="Also fail if the run is faster by more than the limit.")
+@click.option("--markdown", metavar="FILE", help="Write a summary for a pull request to FILE; - is stdout.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Maximum number of rows per table.")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON, for programs.")
 @click.pass_obj
 def gate_command(
     config: Config,
@@ -114,10 +121,10 @@ def gate_command(
     limit: int | None,
     as_json: bool,
 ) -> int:
-    """Fail where a run is slower than a baseline, and explain why.
+    """Fail if a run is slower than a baseline, and explain why.
 
-    RUN is a side as `profkit compare` takes it; without it the newest run is meant, with its whole batch.
-    The baseline is another such side, or a commit: all runs of the same label that were recorded there.
+    RUN is a side as in `profkit compare`; without it, the newest run is checked, with its whole batch. The
+    baseline is another such side, or a commit: all runs of the same label that were recorded there.
 
     Exit codes: 0 within the limit, 1 a regression, 4 no baseline, 5 inconclusive.
     """
@@ -137,11 +144,11 @@ def gate_command(
 
 @dataclass(frozen=True, slots=True)
 class _Gate:
-    """What a gate found, and the comparison that explains it, by the name of its form."""
+    """The result of a gate, and the comparison that explains it, by the name of its form."""
 
     result: GateResult
-    explain: Callable[[str, Terminal], str]
-    """Empty where there is nothing that explains it."""
+    explain: Callable[[str, Page], str]
+    """Render the explanation; empty if there is none."""
 
     def shown(self, format: str, terminal: Terminal) -> str:
         from profkit.render.views.gate import GateReport
@@ -151,7 +158,7 @@ class _Gate:
 
 
 def _held(before: Side, current: Side, limit: float, shown: ReportOptions, gains: bool) -> _Gate:
-    """Measured runs against the limit."""
+    """Check measured runs against the limit."""
     from profkit.comparing.gate import check_measured
     from profkit.comparing.measured import compare_measured
 
@@ -163,7 +170,7 @@ def _held(before: Side, current: Side, limit: float, shown: ReportOptions, gains
 
 
 def _held_samples(before: Side, current: Side, limit: float, shown: ReportOptions, gains: bool) -> _Gate:
-    """Sampled runs against the limit, by the time of a call."""
+    """Check sampled runs against the limit, by the time of a call."""
     from profkit.comparing.gate import check_calls
 
     labels = dict.fromkeys(run.info.label for run in current.sampled)
@@ -174,8 +181,8 @@ def _held_samples(before: Side, current: Side, limit: float, shown: ReportOption
     return _Gate(result, lambda format, terminal: _explained(before, current, format, shown, terminal))
 
 
-def _explained(before: Side, current: Side, format: str, shown: ReportOptions, terminal: Terminal) -> str:
-    """The comparison of samples; only why there is none, where a side has no samples that compare."""
+def _explained(before: Side, current: Side, form: str, shown: ReportOptions, at: Page) -> str:
+    """Render the comparison of samples; if they are not comparable, the reason."""
     from profkit.comparing.sampled import compare_sampled
 
     try:
@@ -186,7 +193,7 @@ def _explained(before: Side, current: Side, format: str, shown: ReportOptions, t
 
 
 def _call_times(side: Side) -> list[float]:
-    """Of each run the mean time of a call, where it has seen one end."""
+    """Return the mean time of a call of each run in which a call ended."""
     return [run.info.wall_s / run.info.outermost_calls for run in side.sampled if run.info.outermost_calls]
 
 

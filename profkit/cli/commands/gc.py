@@ -25,18 +25,20 @@ def _seconds(_context: click.Context, _option: click.Parameter, value: str | Non
 
 
 @click.command("gc")
-@click.option("--older-than", callback=_seconds, metavar="AGE", help="Remove runs older than 30d, 12h, ...")
+@click.option(
+    "--older-than", callback=_seconds, metavar="AGE", help="Remove runs older than AGE, such as 30d or 12h."
+)
 @click.option("--keep", type=click.IntRange(min=0), metavar="N", help="Keep the newest N runs of each label.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
-@click.option("--json", "as_json", is_flag=True, help="Say as JSON what was removed.")
+@click.option("--dry-run", is_flag=True, help="Only list the runs that would be removed.")
+@click.option("--json", "as_json", is_flag=True, help="List the removed runs as JSON.")
 @click.pass_obj
 def gc_command(
     config: Config, older_than: float | None, keep: int | None, dry_run: bool, as_json: bool
 ) -> None:
-    """Remove old runs for good, and say which.
+    """Remove old runs permanently, and list them.
 
-    With both options, a run goes if it is older than AGE and not among the newest N of its label. With
-    --keep alone its age does not matter. With neither, runs older than 30 days go.
+    With both options, a run is removed if it is older than AGE and not among the newest N of its label. With
+    --keep alone, its age does not matter. With neither, runs older than 30 days are removed.
     """
     if older_than is None and keep is None:
         older_than = _OLDER_THAN_S
@@ -49,7 +51,7 @@ def gc_command(
 
 
 def expired(infos: Sequence[AnyInfo], before_ns: int | None, keep: int) -> tuple[AnyInfo, ...]:
-    """Of runs, newest first, those that started before a moment (None: whenever) and are not to be kept."""
+    """Return the runs, given newest first, that are older than a moment (None: any) and not to be kept."""
     newer: Counter[str] = Counter()
     gone = []
     for info in infos:

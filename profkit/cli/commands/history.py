@@ -1,4 +1,4 @@
-"""`profkit history`: what the runs of a label came to, commit by commit."""
+"""`profkit history`: results for a label, commit by commit."""
 
 from __future__ import annotations
 
@@ -18,14 +18,19 @@ from profkit.render.registry import HISTORY
 @click.command("history")
 @click.argument("label", shell_complete=complete_label)
 @showing_options()
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="The newest N.  [default: 20]")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Maximum number of commits, newest first.  [default: 20]",
+)
 @click.pass_obj
 def history_command(config: Config, /, label: str, limit: int | None, **given: object) -> None:
-    """Show how the runs of a label developed, commit by commit.
+    """Show results for a label, commit by commit.
 
-    The value of a commit is the median time, or the instructions, of what was measured there, and the mean
-    time of a call where runs were sampled. Each order with that label has a table of its own. Commits stand
-    in the order in which they were made, where the repository here knows them.
+    The value of a commit is the median time, or the instruction count, of its measured runs, and the mean
+    time of a call of its sampled runs. Each order with that label has a table of its own. Commits are in the
+    order in which they were made, if the repository here knows them.
     """
     from profkit.comparing.history import history_of
 
@@ -33,9 +38,9 @@ def history_command(config: Config, /, label: str, limit: int | None, **given: o
     with open_workspace(config) as workspace:
         infos = workspace.runs(label, None)
         if not infos:
-            raise workspace.not_found(label)
-        # The samples of sampled runs tell nothing here, and take long to load.
-        runs = [workspace.load(info) if isinstance(info, MeasuredInfo) else Run(info) for info in infos]
+            raise RunNotFound(label)
+        # The samples of sampled runs are not needed here, and take long to load.
+        runs = [kept.load(info) if isinstance(info, MeasuredInfo) else Run(info) for info in infos]
     commits = {info.process.git_commit for info in infos if info.process.git_commit}
     history = history_of(label, runs, commit_times_s(sorted(commits), current_folder()))
     if not history.series:

@@ -1,4 +1,4 @@
-"""`profkit import`: store profiles that other tools took, and exported runs."""
+"""`profkit import`: store profiles of other tools, and exported runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DEFAULTS = ImportLimits()
 
 
 def _amount(text: str) -> int:
-    """Read a positive whole number, with K, M, G or T for powers of 1024."""
+    """Parse a positive whole number, with K, M, G or T for powers of 1024."""
     match = _AMOUNT.fullmatch(str(text))
     amount = int(match[1]) * _SUFFIXES[match[2].upper()] if match else 0
     if not amount:
@@ -32,7 +32,7 @@ def _amount(text: str) -> int:
 
 
 def _seconds(text: str) -> float:
-    """Read a time above zero; infinity for no limit."""
+    """Parse a time above zero; infinity for no limit."""
     try:
         seconds = float(text)
     except ValueError:
@@ -43,7 +43,7 @@ def _seconds(text: str) -> float:
 
 
 def limit_options(command: _Command) -> _Command:
-    """Add the options, whose values `limits_of` takes."""
+    """Add the options whose values `limits_of` takes."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -76,7 +76,7 @@ _OPTIONS = (
         type=_amount,
         default=_DEFAULTS.max_records,
         metavar="N",
-        help="Limit on samples, events, functions and JSON objects together.  "
+        help="Limit on the total of samples, events, functions and JSON objects.  "
         f"[default: {_DEFAULTS.max_records}]",
     ),
     click.option(
@@ -103,10 +103,10 @@ _OPTIONS = (
     "--format",
     "name",
     type=click.Choice(import_formats()),
-    help="Told from the content if left out.",
+    help="Format of the files.  [default: by content]",
 )
-@click.option("--label", metavar="LABEL", help="What to call it.  [default: the file's name]")
-@click.option("--json", "as_json", is_flag=True, help="Say as JSON what the files hold.")
+@click.option("--label", metavar="LABEL", help="Label of the runs.  [default: the file's name]")
+@click.option("--json", "as_json", is_flag=True, help="List the runs in the files as JSON.")
 @limit_options
 @click.pass_obj
 def import_command(
@@ -121,10 +121,10 @@ def import_command(
     max_frames: int,
     max_seconds: float,
 ) -> None:
-    """Keep profiles that other tools took, as runs.
+    """Store profiles of other tools, and exported runs.
 
-    FILE may be compressed by gzip; - is stdin. A file whose content is kept already is not kept again.
-    Nothing is kept unless every FILE can be read within the limits.
+    FILE may be compressed by gzip; - is stdin. A file whose content is already stored is not stored again.
+    Nothing is stored unless every FILE can be read within the limits.
     """
     from profkit.store.runs import open_store
 
@@ -150,7 +150,7 @@ def _show(infos: Iterable[AnyInfo], *, as_json: bool) -> None:
 
 
 def _remark(info: AnyInfo, *, known: bool, label: str | None) -> None:
-    """What the table does not say: that a run was there, and what its file could not tell."""
+    """Report what the table does not show: that a run was kept already, and what its file lacks."""
     if known:
         so = "" if label in (None, info.label) else ", and keeps its label: `profkit rm` it first for another"
         tell("note", f"{info.id} ({info.label}) was kept already{so}")

@@ -1,4 +1,4 @@
-"""`profkit list`: the runs that there are."""
+"""`profkit list`: list runs."""
 
 from __future__ import annotations
 
@@ -16,16 +16,22 @@ _LIMIT = 20
 
 
 @click.command("list")
-@click.option("--label", metavar="LABEL", shell_complete=complete_label, help="Only runs with this label.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="The newest N.  [default: 20]")
-@click.option("--json", "as_json", is_flag=True, help="As JSON: all runs, unless limited.")
+@click.option(
+    "--label", metavar="LABEL", shell_complete=complete_label, help="List only runs with this label."
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Maximum number of runs, newest first.  [default: 20]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Write JSON: all runs, unless limited.")
 @click.pass_obj
 def list_command(config: Config, label: str | None, limit: int | None, as_json: bool) -> None:
     """List runs, newest first.
 
-    Sessions that are still being recorded come first; what they hold so far can be seen with
-    `profkit report`. Notes below the list say which processes of the last seven days were not
-    profiled, and how to change that.
+    Sessions that are still being recorded come first; `profkit report` shows their samples so far. Notes
+    below the list say which processes of the last seven days were not profiled, and how to change that.
     """
     unprofiled = _unprofiled(config)
     try:
@@ -61,7 +67,7 @@ def _list(
 
 
 def _unprofiled(config: Config) -> tuple[UnprofiledGroup, ...]:
-    """What was not profiled in the last days."""
+    """Return the processes that were not profiled in the last days."""
     from profkit.store.spool_files import read_unprofiled
 
     try:

@@ -33,7 +33,7 @@ _LONGEST_S = 86400.0
 
 
 def orders_of(what: str, threads: Sequence[int] | None, options: MeasureOptions) -> tuple[PackedOrder, ...]:
-    """Return the orders that `what` means; raises `UsageError` if it means none."""
+    """Return the orders that `what` selects; raises `UsageError` if it selects none."""
     folder = str(current_folder())
     is_file = what.endswith(".py") and os.path.isfile(what)
     if is_file and threads is not None:
@@ -55,7 +55,7 @@ def _statements(what: str, threads: Sequence[int], options: MeasureOptions) -> t
 
 
 def _found(request: dict[str, object]) -> tuple[PackedOrder, ...]:
-    """Have the user's code say its orders, in a process of its own."""
+    """Get the orders from the user's code, which runs in a process of its own."""
     from profkit.cli.packed_orders import unpacked
 
     reply, descriptors = _asked(request)
@@ -90,7 +90,7 @@ def _asked(request: dict[str, object]) -> tuple[Reply, list[int]]:
 
 
 def _file() -> IO[bytes]:
-    """Return a file for what the user's code prints."""
+    """Return a temporary file for the output of the user's code."""
     from profkit.measuring.errors import no_temporary_folder
 
     try:
@@ -108,19 +108,30 @@ def _received(channel: socket.socket, handed: Callable[[socket.socket], list[int
 @click.argument("what")
 @measuring_options()
 @click.option(
-    "--workers", type=click.IntRange(1), metavar="N", default=1, help="Measure side by side.  [default: 1]"
+    "--workers",
+    type=click.IntRange(1),
+    metavar="N",
+    default=1,
+    help="Number of orders to measure at the same time.  [default: 1]",
 )
-@click.option("--interleaved", is_flag=True, help="Time orders in the same processes, to compare them.")
-@click.option("--no-keep", is_flag=True, help="Keep no run.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Functions shown.  [default: 15]")
-@click.option("--json", "as_json", is_flag=True, help="As JSON, for programs; without functions.")
-@click.option("--functions", is_flag=True, help="JSON also lists the functions that were counted.")
+@click.option(
+    "--interleaved", is_flag=True, help="Time orders interleaved in the same processes, to compare them."
+)
+@click.option("--no-keep", is_flag=True, help="Do not keep the runs.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Maximum number of functions shown.  [default: 15]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Write JSON, for programs; without functions.")
+@click.option("--functions", is_flag=True, help="Include the counted functions in the JSON.")
 @click.pass_obj
 def measure_command(config: Config, /, what: str, **given: object) -> int:
-    """Measure how long code takes, or its instructions.
+    """Measure the time or the instruction count of code.
 
-    WHAT is a statement such as "x + y", or MODULE:FUNCTION, or the path of a Python file that defines
-    ORDERS. It is measured in processes of its own. The numbers are shown, and kept as runs.
+    WHAT is a statement such as "x + y", or MODULE:FUNCTION, or the path of a Python file that defines ORDERS.
+    It is measured in separate processes. The results are shown, and kept as runs.
     """
     from profkit.measuring.api import measure_packed
     from profkit.measuring.runner.progress import ProgressLine
@@ -144,14 +155,14 @@ def measure_command(config: Config, /, what: str, **given: object) -> int:
 
 
 class _Spool:
-    """Keeps runs as they come; what cannot be kept is an error when all have been shown."""
+    """Keeps runs as they come; runs that cannot be kept are an error after all have been shown."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._lost = folder, 0
         self._error: OSError | None = None
 
     def keep(self, run: MeasuredRun) -> None:
-        """Keep a run; say the first time that it cannot be done, since others may take long."""
+        """Keep a run; warn at the first failure, since the other runs may take long."""
         from profkit.store.measured import keep_measured
 
         try:

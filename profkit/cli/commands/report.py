@@ -40,7 +40,7 @@ class Wanted:
     """Only runs of sessions whose ids begin with one of these."""
 
     def has(self, info: RunInfo) -> bool:
-        """Whether the run is one of them."""
+        """Return whether the run is one of them."""
         recent = (
             self.since_ns is None
             or info.state not in _ENDED
@@ -70,11 +70,12 @@ def parse_moment(text: str, now_ns: int | None = None) -> int:
     return (time.time_ns() if now_ns is None else now_ns) - round(ago_s * 1e9)
 
 
-def runs_to_merge(workspace: Workspace, run: str | None, wanted: Wanted) -> tuple[RunInfo, ...]:
-    """Return the runs of a label that are wanted, newest first: all that ran the same version of its code.
+def runs_to_merge(kept: Kept, run: str | None, wanted: Wanted) -> tuple[RunInfo, ...]:
+    """Return the selected runs of a label, newest first: all that ran the same version of its code.
 
-    That is the version of the run that is named, or the newest one of a label. Says how many runs of others
-    there are. Raises RunNotFound, NoRunsToMerge if none is wanted, and UsageError for runs without samples.
+    That is the version of the given run, or of the newest one of a label. A message says how many runs of
+    others there are. Raises RunNotFound, NoRunsToMerge if no run is selected, and UsageError for runs without
+    samples.
     """
     named = _sampled(
         workspace.find(run) if run is not None or not wanted.sessions else _of_session(workspace, wanted)
@@ -96,8 +97,8 @@ def runs_to_merge(workspace: Workspace, run: str | None, wanted: Wanted) -> tupl
     return same
 
 
-def loaded_runs(workspace: Workspace, infos: Sequence[RunInfo]) -> Iterator[Run]:
-    """Load the runs; those that are damaged are named and left out, unless there is no other."""
+def loaded_runs(kept: Kept, infos: Sequence[RunInfo]) -> Iterator[Run]:
+    """Load the runs; damaged ones are reported and omitted, unless all are damaged."""
     damages: list[DamagedFile] = []
     for info in infos:
         try:
@@ -123,14 +124,14 @@ def _sampled(info: AnyInfo) -> RunInfo:
     return info
 
 
-def _of_session(workspace: Workspace, wanted: Wanted) -> AnyInfo:
-    """Return the newest run, of any label, of the sessions that are asked for."""
-    found = [info for info in workspace.runs(None, None) if isinstance(info, RunInfo) and wanted.has(info)]
-    return found[0] if found else workspace.find(None)
+def _of_session(kept: Kept, wanted: Wanted) -> AnyInfo:
+    """Return the newest run, of any label, of the requested sessions."""
+    found = [info for info in kept.runs(None, None) if isinstance(info, RunInfo) and wanted.has(info)]
+    return found[0] if found else kept.find(None)
 
 
 def _tell_others(merged: RunInfo, others: Sequence[RunInfo]) -> None:
-    """Say that there are runs of other code with this label, and how to see them."""
+    """Report that there are runs of other code with this label, and how to see them."""
     if not others:
         return
     what = others_phrase(merged.region, (info.region for info in others))
@@ -153,37 +154,48 @@ def _last(infos: Sequence[RunInfo]) -> str:
     type=click.Choice([sort.value for sort in Sort]),
     default=Sort.SELF.value,
     show_default=True,
-    help="Order of functions and lines.",
+    help="Sort order of functions and lines.",
 )
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Rows of each table.  [default: 15]")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Maximum number of rows per table.  [default: 15]",
+)
 @click.option(
     "--min-share",
     type=click.FloatRange(0, 100),
     metavar="PERCENT",
-    help="Sum up smaller calls in the tree.  [default: 1]",
+    help="Minimum share of a call in the tree; smaller calls are summed up.  [default: 1]",
 )
-@click.option("--thread", metavar="NAME|TID", help="Only the samples of this thread.")
+@click.option("--thread", metavar="NAME|TID", help="Show only the samples of this thread.")
 @click.option("--show-all", is_flag=True, help="Do not fold library frames.")
 @click.option(
     "--all", "all_runs", is_flag=True, help="Merge all runs of the label: every worker and session."
 )
-@click.option("--since", metavar="WHEN", help="Merge its runs since WHEN: 10m, 2h or 1d ago, or an ISO time.")
 @click.option(
-    "--session", "sessions", multiple=True, metavar="ID", help="Merge its runs of this session; repeatable."
+    "--since", metavar="WHEN", help="Merge the label's runs since WHEN: 10m, 2h or 1d ago, or an ISO time."
+)
+@click.option(
+    "--session",
+    "sessions",
+    multiple=True,
+    metavar="ID",
+    help="Merge the label's runs of this session; may be repeated.",
 )
 @source_root_option()
 @showing_options(SAMPLED.formats)
 @click.pass_obj
 def report_command(config: Config, /, run: str | None, **given: object) -> None:
-    """Show where the time of a run went, or what was measured.
+    """Show where a run spent its time, or what was measured.
 
-    RUN is the beginning of a run's id, or a label, whose newest run is meant. Without it, the newest run
-    of all is shown, also while it is still being recorded.
+    RUN is the prefix of a run's id, or a label, which selects its newest run. Without it, the newest run of
+    all is shown, even if it is still being recorded.
 
     Orders that were measured together are shown together: those with the label, or without RUN all.
 
     With --all, --since or --session, the runs of a label are merged over all worker processes and sessions,
-    those still being recorded too, if they ran the same version of the code. The report then has each
+    including those still being recorded, if they ran the same version of the code. The report then has each
     process's share, and the functions whose shares differ between processes.
 
     Without -o, an HTML file is profkit-LABEL-ID.html in the current folder.
@@ -210,7 +222,7 @@ def report_command(config: Config, /, run: str | None, **given: object) -> None:
 
 
 class _Given(TypedDict):
-    """Options about what a report shows, as click hands them over."""
+    """Options about the contents of a report, as click passes them."""
 
     sort: str
     limit: int | None
@@ -224,15 +236,15 @@ class _Given(TypedDict):
 
 
 def _wanted(given: _Given) -> Wanted | None:
-    """The runs to merge; None if nobody asked for that."""
+    """Return the runs to merge; None if no option asks for that."""
     if not (given["all_runs"] or given["since"] is not None or given["sessions"]):
         return None
     since_ns = parse_moment(given["since"]) if given["since"] is not None else None
     return Wanted(since_ns, given["sessions"])
 
 
-def _merged(infos: Sequence[RunInfo], showing: Showing, given: _Given, workspace: Workspace) -> str:
-    """The report of several sampled runs as one."""
+def _merged(infos: Sequence[RunInfo], showing: Showing, given: _Given, kept: Kept) -> str:
+    """Render several sampled runs as one report."""
     from profkit.comparing.merged_runs import merge_runs
 
     run = merge_runs(loaded_runs(workspace, infos))
@@ -250,10 +262,8 @@ def _options(given: _Given) -> ReportOptions:
     )
 
 
-def _rendered(
-    runs: Sequence[AnyRun], format: str, options: ReportOptions, terminal: Terminal, workspace: Workspace
-) -> str:
-    """The report of one sampled run, or of the measured ones."""
+def _rendered(runs: Sequence[AnyRun], renderer: str, options: ReportOptions, at: Page, kept: Kept) -> str:
+    """Render one sampled run, or the measured ones."""
     for run in runs:
         if isinstance(run, Run):
             others = workspace.others_of_session(run.info) if format in WITH_SESSION else ()
@@ -279,7 +289,7 @@ def _refuse_options_of_samples(options: ReportOptions, info: MeasuredInfo) -> No
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Keep Python's collector from walking through a large tree over and over; there are no cycles in it."""
+    """Keep Python's collector from traversing a large tree repeatedly; it has no cycles."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -289,10 +299,10 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _check(info: AnyInfo, workspace: Workspace) -> None:
-    """Raise the damage that this very run has, after all that is left of it was shown.
+def _check(info: AnyInfo, kept: Kept) -> None:
+    """Raise the damage of this run, after the rest of it was shown.
 
-    A measured run is whole or not there at all.
+    A measured run is whole or does not exist.
     """
     for damage in workspace.damaged:
         if not isinstance(info, MeasuredInfo) and info.session in damage.path.parts:

@@ -13,13 +13,13 @@ from profkit.model.measurement import AnyInfo
 
 @click.command("rm")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, shell_complete=complete_run)
-@click.option("--json", "as_json", is_flag=True, help="Say as JSON what was removed.")
+@click.option("--json", "as_json", is_flag=True, help="List the removed runs as JSON.")
 @click.pass_obj
 def rm_command(config: Config, runs: tuple[str, ...], as_json: bool) -> None:
-    """Remove runs for good.
+    """Remove runs permanently.
 
-    RUN is the beginning of a run's id, or a label, whose newest run is meant. Nothing is removed unless
-    every RUN is found.
+    RUN is the prefix of a run's id, or a label, which selects its newest run. Nothing is removed unless every
+    RUN is found.
     """
     with open_workspace(config) as workspace:
         found = tuple(dict.fromkeys(_removable(wanted, workspace) for wanted in runs))
@@ -32,8 +32,8 @@ def rm_command(config: Config, runs: tuple[str, ...], as_json: bool) -> None:
         tell("note", f"run {run_id}, which could not be read, is removed")
 
 
-def _removable(wanted: str, workspace: Workspace) -> AnyInfo | str:
-    """What is known of a run that may be removed; of one that cannot be read, its id."""
+def _removable(wanted: str, kept: Kept) -> AnyInfo | str:
+    """Return the metadata of a run that may be removed; its id if it cannot be read."""
     try:
         info = workspace.find(wanted)
     except DamagedFile:
