@@ -45,9 +45,9 @@ class ReaderGone(Exception):
     """Error: the reader of stdout is gone, as after `| head`."""
 
 
-def page() -> Page:
+def terminal() -> Terminal:
     """Return the page for stdout."""
-    return Page() if sys.stdout is None else page_of(sys.stdout, os.environ)
+    return Terminal() if sys.stdout is None else terminal_of(sys.stdout, os.environ)
 
 
 def write(text: str) -> None:
@@ -202,9 +202,9 @@ class Showing:
         told = FORMAT_OF_SUFFIX.get(Path(file or "").suffix.lower(), "")
         return cls(asked[0] if asked else told if told in formats else "text", file, opens)
 
-    def page(self) -> Page:
+    def terminal(self) -> Terminal:
         """Return the page for the layout of the text."""
-        return Page() if self.target("") is not None else page()
+        return PIPE if self.target("") is not None else terminal()
 
     def target(self, name: str) -> Path | None:
         """Return the output file, None for stdout; HTML without a given file has one of this name."""

@@ -21,9 +21,6 @@ from profkit.model.run import Run
 from profkit.process.git import commit_of
 from profkit.process.manifest import git_commit
 
-_SHOWN = 5
-"""Number of newest runs whose labels an error lists."""
-
 _COMMIT = 10
 """Digits of a commit in an error."""
 
@@ -63,9 +60,9 @@ class Sides:
         self._workspace, self._config = workspace, config
 
     @property
-    def kept(self) -> Kept:
+    def workspace(self) -> Workspace:
         """The runs in the store; raises StoreEmpty if there are none."""
-        if self._kept is None:
+        if self._workspace is None:
             raise StoreEmpty(self._config.store_url, self._config.spool)
         return self._workspace
 
@@ -96,8 +93,8 @@ class Sides:
 
     def at_commit(self, label: str, commit: str, without: Collection[str] = ()) -> tuple[AnyRun, ...]:
         """Return all runs of a label that were recorded at a commit, oldest first."""
-        infos = [info for info in self.kept.runs(label, None) if info.process.git_commit == commit]
-        return tuple(self.kept.load(info) for info in reversed(infos) if not _left_out(info, without))
+        infos = [info for info in self.workspace.runs(label, None) if info.process.git_commit == commit]
+        return tuple(self.workspace.load(info) for info in reversed(infos) if not _left_out(info, without))
 
     def _parts(self, text: str) -> Iterator[str]:
         """Yield the whole text if it selects runs, else the longest parts between commas that do."""
@@ -156,7 +153,7 @@ class Sides:
         return self._workspace is not None and bool(self._workspace.runs(text, 1))
 
     def _infos(self, wanted: str, without: Collection[str]) -> tuple[AnyInfo, ...]:
-        """Return what `Kept.find_all` finds; if a label's newest run is excluded, the newest other one.
+        """Return what `Workspace.find_all` finds; if a label's newest run is excluded, the newest other one.
 
         Raises UsageError for a label whose newest batch measured several commits, none of them this one.
         """

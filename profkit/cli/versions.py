@@ -20,7 +20,7 @@ _LOOKED_AT = 50
 """Runs of a label that are searched for other versions: reports stay fast for any number of runs."""
 
 
-def with_notes_of_label(runs: Iterable[AnyRun], kept: Kept) -> Iterator[AnyRun]:
+def with_notes_of_label(runs: Iterable[AnyRun], workspace: Workspace) -> Iterator[AnyRun]:
     """Yield the runs, with notes about the other runs of their labels."""
     for run in runs:
         if isinstance(run, Run) and run.info.imported is None:

@@ -29,14 +29,12 @@ def current_folder() -> Path:
 
 
 _SQLITE = "sqlite:///"
-_BY_ID, _BY_LABEL, _BY_PREFIX = range(3)
-"""How a run matches a text, best first."""
 _MOST_REGIONS, _MOST_SAMPLES = 20, 500_000
 """Maximum numbers of regions and samples of a session that are shown together."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Workspace:
     """The open store, the runs that are being recorded, and the damaged files that were found."""
 
     store: Store
@@ -101,7 +99,7 @@ class Kept:
 
 
 @contextmanager
-def open_kept(config: Config) -> Iterator[Kept]:
+def open_workspace(config: Config) -> Iterator[Workspace]:
     """Ingest finished sessions and open the store; report damaged files at the end.
 
     Raises StoreEmpty if nothing was ever recorded, and then creates no file. Raises StoreUnavailable, and
@@ -146,25 +144,6 @@ def nothing_recorded(config: Config) -> bool:
     file_missing = database != config.store_url and not Path(database).exists()
     sessions = session_folders(config.spool, config.owner)
     return file_missing and not sessions and not measured_files(config.spool)
-
-
-def _rank(info: AnyInfo, wanted: str | None) -> int | None:
-    """Return how a run matches a text; None if it does not."""
-    if wanted is None or info.id == wanted:
-        return _BY_ID
-    if info.label == wanted:
-        return _BY_LABEL
-    return _BY_PREFIX if info.id.startswith(wanted) else None
-
-
-def _meant(found: Sequence[AnyInfo], wanted: str | None) -> AnyInfo:
-    ranked = [(_rank(info, wanted) or _BY_ID, info) for info in found]
-    best = min(rank for rank, _ in ranked)
-    fitting = [info for rank, info in ranked if rank == best]
-    if best == _BY_PREFIX and len(fitting) > 1:
-        known = ", ".join(f"{info.id} ({info.label})" for info in fitting)
-        raise UsageError(f"several runs have ids that begin with {wanted!r}: {known}", "give more digits")
-    return max(fitting, key=lambda info: info.started_ns)
 
 
 def complete_run(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:

@@ -159,7 +159,7 @@ def _named(ids: dict[str, str], value: str) -> str:
     return ids[key]
 
 
-def read_callgrind(path: Path) -> CallgrindDump:
+def parse_callgrind(text: str, path: Path = Path("callgrind text")) -> CallgrindDump:
     """Parse the dump in a file; bytes of names that are not UTF-8 become lone surrogates.
 
     Functions are named `file:function`, with the file of inlined code if that differs. The inclusive cost of
@@ -167,15 +167,6 @@ def read_callgrind(path: Path) -> CallgrindDump:
     Recursion counts more than once. The parts of a file with several (`--combine-dumps=yes`) are added up.
     Raises DamagedFile, naming the line.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise DamagedFile(path, str(error)) from error
-    return parse_callgrind(data.decode("utf-8", "surrogateescape"), path)
-
-
-def parse_callgrind(text: str, path: Path = Path("callgrind text")) -> CallgrindDump:
-    """Parse the text of a dump; errors name `path`."""
     lines = text.split("\n")
     unread = iter(lines)
     try:

@@ -2,7 +2,7 @@
 
 It is one JSON member, which other readers ignore: the unit and period of profkit, whether the order of
 samples matters, the threads, and the `turns` in which their samples alternate, as those formats separate the
-threads. Strings of the file are spelled as by `pprof.schema.spell`, since JSON's readers differ on lone
+threads. Strings of the file are spelled as by `pprof.schema.escape_text`, since JSON's readers differ on lone
 surrogates (RFC 8259, section 8.2).
 """
 

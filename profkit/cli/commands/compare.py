@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _FUNCTION = re.compile(r"(?P<module>[A-Za-z_]\w*(\.\w+)*):(?P<path>[A-Za-z_]\w*(\.\w+)*)")
 _QUICK_PROCESSES = 6
 """Minimum number of processes for a verdict."""
-_IN_TURNS_S = 1.0
+_ALTERNATING_S = 1.0
 """Minimum measuring time: minima of alternating processes are only comparable with many blocks."""
 
 

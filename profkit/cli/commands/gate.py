@@ -147,7 +147,7 @@ class _Gate:
     """The result of a gate, and the comparison that explains it, by the name of its form."""
 
     result: GateResult
-    explain: Callable[[str, Page], str]
+    explain: Callable[[str, Terminal], str]
     """Render the explanation; empty if there is none."""
 
     def shown(self, format: str, terminal: Terminal) -> str:
@@ -181,7 +181,7 @@ def _held_samples(before: Side, current: Side, limit: float, shown: ReportOption
     return _Gate(result, lambda format, terminal: _explained(before, current, format, shown, terminal))
 
 
-def _explained(before: Side, current: Side, form: str, shown: ReportOptions, at: Page) -> str:
+def _explained(before: Side, current: Side, format: str, shown: ReportOptions, terminal: Terminal) -> str:
     """Render the comparison of samples; if they are not comparable, the reason."""
     from profkit.comparing.sampled import compare_sampled
 

@@ -38,9 +38,9 @@ def history_command(config: Config, /, label: str, limit: int | None, **given: o
     with open_workspace(config) as workspace:
         infos = workspace.runs(label, None)
         if not infos:
-            raise RunNotFound(label)
+            raise workspace.not_found(label)
         # The samples of sampled runs are not needed here, and take long to load.
-        runs = [kept.load(info) if isinstance(info, MeasuredInfo) else Run(info) for info in infos]
+        runs = [workspace.load(info) if isinstance(info, MeasuredInfo) else Run(info) for info in infos]
     commits = {info.process.git_commit for info in infos if info.process.git_commit}
     history = history_of(label, runs, commit_times_s(sorted(commits), current_folder()))
     if not history.series:

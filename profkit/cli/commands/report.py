@@ -70,7 +70,7 @@ def parse_moment(text: str, now_ns: int | None = None) -> int:
     return (time.time_ns() if now_ns is None else now_ns) - round(ago_s * 1e9)
 
 
-def runs_to_merge(kept: Kept, run: str | None, wanted: Wanted) -> tuple[RunInfo, ...]:
+def runs_to_merge(workspace: Workspace, run: str | None, wanted: Wanted) -> tuple[RunInfo, ...]:
     """Return the selected runs of a label, newest first: all that ran the same version of its code.
 
     That is the version of the given run, or of the newest one of a label. A message says how many runs of
@@ -97,7 +97,7 @@ def runs_to_merge(kept: Kept, run: str | None, wanted: Wanted) -> tuple[RunInfo,
     return same
 
 
-def loaded_runs(kept: Kept, infos: Sequence[RunInfo]) -> Iterator[Run]:
+def loaded_runs(workspace: Workspace, infos: Sequence[RunInfo]) -> Iterator[Run]:
     """Load the runs; damaged ones are reported and omitted, unless all are damaged."""
     damages: list[DamagedFile] = []
     for info in infos:
@@ -124,10 +124,10 @@ def _sampled(info: AnyInfo) -> RunInfo:
     return info
 
 
-def _of_session(kept: Kept, wanted: Wanted) -> AnyInfo:
+def _of_session(workspace: Workspace, wanted: Wanted) -> AnyInfo:
     """Return the newest run, of any label, of the requested sessions."""
-    found = [info for info in kept.runs(None, None) if isinstance(info, RunInfo) and wanted.has(info)]
-    return found[0] if found else kept.find(None)
+    found = [info for info in workspace.runs(None, None) if isinstance(info, RunInfo) and wanted.has(info)]
+    return found[0] if found else workspace.find(None)
 
 
 def _tell_others(merged: RunInfo, others: Sequence[RunInfo]) -> None:
@@ -243,7 +243,7 @@ def _wanted(given: _Given) -> Wanted | None:
     return Wanted(since_ns, given["sessions"])
 
 
-def _merged(infos: Sequence[RunInfo], showing: Showing, given: _Given, kept: Kept) -> str:
+def _merged(infos: Sequence[RunInfo], showing: Showing, given: _Given, workspace: Workspace) -> str:
     """Render several sampled runs as one report."""
     from profkit.comparing.merged_runs import merge_runs
 
@@ -262,7 +262,9 @@ def _options(given: _Given) -> ReportOptions:
     )
 
 
-def _rendered(runs: Sequence[AnyRun], renderer: str, options: ReportOptions, at: Page, kept: Kept) -> str:
+def _rendered(
+    runs: Sequence[AnyRun], format: str, options: ReportOptions, terminal: Terminal, workspace: Workspace
+) -> str:
     """Render one sampled run, or the measured ones."""
     for run in runs:
         if isinstance(run, Run):
@@ -299,7 +301,7 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _check(info: AnyInfo, kept: Kept) -> None:
+def _check(info: AnyInfo, workspace: Workspace) -> None:
     """Raise the damage of this run, after the rest of it was shown.
 
     A measured run is whole or does not exist.

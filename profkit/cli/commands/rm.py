@@ -32,7 +32,7 @@ def rm_command(config: Config, runs: tuple[str, ...], as_json: bool) -> None:
         tell("note", f"run {run_id}, which could not be read, is removed")
 
 
-def _removable(wanted: str, kept: Kept) -> AnyInfo | str:
+def _removable(wanted: str, workspace: Workspace) -> AnyInfo | str:
     """Return the metadata of a run that may be removed; its id if it cannot be read."""
     try:
         info = workspace.find(wanted)

@@ -95,16 +95,16 @@ _TO_SPELL = re.compile(r"(?<!\\)(\\*)([\ud800-\udfff])|(?<!\\)(\\+)(?=ud[89a-f][
 _SPELLED = re.compile(r"(?<!\\)(\\+)u(d[89a-f][0-9a-f]{2})")
 
 
-def spell(text: str) -> str:
+def escape_text(text: str) -> str:
     """Return `text` with its lone surrogates escaped."""
     if text.isprintable() and "\\" not in text:
         return text
     return _TO_SPELL.sub(_escaped, text)
 
 
-def unspell(text: str) -> str:
-    """Return the string that `spell` was given."""
-    return _SPELLED.sub(_unspelled, text) if "\\ud" in text else text
+def unescape_text(text: str) -> str:
+    """Return the string that `escape_text` was given."""
+    return _SPELLED.sub(_unescaped, text) if "\\ud" in text else text
 
 
 def _escaped(match: re.Match[str]) -> str:
