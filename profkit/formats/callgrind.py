@@ -160,7 +160,7 @@ def _named(ids: dict[str, str], value: str) -> str:
 
 
 def parse_callgrind(text: str, path: Path = Path("callgrind text")) -> CallgrindDump:
-    """Parse the dump in a file; bytes of names that are not UTF-8 become lone surrogates.
+    """Parse the text of a dump; errors name `path`.
 
     Functions are named `file:function`, with the file of inlined code if that differs. The inclusive cost of
     a function is the cost of its calls; if no call was seen, it is its own cost plus that of its callees.
