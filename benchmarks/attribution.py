@@ -56,7 +56,7 @@ def measure(quick: bool) -> list[Figure]:
         options: ProfilerOptions = {"blocking": blocking, "rate": RATE_HZ}
         for length, length_s in LENGTHS_S.items():
             turns = turns_for(length_s)
-            tally = in_turns(turns, duration_s, options)
+            tally = alternating(turns, duration_s, options)
             figures.append(_figure(f"two regions alternately, {length} each", tally, blocking, length_s))
         for what, tallied in (("two threads in one region", two_threads), ("ten coroutines", coroutines)):
             tally = tallied(turns_for(_BOUND_FROM_S), duration_s, options)
@@ -64,7 +64,7 @@ def measure(quick: bool) -> list[Figure]:
     return figures
 
 
-def in_turns(turns: int, duration_s: float, options: ProfilerOptions) -> Tally:
+def alternating(turns: int, duration_s: float, options: ProfilerOptions) -> Tally:
     """Run two regions, one after the other, without pauses."""
     first, second = (_region(name, options) for name in ("first", "second"))
     end_s = perf_counter() + duration_s

@@ -40,10 +40,10 @@ def measure(quick: bool) -> list[Figure]:
 def _figure(renderer: str, sizes: Sequence[int], rounds: Sequence[Sequence[float]], first: int) -> Figure:
     found = estimate([_slope(sizes[first:], costs_s[first:]) for costs_s in rounds])
     medians = [format_duration(median(costs_s)) for costs_s in zip(*rounds, strict=True)]
-    told = ", ".join(f"{size:,}: {cost}" for size, cost in zip(sizes, medians, strict=True))
+    costs = ", ".join(f"{size:,}: {cost}" for size, cost in zip(sizes, medians, strict=True))
     return Figure(
         NAME, f"{renderer}: slope of log cost over log samples, from {sizes[first]:,}", found.median, "",
-        _BOUND, interval=found.interval, spread=found.spread, detail=f"{told}; {len(rounds)} rounds",
+        _BOUND, interval=found.interval, spread=found.spread, detail=f"{costs}; {len(rounds)} rounds",
     )  # fmt: skip
 
 

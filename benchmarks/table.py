@@ -24,8 +24,8 @@ def table_text(figures: Sequence[Figure], facts: Mapping[str, str]) -> str:
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADER))]
     lines = [_line(row, widths) for row in rows]
     lines.insert(1, "─" * len(max(lines, key=len)))
-    told = [f"{name}: {value}" for name, value in facts.items()]
-    return "\n".join([*told, "", *lines, "", _LEGEND])
+    lines_of_facts = [f"{name}: {value}" for name, value in facts.items()]
+    return "\n".join([*lines_of_facts, "", *lines, "", _LEGEND])
 
 
 def table_json(figures: Sequence[Figure], facts: Mapping[str, str]) -> str:

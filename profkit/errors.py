@@ -194,7 +194,7 @@ class CompileFailed(MeasuringError):
 
     def __init__(self, label: str, output: str) -> None:
         self.label, self.output = label, output
-        super().__init__(f"{label!r} does not compile; mend the statement{_quoted(output)}")
+        super().__init__(f"{label!r} does not compile; fix the statement{_quoted(output)}")
 
 
 class CannotTravel(MeasuringError):
@@ -211,7 +211,7 @@ class GitFailed(MeasuringError):
 
     def __init__(self, command: str, detail: str) -> None:
         self.command, self.detail = command, detail
-        super().__init__(f"`git {command}` failed: {detail}; mend that in the repository, then try again")
+        super().__init__(f"`git {command}` failed: {detail}; fix that in the repository, then try again")
 
 
 class WorkerError(MeasuringError):
@@ -225,7 +225,7 @@ class WorkerFailed(WorkerError):
         self.label, self.trace, self.output = label, trace, output
         last = trace.strip().rpartition("\n")[2]
         super().__init__(
-            f"{label!r} raised {last}; run it by itself to mend it{_quoted(trace)}{_quoted(output)}"
+            f"{label!r} raised {last}; run it on its own to fix it{_quoted(trace)}{_quoted(output)}"
         )
 
 
@@ -348,14 +348,14 @@ class SpoolUnavailable(ProfkitError):
 
     def __init__(self, spool: Path, detail: str, fix: str = "") -> None:
         self.spool, self.detail = spool, detail
-        known = (fix for words, fix in _SPOOL_REMEDIES.items() if words in detail)
+        known = (fix for words, fix in _SPOOL_FIXES.items() if words in detail)
         usual = "check its permissions, or set PROFKIT_SPOOL to a folder that can be written"
         self.fix = fix or next(known, usual)
         super().__init__(f"the spool {spool} cannot be used: {detail}; {self.fix}")
 
 
 _SPACE = "free space on its disk, or set PROFKIT_SPOOL to a folder on another one"
-_SPOOL_REMEDIES = {
+_SPOOL_FIXES = {
     os.strerror(errno.ENOSPC): _SPACE,
     os.strerror(errno.EDQUOT): _SPACE,
     os.strerror(errno.EROFS): "set PROFKIT_SPOOL to a folder that can be written",

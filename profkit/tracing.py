@@ -8,7 +8,7 @@ is not. So the proxy refers to the real function:
 - `__script_if_tracing_wrapper` and `__original_fn` (read by TorchDynamo and torch.jit.script if the proxy
   is a value);
 - `_torchdynamo_inline` (read if TorchDynamo takes the proxy from the dictionary of a class, once as an
-  attribute and once by `inspect.getattr_static`: hence a pair of types for each function).
+  attribute and once by `inspect.getattr_static` which makes a pair of types for each function).
 
 This module must stay traceable: it must not be in a package named to `skip_frames_of`.
 """
@@ -48,19 +48,17 @@ def skip_frames_of(*names: str) -> None:
     It then compiles the functions that they call, as if these modules did not exist. Does not import torch.
     """
 
-    def tell(dynamo: ModuleType) -> None:
+    def skip_own_frames(dynamo: ModuleType) -> None:
         global unseen
         add = getattr(getattr(dynamo, "trace_rules", None), "add", None)
         if add is None:
-            _log.warning(
-                "this PyTorch cannot be told to skip profkit's frames: torch.compile may break graphs"
-            )
+            _log.warning("this PyTorch cannot skip profkit's frames: torch.compile may break graphs")
             return
         for name in names:
             add(name)
         unseen = dynamo.disable(_run)
 
-    wrapt.register_post_import_hook(tell, "torch._dynamo")
+    wrapt.register_post_import_hook(skip_own_frames, "torch._dynamo")
 
 
 class Sightings:

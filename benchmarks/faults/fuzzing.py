@@ -65,5 +65,5 @@ def _keep(name: str, path: Path) -> Path:
 def _exception(said: str) -> str:
     """Return the line of the fuzzer's report that names the error."""
     lines = [line.strip() for line in said.splitlines()]
-    telling = [line for line in lines if re.match(r"(\w+Error\b|\w+Exception\b|.*ERROR: libFuzzer)", line)]
-    return telling[0][:200] if telling else "see the file"
+    messages = [line for line in lines if re.match(r"(\w+Error\b|\w+Exception\b|.*ERROR: libFuzzer)", line)]
+    return messages[0][:200] if messages else "see the file"

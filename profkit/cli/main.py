@@ -25,7 +25,7 @@ from profkit.cli.commands.list import list_command
 from profkit.cli.commands.measure import measure_command
 from profkit.cli.commands.report import report_command
 from profkit.cli.commands.rm import rm_command
-from profkit.cli.output import ReaderGone, tell
+from profkit.cli.output import ReaderGone, say
 from profkit.config import CONFIG, Config
 from profkit.errors import ProfkitError, UsageError
 from profkit.version import VERSION
@@ -85,7 +85,7 @@ def _say_if_exposed(config: Config, /, status: int | None, **_options: object) -
 
     database = Path(config.store_url.removeprefix("sqlite:///"))
     if config.store_url.startswith("sqlite:///") and not follows_umask() and is_exposed(database):
-        tell(
+        say(
             "warning",
             f"other users can read the store {database}; `chmod 600` it, or set {VARIABLE}=umask to share it",
         )
@@ -105,20 +105,20 @@ def main(arguments: Sequence[str] | None = None, config: Config = CONFIG) -> int
         # The status of --help and --version, or a command's return value: None.
         status: int | None = cli.main(args=arguments, prog_name="profkit", standalone_mode=False, obj=config)
     except ProfkitError as error:
-        tell("error", str(error))
+        say("error", str(error))
         return error.exit_code
     except NoArgsIsHelpError as error:
         error.show()
         return EXIT_USAGE
     except click.ClickException as error:
-        tell("error", _sentence(error))
+        say("error", _sentence(error))
         return EXIT_USAGE
     except (click.Abort, KeyboardInterrupt):
         return EXIT_INTERRUPTED
     except ReaderGone:
         return EXIT_READER_GONE
     except MemoryError:
-        tell("error", "memory ran out; free some, raise the limit (`ulimit -v`), or ask about fewer runs")
+        say("error", "memory ran out; free some, raise the limit (`ulimit -v`), or ask about fewer runs")
         return EXIT_UNEXPECTED
     except Exception as error:  # noqa: BLE001 - an unexpected error is one line, too
         _say_unexpected(error)
@@ -134,7 +134,7 @@ def _say_unexpected(error: Exception) -> None:
     last = traceback.extract_tb(error.__traceback__)[-1]
     words = " ".join(str(error).split())
     what = f"{type(error).__name__}{f': {words}' if words else ''}"
-    tell(
+    say(
         "error",
         f"{what} (at {Path(last.filename).name}:{last.lineno}) is a defect of profkit; set {TRACEBACK}=1 to "
         f"see the traceback, and report it at {REPORT_AT}",

@@ -27,7 +27,7 @@ from profkit.errors import UsageError  # noqa: E402
 from profkit.measuring.definitions import Definition, RefusedEntry, expand_each, is_definition  # noqa: E402
 from profkit.measuring.orders import MeasureOptions, refusing_later, work_order  # noqa: E402
 from profkit.measuring.transfer.payload import Payload  # noqa: E402
-from profkit.measuring.worker.protocol import from_file, hand, handed, in_file  # noqa: E402
+from profkit.measuring.worker.protocol import from_file, in_file, receive_descriptors, send_descriptors  # noqa: E402
 from profkit.model.workorder import WorkOrder  # noqa: E402
 
 _NAMES = ("ORDERS", "BENCHMARKS")
@@ -40,12 +40,12 @@ def main() -> None:
     """Reply to the one request that comes through stdin."""
     channel = socket.socket(fileno=os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    request = from_file(handed(channel)[0])
+    request = from_file(receive_descriptors(channel)[0])
     _put_first(str(request["folder"]))
     reply, payloads = _answered(request)
-    hand(channel, [in_file(cast("dict[str, object]", reply))])
+    send_descriptors(channel, [in_file(cast("dict[str, object]", reply))])
     for start in range(0, len(payloads), AT_ONCE):
-        hand(channel, [payload.fd for payload in payloads[start : start + AT_ONCE]])
+        send_descriptors(channel, [payload.fd for payload in payloads[start : start + AT_ONCE]])
 
 
 def _put_first(folder: str) -> None:

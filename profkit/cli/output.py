@@ -111,7 +111,7 @@ def _replace(target: Path, data: bytes) -> None:
             raise
 
 
-def tell(kind: str, message: str) -> None:
+def say(kind: str, message: str) -> None:
     """Write a message to stderr: one line, with control characters escaped."""
     if sys.stderr is None:  # as `2>&-` leaves it
         return
@@ -140,7 +140,7 @@ def deliver(text: str, target: Path | None, *, named: bool, opens: bool) -> None
         return
     save(target, text if text.endswith("\n") else f"{text}\n")
     if not named:
-        tell("note", f"the report is in {target}")
+        say("note", f"the report is in {target}")
     if opens:
         _open(target)
 
@@ -149,7 +149,7 @@ def _open(target: Path) -> None:
     import webbrowser
 
     if not webbrowser.open(target.resolve().as_uri()):
-        tell("warning", f"no browser was found; open {target} with one")
+        say("warning", f"no browser was found; open {target} with one")
 
 
 def name_of(infos: Sequence[AnyInfo]) -> str:
@@ -199,8 +199,8 @@ class Showing:
                 "what goes to stdout cannot be opened", "leave out --open, or name a file with -o"
             )
         file = None if output is None else str(output)
-        told = FORMAT_OF_SUFFIX.get(Path(file or "").suffix.lower(), "")
-        return cls(asked[0] if asked else told if told in formats else "text", file, opens)
+        by_suffix = FORMAT_OF_SUFFIX.get(Path(file or "").suffix.lower(), "")
+        return cls(asked[0] if asked else by_suffix if by_suffix in formats else "text", file, opens)
 
     def terminal(self) -> Terminal:
         """Return the page for the layout of the text."""
@@ -259,4 +259,4 @@ def write_removed(infos: Sequence[AnyInfo], *, as_json: bool, dry_run: bool) -> 
 
         write(runs_text(infos, terminal()))
     runs = f"{len(infos)} run{'' if len(infos) == 1 else 's'}"
-    tell("note", f"{runs} would be removed" if dry_run else f"{runs} removed")
+    say("note", f"{runs} would be removed" if dry_run else f"{runs} removed")

@@ -176,9 +176,9 @@ def _of_one_commit(infos: tuple[AnyInfo, ...], which: str) -> tuple[AnyInfo, ...
         return infos
     here = git_commit(current_folder())
     if here not in commits:
-        told = " and ".join((commit or "none")[:_COMMIT] for commit in commits)
+        listed = " and ".join((commit or "none")[:_COMMIT] for commit in commits)
         raise UsageError(
-            f"{which} are of several commits ({told}), and none of them is checked out here",
+            f"{which} are of several commits ({listed}), and none of them is checked out here",
             "say which: LABEL@REVISION",
         )
     return tuple(info for info in infos if info.process.git_commit == here)

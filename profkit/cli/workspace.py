@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from profkit.cli.output import tell
+from profkit.cli.output import say
 from profkit.config import Config
 from profkit.errors import DamagedFile, ProfkitError, RunNotFound, StoreEmpty, UsageError
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo
@@ -83,12 +83,12 @@ class Workspace:
             room -= one.samples
             if room < 0 or number == _MOST_REGIONS:
                 left = len(others) - number
-                tell("note", f"{left} more of the session's regions are left out: `profkit list` shows them")
+                say("note", f"{left} more of the session's regions are left out: `profkit list` shows them")
                 break
             try:
                 loaded += [run for run in (self.load(one),) if isinstance(run, Run)]
             except DamagedFile as damage:
-                tell("warning", str(damage))
+                say("warning", str(damage))
         return tuple(loaded)
 
     def runs(self, label: str | None, limit: int | None) -> tuple[AnyInfo, ...]:
@@ -109,7 +109,7 @@ def open_workspace(config: Config) -> Iterator[Workspace]:
 
     if nothing_recorded(config):
         for damage in clear_unfinished(config.spool, owner=config.owner):
-            tell("warning", str(damage))
+            say("warning", str(damage))
         raise StoreEmpty(config.store_url, config.spool)
     from profkit.store.runs import open_store
 
@@ -118,21 +118,21 @@ def open_workspace(config: Config) -> Iterator[Workspace]:
         if report.dropped:
             from profkit.store.clearing import dropped_message
 
-            tell("warning", dropped_message(config.spool, report.dropped))
+            say("warning", dropped_message(config.spool, report.dropped))
         recording = tuple(run for folder in report.recording for run in folder.runs)
-        untold = list(report.damaged)
+        unreported = list(report.damaged)
         try:
             yield Workspace(store, recording, report.damaged)
         except RunNotFound as missing:
-            if not untold:
+            if not unreported:
                 raise
-            raise untold.pop(0) from missing
-        except DamagedFile as told:
-            untold = [damage for damage in untold if damage is not told]
+            raise unreported.pop(0) from missing
+        except DamagedFile as reported:
+            unreported = [damage for damage in unreported if damage is not reported]
             raise
         finally:
-            for damage in (*untold, *store.damaged):
-                tell("warning", str(damage))
+            for damage in (*unreported, *store.damaged):
+                say("warning", str(damage))
 
 
 def nothing_recorded(config: Config) -> bool:

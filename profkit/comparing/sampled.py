@@ -60,7 +60,7 @@ def compare_sampled(a: Sequence[Run], b: Sequence[Run]) -> SampledComparison:
     taken_a, taken_b = _taken(profiles_a, a), _taken(profiles_b, b)
     functions = _functions(a, b, shares_of_sides(taken_a, taken_b, uneven_load(a, b)), both)
     warned, call_s, fewest = warnings(a, b), call_compared(a, b), min(len(a), len(b))
-    grade = Grade.INDICATIVE if fewest < LEAST_RUNS or warned else Grade.CONFIRMED
+    grade = Grade.INCONCLUSIVE if fewest < LEAST_RUNS or warned else Grade.CONFIRMED
     unseen = _unseen(functions)
     names = _side_names(a, b)
     return SampledComparison(
@@ -182,7 +182,7 @@ def _compared(settled: Settled) -> Compared:
 def _order(function: FunctionComparison) -> tuple[bool, bool, float, float, str, str]:
     """Return the sort key: own changes, then total changes; the largest difference first."""
     own, total = function.own.difference, function.total.difference
-    told = function.told.difference
+    told = function.reported.difference
     return (
         not own.changed,
         not total.changed,

@@ -5,7 +5,7 @@ random effects (N. M. Laird, J. H. Ware, "Random-effects models for longitudinal
 The slices of a run show its error. Only several runs show the effect of runs, and few runs show it poorly.
 So the spread of each quantity is shrunk towards the mean of all quantities, as if that were known from
 `PRIOR_DF` more runs (G. K. Smyth, "Linear models and empirical Bayes methods", Stat. Appl. Genet. Mol.
-Biol. 3, 2004). With one run a side, the effect of runs is assumed.
+Biol. 3, 2004). With one run per side, the effect of runs is assumed.
 """
 
 from __future__ import annotations

@@ -69,10 +69,10 @@ def bounded(value: object, where: str) -> float:
 
 def scaled(value: object, where: str, factor: float) -> int:
     """Return a number times `factor`, rounded; raise ValueError, naming `where`, beyond 64 bits."""
-    told = bounded(value, where)
-    found = round(told * factor)
+    number = bounded(value, where)
+    found = round(number * factor)
     if not -_INT64_MAX - 1 <= found <= _INT64_MAX:
-        raise ValueError(f"{where} is {written(told)}; multiplied by {factor:g} it needs more than 64 bits")
+        raise ValueError(f"{where} is {written(number)}; multiplied by {factor:g} it needs more than 64 bits")
     return found
 
 

@@ -59,7 +59,7 @@ def sample_time_ns(profile: Profile) -> int | float | None:
         return None
     period = int(profile.period_ns) if profile.period_ns.is_integer() else profile.period_ns
     weights = {sample.weight for sample in profile.samples}
-    return period if all(_is_told(weight, period) for weight in weights) else None
+    return period if all(_is_multiple(weight, period) for weight in weights) else None
 
 
 def weight_of(time_ns: float, period_ns: float) -> int:
@@ -80,7 +80,7 @@ def whole_steps(weights: Iterable[float]) -> Iterator[int]:
         yield step
 
 
-def _is_told(weight: int, period_ns: float) -> bool:
+def _is_multiple(weight: int, period_ns: float) -> bool:
     try:
         return weight_of(weight * period_ns, period_ns) == weight
     except (OverflowError, ValueError):  # infinite, or not a number

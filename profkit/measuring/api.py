@@ -221,7 +221,7 @@ def measure_packed(
     return tuple(outcome.run for outcome in outcomes)
 
 
-def measure_in_turns(
+def measure_alternating(
     orders: Iterable[WorkOrder],
     *,
     progress: TextIO | Progress | None = None,

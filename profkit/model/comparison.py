@@ -22,7 +22,7 @@ class Change(enum.Enum):
 class Grade(enum.Enum):
     """Reliability of a comparison; the value is the word in files."""
 
-    INDICATIVE = "indicative"
+    INCONCLUSIVE = "inconclusive"
     """Some side has too few runs to show the noise between them, or the sides were sampled differently."""
     CONFIRMED = "confirmed"
     """Each side has several similar runs, and their differences are allowed for."""
@@ -84,7 +84,7 @@ class FunctionComparison:
         return self.own.difference.changed or self.total.difference.changed
 
     @property
-    def told(self) -> Compared:
+    def reported(self) -> Compared:
         """The share to show: its own, unless only the total one changed."""
         only_total = self.total.difference.changed and not self.own.difference.changed
         return self.total if only_total else self.own
@@ -172,7 +172,7 @@ class TimesCompared:
     """Smaller relative differences can go unseen; None if processes are paired or too few."""
 
     @property
-    def indicative(self) -> bool:
+    def inconclusive(self) -> bool:
         """True if the machine may also have caused the difference."""
         return self.design is Design.SEPARATE
 

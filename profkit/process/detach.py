@@ -179,7 +179,7 @@ def _search(launcher_pid: int, mark: bytes, clock: Clock, has_spoken: Callable[[
 
 def _program_among(pids: Iterable[int], mark: bytes) -> int | None:
     for pid in pids:
-        if _bears(pid, mark):
+        if _has_mark(pid, mark):
             words = procfs.command_line(pid)
             if words and not _is_launcher(words):
                 return pid
@@ -203,10 +203,10 @@ def _all_pids() -> list[int]:
 
 
 def _marked(mark: bytes) -> Iterator[int]:
-    return (pid for pid in _all_pids() if _bears(pid, mark))
+    return (pid for pid in _all_pids() if _has_mark(pid, mark))
 
 
-def _bears(pid: int, mark: bytes) -> bool:
+def _has_mark(pid: int, mark: bytes) -> bool:
     """Return whether a process, not a thread with its own pid, has the mark among its arguments."""
     return (
         mark in procfs.command_line(pid)

@@ -61,11 +61,13 @@ def marked(mark: str) -> list[int]:
     """Living processes that were started with this mark, or forked off such."""
     wanted = f"{MARK}={mark}\0".encode()
     return [
-        int(name) for name in os.listdir("/proc") if name.isdecimal() and _bears(Path("/proc", name), wanted)
+        int(name)
+        for name in os.listdir("/proc")
+        if name.isdecimal() and _has_mark(Path("/proc", name), wanted)
     ]
 
 
-def _bears(folder: Path, wanted: bytes) -> bool:
+def _has_mark(folder: Path, wanted: bytes) -> bool:
     try:
         return wanted in (folder / "environ").read_bytes()  # a zombie's is empty
     except OSError:

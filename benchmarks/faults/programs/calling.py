@@ -1,4 +1,4 @@
-"""Call functions in isolated workers, one of which misbehaves: `calling.py LOG MANNER`."""
+"""Call functions in isolated workers, one of which misbehaves: `calling.py LOG VARIANT`."""
 
 from __future__ import annotations
 

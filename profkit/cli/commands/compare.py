@@ -17,7 +17,7 @@ from profkit.cli.workspace import complete_run, current_folder
 from profkit.comparing.measured import compare_measured
 from profkit.config import Config
 from profkit.errors import MeasuringError, UsageError
-from profkit.measuring.api import measure_all, measure_in_turns
+from profkit.measuring.api import measure_all, measure_alternating
 from profkit.measuring.orders import label_of, work_order
 from profkit.measuring.runner.progress import ProgressLine
 from profkit.model.comparison import MeasuredComparison
@@ -82,7 +82,7 @@ def compare_commits(revisions: tuple[str, str], stmt: str, how: Measuring) -> Me
             for threads in how.threads
             for tree in made
         ]
-        runs = measure_in_turns(orders, progress=ProgressLine(sys.stderr), keep=how.keep, spool=how.spool)
+        runs = measure_alternating(orders, progress=ProgressLine(sys.stderr), keep=how.keep, spool=how.spool)
         notes = tuple(_notes(trees))
     names = [f"{revision} ({commit[:10]})" for revision, commit in zip(revisions, commits, strict=True)]
     compared = compare_measured(runs[0::2], runs[1::2], (names[0], names[1]))

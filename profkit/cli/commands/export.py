@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from profkit.cli.files import WHOLE
-from profkit.cli.output import save, tell, write_bytes
+from profkit.cli.output import save, say, write_bytes
 from profkit.cli.workspace import complete_run, open_workspace
 from profkit.config import Config
 from profkit.errors import UsageError
@@ -252,7 +252,7 @@ def export_command(
     else:
         save(file, gzip.compress(data, mtime=0) if _to_compress(file, data) else data)
     for lost in () if profile is None else lost_in(FORMATS[chosen], profile):
-        tell("note", f"{chosen} does not keep {lost}")
+        say("note", f"{chosen} does not keep {lost}")
 
 
 def _format_of(file: Path | None) -> str:

@@ -9,7 +9,7 @@ from typing import TypeVar
 import click
 
 from profkit.cli.files import import_formats, runs_of_file
-from profkit.cli.output import tell, terminal, write
+from profkit.cli.output import say, terminal, write
 from profkit.config import Config
 from profkit.formats.limits import ImportLimits
 from profkit.model.measurement import AnyInfo
@@ -153,7 +153,7 @@ def _remark(info: AnyInfo, *, known: bool, label: str | None) -> None:
     """Report what the table does not show: that a run was kept already, and what its file lacks."""
     if known:
         so = "" if label in (None, info.label) else ", and keeps its label: `profkit rm` it first for another"
-        tell("note", f"{info.id} ({info.label}) was kept already{so}")
+        say("note", f"{info.id} ({info.label}) was kept already{so}")
     elif isinstance(info, RunInfo) and info.imported is not None:
         for note in info.notes:
-            tell("note", f"{info.id} ({info.label}): {note}")
+            say("note", f"{info.id} ({info.label}): {note}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from profkit.cli.output import tell, terminal, write
+from profkit.cli.output import say, terminal, write
 from profkit.cli.versions import several_regions
 from profkit.cli.workspace import complete_label, open_workspace
 from profkit.config import Config
@@ -38,7 +38,7 @@ def list_command(config: Config, label: str | None, limit: int | None, as_json: 
         _list(config, label, limit if limit is not None or as_json else _LIMIT, as_json, unprofiled)
     finally:
         for note in unprofiled_notes(unprofiled):
-            tell("note", note)
+            say("note", note)
 
 
 def _list(
@@ -61,9 +61,9 @@ def _list(
 
             write(runs_text(infos[:shown], terminal()))
     if shown is not None and len(infos) > shown:
-        tell("note", "there are older runs: see --limit")
+        say("note", "there are older runs: see --limit")
     for name, phrase in several_regions(infos[:shown]).items():
-        tell("note", f"the runs of {name!r} are of {phrase}: see the column `version`")
+        say("note", f"the runs of {name!r} are of {phrase}: see the column `version`")
 
 
 def _unprofiled(config: Config) -> tuple[UnprofiledGroup, ...]:

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, cast
 import click
 
 from profkit.cli.measure_options import asked_for, measuring_options
-from profkit.cli.output import tell, terminal, write
+from profkit.cli.output import say, terminal, write
 from profkit.cli.workspace import current_folder
 from profkit.config import Config
 from profkit.errors import MeasuringError, SpoolUnavailable, UsageError
@@ -66,20 +66,20 @@ def _found(request: dict[str, object]) -> tuple[PackedOrder, ...]:
 
 def _asked(request: dict[str, object]) -> tuple[Reply, list[int]]:
     from profkit.cli import orders_process
-    from profkit.measuring.worker.protocol import from_file, hand, handed, in_file
+    from profkit.measuring.worker.protocol import from_file, in_file, receive_descriptors, send_descriptors
     from profkit.process.child import run_child
 
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs, _file() as output:
         message = in_file(request)
-        hand(ours, [message])
+        send_descriptors(ours, [message])
         os.close(message)
         # -P: no folder of the command's or of the program's file comes first on sys.path.
         argv = [sys.executable, "-P", orders_process.__file__]
         ended = run_child(argv, Path(output.name), _LONGEST_S, stdin=theirs.fileno())
         theirs.close()
         sys.stderr.write(said := output.read().decode("utf-8", "replace"))
-        descriptors = list(_received(ours, handed))
+        descriptors = list(_received(ours, receive_descriptors))
     if ended.code != 0 or not descriptors:
         last = (said.strip().splitlines() or [""])[-1]
         how = f"ended with status {ended.code}" if ended.code else "ended before its orders were known"
@@ -99,8 +99,8 @@ def _file() -> IO[bytes]:
         raise no_temporary_folder("what the file prints", error) from error
 
 
-def _received(channel: socket.socket, handed: Callable[[socket.socket], list[int]]) -> Iterator[int]:
-    while group := handed(channel):
+def _received(channel: socket.socket, receive: Callable[[socket.socket], list[int]]) -> Iterator[int]:
+    while group := receive(channel):
         yield from group
 
 
@@ -169,7 +169,7 @@ class _Spool:
             keep_measured(self._folder, run)
         except OSError as error:
             if self._error is None:
-                tell(
+                say(
                     "warning",
                     f"{run.info.label!r} cannot be kept in {self._folder}: {error.strerror or error}",
                 )

@@ -13,7 +13,7 @@ from typing import TypedDict, cast
 
 import click
 
-from profkit.cli.output import Showing, merged_name, name_of, showing_options, source_root_option, tell
+from profkit.cli.output import Showing, merged_name, name_of, say, showing_options, source_root_option
 from profkit.cli.versions import others_phrase, with_notes_of_label
 from profkit.cli.workspace import Workspace, complete_run, open_workspace
 from profkit.config import Config
@@ -93,7 +93,7 @@ def runs_to_merge(workspace: Workspace, run: str | None, wanted: Wanted) -> tupl
     same = tuple(info for info in found if info.region.id == version)
     if not same:
         raise NoRunsToMerge(named.label, f"with the code of run {named.id} {wanted}".rstrip(), _last(found))
-    _tell_others(same[0], [info for info in found if info.region.id != version])
+    _mention_others(same[0], [info for info in found if info.region.id != version])
     return same
 
 
@@ -111,7 +111,7 @@ def loaded_runs(workspace: Workspace, infos: Sequence[RunInfo]) -> Iterator[Run]
     if len(damages) == len(infos):
         raise damages[0]
     for damage in damages:
-        tell("warning", str(damage))
+        say("warning", str(damage))
 
 
 def _sampled(info: AnyInfo) -> RunInfo:
@@ -130,13 +130,13 @@ def _of_session(workspace: Workspace, wanted: Wanted) -> AnyInfo:
     return found[0] if found else workspace.find(None)
 
 
-def _tell_others(merged: RunInfo, others: Sequence[RunInfo]) -> None:
+def _mention_others(merged: RunInfo, others: Sequence[RunInfo]) -> None:
     """Report that there are runs of other code with this label, and how to see them."""
     if not others:
         return
     what = others_phrase(merged.region, (info.region for info in others))
     verb = "is" if len(others) == 1 else "are"
-    tell(
+    say(
         "note",
         f"{count(len(others), 'run')} of {what} {verb} left out: `profkit report {others[0].id} --all` "
         f"merges those of the code that ran at {moment(others[0].started_ns)[:19]}",

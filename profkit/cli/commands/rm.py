@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from profkit.cli.output import tell, write_removed
+from profkit.cli.output import say, write_removed
 from profkit.cli.workspace import Workspace, complete_run, open_workspace
 from profkit.config import Config
 from profkit.errors import DamagedFile, UsageError
@@ -29,7 +29,7 @@ def rm_command(config: Config, runs: tuple[str, ...], as_json: bool) -> None:
         if infos or not unreadable:
             write_removed(infos, as_json=as_json, dry_run=False)
     for run_id in unreadable:
-        tell("note", f"run {run_id}, which could not be read, is removed")
+        say("note", f"run {run_id}, which could not be read, is removed")
 
 
 def _removable(wanted: str, workspace: Workspace) -> AnyInfo | str:

@@ -95,8 +95,8 @@ def _call(frame: Frame) -> bytes:
     place: dict[str, object] = {"file": escape_text(frame.file)} if frame.file else {}
     if frame.line:
         place["line"] = frame.line
-    told = {"ph": "X", "name": escape_text(frame.name), "cat": kind} | ({"args": place} if place else {})
-    return json.dumps(told).encode()[:-1]
+    event = {"ph": "X", "name": escape_text(frame.name), "cat": kind} | ({"args": place} if place else {})
+    return json.dumps(event).encode()[:-1]
 
 
 def _count_calls(samples: Sequence[Sample], functions: Sequence[Stack]) -> int:

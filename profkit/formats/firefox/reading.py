@@ -233,8 +233,8 @@ def _thread(thread: _Recorded) -> Thread:
     )
 
 
-def _id(told: object) -> int:
-    match = re.match(r"\d+", str(told))
+def _id(text: object) -> int:
+    match = re.match(r"\d+", str(text))
     return int(match[0]) if match else 0
 
 

@@ -237,8 +237,8 @@ def _is_rewritten(data: bytes) -> bool:
 def _notes(messages: Messages) -> Iterator[str]:
     types, column = messages.types(), _choice(messages).column
     # If samples are kept instead of times, the times follow from them.
-    told = {column, messages.default_type()}
-    if others := [kind.kind for number, kind in enumerate(types) if number not in told]:
+    shown = {column, messages.default_type()}
+    if others := [kind.kind for number, kind in enumerate(types) if number not in shown]:
         yield f"of the values in the file, {types[column].kind} is kept, {', '.join(others)} left out"
     labels = {key for sample in messages.samples() for key in sample.labels} - _KNOWN_LABELS
     if labels:

@@ -66,7 +66,7 @@ def take_turns(samples: Sequence[Sample]) -> tuple[Sequence[Sample], Turns | Non
     return summed, Turns(_little_endian(turns), _little_endian(weights))
 
 
-def samples_in_turns(summed: Sequence[Sample], turns: Turns) -> tuple[Sample, ...] | None:
+def samples_in_order(summed: Sequence[Sample], turns: Turns) -> tuple[Sample, ...] | None:
     """Return the samples one by one; None if the turns do not match these samples.
 
     A program that filters a profile may keep fields that it does not know.
@@ -180,7 +180,7 @@ def _taken(
     columns = (found.others.get(field, [b""])[-1] for field in (InProfile.TURNS, InProfile.TURN_WEIGHTS))
     taken = Turns(*map(_bytes, columns))
     budget.count_records(taken.length)
-    return samples_in_turns(samples, taken)
+    return samples_in_order(samples, taken)
 
 
 def _summed(samples: Sequence[Sample], order: Iterable[int]) -> Iterator[Sample]:

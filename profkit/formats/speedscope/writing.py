@@ -67,12 +67,12 @@ def _values(profile: Profile) -> _Values:
 
 def _frame(frame: Frame) -> bytes:
     """Return a frame with its known fields only: the format has no file without a name, and no line 0."""
-    told: dict[str, object] = {"name": escape_text(frame.name)}
+    members: dict[str, object] = {"name": escape_text(frame.name)}
     if frame.file:
-        told["file"] = escape_text(frame.file)
+        members["file"] = escape_text(frame.file)
     if frame.line:
-        told["line"] = frame.line
-    return _json(told)
+        members["line"] = frame.line
+    return _json(members)
 
 
 def _json(value: object) -> bytes:

@@ -18,7 +18,7 @@ from profkit.measuring.pool.command import Output, ZygoteKind, new_folder, super
 from profkit.measuring.pool.jobs import ZygoteFacts, how_ended, remove_dumps
 from profkit.measuring.pool.launching import LOOK_S, Launcher, Lookout, holders, socket_number
 from profkit.measuring.worker.processes import children, descendants, end_stopped, kill
-from profkit.measuring.worker.protocol import FORK, Inbox, hand, in_file, send
+from profkit.measuring.worker.protocol import FORK, Inbox, in_file, send, send_descriptors
 
 LONGEST_POLL_S = 3600.0
 """Maximum time of a poll: poll(2) takes milliseconds as an int."""
@@ -150,7 +150,7 @@ class Zygote:
         self._command("limit", bytes=limit_bytes)
         try:
             self._control.send(FORK, socket.MSG_NOSIGNAL)
-            hand(self._control, descriptors)
+            send_descriptors(self._control, descriptors)
         except OSError:
             self._await_end()
 

@@ -15,7 +15,7 @@ from profkit.errors import ZygoteFailed
 from profkit.measuring.green import readable
 from profkit.measuring.pool.command import PROGRAM
 from profkit.measuring.worker.processes import is_stopped, kill
-from profkit.measuring.worker.protocol import hand
+from profkit.measuring.worker.protocol import send_descriptors
 from profkit.process import child, forker
 
 LOOK_S = 1.0
@@ -85,10 +85,10 @@ class Launcher:
         with self._lock:
             channel = self._channel or self._started()
             try:
-                hand(channel, descriptors)
+                send_descriptors(channel, descriptors)
             except OSError:  # the launcher has ended
                 channel.close()
-                hand(self._started(), descriptors)
+                send_descriptors(self._started(), descriptors)
 
     def start(self) -> None:
         """Start it now, in the calling thread: from a thread of ours, SIGCHLD would reach the program."""
@@ -147,7 +147,7 @@ def _start(ours: socket.socket, theirs: socket.socket) -> None:
     with theirs:
         driver = os.pidfd_open(os.getpid())
         try:
-            hand(ours, [driver])
+            send_descriptors(ours, [driver])
         finally:
             os.close(driver)
         argv = [*_free_words(), child.own_python(), "-I", "-S", str(PROGRAM), "launcher"]

@@ -27,8 +27,8 @@ from .protocol import (
     StartOver,
     blocking_socket,
     from_file,
-    handed,
     identity_of,
+    receive_descriptors,
     send,
 )
 from .timing import times_of
@@ -166,7 +166,7 @@ def work(control: socket.socket) -> bool:
     Descriptors: the channel of the reply, the job's output, the job, optionally its payload, and for a call
     the file of its result.
     """
-    channel, output, message, *more = handed(control)
+    channel, output, message, *more = receive_descriptors(control)
     identity = identity_of(channel)
     send_output_to(output)
     job = from_file(message)

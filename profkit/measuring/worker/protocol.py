@@ -102,13 +102,13 @@ def identity_of(descriptor: int) -> tuple[int, int] | None:
 # Not socket.send_fds and recv_fds: in Python 3.11 they ignore their flags.
 
 
-def hand(channel: socket.socket, descriptors: Sequence[int]) -> None:
+def send_descriptors(channel: socket.socket, descriptors: Sequence[int]) -> None:
     """Send copies of descriptors through a socket of packets."""
     rights = array.array("i", descriptors)
     channel.sendmsg([HANDED], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)], socket.MSG_NOSIGNAL)
 
 
-def handed(channel: socket.socket) -> list[int]:
+def receive_descriptors(channel: socket.socket) -> list[int]:
     """Receive descriptors, close-on-exec; empty at the channel's end."""
     descriptors = array.array("i")
     space = socket.CMSG_SPACE(_MOST_DESCRIPTORS * descriptors.itemsize)

@@ -8,7 +8,7 @@ import sys
 
 from . import valgrind
 from .child import work
-from .protocol import UNDECIDED, Case, Inbox, JobMessage, Message, hand, in_file
+from .protocol import UNDECIDED, Case, Inbox, JobMessage, Message, in_file, send_descriptors
 
 
 def _case(stmt: str, setup: str = "", level: str = "function", global_setup: str = "") -> Case:
@@ -94,7 +94,7 @@ def _rehearse(job: JobMessage) -> None:
     channel, childs_channel = socket.socketpair()
     with control, childs_control, channel:
         output, message = os.open(os.devnull, os.O_WRONLY), in_file(_whole(job))
-        hand(control, [childs_channel.fileno(), output, message])
+        send_descriptors(control, [childs_channel.fileno(), output, message])
         for descriptor in (childs_channel.detach(), output, message):
             os.close(descriptor)
         work(childs_control)

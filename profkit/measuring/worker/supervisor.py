@@ -11,7 +11,7 @@ import time
 from typing import NoReturn
 
 from .processes import MemoryLimit, adopt_orphans, children, descendants, end_children, end_descendants
-from .protocol import DUMP_SIGNAL, Inbox, Message, blocking_socket, from_file, handed, send
+from .protocol import DUMP_SIGNAL, Inbox, Message, blocking_socket, from_file, receive_descriptors, send
 
 _END_S = 20.0
 
@@ -23,7 +23,7 @@ def main() -> None:
     adopt_orphans()
     channel = blocking_socket(os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
-    driver = handed(channel)
+    driver = receive_descriptors(channel)
     if driver:
         _serve(channel, driver[0])
     os._exit(0)
@@ -42,7 +42,7 @@ def _serve(channel: socket.socket, driver: int) -> None:
             end_children(set(supervisors.values()), _END_S)
         if channel.fileno() not in ready:
             continue
-        descriptors = handed(channel)
+        descriptors = receive_descriptors(channel)
         if not descriptors:
             return
         pid = os.fork()

@@ -87,8 +87,8 @@ def _function(function: FunctionComparison, numbers: Mapping[tuple[str, str], in
     """Its own share, unless only the one with all that it calls changed; `of` says which."""
     return {
         "function": numbers[function.name, function.file],
-        "of": "self" if function.told is function.own else "total",
-        **_shares(function.told),
+        "of": "self" if function.reported is function.own else "total",
+        **_shares(function.reported),
     }
 
 

@@ -90,7 +90,7 @@ def _times(times: TimesCompared) -> dict[str, object]:
         "verdict": times.verdict.value,
         "sentence": times.sentence,
         "design": times.design.value,
-        "indicative": times.indicative,
+        "inconclusive": times.inconclusive,
         "minimum_effect": times.minimum_effect,
         "minimum_detectable_effect": times.detectable,
     }

@@ -67,7 +67,7 @@ def _functions(comparison: SampledComparison, options: ReportOptions) -> Iterato
 
 
 def _row(row: FunctionComparison, comparison: SampledComparison) -> list[str]:
-    told = row.told
+    told = row.reported
     return [
         "▲" if told.difference.change is Change.MORE else "▼",
         code(row.name) + ("" if told is row.own else " with all that it calls"),

@@ -69,7 +69,7 @@ def _blocks(
     yield from _tree(comparison, options, terminal)
     yield Text()
     yield remark(noise_sentence(comparison))
-    if comparison.grade is Grade.INDICATIVE:
+    if comparison.grade is Grade.INCONCLUSIVE:
         yield remark(
             "Indicative: how much runs differ by themselves is assumed; three runs a side would tell."
         )
@@ -82,7 +82,7 @@ def _functions(
     changed = len(comparison.changed)
     rows = comparison.functions[: min(limit, changed + _GREY) if not options.show_all else None]
     totals = _fits(terminal, "total")
-    told = [row.own if totals else row.told for row in rows]
+    told = [row.own if totals else row.reported for row in rows]
     columns = [
         Column("A", [_share(one, one.a, terminal) for one in told]),
         Column("B", [_share(one, one.b, terminal) for one in told]),
@@ -94,7 +94,7 @@ def _functions(
         wide = _fits(terminal, "all bounds")
         own_s = [Text(times(row.own_s, bounded=wide), style=FAINT) for row in rows]
         columns.append(Column("own time per call", own_s))
-    styles = [_STYLES[row.told.difference.change] for row in rows]
+    styles = [_STYLES[row.reported.difference.change] for row in rows]
     places = [short(place(row.file, row.line, comparison.cwd)) for row in rows]
     names = [
         f"{row.name} and calls" if one is not row.own else row.name

@@ -33,7 +33,9 @@ def headline(comparison: SampledComparison) -> str:
         )
     if comparison.grade is Grade.CONFIRMED:
         return said
-    return f"indicative, from {_runs(min(len(comparison.a.runs), len(comparison.b.runs)))}: {said}"
+    return (
+        f"inconclusive on its own, from {_runs(min(len(comparison.a.runs), len(comparison.b.runs)))}: {said}"
+    )
 
 
 def _nothing(unseen: float) -> str:
@@ -44,7 +46,7 @@ def _nothing(unseen: float) -> str:
 
 def _most(changed: Sequence[FunctionComparison], unit: Unit) -> str:
     first = changed[0]
-    told = first.told
+    told = first.reported
     whose = "" if told is first.own else " with all that it calls"
     of = "time" if unit in (Unit.SAMPLES, Unit.NANOSECONDS) else unit.value
     more = "" if len(changed) == 1 else f"{len(changed)} functions changed, most of all "
@@ -56,7 +58,7 @@ def _most(changed: Sequence[FunctionComparison], unit: Unit) -> str:
 
 def _runs(fewest: int) -> str:
     return (
-        "one run a side"
+        "one run per side"
         if fewest == 1
         else f"{fewest} runs a side"
         if fewest == 2
@@ -147,7 +149,7 @@ def noise_sentence(comparison: SampledComparison) -> str:
 
 def shares_sentence(comparison: SampledComparison) -> str:
     """What to mind where some shares rose and others fell; else empty."""
-    changes = {function.told.difference.change for function in comparison.changed}
+    changes = {function.reported.difference.change for function in comparison.changed}
     if not {Change.MORE, Change.LESS} <= changes:
         return ""
     return (

@@ -175,13 +175,13 @@ def test_calls_that_drift_are_worth_less_than_one_call_with_phases() -> None:
 
 def test_grades() -> None:
     dice = random.Random(13)
-    for runs, grade in ((1, Grade.INDICATIVE), (2, Grade.INDICATIVE), (3, Grade.CONFIRMED)):
+    for runs, grade in ((1, Grade.INCONCLUSIVE), (2, Grade.INCONCLUSIVE), (3, Grade.CONFIRMED)):
         found = compare_sampled(drawn_runs(dice, runs), drawn_runs(dice, runs))
         assert found.grade is grade
-        assert headline(found).startswith("indicative") == (grade is Grade.INDICATIVE)
+        assert headline(found).startswith("inconclusive") == (grade is Grade.INCONCLUSIVE)
     blocking = replace(PLAN, blocking=not PLAN.blocking)
     found = compare_sampled(drawn_runs(dice, 3), drawn_runs(dice, 3, plan=blocking))
-    assert found.grade is Grade.INDICATIVE
+    assert found.grade is Grade.INCONCLUSIVE
     assert "sampled in different ways" in found.notes[0]
 
 

@@ -44,7 +44,7 @@ def test_false_alarms_are_rare_where_the_assumption_holds(a: int, b: int) -> Non
 
 @pytest.mark.parametrize("runs", [3, 6])
 def test_runs_correct_a_wrong_assumption(runs: int) -> None:
-    """Runs vary five times as much as assumed; from one run a side nobody could know."""
+    """Runs vary five times as much as assumed; from one run per side nobody could know."""
     assert alarms(runs, runs, between=0.5, assumed=0.1) < LEVEL + 0.03
     assert alarms(1, 1, between=0.5, assumed=0.1) > 0.5
 

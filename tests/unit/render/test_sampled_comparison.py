@@ -104,8 +104,8 @@ def test_the_page_has_both_sides_as_threads() -> None:
     names = head["functions"]["name"]  # type: ignore[index, call-overload]
     for row, function in zip(rows, COMPARISONS[DEEP].functions, strict=True):
         assert names[row["function"]] == function.name
-        assert row["b"] - row["a"] == function.told.difference.value
-        assert row["change"] == function.told.difference.change.value
+        assert row["b"] - row["a"] == function.reported.difference.value
+        assert row["change"] == function.reported.difference.change.value
 
 
 def test_a_page_holds_everything() -> None:

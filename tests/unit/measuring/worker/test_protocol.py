@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.measuring.worker.protocol import Inbox, from_file, hand, handed, in_file, send
+from profkit.measuring.worker.protocol import (
+    Inbox,
+    from_file,
+    in_file,
+    receive_descriptors,
+    send,
+    send_descriptors,
+)
 
 texts = st.text(st.characters(exclude_categories=()))
 values = st.recursive(
@@ -105,11 +112,11 @@ def test_descriptors_arrive_as_copies_that_programs_do_not_inherit():
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
         with ours, open(os.devnull) as first, open("/dev/zero") as second:
-            hand(ours, [first.fileno(), second.fileno()])
+            send_descriptors(ours, [first.fileno(), second.fileno()])
             wanted = [os.fstat(file.fileno()).st_rdev for file in (first, second)]
-        arrived = handed(theirs)
+        arrived = receive_descriptors(theirs)
         assert [os.fstat(number).st_rdev for number in arrived] == wanted
         assert not any(os.get_inheritable(number) for number in arrived)
-        assert handed(theirs) == []
+        assert receive_descriptors(theirs) == []
     for number in arrived:
         os.close(number)
