@@ -1,1 +1,1 @@
-"""Reports as text for terminals and pipes, laid out by rich."""
+"""Text reports for terminals and pipes, with layout by rich."""

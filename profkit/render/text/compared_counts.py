@@ -1,4 +1,4 @@
-"""Compared instruction counts as text: a table, the difference by function, and by calls."""
+"""Text of compared instruction counts: a table, differences by function and by call."""
 
 from __future__ import annotations
 
@@ -34,28 +34,26 @@ from profkit.render.views.measured_comparison import (
 from profkit.render.views.tree import guides
 from profkit.transforms.origin import standard_file
 
-_ROOM_FOR_ALL = 90
+_ROOM_FOR_PLACES = 90
 
 
 def calls_block(
-    calls: Sequence[CallDelta], whose: str, limit: int, terminal: Terminal
+    calls: Sequence[CallDelta], owner: str, limit: int, terminal: Terminal
 ) -> Iterator[RenderableType]:
-    """The calls in which both sides differ, callers first; nothing where none are known."""
+    """Yield a table of the calls in which the sides differ, callers first; nothing if there are none."""
     rows = calls[:limit]
     if not rows:
         return
-    yield section(f"Difference by call{whose}", WHAT)
+    yield section(f"Difference by call{owner}", WHAT)
     deltas, before, after = call_figures(rows)
     figures = [
-        Column(
-            "Δ", [Text(text, style=TONES[_call_tone(row)]) for text, row in zip(deltas, rows, strict=True)]
-        ),
+        Column("Δ", [Text(text, style=TONES[_tone(row)]) for text, row in zip(deltas, rows, strict=True)]),
         Column("A", [Text(text, style=FAINT) for text in before]),
         Column("B", [Text(text, style=FAINT) for text in after]),
     ]
     room = room_left(figures, terminal)
-    # On a narrow terminal the names need all that the lines before them leave.
-    narrow = room is not None and room < _ROOM_FOR_ALL
+    # On a narrow terminal, names need all the space beside the figures.
+    narrow = room is not None and room < _ROOM_FOR_PLACES
     drawn = [
         f"{guide}{row.name}{'' if narrow else through_text(row)}"
         for guide, row in zip(guides(rows, room), rows, strict=True)
@@ -66,15 +64,8 @@ def calls_block(
         yield remark(f"… and {count(len(calls) - len(rows), 'more call')}")
 
 
-def _call_tone(row: CallDelta) -> Tone:
-    return Tone.BAD if row.delta > 0 else Tone.STRONG
-
-
-_LONGEST = 100
-
-
 def counts_table(comparison: MeasuredComparison) -> Iterator[RenderableType]:
-    """The grid, where several orders were counted."""
+    """Yield the table of counts of several orders; nothing if fewer than two were counted."""
     grid = grid_of(comparison)
     if len(grid.cells) < 2:
         return
@@ -95,23 +86,23 @@ def _cell(order: OrderCompared | None) -> Text:
 def deltas_block(
     comparison: MeasuredComparison, options: ReportOptions, terminal: Terminal
 ) -> Iterator[RenderableType]:
-    """The functions that differ, the largest difference first."""
+    """Yield tables of the functions and calls that differ, the largest difference first."""
     shown = shown_deltas(comparison, options)
     for order, counts, limit in shown:
-        whose = "" if len(comparison.orders) == 1 else f" of {short(order.name, 60)}"
+        owner = "" if len(comparison.orders) == 1 else f" of {short(order.name, 60)}"
         names = ", names as they hold in both environments" if counts.standardized else ""
-        yield section(f"Difference by function{whose}", f"own instructions of one execution{names}")
-        yield _table(counts.functions[:limit], terminal)
+        yield section(f"Difference by function{owner}", f"own instructions of one execution{names}")
+        yield _function_table(counts.functions[:limit], terminal)
         if len(counts.functions) > limit:
             yield remark(f"… and {count(len(counts.functions) - limit, 'more function')}")
         yield remark(f"Memory allocators, which are not counted: {signed(counts.allocators.delta)}")
-        yield from calls_block(counts.calls, whose, limit, terminal)
+        yield from calls_block(counts.calls, owner, limit, terminal)
     if not shown and any(order.counts and order.counts.functions for order in comparison.orders):
         yield Text()
         yield remark("Difference by function: compare one order, or give a limit.")
 
 
-def _table(rows: Sequence[FunctionDelta], terminal: Terminal) -> RenderableType:
+def _function_table(rows: Sequence[FunctionDelta], terminal: Terminal) -> RenderableType:
     both = counts_alike([row.a for row in rows] + [row.b for row in rows])
     deltas = signed_alike([row.delta for row in rows])
     figures = [
@@ -119,10 +110,10 @@ def _table(rows: Sequence[FunctionDelta], terminal: Terminal) -> RenderableType:
         Column("A", [Text(text, style=FAINT) for text in both[: len(rows)]]),
         Column("B", [Text(text, style=FAINT) for text in both[len(rows) :]]),
     ]
-    told = [function_text(row.name) for row in rows]
-    names, places = [name for name, _ in told], [place for _, place in told]
+    functions = [function_text(row.name) for row in rows]
+    names, places = [name for name, _ in functions], [place for _, place in functions]
     return table([*figures, *names_and_places(names, [""] * len(rows), places, room_left(figures, terminal))])
 
 
-def _tone(row: FunctionDelta) -> Tone:
+def _tone(row: CallDelta | FunctionDelta) -> Tone:
     return Tone.BAD if row.delta > 0 else Tone.STRONG

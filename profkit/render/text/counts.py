@@ -1,4 +1,4 @@
-"""The instruction counts of measured runs as text, in all and by function."""
+"""Text of measured runs' instruction counts: totals, and tables by function."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from profkit.transforms.counts import CYCLES
 
 _MOST_REPEATS = 6
 _OPTIONAL = ("repeats", "cycles", "baseline", "number", "raw")
-"""Columns of the table that go where the terminal is narrow, the last ones first."""
+"""Columns of the table that narrow terminals omit, the last ones first."""
 
 
 def counts_block(rows: Sequence[OrderRow], terminal: Terminal) -> Iterator[RenderableType]:
-    """Instructions raw, without the loop, and without memory allocators; events that were simulated."""
-    counted = [row for row in rows if row.counts is not None or _should_be(row)]
+    """Yield instructions raw, without the loop, and without memory allocators, with simulated events."""
+    counted = [row for row in rows if row.counts is not None or _only_counted(row)]
     known = [row.counts for row in counted if row.counts is not None]
     if not known:
         return
@@ -48,12 +48,12 @@ def counts_block(rows: Sequence[OrderRow], terminal: Terminal) -> Iterator[Rende
     if len(rows) == 1:
         yield fact_grid(_facts(known[0]))
     else:
-        figures = _figures([row.counts for row in counted], [failed_cell(row) for row in counted])
+        figures = _count_columns([row.counts for row in counted], [failed_cell(row) for row in counted])
         yield order_table(counted, [marks_of_counts(row) for row in counted], figures, _OPTIONAL, terminal)
 
 
-def _should_be(row: OrderRow) -> bool:
-    """What both modes failed at is told among the times."""
+def _only_counted(row: OrderRow) -> bool:
+    # If both modes failed, the table of times says so.
     mode = row.run.info.order.mode
     return mode.counts and not mode.times
 
@@ -83,23 +83,22 @@ def _raw(raw: Sequence[int]) -> list[Part]:
         return [Part(count(raw[0])), Part("1 repeat: nothing to compare it with", Tone.FAINT)]
     if len(set(raw)) == 1:
         return [Part(count(raw[0])), Part(f"{count(len(raw), 'repeat')} agree")]
-    shown = ", ".join(map(count, raw[:_MOST_REPEATS])) + (", …" if len(raw) > _MOST_REPEATS else "")
-    return [Part(shown or "no repeats"), *([Part(_apart(raw), Tone.WARN)] if raw else [])]
+    repeats = ", ".join(map(count, raw[:_MOST_REPEATS])) + (", …" if len(raw) > _MOST_REPEATS else "")
+    return [Part(repeats or "no repeats"), *([Part(_disagreement(raw), Tone.WARN)] if raw else [])]
 
 
-def _apart(raw: Sequence[int]) -> str:
-    """By how much repeats differ."""
-    part = relative_range(raw)
-    return f"the repeats differ by {percent(part, 1000)}" if part else "the repeats differ"
+def _disagreement(raw: Sequence[int]) -> str:
+    difference = relative_range(raw)
+    return f"the repeats differ by {percent(difference, 1000)}" if difference else "the repeats differ"
 
 
-def _figures(rows: Sequence[InstructionCounts | None], instead: Sequence[Text]) -> dict[str, Column]:
-    # The same decimals in both columns, so that all their figures compare.
+def _count_columns(rows: Sequence[InstructionCounts | None], fallbacks: Sequence[Text]) -> dict[str, Column]:
+    # Both columns have the same decimals, so that all their figures compare.
     both = counts_alike(
         [row.stripped if row else None for row in rows] + [row.net if row else None for row in rows]
     )
     stripped = [
-        Text(text, style=TITLE) if text else other for text, other in zip(both, instead, strict=False)
+        Text(text, style=TITLE) if text else other for text, other in zip(both, fallbacks, strict=False)
     ]
     baselines = counts_alike([row.baseline if row else None for row in rows])
     cycles = counts_alike([None if row is None else dict(row.events).get(CYCLES) for row in rows])
@@ -136,19 +135,19 @@ def _raw_cell(counts: InstructionCounts | None) -> Text:
 
 _LIMIT = 15
 _LIMIT_OF_FEW, _FEW = 5, 4
-"""Rows for each of at most so many orders; the tables of more are shown where a limit is asked for."""
+"""Rows of each table for at most `_FEW` orders; more orders have tables only if a limit is given."""
 _BAR = 6
-_ROOM = {"exclusive": 60, "bar": 76, "inclusive": 96, "calls": 110}
-"""The narrowest pages that have these columns."""
+_MIN_WIDTHS = {"exclusive": 60, "bar": 76, "inclusive": 96, "calls": 110}
+"""Minimum terminal widths for these columns."""
 _ADDRESS = re.compile(r"^0x0+(?=[0-9a-f])")
-_FINE = 1000
-"""Shares of counts are exact, and shown with a decimal."""
+_EXACT = 1000
+"""Total for which `percent` shows a decimal; shares of counts are exact."""
 
 
 def functions_block(
     rows: Sequence[OrderRow], options: ReportOptions, terminal: Terminal
 ) -> Iterator[RenderableType]:
-    """A table for each order that has counts; of many orders none, unless a limit is given."""
+    """Yield a table for each order that has counts; none for many orders unless a limit is given."""
     named = zip(rows, names([row.run for row in rows]), strict=True)
     counted = [(row, name) for row, name in named if row.functions]
     if options.limit is None and len(counted) > _FEW:
@@ -158,9 +157,9 @@ def functions_block(
     limit = _LIMIT if len(rows) == 1 else _LIMIT_OF_FEW
     limit = limit if options.limit is None else options.limit
     for row, name in counted:
-        whose = "" if len(rows) == 1 else f" of {short(name, 60)}"
-        yield section(f"Hottest functions{whose}", _ORDERED[options.sort])
-        yield _table(row.functions[:limit], row.run.info.process.cwd, terminal)
+        owner = "" if len(rows) == 1 else f" of {short(name, 60)}"
+        yield section(f"Hottest functions{owner}", _ORDERED[options.sort])
+        yield _function_table(row.functions[:limit], row.run.info.process.cwd, terminal)
         hidden = row.functions_found - min(limit, len(row.functions))
         if hidden:
             yield remark(f"… and {count(hidden, 'more function')}")
@@ -173,17 +172,17 @@ _ORDERED = {
 }
 
 
-def _table(rows: Sequence[FunctionRow], cwd: str, terminal: Terminal) -> RenderableType:
-    columns = _function_figures(rows, terminal)
-    shown, places = [_name(row) for row in rows], [_where(row, cwd) for row in rows]
+def _function_table(rows: Sequence[FunctionRow], cwd: str, terminal: Terminal) -> RenderableType:
+    columns = _function_columns(rows, terminal)
+    function_names, places = [_name(row) for row in rows], [_where(row, cwd) for row in rows]
     styles = [heat(row.exclusive_share, "") for row in rows]
-    return table([*columns, *names_and_places(shown, styles, places, room_left(columns, terminal))])
+    return table([*columns, *names_and_places(function_names, styles, places, room_left(columns, terminal))])
 
 
-def _function_figures(rows: Sequence[FunctionRow], terminal: Terminal) -> list[Column]:
+def _function_columns(rows: Sequence[FunctionRow], terminal: Terminal) -> list[Column]:
     most = max((row.exclusive_share for row in rows), default=0.0) or 1.0
     selves = [row.exclusive_share for row in rows]
-    # The same decimals in both columns, so that all their figures compare.
+    # Both columns have the same decimals, so that all their figures compare.
     both = counts_alike([row.exclusive for row in rows] + [row.inclusive for row in rows])
     calls = counts_alike([row.calls or None for row in rows])
     columns = {
@@ -195,23 +194,23 @@ def _function_figures(rows: Sequence[FunctionRow], terminal: Terminal) -> list[C
         "calls": Column("calls", [Text(text, style=FAINT) for text in calls]),
     }
     width = terminal.width
-    return [column for name, column in columns.items() if width is None or width >= _ROOM.get(name, 0)]
+    return [column for name, column in columns.items() if width is None or width >= _MIN_WIDTHS.get(name, 0)]
 
 
 def _share(share: float) -> Text:
-    # What the baseline had more of is a little below 0.
-    return Text(percent(0.0 if -0.0005 < share < 0 else share, _FINE), style=heat(share))
+    # A share is slightly below 0 if the baseline executed more of the function.
+    return Text(percent(0.0 if -0.0005 < share < 0 else share, _EXACT), style=heat(share))
 
 
 def _name(row: FunctionRow) -> str:
-    """The name, or the address of a function without one: `0x4fee40`."""
+    """Return the function's name, or its address `0x4fee40` if it has none."""
     return _ADDRESS.sub("0x", row.name)
 
 
 def _where(row: FunctionRow, cwd: str) -> str:
-    """The file from where it is known by, or the shared object of a function without one."""
+    """Return the short path of the function's file, or its shared object if the file is unknown."""
     if not row.file:
         return short(f"[{posixpath.basename(row.object)}]") if row.object else ""
-    # Of sources that were built elsewhere, `/build/python3.11/./Python/ceval.c`, the end tells.
+    # The end of a path identifies sources built elsewhere: `/build/python3.11/./Python/ceval.c`.
     path = short_path(posixpath.normpath(row.file), cwd)
     return short("/".join(path.split("/")[-2:]) if path.startswith("/") else path)

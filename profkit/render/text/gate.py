@@ -54,5 +54,5 @@ def _outcome(check: Check) -> Text:
 
 
 def _reason(check: Check, *, alone: bool) -> Fact:
-    whose = () if alone else (Part(f"{short(check.name, _LONGEST)}, {check.measure.value}", Tone.STRONG),)
-    return Fact(check.outcome.value, (*whose, Part(visible(check.why), _TONES[check.outcome])))
+    owner = () if alone else (Part(f"{short(check.name, _LONGEST)}, {check.measure.value}", Tone.STRONG),)
+    return Fact(check.outcome.value, (*owner, Part(visible(check.why), _TONES[check.outcome])))
