@@ -1,4 +1,4 @@
-"""The history of a label for people: a table and a curve for each series, newest first."""
+"""Text of a label's history: a curve and a table for each series, newest first."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ _CURVE = 40
 _LEVELS = "▁▂▃▄▅▆▇█"
 _COMMIT = 10
 _MINUTES = 16
-"""Characters of a moment up to its minute."""
+"""Characters of a formatted time up to its minute."""
 _SMALLEST = 0.02
-"""What is smaller than this part of the value shows as a flat curve."""
+"""Smallest range, as a part of the largest value, that fills the height of a curve."""
 
 
 def history_text(history: History, options: ReportOptions = DEFAULTS, terminal: Terminal = PIPE) -> str:
-    """The newest points of each series, 20 unless another limit is asked for."""
+    """Return the newest points of each series, 20 by default."""
     return compose(_blocks(history, options.limit or _LIMIT, terminal), terminal)
 
 
 def _blocks(history: History, limit: int, terminal: Terminal) -> Iterator[RenderableType]:
     yield from title(history.label, "history", terminal)
     for series in history.series:
-        whose = "" if series.name == history.label else f"  {short(series.name, 60)}"
-        whose += _design(series, history)
-        yield section(f"{QUANTITIES[series.quantity].capitalize()}{whose}", _range(series))
+        heading = "" if series.name == history.label else f"  {short(series.name, 60)}"
+        heading += _executions(series, history)
+        yield section(f"{QUANTITIES[series.quantity].capitalize()}{heading}", _range(series))
         yield Text(curve([point.value for point in series.points], _CURVE))
         yield _table(series, limit)
         hidden = len(series.points) - limit
@@ -54,24 +54,24 @@ def _blocks(history: History, limit: int, terminal: Terminal) -> Iterator[Render
         yield remark("! in warning: `profkit report RUN` tells why")
 
 
-def _design(series: Series, history: History) -> str:
+def _executions(series: Series, history: History) -> str:
     """Return what distinguishes a series of counts from others of the same order."""
-    same = [one for one in history.series if (one.name, one.quantity) == (series.name, series.quantity)]
-    return f"  {count(series.number or 0, 'execution')} at a time" if len(same) > 1 else ""
+    alike = [one for one in history.series if (one.name, one.quantity) == (series.name, series.quantity)]
+    return f"  {count(series.number or 0, 'execution')} at a time" if len(alike) > 1 else ""
 
 
 def curve(values: Sequence[float], cells: int) -> str:
-    """The last values as columns between the least and the largest of them."""
-    shown = values[-cells:]
-    least, most = min(shown), max(shown)
-    # Else a change of a thousandth would fill the whole height.
+    """Draw the last values as columns, scaled between their minimum and maximum."""
+    newest = values[-cells:]
+    least, most = min(newest), max(newest)
+    # Otherwise a change of 0.1 % would fill the whole height.
     span = max(most - least, most * _SMALLEST) or 1.0
     bottom = (least + most - span) / 2
-    return "".join(_LEVELS[min(7, int((value - bottom) / span * 8))] for value in shown)
+    return "".join(_LEVELS[min(7, int((value - bottom) / span * 8))] for value in newest)
 
 
 def commit_text(point: Point) -> str:
-    """The commit in short, or the run of a point that has none."""
+    """Return the abbreviated commit, or the first run if the commit is unknown."""
     return short(point.commit, 200)[:_COMMIT] if point.commit else f"run {point.runs[0]}"
 
 
@@ -101,7 +101,7 @@ def _table(series: Series, limit: int) -> RenderableType:
 
 
 def figures(quantity: Quantity, values: Sequence[float]) -> list[str]:
-    """Values of a quantity, so that a column of them compares."""
+    """Format the values of a quantity in one unit, so that they compare in a column."""
     return counts_alike(values) if quantity is Quantity.INSTRUCTIONS else times_alike(values)
 
 

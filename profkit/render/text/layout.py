@@ -1,4 +1,4 @@
-"""Lay out text by rich, which is imported here alone: columns, sections, colours."""
+"""Layout of text reports with rich: columns, sections, colours."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _HEAT = ((0.3, "bold color(197)"), (0.15, "color(202)"), (0.05, "color(172)"), (
 
 
 def heat(share: float, cold: str = FAINT) -> str:
-    """The style of something that has this share of all samples: hot, warm, plain or, below 1 %, `cold`."""
+    """Return the style for a share of all samples: hot, warm, plain, or `cold` below 1 %."""
     return next((style for least, style in _HEAT if share >= least), cold)
 
 
@@ -41,31 +41,31 @@ _LIBRARY_FILL = 152
 
 
 class Fill(NamedTuple):
-    """The styles of an area: of text in it, and of what fills it, which does not show on it."""
+    """Styles of an area: its text, and its filling, which is invisible in colour."""
 
     text: str
     area: str
 
 
 def filled(share: float, *, library: bool) -> Fill:
-    """How a call is drawn as an area: the user's own warm by its share, a library's cool."""
+    """Return the styles of a call's area: warm by its share for the user's code, cool for a library's."""
     fill = _LIBRARY_FILL if library else next(color for least, color in _FILLS if share >= least)
     return Fill(f"color(16) on color({fill})", f"color({fill}) on color({fill})")
 
 
 GLUE = "\ue000"
-"""Stands for a space at which a line may not break; a private character, so names have it escaped."""
+"""Placeholder of a non-breaking space; a private-use character, which names contain only escaped."""
 _END = re.compile(r"(?: |\x1b\[[0-9;]*m)+$")
-"""Spaces at the end of a line, and the codes of styles among them."""
+"""Spaces and style codes at the end of a line."""
 GAP = 2
 """Spaces between columns."""
-_UNBOUND = 10_000
-"""Cells of a terminal without a width: wider than any line, since names and sources are cut earlier."""
+_UNLIMITED = 10_000
+"""Width for unlimited terminals, in cells: wider than any line, since names and sources are cut earlier."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table: its head and one cell a row."""
+    """Column of a table: its heading and one cell per row."""
 
     head: str
     cells: Sequence[Text]
@@ -73,12 +73,12 @@ class Column:
 
     @property
     def width(self) -> int:
-        """Cells that the widest entry takes."""
+        """Width of the widest entry, in cells."""
         return max((len(self.head), *(cell.cell_len for cell in self.cells)))
 
 
 def table(columns: Sequence[Column]) -> Table:
-    """Columns beside each other, as wide as their cells, under faint heads; no lines."""
+    """Build a table without lines; columns are as wide as their cells and have faint headings."""
     grid = Table(box=None, padding=(0, GAP, 0, 0), show_edge=False, header_style=FAINT, pad_edge=False)
     for column in columns:
         grid.add_column(Text(column.head), justify=column.justify, no_wrap=True, overflow="ellipsis")
@@ -88,23 +88,23 @@ def table(columns: Sequence[Column]) -> Table:
 
 
 def room_left(columns: Sequence[Column], terminal: Terminal) -> int | None:
-    """Cells that the terminal has beside these columns, None where it has no end."""
+    """Return the cells that the terminal has beside these columns; None if its width is unlimited."""
     if terminal.width is None:
         return None
     return max(0, terminal.width - sum(column.width + GAP for column in columns))
 
 
 def section(title: str, remark: str = "") -> Text:
-    """The head of a part of the report, after an empty line."""
+    """Return the heading of a section, after an empty line."""
     head = Text(f"\n{title}", style=TITLE)
     return head.append(f"  {remark}" if remark else "", style=f"not bold {FAINT}")
 
 
 def compose(blocks: Iterable[RenderableType], terminal: Terminal) -> str:
-    """The blocks below each other: no line with spaces at its end, no line break after the last."""
+    """Render blocks below each other, without trailing spaces or a final line break."""
     console = Console(
         file=io.StringIO(),
-        width=terminal.width or _UNBOUND,
+        width=terminal.width or _UNLIMITED,
         color_system="256" if terminal.color else None,
         force_terminal=terminal.color,
         no_color=not terminal.color,
@@ -112,7 +112,7 @@ def compose(blocks: Iterable[RenderableType], terminal: Terminal) -> str:
         emoji=False,
         highlight=False,
         legacy_windows=False,
-        # NO_COLOR, COLUMNS and the like were read where the terminal was made.
+        # `Terminal` has already taken NO_COLOR, COLUMNS and the like into account.
         _environ={},
     )
     with console.capture() as captured:
@@ -123,11 +123,12 @@ def compose(blocks: Iterable[RenderableType], terminal: Terminal) -> str:
 
 
 _WIDEST = 100
-_GLUED = 40  # Longer parts may break at their spaces.
+_GLUED = 40
+"""Longest part that does not break at its spaces, in characters."""
 
 
 def header(run: Run, terminal: Terminal) -> Iterator[RenderableType]:
-    """The title, a rule and the facts of a run."""
+    """Yield a run's title, a rule, and its facts."""
     identity = (
         f"run {run.info.id}" if run.merged is None else count(len(run.merged.infos), "run") + ", merged"
     )
@@ -136,7 +137,7 @@ def header(run: Run, terminal: Terminal) -> Iterator[RenderableType]:
 
 
 def title(label: str, identity: str, terminal: Terminal) -> Iterator[RenderableType]:
-    """A label on the left, what it is the label of on the right, and a rule below them."""
+    """Yield a label on the left, its owner's identity on the right, and a rule below them."""
     width = min(terminal.width or _WIDEST, _WIDEST)
     line = Text(middle_cut(label, max(20, width - len(identity) - 2)), style=TITLE)
     line.append(" " * max(2, width - line.cell_len - len(identity)))
@@ -146,7 +147,7 @@ def title(label: str, identity: str, terminal: Terminal) -> Iterator[RenderableT
 
 
 def fact_grid(rows: Sequence[Fact]) -> Table:
-    """Facts below each other, their names right-justified; a name that repeats stands once."""
+    """Build a grid of facts with right-justified names; a repeated name is shown once."""
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(justify="right", style=FAINT, no_wrap=True)
     grid.add_column(overflow="fold")
@@ -167,5 +168,5 @@ def _line(fact: Fact) -> Text:
 
 
 def remark(text: str) -> Text:
-    """A faint line."""
+    """Return a faint line."""
     return Text(text, style=FAINT)

@@ -1,4 +1,4 @@
-"""The text report of measured runs: header, times, instruction counts, warnings, hottest functions."""
+"""Text report of measured runs: header, times, instruction counts, warnings, hottest functions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from profkit.render.views.measured_header import measured_facts
 def measured_text(
     runs: Sequence[MeasuredRun], options: ReportOptions = DEFAULTS, terminal: Terminal = PIPE
 ) -> str:
-    """Return the report of measured runs, in their order; raises `UsageError` if a thread is asked for."""
+    """Return the report of measured runs, in their order; raise `UsageError` if a thread is selected."""
     return compose(_blocks(order_rows(runs, options), options, terminal), terminal)
 
 
@@ -31,7 +31,7 @@ def _blocks(rows: Sequence[OrderRow], options: ReportOptions, terminal: Terminal
         yield Text("Nothing was measured.")
         return
     runs = [row.run for row in rows]
-    yield from title(*_names(runs), terminal)
+    yield from title(*_title_parts(runs), terminal)
     yield fact_grid(measured_facts(runs))
     yield from times_block(rows, terminal)
     yield from counts_block(rows, terminal)
@@ -42,8 +42,8 @@ def _blocks(rows: Sequence[OrderRow], options: ReportOptions, terminal: Terminal
         yield Text("\nThere are no numbers: it ended before a block was measured.")
 
 
-def _names(runs: Sequence[MeasuredRun]) -> tuple[str, str]:
-    """What the report is about, and the id of it."""
+def _title_parts(runs: Sequence[MeasuredRun]) -> tuple[str, str]:
+    """Return the report's title, and the id of its run or batch."""
     infos = [run.info for run in runs]
     if len(infos) == 1:
         return infos[0].label, f"run {infos[0].id}"
