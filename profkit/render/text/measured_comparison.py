@@ -1,4 +1,4 @@
-"""A comparison of measured runs for people: one order is told in sentences, several are rows of tables."""
+"""Text report of a comparison of measured runs: sentences for one order, tables for several."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ _SHARED = (
     "entered by",
     "env",
 )
-"""Facts about the runs of both sides that a comparison repeats where they are the same."""
+"""Facts about the runs of both sides that the header shows if they are equal."""
 
 
 def measured_comparison_text(
     comparison: MeasuredComparison, options: ReportOptions = DEFAULTS, terminal: Terminal = PIPE
 ) -> str:
-    """What there is to say of B against A."""
+    """Return the report of a comparison."""
     return compose(_blocks(comparison, options, terminal), terminal)
 
 
@@ -57,11 +57,10 @@ def _blocks(
     a, b = side_names(comparison)
     orders = comparison.orders
     yield from title(f"{a} → {b}", "" if len(orders) == 1 else count(len(orders), "order"), terminal)
-    yield fact_grid(_header(comparison, a, b))
+    yield fact_grid(_header_facts(comparison, a, b))
     if len(orders) == 1:
         yield section("B against A", "of one execution")
-        told = (Fact(what, (Part(said, tone),)) for what, said, tone in sentences(orders[0]))
-        yield fact_grid(list(told))
+        yield fact_grid([Fact(name, (Part(text, tone),)) for name, text, tone in sentences(orders[0])])
     else:
         yield from _times_table(orders)
         yield from counts_table(comparison)
@@ -70,23 +69,23 @@ def _blocks(
             yield Text()
             yield fact_grid([_obstacle(order) for order in failed])
     yield from deltas_block(comparison, options, terminal)
-    yield from _rest(comparison)
+    yield from _warnings_and_notes(comparison)
 
 
-def _header(comparison: MeasuredComparison, a: str, b: str) -> list[Fact]:
+def _header_facts(comparison: MeasuredComparison, a: str, b: str) -> list[Fact]:
     orders = comparison.orders
     sides = [run for order in orders for run in order.a], [run for order in orders for run in order.b]
     if len(orders) == 1:
         facts = [side_fact(side, runs, name) for side, runs, name in zip("AB", sides, (a, b), strict=True)]
     else:
-        facts = [_several(side, runs, name) for side, runs, name in zip("AB", sides, (a, b), strict=True)]
+        facts = [_batch_fact(side, runs, name) for side, runs, name in zip("AB", sides, (a, b), strict=True)]
     design = design_text(comparison)
     facts += [Fact("timed", (Part(design),))] if design else []
     shared = measured_facts([*sides[0], *sides[1]])
     return facts + [fact for fact in shared if fact.name in _SHARED]
 
 
-def _several(side: str, runs: Sequence[MeasuredRun], name: str) -> Fact:
+def _batch_fact(side: str, runs: Sequence[MeasuredRun], name: str) -> Fact:
     batches = dict.fromkeys(run.info.batch for run in runs)
     parts = [Part(name, Tone.STRONG), Part(count(len(runs), "run"))]
     return Fact(side, (*parts, Part(f"batch {', '.join(short(batch, 40) for batch in batches)}", Tone.FAINT)))
@@ -136,10 +135,10 @@ def _obstacle(order: OrderCompared) -> Fact:
     )
 
 
-def _rest(comparison: MeasuredComparison) -> Iterator[RenderableType]:
+def _warnings_and_notes(comparison: MeasuredComparison) -> Iterator[RenderableType]:
     facts = [
-        Fact(word, (Part(whose, Tone.STRONG), Part(why, Tone.WARN)))
-        for word, whose, why in warnings_of(comparison)
+        Fact(word, (Part(owner, Tone.STRONG), Part(why, Tone.WARN)))
+        for word, owner, why in warnings_of(comparison)
     ]
     facts += [Fact("note", (Part(text),)) for text in remarks_of(comparison)]
     if facts:

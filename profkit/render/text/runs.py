@@ -1,4 +1,4 @@
-"""Lists of runs as text."""
+"""Text of lists of runs: a table with one row per run."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from profkit.render.text.layout import FAINT, GAP, TITLE, TONES, Column, compose
 from profkit.render.views.header import mode_word
 from profkit.units import Unit, format_duration
 
-_ROOM = {"total": 80, "wall time": 56, "calls": 64, "samples": 92}
-"""The narrowest pages that have these columns."""
-_ROOM_BESIDE_MEASURED = {
+_MIN_WIDTHS = {"total": 80, "wall time": 56, "calls": 64, "samples": 92}
+"""Minimum terminal widths for these columns."""
+_MIN_WIDTHS_WITH_MEASURED = {
     "median": 56, "instructions": 68, "mode": 92, "samples": 104, "total": 104, "wall time": 116,
     "calls": 124,
 }  # fmt: skip
-"""The same where there are measured runs: their figures come first."""
-_ROOM_FOR_SECONDS = 80
+"""Minimum widths if there are measured runs, whose figures take precedence."""
+_SECONDS_WIDTH = 80
 _LONGEST_LABEL, _SHORTEST_LABEL = 40, 5
-_LEAST_PLACE = 12
+_MIN_PLACE = 12
 _KEPT = Text("kept", style=FAINT)
 _FAILED = Text("failed", style=TONES[Tone.BAD])
 _WITH_WARNINGS = Text("warnings", style=TONES[Tone.WARN])
@@ -36,12 +36,12 @@ _STATES = {SessionState.SUCCESS: _KEPT, SessionState.FAILED: _FAILED}
 
 
 def runs_text(infos: Sequence[AnyInfo], terminal: Terminal) -> str:
-    """A table of runs in their order: id, start, label, figures, state, place.
+    """Return a table of runs in their order: id, start, label, figures, state, place.
 
-    Sampled runs have calls, wall time and samples. Measured ones have a median or instructions of one
-    execution; where there are any, each run has its mode.
+    Sampled runs have calls, wall time and samples. Measured runs have the median and instructions of one
+    execution. If there are measured runs, the table has a column for the mode.
     """
-    figures = _figures(infos, terminal)
+    figures = _columns(infos, terminal)
     room = room_left(figures, terminal)
     labels = [short(info.label, _LONGEST_LABEL) for info in infos]
     width = max(map(cell_len, (*labels, "label")))
@@ -49,15 +49,15 @@ def runs_text(infos: Sequence[AnyInfo], terminal: Terminal) -> str:
         width = max(_SHORTEST_LABEL, min(width, room - GAP))
         room -= width + GAP
     figures.insert(2, Column("label", [Text(middle_cut(label, width)) for label in labels], "left"))
-    if room is None or room >= _LEAST_PLACE:
+    if room is None or room >= _MIN_PLACE:
         places = [Text(left_cut(_where(info), room), style=FAINT) for info in infos]
         figures.append(Column("where", places, "left"))
     return compose([table(figures)], terminal)
 
 
-def _figures(infos: Sequence[AnyInfo], terminal: Terminal) -> list[Column]:
-    # Without the offset, and on narrow pages without the year and the seconds.
-    part = slice(0, 19) if terminal.width is None or terminal.width >= _ROOM_FOR_SECONDS else slice(5, 16)
+def _columns(infos: Sequence[AnyInfo], terminal: Terminal) -> list[Column]:
+    # Without the UTC offset; on narrow terminals also without the year and the seconds.
+    part = slice(0, 19) if terminal.width is None or terminal.width >= _SECONDS_WIDTH else slice(5, 16)
     sampled = [info if isinstance(info, RunInfo) else None for info in infos]
     measured = [info if isinstance(info, MeasuredInfo) else None for info in infos]
     columns = [
@@ -67,18 +67,18 @@ def _figures(infos: Sequence[AnyInfo], terminal: Terminal) -> list[Column]:
     if any(measured):
         columns.append(Column("mode", [Text(mode_word(info)) for info in infos], "left"))
     if any(sampled):
-        columns += _of_sampled(sampled)
+        columns += _sampled_columns(sampled)
     if any(measured):
-        columns += _of_measured(measured)
-    columns += _versions(infos)
+        columns += _measured_columns(measured)
+    columns += _version_columns(infos)
     columns.append(Column("state", [_state(info) for info in infos], "left"))
-    room = _ROOM_BESIDE_MEASURED if any(measured) else _ROOM
+    room = _MIN_WIDTHS_WITH_MEASURED if any(measured) else _MIN_WIDTHS
     return [
         column for column in columns if terminal.width is None or terminal.width >= room.get(column.head, 0)
     ]
 
 
-def _of_sampled(infos: Sequence[RunInfo | None]) -> list[Column]:
+def _sampled_columns(infos: Sequence[RunInfo | None]) -> list[Column]:
     recorded = [info if info and info.imported is None else None for info in infos]
     columns = [
         Column("calls", [Text(count(info.calls) if info else "") for info in recorded]),
@@ -89,8 +89,8 @@ def _of_sampled(infos: Sequence[RunInfo | None]) -> list[Column]:
     return [*columns, samples] if any(recorded) else [samples]
 
 
-def _versions(infos: Sequence[AnyInfo]) -> list[Column]:
-    """Which version of its code each run is of, if some label has several; else nothing."""
+def _version_columns(infos: Sequence[AnyInfo]) -> list[Column]:
+    """Return a column of code versions if a label has several, else no column."""
     regions: dict[str, set[str]] = {}
     for info in infos:
         if isinstance(info, RunInfo) and info.imported is None:
@@ -107,14 +107,14 @@ def _counts_samples(info: RunInfo) -> bool:
 
 
 def _samples(info: RunInfo) -> str:
-    """Their number; what the weights of an imported run come to, if they are something else."""
+    """Return the number of samples, or the total of an imported run's weights in their unit."""
     if info.imported is None or _counts_samples(info):
         return count(info.samples)
     return amount(info.imported.total, info.imported.unit)
 
 
-def _of_measured(infos: Sequence[MeasuredInfo | None]) -> list[Column]:
-    """Those of the two columns that have any figures; both have figures of one execution."""
+def _measured_columns(infos: Sequence[MeasuredInfo | None]) -> list[Column]:
+    """Return the columns of medians and instruction counts of one execution; omit empty ones."""
     medians = [info.median_s if info else None for info in infos]
     counts = [info.instructions if info else None for info in infos]
     columns = [
@@ -143,7 +143,7 @@ def _where(info: AnyInfo) -> str:
 
 
 def _variant(order: OrderInfo) -> str:
-    """What tells orders of the same code apart, in brackets."""
+    """Return what distinguishes orders of the same code, in brackets."""
     parts = [order.unlabelled_language] if order.unlabelled_language else []
     parts += [f"{order.num_threads} threads"] if order.num_threads > 1 else []
     parts += [f"{name} {value}" for name, value in order.labels]

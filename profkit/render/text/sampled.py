@@ -1,4 +1,4 @@
-"""The text report of a sampled run, and of merged ones."""
+"""Text report of a sampled run, or of merged runs."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from profkit.render.views.header import why_no_samples
 from profkit.render.views.merged import DifferingRow, ProcessRow, differing_rows, odd_words, process_rows
 from profkit.render.views.sampled import Report, build_report
 
-_ODD = 3
-"""Processes that are named for a function."""
-_WIDE = 80
-"""Narrower pages have neither hosts nor the moments at which processes started."""
+_MOST_NAMED = 3
+"""Most differing processes that are named per function."""
+_MIN_WIDTH_FOR_HOSTS = 80
+"""Minimum terminal width for hosts and start times of processes."""
 
 
 def process_blocks(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
-    """Both tables; nothing for a single run."""
+    """Yield tables of a merged run's processes and of functions that differ between them."""
     if report.run.merged is None:
         return
     limit = report.options.limit
     rows = process_rows(report.run.merged)
     yield section("Processes", "by their share of all samples")
-    yield table(_processes(rows[:limit], report, terminal))
+    yield table(_process_columns(rows[:limit], report, terminal))
     if limit is not None and len(rows) > limit:
         yield remark(f"… and {len(rows) - limit:,} more")
     yield from _differing(report.run.merged, report, terminal)
 
 
-def _processes(rows: Sequence[ProcessRow], report: Report, terminal: Terminal) -> list[Column]:
+def _process_columns(rows: Sequence[ProcessRow], report: Report, terminal: Terminal) -> list[Column]:
     total = report.scale.total
     cpu = [f"{row.cpu_share * 100:.0f} %" if row.cpu_share is not None else "" for row in rows]
     columns = [
@@ -49,7 +49,7 @@ def _processes(rows: Sequence[ProcessRow], report: Report, terminal: Terminal) -
         Column("CPU", [Text(text) for text in cpu]),
         Column("pid", [Text(str(row.pid)) for row in rows]),
     ]
-    if terminal.width is None or terminal.width >= _WIDE:
+    if terminal.width is None or terminal.width >= _MIN_WIDTH_FOR_HOSTS:
         started = [Text(moment(row.started_ns)[:19], style=FAINT) for row in rows]
         columns.append(Column("started", started, "left"))
         columns.append(Column("host", [Text(short(row.host)) for row in rows], "left"))
@@ -59,22 +59,22 @@ def _processes(rows: Sequence[ProcessRow], report: Report, terminal: Terminal) -
 def _differing(merged: Merged, report: Report, terminal: Terminal) -> Iterator[RenderableType]:
     rows = differing_rows(merged)
     limit = report.options.limit
-    shown = rows[:limit]
-    if not shown:
+    listed = rows[:limit]
+    if not listed:
         if len(merged.processes) > 1:
             yield remark("No function's share differs between the processes by more than noise and 5 points.")
         return
     yield section("Shares that differ between processes", "of a function and the library calls it makes")
-    yield table(_functions(shown, report, terminal))
-    if len(rows) > len(shown):
-        yield remark(f"… and {count(len(rows) - len(shown), 'more function')}")
+    yield table(_function_columns(listed, report, terminal))
+    if len(rows) > len(listed):
+        yield remark(f"… and {count(len(rows) - len(listed), 'more function')}")
 
 
-def _functions(rows: Sequence[DifferingRow], report: Report, terminal: Terminal) -> list[Column]:
+def _function_columns(rows: Sequence[DifferingRow], report: Report, terminal: Terminal) -> list[Column]:
     total, cwd = report.scale.total, report.run.info.process.cwd
     columns = [
         Column("all", [Text(percent(row.share, total), style=heat(row.share)) for row in rows]),
-        Column("differs: share in pid", [Text(short(odd_words(row, _ODD))) for row in rows], "left"),
+        Column("differs: share in pid", [Text(short(odd_words(row, _MOST_NAMED))) for row in rows], "left"),
     ]
     styles = [FAINT if report.is_library(row.file) else "" for row in rows]
     places = [short(place(row.file, row.line, cwd)) for row in rows]
@@ -88,9 +88,9 @@ _MIN_SHARE = 0.01
 
 
 def sampled_text(runs: Sequence[Run], options: ReportOptions = DEFAULTS, terminal: Terminal = PIPE) -> str:
-    """Return the report of the first run; the others, of the same session, are not shown.
+    """Return the report of the first run; omit the others, which are of the same session.
 
-    Raises `UsageError` for a thread that the run does not have.
+    Raise `UsageError` if the run does not have the selected thread.
     """
     filled = replace(
         options,
