@@ -1,4 +1,4 @@
-"""A comparison of sampled runs for people: the headline, what changed, the calls in which it did."""
+"""Text report of a comparison of sampled runs: headline, changed functions, changed calls."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ from profkit.render.views.sampled_comparison import (
 from profkit.render.views.tree import guides
 
 _LIMIT = 15
-_GREY = 5
-"""Functions inside the noise that are shown beside those that changed; those that differ most."""
+_MOST_UNCHANGED = 5
+"""Functions inside the noise that are shown after those that changed, the most different first."""
 _MOST_CALLS = 20
-_ROOM = {"bounds": 60, "time": 84, "total": 110, "all bounds": 140}
-"""The narrowest pages that have these columns, and intervals of differences and of everything."""
+_MIN_WIDTHS = {"bounds": 60, "time": 84, "total": 110, "all bounds": 140}
+"""Minimum terminal widths for these columns, and for intervals of differences and of all shares."""
 _STYLES = {Change.MORE: "bold color(160)", Change.LESS: "bold color(34)", Change.NOISE: FAINT}
 
 
 def sampled_comparison_text(
     comparison: SampledComparison, options: ReportOptions = DEFAULTS, terminal: Terminal = PIPE
 ) -> str:
-    """The comparison as text of the terminal's width."""
+    """Return the report of a comparison, fitted to the terminal's width."""
     return compose(_blocks(comparison, options, terminal), terminal)
 
 
@@ -61,8 +61,8 @@ def _blocks(
     yield Text(visible(headline(comparison)), style=TITLE)
     for name, text in zip("AB", runs_of(comparison), strict=True):
         yield remark(f"{name}  {text}")
-    if said := call_sentence(comparison):
-        yield remark(f"   {said}")
+    if sentence := call_sentence(comparison):
+        yield remark(f"   {sentence}")
     for note in comparison.notes:
         yield Text(f"note: {visible(note)}", style=TONES[Tone.WARN])
     yield from _functions(comparison, options, terminal)
@@ -80,13 +80,13 @@ def _functions(
 ) -> Iterator[RenderableType]:
     limit = options.limit or _LIMIT
     changed = len(comparison.changed)
-    rows = comparison.functions[: min(limit, changed + _GREY) if not options.show_all else None]
+    rows = comparison.functions[: min(limit, changed + _MOST_UNCHANGED) if not options.show_all else None]
     totals = _fits(terminal, "total")
-    told = [row.own if totals else row.reported for row in rows]
+    compared = [row.own if totals else row.reported for row in rows]
     columns = [
-        Column("A", [_share(one, one.a, terminal) for one in told]),
-        Column("B", [_share(one, one.b, terminal) for one in told]),
-        Column("points", [_difference(one, terminal) for one in told]),
+        Column("A", [_share(one, one.a, terminal) for one in compared]),
+        Column("B", [_share(one, one.b, terminal) for one in compared]),
+        Column("points", [_difference(one, terminal) for one in compared]),
     ]
     if totals:
         columns.append(Column("with calls", [_difference(row.total, terminal) for row in rows]))
@@ -98,18 +98,18 @@ def _functions(
     places = [short(place(row.file, row.line, comparison.cwd)) for row in rows]
     names = [
         f"{row.name} and calls" if one is not row.own else row.name
-        for row, one in zip(rows, told, strict=True)
+        for row, one in zip(rows, compared, strict=True)
     ]
     columns += names_and_places(names, styles, places, room_left(columns, terminal))
     yield section("Functions", "own shares in A and B; what is inside the noise is faint")
     yield table(columns)
-    yield from _rest(comparison.functions[len(rows) :])
-    if said := shares_sentence(comparison):
-        yield remark(said)
+    yield from _omitted(comparison.functions[len(rows) :])
+    if sentence := shares_sentence(comparison):
+        yield remark(sentence)
 
 
-def _fits(terminal: Terminal, what: str) -> bool:
-    return terminal.width is None or terminal.width >= _ROOM[what]
+def _fits(terminal: Terminal, column: str) -> bool:
+    return terminal.width is None or terminal.width >= _MIN_WIDTHS[column]
 
 
 def _share(compared: Compared, side: Estimate, terminal: Terminal) -> Text:
@@ -118,13 +118,13 @@ def _share(compared: Compared, side: Estimate, terminal: Terminal) -> Text:
 
 
 def _difference(compared: Compared, terminal: Terminal) -> Text:
-    found = compared.difference
-    text = bounded_points(found) if _fits(terminal, "bounds") else points(found.value)
-    return Text(text, style=_STYLES[found.change])
+    difference = compared.difference
+    text = bounded_points(difference) if _fits(terminal, "bounds") else points(difference.value)
+    return Text(text, style=_STYLES[difference.change])
 
 
-def _rest(rows: Sequence[FunctionComparison]) -> Iterator[Text]:
-    """What the table leaves out in a line each: what changed, and what is inside the noise."""
+def _omitted(rows: Sequence[FunctionComparison]) -> Iterator[Text]:
+    """Yield a line for omitted functions that changed, and one for those inside the noise."""
     if changed := sum(row.changed for row in rows):
         yield remark(f"… and {count(changed, 'more function')} that changed")
     noise = [abs(row.own.difference.value) for row in rows if not row.changed]

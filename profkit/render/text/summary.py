@@ -1,4 +1,4 @@
-"""A run in a few lines of plain text."""
+"""Summary of a run in a few lines of plain text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def summary_lines(run: Run) -> list[str]:
         f"Run: {info.id} ({info.label})",
         f"Total samples: {info.samples}",
         f"Calls: {info.calls}, wall time: {format_duration(info.wall_s)}",
-        *(f"{what}: {url}" for what, url in info.links),
+        *(f"{name}: {url}" for name, url in info.links),
         *info.notes,
     ]
     if run.profile is None:
@@ -40,12 +40,12 @@ _LONGEST_LABEL = 60
 
 
 def measured_summary_lines(run: MeasuredRun) -> list[str]:
-    """The figures of one execution, or why there are none; then, if so, why they are not to be trusted."""
+    """Return the figures of one execution, or why there are none, and a line of warnings if any."""
     (row,) = order_rows((run,), ReportOptions(limit=0))
     label = short(run.info.label, _LONGEST_LABEL)
     if run.info.error is not None:
         lines = run.info.error.splitlines() or [""]
-        # Errors of measuring begin with the label themselves.
+        # Errors of measuring usually begin with the label.
         named = lines[0].startswith(repr(run.info.label))
         return [visible(lines[0]) if named else f"{label} failed: {visible(lines[0])}"]
     first = f"{label}: {'; '.join(_figures(row)) or 'nothing was measured'}"
@@ -68,8 +68,8 @@ def _counts(counts: InstructionCounts) -> str:
 
 
 def _reasons(warnings: Sequence[MeasurementWarning]) -> str:
-    whys: dict[str, list[str]] = {}
+    reasons: dict[str, list[str]] = {}
     for warning in warnings:
-        word, why = warning_text(warning)
-        whys.setdefault(word, []).append(visible(why).removesuffix("."))
-    return "; ".join(f"{word}: {'; '.join(told)}" for word, told in whys.items())
+        word, reason = warning_text(warning)
+        reasons.setdefault(word, []).append(visible(reason).removesuffix("."))
+    return "; ".join(f"{word}: {'; '.join(texts)}" for word, texts in reasons.items())

@@ -1,4 +1,4 @@
-"""The tables of a text report: hottest functions, hottest lines, threads."""
+"""Tables of a sampled run's text report: hottest functions, hottest lines, threads."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from profkit.render.views.sampled import CostRow, LineRow, Report, Scale, Thread
 from profkit.units import Unit
 
 _BAR = 6
-_WIDE = 110
-_ROOM = {"time": 60, "bar": 76, "total time": 96, "samples": _WIDE}
-"""The narrowest pages that have these columns."""
+_WIDEST = 110
+_MIN_WIDTHS = {"time": 60, "bar": 76, "total time": 96, "samples": _WIDEST}
+"""Minimum terminal widths for these columns."""
 
 
 def cost_columns(rows: Sequence[CostRow], scale: Scale, terminal: Terminal, spare: int = 0) -> list[Column]:
-    """Own and total cost, as many columns as fit where the table's other columns need `spare` cells more."""
+    """Return columns of own and total cost, as many as fit if other columns need `spare` more cells."""
     selves = [row.self_share for row in rows]
     most = max(selves, default=0.0) or 1.0
-    # One unit for both columns of times, so that all their figures compare.
+    # Both columns of times have one unit, so that all their figures compare.
     times = alike([*(row.self_s for row in rows), *(row.total_s for row in rows)])
     pairs = zip(rows, times, strict=False)
-    left_out = _left_out(scale)
+    omitted = _omitted_columns(scale)
     columns = {
         "self": Column("self     ", [own_share(row, scale) for row in rows]),
         "bar": Column("", [Text(bar(share / most, _BAR), style=heat(share)) for share in selves], "left"),
@@ -39,26 +39,26 @@ def cost_columns(rows: Sequence[CostRow], scale: Scale, terminal: Terminal, spar
         "total": Column("total", [share_text(row.total_share, scale) for row in rows]),
         "total time": Column("time", [Text(time) for time in times[len(rows) :]]),
     }
-    width = _WIDE if terminal.width is None else terminal.width - spare
-    # Weights that are no time have the room of times.
-    room = _ROOM if scale.weight_s is not None else {**_ROOM, "samples": _ROOM["time"]}
-    return [column for name, column in columns.items() if name not in left_out and width >= room.get(name, 0)]
+    width = _WIDEST if terminal.width is None else terminal.width - spare
+    # Weights that are not times take the place of times.
+    room = _MIN_WIDTHS if scale.weight_s is not None else {**_MIN_WIDTHS, "samples": _MIN_WIDTHS["time"]}
+    return [column for name, column in columns.items() if name not in omitted and width >= room.get(name, 0)]
 
 
-def _left_out(scale: Scale) -> tuple[str, ...]:
-    """Columns that would be empty, or say the same as others."""
+def _omitted_columns(scale: Scale) -> tuple[str, ...]:
+    """Return the columns that would be empty or redundant."""
     if scale.weight_s is None:
         return ("time", "total time")
     return ("samples",) if scale.unit is Unit.NANOSECONDS else ()
 
 
 def share_text(share: float, scale: Scale) -> Text:
-    """A share in the colour of its heat."""
+    """Return a share, coloured by its size."""
     return Text(percent(share, scale.total), style=heat(share))
 
 
 def own_share(row: CostRow, scale: Scale) -> Text:
-    """The share of the row itself with its uncertainty in points, where it was sampled: `43 % ±6`."""
+    """Return the row's own share with its uncertainty in points, `43 % ±6`; empty if it has no samples."""
     if not row.self_samples:
         return Text()
     text = share_text(row.self_share, scale)
@@ -71,12 +71,12 @@ def _weight(weight: int, scale: Scale) -> Text:
 
 _LEAST_PLACE = 12
 _SPARE = 20
-"""Cells that source lines need more than names do."""
+"""Additional cells that source lines need compared with names."""
 _LEAST_SOURCE, _WIDEST_SOURCE = 10, 120
 
 
 def function_table(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
-    """The hottest functions: their own cost, what they cost with their callees, where they are."""
+    """Yield the hottest functions with their own cost, their cost including callees, and their places."""
     rows = report.functions
     columns = cost_columns(rows, report.scale, terminal)
     styles = [FAINT if report.is_library(row.file) else heat(row.self_share, "") for row in rows]
@@ -84,11 +84,11 @@ def function_table(report: Report, terminal: Terminal) -> Iterator[RenderableTyp
     columns += names_and_places(names, styles, _places(rows, report), room_left(columns, terminal))
     yield section("Hottest functions", _order_remark(report.options.sort, report.scale))
     yield table(columns)
-    yield from _rest(report.functions_found - len(rows), "function")
+    yield from _omitted_count(report.functions_found - len(rows), "function")
 
 
 def line_table(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
-    """The hottest lines with their source."""
+    """Yield the hottest lines with their source."""
     rows = report.lines
     if not rows:
         return
@@ -97,14 +97,14 @@ def line_table(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
     charged = "" if report.options.show_all else "; library calls count for the line that makes them"
     yield section("Hottest lines", _order_remark(report.options.sort, report.scale) + charged)
     yield table(columns)
-    yield from _rest(report.lines_found - len(rows), "line")
+    yield from _omitted_count(report.lines_found - len(rows), "line")
     if report.changed_files:
         files = count(len(report.changed_files), "file")
         yield remark(f"{files} changed after the run began: no source from there")
 
 
 def thread_table(report: Report) -> Iterator[RenderableType]:
-    """The threads of the run, where there are several, those with most samples first."""
+    """Yield the threads, those with most samples first; nothing if there is only one."""
     rows = report.threads[: report.options.limit]
     if len(report.threads) < 2:
         return
@@ -119,11 +119,11 @@ def thread_table(report: Report) -> Iterator[RenderableType]:
         columns.insert(3, Column("pid", [Text(str(row.pid), style=FAINT) for row in rows]))
     yield section("Threads")
     yield table(columns)
-    yield from _rest(len(report.threads) - len(rows), "thread")
+    yield from _omitted_count(len(report.threads) - len(rows), "thread")
 
 
 def _thread_costs(rows: Sequence[ThreadRow], scale: Scale) -> list[Column]:
-    """Times where weights stand for time, weights where they are no times themselves."""
+    """Return the columns of times, of weights, or of both, without empty or redundant ones."""
     times = Column("time", [Text(time) for time in alike([row.seconds for row in rows])])
     weights = Column(scale.unit.value, [Text(weight_text(row.samples, scale.unit)) for row in rows])
     if scale.weight_s is None:
@@ -139,37 +139,37 @@ def _places(rows: Sequence[CostRow], report: Report) -> list[str]:
 def names_and_places(
     names: Sequence[str], styles: Sequence[str], places: Sequence[str], room: int | None
 ) -> list[Column]:
-    """Function and place share what room there is; a terminal that is too narrow for both has names alone.
+    """Return columns of function names and places that fit into `room`; if it is too small, only names.
 
-    Names may be hostile, places are escaped already.
+    Escape names; places are escaped already.
     """
     names = [short(name) for name in names]
     name_width = longest = max(map(cell_len, names), default=0)
     if room is not None:
         name_width = min(longest, max(room * 11 // 20, room - GAP - max(map(cell_len, places), default=0)))
     fitting = [name if cell_len(name) <= name_width else name.replace(".<locals>", "") for name in names]
-    shown = [
+    name_cells = [
         Text(middle_cut(name, name_width), style=style) for name, style in zip(fitting, styles, strict=True)
     ]
     place_width = None if room is None else room - name_width - GAP
     if place_width is not None and place_width < _LEAST_PLACE:
-        return [Column("function", shown, "left")]
+        return [Column("function", name_cells, "left")]
     where = [Text(left_cut(at, place_width), style=FAINT) for at in places]
-    return [Column("function", shown, "left"), Column("where", where, "left")]
+    return [Column("function", name_cells, "left"), Column("where", where, "left")]
 
 
 def _places_and_sources(rows: Sequence[LineRow], report: Report, room: int | None) -> list[Column]:
-    """Source lines get what room their places leave, and at least half of it."""
+    """Return columns of places and sources; sources get the rest of `room`, and at least half of it."""
     places, sources = _places(rows, report), [visible(row.source or "") for row in rows]
     longest = max(map(cell_len, places))
     place_width = longest if room is None else min(longest, room // 2 if any(sources) else room)
     columns = [Column("line", [Text(left_cut(at, place_width), style=FAINT) for at in places], "left")]
     left = _WIDEST_SOURCE if room is None else room - place_width - GAP
     if any(sources) and left >= _LEAST_SOURCE:
-        shown = [Text(source) for source in sources]
-        for text in shown:
+        source_cells = [Text(source) for source in sources]
+        for text in source_cells:
             text.truncate(min(left, _WIDEST_SOURCE), overflow="ellipsis")
-        columns.append(Column("source", shown, "left"))
+        columns.append(Column("source", source_cells, "left"))
     return columns
 
 
@@ -182,6 +182,6 @@ def _order_remark(sort: Sort, scale: Scale) -> str:
     }[sort]
 
 
-def _rest(hidden: int, noun: str) -> Iterator[Text]:
+def _omitted_count(hidden: int, noun: str) -> Iterator[Text]:
     if hidden > 0:
         yield remark(f"… and {count(hidden, f'more {noun}')}")
