@@ -72,9 +72,11 @@ def _columns(infos: Sequence[AnyInfo], terminal: Terminal) -> list[Column]:
         columns += _measured_columns(measured)
     columns += _version_columns(infos)
     columns.append(Column("state", [_state(info) for info in infos], "left"))
-    room = _MIN_WIDTHS_WITH_MEASURED if any(measured) else _MIN_WIDTHS
+    min_widths = _MIN_WIDTHS_WITH_MEASURED if any(measured) else _MIN_WIDTHS
     return [
-        column for column in columns if terminal.width is None or terminal.width >= room.get(column.head, 0)
+        column
+        for column in columns
+        if terminal.width is None or terminal.width >= min_widths.get(column.head, 0)
     ]
 
 

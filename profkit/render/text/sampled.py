@@ -27,7 +27,7 @@ _MIN_WIDTH_FOR_HOSTS = 80
 
 
 def process_blocks(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
-    """Yield tables of a merged run's processes and of functions that differ between them."""
+    """Yield tables of a merged run's processes and of functions that differ; nothing for a single run."""
     if report.run.merged is None:
         return
     limit = report.options.limit

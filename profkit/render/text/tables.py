@@ -41,8 +41,10 @@ def cost_columns(rows: Sequence[CostRow], scale: Scale, terminal: Terminal, spar
     }
     width = _WIDEST if terminal.width is None else terminal.width - spare
     # Weights that are not times take the place of times.
-    room = _MIN_WIDTHS if scale.weight_s is not None else {**_MIN_WIDTHS, "samples": _MIN_WIDTHS["time"]}
-    return [column for name, column in columns.items() if name not in omitted and width >= room.get(name, 0)]
+    min_widths = _MIN_WIDTHS if scale.weight_s is not None else _MIN_WIDTHS | {"samples": _MIN_WIDTHS["time"]}
+    return [
+        column for name, column in columns.items() if name not in omitted and width >= min_widths.get(name, 0)
+    ]
 
 
 def _omitted_columns(scale: Scale) -> tuple[str, ...]:
@@ -84,7 +86,7 @@ def function_table(report: Report, terminal: Terminal) -> Iterator[RenderableTyp
     columns += names_and_places(names, styles, _places(rows, report), room_left(columns, terminal))
     yield section("Hottest functions", _order_remark(report.options.sort, report.scale))
     yield table(columns)
-    yield from _omitted_count(report.functions_found - len(rows), "function")
+    yield from _omitted_remark(report.functions_found - len(rows), "function")
 
 
 def line_table(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
@@ -97,7 +99,7 @@ def line_table(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
     charged = "" if report.options.show_all else "; library calls count for the line that makes them"
     yield section("Hottest lines", _order_remark(report.options.sort, report.scale) + charged)
     yield table(columns)
-    yield from _omitted_count(report.lines_found - len(rows), "line")
+    yield from _omitted_remark(report.lines_found - len(rows), "line")
     if report.changed_files:
         files = count(len(report.changed_files), "file")
         yield remark(f"{files} changed after the run began: no source from there")
@@ -119,7 +121,7 @@ def thread_table(report: Report) -> Iterator[RenderableType]:
         columns.insert(3, Column("pid", [Text(str(row.pid), style=FAINT) for row in rows]))
     yield section("Threads")
     yield table(columns)
-    yield from _omitted_count(len(report.threads) - len(rows), "thread")
+    yield from _omitted_remark(len(report.threads) - len(rows), "thread")
 
 
 def _thread_costs(rows: Sequence[ThreadRow], scale: Scale) -> list[Column]:
@@ -182,6 +184,6 @@ def _order_remark(sort: Sort, scale: Scale) -> str:
     }[sort]
 
 
-def _omitted_count(hidden: int, noun: str) -> Iterator[Text]:
+def _omitted_remark(hidden: int, noun: str) -> Iterator[Text]:
     if hidden > 0:
         yield remark(f"… and {count(hidden, f'more {noun}')}")

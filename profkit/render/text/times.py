@@ -1,4 +1,4 @@
-"""The times of measured runs as text: one order in lines, several in a table."""
+"""Text of measured runs' times: lines for one order, a table for several."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from profkit.render.views.header import Fact
 from profkit.render.views.measured import OrderRow, TimeRow, uncertainty, variants
 
 _LONGEST, _SHORTEST = 60, 8
-"""Cells of a label."""
-_ENOUGH = 36
-"""Cells that suffice to tell orders apart."""
+"""Limits of a label's width, in cells."""
+_ENOUGH_CELLS = 36
+"""Cells that suffice to distinguish orders."""
 
 
 def order_table(
@@ -32,38 +32,39 @@ def order_table(
     optional: Sequence[str],
     terminal: Terminal,
 ) -> Table:
-    """Marks, label, what else tells the orders apart, threads, and figures.
+    """Build a table of marks, labels, variants, threads and figures.
 
-    Of the `optional` figures the last ones go first, until there is room to tell the orders apart.
+    Omit `optional` figures, the last ones first, until there is room to distinguish the orders.
     """
     labels = [short(row.run.info.label, _LONGEST) for row in rows]
-    told = [short(text, _LONGEST) for text in variants([row.run for row in rows])]
+    variant_texts = [short(text, _LONGEST) for text in variants([row.run for row in rows])]
     before, after = [Column("", marks)] if any(marks) else [], _threads(rows)
-    wanted = min(_ENOUGH, _width(labels, "order") + GAP + _width(told))
-    shown = dict(figures)
+    wanted = min(_ENOUGH_CELLS, _width(labels, "order") + GAP + _width(variant_texts))
+    columns = dict(figures)
     for name in reversed(optional):
-        room = room_left([*before, *after, *shown.values()], terminal)
+        room = room_left([*before, *after, *columns.values()], terminal)
         if room is None or room >= wanted:
             break
-        shown.pop(name, None)
-    left = room_left([*before, *after, *shown.values()], terminal)
-    return table([*before, *_names(labels, told, left), *after, *shown.values()])
+        columns.pop(name, None)
+    left = room_left([*before, *after, *columns.values()], terminal)
+    return table([*before, *_name_columns(labels, variant_texts, left), *after, *columns.values()])
 
 
 def _width(texts: Sequence[str], head: str = "") -> int:
     return max(map(cell_len, (*texts, head)))
 
 
-def _names(labels: Sequence[str], told: Sequence[str], room: int | None) -> list[Column]:
-    label_width, told_width = _widths(_width(labels, "order"), _width(told), room)
-    shown = [Column("order", [Text(middle_cut(label, label_width)) for label in labels], "left")]
-    if told_width:
-        shown.append(Column("", [Text(middle_cut(text, told_width), style=FAINT) for text in told], "left"))
-    return shown
+def _name_columns(labels: Sequence[str], variant_texts: Sequence[str], room: int | None) -> list[Column]:
+    label_width, variant_width = _widths(_width(labels, "order"), _width(variant_texts), room)
+    columns = [Column("order", [Text(middle_cut(label, label_width)) for label in labels], "left")]
+    if variant_width:
+        cells = [Text(middle_cut(text, variant_width), style=FAINT) for text in variant_texts]
+        columns.append(Column("", cells, "left"))
+    return columns
 
 
 def failed_cell(row: OrderRow) -> Text:
-    """What stands where a figure would."""
+    """Return the cell of an order without figures."""
     if row.run.info.error is not None:
         return Text("failed", style=TONES[Tone.BAD])
     return Text("nothing", style=FAINT)
@@ -76,26 +77,26 @@ def _threads(rows: Sequence[OrderRow]) -> list[Column]:
     return [Column("threads", [Text(str(number), style=FAINT) for number in threads])]
 
 
-def _widths(label_width: int, told_width: int, room: int | None) -> tuple[int, int]:
-    """Labels and variants share the room; where both do not fit, variants have at most two fifths."""
-    if room is None or label_width + GAP + (told_width + GAP if told_width else 0) <= room:
-        return label_width, told_width
-    if not told_width:
+def _widths(label_width: int, variant_width: int, room: int | None) -> tuple[int, int]:
+    """Divide the room between labels and variants; if both do not fit, variants get at most two fifths."""
+    if room is None or label_width + GAP + (variant_width + GAP if variant_width else 0) <= room:
+        return label_width, variant_width
+    if not variant_width:
         return max(_SHORTEST, room - GAP), 0
-    told_width = min(told_width, max(room * 2 // 5, room - label_width - 2 * GAP))
-    if room - told_width - 2 * GAP < _SHORTEST:
+    variant_width = min(variant_width, max(room * 2 // 5, room - label_width - 2 * GAP))
+    if room - variant_width - 2 * GAP < _SHORTEST:
         return max(_SHORTEST, room - GAP), 0
-    return min(label_width, room - told_width - 2 * GAP), told_width
+    return min(label_width, room - variant_width - 2 * GAP), variant_width
 
 
 _CELLS, _CELLS_OF_TABLE = 16, 8
 _OPTIONAL = ("cpu", "spread", "switches", "number", "blocks", "minima", "zygotes", "interval")
-"""Columns of the table that go where the terminal is narrow, the last ones first."""
+"""Columns of the table that narrow terminals omit, the last ones first."""
 
 
 def times_block(rows: Sequence[OrderRow], terminal: Terminal) -> Iterator[RenderableType]:
-    """Minimum, median and its interval, how they were come by, and how they spread."""
-    timed = [row for row in rows if row.times is not None or _should_be(row)]
+    """Yield the minimum, the median with its interval, the numbers of measurements, and distributions."""
+    timed = [row for row in rows if row.times is not None or _expects_times(row)]
     known = [row.times for row in timed if row.times is not None]
     if not known:
         return
@@ -103,11 +104,11 @@ def times_block(rows: Sequence[OrderRow], terminal: Terminal) -> Iterator[Render
         yield section("Time", "of one execution")
         yield fact_grid(_facts(known[0], rows[0]))
     else:
-        yield section("Times", f"of one execution; {_measured(known)}")
-        yield order_table(timed, [marks_of_times(row) for row in timed], _figures(timed), _OPTIONAL, terminal)
+        yield section("Times", f"of one execution; {_sources(known)}")
+        yield order_table(timed, [marks_of_times(row) for row in timed], _columns(timed), _OPTIONAL, terminal)
 
 
-def _should_be(row: OrderRow) -> bool:
+def _expects_times(row: OrderRow) -> bool:
     return row.run.info.order.mode.times and row.counts is None
 
 
@@ -132,31 +133,31 @@ def _interval(row: TimeRow) -> list[Part]:
     if row.interval_s is None:
         return [Part("no interval below 6 processes", Tone.FAINT)]
     low, high = times_alike(row.interval_s)
-    sure = uncertainty(row)
-    return [*([Part(sure)] if sure else []), Part(f"95 % between {low} and {high}")]
+    margin = uncertainty(row)
+    return [*([Part(margin)] if margin else []), Part(f"95 % between {low} and {high}")]
 
 
 def _blocks(row: TimeRow) -> list[Part]:
     usual = _usual(row.all_s)
-    of = f"of {range_of([row.processes], 'process')} × {count(row.blocks, 'block')}"
+    source = f"of {range_of([row.processes], 'process')} × {count(row.blocks, 'block')}"
     parts = [Part(f"{time_text(usual[0])} {spread(usual, _CELLS)} {time_text(usual[-1])}")]
     if len(usual) == len(row.all_s):
-        return [*parts, Part(of)]
-    return [*parts, Part(f"95 % {of}"), Part(f"the longest {time_text(max(row.all_s))}")]
+        return [*parts, Part(source)]
+    return [*parts, Part(f"95 % {source}"), Part(f"the longest {time_text(max(row.all_s))}")]
 
 
 def _usual(all_s: Sequence[float]) -> list[float]:
-    """The shortest 95 %: one block that was disturbed would leave the others a single column."""
+    """Return the shortest 95 %, since one disturbed block would squeeze the others into a single column."""
     return sorted(all_s)[: len(all_s) - len(all_s) // 20]
 
 
-def _figures(orders: Sequence[OrderRow]) -> dict[str, Column]:
-    rows, instead = [order.times for order in orders], [failed_cell(order) for order in orders]
-    # One unit for both columns, so that all their figures compare.
+def _columns(orders: Sequence[OrderRow]) -> dict[str, Column]:
+    rows, fallbacks = [order.times for order in orders], [failed_cell(order) for order in orders]
+    # Both columns have one unit, so that all their figures compare.
     both = times_alike(
         [row.min_s if row else None for row in rows] + [row.median_s if row else None for row in rows]
     )
-    minima = [Text(text, style=TITLE) if text else other for text, other in zip(both, instead, strict=False)]
+    minima = [Text(text, style=TITLE) if text else cell for text, cell in zip(both, fallbacks, strict=False)]
     medians = [Text(text) for text in both[len(rows) :]]
     columns = {
         "min": Column("min", minima),
@@ -180,8 +181,8 @@ def _figures(orders: Sequence[OrderRow]) -> dict[str, Column]:
     return columns
 
 
-def _measured(rows: Sequence[TimeRow]) -> str:
-    """How all of the times were come by."""
+def _sources(rows: Sequence[TimeRow]) -> str:
+    """Return the numbers of processes, blocks and zygotes of all times."""
     processes = range_of([row.processes for row in rows], "process")
     blocks, zygotes = [row.blocks for row in rows], [row.zygotes for row in rows]
     return f"{processes} × {range_of(blocks, 'block')} from {range_of(zygotes, 'zygote')}"
@@ -216,8 +217,8 @@ def _cpu_cell(order: OrderRow) -> Text:
 
 
 def _switches_cell(order: OrderRow) -> Text:
-    shown = count(order.times.involuntary_switches) if order.times else ""
-    return _flagged(shown, order, WarningCode.SWITCHES)
+    text = count(order.times.involuntary_switches) if order.times else ""
+    return _flagged(text, order, WarningCode.SWITCHES)
 
 
 def _flagged(text: str, order: OrderRow, code: WarningCode) -> Text:

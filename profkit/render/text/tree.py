@@ -1,4 +1,4 @@
-"""The call tree of a text report, as a compact flame view and as an indented tree."""
+"""Call tree of a text report: a compact flame view and an indented tree."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from profkit.render.views.tree import TreeKind, TreeRow, guides, shorten_chains,
 _WIDEST = 100
 _NARROWEST = 60
 _ROWS = 8
-_NAMED = 4
-"""Cells from which a call has its name written in; narrower ones only show that they are there."""
+_MIN_NAMED = 4
+"""Minimum cells of a call that shows its name; narrower calls show only an edge."""
 _EDGE = "▏"
 _FILLING = "·"
-"""Shows without colours how far a call goes."""
+"""Filling that shows a call's width without colours."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A call's place in its row, in cells."""
+    """Position of a call in its row, in cells."""
 
     start: int
     end: int
@@ -39,7 +39,7 @@ class Cell:
 
 
 def flame_block(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
-    """The flame view, where the terminal is wide enough and there is more than one call to show."""
+    """Yield the flame view if the terminal is wide enough and there are at least two rows."""
     width = min(terminal.width or _WIDEST, _WIDEST)
     rows = flame_rows(report.tree, width)
     if width < _NARROWEST or len(rows) < 2:
@@ -50,10 +50,10 @@ def flame_block(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
 
 
 def flame_rows(root: Node, width: int) -> list[list[Cell]]:
-    """At most eight rows of calls.
+    """Return at most eight rows of calls.
 
-    Beginnings that all samples share are left out but for their end, and where there are more than eight
-    rows, all but the last of those that look the same.
+    Of a beginning that all samples share, keep only the last call. If there are more than eight rows, keep
+    only the last of successive rows with the same edges.
     """
     if not root.total_weight:
         return []
@@ -61,7 +61,7 @@ def flame_rows(root: Node, width: int) -> list[list[Cell]]:
     scale = width / top.total_weight
     row = [Cell(0, width, top)] if top.frame.name else _below(Cell(0, width, top), scale)
     rows: list[list[Cell]] = []
-    while any(cell.end - cell.start >= _NAMED for cell in row):
+    while any(cell.end - cell.start >= _MIN_NAMED for cell in row):
         rows.append(row)
         row = [child for cell in row for child in _below(cell, scale)]
     if len(rows) > _ROWS:
@@ -81,7 +81,7 @@ def _after_shared_beginning(root: Node) -> Node:
 
 
 def _below(cell: Cell, scale: float) -> list[Cell]:
-    """The calls that a call makes, from its left edge on; those without a cell of their own are left out."""
+    """Return the callees of a call, from its left edge; omit those narrower than a cell."""
     cells, weight = [], 0
     for child in cell.node.children:
         start = cell.start + round(weight * scale)
@@ -105,13 +105,13 @@ def _line(row: Sequence[Cell], report: Report) -> Text:
 
 
 def _label(cell: Cell, share: float) -> Text:
-    """The name and the share, as much of them as the cell has room for."""
+    """Return the call's name and share, cut to the cell's width."""
     room = cell.end - cell.start - 1
-    if room < _NAMED - 1:
+    if room < _MIN_NAMED - 1:
         return Text(_EDGE)
     name = Text(visible(cell.node.frame.name))
     if name.cell_len > room and "[" not in name.plain:
-        # The last part of a qualified name says most; libraries and processes have no qualified names.
+        # The last part of a qualified name identifies it best; libraries and processes have none.
         name = Text(name.plain.rpartition(".")[2])
     percentage = f" {share * 100:.0f} %"
     if name.cell_len + len(percentage) <= room:
@@ -120,15 +120,15 @@ def _label(cell: Cell, share: float) -> Text:
     return Text(_EDGE) + name
 
 
-_LEAST_PLACE = 12
+_MIN_PLACE = 12
 
 
 def tree_block(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
-    """The tree of calls down to the smallest share that the options ask for."""
+    """Yield the tree of calls down to the minimum share in the options."""
     options = report.options
     rows = tree_rows(report.tree, report.scale, options.min_share or 0.0, report.is_library)
     rows = rows if options.show_all else shorten_chains(rows)
-    columns = _figures(rows, report)
+    columns = _columns(rows, report)
     room = room_left(columns, terminal)
     calls = [_call(row, guide, report, room) for row, guide in zip(rows, guides(rows, room), strict=True)]
     remarks = [] if options.show_all else ["library calls folded"]
@@ -137,7 +137,7 @@ def tree_block(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
     yield table([*columns, Column("call", calls, "left")])
 
 
-def _figures(rows: Sequence[TreeRow], report: Report) -> list[Column]:
+def _columns(rows: Sequence[TreeRow], report: Report) -> list[Column]:
     scale = report.scale
     times = alike([row.total_s for row in rows])
     selves = [share_text(row.self_share, scale) if row.self_samples else Text() for row in rows]
@@ -156,7 +156,7 @@ def _call(row: TreeRow, guide: str, report: Report, room: int | None) -> Text:
     text.append(name, style=f"not dim {heat(row.total_share)}" if row.kind is TreeKind.CALL else "italic")
     where = _where(row, report)
     left = None if left is None else left - cell_len(name) - 2
-    if where and (left is None or left >= min(_LEAST_PLACE, cell_len(where))):
+    if where and (left is None or left >= min(_MIN_PLACE, cell_len(where))):
         text.append(f"  {left_cut(where, left)}")
     return text
 

@@ -1,4 +1,4 @@
-"""Warnings about measured runs as text: marks beside numbers, reasons, and work orders that failed."""
+"""Text of measured runs' warnings: marks beside numbers, reasons, and failed work orders."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _ABOUT_BOTH = frozenset((WarningCode.CHANGES_STATE,))
 _LONGEST_NAME = 60
 _MOST_NAMES = 3
 _MOST_ALIKE = 3
-"""Sentences about one code."""
+"""Sentences per warning code."""
 
 
 def marks_of_times(row: OrderRow) -> Text:
-    """`!` beside times not to be trusted, `~` where they are only relative, else nothing."""
+    """Return `!` beside unreliable times, `~` beside times that are only relative, else nothing."""
     return _mark({warning.code for warning in row.warnings} - COUNT_WARNINGS)
 
 
 def marks_of_counts(row: OrderRow) -> Text:
-    """`!` beside counts not to be trusted; how times were measured is nothing to them."""
+    """Return `!` beside unreliable counts, else nothing; ignore warnings about times."""
     return _mark({warning.code for warning in row.warnings} & (COUNT_WARNINGS | _ABOUT_BOTH))
 
 
@@ -41,12 +41,12 @@ def _mark(codes: Set[WarningCode]) -> Text:
 
 
 def warnings_block(rows: Sequence[OrderRow]) -> Iterator[RenderableType]:
-    """Each reason once, with the orders that it is about where there are several."""
+    """Yield each reason once, with its orders if there are several."""
     about: dict[MeasurementWarning, list[str]] = {}
     for row, name in zip(rows, names([row.run for row in rows]), strict=True):
         for warning in dict.fromkeys(row.warnings):
             about.setdefault(warning, []).append(short(name, _LONGEST_NAME))
-    # What is not to be trusted at all comes first.
+    # Unreliable numbers come before relative ones.
     codes = sorted(
         dict.fromkeys(warning.code for warning in about), key=lambda code: code is WarningCode.QUICK
     )
@@ -55,34 +55,36 @@ def warnings_block(rows: Sequence[OrderRow]) -> Iterator[RenderableType]:
         yield fact_grid([fact for code in codes for fact in _facts(code, about, len(rows))])
 
 
-def _facts(code: WarningCode, about: Mapping[MeasurementWarning, Sequence[str]], of: int) -> Iterator[Fact]:
-    """The sentences of one code; of many, which differ in their figures alone, the first ones."""
-    sentences = [(sentence(warning), found) for warning, found in about.items() if warning.code is code]
+def _facts(
+    code: WarningCode, about: Mapping[MeasurementWarning, Sequence[str]], total: int
+) -> Iterator[Fact]:
+    """Yield the sentences of one code; if there are many, which differ only in figures, the first ones."""
+    sentences = [(sentence(warning), orders) for warning, orders in about.items() if warning.code is code]
     word = RELATIVE if code is WarningCode.QUICK else WARNED
-    if of == 1:
-        yield from (Fact(word, (Part(visible(why), Tone.WARN),)) for why, _ in sentences)
+    if total == 1:
+        yield from (Fact(word, (Part(visible(reason), Tone.WARN),)) for reason, _ in sentences)
         return
     marked = f"{_MARKED_RELATIVE if code is WarningCode.QUICK else _MARKED} {word}"
     shown = sentences if len(sentences) <= _MOST_ALIKE + 1 else sentences[:_MOST_ALIKE]
-    for why, found in shown:
-        yield Fact(marked, (Part(_orders(found, of), Tone.STRONG), Part(visible(why), Tone.WARN)))
-    if others := [name for _, found in sentences[len(shown) :] for name in found]:
+    for reason, orders in shown:
+        yield Fact(marked, (Part(_orders_text(orders, total), Tone.STRONG), Part(visible(reason), Tone.WARN)))
+    if others := [name for _, orders in sentences[len(shown) :] for name in orders]:
         yield Fact(marked, (Part("likewise", Tone.WARN), Part(", ".join(others), Tone.STRONG)))
 
 
-def _orders(found: Sequence[str], of: int) -> str:
-    if len(found) == of:
+def _orders_text(orders: Sequence[str], total: int) -> str:
+    if len(orders) == total:
         return "all orders"
-    return ", ".join(found) if len(found) <= _MOST_NAMES else f"{len(found)} orders"
+    return ", ".join(orders) if len(orders) <= _MOST_NAMES else f"{len(orders)} orders"
 
 
 _ENDS = 40
-"""Lines at each end of a longer error that are shown; JSON has them all."""
+"""Lines shown at each end of a longer error; JSON has all lines."""
 _INDENT, _MOST_INDENT = 4, 20
 
 
 def failures(rows: Sequence[OrderRow]) -> Iterator[RenderableType]:
-    """A section for each order that has an error."""
+    """Yield a section for each order that has an error."""
     for row, name in zip(rows, names([row.run for row in rows]), strict=True):
         error = row.run.info.error
         if error is None:
@@ -101,7 +103,7 @@ def _ends(lines: Sequence[str]) -> list[str]:
 
 
 def _indented(line: str) -> Padding:
-    """A line with its own indentation, which holds where it is folded."""
+    """Return a line that keeps its indentation when it is folded."""
     text = line.lstrip(" ")
     margin = max(_INDENT, min(len(line) - len(text), _MOST_INDENT))
     return Padding(Text(text, overflow="fold"), (0, 0, 0, margin))
