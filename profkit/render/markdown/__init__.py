@@ -1,1 +1,1 @@
-"""Reports as Markdown, bounded in length, for pull requests and language models."""
+"""Markdown reports, bounded in length, for pull requests and language models."""

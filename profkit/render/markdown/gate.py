@@ -1,4 +1,4 @@
-"""The Markdown report of a gate, for a pull request."""
+"""Markdown report of a gate, for a pull request."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def gate_markdown(report: GateReport, _options: ReportOptions = DEFAULTS, _termi
     outcome = result.outcome
     head = f"# {_MARKS[outcome]} {headline(result)}"
     rows = (
-        [_named(check), *figures(check), check.outcome.value, plain(check.why)] for check in result.checks
+        [_name_text(check), *figures(check), check.outcome.value, plain(check.why)] for check in result.checks
     )
     checks = markdown_table(["order", "change:", "between:", "outcome", "why"], rows)
-    # Its title becomes a section of this one.
-    below = "\n".join(f"#{line}" if line.startswith("#") else line for line in explanation.splitlines())
-    return "\n\n".join(filter(None, (head, checks, below)))
+    # The comparison's title becomes a section of this report.
+    comparison = "\n".join(f"#{line}" if line.startswith("#") else line for line in explanation.splitlines())
+    return "\n\n".join(filter(None, (head, checks, comparison)))
 
 
-def _named(check: Check) -> str:
+def _name_text(check: Check) -> str:
     return f"{code(check.name)} {check.measure.value}"

@@ -1,4 +1,4 @@
-"""The report of measured runs as Markdown: short, for a pull request or a language model."""
+"""Markdown report of measured runs: short, for a pull request or a language model."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from profkit.render.views.measured_header import measured_facts
 
 _LIMIT = 10
 _LIMIT_OF_SEVERAL, _SEVERAL = 5, 4
-"""Functions for each of at most so many orders."""
+"""Functions listed for each of at most `_SEVERAL` orders."""
 _MOST_ERROR_LINES = 20
-_FINE = 1000
-"""Shares of counts are exact, and shown with a decimal."""
+_EXACT = 1000
+"""Total for which `percent` shows a decimal; shares of counts are exact."""
 
 
 def measured_markdown(
     runs: Sequence[MeasuredRun], options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE
 ) -> str:
-    """The report of measured runs, in their order; raises `UsageError` where one thread is asked for."""
+    """Return the report of measured runs, in their order; raise `UsageError` if a thread is selected."""
     limit = options.limit or (_LIMIT if len(runs) == 1 else _LIMIT_OF_SEVERAL)
     rows = order_rows(runs, replace(options, limit=limit))
-    return "\n\n".join(_parts(rows, every=options.limit is not None or len(rows) <= _SEVERAL))
+    return "\n\n".join(_parts(rows, with_functions=options.limit is not None or len(rows) <= _SEVERAL))
 
 
-def _parts(rows: Sequence[OrderRow], *, every: bool) -> Iterator[str]:
+def _parts(rows: Sequence[OrderRow], *, with_functions: bool) -> Iterator[str]:
     if not rows:
         yield "Nothing was measured."
         return
@@ -48,7 +48,7 @@ def _parts(rows: Sequence[OrderRow], *, every: bool) -> Iterator[str]:
     if warnings := [line for row, name in named for line in _warnings(row, name, alone=len(rows) == 1)]:
         yield "\n".join(dict.fromkeys(warnings))
     for row, name in named:
-        if every and row.functions:
+        if with_functions and row.functions:
             yield f"## Hottest functions of {code(name)}\n\nInstructions of one execution."
             yield _functions(row)
         if row.run.info.error is not None:
@@ -72,8 +72,8 @@ def _figures(row: OrderRow) -> list[str]:
 
 def _warnings(row: OrderRow, name: str, *, alone: bool) -> Iterator[str]:
     for warning in row.warnings:
-        word, why = warning_text(warning)
-        yield f"- **{word}**{'' if alone else f' {code(name)}'}: {plain(why, 400)}"
+        word, reason = warning_text(warning)
+        yield f"- **{word}**{'' if alone else f' {code(name)}'}: {plain(reason, 400)}"
 
 
 def _functions(row: OrderRow) -> str:
@@ -82,9 +82,9 @@ def _functions(row: OrderRow) -> str:
         ["self:", "instructions:", "total:", "function", "where"],
         [
             [
-                percent(function.exclusive_share, _FINE),
+                percent(function.exclusive_share, _EXACT),
                 count_text(function.exclusive),
-                percent(function.inclusive_share, _FINE),
+                percent(function.inclusive_share, _EXACT),
                 code(function.name),
                 _where(function, cwd),
             ]

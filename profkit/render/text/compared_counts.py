@@ -87,8 +87,8 @@ def deltas_block(
     comparison: MeasuredComparison, options: ReportOptions, terminal: Terminal
 ) -> Iterator[RenderableType]:
     """Yield tables of the functions and calls that differ, the largest difference first."""
-    shown = shown_deltas(comparison, options)
-    for order, counts, limit in shown:
+    deltas = shown_deltas(comparison, options)
+    for order, counts, limit in deltas:
         owner = "" if len(comparison.orders) == 1 else f" of {short(order.name, 60)}"
         names = ", names as they hold in both environments" if counts.standardized else ""
         yield section(f"Difference by function{owner}", f"own instructions of one execution{names}")
@@ -97,7 +97,7 @@ def deltas_block(
             yield remark(f"… and {count(len(counts.functions) - limit, 'more function')}")
         yield remark(f"Memory allocators, which are not counted: {signed(counts.allocators.delta)}")
         yield from calls_block(counts.calls, owner, limit, terminal)
-    if not shown and any(order.counts and order.counts.functions for order in comparison.orders):
+    if not deltas and any(order.counts and order.counts.functions for order in comparison.orders):
         yield Text()
         yield remark("Difference by function: compare one order, or give a limit.")
 

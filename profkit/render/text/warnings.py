@@ -65,10 +65,10 @@ def _facts(
         yield from (Fact(word, (Part(visible(reason), Tone.WARN),)) for reason, _ in sentences)
         return
     marked = f"{_MARKED_RELATIVE if code is WarningCode.QUICK else _MARKED} {word}"
-    shown = sentences if len(sentences) <= _MOST_ALIKE + 1 else sentences[:_MOST_ALIKE]
-    for reason, orders in shown:
+    listed = sentences if len(sentences) <= _MOST_ALIKE + 1 else sentences[:_MOST_ALIKE]
+    for reason, orders in listed:
         yield Fact(marked, (Part(_orders_text(orders, total), Tone.STRONG), Part(visible(reason), Tone.WARN)))
-    if others := [name for _, orders in sentences[len(shown) :] for name in orders]:
+    if others := [name for _, orders in sentences[len(listed) :] for name in orders]:
         yield Fact(marked, (Part("likewise", Tone.WARN), Part(", ".join(others), Tone.STRONG)))
 
 
@@ -79,7 +79,7 @@ def _orders_text(orders: Sequence[str], total: int) -> str:
 
 
 _ENDS = 40
-"""Lines shown at each end of a longer error; JSON has all lines."""
+"""Lines listed at each end of a longer error; JSON has all lines."""
 _INDENT, _MOST_INDENT = 4, 20
 
 
