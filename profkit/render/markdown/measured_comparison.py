@@ -1,4 +1,4 @@
-"""The Markdown report of a comparison of measured runs."""
+"""Markdown report of a comparison of measured runs."""
 
 from __future__ import annotations
 
@@ -43,32 +43,32 @@ _LONGEST = 400
 def measured_comparison_markdown(
     comparison: MeasuredComparison, options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE
 ) -> str:
-    """What there is to say of B against A."""
+    """Return the report of a comparison."""
     a, b = side_names(comparison)
     lead = [plain(headline(comparison), _LONGEST)] if len(comparison.orders) > 1 else []
     return "\n\n".join([f"# {code(a)} → {code(b)}", *lead, *markdown_parts(comparison, options)])
 
 
 def markdown_parts(comparison: MeasuredComparison, options: ReportOptions) -> Iterator[str]:
-    """The parts below the title, which a gate has as well."""
+    """Yield the parts below the title."""
     orders = comparison.orders
-    yield from _one(comparison) if len(orders) == 1 else _several(comparison)
+    yield from _order_parts(comparison) if len(orders) == 1 else _orders_parts(comparison)
     for order, counts, limit in shown_deltas(comparison, options):
-        whose = "" if len(orders) == 1 else f" of {code(order.name)}"
-        yield f"## Difference by function{whose}\n\nOwn instructions of one execution."
+        owner = "" if len(orders) == 1 else f" of {code(order.name)}"
+        yield f"## Difference by function{owner}\n\nOwn instructions of one execution."
         yield _functions(counts, limit)
         if tree := calls_markdown(counts.calls, limit):
-            yield f"## Difference by call{whose}\n\nI{CALLS_OF[1:]}."
+            yield f"## Difference by call{owner}\n\nI{CALLS_OF[1:]}."
             yield tree
-    rest = [f"- **{word}** {whose}: {plain(why, _LONGEST)}" for word, whose, why in warnings_of(comparison)]
-    rest += [f"- {plain(text, _LONGEST)}" for text in remarks_of(comparison)]
-    if rest:
-        yield "\n".join(rest)
+    notes = [f"- **{word}** {owner}: {plain(why, _LONGEST)}" for word, owner, why in warnings_of(comparison)]
+    notes += [f"- {plain(text, _LONGEST)}" for text in remarks_of(comparison)]
+    if notes:
+        yield "\n".join(notes)
 
 
-def _one(comparison: MeasuredComparison) -> Iterator[str]:
+def _order_parts(comparison: MeasuredComparison) -> Iterator[str]:
     (order,) = comparison.orders
-    yield "\n".join(f"- **{what}**: {plain(said, _LONGEST)}" for what, said, _ in sentences(order))
+    yield "\n".join(f"- **{name}**: {plain(text, _LONGEST)}" for name, text, _ in sentences(order))
     sides = [
         side_fact(side, runs, name)
         for side, runs, name in zip("AB", (order.a, order.b), side_names(comparison), strict=True)
@@ -78,7 +78,7 @@ def _one(comparison: MeasuredComparison) -> Iterator[str]:
     yield "\n".join([*lines, *([f"- timed {plain(design, _LONGEST)}"] if design else [])])
 
 
-def _several(comparison: MeasuredComparison) -> Iterator[str]:
+def _orders_parts(comparison: MeasuredComparison) -> Iterator[str]:
     yield f"{count(len(comparison.orders), 'order')}; timed {design_text(comparison) or 'nowhere'}."
     timed = [order for order in comparison.orders if order.times is not None]
     if timed:
@@ -141,11 +141,11 @@ def _functions(counts: CountsCompared, limit: int) -> str:
 
 
 _LONGEST_CALL = 80
-"""Of a function in Markdown, which has no width; templates have names of a thousand characters."""
+"""Longest function name or file in a call, in characters; template names can have a thousand."""
 
 
 def calls_markdown(calls: Sequence[CallDelta], limit: int) -> str:
-    """The same as a block of code; empty where no calls are known."""
+    """Return the calls that differ as a code block; empty if there are none."""
     rows = calls[:limit]
     if not rows:
         return ""

@@ -1,4 +1,4 @@
-"""The Markdown report of a sampled run, bounded in length, for a pull request or a language model."""
+"""Markdown report of a sampled run, bounded in length, for a pull request or a language model."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from profkit.render.views.sampled import CostRow, Report, build_report, plus_min
 from profkit.render.views.tree import TreeKind, TreeRow, guides, shorten_chains, tree_rows
 from profkit.units import format_duration
 
-_ODD = 3
-"""Processes that are named for a function."""
+_MOST_NAMED = 3
+"""Most differing processes that are named per function."""
 
 
 def processes_markdown(report: Report) -> Iterator[str]:
-    """A table of the processes, and one of the functions whose shares differ; nothing for a single run."""
+    """Yield tables of processes and of functions whose shares differ; nothing for a single run."""
     merged, limit = report.run.merged, report.options.limit
     if merged is None:
         return
     total, rows = report.scale.total, process_rows(merged)
-    shown = [
+    process_cells = [
         [
             percent(row.share, total),
             count(row.samples),
@@ -42,15 +42,15 @@ def processes_markdown(report: Report) -> Iterator[str]:
         for row in rows[:limit]
     ]
     yield "## Processes"
-    yield table(["share:", "samples:", "calls:", "CPU:", "pid:", "started", "host"], shown)
-    if len(rows) > len(shown):
-        yield f"… and {len(rows) - len(shown):,} more."
+    yield table(["share:", "samples:", "calls:", "CPU:", "pid:", "started", "host"], process_cells)
+    if len(rows) > len(process_cells):
+        yield f"… and {len(rows) - len(process_cells):,} more."
     if differing := differing_rows(merged)[:limit]:
         yield "## Shares that differ between processes\n\nOf a function and the library calls it makes."
         cells = [
             [
                 percent(row.share, total),
-                plain(odd_words(row, _ODD)),
+                plain(odd_words(row, _MOST_NAMED)),
                 code(row.name),
                 code(place(row.file, row.line, report.run.info.process.cwd)),
             ]
@@ -62,15 +62,15 @@ def processes_markdown(report: Report) -> Iterator[str]:
 _LIMIT = 10
 _MIN_SHARE = 0.02
 _MOST_TREE_ROWS = 30
-_CALLERS = 3
-"""Callers of a suspect that are named."""
-_LOOKED_AT = 64
-"""Frames at the leaf end of a stack that are searched for them."""
-_SAID = (
+_MOST_CALLERS = 3
+"""Most callers that are named per suspect."""
+_SEARCHED_FRAMES = 64
+"""Frames at the leaf end of a stack that are searched for callers."""
+_FACTS = (
     *("imported", "tool", "total", "runs", "started", "calls", "active", "samples"),
     *("sampler", "resources", "process", "tags", "link", "note", "error"),
 )
-"""Facts of the header that a reader elsewhere needs."""
+"""Facts of the header that the report includes."""
 
 
 def sampled_markdown(
@@ -78,7 +78,7 @@ def sampled_markdown(
 ) -> str:
     """Return the report of the first run, in a few thousand characters regardless of its size.
 
-    Raises `UsageError` for a thread that the run does not have.
+    Raise `UsageError` if the run does not have the selected thread.
     """
     filled = replace(
         options,
@@ -93,10 +93,10 @@ def _parts(report: Report) -> Iterator[str]:
     yield f"# Profile of {code(info.label)}"
     where = place(info.region.file, info.region.key.line, info.process.cwd)
     merged = report.run.merged
-    what = f"Run {code(info.id)}" if merged is None else f"{count(len(merged.infos), 'run')}, merged,"
-    yield f"{what} of {code(where)}." if where else f"{what.removesuffix(',')}."
-    said = [fact for fact in facts(report.run) if fact.name in _SAID]
-    yield "\n".join(f"- {fact.name}: {plain(fact.text, 400)}" for fact in said)
+    subject = f"Run {code(info.id)}" if merged is None else f"{count(len(merged.infos), 'run')}, merged,"
+    yield f"{subject} of {code(where)}." if where else f"{subject.removesuffix(',')}."
+    listed = [fact for fact in facts(report.run) if fact.name in _FACTS]
+    yield "\n".join(f"- {fact.name}: {plain(fact.text, 400)}" for fact in listed)
     if report.scale.total == 0:
         yield plain(why_no_samples(report.run), 400)
         return
@@ -123,7 +123,7 @@ def _suspects(report: Report) -> Iterator[str]:
                 percent(row.total_share, report.scale.total),
                 code(row.name),
                 code(place(row.file, row.line, report.run.info.process.cwd)),
-                " ← ".join(code(name, 60) for name in callers.get(_function(row, report), ())),
+                " ← ".join(code(name, 60) for name in callers.get(_identity(row, report), ())),
             ]
             for row in rows
         ],
@@ -137,26 +137,26 @@ def _share(row: CostRow, report: Report) -> str:
     return f"{share}, {format_duration(row.self_s)}" if row.self_s is not None else share
 
 
-def _function(place: CostRow | Frame, report: Report) -> tuple[str, str, int]:
-    """What a function is identified by; its line counts if the file states totals by function."""
-    return place.name, place.file, place.line if report.stated else 0
+def _identity(function: CostRow | Frame, report: Report) -> tuple[str, str, int]:
+    """Return a function's identity; it includes the line if the file states totals by function."""
+    return function.name, function.file, function.line if report.stated else 0
 
 
 def _callers(report: Report) -> Mapping[tuple[str, str, int], tuple[str, ...]]:
-    """The user's functions above each function where it costs most itself, nearest first."""
+    """Return the user's callers of each function on its path with most self time, nearest first."""
     profile = report.run.profile or Profile()
     weights: Counter[int] = Counter()
     for sample in profile.samples:
         weights[sample.stack] += sample.weight
-    found: defaultdict[tuple[str, str, int], Counter[tuple[str, ...]]] = defaultdict(Counter)
+    weights_by_callers: defaultdict[tuple[str, str, int], Counter[tuple[str, ...]]] = defaultdict(Counter)
     for stack, weight in weights.items():
         if stack_of := profile.stacks[stack]:
-            *above, leaf = (profile.frames[number] for number in stack_of[-_LOOKED_AT:])
+            *above, leaf = (profile.frames[number] for number in stack_of[-_SEARCHED_FRAMES:])
             users = (frame.name for frame in reversed(above) if not report.is_library(frame.file))
-            # Of a recursion each function once: more of the way is told.
+            # List a recursive function once, so that more of the path is shown.
             callers = dict.fromkeys(name for name in users if name != leaf.name)
-            found[_function(leaf, report)][tuple(islice(callers, _CALLERS))] += weight
-    return {key: paths.most_common(1)[0][0] for key, paths in found.items()}
+            weights_by_callers[_identity(leaf, report)][tuple(islice(callers, _MOST_CALLERS))] += weight
+    return {key: paths.most_common(1)[0][0] for key, paths in weights_by_callers.items()}
 
 
 def _lines(report: Report) -> Iterator[str]:
@@ -180,13 +180,13 @@ def _lines(report: Report) -> Iterator[str]:
 
 def _tree(report: Report, calls: tuple[TreeRow, ...]) -> Iterator[str]:
     rows = calls if report.options.show_all else shorten_chains(calls)
-    shown = rows[:_MOST_TREE_ROWS]
+    listed = rows[:_MOST_TREE_ROWS]
     drawn = [
         f"{percent(row.total_share, report.scale.total):>7}  {guide}{_call(row, report)}"
-        for row, guide in zip(shown, guides(shown, None), strict=True)
+        for row, guide in zip(listed, guides(listed, None), strict=True)
     ]
-    if len(rows) > len(shown):
-        drawn.append(f"         … and {count(len(rows) - len(shown), 'more row')}")
+    if len(rows) > len(listed):
+        drawn.append(f"         … and {count(len(rows) - len(listed), 'more row')}")
     stated = " An approximation: the file has no stacks." if report.stated else ""
     yield f"## Call tree\n\nShare of all samples with everything below; library calls are folded.{stated}"
     yield code_block(drawn)

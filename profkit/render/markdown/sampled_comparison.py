@@ -1,4 +1,4 @@
-"""The Markdown report of a comparison of sampled runs."""
+"""Markdown report of a comparison of sampled runs."""
 
 from __future__ import annotations
 
@@ -31,22 +31,23 @@ from profkit.render.views.tree import guides
 _LIMIT = 10
 _MOST_CALLS = 15
 _MOST_ROWS = 40
-"""Of the tree, callers included."""
+"""Rows of the tree, including callers."""
 _LONGEST = 400
 
 
 def sampled_comparison_markdown(
     comparison: SampledComparison, options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE
 ) -> str:
-    """The headline, what changed, and the calls in which it did."""
+    """Return the report of a comparison: headline, changed functions, changed calls."""
     return "\n\n".join(_parts(comparison, options))
 
 
 def _parts(comparison: SampledComparison, options: ReportOptions) -> Iterator[str]:
     yield f"**{plain(headline(comparison), _LONGEST)}**"
     a, b = runs_of(comparison)
-    said = [f"A: {plain(a)}", f"B: {plain(b)}", *filter(None, [call_sentence(comparison)]), *comparison.notes]
-    yield "\n".join([f"- {said[0]}", f"- {said[1]}", *(f"- {plain(text, _LONGEST)}" for text in said[2:])])
+    notes = [*filter(None, [call_sentence(comparison)]), *comparison.notes]
+    lines = [f"A: {plain(a)}", f"B: {plain(b)}", *(plain(text, _LONGEST) for text in notes)]
+    yield "\n".join(f"- {line}" for line in lines)
     yield from _functions(comparison, options)
     yield from _tree(comparison, options)
     yield noise_sentence(comparison)
@@ -60,21 +61,21 @@ def _functions(comparison: SampledComparison, options: ReportOptions) -> Iterato
         yield table(head, [_row(row, comparison) for row in rows])
     if len(changed) > len(rows):
         yield f"… and {count(len(changed) - len(rows), 'more function')} that changed."
-    if said := shares_sentence(comparison):
-        yield said
-    if quiet := len(comparison.functions) - len(changed):
-        yield f"{count(quiet, 'function')} inside the noise."
+    if sentence := shares_sentence(comparison):
+        yield sentence
+    if unchanged := len(comparison.functions) - len(changed):
+        yield f"{count(unchanged, 'function')} inside the noise."
 
 
 def _row(row: FunctionComparison, comparison: SampledComparison) -> list[str]:
-    told = row.reported
+    compared = row.reported
     return [
-        "▲" if told.difference.change is Change.MORE else "▼",
-        code(row.name) + ("" if told is row.own else " with all that it calls"),
+        "▲" if compared.difference.change is Change.MORE else "▼",
+        code(row.name) + ("" if compared is row.own else " with all that it calls"),
         code(place(row.file, row.line, comparison.cwd)),
-        share(told.a),
-        share(told.b),
-        bounded_points(told.difference),
+        share(compared.a),
+        share(compared.b),
+        bounded_points(compared.difference),
         times(row.own_s),
     ]
 
@@ -83,13 +84,13 @@ def _tree(comparison: SampledComparison, options: ReportOptions) -> Iterator[str
     rows = diff_rows(comparison, show_all=options.show_all, most=_MOST_CALLS)
     if not rows:
         return
-    shown = rows[:_MOST_ROWS]
+    listed = rows[:_MOST_ROWS]
     drawn = [
         f"{_shares(row)}  {guide}{_call(row, comparison)}"
-        for row, guide in zip(shown, guides(shown, None), strict=True)
+        for row, guide in zip(listed, guides(listed, None), strict=True)
     ]
-    if len(rows) > len(shown):
-        drawn.append(f"… and {count(len(rows) - len(shown), 'more row')}")
+    if len(rows) > len(listed):
+        drawn.append(f"… and {count(len(rows) - len(listed), 'more row')}")
     head = f"{'A':>8} {'B':>8} {'points':>7}  call, with all that it calls"
     yield code_block([head, *drawn])
 
