@@ -52,7 +52,7 @@ def measured_comparison_markdown(
 def markdown_parts(comparison: MeasuredComparison, options: ReportOptions) -> Iterator[str]:
     """Yield the parts below the title."""
     orders = comparison.orders
-    yield from _order_parts(comparison) if len(orders) == 1 else _orders_parts(comparison)
+    yield from _single_order(comparison) if len(orders) == 1 else _several_orders(comparison)
     for order, counts, limit in shown_deltas(comparison, options):
         owner = "" if len(orders) == 1 else f" of {code(order.name)}"
         yield f"## Difference by function{owner}\n\nOwn instructions of one execution."
@@ -66,7 +66,7 @@ def markdown_parts(comparison: MeasuredComparison, options: ReportOptions) -> It
         yield "\n".join(notes)
 
 
-def _order_parts(comparison: MeasuredComparison) -> Iterator[str]:
+def _single_order(comparison: MeasuredComparison) -> Iterator[str]:
     (order,) = comparison.orders
     yield "\n".join(f"- **{name}**: {plain(text, _LONGEST)}" for name, text, _ in sentences(order))
     sides = [
@@ -78,7 +78,7 @@ def _order_parts(comparison: MeasuredComparison) -> Iterator[str]:
     yield "\n".join([*lines, *([f"- timed {plain(design, _LONGEST)}"] if design else [])])
 
 
-def _orders_parts(comparison: MeasuredComparison) -> Iterator[str]:
+def _several_orders(comparison: MeasuredComparison) -> Iterator[str]:
     yield f"{count(len(comparison.orders), 'order')}; timed {design_text(comparison) or 'nowhere'}."
     timed = [order for order in comparison.orders if order.times is not None]
     if timed:

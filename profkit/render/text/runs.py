@@ -25,7 +25,7 @@ _MIN_WIDTHS_WITH_MEASURED = {
     "calls": 124,
 }  # fmt: skip
 """Minimum widths if there are measured runs, whose figures take precedence."""
-_SECONDS_WIDTH = 80
+_WIDTH_FOR_SECONDS = 80
 _LONGEST_LABEL, _SHORTEST_LABEL = 40, 5
 _MIN_PLACE = 12
 _KEPT = Text("kept", style=FAINT)
@@ -57,7 +57,7 @@ def runs_text(infos: Sequence[AnyInfo], terminal: Terminal) -> str:
 
 def _columns(infos: Sequence[AnyInfo], terminal: Terminal) -> list[Column]:
     # Without the UTC offset; on narrow terminals also without the year and the seconds.
-    part = slice(0, 19) if terminal.width is None or terminal.width >= _SECONDS_WIDTH else slice(5, 16)
+    part = slice(0, 19) if terminal.width is None or terminal.width >= _WIDTH_FOR_SECONDS else slice(5, 16)
     sampled = [info if isinstance(info, RunInfo) else None for info in infos]
     measured = [info if isinstance(info, MeasuredInfo) else None for info in infos]
     columns = [

@@ -22,7 +22,7 @@ from profkit.render.views.sampled import Report, build_report
 
 _MOST_NAMED = 3
 """Most differing processes that are named per function."""
-_MIN_WIDTH_FOR_HOSTS = 80
+_WIDTH_FOR_HOSTS = 80
 """Minimum terminal width for hosts and start times of processes."""
 
 
@@ -49,7 +49,7 @@ def _process_columns(rows: Sequence[ProcessRow], report: Report, terminal: Termi
         Column("CPU", [Text(text) for text in cpu]),
         Column("pid", [Text(str(row.pid)) for row in rows]),
     ]
-    if terminal.width is None or terminal.width >= _MIN_WIDTH_FOR_HOSTS:
+    if terminal.width is None or terminal.width >= _WIDTH_FOR_HOSTS:
         started = [Text(moment(row.started_ns)[:19], style=FAINT) for row in rows]
         columns.append(Column("started", started, "left"))
         columns.append(Column("host", [Text(short(row.host)) for row in rows], "left"))

@@ -104,7 +104,7 @@ def times_block(rows: Sequence[OrderRow], terminal: Terminal) -> Iterator[Render
         yield section("Time", "of one execution")
         yield fact_grid(_facts(known[0], rows[0]))
     else:
-        yield section("Times", f"of one execution; {_sources(known)}")
+        yield section("Times", f"of one execution; {_numbers_text(known)}")
         yield order_table(timed, [marks_of_times(row) for row in timed], _columns(timed), _OPTIONAL, terminal)
 
 
@@ -181,7 +181,7 @@ def _columns(orders: Sequence[OrderRow]) -> dict[str, Column]:
     return columns
 
 
-def _sources(rows: Sequence[TimeRow]) -> str:
+def _numbers_text(rows: Sequence[TimeRow]) -> str:
     """Return the numbers of processes, blocks and zygotes of all times."""
     processes = range_of([row.processes for row in rows], "process")
     blocks, zygotes = [row.blocks for row in rows], [row.zygotes for row in rows]
