@@ -27,7 +27,7 @@ PLAIN = {
     r"stands? (above|below|there|here|beside|before|at|in|alone|out|on)": "is",
     r"for good|give or take|as one has it|as yet|whatever|likewise": "the exact term",
     r"in turns": "alternately",
-    r"indicative": "inconclusive on its own",
+    r"indicative": "unconfirmed",
     r"amid|hence|hither|lest|nigh|ought|shall|thence|thereof|thus|unto|upon|whence|whilst": "plain English",
 }
 """Archaic and private words, as regular expressions, and what to write."""

@@ -50,9 +50,9 @@ def check_times(name: str, times: TimesCompared, limit: float) -> Check:
     """Check times by the interval of their ratio."""
     if times.low is None or times.high is None:
         return Check(name, Measure.TIME, Outcome.INCONCLUSIVE, times.sentence, times.ratio)
-    drift = times.minimum_effect if times.inconclusive else 0.0
+    drift = times.minimum_effect if times.unconfirmed else 0.0
     outcome = _outcome(times.low, times.high, limit, drift)
-    fix = _ALTERNATE if times.inconclusive else _MORE_PROCESSES
+    fix = _ALTERNATE if times.unconfirmed else _MORE_PROCESSES
     why = _why(outcome, times.low, times.high, limit, drift, fix)
     return Check(name, Measure.TIME, outcome, why, times.ratio, times.low, times.high)
 

@@ -168,7 +168,7 @@ def _compared(
     sides = f"{len(a)} {noun} a side" if len(a) == len(b) else f"{len(a)} and {len(b)} {noun}"
     sentence = f"{said(verdict, ratio, low, high, effect, confidence)}, {sides}, p {_shown(p)})"
     if design is Design.SEPARATE:
-        sentence += "; inconclusive on its own: measured separately"
+        sentence += "; unconfirmed: measured separately"
     return TimesCompared(
         ratio, low, high, fewest, verdict, effect, sentence, design, confidence, p, detectable
     )

@@ -22,7 +22,7 @@ class Change(enum.Enum):
 class Grade(enum.Enum):
     """Reliability of a comparison; the value is the word in files."""
 
-    INCONCLUSIVE = "inconclusive"
+    UNCONFIRMED = "unconfirmed"
     """Some side has too few runs to show the noise between them, or the sides were sampled differently."""
     CONFIRMED = "confirmed"
     """Each side has several similar runs, and their differences are allowed for."""
@@ -172,7 +172,7 @@ class TimesCompared:
     """Smaller relative differences can go unseen; None if processes are paired or too few."""
 
     @property
-    def inconclusive(self) -> bool:
+    def unconfirmed(self) -> bool:
         """True if the machine may also have caused the difference."""
         return self.design is Design.SEPARATE
 

@@ -54,7 +54,7 @@ def comparison_page() -> str:
     names = ("function", "a", "b", "low", "high", "change")
     comparison = {
         "headline": "augment takes 10.4 points more: 20.0 % became 30.4 %.",
-        "grade": "inconclusive",
+        "grade": "unconfirmed",
         "names": {"a": "3f2a91c0 (main)", "b": "81be77d2 (faster-loader)"},
         "per_call_s": {"a": 0.0743, "b": 0.0791, "change": "noise"},
         "functions": [dict(zip(names, row, strict=True)) for row in rows],

@@ -39,8 +39,8 @@ def test_a_function_that_takes_longer_is_seen_in_another_checkout(tmp_path: Path
     smooth = next(function for function in found.functions if function.name == "smooth")
     assert smooth.own.difference.value > 0.2
     assert smooth.own.difference.change in (Change.MORE, Change.NOISE)
-    assert found.grade is Grade.INCONCLUSIVE
-    assert headline(found).startswith("inconclusive on its own, from one run per side")
+    assert found.grade is Grade.UNCONFIRMED
+    assert headline(found).startswith("unconfirmed, from one run per side")
     files = {function.file for function in found.functions if function.file.endswith("app.py")}
     assert files == {str(tmp_path / "before" / "app.py")}
     assert sum(function.own.a.value for function in found.functions) > 0.999

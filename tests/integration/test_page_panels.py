@@ -276,7 +276,7 @@ def test_odd_measurements_are_shown_without_a_complaint(show: Open, runs: Sequen
 def test_a_comparison_keeps_noise_out_of_sight(show: Open) -> None:
     page = show(page_heads.comparison_page())
     assert names(page.locator("#panel-comparison")) == ["augment", "backward"]
-    assert page.inner_text("#panel-comparison .grade-inconclusive") == "inconclusive"
+    assert page.inner_text("#panel-comparison .grade-unconfirmed") == "unconfirmed"
     assert "the difference is within the noise" in page.inner_text("#panel-comparison .key-figures")
     assert page.locator("#panel-comparison tr[data-key='2'] svg .whisker.more").count() == 3
     page.get_by_label("3 functions within the noise").check()

@@ -90,7 +90,7 @@ def _times(times: TimesCompared) -> dict[str, object]:
         "verdict": times.verdict.value,
         "sentence": times.sentence,
         "design": times.design.value,
-        "inconclusive": times.inconclusive,
+        "unconfirmed": times.unconfirmed,
         "minimum_effect": times.minimum_effect,
         "minimum_detectable_effect": times.detectable,
     }

@@ -107,7 +107,7 @@ def _times(orders: list[OrderCompared]) -> Iterator[list[str]]:
             continue
         known = times.low is not None and times.high is not None
         interval = f"{change(times.low or 1)} to {change(times.high or 1)}" if known else ""
-        verdict = times.verdict.value.replace("-", " ") + (", inconclusive" if times.inconclusive else "")
+        verdict = times.verdict.value.replace("-", " ") + (", unconfirmed" if times.unconfirmed else "")
         yield [
             code(order.name),
             both[place],

@@ -125,7 +125,7 @@ def _interval_cell(order: OrderCompared) -> Text:
 def _verdict_cell(order: OrderCompared) -> Text:
     assert order.times is not None
     word = order.times.verdict.value.replace("-", " ")
-    return Text(f"{word}, inconclusive" if order.times.inconclusive else word)
+    return Text(f"{word}, unconfirmed" if order.times.unconfirmed else word)
 
 
 def _obstacle(order: OrderCompared) -> Fact:

@@ -69,7 +69,7 @@ def _blocks(
     yield from _tree(comparison, options, terminal)
     yield Text()
     yield remark(noise_sentence(comparison))
-    if comparison.grade is Grade.INCONCLUSIVE:
+    if comparison.grade is Grade.UNCONFIRMED:
         yield remark(
             "Indicative: how much runs differ by themselves is assumed; three runs a side would tell."
         )

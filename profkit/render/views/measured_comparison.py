@@ -120,7 +120,7 @@ def _verdict(order: OrderCompared) -> Verdict | None:
 
 
 def _tone(times: TimesCompared) -> Tone:
-    return Tone.WARN if times.inconclusive and times.verdict is Verdict.SLOWER else TONES_OF[times.verdict]
+    return Tone.WARN if times.unconfirmed and times.verdict is Verdict.SLOWER else TONES_OF[times.verdict]
 
 
 def side_fact(name: str, runs: Sequence[MeasuredRun], text: str) -> Fact:
@@ -182,7 +182,7 @@ def _is_allowed_for(warning: MeasurementWarning, times: TimesCompared | None) ->
     """Whether the interval of the ratio holds what a warning is about, or both sides share it."""
     if warning.code is WarningCode.SPREAD:
         return times is not None
-    return warning.code is WarningCode.QUICK and times is not None and not times.inconclusive
+    return warning.code is WarningCode.QUICK and times is not None and not times.unconfirmed
 
 
 def remarks_of(comparison: MeasuredComparison) -> Iterator[str]:
@@ -198,7 +198,7 @@ def remarks_of(comparison: MeasuredComparison) -> Iterator[str]:
         if names:
             yield f"only {side} has {', '.join(short(name, _LONGEST) for name in names)}"
     times = [order.times for order in comparison.orders if order.times is not None]
-    apart = [one for one in times if one.inconclusive]
+    apart = [one for one in times if one.unconfirmed]
     if apart:
         least = max(one.minimum_effect for one in apart)
         yield (

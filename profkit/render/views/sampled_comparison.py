@@ -33,9 +33,7 @@ def headline(comparison: SampledComparison) -> str:
         )
     if comparison.grade is Grade.CONFIRMED:
         return said
-    return (
-        f"inconclusive on its own, from {_runs(min(len(comparison.a.runs), len(comparison.b.runs)))}: {said}"
-    )
+    return f"unconfirmed, from {_runs(min(len(comparison.a.runs), len(comparison.b.runs)))}: {said}"
 
 
 def _nothing(unseen: float) -> str:

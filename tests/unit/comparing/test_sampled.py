@@ -175,13 +175,13 @@ def test_calls_that_drift_are_worth_less_than_one_call_with_phases() -> None:
 
 def test_grades() -> None:
     dice = random.Random(13)
-    for runs, grade in ((1, Grade.INCONCLUSIVE), (2, Grade.INCONCLUSIVE), (3, Grade.CONFIRMED)):
+    for runs, grade in ((1, Grade.UNCONFIRMED), (2, Grade.UNCONFIRMED), (3, Grade.CONFIRMED)):
         found = compare_sampled(drawn_runs(dice, runs), drawn_runs(dice, runs))
         assert found.grade is grade
-        assert headline(found).startswith("inconclusive") == (grade is Grade.INCONCLUSIVE)
+        assert headline(found).startswith("unconfirmed") == (grade is Grade.UNCONFIRMED)
     blocking = replace(PLAN, blocking=not PLAN.blocking)
     found = compare_sampled(drawn_runs(dice, 3), drawn_runs(dice, 3, plan=blocking))
-    assert found.grade is Grade.INCONCLUSIVE
+    assert found.grade is Grade.UNCONFIRMED
     assert "sampled in different ways" in found.notes[0]
 
 

@@ -28,7 +28,7 @@ def test_alternately_finds_what_it_can_and_says_what_it_cannot() -> None:
     )
     assert "99 % interval" in compared.sentence
     assert "10 processes a side, p < 0.001" in compared.sentence
-    assert not compared.inconclusive
+    assert not compared.unconfirmed
     assert compared.detectable is not None
     assert 0.02 < compared.detectable < 0.06
     assert unseen(compared).startswith("a change below ")
@@ -55,8 +55,8 @@ def test_apart_a_small_difference_may_be_the_machine() -> None:
     )
     assert (small.verdict, large.verdict) == (Verdict.NO_DIFFERENCE, Verdict.SLOWER)
     assert small.sentence.startswith("no difference ≥ 5 %")
-    assert large.sentence.endswith("; inconclusive on its own: measured separately")
-    assert large.inconclusive
+    assert large.sentence.endswith("; unconfirmed: measured separately")
+    assert large.unconfirmed
     assert compare_separate([made(dice, 1.08, scatter=0.001)], a).verdict is Verdict.FASTER
 
 
