@@ -1,1 +1,1 @@
-"""Reports as HTML: one offline file with its data packed beside the scripts that draw it."""
+"""HTML reports: one offline file each, with the data packed beside the scripts that draw it."""

@@ -1,4 +1,4 @@
-"""An HTML page as one offline file: skeleton, styles, scripts, packed data, and a strict policy."""
+"""HTML page as one offline file: skeleton, styles, scripts, packed data, and Content Security Policy."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ _FOLDER = Path(__file__).with_name("page")
 
 @cache
 def asset(name: str) -> str:
-    """The text of a file of the page."""
+    """Return the text of a file in the folder `page`."""
     return (_FOLDER / name).read_text("utf-8")
 
 
 @cache
 def script() -> str:
-    """Return the scripts of the page, which `npm run build` in the folder `page` bundles."""
+    """Return the page's scripts, bundled by `npm run build` in the folder `page`."""
     return _FOLDER.with_suffix(".js").read_text("utf-8")
 
 
@@ -49,13 +49,13 @@ Kind = Literal["u8", "u16", "u32", "f64"]
 
 _CODES: dict[Kind, str] = {"u8": "B", "u16": "H", "u32": "I", "f64": "d"}
 _ALIGNMENT = 8
-"""A typed array of JavaScript begins at a multiple of its numbers' size; eight suits all."""
+"""JavaScript's typed arrays begin at a multiple of their element size; eight fits all kinds."""
 _LEVEL = 4
-"""Of zlib: on columns of samples, level 6 takes more than twice as long for a thousandth less."""
+"""zlib's level. For columns of samples, level 6 takes over twice the time and saves a thousandth."""
 
 
 class Columns:
-    """Named columns; their bytes are little-endian and lie one after the other."""
+    """Named columns of numbers, stored one after the other as little-endian bytes."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -63,7 +63,7 @@ class Columns:
         self._directory: dict[str, dict[str, object]] = {}
 
     def add(self, name: str, kind: Kind, values: Iterable[int] | Iterable[float]) -> None:
-        """Append a column; raises OverflowError for numbers that its kind cannot hold."""
+        """Append a column; raise OverflowError for numbers that its kind cannot hold."""
         numbers = array(_CODES[kind], values)
         self._directory[name] = {"kind": kind, "offset": self._size, "count": len(numbers)}
         if sys.byteorder == "big":
@@ -73,11 +73,11 @@ class Columns:
         self._size += len(data) + len(self._parts[-1])
 
     def directory(self) -> dict[str, dict[str, object]]:
-        """Kind, offset among the unpacked bytes and count of each column."""
+        """Return each column's kind, offset in the unpacked bytes and count."""
         return dict(self._directory)
 
     def packed(self) -> bytes:
-        """All columns in zlib's format; equal columns give equal bytes."""
+        """Return all columns in zlib's format; equal columns give equal bytes."""
         packer = zlib.compressobj(_LEVEL)
         return b"".join([*map(packer.compress, self._parts), packer.flush()])
 
@@ -90,9 +90,9 @@ _MARKUP = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&"})
 
 
 def html_page(head: Mapping[str, object], columns: Columns) -> str:
-    """The page of this data; equal data give equal bytes.
+    """Return the page of this data; equal data give equal bytes.
 
-    Texts in the head are shown as they are, so whatever comes from a program has been through `visible`.
+    The page shows texts in the head unchanged. Texts from a program must have been through `visible`.
     """
     styles, scripts = [asset(name) for name in STYLES], [script()]
     slots = {
@@ -108,7 +108,7 @@ def html_page(head: Mapping[str, object], columns: Columns) -> str:
 
 
 def safe_json(value: object) -> str:
-    """JSON in ASCII that holds no markup; lone surrogates and line separators are escapes as well."""
+    """Return ASCII JSON without markup; lone surrogates and line separators are escaped as well."""
     return json.dumps(value, allow_nan=False, separators=(",", ":")).translate(_MARKUP)
 
 
@@ -125,7 +125,7 @@ def _elements(name: str, texts: Sequence[str]) -> str:
 
 
 def _policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
-    """Content Security Policy: nothing is loaded, and only these very texts run."""
+    """Return a Content Security Policy: the page loads nothing and runs only these texts."""
     rules = {
         "default-src": _NOTHING,
         "script-src": " ".join(map(_hash, scripts)) or _NOTHING,
@@ -143,7 +143,7 @@ def _hash(text: str) -> str:
 
 
 def refuse_limits(options: ReportOptions) -> None:
-    """Raise `UsageError` for what would leave something out: a page holds everything."""
+    """Raise `UsageError` for options that limit a report: a page shows everything."""
     given = {
         "--limit": options.limit is not None,
         "--min-share": options.min_share is not None,

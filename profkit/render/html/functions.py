@@ -1,4 +1,4 @@
-"""The functions of a page, numbered for all its runs, their packages, and the weights of their lines."""
+"""Functions of a page, numbered across its runs, with their packages and the weights of their lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from profkit.transforms.trees import picked, stack_weights
 
 
 class LineWeights(NamedTuple):
-    """A line of a function, given by its number; line 0 stands for what is not known."""
+    """Weights of a line of a function, which is given by its number; line 0 if the line is unknown."""
 
     function: int
     line: int
@@ -26,7 +26,7 @@ class LineWeights(NamedTuple):
 
 
 def line_weights(profile: Profile, keys: Sequence[int]) -> tuple[LineWeights, ...]:
-    """All lines that have samples or a stated total, by function and line; frame n is of `keys[n]`."""
+    """Return all lines with samples or a stated total, sorted; frame n belongs to function `keys[n]`."""
     numbers: dict[tuple[int, int], int] = {}
     of_frame = [
         numbers.setdefault((key, frame.line), len(numbers))
@@ -46,7 +46,7 @@ def line_weights(profile: Profile, keys: Sequence[int]) -> tuple[LineWeights, ..
 
 
 def _by_weight(profile: Profile) -> dict[int, list[tuple[int, ...]]]:
-    """The stacks that have frames by their weight: what is equal can be counted, which is fast."""
+    """Group nonempty stacks by weight: stacks of equal weight can be counted, which is fast."""
     stacks: dict[int, list[tuple[int, ...]]] = {}
     for number, weight in stack_weights(profile).items():
         if profile.stacks[number]:
@@ -55,45 +55,45 @@ def _by_weight(profile: Profile) -> dict[int, list[tuple[int, ...]]]:
 
 
 def heaviest_lines(lines: Sequence[LineWeights]) -> dict[int, list[LineWeights]]:
-    """The lines of each function, the heaviest first; functions likewise, by their heaviest line."""
-    found: dict[int, list[LineWeights]] = {}
+    """Return each function's lines, heaviest first; functions are ordered by their heaviest line."""
+    by_function: dict[int, list[LineWeights]] = {}
     for line in sorted(lines, key=lambda line: (-line.total, line)):
-        found.setdefault(line.function, []).append(line)
-    return found
+        by_function.setdefault(line.function, []).append(line)
+    return by_function
 
 
 _LONGEST = 400
-"""Characters of a name; those of C++ templates can fill pages."""
+"""Maximum number of characters of a name; names of C++ templates can fill pages."""
 
 _NO_NAME = "(no name)"
-"""What nothing can be read of could not be clicked either."""
+"""Replacement for a blank name, which a reader could not click."""
 _NO_FILE = ("", "???")
-"""The second is Callgrind's word."""
+"""File names that mean an unknown file; the second is Callgrind's."""
 _Function = tuple[str, str]
 """Name and file."""
 _ANY_LINE = -1
 
 
 class FunctionTable:
-    """Numbers functions (name and file) in the order in which they come up; short paths begin below `cwd`."""
+    """Numbers for functions (name and file), in order of first use; short paths are relative to `cwd`."""
 
     def __init__(self, cwd: str, is_library: IsLibrary) -> None:
         self._cwd, self._is_library = cwd, is_library
         self._numbers: dict[tuple[str, str, int], int] = {}
 
     def keys(self, frames: Sequence[Frame], *, by_line: bool = False) -> list[int]:
-        """The number of each frame's function; `by_line` as in `number_functions`."""
+        """Return the number of each frame's function; `by_line` as in `number_functions`."""
         numbers = self._numbers
         if by_line:
             return [numbers.setdefault(frame, len(numbers)) for frame in frames]
         return [numbers.setdefault((name, file, _ANY_LINE), len(numbers)) for name, file, _ in frames]
 
     def functions(self) -> tuple[_Function, ...]:
-        """All functions, in the order of their numbers."""
+        """Return all functions in the order of their numbers."""
         return tuple((name, file) for name, file, _ in self._numbers)
 
     def head(self, lines: Mapping[int, int]) -> dict[str, object]:
-        """`functions` and `packages` of the page's head, all names made safe; `lines` by function."""
+        """Return `functions` and `packages` of the page's head, with names made safe; `lines` by function."""
         packages: dict[tuple[str, str], int] = {}
         of_file: dict[str, int] = {}
         for _, file, _ in self._numbers:
@@ -110,7 +110,7 @@ class FunctionTable:
 
     def _path(self, file: str) -> str:
         path = short_path(file, self._cwd)
-        # Of native sources without the folders where they were built.
+        # Native sources are shown without the folders where they were built.
         return standard_file(path) if is_native_file(file) else path
 
     def _package(self, file: str) -> tuple[str, str]:
@@ -121,6 +121,6 @@ class FunctionTable:
             return package_of(path), "native"
         if self._is_library(file):
             return package_of(path), "library"
-        # Elsewhere than below the program's folder, what lies in one folder is taken for a package.
+        # Outside the program's folder, the files of one folder count as a package.
         folder = posixpath.basename(posixpath.dirname(path)) if path.startswith("/") else ""
         return folder or package_of(path), "user"
