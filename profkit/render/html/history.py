@@ -1,4 +1,4 @@
-"""The page of a label's history: a plot for each series."""
+"""HTML page of a label's history: a plot for each series."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONGEST = 200
 
 
 def history_html(history: History, options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE) -> str:
-    """All points, or the newest ones where a limit is asked for."""
+    """Return the page of all points, or of the newest ones if the options limit them."""
     records = [_series(series, options.limit) for series in history.series]
     head = {
         "kind": "history",

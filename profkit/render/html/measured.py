@@ -1,4 +1,4 @@
-"""The page of measured runs: times and counts of each order, and its calls by instructions."""
+"""HTML page of measured runs: times and counts of each order, and its calls by instructions."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from profkit.transforms.origin import is_library_file, standard_file
 from profkit.transforms.simplify import prune
 
 _MOST_FUNCTIONS, _MOST_ROWS = 200, 20_000
-"""Of one order, and of all together."""
+"""Maximum number of functions of one order, and of rows of all orders together."""
 _MOST_PATHS = 60_000
-"""Through the calls of all orders together; what comes after them is not drawn."""
+"""Maximum number of call paths of all orders together; the page draws no orders beyond it."""
 _LONGEST_LABEL, _LONGEST_NAME = 200, 400
 _ESTIMATED = (
     "Self and total of functions are Callgrind's own; each call of a recursion counts again in totals. It "
@@ -37,23 +37,22 @@ def measured_html(
     without: Collection[str] = (),
     min_share: float = 0.0,
 ) -> str:
-    """The page of measured runs, in their order.
+    """Return the page of measured runs, in their order.
 
-    Facts of the names in `without` are left out, and calls that are a smaller part of all instructions
-    are summed up. Raises `UsageError` where one thread is options for, and for options that a page has no
-    use for.
+    Leave out the facts named in `without`. Sum up calls with a smaller share of all instructions than
+    `min_share`. Raise `UsageError` if the options name a thread or limit the report.
     """
     refuse_limits(options)
     rows = order_rows(runs, options)
     cwd = runs[0].info.process.cwd if runs else ""
     page = PageRuns(cwd, is_library_file, SourceBudget(SourceLines(0, cwd), 0))
-    drawn = _add_graphs(page, rows, min_share)
+    run_numbers = _add_graphs(page, rows, min_share)
     most = max(10, min(_MOST_FUNCTIONS, _MOST_ROWS // max(1, len(rows))))
     orders = [
         {
             "variant": short(variant, _LONGEST_LABEL),
             "facts": _facts((row.run,), without),
-            "run": drawn.get(number),
+            "run": run_numbers.get(number),
             **_order_object(row, most),
         }
         for number, (row, variant) in enumerate(zip(rows, variants(runs), strict=True))
@@ -64,8 +63,8 @@ def measured_html(
 
 
 def _add_graphs(page: PageRuns, rows: Sequence[OrderRow], min_share: float) -> dict[int, int]:
-    """Add the calls of counted orders as far as there is room; the number of each one's run by its own."""
-    drawn: dict[int, int] = {}
+    """Add the calls of counted orders while there is room; return run numbers by order number."""
+    run_numbers: dict[int, int] = {}
     room = _MOST_PATHS
     for number, row in enumerate(rows):
         if row.counts is None or not row.counts.calls or room <= 0:
@@ -73,14 +72,14 @@ def _add_graphs(page: PageRuns, rows: Sequence[OrderRow], min_share: float) -> d
         profile = unfold_counts(row.counts)
         profile = prune(profile, min_share) if min_share else profile
         room -= len(profile.stacks)
-        drawn[number] = len(drawn)
+        run_numbers[number] = len(run_numbers)
         info = row.run.info
         page.add(PageRun(info.id, info.label, profile, facts=measured_facts((row.run,)), notes=[_ESTIMATED]))
-    return drawn
+    return run_numbers
 
 
 def timing_object(timing: Timing | None, row: OrderRow) -> dict[str, object] | None:
-    """An order's times as a head has them; None where no block was measured."""
+    """Return an order's times for the page's head, or None if no block was measured."""
     if timing is None or row.times is None:
         return None
     times = row.times
@@ -127,12 +126,12 @@ def _counts_object(counts: InstructionCounts, functions: Sequence[FunctionRow]) 
 
 
 def _name(row: FunctionRow) -> str:
-    """`file:function` without the folders where the file was built."""
+    """Return `file:function` without the folders where the file was built."""
     return f"{standard_file(row.file)}:{row.name}" if row.file else row.name
 
 
 def _lines(text: str) -> str:
-    """A text whose line breaks stay, with everything else that does not print escaped."""
+    """Return a text with its line breaks, and with all other unprintable characters escaped."""
     return "\n".join(map(visible, text.strip("\n").expandtabs(4).splitlines()))
 
 

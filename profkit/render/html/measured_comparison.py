@@ -1,4 +1,4 @@
-"""The page of a comparison of measured runs."""
+"""HTML page of a comparison of measured runs."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _LONGEST = 200
 def measured_comparison_html(
     comparison: MeasuredComparison, options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE
 ) -> str:
-    """What there is to say of B against A."""
+    """Return the page that compares B with A."""
     a, b = side_names(comparison)
     info = comparison.orders[0].a[0].info
     source = SourceBudget(SourceLines(info.started_ns, info.process.cwd), 0)
     page = PageRuns(info.process.cwd, is_library_file, source)
-    notes = [f"{whose}: {word}: {why}" for word, whose, why in warnings_of(comparison)]
+    notes = [f"{owner}: {word}: {why}" for word, owner, why in warnings_of(comparison)]
     compared = {
         "headline": headline(comparison),
         "names": {"a": a, "b": b},
@@ -61,7 +61,7 @@ def _order(order: OrderCompared, limit: int) -> dict[str, object]:
         "low": times.low if times else None,
         "high": times.high if times else None,
         "verdict": decided.verdict.value if decided else "not-compared",
-        "sentence": "; ".join(said for _, said, _ in sentences(order)),
+        "sentence": "; ".join(sentence for _, sentence, _ in sentences(order)),
         "a": _timing(order.a),
         "b": _timing(order.b),
         "delta": _delta(counts, limit) if counts else [],
@@ -69,7 +69,7 @@ def _order(order: OrderCompared, limit: int) -> dict[str, object]:
 
 
 def _timing(runs: Sequence[MeasuredRun]) -> dict[str, object] | None:
-    """The times of a side, those of several runs taken together."""
+    """Return the times of a side, with the processes of all its runs combined."""
     timings = [run.measurement.timing for run in runs if run.measurement and run.measurement.timing]
     if not timings:
         return None

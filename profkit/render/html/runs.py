@@ -1,4 +1,4 @@
-"""The runs of a page: their headers, columns, functions and source lines."""
+"""Runs of an HTML page: their headers, columns, functions and source lines."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from profkit.render.views.source import SourceLines
 from profkit.transforms.trees import sum_samples
 
 _BEFORE_AND_AFTER = 4
-"""Lines shown around those that were seen, where a function's beginning and end are not known."""
+"""Number of lines shown around the sampled ones if a function's extent is unknown."""
 _MOST_LINES = 400
-"""Of one function."""
+"""Maximum number of source lines of one function."""
 _LONGEST_LINE = 300
 _MOST_FUNCTIONS = 500
-"""Whose files are looked at."""
+"""Maximum number of functions of a run whose source is looked up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A function, and the lines of it that were seen, the heaviest first."""
+    """A function and its sampled lines, heaviest first."""
 
     number: int
     name: str
@@ -42,33 +42,33 @@ class Seen:
 
 
 class SourceBudget:
-    """Gives out source until all excerpts together have `most_bytes` characters."""
+    """Source excerpts that together have at most `most_bytes` characters."""
 
     def __init__(self, source: SourceLines, most_bytes: int) -> None:
         self._source, self._left = source, most_bytes
 
     def excerpts(self, heaviest: Iterable[Seen]) -> dict[str, dict[str, object]]:
-        """`first` and `lines` of functions by their number; nothing of those that there is no room for."""
-        found: dict[str, dict[str, object]] = {}
+        """Return `first` and `lines` by function number; omit functions that do not fit."""
+        excerpts: dict[str, dict[str, object]] = {}
         for seen in islice(heaviest, _MOST_FUNCTIONS):
             first, lines = _excerpt(seen, self._source.lines(seen.file))
             size = sum(map(len, lines))
             if lines and size <= self._left:
                 self._left -= size
-                found[str(seen.number)] = {"first": first, "lines": lines}
-        return found
+                excerpts[str(seen.number)] = {"first": first, "lines": lines}
+        return excerpts
 
     def changed(self) -> list[str]:
-        """Files that changed after the run, so that their source is not given out."""
+        """Return the files whose source is withheld because they changed after the run."""
         return sorted(self._source.changed)
 
     def refused(self) -> bool:
-        """Whether files were not opened because the run may not be this user's own."""
+        """Return whether files were not opened because the run may not be this user's own."""
         return self._source.refused
 
 
 def _excerpt(seen: Seen, text: Sequence[str]) -> tuple[int, list[str]]:
-    """The number of the first line, and the lines; no lines where the file is not the one that ran."""
+    """Return the number of the first line, and the lines; none if the file is not the one that ran."""
     known = [line for line in seen.lines if 0 < line <= len(text)]
     if not known:
         return 0, []
@@ -80,7 +80,7 @@ def _excerpt(seen: Seen, text: Sequence[str]) -> tuple[int, list[str]]:
 
 
 def _extent(name: str, lowest: int, highest: int, text: Sequence[str]) -> tuple[int, int]:
-    """First and last line: of the whole function, where its `def` is found above the lines that were seen."""
+    """Return the first and last line: of the whole function if its `def` is above the sampled lines."""
     define = re.compile(rf"\s*(?:async\s+)?(?:def|class)\s+{re.escape(name.rpartition('.')[2])}\b")
     first = next((line for line in range(lowest, 0, -1) if define.match(text[line - 1])), None)
     if first is not None:
@@ -91,7 +91,7 @@ def _extent(name: str, lowest: int, highest: int, text: Sequence[str]) -> tuple[
 
 
 def _length(text: Sequence[str]) -> int:
-    """Lines of the block that begins there."""
+    """Return the number of lines of the block at the beginning of the text."""
     try:
         return len(inspect.getblock([f"{line}\n" for line in text[:_MOST_LINES]]))
     except (tokenize.TokenError, SyntaxError):
@@ -100,14 +100,14 @@ def _length(text: Sequence[str]) -> int:
 
 _LONGEST_LABEL = 200
 _NO_LINE = 2**32
-"""Lines of damaged or hostile profiles can be anything."""
+"""Limit of line numbers: those of damaged or hostile profiles may not fit 32 bits."""
 _MOST_FILES = 5
-"""Named in a note."""
+"""Maximum number of files named in a note."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageRun:
-    """A run as a page shows it; its texts need not be safe yet, but those of `facts` are."""
+    """A run as a page shows it; `facts` must be escaped, other texts are escaped later."""
 
     id: str
     label: str
@@ -115,18 +115,18 @@ class PageRun:
     facts: Sequence[Fact] = ()
     resources: Sequence[ResourcePoint] = ()
     notes: Sequence[str] = ()
-    """Sentences that a reader should see first."""
+    """Sentences that the page shows first."""
     merged: Merged | None = None
     totals: Sequence[Mapping[tuple[str, str], int]] = ()
-    """By thread: totals of functions (name and file) that are not those of the stacks."""
+    """By thread: totals of functions (name and file) that differ from those of the stacks."""
 
 
 @dataclass(slots=True)
 class PageRuns:
-    """Takes runs one by one; `columns` and `head()` are what `html_page` wants."""
+    """Builder of a page's runs; `columns` and `head()` are the input of `html_page`."""
 
     cwd: str
-    """Where the program ran; short paths begin there."""
+    """Working directory of the program; short paths are relative to it."""
     is_library: IsLibrary
     sources: SourceBudget
     columns: Columns = field(default_factory=Columns)
@@ -138,7 +138,7 @@ class PageRuns:
         self._table = FunctionTable(self.cwd, self.is_library)
 
     def add(self, run: PageRun) -> None:
-        """Add a run's samples, and its source as far as there is room."""
+        """Add a run's samples, and its source while there is room."""
         profile, prefix = run.profile, f"r{len(self._objects)}."
         keys = self._table.keys(profile.frames, by_line=bool(profile.totals))
         summed = sum_samples(profile)
@@ -149,12 +149,12 @@ class PageRuns:
         lines = line_weights(summed, keys)
         add_lines(self.columns, prefix, [line for line in lines if 0 < line.line < _NO_LINE])
         by_function = heaviest_lines(lines)
-        for function, found in by_function.items():
-            self._lines.setdefault(function, found[0].line)
+        for function, heaviest in by_function.items():
+            self._lines.setdefault(function, heaviest[0].line)
         self._objects.append(self._object(run, scale_of(summed), by_function))
 
     def head(self, kind: str, title: str) -> dict[str, object]:
-        """The head of a page of this kind with all runs that were added."""
+        """Return the head of a page of this kind with all added runs."""
         return {
             "kind": kind,
             "title": visible(title),
@@ -201,7 +201,7 @@ class PageRuns:
 
 
 def refused_note(refused: bool) -> list[str]:
-    """One sentence if source is withheld; none if it is not."""
+    """Return one sentence if source is withheld, none otherwise."""
     if not refused:
         return []
     return [
@@ -211,13 +211,13 @@ def refused_note(refused: bool) -> list[str]:
 
 
 def fact_lists(facts: Sequence[Fact]) -> list[list[object]]:
-    """Facts as a head has them: name, and parts of text and tone."""
+    """Return facts for the page's head: names, and parts of text and tone."""
     return [[fact.name, [[part.text, part.tone.value] for part in fact.parts]] for fact in facts]
 
 
 def changed_note(files: Sequence[str]) -> list[str]:
-    """One sentence about files whose source is not shown; none where there are none."""
+    """Return one sentence about files whose source is not shown, none if there are no such files."""
     if not files:
         return []
-    shown = ", ".join(files[:_MOST_FILES]) + (", …" if len(files) > _MOST_FILES else "")
-    return [f"Changed after the run, so their source is not shown: {shown}"]
+    names = ", ".join(files[:_MOST_FILES]) + (", …" if len(files) > _MOST_FILES else "")
+    return [f"Changed after the run, so their source is not shown: {names}"]
