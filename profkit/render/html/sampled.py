@@ -1,4 +1,4 @@
-"""The page of a sampled run and of the other regions of its session."""
+"""HTML page of a sampled run and of the other regions of its session."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from profkit.render.views.source import infos_of, source_of
 from profkit.transforms.simplify import fold_addresses
 
 SOURCE_BYTES = 400_000
-"""Source text in a page; the run that is asked for comes first."""
+"""Maximum size of the source text in a page; the requested run comes first."""
 
 
 def sampled_html(
@@ -31,7 +31,7 @@ def sampled_html(
 ) -> str:
     """Return the page of the runs of one session; `notes` are about the first run, which is shown first.
 
-    Raises `UsageError` for a thread that it does not have, and for options that a page has no use for.
+    Raise `UsageError` if the first run lacks the requested thread, or if the options limit the report.
     """
     info = runs[0].info
     refuse_limits(options)
@@ -58,7 +58,7 @@ def _page_run(run: Run, notes: Sequence[str]) -> PageRun:
 
 
 def _notes(run: Run) -> list[str]:
-    """What a reader should know before anything else, beside the warnings among the facts."""
+    """Return the sentences that the page shows first, beside the warnings among the facts."""
     notes = []
     if run.info.state not in (SessionState.SUCCESS, SessionState.FAILED):
         notes.append("This run is still being recorded. The page shows what there was when it was made.")
@@ -79,11 +79,11 @@ def _without_samples(run: Run) -> list[str]:
 
 
 def _initial(run: Run, options: ReportOptions) -> dict[str, object]:
-    """What the page shows first: a thread, where one is asked for, and the order of the table."""
+    """Return the page's initial view: the requested thread, if any, and the order of the table."""
     thread: int | str = "all"
     if options.thread is not None:
-        meant = wanted_threads(run.profile or Profile(), options.thread)
-        if len(meant) > 1:
-            raise UsageError(f"{len(meant)} threads are named {options.thread!r}", "give its id instead")
-        thread = meant[0]
+        matching = wanted_threads(run.profile or Profile(), options.thread)
+        if len(matching) > 1:
+            raise UsageError(f"{len(matching)} threads are named {options.thread!r}", "give its id instead")
+        thread = matching[0]
     return {"thread": thread, "sort": options.sort.value}

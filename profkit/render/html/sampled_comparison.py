@@ -1,4 +1,4 @@
-"""The page of a comparison of sampled runs."""
+"""HTML page of a comparison of sampled runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SOURCE_BYTES = 400_000
 def sampled_comparison_html(
     comparison: SampledComparison, options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE
 ) -> str:
-    """The page; raises `UsageError` for options that a page has no use for."""
+    """Return the page that compares B with A; raise `UsageError` if the options limit the report."""
     refuse_limits(options)
     first = comparison.a.runs[0]
     source = source_of((*comparison.a.runs, *comparison.b.runs), options.source_root)
@@ -50,13 +50,13 @@ def _facts(comparison: SampledComparison) -> list[Fact]:
 
 
 def _totals(comparison: SampledComparison) -> Sequence[Mapping[tuple[str, str], int]]:
-    """The totals of each side's functions that imported files state; nothing if runs were recorded here."""
+    """Return each side's function totals as imported files state them; none if no run was imported."""
     if not any(run.imported for side in (comparison.a, comparison.b) for run in side.runs):
         return ()
-    found = [((function.name, function.file), function.total) for function in comparison.functions]
+    totals = [((function.name, function.file), function.total) for function in comparison.functions]
     return (
-        {function: round(total.a.value * comparison.a.samples) for function, total in found},
-        {function: round(total.b.value * comparison.b.samples) for function, total in found},
+        {function: round(total.a.value * comparison.a.samples) for function, total in totals},
+        {function: round(total.b.value * comparison.b.samples) for function, total in totals},
     )
 
 
@@ -78,13 +78,13 @@ def _comparison(comparison: SampledComparison, names: Mapping[str, str]) -> dict
 
 
 def _numbers(comparison: SampledComparison) -> dict[tuple[str, str], int]:
-    """The page numbers functions in the order in which they come up among the frames."""
+    """Return the page's function numbers, which follow the order of first frames."""
     order = dict.fromkeys((frame.name, frame.file) for frame in comparison.both.frames)
     return {function: number for number, function in enumerate(order)}
 
 
 def _function(function: FunctionComparison, numbers: Mapping[tuple[str, str], int]) -> dict[str, object]:
-    """Its own share, unless only the one with all that it calls changed; `of` says which."""
+    """Return the self share, or the total share if only that one changed; `of` says which."""
     return {
         "function": numbers[function.name, function.file],
         "of": "self" if function.reported is function.own else "total",

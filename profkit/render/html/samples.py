@@ -1,4 +1,4 @@
-"""Columns of samples for a page: stacks, order, lines, totals, and the curves of resources."""
+"""Columns of samples for an HTML page: stacks, order, lines, totals, and resource curves."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from profkit.render.html.functions import LineWeights
 from profkit.transforms.trees import sort_stacks
 
 MOST_POINTS = 1500
-"""More than a screen has pixels; a day of ticks has 86,400 points."""
+"""Maximum number of points of a curve: more than a screen has pixels. A day of ticks has 86,400."""
 
 
 def resource_curves(points: Sequence[ResourcePoint]) -> dict[str, list[float] | list[int]] | None:
-    """CPU use, memory and threads over the seconds since the first point, None where there are none.
+    """Return CPU use, memory and threads over the seconds since the first point; None without points.
 
-    `cpu_share` is that between two points (1 is one core), so it has one number less. Where points have
-    been put together, memory and threads are their highest, and CPU use is that of the whole time.
+    `cpu_share` is the CPU use between two points (1 is one core), so it has one number less. Of merged
+    points, memory and threads are the maxima, and CPU use is the mean over their whole time.
     """
     kept = thinned(points, MOST_POINTS)
     if not kept:
@@ -42,34 +42,34 @@ def _cpu_share(before: ResourcePoint, after: ResourcePoint) -> float:
 
 
 def thinned(points: Sequence[ResourcePoint], most: int) -> tuple[ResourcePoint, ...]:
-    """The first point, then one for each of at most `most - 1` groups of equal size."""
+    """Return the first point, then one for each of at most `most - 1` groups of equal size."""
     if len(points) <= most:
         return tuple(points)
     size = -(-(len(points) - 1) // (most - 1))
     groups = (points[start : start + size] for start in range(1, len(points), size))
-    return (points[0], *map(_together, groups))
+    return (points[0], *map(_merged_point, groups))
 
 
-def _together(group: Sequence[ResourcePoint]) -> ResourcePoint:
-    """CPU time only grows, so that of the last point says how much was used since the group before."""
+def _merged_point(group: Sequence[ResourcePoint]) -> ResourcePoint:
+    # CPU time only grows: the last point's is enough to find the use since the previous group.
     rss_bytes, threads = max(point.rss_bytes for point in group), max(point.threads for point in group)
     return replace(group[-1], rss_bytes=rss_bytes, threads=threads)
 
 
 @dataclass(frozen=True, slots=True)
-class _Taken:
-    """What was taken of one thread, in order: places of stacks and weights."""
+class _ThreadSamples:
+    """Samples of one thread in order: places of stacks, and weights."""
 
     stacks: array[int]
     weights: list[int]
 
 
 def add_stacks(columns: Columns, prefix: str, summed: Profile, keys: Sequence[int]) -> Sequence[int]:
-    """Add distinct stacks, frame n as function `keys[n]`; gives each of the profile's stacks its place there.
+    """Add distinct stacks, frame n as function `keys[n]`; return the place of each of the profile's stacks.
 
-    `shared`, `length` and `frames` are the stacks in lexicographic order: how many frames each has in
-    common with the one before, how many it has, and the others one after the other. `pair.stack`,
-    `pair.thread` and `pair.weight` say how much each has by thread, sorted by stack.
+    `shared`, `length` and `frames` encode the stacks in lexicographic order: the number of frames shared
+    with the previous stack, the number of all frames, and the concatenated frames that are not shared.
+    `pair.stack`, `pair.thread` and `pair.weight` are the weights by stack and thread, sorted by stack.
     """
     stacks = sort_stacks(summed, keys)
     new = (stack[shared:] for stack, shared in zip(stacks.stacks, stacks.shared, strict=True))
@@ -89,12 +89,12 @@ def add_stacks(columns: Columns, prefix: str, summed: Profile, keys: Sequence[in
 
 
 def add_order(columns: Columns, prefix: str, profile: Profile, places: Sequence[int]) -> None:
-    """Add the samples in the order they were taken, thread after thread; equal neighbours are one.
+    """Add the samples in the order they were taken, thread after thread; merge equal neighbours.
 
-    `order.stack` and `order.weight` are places and weights, `order.start` is where each thread's samples
-    begin, and where the last ends.
+    `order.stack` and `order.weight` are places and weights. `order.start` has the index of each thread's
+    first sample, and at last the number of all samples.
     """
-    orders = list(map(_merged, _by_thread(profile, places)))
+    orders = list(map(_merge_neighbours, _by_thread(profile, places)))
     starts = [0, *accumulate(len(order.stacks) for order in orders)]
     columns.add(f"{prefix}order.stack", "u32", chain.from_iterable(order.stacks for order in orders))
     _add_weights(columns, f"{prefix}order.weight", [*chain.from_iterable(order.weights for order in orders)])
@@ -110,40 +110,40 @@ def add_lines(columns: Columns, prefix: str, lines: Sequence[LineWeights]) -> No
 
 
 def add_totals(columns: Columns, prefix: str, totals: Iterable[tuple[int, int | None]]) -> None:
-    """Add `totals.function` and `totals.weight` if functions, given by their numbers, have stated totals."""
+    """Add `totals.function` and `totals.weight` if any function, given by number, has a stated total."""
     stated = {function: total for function, total in totals if total is not None}
     if stated:
         columns.add(f"{prefix}totals.function", "u32", stated)
         _add_weights(columns, f"{prefix}totals.weight", list(stated.values()))
 
 
-def _by_thread(profile: Profile, places: Sequence[int]) -> list[_Taken]:
-    taken = [_Taken(array("I"), []) for _ in profile.threads]
-    add_stack = [one.stacks.append for one in taken]
-    add_weight = [one.weights.append for one in taken]
+def _by_thread(profile: Profile, places: Sequence[int]) -> list[_ThreadSamples]:
+    threads = [_ThreadSamples(array("I"), []) for _ in profile.threads]
+    add_stack = [samples.stacks.append for samples in threads]
+    add_weight = [samples.weights.append for samples in threads]
     for stack, thread, weight in profile.samples:
         add_stack[thread](places[stack])
         add_weight[thread](weight)
-    return taken
+    return threads
 
 
-def _merged(taken: _Taken) -> _Taken:
-    """The same with equal neighbours as one."""
-    stacks = taken.stacks
+def _merge_neighbours(samples: _ThreadSamples) -> _ThreadSamples:
+    """Merge neighbouring samples of equal stacks."""
+    stacks = samples.stacks
     begins = [True, *map(ne, stacks[1:], stacks)] if stacks else []
-    sums = [0, *accumulate(taken.weights)]
+    sums = [0, *accumulate(samples.weights)]
     bounds = [*compress(count(), begins), len(stacks)]
     weights = [sums[end] - sums[begin] for begin, end in pairwise(bounds)]
-    return _Taken(array("I", compress(stacks, begins)), weights)
+    return _ThreadSamples(array("I", compress(stacks, begins)), weights)
 
 
 def _add_small(columns: Columns, name: str, values: Sequence[int]) -> None:
-    """A column of numbers that seldom need more than sixteen bits."""
+    """Add a column of numbers that seldom need more than sixteen bits."""
     kind: Kind = "u16" if max(values, default=0) < 2**16 else "u32"
     columns.add(name, kind, values)
 
 
 def _add_weights(columns: Columns, name: str, values: Sequence[int]) -> None:
-    """Weights may be nanoseconds or instructions of hours; a double holds them exactly up to 2**53."""
+    """Add weights, as doubles if 32 bits are too few; doubles are exact up to 2**53."""
     kind: Kind = "u32" if max(values, default=0) < 2**32 else "f64"
     columns.add(name, kind, values)
