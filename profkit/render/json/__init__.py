@@ -1,1 +1,1 @@
-"""Reports as JSON: objects whose `schema` names their form."""
+"""JSON reports: objects whose `schema` names their form."""

@@ -1,4 +1,4 @@
-"""The JSON report of a gate."""
+"""JSON report of a gate."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GATE_SCHEMA = "profkit.gate/1"
 
 
 def gate_json(report: GateReport, _options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE) -> str:
-    """Return the gate's result with its exit code, and the comparison as an object; null if there is none."""
+    """Return the gate's result, its exit code, and the comparison as an object, null if there is none."""
     result = report.result
     return dumps(
         GATE_SCHEMA,

@@ -1,4 +1,4 @@
-"""The history of a label for programs: one JSON object."""
+"""JSON report of a label's history: one object."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HISTORY_SCHEMA = "profkit.history/1"
 
 
 def history_json(history: History, options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE) -> str:
-    """All points of each series, oldest first; the newest ones where a limit is asked for."""
+    """Return the points of each series, oldest first; only the newest ones if the options limit them."""
     series = [_series(one, options.limit) for one in history.series]
     return dumps(HISTORY_SCHEMA, {"label": history.label, "series": series})
 

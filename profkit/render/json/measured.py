@@ -1,8 +1,8 @@
-"""The report of measured runs for programs: one JSON object.
+"""JSON report of measured runs: one object.
 
-All numbers are of one execution of the statement, but `raw`. What an order's mode did not ask for, and
-what failed, is null. So are functions, if the options say so: they are most of it. Everything but ASCII is
-written as an escape.
+All numbers but `raw` are per execution of the statement. Figures are null if an order's mode excludes them
+or if they failed. The options can omit `functions`, the largest part, which is then null. Characters
+outside ASCII are escaped.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _TIMES = (
     "number", "processes", "blocks", "zygotes", "min_s", "median_s", "interval_s", "cpu_share",
     "involuntary_switches",
 )  # fmt: skip
-"""What is written of a `TimeRow`, beside the times themselves."""
+"""Fields of a `TimeRow` in the report, beside the times themselves."""
 _ENVIRONMENT = frozenset(("file", "line", "source_cmd", "env"))
-"""What is written of an order and does not define it: where its function was found, and where it ran."""
+"""Fields of an order that do not define it: the source of its function and its environment."""
 
 
 def measured_json(
     runs: Sequence[MeasuredRun], options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE
 ) -> str:
-    """The report of measured runs, in their order; raises `UsageError` where one thread is options for."""
+    """Return the report of measured runs, in their order; raise `UsageError` if the options name a thread."""
     rows = order_rows(runs, options)
     infos = [run.info for run in runs]
     ended_ns = [info.last_ns for info in infos]
@@ -45,14 +45,14 @@ def measured_json(
 
 
 def digest(orders: Iterable[OrderInfo]) -> str:
-    """Return sixteen digits that are equal for equal definitions, in whatever sequence and environment."""
-    said = sorted(json.dumps(_definition(order), sort_keys=True) for order in orders)
-    return hashlib.blake2b("\n".join(said).encode("ascii"), digest_size=8).hexdigest()
+    """Return sixteen digits that depend only on the orders' definitions, not on sequence or environment."""
+    definitions = sorted(json.dumps(_definition(order), sort_keys=True) for order in orders)
+    return hashlib.blake2b("\n".join(definitions).encode("ascii"), digest_size=8).hexdigest()
 
 
 def _definition(order: OrderInfo) -> dict[str, object]:
-    about = {name: value for name, value in order_object(order).items() if name not in _ENVIRONMENT}
-    return {"label": order.label, **about}
+    fields = {name: value for name, value in order_object(order).items() if name not in _ENVIRONMENT}
+    return {"label": order.label, **fields}
 
 
 def _order_object(row: OrderRow, *, functions: bool) -> dict[str, object]:
