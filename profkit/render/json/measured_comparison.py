@@ -1,7 +1,6 @@
-"""A comparison of measured runs for programs: one JSON object.
+"""JSON report of a comparison of measured runs: one object.
 
-Everything but ASCII is written as an escape. What was not measured, and what could not be compared, is
-null.
+Characters outside ASCII are escaped. Figures that were not measured or could not be compared are null.
 """
 
 from __future__ import annotations
@@ -25,25 +24,25 @@ from profkit.render.views.measured_comparison import remarks_of, times_of, warni
 
 SCHEMA = "profkit.measured-comparison/1"
 _SIDE = ("id", "batch", "started", "median_s", "min_s", "instructions", "quality", "error")
-"""What is written of each run; `profkit report --json` has everything."""
+"""Fields of each run in the report; `profkit report --json` has all of them."""
 
 
 def measured_comparison_json(
     comparison: MeasuredComparison, options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE
 ) -> str:
-    """What there is to say of B against A."""
+    """Return the report that compares B with A."""
     return dumps(SCHEMA, comparison_parts(comparison, options))
 
 
 def comparison_parts(comparison: MeasuredComparison, options: ReportOptions) -> dict[str, object]:
-    """The parts of the object, which a gate has as well."""
+    """Return the parts of the report's object."""
     a, b = comparison.names
     return {
         "names": {"a": a, "b": b},
         "orders": [_order(order, options.limit) for order in comparison.orders],
         "unmatched": {"a": comparison.unmatched[0], "b": comparison.unmatched[1]},
         "warnings": [
-            {"about": whose, "grade": word, "why": why} for word, whose, why in warnings_of(comparison)
+            {"about": owner, "grade": word, "why": why} for word, owner, why in warnings_of(comparison)
         ],
         "notes": list(remarks_of(comparison)),
     }
@@ -116,7 +115,7 @@ def _counts(counts: CountsCompared, limit: int | None) -> dict[str, object]:
 
 
 def spread_object(spread: CountSpread | None) -> dict[str, object] | None:
-    """What runs of one commit counted, where that differs."""
+    """Return how far the counts of one commit's runs differ; None if they do not."""
     return None if spread is None else {"least": spread.least, "most": spread.most, "runs": spread.runs}
 
 

@@ -1,4 +1,4 @@
-"""Sampled runs as JSON: a report, and lists of runs."""
+"""JSON of sampled runs: a report, lists of runs, and the objects that other reports share."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ Write = Callable[[str], str]
 
 
 def merged_object(merged: Merged, write: Write = str) -> dict[str, object]:
-    """The runs, a row for each process, and the functions whose shares differ between the processes.
+    """Return the runs, a row for each process, and the functions whose shares differ between processes.
 
-    `write` is asked about texts that come from the program, as pages need them.
+    `write` escapes texts from the program, as pages need it.
     """
     return {
         "runs": [
@@ -66,13 +66,13 @@ def _function(row: DifferingRow, write: Write) -> dict[str, object]:
 
 
 def listed_object(info: AnyInfo) -> dict[str, object]:
-    """A run as lists have it; `mode` tells which fields there are."""
+    """Return a run for a list; its `mode` determines its fields."""
     fields = measured_object(info) if isinstance(info, MeasuredInfo) else run_object(info)
     return {"mode": mode_word(info), **fields}
 
 
 def measured_object(info: MeasuredInfo) -> dict[str, object]:
-    """The measured run: what was measured and how, the figures that stand for it, who asked for it."""
+    """Return a measured run: its order, its main figures, its quality and its process."""
     state = SessionState.SUCCESS if info.error is None else SessionState.FAILED
     return {
         "id": info.id,
@@ -93,7 +93,7 @@ def measured_object(info: MeasuredInfo) -> dict[str, object]:
 
 
 def order_object(order: OrderInfo) -> dict[str, object]:
-    """What was measured and how, but its label."""
+    """Return what an order measures and how, without its label."""
     return {
         "what": order.what,
         "file": order.file,
@@ -112,14 +112,14 @@ def order_object(order: OrderInfo) -> dict[str, object]:
 
 
 def process_object(process: ProcessInfo) -> dict[str, object]:
-    """The process, without the seal: that is for this user's own store alone."""
+    """Return a process without its seal, which belongs in this user's own store only."""
     fields = dataclasses.asdict(process)
     del fields["seal"]
     return fields
 
 
 def quality_object(warnings: Iterable[MeasurementWarning], *, trusted: bool) -> dict[str, object]:
-    """Whether numbers are to be trusted, and if not, why."""
+    """Return whether numbers can be trusted, and the warnings against them."""
     return {
         "trusted": trusted,
         "warnings": [warning_object(warning) for warning in warnings],
@@ -133,7 +133,7 @@ def warning_object(warning: MeasurementWarning) -> dict[str, object]:
 
 
 def run_object(info: RunInfo) -> dict[str, object]:
-    """The run: what was profiled, its calls, its sampling, its process; durations in seconds."""
+    """Return a run: its region, calls, sampling and process; durations are in seconds."""
     return {
         "id": info.id,
         "label": info.label,
@@ -189,7 +189,7 @@ def _calls(info: RunInfo) -> dict[str, object]:
 
 
 def _durations(histogram: Histogram) -> dict[str, object] | None:
-    """Quantiles are known to within a bucket; `buckets` are (shortest, below, count)."""
+    """Return quantiles, each accurate to a bucket, and `buckets` as (lower bound, upper bound, count)."""
     if not histogram.count:
         return None
     bounds = [(*bucket_bounds_ns(bucket), count) for bucket, count in histogram.buckets]
@@ -225,11 +225,11 @@ RUNS_SCHEMA = "profkit.runs/1"
 REMOVED_SCHEMA = "profkit.removed/1"
 IMPORTED_SCHEMA = "profkit.imported/1"
 DEEPEST = 200
-"""Levels of the tree that are written: readers of JSON recurse, and give up at some depth."""
+"""Maximum number of levels of the tree: JSON readers recurse and fail at some depth."""
 
 
 def sampled_json(runs: Sequence[Run], options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE) -> str:
-    """Return the report of the first run; raises `UsageError` for a thread that the run does not have."""
+    """Return the report of the first run; raise `UsageError` if it lacks the requested thread."""
     run = runs[0]
     report = build_report(run, options)
     used = usage(run.resources)
@@ -250,34 +250,34 @@ def sampled_json(runs: Sequence[Run], options: ReportOptions = DEFAULTS, _termin
 
 
 def runs_json(infos: Iterable[AnyInfo], unprofiled: Iterable[UnprofiledGroup] = ()) -> str:
-    """A list of runs, without their samples and numbers, and what was not profiled."""
+    """Return a list of runs without samples and numbers, and the calls that were not profiled."""
     runs = [listed_object(info) for info in infos]
     return dumps(RUNS_SCHEMA, {"runs": runs, "unprofiled": unprofiled_objects(unprofiled)})
 
 
 def removed_json(infos: Iterable[AnyInfo], *, dry_run: bool) -> str:
-    """Runs that were removed, or would be."""
+    """Return the runs that were removed, or would be."""
     return dumps(REMOVED_SCHEMA, {"dry_run": dry_run, "removed": [listed_object(info) for info in infos]})
 
 
 def imported_json(infos: Iterable[AnyInfo]) -> str:
-    """The runs that files held, whether they were new or not."""
+    """Return the runs that files held, both new and known ones."""
     return dumps(IMPORTED_SCHEMA, {"imported": [listed_object(info) for info in infos]})
 
 
 def tree_object(report: Report) -> dict[str, object]:
-    """The call tree, root first: nodes with `children`; `cut` counts the calls below the deepest level."""
+    """Return the call tree: nodes with `children`; `cut` is the number of nodes below the deepest level."""
     least = (report.options.min_share or 0.0) * report.scale.total
     root = _node_object(report.tree, report)
     pending = [(report.tree, root, 1)]
     while pending:
-        node, made, depth = pending.pop()
+        node, written, depth = pending.pop()
         if depth > DEEPEST:
-            made["cut"] = sum(1 for _ in node.walk()) - 1
+            written["cut"] = sum(1 for _ in node.walk()) - 1
             continue
         kept = [child for child in node.children if child.total_weight >= least]
         objects = [_node_object(child, report) for child in kept]
-        made["children"] = objects
+        written["children"] = objects
         pending += zip(kept, objects, repeat(depth + 1))
     return root
 
@@ -291,7 +291,7 @@ def _node_object(node: Node, report: Report) -> dict[str, object]:
 
 
 def dumps(schema: str, parts: Mapping[str, object]) -> str:
-    """The object of a report: its schema, then its parts; ValueError for what JSON has no number for."""
-    # A line for each part keeps it readable; the parts themselves can be large.
+    """Return a report's object: its schema, then its parts; raise ValueError for NaN and infinity."""
+    # One line per part keeps the object readable; the parts themselves can be large.
     lines = [f"{json.dumps(name)}: {json.dumps(value, allow_nan=False)}" for name, value in parts.items()]
     return "{" + ",\n ".join([f'"schema": {json.dumps(schema)}', *lines]) + "}"

@@ -1,4 +1,4 @@
-"""A comparison of sampled runs for programs: an object whose `schema` names its form."""
+"""JSON report of a comparison of sampled runs: one object."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SAMPLED = "sampled"
 def sampled_comparison_json(
     comparison: SampledComparison, options: ReportOptions = DEFAULTS, _terminal: Terminal = PIPE
 ) -> str:
-    """Everything, unless limited; shares and their differences are parts of 1."""
+    """Return the report, limited only by the options; shares and their differences are fractions of 1."""
     rows = diff_rows(comparison, show_all=options.show_all, most=options.limit)
     return dumps(
         COMPARISON_SCHEMA,
@@ -42,7 +42,7 @@ def sampled_comparison_json(
 
 
 def compared_object(compared: Compared) -> dict[str, object]:
-    """Both sides with their 95 % intervals, and the difference with its own."""
+    """Return both sides and the difference, each with its 95 % interval."""
     fields = dataclasses.asdict(compared)
     fields["difference"]["change"] = compared.difference.change.value
     return fields
