@@ -41,12 +41,12 @@ def match_orders(a: Sequence[MeasuredRun], b: Sequence[MeasuredRun]) -> Matched:
     If nothing matches and each side has a single label, or a single order, these are matched.
     """
     left, right = _by_key(a, _exactly), _by_key(b, _exactly)
-    pairs = list(_taken(left, right))
+    pairs = list(_take_common(left, right))
     for loosely in _LOOSER:
         rest_a, rest_b = _by_key(_runs(left), loosely), _by_key(_runs(right), loosely)
         if loosely is _unlabelled and (_labels(left) != 1 or _labels(right) != 1 or pairs):
             continue
-        pairs += _taken(rest_a, rest_b)
+        pairs += _take_common(rest_a, rest_b)
         left, right = rest_a, rest_b
     if len(left) == len(right) == 1 and not pairs:
         pairs = [(next(iter(left.values())), next(iter(right.values())))]
@@ -54,17 +54,17 @@ def match_orders(a: Sequence[MeasuredRun], b: Sequence[MeasuredRun]) -> Matched:
     places = {id(run): place for place, run in enumerate(a)}
     pairs.sort(key=lambda pair: places[id(pair[0][0])])
     named = names_of([*(pair[0][0] for pair in pairs), *_firsts(left), *_firsts(right)])
-    found = tuple(Pair(next(named), *pair) for pair in pairs)
-    return Matched(found, tuple(next(named) for _ in left), tuple(next(named) for _ in right))
+    matched = tuple(Pair(next(named), *pair) for pair in pairs)
+    return Matched(matched, tuple(next(named) for _ in left), tuple(next(named) for _ in right))
 
 
 def names_of(runs: Sequence[MeasuredRun]) -> Iterator[str]:
     """Yield each run's label, with the aspects that distinguish it from the others."""
     orders = [run.info.order for run in runs]
     aspects = [variant_of(order, _threads(order)) for order in orders]
-    shown = differing(aspects)
+    distinguishing = differing(aspects)
     for order, one in zip(orders, aspects, strict=True):
-        rest = ", ".join(one[name] for name in shown if one.get(name))
+        rest = ", ".join(one[name] for name in distinguishing if one.get(name))
         yield f"{order.label} ({rest})" if rest else order.label
 
 
@@ -105,12 +105,12 @@ _LOOSER: tuple[Callable[[OrderInfo], _Key], ...] = (_in_any_mode, _unlabelled)
 def _by_key(runs: Sequence[MeasuredRun], key: Callable[[OrderInfo], _Key]) -> _Side:
     side: _Side = {}
     for run in runs:
-        found = key(run.info.order)
-        side[found] = (*side.get(found, ()), run)
+        order = key(run.info.order)
+        side[order] = (*side.get(order, ()), run)
     return side
 
 
-def _taken(a: _Side, b: _Side) -> Iterator[tuple[tuple[MeasuredRun, ...], tuple[MeasuredRun, ...]]]:
+def _take_common(a: _Side, b: _Side) -> Iterator[tuple[tuple[MeasuredRun, ...], tuple[MeasuredRun, ...]]]:
     """Yield the runs of orders that both have, and remove them from both."""
     for key in [key for key in a if key in b]:
         yield a.pop(key), b.pop(key)
@@ -132,7 +132,7 @@ Runs = Sequence[MeasuredRun]
 
 _SIDES = (attrgetter("a"), attrgetter("b"))
 
-_SHOWN = 5
+_MOST_LISTED = 5
 """Maximum number of orders that an error lists."""
 
 
@@ -163,7 +163,7 @@ def _compared(pair: Pair) -> OrderCompared:
             failure = (side[0].info.error or "it has no numbers").splitlines()[0]
             return OrderCompared(*pair, obstacle=failure)
     counted_a, counted_b = _counts(pair.a), _counts(pair.b)
-    elsewhere = _entered(pair.a) != _entered(pair.b)
+    elsewhere = _entry_commands(pair.a) != _entry_commands(pair.b)
     spread = widest(spread_of_runs(pair.a), spread_of_runs(pair.b))
     counts = (
         compare_counts(counted_a, counted_b, elsewhere=elsewhere, spread=spread)
@@ -210,23 +210,23 @@ def _notes(pairs: Sequence[Pair], names: tuple[str, str]) -> Iterator[str]:
     sides = [run for pair in pairs for run in pair.a], [run for pair in pairs for run in pair.b]
     where = [sorted({text for run in side for text in _environments(run)}) for side in sides]
     if where[0] != where[1] and all(where):
-        told = "; ".join(f"{name} with {', '.join(side)}" for name, side in zip(names, where, strict=True))
-        yield f"measured in different environments: {told}"
-    entered = [sorted({text for pair in pairs for text in _entered(side(pair))}) for side in _SIDES]
+        texts = "; ".join(f"{name} with {', '.join(side)}" for name, side in zip(names, where, strict=True))
+        yield f"measured in different environments: {texts}"
+    entered = [sorted({text for pair in pairs for text in _entry_commands(side(pair))}) for side in _SIDES]
     if entered[0] != entered[1]:
-        told = "; ".join(
+        texts = "; ".join(
             f"{name} has {', '.join(side) or 'its own'}" for name, side in zip(names, entered, strict=True)
         )
-        yield f"interpreters: {told}"
-    if (where[0] != where[1] or entered[0] != entered[1]) and (told := _watched(pairs)):
-        yield told
+        yield f"interpreters: {texts}"
+    if (where[0] != where[1] or entered[0] != entered[1]) and (note := _controls_note(pairs)):
+        yield note
     hosts = [sorted({run.info.process.host for run in side}) for side in sides]
     if hosts[0] != hosts[1]:
-        told = ", ".join(dict.fromkeys((*hosts[0], *hosts[1])))
-        yield f"measured on different machines ({told}): for that alone their times differ"
+        machines = ", ".join(dict.fromkeys((*hosts[0], *hosts[1])))
+        yield f"measured on different machines ({machines}): for that alone their times differ"
 
 
-def _watched(pairs: Sequence[Pair]) -> str:
+def _controls_note(pairs: Sequence[Pair]) -> str:
     """Return a note on whether controls show that counts compare; empty if nothing was counted."""
     sides = [[counts for pair in pairs for counts in _counts(side(pair))] for side in _SIDES]
     if not all(sides):
@@ -241,7 +241,7 @@ def _watched(pairs: Sequence[Pair]) -> str:
     return "three fixed C++ statements counted the same on both sides: instructions compare"
 
 
-def _entered(runs: Runs) -> set[str]:
+def _entry_commands(runs: Runs) -> set[str]:
     """Return the commands that entered the runs' environments."""
     orders = [run.info.order for run in runs]
     return {shlex.join((*order.source_cmd, *filter(None, [order.python]))) for order in orders} - {""}
@@ -260,5 +260,5 @@ def _environment(place: MeasuredIn) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, names[:_SHOWN])) or "nothing"
-    return f"{shown}, …" if len(names) > _SHOWN else shown
+    text = ", ".join(map(repr, names[:_MOST_LISTED])) or "nothing"
+    return f"{text}, …" if len(names) > _MOST_LISTED else text

@@ -95,12 +95,12 @@ def _side(name: str, runs: Sequence[Run]) -> Side:
 
 def _side_names(a: Sequence[Run], b: Sequence[Run]) -> tuple[str, str]:
     """Return names that distinguish the sides: labels, else commits, else ids."""
-    tellers: tuple[Callable[[RunInfo], str], ...] = (
+    namings: tuple[Callable[[RunInfo], str], ...] = (
         lambda info: info.label,
         lambda info: f"{info.label}@{(info.process.git_commit or '')[:_HASH]}",
     )
-    for tell in tellers:
-        of_a, of_b = ({tell(run.info) for run in side} for side in (a, b))
+    for naming in namings:
+        of_a, of_b = ({naming(run.info) for run in side} for side in (a, b))
         if len(of_a) == len(of_b) == 1 and of_a != of_b:
             return of_a.pop(), of_b.pop()
     return _by_id(a), _by_id(b)
@@ -127,15 +127,15 @@ def _functions(
     a: Sequence[Run], b: Sequence[Run], shares: RunsOfSides, both: Profile
 ) -> tuple[FunctionComparison, ...]:
     """Compare every function that either side has."""
-    asked = [_question(shares, (row.name, row.file), row.line) for row in function_rows(both)]
-    pairs = _settled(asked)
-    own_s = times_of(a, b, [one.own for one in asked], [one.own_tested for one in asked])
-    total_s = times_of(a, b, [one.total for one in asked], [one.total_tested for one in asked])
-    found = (
+    questions = [_question(shares, (row.name, row.file), row.line) for row in function_rows(both)]
+    pairs = _settled(questions)
+    own_s = times_of(a, b, [one.own for one in questions], [one.own_tested for one in questions])
+    total_s = times_of(a, b, [one.total for one in questions], [one.total_tested for one in questions])
+    compared = (
         FunctionComparison(*one.function, one.line, *pair, *times)
-        for one, pair, *times in zip(asked, pairs, own_s, total_s, strict=True)
+        for one, pair, *times in zip(questions, pairs, own_s, total_s, strict=True)
     )
-    return tuple(sorted(found, key=_order))
+    return tuple(sorted(compared, key=_order))
 
 
 def _question(shares: RunsOfSides, function: Function, line: int) -> _Question:
@@ -182,11 +182,11 @@ def _compared(settled: Settled) -> Compared:
 def _order(function: FunctionComparison) -> tuple[bool, bool, float, float, str, str]:
     """Return the sort key: own changes, then total changes; the largest difference first."""
     own, total = function.own.difference, function.total.difference
-    told = function.reported.difference
+    difference = function.reported.difference
     return (
         not own.changed,
         not total.changed,
-        -abs(told.value),
+        -abs(difference.value),
         -max(function.total.a.value, function.total.b.value),
         function.name,
         function.file,

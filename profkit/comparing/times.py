@@ -36,7 +36,7 @@ def compare_timings(a: Timing, b: Timing, minimum_effect: float = MINIMUM_EFFECT
         sentence = f"no verdict from {count} processes: at least {LEAST_PROCESSES} are needed"
         return TimesCompared(ratio, None, None, count, Verdict.TOO_FEW, minimum_effect, sentence)
     verdict = verdict_of(ratio, low, high, minimum_effect)
-    sentence = f"{said(verdict, ratio, low, high, minimum_effect)}, {count} processes)"
+    sentence = f"{verdict_text(verdict, ratio, low, high, minimum_effect)}, {count} processes)"
     return TimesCompared(ratio, low, high, count, verdict, minimum_effect, sentence)
 
 
@@ -49,7 +49,7 @@ def verdict_of(ratio: float, low: float, high: float, minimum_effect: float) -> 
     return Verdict.NO_DIFFERENCE
 
 
-def said(
+def verdict_text(
     verdict: Verdict, ratio: float, low: float, high: float, minimum_effect: float, confidence: float = 0.95
 ) -> str:
     """Return the sentence about B up to the number of processes; its bracket is left open."""
@@ -166,7 +166,7 @@ def _compared(
     verdict, p = verdict_of(ratio, low, high, effect), mann_whitney(a, b)
     detectable = max(effect, minimum_detectable_effect(a, b, 1 - confidence))
     sides = f"{len(a)} {noun} a side" if len(a) == len(b) else f"{len(a)} and {len(b)} {noun}"
-    sentence = f"{said(verdict, ratio, low, high, effect, confidence)}, {sides}, p {_shown(p)})"
+    sentence = f"{verdict_text(verdict, ratio, low, high, effect, confidence)}, {sides}, p {_p_text(p)})"
     if design is Design.SEPARATE:
         sentence += "; unconfirmed: measured separately"
     return TimesCompared(
@@ -181,7 +181,7 @@ def unseen(compared: TimesCompared) -> str:
     return f"a change below {rounded_up(100 * compared.detectable)} % can go unseen"
 
 
-def _shown(p: float) -> str:
+def _p_text(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"= {p:.2g}"
 
 
