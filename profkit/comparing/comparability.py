@@ -45,14 +45,14 @@ def warnings(a: Sequence[Run], b: Sequence[Run]) -> tuple[str, ...]:
         ("frames", lambda info: _word(info, "native frames" if info.plan.native else "Python frames")),
         ("threads", lambda info: _word(info, "all threads" if _everything(info) else "callers' threads")),
     )
-    found = []
+    texts = []
     for what, way in ways:
         of_a, of_b = ({way(run.info) for run in side} for side in (a, b))
         if of_a != of_b:
-            found.append(
+            texts.append(
                 f"the sides were sampled in different ways ({what}: A {_listed(of_a)}; B {_listed(of_b)})"
             )
-    return tuple(found)
+    return tuple(texts)
 
 
 def notes(a: Sequence[Run], b: Sequence[Run]) -> tuple[str, ...]:

@@ -136,9 +136,9 @@ def _warnings_of_counts(run: MeasuredRun) -> dict[WarningCode, MeasurementWarnin
 
 
 def is_beyond_noise(series: Series, place: int) -> bool:
-    """Return whether a point's interval leaves out that of the point before.
+    """Return whether a point's interval does not overlap that of the previous point.
 
-    Instructions are exact, but for what runs of one commit differ by.
+    Instructions are exact, except for the spread of runs of one commit.
     """
     now, before = series.points[place], series.points[place - 1]
     if series.quantity is Quantity.INSTRUCTIONS:

@@ -38,8 +38,8 @@ def spread_of_runs(runs: Iterable[MeasuredRun]) -> CountSpread | None:
         counts = None if run.measurement is None else run.measurement.instructions
         if counts is not None and run.info.process.git_commit:
             groups.setdefault(_sameness(run, counts), []).append(counts.stripped)
-    found = [CountSpread(min(group), max(group), len(group)) for group in groups.values()]
-    return max(filter(_differs, found), key=lambda spread: spread.part, default=None)
+    spreads = [CountSpread(min(group), max(group), len(group)) for group in groups.values()]
+    return max(filter(_differs, spreads), key=lambda spread: spread.part, default=None)
 
 
 def repeats_agree(repeats: Sequence[int]) -> bool:
@@ -104,7 +104,7 @@ def compare_counts(
         a=of_a.stripped,
         b=of_b.stripped,
         verdict=verdict,
-        sentence=_said(of_a.stripped, of_b.stripped, verdict, effect),
+        sentence=_sentence(of_a.stripped, of_b.stripped, verdict, effect),
         functions=_deltas(*(side.filter(lambda name: not is_allocator(name)) for side in functions)),
         allocators=FunctionDelta("memory allocators", *(_allocating(side) for side in functions)),
         standardized=standardized,
@@ -129,16 +129,16 @@ def _unstable(a: InstructionCounts, b: InstructionCounts) -> str:
             f"with {preloads[1]}; measure both sides with the same --imports"
         )
     before = {control.name: control.instructions for control in a.controls}
-    told = [
+    differing = [
         f"{control.name} {before[control.name]:,.1f} and {control.instructions:,.1f}"
         for control in b.controls
         if before.get(control.name, control.instructions) != control.instructions
     ]
-    if not told:
+    if not differing:
         return ""
     return (
         f"measurements are unstable: C++ statements that use nothing of an environment counted differently "
-        f"({', '.join(told)}), so nothing else compares"
+        f"({', '.join(differing)}), so nothing else compares"
     )
 
 
@@ -174,7 +174,7 @@ def _verdict(a: float, b: float, effect: float) -> Verdict:
     return Verdict.SLOWER if b > a else Verdict.FASTER
 
 
-def _said(a: float, b: float, verdict: Verdict, effect: float) -> str:
+def _sentence(a: float, b: float, verdict: Verdict, effect: float) -> str:
     if verdict is Verdict.NOT_COMPARED:
         return "counts do not compare"
     if verdict is Verdict.NO_DIFFERENCE:

@@ -55,7 +55,7 @@ def merge_runs(runs: Iterable[Run]) -> Run:
 
 
 @dataclass(slots=True)
-class _OfProcess:
+class _ProcessRuns:
     """The runs of one process, newest first."""
 
     runs: list[Run] = field(default_factory=list)
@@ -105,18 +105,18 @@ def _in_time(run: Run) -> Run:
     return replace(run, profile=replace(profile, unit=Unit.NANOSECONDS, period_ns=0.0, samples=samples))
 
 
-def _by_process(runs: Sequence[Run]) -> tuple[_OfProcess, ...]:
+def _by_process(runs: Sequence[Run]) -> tuple[_ProcessRuns, ...]:
     """Group runs by process, the heaviest process first."""
-    found: dict[_Process, _OfProcess] = {}
+    groups: dict[_Process, _ProcessRuns] = {}
     for run in runs:
         process = run.info.process
         key = process.host, process.pid, process.start_ticks
-        found.setdefault(key, _OfProcess()).runs.append(run)
-    weights = {key: process.weight for key, process in found.items()}
-    return tuple(found[key] for key in sorted(found, key=lambda key: (-weights[key], key)))
+        groups.setdefault(key, _ProcessRuns()).runs.append(run)
+    weights = {key: process.weight for key, process in groups.items()}
+    return tuple(groups[key] for key in sorted(groups, key=lambda key: (-weights[key], key)))
 
 
-def _with_names_of_hosts(processes: Sequence[_OfProcess]) -> Iterable[Run]:
+def _with_names_of_hosts(processes: Sequence[_ProcessRuns]) -> Iterable[Run]:
     """Yield all runs; add the host to names of threads if different processes have the same pid.
 
     In containers every process may have the pid 1.
@@ -187,14 +187,14 @@ def _achieved_hz(sessions: Iterable[RunInfo]) -> float | None:
     return sum(rate_hz * session_s for rate_hz, session_s in known) / total_s if total_s else None
 
 
-def _functions(processes: Sequence[_OfProcess], own_file: str) -> tuple[FunctionPart, ...]:
+def _functions(processes: Sequence[_ProcessRuns], own_file: str) -> tuple[FunctionPart, ...]:
     """Return the functions whose shares differ between the processes, the heaviest first."""
     if len(processes) < 2:
         return ()
     lines: dict[Function, Counter[int]] = {}
     is_library = cache(lambda file: file != own_file and is_library_file(file))
     weighed = [_weights(process, is_library, lines) for process in processes]
-    found = [
+    rows = [
         FunctionPart(
             name=function[0],
             file=function[1],
@@ -205,11 +205,11 @@ def _functions(processes: Sequence[_OfProcess], own_file: str) -> tuple[Function
         )
         for function, differs in differing(weighed).items()
     ]
-    return tuple(sorted(found, key=lambda row: (-row.weight, row.name, row.file)))
+    return tuple(sorted(rows, key=lambda row: (-row.weight, row.name, row.file)))
 
 
 def _weights(
-    process: _OfProcess, is_library: Callable[[str], bool], lines: dict[Function, Counter[int]]
+    process: _ProcessRuns, is_library: Callable[[str], bool], lines: dict[Function, Counter[int]]
 ) -> ProcessWeights:
     """Return the weight of each function with its library calls; add that of each line to `lines`."""
     functions: Counter[Function] = Counter()
@@ -256,13 +256,13 @@ def differing(processes: Sequence[ProcessWeights]) -> dict[Function, tuple[bool,
             if process.samples >= LEAST_SAMPLES and whole.samples - process.samples >= LEAST_SAMPLES:
                 tested.append((function, number, whole.p(process, function)))
     adjusted = holm([p for _, _, p in tested], LEVEL)
-    found: dict[Function, set[int]] = {}
+    differing_in: dict[Function, set[int]] = {}
     for (function, number, _), test in zip(tested, adjusted, strict=True):
         if test.p < LEVEL and abs(whole.difference(processes[number], function)) >= LEAST_DIFFERENCE:
-            found.setdefault(function, set()).add(number)
+            differing_in.setdefault(function, set()).add(number)
     return {
         function: tuple(number in numbers for number in range(len(processes)))
-        for function, numbers in found.items()
+        for function, numbers in differing_in.items()
     }
 
 

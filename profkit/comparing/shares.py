@@ -92,12 +92,12 @@ _Functions = Mapping[int, tuple[int | None, Sequence[int]]]
 
 def _functions_of(profile: Profile, stacks: Iterable[int], wanted: Mapping[Function, int]) -> _Functions:
     numbers = [wanted.get((frame.name, frame.file)) for frame in profile.frames]
-    found: dict[int, tuple[int | None, Sequence[int]]] = {}
+    functions: dict[int, tuple[int | None, Sequence[int]]] = {}
     for stack in stacks:
         of_frames = [numbers[frame] for frame in profile.stacks[stack]]
         every = {number for number in of_frames if number is not None}
-        found[stack] = (of_frames[-1] if of_frames else None, tuple(every))
-    return found
+        functions[stack] = (of_frames[-1] if of_frames else None, tuple(every))
+    return functions
 
 
 def _shares(weights: Mapping[int, float], functions: _Functions, wanted: Sequence[Function]) -> Shares:
@@ -220,8 +220,8 @@ def share_seen(run: RunShares, function: Function, of: OfShares, expected: float
     if function not in run.sliced:
         within, df = UNORDERED * by_chance, math.inf
     else:
-        tell = phased_spread if run.phased else batch_spread
-        spread = tell([of(part, function) for part in run.slices])
+        estimate = phased_spread if run.phased else batch_spread
+        spread = estimate([of(part, function) for part in run.slices])
         within, df = max(spread.variance, by_chance), spread.df
     return Seen(share, run.weight, within, df, between, by_chance)
 

@@ -32,7 +32,7 @@ def times_of(
     for sides in shares:
         of_a, of_b = (list(map(_time, side, of_side)) for side, of_side in zip(sides, calls, strict=True))
         timed.append((of_a, of_b))
-    return [(_estimate(found.a), _estimate(found.b)) for found in settle(timed, tested)]
+    return [(_estimate(settled.a), _estimate(settled.b)) for settled in settle(timed, tested)]
 
 
 def call_compared(a: Sequence[Run], b: Sequence[Run]) -> Compared | None:
@@ -43,28 +43,28 @@ def call_compared(a: Sequence[Run], b: Sequence[Run]) -> Compared | None:
     calls = _calls(a), _calls(b)
     if not all(calls):
         return None
-    found = settle([calls], [True], _LEVEL)[0]
-    value = found.b.value - found.a.value
+    settled = settle([calls], [True], _LEVEL)[0]
+    value = settled.b.value - settled.a.value
     change = Change.NOISE
     enough = min(len(a), len(b)) >= LEAST_RUNS
-    if enough and found.p < _LEVEL and abs(value) >= _LEAST_CHANGE * min(found.a.value, found.b.value):
+    if enough and settled.p < _LEVEL and abs(value) >= _LEAST_CHANGE * min(settled.a.value, settled.b.value):
         change = Change.MORE if value > 0 else Change.LESS
-    difference = Difference(value, value - found.half, value + found.half, found.p, change)
-    return Compared(_estimate(found.a), _estimate(found.b), difference)
+    difference = Difference(value, value - settled.half, value + settled.half, settled.p, change)
+    return Compared(_estimate(settled.a), _estimate(settled.b), difference)
 
 
 def _calls(runs: Sequence[Run]) -> list[Seen]:
     """Return the time of a call in each run; empty if any run has no calls or no time."""
     times_s = [_call_s(run) for run in runs]
     total = sum(run.info.outermost_calls for run in runs)
-    found = []
+    seen = []
     for run, time_s in zip(runs, times_s, strict=True):
         if not time_s:
             return []
         calls = run.info.outermost_calls
         within = _variance_s2(run.info.durations) / calls
-        found.append(Seen(time_s, calls / total, within, math.inf, (_RUN_TO_RUN * time_s) ** 2))
-    return found
+        seen.append(Seen(time_s, calls / total, within, math.inf, (_RUN_TO_RUN * time_s) ** 2))
+    return seen
 
 
 def _call_s(run: Run) -> float | None:
