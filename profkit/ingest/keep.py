@@ -96,7 +96,7 @@ def _reports(spool: OwnedFolder, store: Store, clock: Clock) -> Iterator[IngestR
 def _joined(reports: Sequence[IngestReport]) -> IngestReport:
     return IngestReport(
         added=tuple(info for report in reports for info in report.added),
-        recording=tuple(found for report in reports for found in report.recording),
+        recording=tuple(runs for report in reports for runs in report.recording),
         damaged=tuple(damage for report in reports for damage in report.damaged),
         dropped=tuple(one for report in reports for one in report.dropped),
     )
@@ -109,44 +109,44 @@ def _ingest_folder(spool: OwnedFolder, name: str, store: Store, clock: Clock) ->
         return IngestReport(damaged=(refusal,))
     except PermissionError as error:
         damage = DamagedFile(spool.path / name, str(error.strerror))
-        return IngestReport(damaged=(_aside(spool, damage, name),))
+        return IngestReport(damaged=(_set_aside(spool, damage, name),))
     with folder:
         refusals = [folder.refusal(entry) for entry in folder.names()]
         if refusals and None not in refusals:  # everything else was taken before
             return IngestReport(damaged=tuple(one for one in refusals if one is not None))
         try:
-            found = read_runs_in(folder)
+            contents = read_runs_in(folder)
         except DamagedFile as damage:
             if _may_be_written(folder, clock):
                 return IngestReport()
             refused = isinstance(damage, RefusedFile)
-            return IngestReport(damaged=(damage if refused else _aside(spool, damage, name),))
-        if found.live:
-            return IngestReport(recording=(found,))
-        if found.unreadable is not None and _may_be_written(folder, clock):
+            return IngestReport(damaged=(damage if refused else _set_aside(spool, damage, name),))
+        if contents.live:
+            return IngestReport(recording=(contents,))
+        if contents.unreadable is not None and _may_be_written(folder, clock):
             return IngestReport()
-        added = store.add(found.runs)
-        return IngestReport(added=added, damaged=_clear(spool, folder, found))
+        added = store.add(contents.runs)
+        return IngestReport(added=added, damaged=_clear(spool, folder, contents))
 
 
-def _clear(spool: OwnedFolder, folder: OwnedFolder, found: FolderRuns) -> tuple[DamagedFile, ...]:
+def _clear(spool: OwnedFolder, folder: OwnedFolder, contents: FolderRuns) -> tuple[DamagedFile, ...]:
     """Set aside files that were not stored, delete the rest of a folder; return damage with the new paths.
 
     A folder whose manifest cannot be read is set aside whole: another version may be able to read it.
     """
     name = folder.path.name
-    if found.unreadable is not None and not isinstance(found.unreadable, RefusedFile):
-        moved = _aside(spool, found.unreadable, name)
-        others = [damage for damage in found.damaged if damage is not found.unreadable]
+    if contents.unreadable is not None and not isinstance(contents.unreadable, RefusedFile):
+        moved = _set_aside(spool, contents.unreadable, name)
+        others = [damage for damage in contents.damaged if damage is not contents.unreadable]
         return (moved, *(DamagedFile(one.path, one.detail, moved.kept) for one in others))
     damaged = [
-        damage if isinstance(damage, RefusedFile) else _aside(spool, damage, damage.path.name, folder)
-        for damage in found.damaged
+        damage if isinstance(damage, RefusedFile) else _set_aside(spool, damage, damage.path.name, folder)
+        for damage in contents.damaged
     ]
     for entry in folder.names():
         if (refusal := folder.refusal(entry)) is None and not _was_read(folder, entry):
             damage = DamagedFile(folder.path / entry, "it is no file of a session")
-            damaged.append(_aside(spool, damage, entry, folder))
+            damaged.append(_set_aside(spool, damage, entry, folder))
         elif refusal is not None and not any(one.path == refusal.path for one in damaged):
             damaged.append(refusal)
     known = {damage.path for damage in damaged}
@@ -175,7 +175,7 @@ def _ingest_files(spool: OwnedFolder, names: Sequence[str], store: Store) -> Ing
     for name in runs:
         os.unlink(name, dir_fd=spool.descriptor)
     return IngestReport(
-        added=added, damaged=tuple(_aside(spool, damage, damage.path.name) for damage in damages)
+        added=added, damaged=tuple(_set_aside(spool, damage, damage.path.name) for damage in damages)
     )
 
 
@@ -190,7 +190,7 @@ def _set_files_aside(spool: OwnedFolder, clock: Clock) -> Iterator[IngestReport]
         status = spool.status(name)
         if status is not None and _age_s(status.st_mtime_ns, clock) >= _YOUNG_S:
             damage = DamagedFile(spool.path / name, "its process ended while it was being written")
-            yield IngestReport(damaged=(_aside(spool, damage, name),))
+            yield IngestReport(damaged=(_set_aside(spool, damage, name),))
 
 
 def _remove_early(spool: OwnedFolder, clock: Clock) -> Iterator[IngestReport]:
@@ -204,7 +204,7 @@ def _remove_early(spool: OwnedFolder, clock: Clock) -> Iterator[IngestReport]:
                 continue
             damage = _early_end(folder)
             if damage is not None:
-                yield IngestReport(damaged=(_aside(spool, damage, name),))
+                yield IngestReport(damaged=(_set_aside(spool, damage, name),))
             else:
                 yield IngestReport(damaged=remove_folder_in(spool, name, folder))
 
@@ -239,7 +239,7 @@ def _age_s(time_ns: int, clock: Clock) -> float:
     return (clock.unix_ns() - time_ns) / 1e9
 
 
-def _aside(
+def _set_aside(
     spool: OwnedFolder, damage: DamagedFile, name: str, folder: OwnedFolder | None = None
 ) -> DamagedFile:
     """Set aside a damaged file; return the damage with its new path. A missing file cannot be kept."""

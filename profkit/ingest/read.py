@@ -119,7 +119,7 @@ def read_runs(folder: Path, resolve: Resolve = registry_resolve) -> FolderRuns:
 def read_runs_in(folder: OwnedFolder, resolve: Resolve = registry_resolve) -> FolderRuns:
     """Return the runs of an open folder, as `read_runs`; an OSError means that the caller may retry later."""
     try:
-        session, live = _settled(folder)
+        session, live = _read_session(folder)
         sampler = _sampler(folder, session.manifest, resolve)
     except DamagedFile as damage:
         return _without_manifest(folder, damage, resolve)
@@ -143,20 +143,20 @@ def _without_manifest(folder: OwnedFolder, damage: DamagedFile, resolve: Resolve
 def _runs_of(folder: OwnedFolder, session: SpoolSession, sampler: Sampler, live: bool) -> FolderRuns:
     manifest = session.manifest
     segments, unread = read_segments(folder, manifest, sampler, live)
-    found = recover_regions(session, segments)
+    recovered = recover_regions(session, segments)
     damaged = (*session.damaged, *unread)
-    whole = _Whole(
+    data = _SessionData(
         session=session,
         state=_state(manifest, live),
         crashed=not live and manifest.state not in _ENDED,
-        segments=found.segments,
+        segments=recovered.segments,
         coverage=coverage_of(segments, manifest.created_ns),
-        recovered=found,
+        recovered=recovered,
     )
-    notes = session_notes(manifest, segments, damaged, whole.crashed)
-    runs = [_run(region, cut, whole, notes) for region, cut in _all_cuts(whole)]
-    told = tuple(run for run in runs if _tells(run, whole))
-    return FolderRuns(folder.path, manifest, live, told, damaged)
+    notes = session_notes(manifest, segments, damaged, data.crashed)
+    runs = [_run(region, cut, data, notes) for region, cut in _all_cuts(data)]
+    reported = tuple(run for run in runs if _has_content(run, data))
+    return FolderRuns(folder.path, manifest, live, reported, damaged)
 
 
 def run_id(session: str, region_id: str) -> str:
@@ -165,7 +165,7 @@ def run_id(session: str, region_id: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Whole:
+class _SessionData:
     """Data that the runs of a session share."""
 
     session: SpoolSession
@@ -188,7 +188,7 @@ class _Whole:
         return min((segment.started_ns for segment in self.segments), default=created_ns)
 
 
-def _settled(folder: OwnedFolder) -> tuple[SpoolSession, bool]:
+def _read_session(folder: OwnedFolder) -> tuple[SpoolSession, bool]:
     """Return the session and whether it is live; if it is not, it was read after its last change."""
     session = read_session_in(folder)
     live = is_live(session.manifest)
@@ -212,11 +212,11 @@ def _state(manifest: Manifest, live: bool) -> SessionState:
     return SessionState.RUNNING if live else SessionState.SUCCESS
 
 
-def _all_cuts(whole: _Whole) -> Iterable[tuple[Region, RegionCut | None]]:
+def _all_cuts(data: _SessionData) -> Iterable[tuple[Region, RegionCut | None]]:
     """Yield each region of the session, also recovered ones, and the rest if there may be others."""
-    regions = (*whole.session.regions, *whole.recovered.regions)
-    yield from _cuts(regions, whole.segments)
-    if whole.recovered.incomplete and (rest := cut_rest(whole.segments, regions)) is not None:
+    regions = (*data.session.regions, *data.recovered.regions)
+    yield from _cuts(regions, data.segments)
+    if data.recovered.incomplete and (rest := cut_rest(data.segments, regions)) is not None:
         yield rest
 
 
@@ -242,39 +242,39 @@ def _joined(cuts: Sequence[RegionCut]) -> RegionCut:
     )
 
 
-def _run(region: Region, cut: RegionCut | None, whole: _Whole, notes: tuple[str, ...]) -> Run:
-    info = _info(region, cut, whole)
+def _run(region: Region, cut: RegionCut | None, data: _SessionData, notes: tuple[str, ...]) -> Run:
+    info = _info(region, cut, data)
     if region == REST:
         own = (NO_REGION, *notes)
     else:
-        own = (*whole.recovered.notes.get(region.id, ()), *notes, *run_notes(info))
+        own = (*data.recovered.notes.get(region.id, ()), *notes, *run_notes(info))
     return Run(
         info=replace(info, notes=own),
-        profile=_shown(cut.profile, region, whole) if cut is not None else None,
-        resources=whole.session.resources,
+        profile=_kept_profile(cut.profile, region, data) if cut is not None else None,
+        resources=data.session.resources,
     )
 
 
-def _shown(profile: Profile, region: Region, whole: _Whole) -> Profile:
+def _kept_profile(profile: Profile, region: Region, data: _SessionData) -> Profile:
     """Return the profile to keep; add the pid if the sampler omitted that of its only process."""
     cut = keep_leaf_end(profile, region.stack_max_len)
-    pid = whole.session.manifest.process.pid
+    pid = data.session.manifest.process.pid
     threads = tuple(thread if thread.pid else thread._replace(pid=pid) for thread in cut.threads)
-    return replace(cut, period_ns=whole.period_ns, threads=threads)
+    return replace(cut, period_ns=data.period_ns, threads=threads)
 
 
-def _info(region: Region, cut: RegionCut | None, whole: _Whole) -> RunInfo:
-    manifest, coverage = whole.session.manifest, whole.coverage
-    known_by = whole.recovered.ids.get(region.id, region.id)
-    calls = whole.session.calls.get(known_by, CallDelta(known_by, manifest.created_ns))
-    recordings = [read.recording for read in whole.segments if read.recording is not None]
+def _info(region: Region, cut: RegionCut | None, data: _SessionData) -> RunInfo:
+    manifest, coverage = data.session.manifest, data.coverage
+    known_by = data.recovered.ids.get(region.id, region.id)
+    calls = data.session.calls.get(known_by, CallDelta(known_by, manifest.created_ns))
+    recordings = [read.recording for read in data.segments if read.recording is not None]
     links = [link for segment in manifest.segments for link in segment.links]
     return RunInfo(
         id=run_id(manifest.session, known_by),
         session=manifest.session,
         region=region,
-        state=whole.state,
-        started_ns=calls.first_call_ns or whole.started_ns,
+        state=data.state,
+        started_ns=calls.first_call_ns or data.started_ns,
         process=manifest.process,
         plan=manifest.plan,
         sampler_version=manifest.sampler_version,
@@ -297,9 +297,9 @@ def _info(region: Region, cut: RegionCut | None, whole: _Whole) -> RunInfo:
     )
 
 
-def _tells(run: Run, whole: _Whole) -> bool:
+def _has_content(run: Run, data: _SessionData) -> bool:
     """Return whether there is anything to report: calls, samples, a crash, or a state other than success."""
     info = run.info
     counted = info.calls or info.skipped or info.raised or info.traced_away
     seen = info.samples or info.torn
-    return bool(counted or seen or whole.crashed or whole.state is not SessionState.SUCCESS)
+    return bool(counted or seen or data.crashed or data.state is not SessionState.SUCCESS)

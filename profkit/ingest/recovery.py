@@ -67,19 +67,19 @@ def recover_regions(session: SpoolSession, segments: Sequence[ReadSegment]) -> R
     if not (session.lost.regions or counted or nothing_known):
         return Recovered((), tuple(segments), {}, {}, incomplete=False)
     functions = _functions_above(profiles, {region.marker for region in session.regions})
-    found = {marker: _region_of(marker, above) for marker, above in functions.items()}
-    ids = {region.id: _id_in(marker) for marker, region in found.items()}
+    by_marker = {marker: _region_of(marker, above) for marker, above in functions.items()}
+    ids = {region.id: _id_in(marker) for marker, region in by_marker.items()}
     from_calls = {one: _counted_region(one) for one in counted if one not in ids.values()}
     ids |= {region.id: one for one, region in from_calls.items()}
-    notes = {region.id: (FROM_SAMPLES,) for region in found.values()}
+    notes = {region.id: (FROM_SAMPLES,) for region in by_marker.values()}
     notes |= {region.id: (FROM_CALLS,) for region in from_calls.values()}
-    markers = {old: region.marker for old, region in found.items()}
+    markers = {old: region.marker for old, region in by_marker.items()}
     return Recovered(
-        regions=(*found.values(), *from_calls.values()),
+        regions=(*by_marker.values(), *from_calls.values()),
         segments=tuple(_renamed(read, markers) for read in segments),
         ids=ids,
         notes=notes,
-        incomplete=session.lost.regions > len(found) or bool(from_calls) or nothing_known,
+        incomplete=session.lost.regions > len(by_marker) or bool(from_calls) or nothing_known,
     )
 
 

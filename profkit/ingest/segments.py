@@ -95,8 +95,8 @@ def has_outputs(folder: OwnedFolder) -> bool:
 
 
 def _outputs(folder: OwnedFolder) -> set[int]:
-    found = map(index_of_output, folder.names())
-    return {index for index in found if index is not None}
+    indexes = map(index_of_output, folder.names())
+    return {index for index in indexes if index is not None}
 
 
 def _unnamed(folder: OwnedFolder, index: int, sampler: Sampler, plan: SamplerPlan) -> ReadSegment:
@@ -150,5 +150,5 @@ def _written_ns(folder: OwnedFolder, segment: Segment) -> int | None:
     """Return when the sampler wrote its output, which it does when the process that it reads has died."""
     stem = f"{segment_stem(segment.index)}."
     outputs = [name for name in folder.names() if name.startswith(stem) and not name.endswith(".log")]
-    found = [status.st_mtime_ns for name in outputs if (status := folder.status(name)) is not None]
-    return max(found, default=None)
+    times_ns = [status.st_mtime_ns for name in outputs if (status := folder.status(name)) is not None]
+    return max(times_ns, default=None)
