@@ -36,12 +36,12 @@ class Marks:
 
     def begins(self, stack: Stack) -> dict[str, int]:
         """Return the regions that a stack is in, with the position of each one's outermost frame."""
-        found: dict[str, int] = {}
+        positions: dict[str, int] = {}
         if not self.entries.keys().isdisjoint(stack):
             for position, frame in enumerate(stack):
                 for region in self.entries.get(frame, ()):
-                    found.setdefault(region, position)
-        return found
+                    positions.setdefault(region, position)
+        return positions
 
     def is_torn(self, stack: Stack) -> bool:
         """Return whether a marker anywhere in the stack has a function above it that is not its own."""
@@ -252,14 +252,14 @@ class _Sorter:
 
     def pieces(self, stack: int, thread: int) -> tuple[_Piece, ...]:
         """Return the pieces of a stack for all regions that get one; stack and thread are indexes."""
-        found = self._known.get((stack, thread))
-        if found is None:
+        pieces = self._known.get((stack, thread))
+        if pieces is None:
             within = self._within.get(stack)
             if within is None:
                 within = self._within[stack] = self._pieces_within(self._profile.stacks[stack])
-            found = (*within, *self._whole_pieces(stack, thread, {piece.region for piece in within}))
-            self._known[stack, thread] = found
-        return found
+            pieces = (*within, *self._whole_pieces(stack, thread, {piece.region for piece in within}))
+            self._known[stack, thread] = pieces
+        return pieces
 
     def is_of_child(self, stack: int) -> bool:
         """Return whether a stack, given by its index, is of a child process."""
@@ -274,7 +274,7 @@ class _Sorter:
         torn = bool(begins) and self._marks.is_torn(stack)
         processes = tuple(takewhile(self._children.__contains__, stack))
         return tuple(
-            self._judge(region, self._in_process(processes, self._shown(region, stack[at:])), torn)
+            self._judge(region, self._in_process(processes, self._frames_to_keep(region, stack[at:])), torn)
             for region, at in begins.items()
         )
 
@@ -287,24 +287,24 @@ class _Sorter:
 
     def _whole(self, frames: Stack, regions: Iterable[str]) -> tuple[_Piece, ...]:
         """Return the pieces of a whole stack for regions that do not begin in it."""
-        shown = () if self._marks.is_own_work(frames) else tuple(self._marks.program_frames(frames))
+        kept = () if self._marks.is_own_work(frames) else tuple(self._marks.program_frames(frames))
         torn = self._marks.is_torn(frames)
-        return tuple(self._judge(region, shown, torn) for region in regions)
+        return tuple(self._judge(region, kept, torn) for region in regions)
 
-    def _shown(self, region: str, stack: Stack) -> Stack:
-        """Return the shown frames of a stack that begins at its region; none if profkit is at work."""
-        shown = tuple(self._marks.program_frames(stack))
+    def _frames_to_keep(self, region: str, stack: Stack) -> Stack:
+        """Return the frames to keep of a stack that begins at its region; none if profkit is at work."""
+        kept = tuple(self._marks.program_frames(stack))
         if region in self._stand_ins:
-            return (self._stand_ins[region], *shown) if shown or len(stack) == 1 else ()
+            return (self._stand_ins[region], *kept) if kept or len(stack) == 1 else ()
         is_block = self._regions[region].kind is RegionKind.BLOCK
-        entering_or_leaving = is_block and len(shown) == 1 and len(stack) > 1 and stack[1] in self._marks.own
-        return () if entering_or_leaving else shown
+        entering_or_leaving = is_block and len(kept) == 1 and len(stack) > 1 and stack[1] in self._marks.own
+        return () if entering_or_leaving else kept
 
     @staticmethod
-    def _in_process(processes: Stack, shown: Stack) -> Stack:
-        """Return the shown frames above those of the child processes they ran in."""
-        return (*processes, *shown) if shown else ()
+    def _in_process(processes: Stack, kept: Stack) -> Stack:
+        """Return the kept frames above those of the child processes they ran in."""
+        return (*processes, *kept) if kept else ()
 
-    def _judge(self, region: str, shown: Stack, torn: bool) -> _Piece:
-        fate = _Fate.OVERHEAD if not shown else _Fate.TORN if torn else _Fate.KEPT
-        return _Piece(region, fate, shown)
+    def _judge(self, region: str, kept: Stack, torn: bool) -> _Piece:
+        fate = _Fate.OVERHEAD if not kept else _Fate.TORN if torn else _Fate.KEPT
+        return _Piece(region, fate, kept)

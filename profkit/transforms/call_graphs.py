@@ -93,12 +93,12 @@ class CallPath:
 
     def parts(self) -> list[CallPath]:
         """Return this path and all its prefixes, the shortest last."""
-        found = []
+        parts = []
         at: CallPath | None = self
         while at is not None:
-            found.append(at)
+            parts.append(at)
             at = at.caller
-        return found
+        return parts
 
     def frames(self) -> list[Frame]:
         """Return the functions on the path, root first."""
@@ -126,29 +126,29 @@ class Paths:
         self._graph = graph
         self._check_depth = check_depth
         self._least = sum(graph.own.values()) * _LEAST_PART
-        self._found: dict[Frame, list[CallPath]] = {}
+        self._by_function: dict[Frame, list[CallPath]] = {}
         self._waiting: list[tuple[float, int, CallPath]] = []
         self._pushed = self._kept = 0
         self._reached: set[Frame] = set()
         self._given: dict[tuple[Frame, Frame], float] = {}
         """By call from a recursive function: the cost already assigned to paths."""
 
-    def found(self) -> Mapping[Frame, list[CallPath]]:
+    def by_function(self) -> Mapping[Frame, list[CallPath]]:
         """Return the kept paths to each function with its own weight; at least one to each."""
         for function, cost in self._graph.roots.items():
             self._push(function, None, cost)
         self._follow()
         # The remaining functions are called only in cycles.
         for function in sorted(self._graph.own, key=lambda f: (-self._graph.own[f], f)):
-            if function not in self._found and self._graph.own[function]:
+            if function not in self._by_function and self._graph.own[function]:
                 self._push(function, None, float(self._graph.own[function]))
                 self._follow()
-        return {f: parts for f, parts in self._found.items() if self._graph.own.get(f)}
+        return {f: parts for f, parts in self._by_function.items() if self._graph.own.get(f)}
 
     def _follow(self) -> None:
         while self._waiting:
             _, _, path = heapq.heappop(self._waiting)
-            known = self._found.setdefault(path.function, [])
+            known = self._by_function.setdefault(path.function, [])
             if known and (path.cost < self._least or self._kept >= _MOST_PATHS):
                 continue
             self._check_depth(path.depth)
@@ -243,7 +243,7 @@ def unfold(
     builder = builder or ProfileBuilder()
     thread = builder.thread(Thread(0, 0, ""))
     paths = Paths(Graph.of(own, calls, roots, recursion), check_depth)
-    for function, parts in paths.found().items():
+    for function, parts in paths.by_function().items():
         for path, weight in zip(parts, _shared_out(own[function], [part.own for part in parts]), strict=True):
             if weight:
                 builder.add_indexed(tuple(map(builder.frame, path.frames())), thread, weight)
@@ -298,15 +298,15 @@ def _inlined(own: Mapping[Frame, float], calls: Calls, placed: Collection[Frame]
     named: defaultdict[str, list[Frame]] = defaultdict(list)
     for function in placed:
         named[function.name].append(function)
-    found = {}
+    costs = {}
     for part in sorted(own, key=lambda function: (-spent[function], function)):
         if part not in placed and part not in received and named[part.name]:
             holder = max(
                 named[part.name], key=lambda function: (received[function] - spent[function], function)
             )
-            found[holder, part] = spent[part]
+            costs[holder, part] = spent[part]
             spent[holder] += spent[part]
-    return found
+    return costs
 
 
 def _frame(name: str, shared_object: str) -> Frame:

@@ -57,8 +57,8 @@ class OwnCode:
         """
         names = frozenset(markers)
         heads = {frame.file.rpartition("/profkit/")[0] for frame in frames if frame.name in names}
-        found = {f"{head}/profkit" for head in heads if head}
-        return OwnCode((*self.packages, *sorted(found.difference(self.packages))))
+        packages = {f"{head}/profkit" for head in heads if head}
+        return OwnCode((*self.packages, *sorted(packages.difference(self.packages))))
 
 
 OWN_CODE = OwnCode((str(Path(__file__).parents[1]),))

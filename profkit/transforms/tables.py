@@ -69,18 +69,18 @@ def function_table(
     Fewer rows take less time. `functions` are those of the profile's frames, if already known.
     """
     named = functions or number_functions(profile.frames)
-    found = _weigh(profile, named.of, len(named.keys), hottest)
+    weights = _weigh(profile, named.of, len(named.keys), hottest)
     lines: dict[int, int] = {}
     # The heaviest comes last and is kept; of ties, the first line.
-    for frame in sorted(found.frames, key=lambda n: (found.frames[n], -profile.frames[n].line)):
+    for frame in sorted(weights.frames, key=lambda n: (weights.frames[n], -profile.frames[n].line)):
         lines[named.of[frame]] = profile.frames[frame].line
     rows = [
-        FunctionRow(*named.keys[number], lines[number], found.own[number], total)
-        for number, total in enumerate(found.total)
+        FunctionRow(*named.keys[number], lines[number], weights.own[number], total)
+        for number, total in enumerate(weights.total)
         if total
     ]
     rows.sort(key=lambda row: (-row.self_weight, -row.total_weight, row.name, row.file))
-    return Table(tuple(rows), found.keys)
+    return Table(tuple(rows), weights.keys)
 
 
 def line_table(profile: Profile, hottest: int | None = None) -> Table[LineRow]:
@@ -90,17 +90,17 @@ def line_table(profile: Profile, hottest: int | None = None) -> Table[LineRow]:
     """
     frames = profile.frames
     numbers = _line_numbers(frames)
-    found = _weigh(profile, numbers, max(numbers, default=-1) + 1, hottest)
+    weights = _weigh(profile, numbers, max(numbers, default=-1) + 1, hottest)
     heaviest: dict[int, int] = {}
-    for frame in sorted(found.frames, key=lambda n: (-found.frames[n], frames[n].name)):
+    for frame in sorted(weights.frames, key=lambda n: (-weights.frames[n], frames[n].name)):
         heaviest.setdefault(numbers[frame], frame)
     rows = [
-        LineRow(frames[frame].file, frames[frame].line, frames[frame].name, found.own[number], total)
+        LineRow(frames[frame].file, frames[frame].line, frames[frame].name, weights.own[number], total)
         for number, frame in heaviest.items()
-        if (total := found.total[number])
+        if (total := weights.total[number])
     ]
     rows.sort(key=lambda row: (-row.self_weight, -row.total_weight, row.file, row.line))
-    return Table(tuple(rows), found.keys)
+    return Table(tuple(rows), weights.keys)
 
 
 def _line_numbers(frames: Sequence[Frame]) -> list[int]:
@@ -194,8 +194,8 @@ def _frames_of(wanted: frozenset[int] | None, number_of: Sequence[int], count: i
 def _doubles(frames: Sequence[Frame], among: Iterable[int]) -> Mapping[int, int]:
     """Map each duplicate frame to the first of its equals; usually there are none."""
     first: dict[Frame, int] = {}
-    found = ((frame, first.setdefault(frames[frame], frame)) for frame in sorted(among))
-    return {frame: number for frame, number in found if number != frame}
+    pairs = ((frame, first.setdefault(frames[frame], frame)) for frame in sorted(among))
+    return {frame: number for frame, number in pairs if number != frame}
 
 
 def _totals(
@@ -208,11 +208,11 @@ def _totals(
     """Return the total weight of each number with frames among these, and of each of the frames."""
     total, frames = [0] * count, dict.fromkeys(among.difference(doubles), 0)
     for stack, weight in stacks:
-        found: Collection[int] = among.intersection(stack)
-        if doubles and not doubles.keys().isdisjoint(found):
-            found = {doubles.get(frame, frame) for frame in found}
-        for frame in found:
+        matching: Collection[int] = among.intersection(stack)
+        if doubles and not doubles.keys().isdisjoint(matching):
+            matching = {doubles.get(frame, frame) for frame in matching}
+        for frame in matching:
             frames[frame] += weight
-        for number in {number_of[frame] for frame in found}:
+        for number in {number_of[frame] for frame in matching}:
             total[number] += weight
     return total, frames

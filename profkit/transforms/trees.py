@@ -79,8 +79,8 @@ def picked(stack: Stack, keys: Sequence[int]) -> Stack:
     """Return `keys[n]` for each frame index n of a stack, several times as fast as a loop."""
     if len(stack) < 2:
         return tuple([keys[frame] for frame in stack])
-    found: Stack = itemgetter(*stack)(keys)
-    return found
+    mapped: Stack = itemgetter(*stack)(keys)
+    return mapped
 
 
 def sort_stacks(profile: Profile, keys: Sequence[int]) -> SortedStacks:
@@ -184,16 +184,16 @@ class _Calls:
 class _Callees(Sequence[Node]):
     """Children of a node, computed on first access."""
 
-    __slots__ = ("_calls", "_found", "_range")
+    __slots__ = ("_calls", "_nodes", "_range")
 
     def __init__(self, calls: _Calls, *at: int) -> None:
         self._calls, self._range = calls, at
-        self._found: list[Node] | None = None
+        self._nodes: list[Node] | None = None
 
     def _all(self) -> list[Node]:
-        if self._found is None:
-            self._found = self._calls.callees(*self._range)
-        return self._found
+        if self._nodes is None:
+            self._nodes = self._calls.callees(*self._range)
+        return self._nodes
 
     def __len__(self) -> int:
         return len(self._all())
