@@ -1,4 +1,4 @@
-"""Cut text to a number of terminal cells."""
+"""Cut text to a width in terminal cells."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from profkit.render.escape import visible
 
 
 def left_cut(text: str, width: int | None) -> str:
-    """The right end of a text in at most `width` cells: the end of a path is what tells."""
+    """Return the right end of a text, such as a path, in at most `width` cells."""
     if width is None or cell_len(text) <= width:
         return text
     return f"…{_last(text, width - 1)}" if width > 1 else ""
 
 
 def _last(text: str, cells: int) -> str:
-    """As many characters of the end as fit; those of Chinese and others take two cells."""
+    """Return as many characters of the end as fit; East Asian ones take two cells."""
     if text.isascii():
         return text[len(text) - cells :]
     start = len(text)
@@ -25,7 +25,7 @@ def _last(text: str, cells: int) -> str:
 
 
 def middle_cut(text: str, width: int) -> str:
-    """`visible(text)` in at most `width` cells: the middle goes, both ends tell more."""
+    """Return `visible(text)` in at most `width` cells; cut the middle."""
     shown = visible(text)
     if cell_len(shown) <= width:
         return shown

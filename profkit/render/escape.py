@@ -1,4 +1,4 @@
-"""Make text from a profiled program safe to print: escaped for terminals, and for Markdown."""
+"""Escaping of text from profiled programs, for terminals and for Markdown."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterable, Sequence
 
 MAX_NAME = 160
-"""Characters of a name that a report shows; a longer one loses its middle."""
+"""Maximum number of characters of a name; longer names are cut in the middle."""
 
 
 def visible(text: str) -> str:
-    r"""`text` with everything that does not print as a character of its own written as an escape.
+    r"""Return the text with unprintable characters escaped: ESC becomes `\x1b`.
 
-    That is control characters, ANSI sequences, bidirectional overrides, zero-width characters, line
-    breaks and lone surrogates: ESC becomes `\x1b`.
+    These are control characters, ANSI sequences, bidirectional overrides, zero-width characters, line
+    breaks and lone surrogates.
     """
     if text.isprintable():
         return text
@@ -21,7 +21,7 @@ def visible(text: str) -> str:
 
 
 def short(text: str, limit: int = MAX_NAME) -> str:
-    """`visible(text)` in at most `limit` characters: the middle goes, both ends tell more."""
+    """Return `visible(text)` in at most `limit` characters; cut the middle."""
     shown = visible(text)
     if len(shown) <= limit:
         return shown
@@ -37,12 +37,12 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]#<>&~@$])")
 
 
 def plain(text: str, limit: int = 160) -> str:
-    """Text as it reads: what Markdown or a forge would act on is escaped, but for a table's pipes."""
+    """Escape all that Markdown or a forge would interpret, except pipes, which `table` escapes."""
     return _SPECIAL.sub(r"\\\1", short(text, limit))
 
 
 def code(text: str, limit: int = 100) -> str:
-    """A code span; its fence is longer than any run of backticks inside (CommonMark 0.31, 6.1)."""
+    """Return a code span, fenced by more backticks than any run inside (CommonMark 0.31, 6.1)."""
     shown = short(text, limit)
     fence = "`" * (1 + max(map(len, re.findall("`+", shown)), default=0))
     edge = " " if shown.startswith("`") or shown.endswith("`") or not shown.strip() else ""
@@ -50,16 +50,16 @@ def code(text: str, limit: int = 100) -> str:
 
 
 def code_block(lines: Iterable[str]) -> str:
-    """Lines as they stand, in a fence that none of them closes."""
+    """Return the lines verbatim in a code fence that none of them closes."""
     text = "\n".join(map(visible, lines))
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{fence}text\n{text}\n{fence}"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table as GitHub's Markdown has it; a column whose head ends in a colon is aligned right.
+    """Return a table in GitHub's Markdown; columns whose head ends in a colon are aligned right.
 
-    Cells are Markdown already.
+    Cells must be Markdown already.
     """
     aligned = ["--:" if name.endswith(":") else "---" for name in head]
     names = [name.removesuffix(":") for name in head]
@@ -67,6 +67,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _row(cells: Sequence[str]) -> str:
-    # GFM splits a row at each pipe but those after a backslash, in code spans too, and then drops that.
+    # GFM splits a row at each pipe without a backslash, in code spans too, and then removes the backslash.
     escaped = (cell.replace("|", r"\|") for cell in cells)
     return f"| {' | '.join(escaped)} |"

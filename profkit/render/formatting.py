@@ -1,4 +1,4 @@
-"""Format numbers, times, shares, places and bars as reports show them; text with a tone."""
+"""Formatting of numbers, times, shares, places and bars in reports; text with a tone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from profkit.units import Unit, format_bytes, format_duration
 
 
 class Tone(enum.Enum):
-    """How a piece of text is meant; a renderer decides what that looks like."""
+    """Meaning of a piece of text; a renderer chooses its style."""
 
     PLAIN = "plain"
     STRONG = "strong"
@@ -34,7 +34,7 @@ class Part(NamedTuple):
 
 
 def count(number: int, noun: str = "") -> str:
-    """`1,234 calls`, `1 call`; the bare number without a noun."""
+    """Format a number with its noun: `1,234 calls`, `1 call`; without one, `1,234`."""
     return f"{number:,} {noun}{'' if number == 1 else _ending(noun)}" if noun else f"{number:,}"
 
 
@@ -44,7 +44,7 @@ def _ending(noun: str) -> str:
 
 
 def percent(share: float, samples: int) -> str:
-    """A share with as many digits as that many samples can tell: `43 %`, from 1,000 on `43.2 %`."""
+    """Format a share with as many digits as the samples allow: `43 %`, from 1,000 samples on `43.2 %`."""
     value = share * 100
     digits = 1 if samples >= 1000 else 0
     smallest = 10.0**-digits
@@ -54,17 +54,17 @@ def percent(share: float, samples: int) -> str:
 
 
 def rate(hertz: float) -> str:
-    """`97.4 Hz`, `100 Hz`: three digits, without needless zeros."""
+    """Format a rate with three digits, without trailing zeros: `97.4 Hz`, `100 Hz`."""
     return f"{hertz:.3g} Hz" if hertz < 1000 else f"{hertz:,.0f} Hz"
 
 
 def moment(unix_ns: int, zone: tzinfo | None = None) -> str:
-    """Date, time and offset of a moment, in the local zone unless another is given."""
+    """Format date, time and offset, in the local time zone by default."""
     return datetime.fromtimestamp(unix_ns / 1e9, UTC).astimezone(zone).strftime("%Y-%m-%d %H:%M:%S %z")
 
 
 def iso_moment(unix_ns: int) -> str:
-    """A moment in UTC for programs: `2026-11-21T11:49:03.250Z`."""
+    """Format a moment in UTC for programs: `2026-11-21T11:49:03.250Z`."""
     at = datetime.fromtimestamp(unix_ns // 1_000_000 / 1000, UTC)
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
@@ -73,7 +73,7 @@ _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 def alike(durations_s: Sequence[float | None]) -> list[str]:
-    """Durations in one unit and with the same decimals, so that a column of them compares; `""` for None.
+    """Format a column of durations in one unit with the same decimals; `""` for None.
 
     The longest has three digits: `2.53 s` beside `0.04 s`.
     """
@@ -85,17 +85,17 @@ def alike(durations_s: Sequence[float | None]) -> list[str]:
 
 
 def weight_text(weight: int, unit: Unit) -> str:
-    """A weight in a column that is headed by its unit."""
+    """Format a weight for a column that is headed by its unit."""
     return format_bytes(weight) if unit is Unit.BYTES else count(weight)
 
 
 def cost_word(unit: Unit) -> str:
-    """What costs in this unit are: time, also where samples stand for it, instructions or bytes."""
+    """Return the noun for costs in this unit: time (for samples too), instructions or bytes."""
     return unit.value if unit in (Unit.INSTRUCTIONS, Unit.BYTES) else "time"
 
 
 def amount(weight: int, unit: Unit) -> str:
-    """`1,200 samples`, `3.21 s`, `12.0 MiB`, `4,096 instructions`."""
+    """Format a weight with its unit: `1,200 samples`, `3.21 s`, `12.0 MiB`, `4,096 instructions`."""
     if unit is Unit.NANOSECONDS:
         return format_duration(weight / 1e9)
     if unit is Unit.BYTES:
@@ -108,15 +108,15 @@ _LEVELS = " ▁▂▃▄▅▆▇█"
 
 
 def bar(part: float, cells: int) -> str:
-    """A horizontal bar for a part of 1, exact to an eighth of a cell; anything above 0 shows."""
+    """Draw a horizontal bar for a part of 1, exact to an eighth of a cell; any part above 0 shows."""
     eighths = min(cells * 8, max(round(part * cells * 8), 1 if part > 0 else 0))
     return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).rstrip()
 
 
 def columns(histogram: Histogram, cells: int) -> str:
-    """The distribution of durations in at most `cells` columns, from the shortest to the longest.
+    """Draw the distribution of durations in at most `cells` columns, from the shortest to the longest.
 
-    The scale of durations is logarithmic, that of the columns' heights linear; anything above 0 shows.
+    Durations are on a logarithmic scale, heights on a linear one; any count above 0 shows.
     """
     if not histogram.buckets:
         return ""
@@ -129,7 +129,7 @@ def columns(histogram: Histogram, cells: int) -> str:
 
 
 def spread(values: Sequence[float], cells: int) -> str:
-    """How values lie between the least and the largest, in `cells` columns; one column if all are equal."""
+    """Draw the distribution of values in `cells` columns; one column if all are equal."""
     least, most = min(values), max(values)
     if least == most:
         return _LEVELS[-1]
@@ -138,9 +138,9 @@ def spread(values: Sequence[float], cells: int) -> str:
 
 
 def sparkline(values: Sequence[float], cells: int) -> str:
-    """Values over time in at most `cells` columns, from 0 to the largest; those that share one as their mean.
+    """Draw values over time in at most `cells` columns, from 0 to the largest; a column shows a mean.
 
-    Anything above 0 shows.
+    Any value above 0 shows.
     """
     cells = min(cells, len(values))
     bounds = [len(values) * cell // cells for cell in range(cells + 1)] if cells else [0]
@@ -157,7 +157,7 @@ def _standing(heights: Counter[int], cells: int) -> str:
 
 
 def short_path(file: str, cwd: str) -> str:
-    """`file` from where imports start, else relative to the program's folder, else whole."""
+    """Return a file's path below its import root, else relative to the program's folder, else in full."""
     from_root = from_import_root(file)
     if from_root != file:
         return from_root
@@ -166,15 +166,15 @@ def short_path(file: str, cwd: str) -> str:
 
 
 def place(file: str, line: int, cwd: str) -> str:
-    """`short_path` with the line, where it is known."""
-    if is_child_file(file):  # its command is for those who look for details
+    """Format `short_path` with the line, if it is known."""
+    if is_child_file(file):  # A child process: its command is too long for a place.
         return ""
     path = short_path(file, cwd)
     return f"{path}:{line}" if line and path else path
 
 
 def package_of(file: str) -> str:
-    """`torch`, `libc.so.6`, `importlib._bootstrap`, `<string>`, `process`; `?` without a file."""
+    """Return a file's package: `torch`, `libc.so.6`, `importlib._bootstrap`, `<string>`, `process` or `?`."""
     if file.startswith("<frozen "):
         return file[len("<frozen ") : -1]
     if is_child_file(file):
@@ -185,15 +185,15 @@ def package_of(file: str) -> str:
 
 
 _APART = 1e3
-"""Times that differ by more than this factor do not read well in one unit."""
+"""Ratio of times above which each has its own unit."""
 _FINE = 100.0
-"""Counts from here on need no decimal."""
+"""Count from which on no decimal is shown."""
 
 
 def times_alike(durations_s: Sequence[float | None]) -> list[str]:
-    """Times in one unit, so that a column of them compares, the shortest with four digits; `""` for None.
+    """Format a column of times in one unit, the shortest with four digits; `""` for None.
 
-    Those that are too far apart for that have a unit each.
+    If they differ by too large a factor, each has its own unit.
     """
     known = [duration_s for duration_s in durations_s if duration_s]
     shortest, longest = min(known, default=0.0), max(known, default=0.0)
@@ -205,7 +205,7 @@ def times_alike(durations_s: Sequence[float | None]) -> list[str]:
 
 
 def time_text(duration_s: float) -> str:
-    """One time in its own unit: `1.234 µs`."""
+    """Format one time in its own unit: `1.234 µs`."""
     return _in_unit_of(duration_s, duration_s)
 
 
@@ -219,7 +219,7 @@ def _in_unit_of(reference_s: float, duration_s: float) -> str:
 
 
 def counts_alike(values: Sequence[float | None]) -> list[str]:
-    """Counts with the same decimals: one where there are parts of small numbers, else none; `""` for None."""
+    """Format a column of counts with the same decimals: one for small fractions, else none; `""` for None."""
     known = [abs(value) for value in values if value]
     whole = all(value == int(value) for value in known)
     digits = 0 if whole or min(known) >= _FINE else 1
@@ -227,17 +227,17 @@ def counts_alike(values: Sequence[float | None]) -> list[str]:
 
 
 def count_text(value: float) -> str:
-    """One count: `5,601`, `8.5`."""
+    """Format one count: `5,601`, `8.5`."""
     return counts_alike([value])[0]
 
 
 def range_of(numbers: Sequence[int], noun: str) -> str:
-    """`1 process`, `10 processes`, `4–10 processes`."""
+    """Format a range of numbers with their noun: `1 process`, `10 processes`, `4–10 processes`."""
     least, most = min(numbers), max(numbers)
     plural = "" if most == 1 else _ending(noun)
     return f"{least:,}{'' if least == most else f'–{most:,}'} {noun}{plural}"
 
 
 def switches(number: int) -> str:
-    """`1 involuntary switch`, `9 involuntary switches`."""
+    """Format involuntary context switches: `1 involuntary switch`, `9 involuntary switches`."""
     return range_of([number], "involuntary switch")

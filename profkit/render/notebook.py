@@ -1,7 +1,6 @@
-"""Runs and measurements in notebooks: the page of the report in a frame, kept small.
+"""Display of runs and measurements in notebooks: a small HTML report in a frame.
 
-The frame has a document of its own that may run scripts and nothing else: it reaches neither the notebook
-nor the network.
+The frame is sandboxed: it may run scripts, but can access neither the notebook nor the network.
 """
 
 from __future__ import annotations
@@ -23,18 +22,18 @@ from profkit.units import format_duration
 
 MIN_SHARE = 0.005
 _MOST_STACKS, _MOST_SAMPLES, _MOST_POINTS = 2_000, 20_000, 300
-"""What is larger is made smaller."""
+"""Largest profile that is embedded unreduced."""
 _SOURCE_BYTES = 60_000
 _HEIGHT_PX = 640
 _NOBODY = ProcessInfo(
     pid=0, start_ticks=0, host="", cwd="", argv=(), python="", torch=None, profkit="", git_commit=None
 )
 _UNKNOWN = frozenset({"started", "batch", "process", "command"})
-"""Facts of runs that a measurement by itself does not have."""
+"""Facts of runs that a measurement does not have."""
 
 
 def notebook_html(shown: object) -> str | None:
-    """A frame with the page of a run or measurement; None for anything else."""
+    """Return a frame with the page of a run or measurement; None for anything else."""
     if isinstance(shown, Run):
         run, notes = _small(shown)
         return _frame(run.info.label, sampled_html((run,), notes=notes, source_bytes=_SOURCE_BYTES))
@@ -47,7 +46,7 @@ def notebook_html(shown: object) -> str | None:
 
 
 def notebook_text(shown: object) -> str:
-    """A run or measurement in one line."""
+    """Return one line about a run or measurement."""
     if isinstance(shown, Run):
         info = shown.info
         return visible(
@@ -68,7 +67,7 @@ def _frame(label: str, page: str) -> str:
 
 
 def _small(run: Run) -> tuple[Run, list[str]]:
-    """The run as far as a notebook should keep it, and what a reader should know about that."""
+    """Return the run, reduced to a size for notebooks, and notes on the reduction."""
     profile, notes = run.profile, []
     if profile is not None:
         if len(profile.stacks) > _MOST_STACKS:
@@ -83,7 +82,7 @@ def _small(run: Run) -> tuple[Run, list[str]]:
 
 
 def _info(measurement: Measurement) -> MeasuredInfo:
-    """A measurement's own part of what is known about a run."""
+    """Return the info of a run that has only a measurement."""
     return MeasuredInfo(
         id="",
         batch="",

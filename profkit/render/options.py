@@ -1,4 +1,4 @@
-"""What a reader may ask of a report."""
+"""Options of reports: sorting, limits, thread, source root."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class Sort(enum.Enum):
-    """What the hottest functions and lines are ordered by; the value is what the command line takes."""
+    """Order of the hottest functions and lines; values are those of the command line."""
 
     SELF = "self"
     TOTAL = "total"
@@ -17,21 +17,21 @@ class Sort(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class ReportOptions:
-    """What a report shows; None leaves it to the renderer: people get the top, programs get all."""
+    """Options of a report; None is the renderer's default: JSON has everything, text the top rows."""
 
     sort: Sort = Sort.SELF
     limit: int | None = None
-    """Rows of each table."""
+    """Maximum number of rows per table."""
     min_share: float | None = None
-    """Calls with a smaller part of all samples are summed up in the tree."""
+    """Share of all samples below which calls are summed in the tree."""
     thread: str | None = None
-    """Only this thread: its name or its system id."""
+    """Name or system id of the only thread to show."""
     show_all: bool = False
-    """Library frames stay in the tree, and long straight chains stay whole."""
+    """Whether the tree shows library frames and long straight chains in full."""
     source_root: Path | None = None
-    """Source files below this folder are shown, also for runs that were not recorded here."""
+    """Folder whose source files are shown, also for runs that were not recorded here."""
     functions: bool = True
-    """JSON of measured runs lists the functions that were counted, which are most of it."""
+    """Whether JSON of measured runs lists the counted functions, which are most of its size."""
 
 
 DEFAULTS = ReportOptions()

@@ -1,4 +1,4 @@
-"""Renderers by what is shown and format: `RENDERERS`.
+"""Registry of renderers by kind of content and format: `RENDERERS`.
 
 A new renderer is a function of the signature `Renderer` and a line in `RENDERERS`. Its module is imported
 when it is first called, so that `--help` imports none of them.
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Renderer: TypeAlias = Callable[[T, ReportOptions, Terminal], str]
-"""Return what is shown as text, with `options`, laid out for a terminal."""
+"""Return the rendered text of some content, with `options`, laid out for a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[T]):
-    """Something that can be shown; `T` is the type of its data."""
+    """A kind of content; `T` is the type of its data."""
 
     name: str
 
     @property
     def formats(self) -> tuple[str, ...]:
-        """Names of the formats that it can be shown in."""
+        """Names of its formats."""
         return tuple(format for kind, format in RENDERERS if kind == self.name)
 
     def renderer(self, format: str) -> Renderer[T]:
-        """Import and return the renderer for a format; raises KeyError for others than `formats`."""
+        """Import and return the renderer for a format; raises KeyError for formats not in `formats`."""
         module, _, function = RENDERERS[self.name, format].partition(":")
         found = importlib.import_module(f"profkit.render.{module}")
         return cast("Renderer[T]", getattr(found, function))

@@ -1,4 +1,4 @@
-"""Width and colour of the terminal, pipe or file that text is laid out for."""
+"""Width and colour support of the terminal, pipe or file that text is laid out for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NARROWEST = 40
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """Layout of text: `width` in cells, None for as wide as the content is (pipes, files)."""
+    """Layout of text: `width` in cells, None for unlimited (pipes, files)."""
 
     width: int | None = None
     color: bool = False

@@ -1,1 +1,1 @@
-"""View models: what reports of every format show, as rows and sentences."""
+"""Content of reports, independent of their format."""

@@ -1,4 +1,4 @@
-"""Content of a gate's report that all formats share: the outcome in words, and a check's figures."""
+"""Content of a gate's report that all formats share: headline, and figures of checks."""
 
 from __future__ import annotations
 

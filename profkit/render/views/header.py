@@ -1,4 +1,4 @@
-"""The header of a sampled run: each fact as a name and a few parts; and why there are no samples."""
+"""Header of a sampled run: its facts, notes, and the reason if it has no samples."""
 
 from __future__ import annotations
 
@@ -37,28 +37,28 @@ from profkit.render.views.merged import (
 from profkit.stats import quantile_ns
 from profkit.units import format_bytes, format_duration
 
-_SLOW = 0.8  # Of the asked rate: below it the sampler did not keep up.
+_SLOW = 0.8  # Part of the requested rate below which a warning is shown.
 _COLUMNS = 16
 _LEAST_POINTS = 4
-"""Fewer resource points make no curve."""
+"""Minimum number of resource points for a curve."""
 _SUSPENDING = (RegionKind.COROUTINE, RegionKind.GENERATOR, RegionKind.ASYNC_GENERATOR)
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One line of the header; names repeat where there are several notes or links."""
+    """One line of the header; several notes or links have the same name."""
 
     name: str
     parts: tuple[Part, ...]
 
     @property
     def text(self) -> str:
-        """The parts in one string."""
+        """Parts in one string."""
         return " · ".join(part.text for part in self.parts)
 
 
 def facts(run: Run) -> tuple[Fact, ...]:
-    """All that the header says about a run, in the order in which people want it; hostile text is escaped."""
+    """Return the header lines of a run, escaped."""
     told = _all(run) if run.info.imported is None else _of_imported(run, run.info.imported)
     return tuple(Fact(name, tuple(parts)) for name, parts in told if parts)
 
@@ -89,15 +89,15 @@ def _all(run: Run) -> Iterator[tuple[str, list[Part]]]:
 
 
 def run_notes(run: Run) -> tuple[str, ...]:
-    """Return what a reader should know about the run, each sentence once."""
-    # What the plan has to say is among a run's notes, unless the run was made without its session's.
+    """Return the notes on a run, each once."""
+    # A run's notes include those of its plan, unless it was made without its session's notes.
     plan = () if run.merged else run.info.plan.notes
     merged = merged_notes(run.merged) if run.merged else ()
     return tuple(dict.fromkeys((*run.info.notes, *plan, *merged, *_without_frames(run))))
 
 
 def _without_frames(run: Run) -> Iterator[str]:
-    """Say what can be seen of a function without Python code, if none of what it calls has Python frames."""
+    """Yield a note if neither the function nor its callees have Python frames."""
     info, profile = run.info, run.profile
     no_frames = info.region.expected is None and info.region.kind is not RegionKind.BLOCK
     if info.imported is not None or not no_frames or profile is None or not profile.samples:
@@ -114,7 +114,7 @@ def _is_python(file: str) -> bool:
 
 
 def _of_imported(run: Run, source: Imported) -> Iterator[tuple[str, list[Part]]]:
-    """Of a run that profkit did not record: where it comes from, and what was in the file."""
+    """Yield the facts of an imported run: its origin and the content of the file."""
     info = run.info
     yield "imported", [Part(visible(source.file or "stdin"), Tone.STRONG), Part(f"format {source.format}")]
     yield "tool", [Part(visible(source.tool))] if source.tool else []
@@ -248,12 +248,12 @@ def _resources(points: tuple[ResourcePoint, ...]) -> list[Part]:
 
 
 def _curve(text: str, values: Sequence[float]) -> Part:
-    """A figure with how it came about over time, where there are enough values to see that."""
+    """Return the text with a sparkline, if there are enough values."""
     return Part(text if len(values) < _LEAST_POINTS else f"{text} {sparkline(values, _COLUMNS)}".rstrip())
 
 
 def process_parts(process: ProcessInfo) -> list[Part]:
-    """Which process it was, and the versions of what matters in it."""
+    """Return the process's pid, host and versions."""
     versions = (("Python", process.python), ("torch", process.torch), ("profkit", process.profkit))
     parts = [f"pid {process.pid} on {process.host}"]
     parts += [f"{name} {version}" for name, version in versions if version is not None]
@@ -262,11 +262,11 @@ def process_parts(process: ProcessInfo) -> list[Part]:
 
 
 _MANY = 10
-"""If so many samples are expected, chance does not explain that there are none."""
+"""Number of expected samples from which on chance does not explain their absence."""
 
 
 def why_no_samples(run: Run) -> str:
-    """One sentence for a reader who expected samples."""
+    """Return the reason why a run has no samples, and how to get some."""
     info = run.info
     if info.imported is not None:
         return "There are no samples in the file that was imported."
@@ -282,7 +282,7 @@ def why_no_samples(run: Run) -> str:
 
 
 def _all_torn(info: RunInfo) -> str:
-    """Why no stack fits the function, and what is known all the same."""
+    """Return the reason why all samples were torn."""
     if not info.plan.blocking:
         return (
             f'There are no samples: all {count(info.torn)} were inconsistent ("torn"). Pass blocking=True to '
@@ -311,9 +311,9 @@ def _none_seen(info: RunInfo, noted: bool) -> str:
 
 
 SAMPLED = "sampled"
-"""The mode of runs that were recorded, beside those that an order can have."""
+"""Mode of sampled runs; measured runs have that of their order."""
 
 
 def mode_word(info: AnyInfo) -> str:
-    """How the run came to be: `sampled`, `timer`, `callgrind` or `timer+callgrind`."""
+    """Return the mode of a run: `sampled`, `timer`, `callgrind` or `timer+callgrind`."""
     return info.order.mode.value if isinstance(info, MeasuredInfo) else SAMPLED

@@ -1,4 +1,4 @@
-"""The view of measured runs: a row per order, what distinguishes orders, and warnings."""
+"""Content of reports of measured runs: a row per order, names that distinguish orders, warnings."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from profkit.stats import median, median_interval
 
 
 def variants(runs: Sequence[MeasuredRun]) -> list[str]:
-    """For each run what it has and not all of the others have: values of its labels, language, versions.
+    """Return the labels, language and versions that distinguish each run from the others.
 
-    What was measured is added where label, threads and all that do not tell it from another.
+    The measured code is added if these, label and threads do not suffice.
     """
     shown = _joined([_asked(run) for run in runs], [_found(run) for run in runs])
     told = [(run.info.label, run.info.order.num_threads, text) for run, text in zip(runs, shown, strict=True)]
@@ -41,7 +41,7 @@ def variants(runs: Sequence[MeasuredRun]) -> list[str]:
 
 
 def names(runs: Sequence[MeasuredRun]) -> list[str]:
-    """Each run's label for sentences, with what else tells it apart where the label does not."""
+    """Return each run's label for sentences; equal labels are followed by what distinguishes them."""
     often = Counter(run.info.label for run in runs)
     differ = len({run.info.order.num_threads for run in runs}) > 1
     made = []
@@ -72,10 +72,10 @@ def _found(run: MeasuredRun) -> dict[str, str]:
 
 
 def _joined(asked: Sequence[Mapping[str, str]], found: Sequence[Mapping[str, str]]) -> list[str]:
-    """What differs of either; an order that has nothing of `found` failed, which is no difference."""
+    """Return each order's values that differ; an order without `found` failed, and does not differ."""
     differ = differing(asked)
     places = dict.fromkeys(name for aspects in found for name in aspects)
-    # Zygotes with and without a package differ in what they preload, which the label of an order tells.
+    # Zygotes without a package only preload less, which the label of an order shows.
     versions = [name for name in places if len({aspects[name] for aspects in found if name in aspects}) > 1]
     return [
         ", ".join(filter(None, (*map(of_asked.get, differ), *map(of_found.get, versions))))
@@ -84,41 +84,41 @@ def _joined(asked: Sequence[Mapping[str, str]], found: Sequence[Mapping[str, str
 
 
 UNKNOWN_FILE = "???"
-"""Callgrind's word for the file of a function without debug information."""
+"""Callgrind's name for the file of a function without debug information."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeRow:
-    """An order's times, of one execution; each process counts by its least block.
+    """An order's times per execution; each process counts by its fastest block.
 
-    What disturbs a process only ever makes it slower, so its minimum is what repeats best.
+    Disturbances only make a process slower, so its minimum is the most repeatable value.
     """
 
     number: int
     processes: int
     blocks: int
-    """Of a process; of the one with the fewest where they differ."""
+    """Blocks per process; the fewest if processes differ."""
     zygotes: int
     min_s: float
     median_s: float
-    """Of the processes."""
+    """Median of the processes' minima."""
     interval_s: tuple[float, float] | None
-    """Of the median, with 95 % confidence; None for less than 6 processes."""
+    """95 % confidence interval of the median; None for fewer than 6 processes."""
     cpu_share: float
-    """CPU time by wall time of all blocks."""
+    """CPU time divided by wall time, of all blocks."""
     involuntary_switches: int
-    """Of all blocks."""
+    """Involuntary context switches in all blocks."""
     minima_s: tuple[float, ...]
-    """Of each process."""
+    """Minimum of each process."""
     all_s: tuple[float, ...]
-    """Of each block of each process."""
+    """Times of all blocks of all processes."""
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionRow:
-    """A function's instructions in one execution: its own, and with all that it called; shares of the net.
+    """A function's instructions per execution, exclusive and inclusive; shares are of the net count.
 
-    `file` is empty where it is not known.
+    `file` is empty if unknown.
     """
 
     full_name: str
@@ -135,24 +135,24 @@ class FunctionRow:
 
 @dataclass(frozen=True, slots=True)
 class OrderRow:
-    """A measured run beside what a report makes of it; `times` and `functions` are of one execution."""
+    """A measured run with its rows; `times` and `functions` are per execution."""
 
     run: MeasuredRun
     times: TimeRow | None
     counts: InstructionCounts | None
     functions: tuple[FunctionRow, ...]
-    """Cut to the limit; `functions_found` says how many there were."""
+    """At most as many as the limit; `functions_found` is the number of all."""
     functions_found: int
     warnings: tuple[MeasurementWarning, ...]
 
     @property
     def trusted(self) -> bool:
-        """Whether there are numbers that nothing speaks against."""
+        """Whether there are numbers, without warnings."""
         return not self.warnings and (self.times is not None or self.counts is not None)
 
 
 def order_rows(runs: Sequence[MeasuredRun], options: ReportOptions) -> tuple[OrderRow, ...]:
-    """The rows of measured runs, in their order; raises `UsageError` where one thread is asked for."""
+    """Return the rows of measured runs, in their order; raise `UsageError` if a thread is asked for."""
     if options.thread is not None:
         raise UsageError(f"no thread {options.thread!r} in a measured run", "leave --thread out")
     return tuple(_order_row(run, options) for run in runs)
@@ -174,7 +174,7 @@ def _order_row(run: MeasuredRun, options: ReportOptions) -> OrderRow:
 
 
 def time_row(timing: Timing) -> TimeRow | None:
-    """What times come to; None where no block was measured."""
+    """Summarize times; None if no block was measured."""
     processes = [process for process in timing.processes if process.times_s]
     if not processes:
         return None
@@ -195,14 +195,14 @@ def time_row(timing: Timing) -> TimeRow | None:
 
 
 def _cpu_share(processes: Sequence[ProcessTimes]) -> float:
-    # Exact sums: those of `sum` differ from Python to Python.
+    # Exact sums: the results of `sum` differ between Python versions.
     walls = [math.fsum(process.times_s) for process in processes]
     used = math.fsum(process.cpu_share * wall for process, wall in zip(processes, walls, strict=True))
     return used / math.fsum(walls) if any(walls) else min(process.cpu_share for process in processes)
 
 
 def function_rows(counts: InstructionCounts, sort: Sort) -> tuple[FunctionRow, ...]:
-    """The functions of a count in the order that is asked for."""
+    """Return the functions of a count in the given order."""
     return tuple(sorted((_function_row(row, counts.net) for row in counts.functions), key=_order(sort)))
 
 
@@ -222,9 +222,9 @@ def _function_row(function: FunctionCount, net: float) -> FunctionRow:
 
 
 def name_and_file(function: FunctionCount) -> tuple[str, str]:
-    """The two parts of `file:function [object]`, as callgrind_annotate writes it.
+    """Split `file:function [object]`, as callgrind_annotate writes it, into name and file.
 
-    Names of C++ hold colons and brackets themselves, files do not.
+    C++ names contain colons and brackets themselves, files do not.
     """
     bare = function.name.removesuffix(f" [{function.object}]") if function.object else function.name
     file, colon, name = bare.partition(":")
@@ -242,14 +242,14 @@ def _order(sort: Sort) -> Callable[[FunctionRow], tuple[float, float, str, str]]
 
 
 RELATIVE = "relative only"
-"""What numbers are that compare among themselves, and with no others."""
+"""Heading of warnings about numbers that compare only among themselves."""
 
 
 WARNED = "do not trust"
 
 
 def uncertainty(row: TimeRow) -> str:
-    """Half of the median's interval as a part of the median, `±0.8 %`; `""` where there is none."""
+    """Format half of the median's interval relative to the median: `±0.8 %`; `""` if there is none."""
     if row.interval_s is None or not row.median_s:
         return ""
     low, high = row.interval_s
@@ -258,5 +258,5 @@ def uncertainty(row: TimeRow) -> str:
 
 
 def warning_text(warning: MeasurementWarning) -> tuple[str, str]:
-    """What a warning comes to, and why."""
+    """Return a warning's heading and its reason."""
     return RELATIVE if warning.code is WarningCode.QUICK else WARNED, sentence(warning)

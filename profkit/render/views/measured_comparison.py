@@ -1,4 +1,4 @@
-"""What comparisons of measured runs say in every format."""
+"""Content of comparisons of measured runs that all formats share."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from profkit.transforms.origin import standard_file
 
 
 def signed(value: float) -> str:
-    """`+1,234`, `−5`, `0`."""
+    """Format a difference with its sign: `+1,234`, `−5`, `0`."""
     return signed_alike([value])[0]
 
 
 def signed_alike(values: Sequence[float]) -> list[str]:
-    """Differences with the same decimals, so that a column of them compares."""
+    """Format a column of differences with the same decimals."""
     sizes = counts_alike([abs(value) for value in values])
     signs = ("+" if value > 0 else "−" if value < 0 else "" for value in values)
     return [f"{sign}{size}" for sign, size in zip(signs, sizes, strict=True)]
 
 
 def change(ratio: float) -> str:
-    """How much more B has: `+5.3 %`, `−10.0 %`; twice or half and beyond as a factor: `× 2.41`."""
+    """Format B relative to A: `+5.3 %`, `−10.0 %`; from twice or half on as a factor: `× 2.41`."""
     if not 0.5 < ratio < 2:
         return f"× {times_text(ratio)}"
     part = 100 * (ratio - 1)
@@ -48,7 +48,7 @@ def change(ratio: float) -> str:
 
 
 def function_text(name: str) -> tuple[str, str]:
-    """A function's name, and its file without the folders where it was built, else its shared object."""
+    """Return a function's name, and its file without build folders, else its shared object."""
     bare, bracket, within = name.rpartition(" [") if name.endswith("]") else (name, "", "")
     file, colon, function = (bare if bracket else name).partition(":")
     if not colon:
@@ -58,7 +58,7 @@ def function_text(name: str) -> tuple[str, str]:
 
 
 def delta_cell(counts: CountsCompared) -> str:
-    """`+615 → 5,614 (+12.3 %)`: by how much the instructions changed, to how many, and in per cent."""
+    """Format a change of instructions as difference, B and ratio: `+615 → 5,614 (+12.3 %)`."""
     if counts.unstable:
         return f"{count_text(counts.a)}, {count_text(counts.b)}: not comparable"
     share = "" if counts.ratio is None else f" ({change(counts.ratio)})"
@@ -77,13 +77,13 @@ _COMMIT = 10
 
 
 def side_names(comparison: MeasuredComparison) -> tuple[str, str]:
-    """Both sides' names, safe to print, and different."""
+    """Return both sides' names, escaped and different from each other."""
     a, b = (short(name, _LONGEST) for name in comparison.names)
     return (a, b) if a != b else (a, f"{b} (again)")
 
 
 def times_of(runs: Sequence[MeasuredRun]) -> TimeRow | None:
-    """What the times of a side come to, those of several runs taken together."""
+    """Summarize the times of a side; several runs are pooled."""
     timings = [run.measurement.timing for run in runs if run.measurement and run.measurement.timing]
     if not timings:
         return None
@@ -91,7 +91,7 @@ def times_of(runs: Sequence[MeasuredRun]) -> TimeRow | None:
 
 
 def sentences(order: OrderCompared) -> Iterator[tuple[str, str, Tone]]:
-    """(what, sentence, tone) of everything that can be said of an order; why not, where nothing can."""
+    """Yield (measure, sentence, tone) for each result of an order, and the obstacle if there is one."""
     if order.times is not None:
         yield "time", "; ".join(filter(None, (order.times.sentence, unseen(order.times)))), _tone(order.times)
     if order.counts is not None:
@@ -103,7 +103,7 @@ def sentences(order: OrderCompared) -> Iterator[tuple[str, str, Tone]]:
 
 
 def headline(comparison: MeasuredComparison) -> str:
-    """What the comparison comes to, of B: its sentence, or how many orders became slower and faster."""
+    """Return the sentence about B; for several orders, how many became slower and faster."""
     a, b = side_names(comparison)
     if len(comparison.orders) == 1:
         told = [said for what, said, _ in sentences(comparison.orders[0])]
@@ -124,7 +124,7 @@ def _tone(times: TimesCompared) -> Tone:
 
 
 def side_fact(name: str, runs: Sequence[MeasuredRun], text: str) -> Fact:
-    """A side's figures, its runs and their commits."""
+    """Return a side's figures, runs and commits."""
     parts = [Part(text, Tone.STRONG)]
     times = times_of(runs)
     if times is not None:
@@ -142,7 +142,7 @@ def side_fact(name: str, runs: Sequence[MeasuredRun], text: str) -> Fact:
 
 
 def design_text(comparison: MeasuredComparison) -> str:
-    """How the times came about, for all orders; empty where there are none."""
+    """Return the designs of the timings of all orders; empty if there are no times."""
     times = [order.times for order in comparison.orders if order.times is not None]
     told = {
         Design.INTERLEAVED: "block by block in the same processes",
@@ -154,12 +154,12 @@ def design_text(comparison: MeasuredComparison) -> str:
 
 
 def warnings_of(comparison: MeasuredComparison) -> Iterator[tuple[str, str, str]]:
-    """(word, whose, why) of everything that speaks against either side's numbers, each once."""
+    """Yield (heading, sides, reason) of the warnings of both sides, each once."""
     found: dict[tuple[str, str], list[str]] = {}
     for order in comparison.orders:
         for side, runs in zip("AB", (order.a, order.b), strict=True):
             whose = side if len(comparison.orders) == 1 else f"{side} of {short(order.name, _LONGEST)}"
-            # Of several runs the last one stands for all.
+            # Of several runs, the last one with a code gives the reason.
             for warning in {warning.code: warning for run in runs for warning in run.info.warnings}.values():
                 if _is_allowed_for(warning, order.times):
                     continue
@@ -170,7 +170,7 @@ def warnings_of(comparison: MeasuredComparison) -> Iterator[tuple[str, str, str]
 
 
 def input_text(spread: CountSpread) -> str:
-    """Return by how much runs of one commit differ, and what makes counts do so."""
+    """Return a sentence on how much counts of one commit differ, and why counts can."""
     return (
         f"its count depends on its input: {count_text(spread.least)} to {count_text(spread.most)} "
         f"(+{100 * spread.part:.2g} %) over {spread.runs} runs of one commit; unseeded data, environment "
@@ -179,14 +179,14 @@ def input_text(spread: CountSpread) -> str:
 
 
 def _is_allowed_for(warning: MeasurementWarning, times: TimesCompared | None) -> bool:
-    """Whether the interval of the ratio holds what a warning is about, or both sides share it."""
+    """Return whether the ratio's interval includes the effect of the warning, or both sides share it."""
     if warning.code is WarningCode.SPREAD:
         return times is not None
     return warning.code is WarningCode.QUICK and times is not None and not times.unconfirmed
 
 
 def remarks_of(comparison: MeasuredComparison) -> Iterator[str]:
-    """What else a reader should know: what differs beside the code, what had no counterpart."""
+    """Yield notes: differences between the sides other than the code, and unmatched orders."""
     unstable = (order.counts.unstable for order in comparison.orders if order.counts is not None)
     yield from dict.fromkeys(visible(why) for why in unstable if why)
     for order in comparison.orders:
@@ -211,7 +211,7 @@ WHAT = "instructions of one execution with all that is called, without memory al
 
 
 def call_figures(rows: Sequence[CallDelta]) -> tuple[list[str], list[str], list[str]]:
-    """Return the differences, A's and B's instructions of calls as text, a column each."""
+    """Return the columns of calls as text: difference, A's and B's instructions."""
     both = counts_alike([row.a for row in rows] + [row.b for row in rows])
     return signed_alike([row.delta for row in rows]), both[: len(rows)], both[len(rows) :]
 
@@ -222,12 +222,12 @@ def through_text(row: CallDelta) -> str:
 
 
 _LIMIT, _LIMIT_OF_FEW, _FEW = 15, 5, 4
-"""Functions of one order, and for each of at most so many."""
+"""Number of functions of a single order, of each of several, and the maximum number of orders."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Orders by label and threads, and by language and runtime, as cells `ΔI → final (± %)`."""
+    """Orders as cells: a row per label and threads, a column per language and runtime."""
 
     rows: tuple[str, ...]
     columns: tuple[str, ...]
@@ -235,7 +235,7 @@ class Grid:
 
 
 def grid_of(comparison: MeasuredComparison) -> Grid:
-    """The orders whose instructions were compared; a place that two would share becomes two rows."""
+    """Return the orders whose instructions were compared; two orders of one cell get separate rows."""
     cells: dict[tuple[str, str], OrderCompared] = {}
     for order in comparison.orders:
         if order.counts is None:
@@ -260,7 +260,7 @@ def _place(order: OrderCompared) -> tuple[str, str]:
 def shown_deltas(
     comparison: MeasuredComparison, options: ReportOptions
 ) -> list[tuple[OrderCompared, CountsCompared, int]]:
-    """Orders whose functions differ, each with how many to show; none of many, unless a limit is given."""
+    """Return orders whose functions differ, with the number to show; many orders require a limit."""
     counted = [
         (order, order.counts) for order in comparison.orders if order.counts and order.counts.functions
     ]

@@ -1,4 +1,4 @@
-"""What the header says about measured runs: what was measured, how, where and when."""
+"""Header of measured runs: code, mode, environment and time."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from profkit.render.views.header import Fact, process_parts
 from profkit.units import format_duration
 
 _MOST_LINES = 12
-"""Of a statement or setup; JSON has them all."""
+"""Maximum number of lines of a statement or setup; JSON has them all."""
 _TIMED, _COUNTED, _BATCH = "timed in", "counted in", "batch"
 _Groups = dict[str, tuple[Fact, ...]]
 
 
 def measured_facts(runs: Sequence[MeasuredRun]) -> tuple[Fact, ...]:
-    """What holds of all of the runs, in the order in which people want it; hostile text is escaped."""
+    """Return the header lines that are true for all of the runs, escaped."""
     started = _started(runs)
     each = [_by_name(run, started) for run in runs]
     names = dict.fromkeys(name for groups in each for name in groups)
     if len(runs) > 1:
-        # It stands in the title.
+        # It is in the title.
         names.pop(_BATCH)
     return tuple(fact for name in names for fact in _shared(name, each))
 
@@ -41,7 +41,7 @@ def _by_name(run: MeasuredRun, started: list[Part]) -> _Groups:
 def _shared(name: str, each: Sequence[_Groups]) -> tuple[Fact, ...]:
     found = {groups.get(name, ()) for groups in each}
     if name in (_TIMED, _COUNTED):
-        # What failed was measured nowhere; that does not speak against where the others were.
+        # Failed orders have no environment; ignore them.
         found.discard(())
     return found.pop() if len(found) == 1 else ()
 
@@ -77,7 +77,7 @@ def _what(order: OrderInfo, cwd: str) -> Iterator[tuple[str, list[Part]]]:
 
 
 def _lines(name: str, text: str, tone: Tone = Tone.PLAIN) -> Iterator[tuple[str, list[Part]]]:
-    """A line of the header for each line of the text."""
+    """Yield a header line for each line of the text."""
     lines = text.strip("\n").expandtabs(4).splitlines()
     for line in lines[:_MOST_LINES]:
         yield name, [Part(visible(line), tone)]
@@ -102,7 +102,7 @@ def _started(runs: Sequence[MeasuredRun]) -> list[Part]:
 
 
 def _state(order: OrderInfo, found: Sequence[Freshness]) -> list[Part]:
-    """Return what each execution had of its own, and why."""
+    """Return the state that each execution gets fresh, and why."""
     fresh = [one for one in found if one.fresh]
     if not fresh:
         return []
@@ -114,7 +114,7 @@ def _state(order: OrderInfo, found: Sequence[Freshness]) -> list[Part]:
 
 
 def _place(where: MeasuredIn) -> list[Part]:
-    """The kind of zygote that numbers come from, and the versions in it."""
+    """Return the kind of zygote that measured, and its versions."""
     versions = [("Python", where.python), *where.packages]
     return [_kind(where), *(Part(visible(f"{name} {version}")) for name, version in versions)]
 

@@ -1,4 +1,4 @@
-"""The view of merged runs: what their header says, a row per process, and what was not profiled."""
+"""Content of reports of merged runs: header, a row per process, unprofiled processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from profkit.units import format_bytes, format_duration
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """CPU use (1.0 is one core; None for less than two points), and peaks of memory and threads."""
+    """CPU use (1.0 is one core; None for fewer than two points), and peaks of memory and threads."""
 
     cpu_share: float | None
     peak_rss_bytes: int
@@ -26,7 +26,7 @@ class Usage:
 
 
 def cpu_shares(points: Sequence[ResourcePoint]) -> list[float]:
-    """CPU use between each point and the next; 1.0 is one core."""
+    """Return the CPU use between consecutive points; 1.0 is one core."""
     return [
         (after.cpu_s - before.cpu_s) * 1e9 / (after.at_ns - before.at_ns)
         for before, after in pairwise(points)
@@ -35,7 +35,7 @@ def cpu_shares(points: Sequence[ResourcePoint]) -> list[float]:
 
 
 def usage(points: tuple[ResourcePoint, ...]) -> Usage | None:
-    """The sum of a session's resource points, None where there are none."""
+    """Summarize a session's resource points; None if there are none."""
     if not points:
         return None
     first, last = points[0], points[-1]
@@ -48,14 +48,14 @@ def usage(points: tuple[ResourcePoint, ...]) -> Usage | None:
 
 
 _NAMED = 3
-"""Hosts, versions or commands that are listed; the others are counted."""
+"""Maximum number of listed hosts, versions or commands; the others are counted."""
 _MOST_NOTES = 8
 _FIGURES = re.compile(r"\d[\d.,]*")
 _ENDED = (SessionState.SUCCESS, SessionState.FAILED)
 
 
 def runs_parts(merged: Merged) -> list[Part]:
-    """How many runs, processes and hosts there are."""
+    """Return the number of runs and processes, and the hosts."""
     infos = merged.infos
     failed = sum(info.state is SessionState.FAILED for info in infos)
     recording = sum(info.state not in _ENDED for info in infos)
@@ -69,14 +69,14 @@ def runs_parts(merged: Merged) -> list[Part]:
 
 
 def started_parts(merged: Merged) -> list[Part]:
-    """When the first run began, and the last."""
+    """Return the start times of the first and the last run."""
     moments = [info.started_ns for info in merged.infos]
     parts = [Part(moment(min(moments)))]
     return [*parts, Part(f"the last {moment(max(moments))}")] if len(moments) > 1 else parts
 
 
 def sampler_parts(merged: Merged) -> list[Part]:
-    """How the runs were sampled, as far as they agree."""
+    """Return how the runs were sampled; differing values as ranges or counts."""
     infos = merged.infos
     names = (f"{info.plan.sampler} {info.sampler_version or ''}".strip() for info in infos)
     achieved = [info.achieved_hz for info in infos if info.achieved_hz is not None]
@@ -92,7 +92,7 @@ def sampler_parts(merged: Merged) -> list[Part]:
 
 
 def session_parts(info: RunInfo, merged: Merged) -> list[Part]:
-    """The time that was sampled, of all sessions together."""
+    """Return the number of sessions and their total time."""
     sessions = len({one.session for one in merged.infos})
     parts = [Part(count(sessions, "session")), Part(f"{format_duration(info.session_s)} recorded in total")]
     gaps = f"{format_duration(info.gap_s)} in gaps between segments"
@@ -100,7 +100,7 @@ def session_parts(info: RunInfo, merged: Merged) -> list[Part]:
 
 
 def resource_parts(merged: Merged) -> list[Part]:
-    """What single processes used: adding them up would mix moments."""
+    """Return the resources of single processes; sums would mix different times."""
     cpu = [part.cpu_share for part in merged.processes if part.cpu_share is not None]
     peak = max((part.peak_rss_bytes for part in merged.processes), default=0)
     low, high = (f"{share * 100:.0f}" for share in (min(cpu, default=0.0), max(cpu, default=0.0)))
@@ -112,7 +112,7 @@ def resource_parts(merged: Merged) -> list[Part]:
 
 
 def version_parts(merged: Merged) -> list[Part]:
-    """The versions of what matters in the processes."""
+    """Return the versions of Python, torch, profkit and the code in the processes."""
     processes = [info.process for info in merged.infos]
     columns = {
         "Python": (process.python for process in processes),
@@ -125,7 +125,7 @@ def version_parts(merged: Merged) -> list[Part]:
 
 
 def command_parts(processes: Sequence[ProcessInfo]) -> list[Part]:
-    """The commands that were run, the most frequent first."""
+    """Return the commands that were run, the most frequent first."""
     commands = Counter(shlex.join(process.argv) for process in processes if process.argv)
     shown = [Part(visible(command)) for command, _ in commands.most_common(_NAMED)]
     more = len(commands) - len(shown)
@@ -133,7 +133,7 @@ def command_parts(processes: Sequence[ProcessInfo]) -> list[Part]:
 
 
 def merged_notes(merged: Merged) -> tuple[str, ...]:
-    """Notes and errors of the runs; those that differ in figures alone are one, with the number of runs."""
+    """Return notes and errors of the runs; those that differ only in figures are joined and counted."""
     return tuple(_notes(merged.infos))
 
 
@@ -153,7 +153,7 @@ def _notes(infos: Sequence[RunInfo]) -> Iterator[str]:
 
 
 def _listed(values: Iterable[str]) -> str:
-    """Each value once, the most frequent first: `3.11.7 and 3.12.1`, `a, b, c and 4 more`."""
+    """List each value once, the most frequent first: `3.11.7 and 3.12.1`, `a, b, c and 4 more`."""
     found = [short(value) for value, _ in Counter(values).most_common()]
     shown, more = found[:_NAMED], len(found) - _NAMED
     if more > 0:
@@ -174,7 +174,7 @@ def _part_of(number: int, infos: Sequence[RunInfo], all_of: str, none_of: str) -
 
 @dataclass(frozen=True, slots=True)
 class ProcessRow:
-    """A process; `share` is its part of all samples, or of their time."""
+    """A row of the table of processes; `share` is its part of all samples, or of their time."""
 
     share: float
     samples: int
@@ -190,32 +190,32 @@ class ProcessRow:
 
 @dataclass(frozen=True, slots=True)
 class ProcessShare:
-    """A function's part of one process."""
+    """A function's share of one process."""
 
     pid: int
     host: str
     share: float
     samples: int
-    """All samples of the process."""
+    """Number of samples of the process."""
     differs: bool
-    """Significantly from its part of all other processes together."""
+    """Whether it differs significantly from the share in all other processes together."""
 
 
 @dataclass(frozen=True, slots=True)
 class DifferingRow:
-    """A function whose share differs; shares are of the function with the library calls it makes."""
+    """A function whose share differs between processes; shares include its library calls."""
 
     name: str
     file: str
     line: int
     share: float
-    """In all processes together."""
+    """Share in all processes together."""
     processes: tuple[ProcessShare, ...]
-    """In the order of the processes' rows."""
+    """In the order of `process_rows`."""
 
     @property
     def odd(self) -> tuple[ProcessShare, ...]:
-        """The processes that differ, those that differ most first."""
+        """Processes that differ, the largest difference first."""
         found = [process for process in self.processes if process.differs]
         return tuple(sorted(found, key=lambda process: -abs(process.share - self.share)))
 
@@ -249,7 +249,7 @@ def differing_rows(merged: Merged) -> tuple[DifferingRow, ...]:
 
 
 def odd_words(row: DifferingRow, most: int) -> str:
-    """Say in which processes the share differs: `90 % in 4242, 2 % in 4250`."""
+    """List the processes in which the share differs: `90 % in 4242, 2 % in 4250`."""
     pids = [process.pid for process in row.processes]
     said = [
         f"{percent(process.share, process.samples)} in "
@@ -274,16 +274,16 @@ def _shares(row: FunctionPart, merged: Merged) -> tuple[ProcessShare, ...]:
 
 
 _LABELS = 3
-"""Labels that are named."""
+"""Maximum number of listed labels."""
 
 
 def unprofiled_notes(groups: Iterable[UnprofiledGroup]) -> list[str]:
-    """Return a sentence for each reason."""
+    """Return a sentence for each reason why processes were not profiled."""
     return [_note(group) for group in groups]
 
 
 def unprofiled_objects(groups: Iterable[UnprofiledGroup]) -> list[dict[str, object]]:
-    """Return an object for each reason."""
+    """Return an object for each reason why processes were not profiled."""
     return [
         {
             "reason": group.reason,

@@ -1,4 +1,4 @@
-"""The view of a sampled run: rows of functions, lines and threads, and its call tree."""
+"""Content of reports of sampled runs: rows of functions, lines and threads, and the call tree."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from profkit.units import Unit
 
 @dataclass(frozen=True, slots=True)
 class CostRow:
-    """A place in the code and what it cost: itself, and in total with all that it called.
+    """Self and total cost of a place in the code.
 
-    `samples` are the profile's weights, shares are parts of 1; seconds are None where the weights do
-    not stand for time.
+    `samples` are the profile's weights, shares are parts of 1; seconds are None if the weights are not
+    times.
     """
 
     name: str
@@ -41,19 +41,19 @@ class CostRow:
 
 
 Costs = tuple[int, int, float, float, float | None, float | None]
-"""The figures of a `CostRow`, in its order."""
+"""Figures of a `CostRow`, in its order."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineRow(CostRow):
-    """A line of a function, with its source where that can be shown."""
+    """A line of a function, with its source if that can be shown."""
 
     source: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadRow:
-    """A thread that was seen, and its part of all samples."""
+    """A thread and its part of all samples."""
 
     name: str
     pid: int
@@ -65,23 +65,23 @@ class ThreadRow:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What turns a profile's weights into shares and seconds."""
+    """Conversion of a profile's weights to shares and seconds."""
 
     unit: Unit
     total: int
     weight_s: float | None
-    """Seconds that a weight of 1 stands for."""
+    """Seconds per weight of 1; None if weights are not times."""
 
     def share(self, weight: int) -> float:
-        """The part of the whole that a weight is; 0 of an empty whole."""
+        """Return a weight's part of the total; 0 if the total is 0."""
         return weight / self.total if self.total else 0.0
 
     def seconds(self, weight: int) -> float | None:
-        """The time that a weight stands for."""
+        """Return the time that a weight represents."""
         return None if self.weight_s is None else weight * self.weight_s
 
     def costs(self, self_weight: int, total_weight: int) -> Costs:
-        """The figures of a row with these weights."""
+        """Return the figures of a row with these weights."""
         return (
             self_weight,
             total_weight,
@@ -93,20 +93,20 @@ class Scale:
 
 
 def scale_of(profile: Profile) -> Scale:
-    """The scale of a profile: samples stand for its period, nanoseconds for themselves."""
+    """Return the scale of a profile: a sample represents its period, a nanosecond itself."""
     weight_s = {Unit.SAMPLES: profile.period_ns / 1e9 or None, Unit.NANOSECONDS: 1e-9}.get(profile.unit)
     return Scale(profile.unit, profile.total_weight, weight_s)
 
 
 IsLibrary = Callable[[str], bool]
-"""Asked about a frame's file."""
+"""Predicate of a frame's file."""
 
 
 def library_test(own_file: str, frames: Iterable[Frame]) -> IsLibrary:
-    """Whether a file is a library's, in a profile of these frames; `own_file`, the region's, never is.
+    """Return a cached test whether a file is a library's; `own_file`, the region's, never is.
 
-    Machine code is a library's beside Python. Where there is no Python at all, it is what was profiled, and
-    nothing is a library's. Answers are remembered, since every call in a tree is asked about.
+    Machine code counts as a library's if the frames include Python. If they do not, it is the profiled code,
+    and nothing is a library's.
     """
     beside_python = any(frame.file.endswith(".py") or frame.file.startswith("<") for frame in frames)
 
@@ -118,7 +118,7 @@ def library_test(own_file: str, frames: Iterable[Frame]) -> IsLibrary:
 
 
 def wanted_threads(profile: Profile, wanted: str) -> tuple[int, ...]:
-    """The indexes of the threads of that name or system id; raises `UsageError` where there are none."""
+    """Return the indexes of threads with this name or system id; raise `UsageError` if there are none."""
     meant = [n for n, thread in enumerate(profile.threads) if wanted in (thread.name, str(thread.tid))]
     if not meant:
         there = ", ".join(f"{short(thread.name)} ({thread.tid})" for thread in profile.threads) or "none"
@@ -128,9 +128,9 @@ def wanted_threads(profile: Profile, wanted: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A run beside the tables of its samples.
+    """A run with the tables of its samples.
 
-    Tables are cut to the limit; `functions_found` and `lines_found` say how many rows there were.
+    Tables are cut to the limit; `functions_found` and `lines_found` are the numbers of all rows.
     """
 
     run: Run
@@ -141,18 +141,18 @@ class Report:
     lines: tuple[LineRow, ...]
     lines_found: int
     changed_files: tuple[str, ...]
-    """Files of shown lines that changed after the run, so that their source is not shown."""
+    """Files of shown lines that changed after the run; their source is not shown."""
     threads: tuple[ThreadRow, ...]
-    """All threads of the run, also where the report is about one."""
+    """All threads of the run, even if the report is about one."""
     tree: Node
-    """Library frames are folded unless the options say otherwise."""
+    """Call tree; library frames are folded unless `show_all` is set."""
     stated: bool
-    """Totals of functions and lines are those of the run's file, a call graph; the tree approximates it."""
+    """Whether totals are those of the run's file, a call graph, which the tree approximates."""
     is_library: IsLibrary
 
 
 def build_report(run: Run, options: ReportOptions) -> Report:
-    """The rows of a run's report; raises `UsageError` for a thread that the run does not have."""
+    """Build the rows of a run's report; raise `UsageError` for a thread that the run does not have."""
     if run.profile is not None:
         run = replace(run, profile=fold_addresses(run.profile))
     everything = sum_samples(run.profile or Profile())
@@ -161,7 +161,7 @@ def build_report(run: Run, options: ReportOptions) -> Report:
     is_library = library_test(run.info.region.file, profile.frames)
     folded = profile if options.show_all else fold_libraries(profile, is_library)
     charged = profile if options.show_all else leave_out_libraries(profile, is_library, folded)
-    # Tables come by own weight; in another order any row can be the first.
+    # Tables are sorted by own weight; another order needs all rows.
     hottest = options.limit if options.sort is Sort.SELF else None
     named = number_functions(profile.frames, by_line=bool(profile.totals))
     functions, lines = tables.function_table(profile, hottest, named), tables.line_table(charged, hottest)
@@ -188,7 +188,7 @@ def _function(row: tables.FunctionRow, scale: Scale) -> CostRow:
 
 
 def _line(row: tables.LineRow, scale: Scale, source: SourceLines) -> LineRow:
-    # Which line a library call counts for is an approximation in call graphs; the total is exact.
+    # In call graphs, the line that makes a library call is approximate; the total is exact.
     costs = scale.costs(min(row.self_weight, row.total_weight), row.total_weight)
     return LineRow(row.name, row.file, row.line, *costs, source=source.line(row.file, row.line))
 
@@ -218,16 +218,16 @@ def _only_thread(profile: Profile, wanted: str | None) -> Profile:
         return profile
     meant = frozenset(wanted_threads(profile, wanted))
     samples = tuple(sample for sample in profile.samples if sample.thread in meant)
-    # Stated totals are of all threads.
+    # Stated totals include all threads.
     return profile if samples == profile.samples else replace(profile, samples=samples, totals=())
 
 
 _LEAST_SURE = 0.01
-"""Below this share the uncertainty is not worth the ink."""
+"""Share below which the uncertainty is not shown."""
 
 
 def plus_minus(row: CostRow, scale: Scale) -> str:
-    """The uncertainty of a row's own share in points, `±6`; nothing where it is not worth the ink."""
+    """Format the uncertainty of a row's own share in points: `±6`; empty for small shares."""
     if scale.unit is not Unit.SAMPLES or row.self_share < _LEAST_SURE:
         return ""
     low, high = share_interval(row.self_samples, scale.total)

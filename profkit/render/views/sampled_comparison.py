@@ -1,4 +1,4 @@
-"""What comparisons of sampled runs say in every format, and the tree of calls that changed."""
+"""Content of comparisons of sampled runs that all formats share, and the tree of changed calls."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from profkit.units import Unit, format_duration
 
 
 def headline(comparison: SampledComparison) -> str:
-    """Return one sentence: the largest significant change, or that there is none; names in it are raw."""
+    """Return one sentence: the largest significant change, or that there is none; names are not escaped."""
     call_s, unit = comparison.call_s, comparison.both.unit
     said = _most(comparison.changed, unit) if comparison.changed else _nothing(comparison.unseen)
     if call_s is not None and call_s.difference.changed:
@@ -78,28 +78,28 @@ def signed(number: str) -> str:
 
 
 def share(estimate: Estimate) -> str:
-    """`12.3 %`."""
+    """Format a share: `12.3 %`."""
     return f"{100 * estimate.value:.1f} %"
 
 
 def bounded_share(estimate: Estimate) -> str:
-    """`12.3 % ±1.4`."""
+    """Format a share with half its interval: `12.3 % ±1.4`."""
     return f"{share(estimate)} ±{100 * _half(estimate):.1f}"
 
 
 def points(value: float) -> str:
-    """A difference of shares with its sign: `+5.0`; 0 has none."""
+    """Format a difference of shares with its sign: `+5.0`; 0 has none."""
     text = f"{100 * value:+.1f}"
     return "0.0" if text in ("+0.0", "-0.0") else signed(text)
 
 
 def bounded_points(difference: Difference) -> str:
-    """`+5.0 ±2.9`."""
+    """Format a difference of shares with half its interval: `+5.0 ±2.9`."""
     return f"{points(difference.value)} ±{100 * _half(difference):.1f}"
 
 
 def times(pair: tuple[Estimate, Estimate] | None, *, bounded: bool = False) -> str:
-    """`1.20 → 1.43 ms` or `1.20 ±0.10 → 1.43 ±0.11 ms`, a time per call; empty where there is none."""
+    """Format a time per call: `1.20 → 1.43 ms` or `1.20 ±0.10 → 1.43 ±0.11 ms`; empty if unknown."""
     if pair is None or not any(estimate.value for estimate in pair):
         return ""
     a, b, half_a, half_b = alike([*(estimate.value for estimate in pair), *map(_half, pair)])
@@ -112,12 +112,12 @@ def times(pair: tuple[Estimate, Estimate] | None, *, bounded: bool = False) -> s
 
 
 def _half(bounded: Estimate | Difference) -> float:
-    """Half an interval; the longer one where the end of all shares cuts it."""
+    """Return half an interval; the longer half if 0 or 1 cuts it."""
     return max(bounded.high - bounded.value, bounded.value - bounded.low)
 
 
 def runs_of(comparison: SampledComparison) -> tuple[str, str]:
-    """What each side is, with its runs: `plain, 3 runs, 4,321 samples`."""
+    """Describe each side: `plain, 3 runs, 4,321 samples`."""
     unit = comparison.both.unit
     a, b = (
         f"{visible(side.name)}, {count(len(side.runs), 'run')}, {amount(side.samples, unit)}"
@@ -127,7 +127,7 @@ def runs_of(comparison: SampledComparison) -> tuple[str, str]:
 
 
 def call_sentence(comparison: SampledComparison) -> str:
-    """How long a call takes on both sides, with what is known of the difference; empty without calls."""
+    """Return both sides' times per call and their difference; empty without calls."""
     call_s = comparison.call_s
     if call_s is None:
         return ""
@@ -137,7 +137,7 @@ def call_sentence(comparison: SampledComparison) -> str:
 
 
 def noise_sentence(comparison: SampledComparison) -> str:
-    """What may have changed unseen."""
+    """Return the rule for a change, and the size up to which differences could be noise."""
     least = 100 * comparison.minimum_effect
     rule = f"A change is at least {least:.0f} points and beyond the noise, with all functions allowed for."
     if math.isinf(comparison.unseen):
@@ -146,7 +146,7 @@ def noise_sentence(comparison: SampledComparison) -> str:
 
 
 def shares_sentence(comparison: SampledComparison) -> str:
-    """What to mind where some shares rose and others fell; else empty."""
+    """Return a caution if some shares rose and others fell; else empty."""
     changes = {function.reported.difference.change for function in comparison.changed}
     if not {Change.MORE, Change.LESS} <= changes:
         return ""
@@ -157,12 +157,12 @@ def shares_sentence(comparison: SampledComparison) -> str:
 
 
 _LEAST = 0.01
-"""Calls whose share differs by less are left out, whatever their function does elsewhere."""
+"""Smallest difference of a call's share that is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiffRow:
-    """A call on both sides, parents before children; shares are with everything below."""
+    """A call on both sides, parents before children; shares include callees."""
 
     name: str
     file: str
@@ -172,13 +172,13 @@ class DiffRow:
     a: float
     b: float
     changed: bool
-    """Its function changed, and so did this call."""
+    """Whether both its function and this call changed."""
     through: int
-    """Calls between it and the row above it that are left out, since each has but this one below."""
+    """Number of omitted calls between the row above and this one, each with a single callee."""
 
     @property
     def difference(self) -> float:
-        """B's share less A's."""
+        """B's share minus A's."""
         return self.b - self.a
 
 
@@ -192,9 +192,9 @@ class _Call:
 
 
 def diff_rows(comparison: SampledComparison, *, show_all: bool, most: int | None) -> tuple[DiffRow, ...]:
-    """The calls that changed and their callers, at most so many changed ones, those that differ most.
+    """Return the `most` calls that changed most, and their callers; no rows if nothing changed.
 
-    Library calls are folded unless all is to be shown. Nothing changed gives no rows.
+    Library calls are folded unless `show_all` is set.
     """
     changed = {(function.name, function.file) for function in comparison.changed}
     if not changed:
@@ -217,7 +217,7 @@ def _side(both: Profile, thread: int) -> Profile:
 
 
 def _joined(a: Node, b: Node, changed: set[tuple[str, str]]) -> _Call:
-    """Both trees as one; calls of the same function below the same callers are one call."""
+    """Join both trees: calls of the same function below the same callers are one call."""
     totals = a.total_weight or 1, b.total_weight or 1
     root = _Call(a.frame, 1.0, 1.0, False, [])
     pending: list[tuple[_Call, Node | None, Node | None]] = [(root, a, b)]
@@ -253,7 +253,7 @@ def _differences(root: _Call) -> list[float]:
 
 
 def _cut(root: _Call, least: float) -> None:
-    """Leave only what changed by at least so much, and the way to it."""
+    """Keep only calls that changed by at least `least`, and their callers."""
     order, pending = [], [root]
     while pending:
         order.append(call := pending.pop())

@@ -1,7 +1,7 @@
-"""Source lines beside the figures: of files that can still be those that ran, and that may be shown.
+"""Source lines for reports, only from unchanged files that may be shown.
 
-Anyone can write a profile that names any file of this machine, and reports are sent around. So files are
-opened for runs that this user recorded here, and else only below a folder that the user names.
+A profile from elsewhere can name any file of this machine, and reports are shared. So files are opened only
+for runs that this user recorded here, and below a folder that the user names.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from profkit.transforms.origin import from_import_root
 
 _LARGEST_BYTES = 8 * 2**20
 _MOST_FOLDERS = 20
-"""Of a path, those that are looked for below a source root."""
+"""Maximum number of a path's suffixes that are tried below a source root."""
 _SOURCE = re.compile(r"\.(py|pyx|go|rs|c|cc|cpp|cxx|cu|h|hpp|js|ts|java|rb)$")
 _OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class SourceLines:
-    """Reads files once; lines of files that changed after `started_ns` are not given out.
+    """Cached source files; those that changed after `started_ns` have no lines.
 
-    `changed` names those files, and `refused` is set if files were not opened although the run says that it
-    was recorded here, so that a report can say why it shows no source.
+    `changed` names them. `refused` is set if files were not opened although the run claims to be recorded
+    here. With both, a report can say why it shows no source.
     """
 
     def __init__(
@@ -41,9 +41,9 @@ class SourceLines:
         root: Path | None = None,
         local: bool = False,
     ) -> None:
-        """Open a file if the run is `trusted`, this user's own, or if the file lies below `root`.
+        """Open files only if the run is `trusted`, this user's own, or if they are below `root`.
 
-        `local` runs say that they were recorded on this machine.
+        `local` runs claim to be recorded on this machine.
         """
         self._says_so = local and root is None
         self._started_ns, self._cwd, self._trusted = started_ns, Path(cwd), trusted
@@ -53,7 +53,7 @@ class SourceLines:
         self.refused = False
 
     def line(self, file: str, number: int) -> str | None:
-        """Line `number` (from 1) without its indentation; None if it cannot be known."""
+        """Return line `number` (from 1) without its indentation; None if unknown."""
         if number < 1:
             return None
         lines = self.lines(file)
@@ -61,7 +61,7 @@ class SourceLines:
         return text or None
 
     def lines(self, file: str) -> tuple[str, ...]:
-        """All lines of a file; none if they cannot be known, or may not be shown."""
+        """Return all lines of a file; none if they are unknown or may not be shown."""
         if not file or file.startswith("<"):
             return ()
         if file not in self._files:
@@ -75,7 +75,7 @@ class SourceLines:
         return self._read(self._cwd / file, file)
 
     def _below_root(self, file: str) -> tuple[str, ...]:
-        """Lines of the file below the root that has most of the path; links out of it are refused."""
+        """Return the lines of the best match below the root; refuse links that leave it."""
         if self._root is None or not _SOURCE.search(file):
             return ()
         for path in self._candidates(file):
@@ -96,10 +96,10 @@ class SourceLines:
             yield root.joinpath(*parts[start:])
 
     def _read(self, path: Path, file: str | None) -> tuple[str, ...]:
-        """Lines of a regular file; with `file`, the name in the profile, only of one unchanged since."""
+        """Return the lines of a regular file; with `file`, its name in the profile, only if unchanged."""
         try:
             descriptor = os.open(path, _OPEN)
-        except (OSError, ValueError):  # gone, unreadable, or no path at all
+        except (OSError, ValueError):  # missing, unreadable, or an invalid path
             return ()
         try:
             found = os.fstat(descriptor)
@@ -112,13 +112,13 @@ class SourceLines:
                 return ()
             with open(descriptor, "rb", closefd=False) as opened:
                 return _decoded(opened.read(_LARGEST_BYTES))
-        except OSError:  # it cannot be read after all
+        except OSError:  # reading failed
             return ()
         finally:
             os.close(descriptor)
 
     def _is_below(self, descriptor: int) -> bool:
-        """Return whether an open file lies below the root, links resolved."""
+        """Return whether an open file is below the root, with links resolved."""
         try:
             real = os.readlink(f"/proc/self/fd/{descriptor}")
         except OSError:
@@ -127,7 +127,7 @@ class SourceLines:
 
 
 def source_of(infos: Sequence[RunInfo], root: Path | None = None) -> SourceLines:
-    """Return the source of runs that are shown together; all must be this user's own, recorded here."""
+    """Return the source of runs that are shown together; files open only if all were recorded here."""
     file, started_ns = key_file(), min(info.started_ns for info in infos)
     local = all(info.imported is None and info.process.host == os.uname().nodename for info in infos)
     own = local and all(is_sealed_here(info.process, file) for info in infos)
@@ -135,7 +135,7 @@ def source_of(infos: Sequence[RunInfo], root: Path | None = None) -> SourceLines
 
 
 def infos_of(runs: Iterable[Run]) -> list[RunInfo]:
-    """Return the infos of runs, for a merged one those of its parts."""
+    """Return the infos of runs; for a merged run, those of its parts."""
     return [info for run in runs for info in (run.merged.infos if run.merged is not None else (run.info,))]
 
 
@@ -143,5 +143,5 @@ def _decoded(data: bytes) -> tuple[str, ...]:
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         return tuple(io.TextIOWrapper(io.BytesIO(data), encoding).read().split("\n"))
-    except (SyntaxError, ValueError, LookupError):  # not Python, or not in its own encoding
+    except (SyntaxError, ValueError, LookupError):  # not Python, or in another encoding than declared
         return ()

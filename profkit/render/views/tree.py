@@ -1,4 +1,4 @@
-"""The call tree as rows: small calls summed up, long straight chains shortened, nothing lost silently."""
+"""Rows of the call tree; small calls and the middle of long chains are summed in rows of their own."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from profkit.render.cells import left_cut
 from profkit.render.views.sampled import CostRow, IsLibrary, Scale
 
 _CHAIN = 12
-"""Longest straight chain that is shown whole."""
+"""Longest straight chain that is shown in full."""
 _CHAIN_ENDS = 4
-"""Rows of a longer one that stay at each end."""
+"""Rows of a longer chain that are kept at each end."""
 _SAME = 0.99
-"""A call belongs to a straight chain while it has this part of the weight of the chain's first."""
+"""Minimum weight of a call in a straight chain, relative to the chain's first call."""
 
 
 class TreeKind(enum.Enum):
-    """What a row of the tree stands for."""
+    """Kind of a row of the tree."""
 
     CALL = "call"
     LIBRARY = "library"
-    """A library's frame, or all of them up to the next frame of the user's."""
+    """A library's frame, or several folded up to the next frame of user code."""
     SMALL = "small"
-    """Calls that are too small to show, together."""
+    """Calls that are too small to show, summed."""
     CHAIN = "chain"
-    """Calls one below the other that nothing branches off, or that call themselves again and again."""
+    """Calls in a straight chain without branches, or in a recursion."""
 
 
 @dataclass(frozen=True, slots=True)
 class TreeRow(CostRow):
-    """A call in the tree, parents before children; `hidden` is how many calls a summing row stands for."""
+    """A call in the tree, parents before children; `hidden` is the number of calls that a row sums."""
 
     depth: int
     last: bool
-    """The last of its siblings."""
+    """Whether it is the last of its siblings."""
     kind: TreeKind = TreeKind.CALL
     hidden: int = 0
 
 
 def tree_rows(root: Node, scale: Scale, min_share: float, is_library: IsLibrary) -> tuple[TreeRow, ...]:
-    """The rows of every call with at least `min_share` of the whole, heaviest first under each parent."""
+    """Return a row for every call with at least `min_share` of the total, heaviest siblings first."""
     least = max(1.0, min_share * scale.total)
     pending = _children(root, 0, least)
     rows = []
@@ -59,7 +59,7 @@ _Pending = tuple[int, bool, Node, int]
 
 
 def _children(node: Node, depth: int, least: float) -> list[_Pending]:
-    """What to show under a node, in reverse; small ones are one entry, a node that sums them up."""
+    """Return the children to show, in reverse; small ones are one node with their sum."""
     shown = [child for child in node.children if child.total_weight >= least]
     small = node.children[len(shown) :]
     entries = [(child, 0) for child in shown]
@@ -81,9 +81,9 @@ def _row(node: Node, depth: int, last: bool, small: int, scale: Scale, is_librar
 
 
 def shorten_chains(rows: tuple[TreeRow, ...]) -> tuple[TreeRow, ...]:
-    """The rows with the middle of each long straight chain replaced by one row that counts it."""
+    """Replace the middle of each long straight chain with one row that counts it."""
     shortened: list[TreeRow] = []
-    # Rows below a shortened chain move left by what it lost, until the tree is above the chain again.
+    # Rows below a shortened chain move left by its removed rows, until the tree is above the chain again.
     moves: list[tuple[int, int]] = []
     position = 0
     while position < len(rows):
@@ -102,10 +102,10 @@ def shorten_chains(rows: tuple[TreeRow, ...]) -> tuple[TreeRow, ...]:
 
 
 def _chain_length(rows: tuple[TreeRow, ...], start: int) -> int:
-    """How many rows from `start` on stand straight below each other.
+    """Return the length of the straight chain that begins at `start`.
 
-    With the same weight but for noise, or functions that are in the chain already: recursion gets lighter
-    level by level, and says the same on each.
+    Its calls have the same weight except for noise, or functions that are in the chain already: recursion
+    gets lighter level by level.
     """
     least = _SAME * rows[start].total_samples
     seen = {(rows[start].name, rows[start].file)}
@@ -141,11 +141,11 @@ def _chain_row(hidden: tuple[TreeRow, ...], left: int) -> TreeRow:
 
 
 _DEEPEST = 24
-"""Levels of guides that are drawn where the terminal sets no limit."""
+"""Maximum number of levels of guides without a terminal's limit."""
 
 
 def guides(rows: Sequence[Placed], room: int | None) -> list[str]:
-    """The lines before each row that show whose child it is; of deep ones the right end."""
+    """Return the lines before each row that connect it to its parent; deep ones are cut on the left."""
     most = _DEEPEST * 2 if room is None else max(4, room // 2)
     drawn: list[str] = []
     open_levels: list[bool] = []
@@ -163,8 +163,8 @@ class Placed(Protocol):
 
     @property
     def depth(self) -> int:
-        """Levels above it."""
+        """Number of levels above it."""
 
     @property
     def last(self) -> bool:
-        """The last of its siblings."""
+        """Whether it is the last of its siblings."""
