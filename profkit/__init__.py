@@ -97,9 +97,9 @@ def _decorator(name: str) -> object:
             from profkit.inert import reason_of
 
             why = reason_of(error)
-    from profkit.inert import stand_in
+    from profkit.inert import substitute
 
-    return stand_in(name, why)
+    return substitute(name, why)
 
 
 def __dir__() -> list[str]:

@@ -14,7 +14,7 @@ _F = TypeVar("_F")
 _SAID: list[str] = []
 
 
-def stand_in(name: str, why: str) -> Callable[..., object]:
+def substitute(name: str, why: str) -> Callable[..., object]:
     """Return the stand-in for `profile` or `profiled`, and log the reason once."""
     _say_once(f"nothing is profiled: {why}")
     return profile if name == "profile" else profiled

@@ -100,7 +100,7 @@ def main() -> None:
 
 
 def make_report(folder: Path) -> None:
-    """The page of the quickstart's training run, four times as long."""
+    """Return the page of the quickstart's training run, four times as long."""
     source = (ROOT / "examples" / "quickstart.py").read_text("utf-8")
     (folder / "train.py").write_text(source.replace("128, 4096, 20", "128, 4096, 80"), "utf-8")
     run(folder, "train.py")
@@ -108,7 +108,7 @@ def make_report(folder: Path) -> None:
 
 
 def make_measured(folder: Path) -> None:
-    """The page of four measurements, of times and instructions."""
+    """Return the page of four measurements, of times and instructions."""
     (folder / "orders.py").write_text(ORDERS, "utf-8")
     setup = ("--setup", "values = list(range(1000, 0, -1))")
     profkit(folder, "measure", "orders.py", *setup, "--mode", "timer+callgrind")
@@ -116,7 +116,7 @@ def make_measured(folder: Path) -> None:
 
 
 def make_commits(folder: Path) -> None:
-    """The pages of a comparison of two commits, and of the history of six."""
+    """Return the pages of a comparison of two commits, and of the history of six."""
     repository = folder / "shop"
     repository.mkdir()
     git(repository, "init", "-q")
@@ -160,7 +160,7 @@ def git(repository: Path, *arguments: str) -> None:
 
 
 def environment() -> Mapping[str, str]:
-    """This process's, without settings of profkit."""
+    """Return the environment of this process, without settings of profkit."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PROFKIT_")}
     return kept | {"PYTHONPATH": str(ROOT)}
 

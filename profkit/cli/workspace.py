@@ -50,7 +50,7 @@ class Workspace:
         return self.store.find(wanted, [run.info for run in self.recording])
 
     def not_found(self, wanted: str | None) -> RunNotFound:
-        """The error for a run that is neither kept nor being recorded."""
+        """Return the error for a run that is neither kept nor being recorded."""
         return self.store.not_found(wanted, [run.info for run in self.recording])
 
     def find_all(self, wanted: str | None) -> tuple[AnyInfo, ...]:

@@ -24,7 +24,7 @@ def check(a: Sequence[Run], b: Sequence[Run]) -> None:
                 f"run {run.info.id} ({run.info.label}) has no samples", "compare runs that have some"
             )
     if twice := {run.info.id for run in a} & {run.info.id for run in b}:
-        raise UsageError(f"run {min(twice)} stands on both sides", "leave it out of one of them")
+        raise UsageError(f"run {min(twice)} is on both sides", "leave it out of one of them")
     units = {run.profile.unit.value for run in (*a, *b) if run.profile is not None}
     if len(units) > 1:
         raise UsageError(
@@ -99,8 +99,8 @@ def _orders(a: Sequence[Run], b: Sequence[Run]) -> Iterator[str]:
     unordered = [run.info.id for run in (*a, *b) if run.profile is not None and not run.profile.ordered]
     if unordered:
         yield (
-            f"the order of samples is not known ({', '.join(unordered)}): no slices of time tell how sure "
-            "shares are, so intervals are twice as wide as the number of samples alone would make them"
+            f"the order of samples is not known ({', '.join(unordered)}): intervals are twice as wide as for "
+            "ordered samples, because slices of time do not show how reliable shares are"
         )
 
 

@@ -142,7 +142,7 @@ def compare_measured(a: Runs, b: Runs, names: tuple[str, str]) -> MeasuredCompar
     Raises UsageError if no order of A is one of B, or if a run is on both sides.
     """
     if twice := {run.info.id for run in a} & {run.info.id for run in b}:
-        raise UsageError(f"run {min(twice)} stands on both sides", "leave it out of one of them")
+        raise UsageError(f"run {min(twice)} is on both sides", "leave it out of one of them")
     matched = match_orders(a, b)
     if not matched.pairs:
         raise UsageError(

@@ -161,7 +161,7 @@ def sniff(data: bytes) -> bool:
 
 def origin_of(data: bytes) -> Origin:
     """Return the origin, with a note that lines have no unit and no period."""
-    return Origin(notes=("collapsed stacks do not tell the time between samples: there are shares only",))
+    return Origin(notes=("collapsed stacks do not record the time between samples: there are shares only",))
 
 
 def _thread(texts: list[str]) -> tuple[Thread, int]:

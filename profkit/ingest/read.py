@@ -14,7 +14,7 @@ from profkit.ingest.recovery import (
     Recovered,
     cut_rest,
     recover_regions,
-    stand_in_manifest,
+    substitute_manifest,
     with_rate,
 )
 from profkit.ingest.segments import Coverage, ReadSegment, coverage_of, has_outputs, read_segments
@@ -130,7 +130,7 @@ def _without_manifest(folder: OwnedFolder, damage: DamagedFile, resolve: Resolve
     """Return runs made from samples and journals alone; raise the damage if there are no samples."""
     if not has_outputs(folder):
         raise damage
-    manifest = stand_in_manifest(folder)
+    manifest = substitute_manifest(folder)
     try:
         sampler = resolve(manifest.plan.sampler)
     except UsageError:

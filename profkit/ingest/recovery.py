@@ -96,7 +96,7 @@ def cut_rest(segments: Iterable[ReadSegment], regions: Sequence[Region]) -> tupl
     return REST, RegionCut(profile, torn=sum(part.torn for part in parts))
 
 
-def stand_in_manifest(folder: OwnedFolder) -> Manifest:
+def substitute_manifest(folder: OwnedFolder) -> Manifest:
     """Return a manifest for a folder whose own cannot be read, from the folder's name and its files."""
     match = _SESSION.fullmatch(folder.path.name)
     times = [status.st_mtime_ns for name in folder.names() if (status := folder.status(name)) is not None]

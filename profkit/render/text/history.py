@@ -51,7 +51,7 @@ def _blocks(history: History, limit: int, terminal: Terminal) -> Iterator[Render
             yield remark(input_text(series.spread))
     if any(point.warnings for series in history.series for point in series.points[-limit:]):
         yield Text()
-        yield remark("! in warning: `profkit report RUN` tells why")
+        yield remark("! has warnings: `profkit report RUN` shows them")
 
 
 def _executions(series: Series, history: History) -> str:

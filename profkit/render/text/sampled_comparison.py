@@ -71,7 +71,7 @@ def _blocks(
     yield remark(noise_sentence(comparison))
     if comparison.grade is Grade.UNCONFIRMED:
         yield remark(
-            "Indicative: how much runs differ by themselves is assumed; three runs a side would tell."
+            "Unconfirmed: the noise between runs is assumed; record three runs per side to measure it."
         )
 
 

@@ -69,7 +69,7 @@ def _facts(
     for reason, orders in listed:
         yield Fact(marked, (Part(_orders_text(orders, total), Tone.STRONG), Part(visible(reason), Tone.WARN)))
     if others := [name for _, orders in sentences[len(listed) :] for name in orders]:
-        yield Fact(marked, (Part("likewise", Tone.WARN), Part(", ".join(others), Tone.STRONG)))
+        yield Fact(marked, (Part("the same", Tone.WARN), Part(", ".join(others), Tone.STRONG)))
 
 
 def _orders_text(orders: Sequence[str], total: int) -> str:

@@ -59,8 +59,8 @@ class Fact:
 
 def facts(run: Run) -> tuple[Fact, ...]:
     """Return the header lines of a run, escaped."""
-    told = _all(run) if run.info.imported is None else _of_imported(run, run.info.imported)
-    return tuple(Fact(name, tuple(parts)) for name, parts in told if parts)
+    facts_by_name = _all(run) if run.info.imported is None else _of_imported(run, run.info.imported)
+    return tuple(Fact(name, tuple(parts)) for name, parts in facts_by_name if parts)
 
 
 def _all(run: Run) -> Iterator[tuple[str, list[Part]]]:

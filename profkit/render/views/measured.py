@@ -31,12 +31,14 @@ def variants(runs: Sequence[MeasuredRun]) -> list[str]:
     The measured code is added if these, label and threads do not suffice.
     """
     shown = _joined([_asked(run) for run in runs], [_found(run) for run in runs])
-    told = [(run.info.label, run.info.order.num_threads, text) for run, text in zip(runs, shown, strict=True)]
-    often = Counter(told)
+    identities = [
+        (run.info.label, run.info.order.num_threads, text) for run, text in zip(runs, shown, strict=True)
+    ]
+    often = Counter(identities)
     return [
         text if often[known] == 1 or run.info.order.what == run.info.label
         else ", ".join(filter(None, (text, run.info.order.what)))
-        for run, text, known in zip(runs, shown, told, strict=True)
+        for run, text, known in zip(runs, shown, identities, strict=True)
     ]  # fmt: skip
 
 
@@ -47,8 +49,8 @@ def names(runs: Sequence[MeasuredRun]) -> list[str]:
     made = []
     for run, variant in zip(runs, variants(runs), strict=True):
         threads = count(run.info.order.num_threads, "thread") if differ else ""
-        told = ", ".join(filter(None, (variant, threads))) if often[run.info.label] > 1 else ""
-        made.append(f"{run.info.label} ({told})" if told else run.info.label)
+        suffix = ", ".join(filter(None, (variant, threads))) if often[run.info.label] > 1 else ""
+        made.append(f"{run.info.label} ({suffix})" if suffix else run.info.label)
     return made
 
 

@@ -106,8 +106,8 @@ def headline(comparison: MeasuredComparison) -> str:
     """Return the sentence about B; for several orders, how many became slower and faster."""
     a, b = side_names(comparison)
     if len(comparison.orders) == 1:
-        told = [said for what, said, _ in sentences(comparison.orders[0])]
-        return f"{b}: {'; '.join(told)}"
+        parts = [text for what, text, _ in sentences(comparison.orders[0])]
+        return f"{b}: {'; '.join(parts)}"
     verdicts = [_verdict(order) for order in comparison.orders]
     of = count(len(verdicts), "order")
     slower, faster = verdicts.count(Verdict.SLOWER), verdicts.count(Verdict.FASTER)
@@ -144,12 +144,12 @@ def side_fact(name: str, runs: Sequence[MeasuredRun], text: str) -> Fact:
 def design_text(comparison: MeasuredComparison) -> str:
     """Return the designs of the timings of all orders; empty if there are no times."""
     times = [order.times for order in comparison.orders if order.times is not None]
-    told = {
+    words = {
         Design.INTERLEAVED: "block by block in the same processes",
         Design.ALTERNATING: "in processes that took turns (A B B A)",
         Design.SEPARATE: "apart: a difference may come from the machine",
     }
-    designs = [told[design] for design in dict.fromkeys(one.design for one in times)]
+    designs = [words[design] for design in dict.fromkeys(one.design for one in times)]
     return f"{'; '.join(designs)}; {range_of([one.processes for one in times], 'process')}" if times else ""
 
 
@@ -252,8 +252,8 @@ def _place(order: OrderCompared) -> tuple[str, str]:
     language = labels.pop("language", info.language.value)
     runtime = labels.pop("runtime", "")
     threads = [count(info.num_threads, "thread")] if info.num_threads > 1 else []
-    told = ", ".join([*labels.values(), *threads])
-    name = f"{info.label} ({told})" if told else info.label
+    suffix = ", ".join([*labels.values(), *threads])
+    name = f"{info.label} ({suffix})" if suffix else info.label
     return short(name, _LONGEST), short(" ".join(filter(None, (language, runtime))), _LONGEST)
 
 

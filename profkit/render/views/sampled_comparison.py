@@ -44,13 +44,13 @@ def _nothing(unseen: float) -> str:
 
 def _most(changed: Sequence[FunctionComparison], unit: Unit) -> str:
     first = changed[0]
-    told = first.reported
-    whose = "" if told is first.own else " with all that it calls"
+    compared = first.reported
+    whose = "" if compared is first.own else " with all that it calls"
     of = "time" if unit in (Unit.SAMPLES, Unit.NANOSECONDS) else unit.value
     more = "" if len(changed) == 1 else f"{len(changed)} functions changed, most of all "
     return (
-        f"{more}{first.name}{whose}: {100 * told.a.value:.1f} % of the {of} in A, "
-        f"{100 * told.b.value:.1f} % in B, {_interval(told.difference)}"
+        f"{more}{first.name}{whose}: {100 * compared.a.value:.1f} % of the {of} in A, "
+        f"{100 * compared.b.value:.1f} % in B, {_interval(compared.difference)}"
     )
 
 
@@ -152,7 +152,7 @@ def shares_sentence(comparison: SampledComparison) -> str:
         return ""
     return (
         "Shares are parts of a whole: what takes longer leaves less to everything else. "
-        "Times per call tell what became slower or faster."
+        "Times per call show what became slower or faster."
     )
 
 

@@ -136,7 +136,7 @@ def test_sampled_sides_are_compared_as_such(profkit: Profkit) -> None:
         (("a1", "a4"), 2, "'a4' was sampled and 'a1' was measured"),
         (("a1,a4", "b1"), 2, "'a1,a4' means sampled and measured runs"),
         (("a1",), 2, "two sides, not 1"),
-        (("a1,a2", "a2"), 2, "run a200000000 stands on both sides"),
+        (("a1,a2", "a2"), 2, "run a200000000 is on both sides"),
         (("a1", "b1", "--quick"), 2, "nothing is measured here"),
         (("a1", "b1", "--threads", "2"), 2, "nothing is measured here"),
         (("a1", "nowhere"), 6, "no run has the id or label 'nowhere'"),

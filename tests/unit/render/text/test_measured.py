@@ -155,7 +155,7 @@ def test_sentences_that_differ_in_figures_alone_are_cut() -> None:
     ]
     text = measured_text(runs)
     assert text.count("preempted") == 3
-    assert " likewise · order 3, order 4, order 5, order 6, order 7, order 8" in text
+    assert " the same · order 3, order 4, order 5, order 6, order 7, order 8" in text
     assert measured_text(runs[:4]).count("preempted") == 4
 
 
