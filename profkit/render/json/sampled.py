@@ -250,7 +250,7 @@ def sampled_json(runs: Sequence[Run], options: ReportOptions = DEFAULTS, _termin
 
 
 def runs_json(infos: Iterable[AnyInfo], unprofiled: Iterable[UnprofiledGroup] = ()) -> str:
-    """Return a list of runs without samples and numbers, and the calls that were not profiled."""
+    """Return a list of runs without samples and numbers, and the unprofiled processes by reason."""
     runs = [listed_object(info) for info in infos]
     return dumps(RUNS_SCHEMA, {"runs": runs, "unprofiled": unprofiled_objects(unprofiled)})
 
