@@ -12,7 +12,7 @@ HOME = ".profkit"
 
 NOWHERE = Path("/dev/null/no-current-folder")
 """Placeholder for a deleted current folder; nothing can be created in it."""
-NO_FOLDER = "the current folder was gone when profkit was imported"
+NO_FOLDER = "the current folder did not exist when profkit was imported"
 
 SPOOL_LIMIT = "1GB"
 """Default maximum size of the spool, above which the oldest sessions are deleted (PROFKIT_SPOOL_LIMIT)."""

@@ -60,7 +60,7 @@ class InternalError(ProfkitError):
         self.doing, self.error = doing, error
         super().__init__(
             f"profkit failed while {doing}: {type(error).__name__}: {error}; please report this with the "
-            "traceback, which the logger 'profkit' has at level DEBUG"
+            "traceback, which the logger 'profkit' writes at level DEBUG"
         )
 
 
@@ -79,19 +79,17 @@ class InvalidOption(UsageError):
 
     def __init__(self, option: str, value: object, fix: str) -> None:
         self.option, self.value = option, value
-        super().__init__(f"{option}={value!r} cannot be honoured", fix)
+        super().__init__(f"{option}={value!r} is not valid", fix)
 
 
 class UnknownOption(UsageError):
     """No option has this name; the message suggests the nearest one."""
 
     def __init__(self, option: str, known: Iterable[str], where: str = "") -> None:
-        from difflib import get_close_matches  # seldom needed, and profiled programs import this module
-
         self.option, self.known = option, tuple(known)
-        near = get_close_matches(option, self.known, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(self.known)}"
-        super().__init__(f"there is no option {option!r}{where}", hint)
+        super().__init__(
+            f"there is no option {option!r}{where}", _nearest(option, self.known, "the options are")
+        )
 
 
 class LimitExceeded(UsageError):
@@ -138,10 +136,10 @@ class SamplerFailed(SamplerError):
 class SamplerTimeout(SamplerError):
     """The sampler did not reach a state before its deadline."""
 
-    def __init__(self, sampler: str, wanted: str, timeout_s: float, option: str) -> None:
-        self.sampler, self.wanted, self.timeout_s, self.option = sampler, wanted, timeout_s, option
+    def __init__(self, sampler: str, state: str, timeout_s: float, option: str) -> None:
+        self.sampler, self.state, self.timeout_s, self.option = sampler, state, timeout_s, option
         super().__init__(
-            f"{sampler} was not {wanted} within {timeout_s:g} s; raise {option} or look at the "
+            f"{sampler} was not {state} within {timeout_s:g} s; raise {option} or look at the "
             "sampler's log in the spool"
         )
 
@@ -154,8 +152,8 @@ class ProfilerBusy(ProfkitError):
     def __init__(self, label: str, holder: str) -> None:
         self.label, self.holder = label, holder
         super().__init__(
-            f"{label!r} was not started: the profiler of this process is busy with {holder!r} under "
-            "other sampler options; give both the same options, or on_busy='share', 'wait' or 'skip'"
+            f"{label!r} was not started: this process is already profiling {holder!r} with other sampler "
+            "options; give both the same options, or set on_busy='share', 'wait' or 'skip'"
         )
 
 
@@ -202,7 +200,7 @@ class CannotTravel(MeasuringError):
 
     def __init__(self, what: str, detail: str, fix: str = "") -> None:
         self.what, self.detail = what, detail
-        self.fix = fix or "measure a statement with a setup that makes it, or isolated=False"
+        self.fix = fix or "measure a statement whose setup creates it, or set isolated=False"
         super().__init__(f"{what} cannot be sent to another process: {detail}; {self.fix}")
 
 
@@ -211,7 +209,7 @@ class GitFailed(MeasuringError):
 
     def __init__(self, command: str, detail: str) -> None:
         self.command, self.detail = command, detail
-        super().__init__(f"`git {command}` failed: {detail}; fix that in the repository, then try again")
+        super().__init__(f"`git {command}` failed: {detail}; fix the repository, then try again")
 
 
 class WorkerError(MeasuringError):
@@ -225,7 +223,7 @@ class WorkerFailed(WorkerError):
         self.label, self.trace, self.output = label, trace, output
         last = trace.strip().rpartition("\n")[2]
         super().__init__(
-            f"{label!r} raised {last}; run it on its own to fix it{_quoted(trace)}{_quoted(output)}"
+            f"{label!r} raised {last}; run it on its own to debug it{_quoted(trace)}{_quoted(output)}"
         )
 
 
@@ -234,7 +232,9 @@ class WorkerDied(WorkerError):
 
     def __init__(self, label: str, how: str, output: str = "") -> None:
         self.label, self.how, self.output = label, how, output
-        super().__init__(f"{label!r} failed silently: its process {how}; run it by itself{_quoted(output)}")
+        super().__init__(
+            f"{label!r} returned no result: its process {how}; run it on its own to debug it{_quoted(output)}"
+        )
 
 
 class WorkerTimeout(WorkerError):
@@ -244,7 +244,7 @@ class WorkerTimeout(WorkerError):
         self.label, self.timeout_s, self.tries, self.output = label, timeout_s, tries, output
         times = f" in {tries} tries" if tries > 1 else ""
         super().__init__(
-            f"{label!r} was not done within {timeout_s:g} s{times}; raise timeout_s{_quoted(output)}"
+            f"{label!r} did not finish within {timeout_s:g} s{times}; raise timeout_s{_quoted(output)}"
         )
 
 
@@ -259,9 +259,9 @@ class TooShort(MeasuringError):
         what = f" ({', '.join(changes)})" if changes else ""
         super().__init__(
             f"{label!r} is too short to be timed with fresh arguments: it takes about {1e9 * time_s:.3g} ns, "
-            f"and passing what it changes{what} {1e9 * loop_s:.3g} ns, known to {1e9 * uncertain_s:.2g} ns; "
-            "do more in one execution, count its instructions (mode='callgrind'), or time it with the same "
-            "arguments each time (fresh=False)"
+            f"and passing the objects that it changes{what} takes {1e9 * loop_s:.3g} ± "
+            f"{1e9 * uncertain_s:.2g} ns; do more work in one execution, count its instructions "
+            "(mode='callgrind'), or time it with the same arguments each time (fresh=False)"
         )
 
 
@@ -271,8 +271,8 @@ class BadReply(WorkerError):
     def __init__(self, label: str, detail: str, output: str = "") -> None:
         self.label, self.detail, self.output = label, detail, output
         super().__init__(
-            f"{label!r} gave no numbers: its worker's answer makes no sense ({detail}); see that the "
-            f"statement leaves the worker's files and descriptors alone{_quoted(output)}"
+            f"{label!r} returned no numbers: its worker's reply is malformed ({detail}); make sure that "
+            f"the statement leaves the worker's files and descriptors alone{_quoted(output)}"
         )
 
 
@@ -293,18 +293,18 @@ class RunNotFound(ProfkitError):
 
     def __init__(self, wanted: str, known: Sequence[str] = ()) -> None:
         self.wanted, self.known = wanted, tuple(known)
-        near = f"known: {', '.join(self.known)}" if self.known else "`profkit list` shows all runs"
-        super().__init__(f"no run has the id or label {wanted!r}; {near}")
+        near = _nearest(wanted, self.known, "the latest labels are") if known else ""
+        super().__init__(f"no run matches {wanted!r}; {near or '`profkit list` shows all runs'}")
 
 
 class NoRunsToMerge(RunNotFound):
     """A label has runs, but none in the requested sessions or time."""
 
-    def __init__(self, label: str, asked: str, newest: str) -> None:
-        self.label, self.asked, self.newest = label, asked, newest
+    def __init__(self, label: str, condition: str, newest: str) -> None:
+        self.label, self.condition, self.newest = label, condition, newest
         ProfkitError.__init__(
             self,
-            f"no run of {label!r} {asked}; its newest run is of {newest}: ask for an earlier time, or for a "
+            f"no run of {label!r} {condition}; its newest run is from {newest}: give an earlier time, or a "
             f"session that `profkit list --label {label} --json` shows",
         )
 
@@ -318,14 +318,14 @@ class StoreEmpty(RunNotFound):
             self,
             f"there are no runs in {store}, and none in {spool}; run a program that uses "
             "@profkit.profile() from this folder first, or set PROFKIT_STORE and PROFKIT_SPOOL to "
-            "where it left them",
+            "the paths that it used",
         )
 
 
 _MALFORMED = "malformed"
 _MALFORMED_FIX = (
-    "move its file elsewhere, and profkit makes a new one; "
-    "`sqlite3 FILE .recover` prints what the old one holds"
+    "move the file elsewhere, so that profkit creates a new one; "
+    "`sqlite3 FILE .recover` prints the contents of the old one"
 )
 
 
@@ -349,7 +349,7 @@ class SpoolUnavailable(ProfkitError):
     def __init__(self, spool: Path, detail: str, fix: str = "") -> None:
         self.spool, self.detail = spool, detail
         known = (fix for words, fix in _SPOOL_FIXES.items() if words in detail)
-        usual = "check its permissions, or set PROFKIT_SPOOL to a folder that can be written"
+        usual = "check its permissions, or set PROFKIT_SPOOL to a writable folder"
         self.fix = fix or next(known, usual)
         super().__init__(f"the spool {spool} cannot be used: {detail}; {self.fix}")
 
@@ -358,8 +358,8 @@ _SPACE = "free space on its disk, or set PROFKIT_SPOOL to a folder on another on
 _SPOOL_FIXES = {
     os.strerror(errno.ENOSPC): _SPACE,
     os.strerror(errno.EDQUOT): _SPACE,
-    os.strerror(errno.EROFS): "set PROFKIT_SPOOL to a folder that can be written",
-    "the current folder was gone": "set PROFKIT_SPOOL to the absolute path of a folder, or start from one",
+    os.strerror(errno.EROFS): "set PROFKIT_SPOOL to a writable folder",
+    "the current folder did not exist": "set PROFKIT_SPOOL to an absolute path, or start in another folder",
 }
 
 
@@ -370,7 +370,7 @@ class DamagedFile(ProfkitError):
 
     def __init__(self, path: Path, detail: str, kept: Path | None = None, fix: str = "") -> None:
         self.path, self.detail, self.kept = path, detail, kept
-        where = f"kept aside at {kept}" if kept is not None else "left where it is"
+        where = f"it was moved to {kept}" if kept is not None else "it is left in place"
         super().__init__(f"{path} cannot be read: {detail}; {fix or f'{where}, everything else was read'}")
 
 
@@ -379,8 +379,16 @@ class RefusedFile(DamagedFile):
 
     def __init__(self, path: Path, detail: str) -> None:
         super().__init__(
-            path, detail, fix="it is left where it is: look at it and remove it, or see `profkit --owner`"
+            path, detail, fix="it is left in place: inspect and remove it, or see `profkit --owner`"
         )
+
+
+def _nearest(word: str, known: Sequence[str], listed: str) -> str:
+    """Suggest the nearest known word, or list all of them."""
+    from difflib import get_close_matches  # seldom needed, and profiled programs import this module
+
+    near = get_close_matches(word, known, 1)
+    return f"did you mean {near[0]!r}?" if near else f"{listed} {', '.join(known)}"
 
 
 def _quoted(text: str) -> str:

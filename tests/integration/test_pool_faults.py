@@ -222,7 +222,7 @@ if os.fork() == 0:
 def test_a_job_out_of_time_is_gone_with_its_tree_before_anybody_hears_of_it(pool: Pool, setup: str) -> None:
     serial = pool.zygotes()[0].facts.serial
     late = pool.submit(KIND, job(LOOP_IN_C, setup=setup, timeout_s=0.3))
-    with pytest.raises(WorkerTimeout, match="was not done within"):
+    with pytest.raises(WorkerTimeout, match="did not finish within"):
         late.result(60)
     assert len(marked(MARKED)) == 1
     assert pool.zygotes()[0].facts.serial == serial

@@ -192,7 +192,7 @@ def test_children(tmp_path: Path, children: str, sessions: int) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("rate=-1", "rate=-1 cannot be honoured"),
+        ("rate=-1", "rate=-1 is not valid"),
         ("rate=100, sample_each=1e7", "give one of them"),
         ("native=True, blocking=False", "native"),
         ("raet=5", "did you mean 'rate'"),

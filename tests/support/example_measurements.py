@@ -122,7 +122,7 @@ def both() -> MeasuredRun:
 def failed(label: str = "broken") -> MeasuredRun:
     """What the statement raised, with the worker's traceback and output, as errors write it."""
     error = (
-        f"'{label}' raised ZeroDivisionError: division by zero; run it on its own to fix it\n"
+        f"'{label}' raised ZeroDivisionError: division by zero; run it on its own to debug it\n"
         "    Traceback (most recent call last):\n"
         '      File "<stmt>", line 1, in <module>\n'
         "    ZeroDivisionError: division by zero\n"

@@ -66,7 +66,7 @@ def test_importing_needs_no_current_folder(tmp_path: Path, environ: dict[str, st
         assert done.stderr == ""
     else:
         (line,) = done.stderr.splitlines()
-        assert "the current folder was gone when profkit was imported; set PROFKIT_SPOOL" in line
+        assert "the current folder did not exist when profkit was imported; set PROFKIT_SPOOL" in line
 
 
 @pytest.mark.sampler
@@ -86,10 +86,10 @@ def test_commands_need_no_current_folder(tmp_path: Path) -> None:
 
 def test_nothing_is_made_where_there_is_no_current_folder() -> None:
     config = read_config({}, None)
-    with pytest.raises(OSError, match="the current folder was gone"):
+    with pytest.raises(OSError, match="the current folder did not exist"):
         make_folder(config.spool)
     assert session_folders(config.spool) == ()
-    assert "set PROFKIT_SPOOL" in str(SpoolUnavailable(config.spool, "the current folder was gone"))
+    assert "set PROFKIT_SPOOL" in str(SpoolUnavailable(config.spool, "the current folder did not exist"))
 
 
 def test_a_folder_may_have_any_name(tmp_path: Path) -> None:

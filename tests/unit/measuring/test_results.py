@@ -85,7 +85,7 @@ def test_where_it_was_measured() -> None:
 def test_nonsense_is_refused_by_name(field: str, value: object) -> None:
     with pytest.raises(BadReply, match=field) as refusal:
         timing_of("sorted", [reply(TIMED), reply({**TIMED, field: value})])
-    assert "'sorted' gave no numbers" in str(refusal.value)
+    assert "'sorted' returned no numbers" in str(refusal.value)
     assert "what it printed" in str(refusal.value)
 
 
@@ -104,7 +104,7 @@ def test_a_time_that_what_was_subtracted_could_explain_is_refused() -> None:
         return [reply(case), reply({**case, "loop_spread_s": 1e-3}), reply(case)]
 
     assert timing_of("sort", times(0.05e-6)).number == 100
-    with pytest.raises(TooShort, match=r"takes about 1e\+03 ns, and passing what it changes"):
+    with pytest.raises(TooShort, match=r"takes about 1e\+03 ns, and passing the objects that it changes"):
         timing_of("sort", times(0.051e-6))
 
 

@@ -139,7 +139,7 @@ def test_sampled_sides_are_compared_as_such(profkit: Profkit) -> None:
         (("a1,a2", "a2"), 2, "run a200000000 is on both sides"),
         (("a1", "b1", "--quick"), 2, "nothing is measured here"),
         (("a1", "b1", "--threads", "2"), 2, "nothing is measured here"),
-        (("a1", "nowhere"), 6, "no run has the id or label 'nowhere'"),
+        (("a1", "nowhere"), 6, "no run matches 'nowhere'"),
         (("add@nowhere", "a1"), 2, "'nowhere' names no commit"),
         (("a1", "b1", "--json", "--html"), 2, "json and html are different formats"),
         (("--ab", "1", "2", "--git", "v1", "trunk"), 2, "--ab and --git compare different things"),

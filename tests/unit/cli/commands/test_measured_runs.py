@@ -122,7 +122,7 @@ def test_a_damaged_file_may_be_what_was_requested(profkit: Profkit, config: Conf
     said = profkit("report", "sort")
     assert (said.code, said.out) == (7, "")
     assert said.err.count("b100000000.measured.json cannot be read") == 1
-    assert "kept aside at" in said.err
+    assert "it was moved to" in said.err
     assert profkit("report", "sort").code == 6
 
 

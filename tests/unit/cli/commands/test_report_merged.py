@@ -79,7 +79,7 @@ def test_since_a_moment(profkit: Profkit, utc: None) -> None:
     said = profkit("report", "handler", "--since", "10m")
     assert (said.code, said.out) == (6, "")
     assert "no run of 'handler' since " in said.err
-    assert "its newest run is of 2025-11-21 11:51:03 in 20251121T114902-102-9c1f" in said.err
+    assert "its newest run is from 2025-11-21 11:51:03 in 20251121T114902-102-9c1f" in said.err
 
 
 def test_a_run_that_began_earlier_and_had_calls_since_takes_part(profkit: Profkit, config: Config) -> None:
@@ -96,7 +96,7 @@ def test_runs_of_a_session(profkit: Profkit) -> None:
     assert ids(profkit, "--session", second) == [WORKERS[1].info.id]
     said = profkit("report", "handler", "--session", "nope")
     assert said.code == 6
-    assert "no run of 'handler' in session nope; its newest run is of " in said.err
+    assert "no run of 'handler' in session nope; its newest run is from " in said.err
 
 
 def test_a_session_that_is_recording_takes_part(profkit: Profkit, config: Config) -> None:
