@@ -15,7 +15,7 @@ from typing import TextIO, TypeVar, Unpack
 
 from profkit.clock import SYSTEM_CLOCK
 from profkit.config import CONFIG
-from profkit.errors import CannotTravel, MeasuringError, UsageError
+from profkit.errors import CannotTravel, InvalidOption, MeasuringError, UsageError
 from profkit.measuring.orders import MeasureOptions, check, work_order
 from profkit.measuring.pool.pool import process_pool
 from profkit.measuring.runner.context import BatchContext, with_libraries
@@ -276,14 +276,14 @@ def _measured(
     refused: Mapping[int, MeasuringError] | None = None,
 ) -> tuple[Outcome, ...]:
     if workers < 1:
-        raise UsageError(f"{workers} workers measure nothing", "give 1 or more")
+        raise InvalidOption("workers", workers, "give 1 or more")
     with ExitStack() as stack:
         broken: dict[int, MeasuringError] = dict(refused or {})
         given = payloads or {}
         tasks = [_task(order, n, stack, broken, given.get(n)) for n, order in enumerate(orders)]
         if twice := duplicates([task for n, task in enumerate(tasks) if n not in broken]):
             named = ", ".join(map(repr, twice))
-            raise UsageError(f"orders are given twice: {named}", "give them other labels")
+            raise UsageError(f"these orders occur twice: {named}", "give them different labels")
         if design is Design.INTERLEAVED and sum(task.payload is not None for task in tasks) > 1:
             raise UsageError("two callables cannot be interleaved", "measure statements that import them")
         stack.enter_context(BACKGROUND.turn)

@@ -159,7 +159,7 @@ def _entry(
     try:
         orders = tuple(_orders(label, given, options))
         if not label and (untitled := [order for order in orders if not order.label]):
-            raise UsageError(f"{untitled[0]} has no label", "put it under a name")
+            raise UsageError(f"{untitled[0]} has no label", "give it a label")
         _refuse_twice(orders, seen)
     except UsageError as error:
         what = _what(given)
@@ -203,15 +203,15 @@ def _orders(label: str, given: Definition, options: MeasureOptions) -> Iterator[
         yield with_options(work_order(given.stmt, **own), options)
     else:
         raise UsageError(
-            f"it is {given!r}", "define orders by statements, WorkOrder, Variants or dictionaries"
+            f"{given!r} does not define an order", "use a statement, a WorkOrder, Variants or a dictionary"
         )
 
 
 def _refuse(options: MeasureOptions, without: Iterable[str]) -> None:
     if wrong := sorted(set(options) & set(without)):
         raise UsageError(
-            f"it says itself what is measured, so {' and '.join(wrong)} cannot be honoured",
-            f"leave out {', '.join(wrong)}, or put it into the definition",
+            f"the definition says what to measure, which conflicts with {' and '.join(wrong)}",
+            f"leave out {', '.join(wrong)}, or move it into the definition",
         )
 
 
@@ -219,7 +219,7 @@ def _refuse_twice(orders: Iterable[WorkOrder], seen: set[object]) -> None:
     for order in orders:
         key = identity(order)
         if key in seen:
-            raise UsageError("an order before it has the same label", "give it another label")
+            raise UsageError("an earlier order has the same label", "give it another label")
         seen.add(key)
 
 

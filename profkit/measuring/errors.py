@@ -27,9 +27,9 @@ class ScriptFailed(MeasuringError):
 
     def __init__(self, label: str, output: str) -> None:
         self.label, self.output = label, output
-        *_, last = output.strip().splitlines() or ["its process said nothing"]
+        *_, last = output.strip().splitlines() or ["its process printed nothing"]
         quoted = f"\n{indent(output.strip(), '    ')}" if output.strip() else ""
-        super().__init__(f"{label!r} cannot be made TorchScript: {last}; fix its Python{quoted}")
+        super().__init__(f"{label!r} cannot be compiled to TorchScript: {last}; fix its Python code{quoted}")
 
 
 class FolderUnavailable(MeasuringError):
@@ -89,7 +89,7 @@ class PythonTooOld(ZygoteFailed):
         self.python, self.version, self.oldest = python, version, oldest
         self.zygote, self.output = zygote, ""
         self.detail = f"needs Python {oldest} or newer; {python} is {version}"
-        self.fix = "name another interpreter with python= (--python), or another source_cmd"
+        self.fix = "set python= (--python) to another interpreter, or change source_cmd"
         MeasuringError.__init__(self, f"the zygote {zygote} {self.detail}; {self.fix}")
 
 
@@ -124,8 +124,8 @@ class ResultUnreadable(WorkerError):
     def __init__(self, label: str, detail: str, output: str = "") -> None:
         self.label, self.detail, self.output = label, detail, output
         super().__init__(
-            f"the result of {label!r} cannot be read: {detail}; see that its objects survive pickling, and "
-            "that the function leaves the worker's descriptors alone"
+            f"the result of {label!r} cannot be read: {detail}; make sure that its objects can be unpickled, "
+            "and that the function leaves the worker's descriptors alone"
         )
 
 

@@ -47,7 +47,7 @@ def read_signature(text: str | None) -> Signature | None:
         return None
     match = _SIGNATURE.fullmatch(text.strip())
     if match is None:
-        raise UsageError(f"it has the signature {text!r}", "write it as 'f(x, y) -> z'")
+        raise UsageError(f"the signature {text!r} is malformed", "write it as 'f(x, y) -> z'")
     names = (name.strip() for name in match["parameters"].split(","))
     result = match["result"]
     return Signature(tuple(name for name in names if name), None if result == "None" else result)
@@ -153,7 +153,7 @@ def _unchecked(stmt: str | Callable[..., object], options: MeasureOptions) -> Wo
     _refuse_unknown(options)
     _check_numbers(options)
     if not isinstance(stmt, str) and not callable(stmt):
-        raise UsageError(f"{stmt!r} cannot be measured", "give a statement as text, or something callable")
+        raise UsageError(f"{stmt!r} cannot be measured", "give a statement as text, or a callable")
     return WorkOrder(
         label=options.get("label") or label_of(stmt),
         stmt=dedented(stmt) if isinstance(stmt, str) else None,
@@ -215,8 +215,8 @@ def words_of(source_cmd: str | Sequence[str] | None) -> tuple[str, ...]:
             raise InvalidOption(
                 "source_cmd",
                 source_cmd,
-                f"no shell reads it, so {word!r} means nothing: give a program that starts the words after "
-                "it, such as 'conda run -n other', or python='/path/of/other/bin/python'",
+                f"it does not run in a shell, so {word!r} has no effect: give a program that runs the words "
+                "after it, such as 'conda run -n other', or set python='/path/of/other/bin/python'",
             )
     return tuple(words)
 
@@ -226,7 +226,7 @@ def check(order: WorkOrder) -> None:
     if isinstance(order, RefusedOrder) and order.error is not None:
         raise order.error
     if order.stmt is not None and (order.args or order.kwargs):
-        raise UsageError("a statement takes no args and kwargs", "name its values in setup")
+        raise UsageError("a statement takes no args and kwargs", "define its values in setup")
     if order.stmt is not None and order.language is Language.PYTHON:
         _check_syntax(order)
     if order.function is not None and order.language is Language.CPP:
@@ -234,21 +234,21 @@ def check(order: WorkOrder) -> None:
     if order.mode.counts and order.num_threads > 1:
         raise InvalidOption(
             "num_threads", order.num_threads,
-            "Callgrind counts one thread at a time and would leave the others out: use 1, or mode='timer'",
+            "Callgrind counts one thread only: use 1, or mode='timer'",
         )  # fmt: skip
     if order.runs == 1 and order.mode is Mode.BOTH:
         raise InvalidOption(
             "runs", 1, "timing and counting execute it once each: give 2 or more, or one of the two modes"
         )
     if order.simulate and not order.mode.counts:
-        raise InvalidOption("simulate", [s.value for s in order.simulate], "it needs mode='callgrind'")
+        raise InvalidOption("simulate", [s.value for s in order.simulate], "set mode='callgrind', or leave it out")
     if order.fresh and order.language is Language.CPP:
         raise InvalidOption(
             "fresh", order.fresh,
-            "only callables and statements of Python can have a state for each execution",
+            "leave it out: only Python callables and statements can get fresh state",
         )  # fmt: skip
     if order.python and order.source_cmd:
-        raise UsageError("python and source_cmd both say which interpreter measures", "give one of them")
+        raise UsageError("python and source_cmd both choose the interpreter", "give only one of them")
 
 
 def _check_syntax(order: WorkOrder) -> None:
@@ -257,7 +257,8 @@ def _check_syntax(order: WorkOrder) -> None:
         try:
             compile(text or "", f"<{name}>", "exec", dont_inherit=True)
         except (SyntaxError, ValueError) as error:
-            raise UsageError(f"{name} of {order.label!r} is no Python: {error}", "fix its text") from error
+            problem = f"{name} of {order.label!r} is not valid Python: {error}"
+            raise UsageError(problem, "fix its text") from error
 
 
 def _refuse_unknown(options: MeasureOptions) -> None:
@@ -300,7 +301,7 @@ def _imports(value: Sequence[str] | None) -> tuple[str, ...] | None:
     for name in value:
         if name not in _PRELOADED:
             raise InvalidOption(
-                "imports", value, f"zygotes import {' or '.join(_PRELOADED)}, or () for neither"
+                "imports", value, f"give {' or '.join(map(repr, _PRELOADED))}, or () for neither"
             )
     return tuple(value)
 

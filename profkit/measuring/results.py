@@ -169,7 +169,7 @@ class _Fields:
 def _cases(label: str, reply: Reply) -> list[object]:
     cases = reply.message.get("cases")
     if not isinstance(cases, list):
-        raise BadReply(label, f"arms is {_shortened(cases)}", reply.output)
+        raise BadReply(label, f"cases is {_shortened(cases)}", reply.output)
     return cases
 
 
@@ -194,7 +194,7 @@ def timing_of(label: str, replies: Sequence[Reply], case: int = 0) -> Timing:
     cases = [timed_case(label, reply, case) for reply in replies]
     numbers = sorted({timed.number for timed in cases})
     if len(numbers) != 1:
-        raise BadReply(label, f"its processes executed it {numbers} times in a block, not all the same")
+        raise BadReply(label, f"its processes used different numbers of executions per block: {numbers}")
     _refuse_too_short(label, cases)
     return Timing(
         number=numbers[0],
@@ -261,7 +261,7 @@ def _all_in(label: str, tool: Tool, replies: Sequence[Reply]) -> MeasuredIn:
     places = list(dict.fromkeys(measured_in(tool, reply.zygote) for reply in replies))
     if len(places) != 1:
         known = ", ".join(f"Python {place.python} with {dict(place.packages)}" for place in places)
-        raise BadReply(label, f"its processes are of different environments: {known}")
+        raise BadReply(label, f"its processes ran in different environments: {known}")
     return places[0]
 
 

@@ -101,10 +101,10 @@ def orders_of(given: Variants, label: str, options: MeasureOptions) -> Iterator[
 def modes(mode: Mode, threads: Sequence[int]) -> list[tuple[Mode, int]]:
     """Return (mode, threads) pairs: Callgrind counts one thread; other numbers are only timed."""
     if not threads:
-        raise InvalidOption("num_threads", threads, "give one number or more")
+        raise InvalidOption("num_threads", threads, "give at least one number")
     if mode.counts and 1 not in threads:
         raise InvalidOption(
-            "num_threads", tuple(threads), "Callgrind counts one thread: add 1, or use mode='timer'"
+            "num_threads", tuple(threads), "Callgrind counts one thread only: add 1, or use mode='timer'"
         )
     if not mode.counts:
         return [(mode, count) for count in threads]
@@ -119,14 +119,16 @@ def _check(given: Variants, signature: Signature | None) -> None:
     if given.autograd and signature is not None and signature.result is None:
         raise UsageError(
             f"autograd needs a result, and the signature {given.signature!r} has none",
-            "name the tensor to go back from, as in 'f(x, y) -> z', or leave out autograd",
+            "name the tensor to differentiate, as in 'f(x, y) -> z', or leave out autograd",
         )
     for language in Language:
         text = _text(given.model, language)
         if text and not re.search(r"\bmodel\b", text):
-            raise UsageError(f"its model is {text!r}", "let that text define `model`, as in 'model = …'")
+            raise UsageError(f"the text {text!r} does not define `model`", "assign it, as in 'model = …'")
     if given.script and given.python is None and not _text(given.model, Language.PYTHON):
-        raise UsageError("there is no Python to make TorchScript of", "give Variants python= or model=")
+        raise UsageError(
+            "there is no Python code to compile to TorchScript", "give Variants python= or model="
+        )
 
 
 def _forms(given: Variants, signature: Signature | None) -> Iterator[_Form]:

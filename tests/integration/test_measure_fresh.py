@@ -169,4 +169,6 @@ def _orders(document: object) -> list[dict[str, dict[str, object]]]:
 
 def test_too_short_is_said_with_figures() -> None:
     error = TooShort("f", ("argument 'x'",), 5e-9, 2e-8, 1e-9)
-    assert "takes about 5 ns, and passing the objects that it changes (argument 'x') takes 20 ± 1 ns" in str(error)
+    assert "takes about 5 ns, and passing the objects that it changes (argument 'x') takes 20 ± 1 ns" in str(
+        error
+    )

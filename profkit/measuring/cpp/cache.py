@@ -161,9 +161,9 @@ def open_cache(folder: Path) -> Cache:
             f"the folder {folder} for compiled statements cannot be used: {error}", _FIX
         ) from error
     if facts.st_uid != os.geteuid() or facts.st_mode & 0o022:
-        raise UsageError(f"the folder {folder} for compiled statements can be written by others", _FIX)
+        raise UsageError(f"the folder {folder} for compiled statements is writable by other users", _FIX)
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        raise UsageError(f"the folder {folder} for compiled statements cannot be written to", _FIX)
+        raise UsageError(f"the folder {folder} for compiled statements is not writable", _FIX)
     return Cache(folder)
 
 
@@ -178,7 +178,7 @@ def digest_of(path: Path) -> str:
     return hashlib.blake2b(path.read_bytes(), digest_size=12).hexdigest()
 
 
-_FIX = "set XDG_CACHE_HOME to a folder of yours alone"
+_FIX = "set XDG_CACHE_HOME to a folder that only you can write to"
 
 
 def _used_at(path: Path) -> float:

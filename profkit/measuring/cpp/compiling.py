@@ -32,8 +32,8 @@ _OF_NO_LINE = re.compile(
 """Errors of the linker, or about the compiler itself."""
 _PATH_BEFORE = re.compile(r"\S*/(?=<(?:stmt|setup|global_setup)>:)")
 """Folder that the linker puts before the names of the user's parts."""
-_UNBALANCED = "a brace, parenthesis or quote of the statement or its setup is not closed, or closes too much"
-_SILENT = "the compiler ended without a word"
+_UNBALANCED = "the statement or its setup has an unbalanced brace, parenthesis or quote"
+_SILENT = "the compiler failed without a message"
 _MOST_LINES = 60
 _MOST_FOREIGN_NOTES = 3
 """Maximum after an error; a call that fits none of many overloads has dozens."""
@@ -52,7 +52,7 @@ def trimmed(output: str, order: WorkOrder) -> str:
     lines = list(_kept(_PATH_BEFORE.sub("", output), own))
     ours = [line for line in lines if not line.startswith(f"{FRAME}:")]
     lines = ours or ([_UNBALANCED, lines[0]] if lines else output.splitlines() or [_SILENT])
-    more = [f"… and {len(lines) - _MOST_LINES} lines more"] if len(lines) > _MOST_LINES else []
+    more = [f"… and {len(lines) - _MOST_LINES} more lines"] if len(lines) > _MOST_LINES else []
     return "\n".join([*lines[:_MOST_LINES], *more])
 
 

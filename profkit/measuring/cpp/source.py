@@ -22,42 +22,42 @@ PRELUDE = r"""
 #include <cxxabi.h>
 
 namespace profkit {
-/// Make the compiler believe that `value` is used, so that a block computes it every time.
+/// Keep the compiler from optimizing away the computation of `value`.
 template <class T> inline void keep(T const &value) { asm volatile("" : : "r,m"(value) : "memory"); }
 
 namespace frame {
 typedef const char *(*Block)(void *context, ::std::int64_t number);
 typedef void (*Ready)(Block block, void *context);
 
-// May touch all memory, as far as the compiler knows: the loop stays, and so does what it loads.
+// Count down. The compiler assumes that this accesses all memory, so it keeps the loop and its loads.
 __attribute__((always_inline)) static inline void step(::std::int64_t &left) {
   asm volatile("" : : : "memory");
   --left;
 }
 
-static thread_local char said[16384];
+static thread_local char message[16384];
 
-static const char *say(const char *type, const char *what) {
+static const char *describe(const char *type, const char *what) {
   int status = 0;
   char *name = abi::__cxa_demangle(type, nullptr, nullptr, &status);
-  ::std::snprintf(said, sizeof said, "%s: %s", status == 0 ? name : type, what);
+  ::std::snprintf(message, sizeof message, "%s: %s", status == 0 ? name : type, what);
   ::std::free(name);
-  return said;
+  return message;
 }
 
-// What `body` throws, as text.
+// Return the exception that `body` throws as text, or nullptr.
 template <class Body> static const char *guarded(Body const &body) {
   try {
     body();
     return nullptr;
   } catch (::std::exception const &error) {
-    return say(typeid(error).name(), error.what());
+    return describe(typeid(error).name(), error.what());
 #ifdef __GLIBCXX__
-  } catch (abi::__forced_unwind &) {  // the thread is being ended, which nothing may stop
+  } catch (abi::__forced_unwind &) {  // the thread is being cancelled
     throw;
 #endif
   } catch (...) {
-    return say(abi::__cxa_current_exception_type()->name(), "no std::exception");
+    return describe(abi::__cxa_current_exception_type()->name(), "no std::exception");
   }
 }
 
@@ -65,7 +65,7 @@ template <class Loop> static const char *block(void *context, ::std::int64_t num
   return guarded([&] {
     ::std::int64_t left = number;
     (*static_cast<Loop *>(context))(left);
-    if (left != 0) throw ::std::logic_error("the statement leaves the loop around it: it breaks or returns");
+    if (left != 0) throw ::std::logic_error("the statement leaves its loop; remove its break or return");
   });
 }
 
@@ -87,7 +87,7 @@ asm(".pushsection .rodata\n"
 extern "C" __attribute__((visibility("hidden"))) const char profkit_script_begin[], profkit_script_end[];
 
 namespace profkit {
-// The TorchScript that was saved ahead; this object holds the whole file.
+// Load the TorchScript file that is embedded in this object.
 inline ::torch::jit::Module scripted() {
   ::std::istringstream file(::std::string(profkit_script_begin, profkit_script_end));
   return ::torch::jit::load(file);
@@ -113,7 +113,7 @@ profkit_{name}(::profkit::frame::Ready ready) {{
   return ::profkit::frame::guarded([&] {{
     bool done = false;
     profkit_{name}_body(ready, done);
-    if (!done) throw ::std::logic_error("the setup returns; let it go on to its end");
+    if (!done) throw ::std::logic_error("the setup returns early; remove its return");
   }});
 }}
 """

@@ -47,7 +47,7 @@ def torch_build(order: WorkOrder) -> TorchBuild:
     """Return the torch that the order's interpreter would import; raise CompileFailed if there is none."""
     root = _asked_root(interpreter(order), order.env) if _is_elsewhere(order) else _own_root()
     if root is None:
-        raise CompileFailed(order.label, f"{interpreter(order)[-1]} has no torch, which this statement names")
+        raise CompileFailed(order.label, f"{interpreter(order)[-1]} has no torch, which this statement uses")
     try:
         return read_build(root)
     except OSError as error:
@@ -196,7 +196,7 @@ def toolchain(env: Mapping[str, str], torch: TorchBuild | None) -> Toolchain:
         None if named else shutil.which("c++", path=env.get("PATH"))
     )
     if path is None:
-        fix = "install it (Debian, Ubuntu: apt-get install g++), or name another compiler in CXX"
+        fix = "install it (Debian, Ubuntu: apt-get install g++), or set CXX to another compiler"
         raise ToolMissing(program, "a C++ statement", fix)
     return Toolchain(
         compiler=(path, *named[1:]),

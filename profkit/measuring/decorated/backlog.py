@@ -20,9 +20,7 @@ from profkit.process.guard import explained, say_once
 MOST_WAITING_BYTES = 2 << 30
 _NAMED, _LONGEST = 5, 80
 """Number of calls named in one message, and the maximum length of such a name."""
-_WAY_OUT = (
-    "ask for `runs` of the function earlier, or give exit_timeout_s= or PROFKIT_EXIT_TIMEOUT more seconds"
-)
+_FIX = "read `runs` of the function earlier, or raise exit_timeout_s= or PROFKIT_EXIT_TIMEOUT"
 
 LOG = logging.getLogger("profkit")
 
@@ -80,7 +78,7 @@ class Backlog:
         with self._changed:
             held = sum(pending.payload.size_bytes for pending in self._waiting if pending.payload is not None)
         if held > MOST_WAITING_BYTES:
-            raise CannotTravel("a call", f"{held >> 20} MB of other calls' arguments wait to be measured")
+            raise CannotTravel("a call", f"{held >> 20} MB of arguments of other calls are waiting already")
 
     def add(self, pending: Pending) -> None:
         """Queue a call until its owner is idle; raise RuntimeError if no thread can start."""
@@ -114,9 +112,9 @@ class Backlog:
         """
         limit_s = self._limit_s(limit_s)
         try:
-            left, why = self._await_all(told, limit_s), f"within {limit_s:g} s; {_WAY_OUT}"
+            left, why = self._await_all(report, limit_s), f"within {limit_s:g} s; {_FIX}"
         except KeyboardInterrupt:
-            left, why = self.drop(), "since the program was interrupted"
+            left, why = self.drop(), "because the program was interrupted"
         self.ending = True
         if left:
             told(not_measured(left, why))

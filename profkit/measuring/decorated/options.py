@@ -62,8 +62,8 @@ def plan_of(function: Callable[..., object], mode: str, options: Mapping[str, An
     kind = kind_of(target)
     if kind in (RegionKind.GENERATOR, RegionKind.ASYNC_GENERATOR):
         raise UsageError(
-            f"{order.label} gives {_a(kind)}, and a call of it does nothing yet",
-            f"give mode={mode!r} to a function that consumes it",
+            f"{order.label} returns {_a(kind)}, which runs only when it is consumed",
+            f"set mode={mode!r} on a function that consumes it",
         )
     return Plan(
         replace(order, function=None),
@@ -94,7 +94,7 @@ def refuse_with_samples(options: Iterable[str], of_samples: Iterable[str]) -> No
     for name in MeasuredOptions.__annotations__.keys() - set(of_samples):
         if name in options:
             choices = " or ".join(f"mode={mode!r}" for mode in MODES)
-            raise UsageError(f"{name} is no option of mode='samples'", f"leave it out, or give {choices}")
+            raise UsageError(f"{name} is not an option of mode='samples'", f"remove it, or set {choices}")
 
 
 def _check_values(options: Mapping[str, object]) -> None:
@@ -107,9 +107,9 @@ def _check_values(options: Mapping[str, object]) -> None:
             raise InvalidOption(name, value, "give a whole number above 0")
     limit_s = options.get("exit_timeout_s")
     if limit_s is not None and not _is_duration(limit_s):
-        raise InvalidOption("exit_timeout_s", limit_s, "give seconds, 0 or more")
+        raise InvalidOption("exit_timeout_s", limit_s, "give a number of seconds, 0 or more")
     if not isinstance(enabled, bool):
-        raise InvalidOption("enabled", enabled, "give one of True, False")
+        raise InvalidOption("enabled", enabled, "give True or False")
     if label is not None and not isinstance(label, str):
         raise InvalidOption("label", label, "give a string")
 

@@ -69,13 +69,13 @@ def exit_timeout_s(given: str) -> float:
         seconds = math.nan
     if 0 <= seconds < math.inf:
         return seconds
-    _tell(f"PROFKIT_EXIT_TIMEOUT={given!r} is no number of seconds: waiting for {EXIT_TIMEOUT_S:g} s")
+    _report(f"PROFKIT_EXIT_TIMEOUT={given!r} is not a number of seconds; waiting for {EXIT_TIMEOUT_S:g} s")
     return EXIT_TIMEOUT_S
 
 
 def _drop() -> None:
     if left := BACKLOG.drop():
-        _tell(not_measured(left, "since the program was interrupted"))
+        _tell(not_measured(left, "because the program was interrupted"))
 
 
 def _tell(text: str) -> None:
@@ -91,7 +91,7 @@ def _register() -> None:
     From Python 3.12 on, exit handlers can start no threads, and the pool may need one. Calls from threads
     that outlive the main thread are dropped and named.
     """
-    finish = guarded("measuring what waits as the program ends", _finish)
+    finish = guarded("measuring the waiting calls at exit", _finish)
     early = getattr(threading, "_register_atexit", None)
     if early is None:
         atexit.register(finish)
@@ -113,7 +113,7 @@ def _last() -> None:
         _finish()
         _close_pools()
     if left := BACKLOG.drop():
-        _tell(not_measured(left, "since the program has ended"))
+        _tell(not_measured(left, "because the program has ended"))
 
 
 def _close_pools() -> None:
@@ -123,6 +123,6 @@ def _close_pools() -> None:
         pools.close_all()
 
 
-_LAST = guarded("ending with the program", _last)
-os.register_at_fork(after_in_child=guarded("forgetting what a forked child does not measure", BACKLOG.forget))
+_LAST = guarded("ending at exit", _last)
+os.register_at_fork(after_in_child=guarded("clearing the backlog in a forked child", BACKLOG.forget))
 _register()

@@ -186,8 +186,8 @@ class Watch:
             LOG.info("%s will be run at most %d times in other processes %s", order.label, most, kinds)
             return
         LOG.warning(
-            "%s will be run %s times or more in other processes %s, with all that it does to files, "
-            "databases and servers; runs= and max_signatures= limit that",
+            "%s will be run %s times or more in other processes %s, with its side effects on files, "
+            "databases and servers; limit this with runs= and max_signatures=",
             order.label, _rounded(expected_executions(order, max(call_s, 1e-9))), kinds,
         )  # fmt: skip
 
@@ -195,7 +195,7 @@ class Watch:
         if self._kinds.closed:
             self.say_once(
                 f"{self.plan.order.label} is called with more than {self._kinds.most} kinds of arguments: "
-                "further ones are not measured; max_signatures= allows more"
+                "further kinds are not measured; raise max_signatures= to measure them"
             )
 
     def _packed(self, claim: Claim, order: WorkOrder, function: Callable[..., Any], args: tuple[Any, ...],

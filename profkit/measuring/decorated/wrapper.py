@@ -45,7 +45,7 @@ class _Call:
                 self._start = now()
         except BaseException as error:  # noqa: BLE001 - raised again if it is the program's
             self.__exit__(type(error), error, None)
-            ignore(error, "beginning a measured call")
+            ignore(error, "starting a measured call")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -81,7 +81,7 @@ class _Call:
         try:
             self._watch.abandon(chosen)
         except BaseException as error:  # noqa: BLE001 - raised again if it is the program's
-            ignore(error, "forgetting a call")
+            ignore(error, "dropping a call")
 
     def hold(self, coroutine: Coroutine[Any, Any, Any]) -> None:
         """Keep the user's coroutine until it is awaited; close it if that never happens.

@@ -122,7 +122,7 @@ class Zygote:
             if "too_old" in told:
                 raise self._too_old(told["too_old"])
             if not told["ready"]:
-                raise self.failed("cannot import what it is to have", told["trace"])
+                raise self.failed("cannot import its modules", message["trace"])
             self._obey("settle")
         except TimeoutError:
             raise self.failed(f"was not ready within {_START_S:g} s", self.output.text()) from None
@@ -253,7 +253,7 @@ class Zygote:
             if "done" in message:
                 self._obeyed = True
                 if not message["done"]:
-                    _LOG.warning("processes that jobs of the zygote %s had started do not end", self.kind)
+                    _LOG.warning("processes started by jobs of the zygote %s did not end", self.kind)
         if self._inbox.ended:
             raise ZygoteGone(self._how)
 

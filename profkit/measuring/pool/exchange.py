@@ -119,7 +119,7 @@ class _Conversation:
         try:
             self._await_number(deadline_s, stop)
         except TimeoutError:
-            raise ZygoteGone(f"forked no worker within {allowed_s:g} s") from None
+            raise ZygoteGone(f"did not fork a worker within {allowed_s:g} s") from None
 
     def _await_number(self, deadline_s: float, stop: Callable[[], bool]) -> None:
         while not self._zygote.wait([self._zygote.control], deadline_s, stop):
@@ -188,9 +188,9 @@ class _Conversation:
         if not answer["ok"] and job.result is None:
             raise WorkerFailed(job.label, answer["trace"], output)
         if not is_own_end(status):
-            raise WorkerDied(job.label, f"answered, and then {how_ended(status)}", output)
+            raise WorkerDied(job.label, f"replied, and then {how_ended(status)}", output)
         if self._lost is not None:
-            raise WorkerDied(job.label, f"left no dump {self._lost}", output)
+            raise WorkerDied(job.label, f"did not write the dump {self._lost}", output)
         return Reply(answer, output, self._zygote.facts, self._dumps)
 
     def _dead(self, status: int, output: str) -> WorkerError:

@@ -17,8 +17,8 @@ from profkit.measuring.worker.protocol import CANNOT_REPLY
 from profkit.model.measurement import CallgrindDump
 
 _HINTS = {
-    int(signal.SIGKILL): ", as the system does where memory runs out",
-    int(signal.SIGILL): ", as Valgrind does at instructions that it does not know "
+    int(signal.SIGKILL): ", as the system does when memory runs out",
+    int(signal.SIGILL): ", as Valgrind does at instructions that it does not support "
     "(ATEN_CPU_CAPABILITY=default keeps torch from using them)",
 }
 
@@ -27,7 +27,7 @@ def how_ended(status: int) -> str:
     """Describe a wait status, as the end of a sentence that begins with "its process"."""
     code = os.waitstatus_to_exitcode(status)
     if code == CANNOT_REPLY:
-        return "closed the descriptor of its answer"
+        return "closed the descriptor of its reply"
     if code >= 0:
         return f"exited with status {code}"
     return f"was ended by {_signal_name(-code)}{_HINTS.get(-code, '')}"
@@ -115,7 +115,7 @@ def _physical_bytes(root: Path) -> int:
     for line in (root / "proc/meminfo").read_text("ascii").splitlines():
         if line.startswith("MemTotal:"):
             return int(line.split()[1]) * 1024
-    raise RuntimeError("/proc/meminfo does not say how much memory there is")
+    raise RuntimeError("/proc/meminfo has no line MemTotal")
 
 
 def _group_limits(root: Path) -> Iterator[int]:

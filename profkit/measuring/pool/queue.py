@@ -155,7 +155,7 @@ class JobQueue:
         try:
             self._started(self._is_closing)
         except (MeasuringError, Stopped, OSError) as error:
-            _LOG.debug("no zygote ahead of need: %s", error)  # the first job will raise it
+            _LOG.debug("no zygote was started in advance: %s", error)  # the first job will raise it
 
     def _is_closing(self) -> bool:
         return self._closing
@@ -205,10 +205,10 @@ class JobQueue:
             except (WorkerError, Stopped):
                 raise
             except Exception as error:  # unexpected messages, or a silent supervisor
-                failed = zygote.failed(f"cannot be talked to ({error!r})", zygote.output.text())
+                failed = zygote.failed(f"sent an invalid message, or none ({error!r})", zygote.output.text())
                 self._discard()
                 raise failed from error
-        raise zygote.failed(f"{how}, {_TRIES} times in a row, while it did {queued.job.label!r}", output)
+        raise zygote.failed(f"{how}, {_TRIES} times in a row, while it ran {queued.job.label!r}", output)
 
     def _conversed(self, zygote: Zygote, job: Job, stop: Callable[[], bool]) -> Reply:
         try:

@@ -96,7 +96,9 @@ class Controls:
             )
         except ProfkitError as error:
             _LOG.warning(
-                "whether its instructions compare with another environment's is not known: %s", error
+                "the control statements were not counted, so instruction counts of this environment cannot "
+                "be compared with those of others: %s",
+                error,
             )
             return ()
 

@@ -42,7 +42,7 @@ def check_here(order: WorkOrder) -> None:
     }
     for option, value in asked.items():
         if value:
-            raise InvalidOption(option, value, "it needs a process of its own: leave out isolated=False")
+            raise InvalidOption(option, value, "it needs a separate process: leave out isolated=False")
 
 
 def run_here(task: Task, clock: Clock, finished: Callable[[Outcome], None]) -> Outcome:

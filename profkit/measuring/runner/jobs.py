@@ -92,7 +92,7 @@ def settled(label: str, fresh: Sequence[Fresh], ask: Callable[[Sequence[Fresh]],
         return reply
     reply = ask(found)
     if any(one["decided"] is None for one in fresh_of(label, reply)):
-        raise BadReply(label, "it does not find out what its statement changes", reply.output)
+        raise BadReply(label, "it does not report what its statement changes", reply.output)
     return reply
 
 

@@ -82,7 +82,7 @@ class CorePool:
             raise InvalidOption(
                 "num_threads",
                 count,
-                f"this process may use the cores {list(self.cores)}: ask for fewer threads",
+                f"this process may use the cores {list(self.cores)}: use fewer threads",
             )
 
     @contextmanager

@@ -164,13 +164,13 @@ def _write(fd: int, call: Call, most_bytes: int) -> tuple[int, set[str]]:
         pickler.dump(call)
         if file.sent_bytes > MANY_BYTES:
             _log.warning(
-                "%s: %d MB beside tensors and arrays are copied to every process that measures it; "
-                "make them in a setup, or load them in the function's module",
+                "%s: besides tensors and arrays, %d MB are copied to every process that measures it; "
+                "create these objects in a setup, or load them in the function's module",
                 _name(call[0]), file.sent_bytes >> 20,
             )  # fmt: skip
         file.load(pickler.buffers, pickler.storages, has_code=pickler.has_code)
     except TooBig:
-        problem = f"it is more than {most_bytes >> 20} MB"
+        problem = f"it is larger than {most_bytes >> 20} MB"
         raise CannotTravel(f"the call of {_name(call[0])} with its arguments", problem) from None
     except Exception as error:
         raise _refusal(call, error) from error

@@ -40,9 +40,9 @@ def reason_against_copying(obj: Any) -> str | None:
     if _has_descriptor(kind) and not issubclass(kind, _IN_MEMORY) and not _is_output(obj):
         return "open files, sockets and connections are not copied"
     if any(issubclass(kind, shared) for shared in _shared_classes()):
-        return "what several processes share is not copied"
+        return "objects that processes share are not copied"
     if issubclass(kind, type) and obj.__flags__ & _IMMUTABLE and not _is_found(obj):
-        return f"its module does not have the class {obj.__qualname__}, which is made by C code"
+        return f"its module has no class {obj.__qualname__}, which C code defines"
     return None
 
 

@@ -42,7 +42,7 @@ class NotPlain(Exception):
 
     def __init__(self, module: str, name: str) -> None:
         self.kind = f"{module}.{name}"
-        super().__init__("another interpreter returns plain data only")
+        super().__init__("another interpreter can return only plain data")
 
 
 def new_result() -> int:

@@ -155,7 +155,7 @@ def _write(value: object, file: int) -> None:
 def _append(file: int, end: int, data: bytes | memoryview) -> int:
     """Write at an offset and return the offset of its end."""
     if end + len(data) > MOST_RESULT_BYTES:
-        raise CannotReturn(f"it is more than {MOST_RESULT_BYTES >> 20} MB")
+        raise CannotReturn(f"it is larger than {MOST_RESULT_BYTES >> 20} MB")
     rest = memoryview(data)
     while rest:
         written = os.pwrite(file, rest, end)

@@ -94,8 +94,9 @@ def refuse_strays(job: Message) -> None:
             continue
         if name.split(".")[0] != __package__ and os.path.exists(copy + path.removeprefix(checkout)):
             raise ImportError(
-                f"{name} was imported from {path}, which is not the commit; name its folder in PYTHONPATH, "
-                "or install it without import hooks (for setuptools: --config-settings editable_mode=compat)"
+                f"{name} was imported from {path}, which is not in the commit's work tree; add its folder to "
+                "PYTHONPATH, or install it without import hooks (for setuptools: --config-settings "
+                "editable_mode=compat)"
             )
 
 

@@ -74,8 +74,8 @@ def prepare_to_count() -> None:
     valgrind.prepare()
     if not valgrind.running_on_valgrind():
         raise RuntimeError(
-            "Valgrind runs what starts this interpreter, and not the interpreter: name it itself, and no "
-            f"script around it, such as pyenv's: {sys.executable}"
+            "Valgrind runs a wrapper script, such as pyenv's, instead of the interpreter; give the path of "
+            f"the interpreter itself: {sys.executable}"
         )
     valgrind.start_instrumentation()
     printed_to = os.dup(1)
@@ -98,9 +98,9 @@ def _rehearse(job: JobMessage) -> None:
         for descriptor in (childs_channel.detach(), output, message):
             os.close(descriptor)
         work(childs_control)
-        answers = Inbox(channel).read()
-    if not answers or not answers[0]["ok"]:
-        raise RuntimeError(f"a rehearsal failed: {answers[0]['trace'] if answers else 'no answer'}")
+        replies = Inbox(channel).read()
+    if not replies or not replies[0]["ok"]:
+        raise RuntimeError(f"a rehearsal failed: {replies[0]['trace'] if replies else 'no reply'}")
 
 
 def _whole(job: JobMessage) -> Message:

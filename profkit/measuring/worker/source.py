@@ -220,7 +220,7 @@ def _refuse_star(piece: Piece) -> None:
         return
     for node in (inner for outer in piece.body for inner in ast.walk(outer)):
         if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
-            error = SyntaxError("import * works at module level only: put it into global_setup")
+            error = SyntaxError("import * is allowed at module level only: move it to global_setup")
             error.lineno, error.offset = node.lineno, node.col_offset + 1
             error.end_lineno, error.end_offset = node.end_lineno, (node.end_col_offset or 0) + 1
             raise retold(error, piece.name, piece.text, piece.before)

@@ -119,7 +119,7 @@ def _tried(measured: Runnable, fresh: Fresh, cost: Cost, effort: Effort) -> Stat
 
 def _decided(measured: Runnable, fresh: Fresh, cost: Cost, effort: Effort, took: float | None) -> StatePolicy:
     if all(_is_lasting(words) for words in fresh["changes"]):
-        return StatePolicy({**fresh, "decided": False, "why_not": "it cannot be made anew"})
+        return StatePolicy({**fresh, "decided": False, "why_not": "it cannot be restored"})
     try:
         other = afresh(measured, _wanted(fresh))
         if isinstance(measured, Called | Awaited) or _differs(other, cost, effort, took):
@@ -172,5 +172,5 @@ def _is_of_function(words: str) -> bool:
 
 
 def _is_lasting(words: str) -> bool:
-    """Return whether the state cannot be made anew: caches and class attributes."""
+    """Return whether the state cannot be restored: caches and class attributes."""
     return words.startswith("the cache of ") or " of class " in words

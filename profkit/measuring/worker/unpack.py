@@ -59,7 +59,7 @@ def unpack(fd: int, *, read: bool = False) -> Call:
     size = os.fstat(fd).st_size
     magic, start, length = FOOTER.unpack(os.pread(fd, FOOTER.size, size - FOOTER.size))
     if magic != MAGIC:
-        raise ValueError("this is no payload of profkit's")
+        raise ValueError("this is not a payload of profkit")
     index: Index = json.loads(os.pread(fd, length, start))
     if index["code_of"] is not None:
         _check_code(index["code_of"])
@@ -74,13 +74,13 @@ def _check_code(version: list[int]) -> None:
     if version != here:
         words = ["Python " + ".".join(map(str, each)) for each in (version, here)]
         raise RuntimeError(
-            f"a function that travels by value is code of {words[0]}, and this is {words[1]}; {fix}"
+            f"a function sent by value has code of {words[0]}, but this is {words[1]}; {fix}"
         )
     try:
         import cloudpickle  # noqa: F401
     except ImportError:
-        lack = "this Python has no cloudpickle, which functions that travel by value need"
-        raise RuntimeError(f"{lack}; install it, or {fix}") from None
+        problem = "this Python has no cloudpickle, which functions sent by value need"
+        raise RuntimeError(f"{problem}; install it, or {fix}") from None
 
 
 def read_memory(fd: int, size: int) -> mmap.mmap:

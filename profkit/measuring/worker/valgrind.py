@@ -81,7 +81,7 @@ def _request(code: int) -> Request:
 def _made(machine: str) -> dict[int, Request]:
     function_code = {"x86_64": x86_64_code, "aarch64": aarch64_code}.get(machine)
     if function_code is None:
-        raise RuntimeError(f"Valgrind's requests are known for x86_64 and aarch64, not for {machine}")
+        raise RuntimeError(f"Valgrind's client requests work on x86_64 and aarch64, not on {machine}")
     own = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
     page = mmap.mmap(-1, mmap.PAGESIZE, flags=own, prot=mmap.PROT_READ | mmap.PROT_WRITE)
     start = ctypes.addressof(ctypes.c_char.from_buffer(page))
