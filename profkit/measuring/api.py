@@ -117,20 +117,20 @@ def wait(
     `progress` is a stream, such as `sys.stderr`, for a line that shows how many are done, or a Progress that
     is called for each future with its key or number. When all are done, raises the first future's error.
     """
-    told = as_progress(progress)
+    shown_progress = as_progress(progress)
     named: list[tuple[str, Future[_T]]]
     if isinstance(scope, MutableMapping):
         named = [(name, value) for name, value in scope.items() if isinstance(value, Future)]
     else:
         named = [(str(number), future) for number, future in enumerate(scope, 1)]
-    told.begin(len(named))
+    shown_progress.begin(len(named))
     try:
         for name, future in named:
-            told.at_work(name)
+            shown_progress.at_work(name)
             future.exception()
-            told.done(name)
+            shown_progress.done(name)
     finally:
-        told.end()
+        shown_progress.end()
     results = tuple(future.result() for _, future in named)
     if isinstance(scope, MutableMapping):
         scope.update({name: result for (name, _), result in zip(named, results, strict=True)})
@@ -289,13 +289,13 @@ def _measured(
         stack.enter_context(BACKGROUND.turn)
         context = BatchContext(process_pool(), progress or Silent(), workers, design=design)
         tasks = with_libraries(tasks, broken, context)
-        return run_tasks(tasks, context, _told(keep), broken=broken)
+        return run_tasks(tasks, context, _finished(keep), broken=broken)
 
 
 def _measured_here(order: WorkOrder, keep: Callable[[MeasuredRun], None] | None) -> Outcome:
     check_here(order)
     with BACKGROUND.turn:
-        return run_here(Task(order), SYSTEM_CLOCK, _told(keep))
+        return run_here(Task(order), SYSTEM_CLOCK, _finished(keep))
 
 
 def _task(
@@ -324,7 +324,7 @@ def _keeper(spool: Path) -> Callable[[MeasuredRun], None]:
     return kept
 
 
-def _told(keep: Callable[[MeasuredRun], None] | None) -> Callable[[Outcome], None]:
+def _finished(keep: Callable[[MeasuredRun], None] | None) -> Callable[[Outcome], None]:
     return (lambda _: None) if keep is None else (lambda outcome: keep(outcome.run))
 
 

@@ -241,7 +241,9 @@ def check(order: WorkOrder) -> None:
             "runs", 1, "timing and counting execute it once each: give 2 or more, or one of the two modes"
         )
     if order.simulate and not order.mode.counts:
-        raise InvalidOption("simulate", [s.value for s in order.simulate], "set mode='callgrind', or leave it out")
+        raise InvalidOption(
+            "simulate", [s.value for s in order.simulate], "set mode='callgrind', or leave it out"
+        )
     if order.fresh and order.language is Language.CPP:
         raise InvalidOption(
             "fresh", order.fresh,

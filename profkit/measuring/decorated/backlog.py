@@ -104,11 +104,11 @@ class Backlog:
             finally:
                 self._urgent.remove(owner)
 
-    def finish(self, told: Callable[[str], None], limit_s: float) -> None:
-        """Measure the waiting calls when the program ends, and report progress to `told`.
+    def finish(self, report: Callable[[str], None], limit_s: float) -> None:
+        """Measure the waiting calls when the program ends, and report progress to `report`.
 
         This takes at most `limit_s`, or the longest limit that an owner of waiting calls gives instead. The
-        limit or an interrupt drops the remaining calls, which are then named to `told`.
+        limit or an interrupt drops the remaining calls, which are then named to `report`.
         """
         limit_s = self._limit_s(limit_s)
         try:
@@ -117,7 +117,7 @@ class Backlog:
             left, why = self.drop(), "because the program was interrupted"
         self.ending = True
         if left:
-            told(not_measured(left, why))
+            report(not_measured(left, why))
 
     def miss(self, label: str) -> None:
         """Note a call that is made while the program ends."""
@@ -160,7 +160,7 @@ class Backlog:
         limits = [default_s if owner.exit_timeout_s is None else owner.exit_timeout_s for owner in owners]
         return max(limits, default=default_s)
 
-    def _await_all(self, told: Callable[[str], None], limit_s: float) -> list[str]:
+    def _await_all(self, report: Callable[[str], None], limit_s: float) -> list[str]:
         deadline_s, number, last = self.clock.monotonic_s() + limit_s, 0, None
         with self._changed:
             total = len(self._waiting) + (self._current is not None)
@@ -169,7 +169,7 @@ class Backlog:
             while self._waiting or self._current is not None:
                 if self._current is not None and self._current is not last:
                     last, number = self._current, number + 1
-                    told(f"measuring {number} of {max(number, total)}: {last.label} …")
+                    report(f"measuring {number} of {max(number, total)}: {last.label} …")
                 left_s = deadline_s - self.clock.monotonic_s()
                 if left_s <= 0:
                     break

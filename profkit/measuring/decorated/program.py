@@ -58,7 +58,7 @@ def _finish() -> None:
     if isinstance(ended_by, KeyboardInterrupt):
         _drop()
     else:
-        BACKLOG.finish(_tell, exit_timeout_s(CONFIG.exit_timeout))
+        BACKLOG.finish(_report, exit_timeout_s(CONFIG.exit_timeout))
 
 
 def exit_timeout_s(given: str) -> float:
@@ -75,10 +75,10 @@ def exit_timeout_s(given: str) -> float:
 
 def _drop() -> None:
     if left := BACKLOG.drop():
-        _tell(not_measured(left, "because the program was interrupted"))
+        _report(not_measured(left, "because the program was interrupted"))
 
 
-def _tell(text: str) -> None:
+def _report(text: str) -> None:
     """Write a line of progress, unless the program closed its stderr."""
     with contextlib.suppress(AttributeError, OSError, ValueError):
         sys.stderr.write(f"profkit: {text}\n")
@@ -113,7 +113,7 @@ def _last() -> None:
         _finish()
         _close_pools()
     if left := BACKLOG.drop():
-        _tell(not_measured(left, "because the program has ended"))
+        _report(not_measured(left, "because the program has ended"))
 
 
 def _close_pools() -> None:

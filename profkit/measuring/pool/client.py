@@ -118,10 +118,10 @@ class Zygote:
         try:
             while not self.wait([self._control.fileno()], deadline_s, stop):
                 pass
-            told = json.loads(self.packet())
-            if "too_old" in told:
-                raise self._too_old(told["too_old"])
-            if not told["ready"]:
+            message = json.loads(self.packet())
+            if "too_old" in message:
+                raise self._too_old(message["too_old"])
+            if not message["ready"]:
                 raise self.failed("cannot import its modules", message["trace"])
             self._obey("settle")
         except TimeoutError:
@@ -130,9 +130,9 @@ class Zygote:
             if self.was_stopped or self._signalled or not self._explained:
                 raise
             raise self.failed(f"did not start: its process {gone}", self.output.text()) from None
-        packages = tuple((str(name), str(version)) for name, version in told["packages"])
-        self.pid = told["pid"]
-        self.facts = ZygoteFacts(self.facts.serial, told["python"], packages)
+        packages = tuple((str(name), str(version)) for name, version in message["packages"])
+        self.pid = message["pid"]
+        self.facts = ZygoteFacts(self.facts.serial, message["python"], packages)
         remove_dumps(self.folder)  # of its rehearsal
 
     def failed(self, detail: str, output: str) -> ZygoteFailed:

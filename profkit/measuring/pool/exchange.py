@@ -49,7 +49,7 @@ def converse(zygote: Zygote, job: Job, stop: Callable[[], bool], clock: Clock) -
     try:
         with ours:
             with theirs:
-                _hand_over(zygote, job, theirs.fileno(), output)
+                _send_job(zygote, job, theirs.fileno(), output)
             return _Conversation(zygote, job, ours, output, clock).result(stop)
     finally:
         output.close()
@@ -64,7 +64,7 @@ def _limit_of(job: Job) -> int | None:
     return cast("int | None", job.message.get("memory_limit_bytes"))
 
 
-def _hand_over(zygote: Zygote, job: Job, channel: int, output: Output) -> None:
+def _send_job(zygote: Zygote, job: Job, channel: int, output: Output) -> None:
     own = {"dump_prefix": dump_prefix(zygote.folder), "env": changes_of(zygote.kind, job.message["env"])}
     message = in_file({**job.message, **own})
     more = [each for each in (job.payload, job.result) if each is not None]

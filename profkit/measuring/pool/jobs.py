@@ -165,7 +165,7 @@ class Job:
     payload: int | None = None
     """Descriptor of its payload; owned by the caller, who keeps it open until the job is done."""
     result: int | None = None
-    """Descriptor of the file for a call's result, likewise; a job that has one has a payload."""
+    """Descriptor of the file for a call's result, owned by the caller; such a job also has a payload."""
     repeatable: bool = True
     """True to repeat it if its zygote ends while it runs; else it fails."""
 

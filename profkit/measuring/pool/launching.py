@@ -153,7 +153,9 @@ def _start(ours: socket.socket, theirs: socket.socket) -> None:
         argv = [*_free_words(), child.own_python(), "-I", "-S", str(PROGRAM), "launcher"]
         ended = child.run_child(argv, Path(os.devnull), _START_S, stdin=theirs.fileno())
     if ended.code not in (0, None):
-        raise ZygoteFailed("launcher", f"exited with status {ended.code}", "", f"run {' '.join(argv)!r} to see why")
+        raise ZygoteFailed(
+            "launcher", f"exited with status {ended.code}", "", f"run {' '.join(argv)!r} to see why"
+        )
 
 
 def _free_words() -> list[str]:

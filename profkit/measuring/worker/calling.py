@@ -21,13 +21,13 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 def trace_of(error: BaseException) -> str:
     """Return the traceback's text; lines of "<setup>" and "<stmt>" are numbered as in the user's text."""
-    told = traceback.TracebackException.from_exception(error)
-    for each in _all_of(told, set()):
+    summary = traceback.TracebackException.from_exception(error)
+    for each in _all_of(summary, set()):
         own = [place for place, frame in enumerate(each.stack) if _is_own(frame.filename)]
         del each.stack[: max(own, default=-1) + 1]  # with library frames between the worker's own
         for frame in each.stack:
             _put_in_own_place(frame)
-    return "".join(told.format())
+    return "".join(summary.format())
 
 
 def unwrapped(error: RuntimeError) -> BaseException:
@@ -39,12 +39,12 @@ def unwrapped(error: RuntimeError) -> BaseException:
     return cause if trace.tb_frame.f_code.co_name == FUNCTION else error
 
 
-def _all_of(told: traceback.TracebackException, seen: set[int]) -> Iterator[traceback.TracebackException]:
+def _all_of(summary: traceback.TracebackException, seen: set[int]) -> Iterator[traceback.TracebackException]:
     """Yield an exception with its causes, contexts and group members."""
-    if id(told) not in seen:
-        seen.add(id(told))
-        yield told
-        for other in (told.__cause__, told.__context__, *(told.exceptions or ())):
+    if id(summary) not in seen:
+        seen.add(id(summary))
+        yield summary
+        for other in (summary.__cause__, summary.__context__, *(summary.exceptions or ())):
             if other is not None:
                 yield from _all_of(other, seen)
 

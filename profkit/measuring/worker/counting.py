@@ -159,7 +159,8 @@ def _counted_as(
     for _ in range(2):
         base = baseline.do(partial(_count, baseline, number))
     if settled:
-        # Likewise. It also leaves the heap as every repeat does, so that the first repeat does not differ.
+        # Discard the first one here too. It also leaves the heap as every repeat does, so that the first
+        # repeat does not differ.
         measured.do(partial(_count, measured, min(number, _OFTEN)))
     for _ in range(repetitions.repeats):
         last = measured.do(partial(_count, measured, number))

@@ -14,7 +14,7 @@ Message = dict[str, Any]
 
 FORK = b"F"
 """Driver to zygote: fork a child for the job whose descriptors follow."""
-HANDED = b"H"
+DESCRIPTORS = b"H"
 """Content of a packet with descriptors; a zygote that reads one of a dead child discards them."""
 CANNOT_REPLY = 77
 """Exit status of a child whose job closed the descriptor of its reply (EX_NOPERM in sysexits.h)."""
@@ -105,7 +105,7 @@ def identity_of(descriptor: int) -> tuple[int, int] | None:
 def send_descriptors(channel: socket.socket, descriptors: Sequence[int]) -> None:
     """Send copies of descriptors through a socket of packets."""
     rights = array.array("i", descriptors)
-    channel.sendmsg([HANDED], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)], socket.MSG_NOSIGNAL)
+    channel.sendmsg([DESCRIPTORS], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)], socket.MSG_NOSIGNAL)
 
 
 def receive_descriptors(channel: socket.socket) -> list[int]:

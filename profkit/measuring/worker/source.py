@@ -51,7 +51,7 @@ def compile_piece(piece: Piece, body: list[ast.stmt]) -> CodeType:
         code: CodeType = compile(module, piece.name, "exec", piece.futures, dont_inherit=True)
         return code
     except SyntaxError as error:
-        raise retold(error, piece.name, piece.text, piece.before) from None
+        raise relocated(error, piece.name, piece.text, piece.before) from None
 
 
 def remember(name: str, text: str) -> None:
@@ -59,7 +59,7 @@ def remember(name: str, text: str) -> None:
     linecache.cache[name] = (len(text), None, [line + "\n" for line in text.split("\n")], name)
 
 
-def retold(error: SyntaxError, name: str, text: str, before: int) -> SyntaxError:
+def relocated(error: SyntaxError, name: str, text: str, before: int) -> SyntaxError:
     """Return an error with its lines numbered within `text`, which had `before` lines above it."""
     line = max(1, (error.lineno or 1) - before)
     end = None if error.end_lineno is None else max(line, error.end_lineno - before)
@@ -83,7 +83,7 @@ def _parsed(text: str, name: str, futures: int, before: int) -> list[ast.stmt]:
     try:
         tree = compile(source, name, "exec", futures | ast.PyCF_ONLY_AST, dont_inherit=True)
     except SyntaxError as error:
-        raise retold(error, name, text, above) from None
+        raise relocated(error, name, text, above) from None
     if not indented:
         return list(tree.body)
     if above != before:
@@ -97,7 +97,7 @@ def _inside(tree: ast.Module, name: str, text: str, before: int) -> list[ast.stm
     for node in [*others, *block.orelse]:
         problem = IndentationError("less indented than the first line")
         problem.lineno, problem.offset = node.lineno, 1
-        raise retold(problem, name, text, before)
+        raise relocated(problem, name, text, before)
     return block.body
 
 
@@ -153,7 +153,7 @@ def function_code(setup: Piece, stmt: Piece, name: str) -> CodeType:
         return code
     except SyntaxError as error:
         piece = splice.origin(error.lineno or 1)
-        raise retold(error, piece.name, piece.text, piece.before) from None
+        raise relocated(error, piece.name, piece.text, piece.before) from None
 
 
 def fresh_code(names: Sequence[str], setup: Piece, stmt: Piece | None, name: str) -> CodeType:
@@ -223,4 +223,4 @@ def _refuse_star(piece: Piece) -> None:
             error = SyntaxError("import * is allowed at module level only: move it to global_setup")
             error.lineno, error.offset = node.lineno, node.col_offset + 1
             error.end_lineno, error.end_offset = node.end_lineno, (node.end_col_offset or 0) + 1
-            raise retold(error, piece.name, piece.text, piece.before)
+            raise relocated(error, piece.name, piece.text, piece.before)

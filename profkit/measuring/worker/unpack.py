@@ -73,9 +73,7 @@ def _check_code(version: list[int]) -> None:
     here = list(sys.version_info[:2])
     if version != here:
         words = ["Python " + ".".join(map(str, each)) for each in (version, here)]
-        raise RuntimeError(
-            f"a function sent by value has code of {words[0]}, but this is {words[1]}; {fix}"
-        )
+        raise RuntimeError(f"a function sent by value has code of {words[0]}, but this is {words[1]}; {fix}")
     try:
         import cloudpickle  # noqa: F401
     except ImportError:

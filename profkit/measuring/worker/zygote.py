@@ -46,11 +46,11 @@ def main(config_text: str) -> None:
     except BaseException as error:  # noqa: BLE001 - imports can raise anything; the driver reports it
         control.send(json.dumps({"ready": False, "trace": as_text(error)[-_MOST_TRACE:]}).encode("ascii"))
         os._exit(1)
-    told = json.dumps(ready).encode("ascii")
+    greeting = json.dumps(ready).encode("ascii")
     if config["complete"]:
-        serve(control, told, _DUMMIES if config["valgrind"] else 0)
+        serve(control, greeting, _DUMMIES if config["valgrind"] else 0)
     else:
-        control.send(told)
+        control.send(greeting)
         if not select.select([control], (), (), _IDLE_S)[0]:
             _import_unpickler()
             _freeze()
