@@ -18,6 +18,7 @@ from benchmarks.work import fixed_work, renamed, turns_for
 from profkit import Run, profile
 from profkit.calls.options import ProfilerOptions
 from profkit.decorators import ProfiledFunction
+from profkit.model.notes import NoteCode
 from profkit.stats import share_interval
 
 NAME = "attribution"
@@ -153,7 +154,7 @@ def _count(run: Run, is_wrong: Callable[[int, frozenset[str]], bool]) -> Tally:
         for sample in taken.samples
         if is_wrong(taken.threads[sample.thread].tid, names[sample.stack])
     )
-    warned = any("torn" in note for note in run.info.notes)
+    warned = any(note.code is NoteCode.TORN for note in run.info.notes)
     return Tally(run.info.samples, wrong, run.info.torn, warned)
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Literal
 
 from profkit.cli.workspace import Workspace
 from profkit.model.measurement import AnyInfo, AnyRun
+from profkit.model.notes import Figure, Note, NoteCode
 from profkit.model.region import Region, RegionKind
 from profkit.model.run import Run, RunInfo
-from profkit.render.formatting import count, moment
+from profkit.render.formatting import count
 
 _FEW = 100
 """With fewer samples, shares are imprecise."""
@@ -33,6 +33,12 @@ def with_notes_of_label(runs: Iterable[AnyRun], workspace: Workspace) -> Iterato
 
 Relation = Literal["version", "place", "code"]
 """Another region with the same label is another version, the same code in another place, or other code."""
+
+_OTHERS: Mapping[Relation, NoteCode] = {
+    "version": NoteCode.OTHER_VERSION,
+    "place": NoteCode.OTHER_PLACE,
+    "code": NoteCode.OTHER_CODE,
+}
 
 
 def relation_of(one: Region, other: Region) -> Relation:
@@ -73,7 +79,7 @@ def _phrase(regions: Sequence[Region]) -> str:
     return f"{len(regions)} {'places' if relations == {'place'} else 'functions or blocks'} with this label"
 
 
-def _notes(info: RunInfo, of_label: Sequence[AnyInfo]) -> Iterator[str]:
+def _notes(info: RunInfo, of_label: Sequence[AnyInfo]) -> Iterator[Note]:
     others = [
         one
         for one in of_label
@@ -82,28 +88,20 @@ def _notes(info: RunInfo, of_label: Sequence[AnyInfo]) -> Iterator[str]:
     if not others:
         return
     newest = others[0]
-    more = len({one.region.id for one in others}) - 1
-    beside = f", and {count(more, 'other region')} more" if more else ""
-    what, when = _what(info, newest), moment(newest.started_ns)[:19]
-    yield f"{what} ran at {when}: `profkit report {newest.id}`{beside}."
-
-
-def _what(info: RunInfo, other: RunInfo) -> str:
-    relation = relation_of(info.region, other.region)
-    if relation == "version":
-        return "Another version of this code"
+    relation = relation_of(info.region, newest.region)
+    place: dict[str, Figure] = {}
     if relation == "place":
-        return f"The same code, at {other.region.file}:{other.region.key.line},"
-    return "Other code with this label"
+        place = {"file": newest.region.file, "line": newest.region.key.line}
+    more = len({one.region.id for one in others}) - 1
+    yield Note.of(_OTHERS[relation], run=newest.id, started_ns=newest.started_ns, more=more, **place)
 
 
-def _more_samples(info: RunInfo, of_label: Sequence[AnyInfo]) -> Iterator[str]:
+def _more_samples(info: RunInfo, of_label: Sequence[AnyInfo]) -> Iterator[Note]:
     """Yield a note that other processes or sessions have samples, if this run has few."""
     same = [one for one in of_label if isinstance(one, RunInfo) and one.region.id == info.region.id]
     together = sum(one.samples for one in same)
     if info.samples < _FEW and together >= 2 * max(1, info.samples):
-        runs = f"{len(same)} runs" if len(of_label) < _LOOKED_AT else f"{len(same)} and more runs"
-        yield (
-            f"This run has {count(info.samples, 'sample')}: `profkit report {shlex.quote(info.label)} --all` "
-            f"merges {runs} with {count(together, 'sample')}."
+        runs = {"runs" if len(of_label) < _LOOKED_AT else "runs_at_least": len(same)}
+        yield Note.of(
+            NoteCode.MORE_SAMPLES, label=info.label, samples=info.samples, all_samples=together, **runs
         )

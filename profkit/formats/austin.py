@@ -17,6 +17,7 @@ from profkit.formats.collapsed import read_frame
 from profkit.formats.json_members import text_lines
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.registry import Origin
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, Thread
 from profkit.units import Unit
 
@@ -29,8 +30,11 @@ _SAID = re.compile(rb"# \w+: .*|\s*", re.DOTALL)
 _STARTS = re.compile(rb"# austin: |P\d+;T[^;\n]*[; ]")
 _BINARY = b"MOJ"
 _MEMORY = "memory"
-_FREED = "memory that was freed is left out: weights are what was taken"
-_FULL = "of the metrics in the file, time is kept, idle and memory are left out"
+_NOTES = {
+    _MEMORY: (Note(NoteCode.FREED_MEMORY_LEFT_OUT),),
+    "full": (Note(NoteCode.TIME_ONLY),),
+}
+"""By mode."""
 
 
 def decode(data: bytes, source: Path = Path("Austin samples"), budget: Budget | None = None) -> Profile:
@@ -73,7 +77,7 @@ def sniff(data: bytes) -> bool:
 def origin_of(data: bytes) -> Origin:
     """Return Austin's version, with a note on the metrics that are not kept."""
     metadata = _metadata(data)
-    notes = {_MEMORY: (_FREED,), "full": (_FULL,)}.get(metadata.get("mode", ""), ())
+    notes = _NOTES.get(metadata.get("mode", ""), ())
     return Origin(f"austin {metadata.get('austin', '')}".strip(), notes=notes)
 
 

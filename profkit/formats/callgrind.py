@@ -17,8 +17,10 @@ from profkit.errors import DamagedFile
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.registry import Origin
 from profkit.model.measurement import INSTRUCTIONS, CallCount, CallgrindDump, FunctionCount
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Profile
 from profkit.transforms.call_graphs import unfold_functions
+from profkit.units import Unit
 
 _HEADER = ("part:", "desc:", "positions:", "thread:", "pid:", "cmd:", "event:", "rec:")
 """Header lines that each further part of a file repeats."""
@@ -218,10 +220,8 @@ def _functions(body: Body) -> Iterator[FunctionCount]:
 
 
 _NOTES = (
-    "The file is a call graph. Self and total of functions are its own, as `callgrind_annotate "
-    "--inclusive=yes` has them: each call of a recursion counts again, so totals can exceed the whole.",
-    "The file has no stacks, so the call tree is an approximation: a function's instructions are split among "
-    "its callers in proportion, and recursion is shown once.",
+    Note(NoteCode.CALL_GRAPH_RECURSION),
+    Note.of(NoteCode.TREE_APPROXIMATED, unit=Unit.INSTRUCTIONS.value),
 )
 _HEAD = re.compile(rb"^(?:events:|positions:|creator: *callgrind|# callgrind format)", re.MULTILINE)
 _CREATOR = re.compile(rb"^creator: *(\S.*)$", re.MULTILINE)

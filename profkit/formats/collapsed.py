@@ -22,6 +22,7 @@ from profkit.errors import DamagedFile
 from profkit.formats.json_members import text_lines
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.registry import Origin
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, Thread
 
 _ESCAPE = r"x[0-9a-f]{2}|u[0-9a-f]{4}"
@@ -161,7 +162,7 @@ def sniff(data: bytes) -> bool:
 
 def origin_of(data: bytes) -> Origin:
     """Return the origin, with a note that lines have no unit and no period."""
-    return Origin(notes=("collapsed stacks do not record the time between samples: there are shares only",))
+    return Origin(notes=(Note(NoteCode.SHARES_ONLY),))
 
 
 def _thread(texts: list[str]) -> tuple[Thread, int]:

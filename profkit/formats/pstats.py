@@ -18,6 +18,7 @@ from profkit.errors import DamagedFile
 from profkit.formats.json_members import written
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.registry import Origin
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile
 from profkit.transforms.call_graphs import Calls, Recursion, Roots, unfold
 from profkit.units import Unit
@@ -154,9 +155,8 @@ class _Reader:
 
 
 _NOTES = (
-    "The file is a call graph. Self and total of functions are its own; lines are where functions begin.",
-    "The file has no stacks, so the call tree is an approximation: a function's time is split among its "
-    "callers in proportion, and recursion is shown once.",
+    Note(NoteCode.CALL_GRAPH),
+    Note.of(NoteCode.TREE_APPROXIMATED, unit=Unit.NANOSECONDS.value),
 )
 
 _LONGEST_S = 2**63 / 1e9

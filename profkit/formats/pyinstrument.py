@@ -15,6 +15,7 @@ from profkit.errors import DamagedFile
 from profkit.formats.json_members import member, optional, read_json, scaled
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.registry import Origin
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.units import Unit
 
@@ -127,10 +128,6 @@ def _time_ns(node: object) -> int:
 _HEAD = re.compile(rb'\s*\{\s*"start_time"\s*:\s*([0-9.eE+-]{1,40})\s*,\s*"duration"\s*:')
 _IN_TREE = b'"root_frame"'
 _HEAD_BYTES = 1 << 14
-_TREE_NOTE = (
-    "pyinstrument's JSON is a tree of what its reports show: short calls are left out of it, and lines are "
-    "those where functions begin; a saved session (-o FILE.pyisession) has all samples"
-)
 
 
 def decode(data: bytes, source: Path = Path("pyinstrument JSON"), budget: Budget | None = None) -> Profile:
@@ -154,7 +151,7 @@ def sniff(data: bytes) -> bool:
 def origin_of(data: bytes) -> Origin:
     """Return when the session began, with a note on what the shorter document lacks."""
     head = _HEAD.match(data)
-    notes = (_TREE_NOTE,) if _IN_TREE in data[:_HEAD_BYTES] else ()
+    notes = (Note(NoteCode.SHORT_CALLS_LEFT_OUT),) if _IN_TREE in data[:_HEAD_BYTES] else ()
     try:
         return Origin("pyinstrument", round(float(head[1]) * 1e9) if head else None, notes)
     except (ValueError, OverflowError):

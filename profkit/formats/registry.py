@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol, cast
 
 from profkit.errors import DamagedFile, UsageError
 from profkit.formats.limits import Budget, ImportLimits, enough_memory
+from profkit.model.notes import Note
 from profkit.model.profile import Profile
 
 Encode = Callable[[Profile], bytes]
@@ -31,7 +32,7 @@ class Origin:
     """The program that took the profile, with its version if the file has it; empty if unknown."""
     started_ns: int | None = None
     """Unix time of the first sample."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     """Notes for readers of this file."""
 
 

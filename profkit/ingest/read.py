@@ -9,7 +9,6 @@ from pathlib import Path
 
 from profkit.errors import DamagedFile, SpoolUnavailable, UsageError
 from profkit.ingest.recovery import (
-    NO_REGION,
     REST,
     Recovered,
     cut_rest,
@@ -18,6 +17,7 @@ from profkit.ingest.recovery import (
     with_rate,
 )
 from profkit.ingest.segments import Coverage, ReadSegment, coverage_of, has_outputs, read_segments
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Profile
 from profkit.model.region import Region
 from profkit.model.run import Run, RunInfo
@@ -33,53 +33,35 @@ from profkit.transforms.simplify import keep_leaf_end
 
 def session_notes(
     manifest: Manifest, segments: Iterable[ReadSegment], damaged: Sequence[DamagedFile], crashed: bool
-) -> tuple[str, ...]:
+) -> tuple[Note, ...]:
     """Return the notes of all runs of a session; `crashed`: the process ended before the session did."""
     notes = [*manifest.plan.notes, *manifest.notes]
     if crashed:
-        notes.append(
-            "The process ended before the session did, as when it is killed: calls of its last second are "
-            "not counted."
-        )
+        notes.append(Note(NoteCode.PROCESS_ENDED))
     if manifest.truncated:
-        notes.append(
-            f"The session reached max_profile_duration_sec ({manifest.plan.max_duration_s:g} s): later calls "
-            "are counted, but not sampled."
-        )
+        notes.append(Note.of(NoteCode.DURATION_REACHED, max_duration_s=manifest.plan.max_duration_s))
     notes += [note for read in segments if read.recording is not None for note in read.recording.notes]
-    notes += [f"{damage.path.name} cannot be read, and what it held is missing." for damage in damaged]
+    notes += [Note.of(NoteCode.FILE_UNREADABLE, file=damage.path.name) for damage in damaged]
     notes += _segment_errors(manifest)
     return tuple(dict.fromkeys(notes))
 
 
-def run_notes(info: RunInfo) -> Iterator[str]:
+def run_notes(info: RunInfo) -> Iterator[Note]:
     """Yield the notes of one region's run, from its numbers."""
     if info.is_much_torn:
-        share = f"{info.torn_share:.1%} of the samples"
-        if info.plan.blocking:
-            yield (
-                f'{share} were discarded as inconsistent ("torn"), though the program was stopped for each: '
-                "they have no frame of the function itself, as when its code is compiled."
-            )
-        else:
-            # Measured with two alternating regions: as many torn stacks match their markers by chance.
-            yield (
-                f'{share} were inconsistent ("torn") and were discarded; about as many go unnoticed. Pass '
-                "blocking=True to stop the program for each sample."
-            )
+        # Measured with two alternating regions: as many torn stacks match their markers by chance.
+        code = NoteCode.TORN_BLOCKING if info.plan.blocking else NoteCode.TORN
+        yield Note.of(code, torn=info.torn, samples=info.samples + info.torn)
     if info.traced_away:
-        yield (
-            f"Calls of {info.label!r} that torch compiled are not seen: decorate the function that is "
-            "called uncompiled."
-        )
+        yield Note.of(NoteCode.CALLS_COMPILED, label=info.label)
     if info.samples and not info.calls:
-        yield "No call had finished when this was recorded: the samples are of calls that were under way."
+        yield Note(NoteCode.NO_CALL_FINISHED)
 
 
-def _segment_errors(manifest: Manifest) -> Iterator[str]:
+def _segment_errors(manifest: Manifest) -> Iterator[Note]:
     for segment in manifest.segments:
         if segment.error is not None and segment.error != manifest.error:
-            yield f"Segment {segment.index} ended with an error: {segment.error}"
+            yield Note.of(NoteCode.SEGMENT_FAILED, segment=segment.index, detail=segment.error)
 
 
 Resolve = Callable[[str], Sampler]
@@ -242,10 +224,10 @@ def _joined(cuts: Sequence[RegionCut]) -> RegionCut:
     )
 
 
-def _run(region: Region, cut: RegionCut | None, data: _SessionData, notes: tuple[str, ...]) -> Run:
+def _run(region: Region, cut: RegionCut | None, data: _SessionData, notes: tuple[Note, ...]) -> Run:
     info = _info(region, cut, data)
     if region == REST:
-        own = (NO_REGION, *notes)
+        own = (Note(NoteCode.REGIONS_LOST), *notes)
     else:
         own = (*data.recovered.notes.get(region.id, ()), *notes, *run_notes(info))
     return Run(

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from profkit.ingest.segments import ReadSegment
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.session import Cover, Manifest, ProcessInfo, SamplerPlan, SessionState
@@ -24,15 +25,6 @@ REST = Region(
     RegionKey(_UNKNOWN, _UNKNOWN, 0, WITHOUT_REGIONS), RegionKind.BLOCK, "", detached=True, all_threads=True
 )
 """Placeholder for all unknown regions; its run has the samples that belong to no known region."""
-FROM_SAMPLES = (
-    "The record of this region is lost. Its label and function are known from its samples; its kind, "
-    "its definition's line and its tags are not."
-)
-FROM_CALLS = "The record of this region is lost, and no sample names it. Its calls were counted."
-NO_REGION = (
-    "Records of regions are lost. These are the samples of the session that belong to none of the regions "
-    "that are known: regions whose record is lost, and what ran outside all regions."
-)
 
 _MARKER = re.compile(r"profkit:(.*)#([0-9a-f]{4,40})", re.DOTALL)
 _SESSION = re.compile(r"\d{8}T\d{6}-(\d{1,9})-[0-9a-f]+")
@@ -49,7 +41,7 @@ class Recovered:
     segments: tuple[ReadSegment, ...]
     ids: Mapping[str, str]
     """The regions' ids in the session, by their current ids."""
-    notes: Mapping[str, tuple[str, ...]]
+    notes: Mapping[str, tuple[Note, ...]]
     """Notes on each region's run, by its current id."""
     incomplete: bool
     """True if there may be more unknown regions."""
@@ -71,8 +63,8 @@ def recover_regions(session: SpoolSession, segments: Sequence[ReadSegment]) -> R
     ids = {region.id: _id_in(marker) for marker, region in by_marker.items()}
     from_calls = {one: _counted_region(one) for one in counted if one not in ids.values()}
     ids |= {region.id: one for one, region in from_calls.items()}
-    notes = {region.id: (FROM_SAMPLES,) for region in by_marker.values()}
-    notes |= {region.id: (FROM_CALLS,) for region in from_calls.values()}
+    notes = {region.id: (Note(NoteCode.REGION_FROM_SAMPLES),) for region in by_marker.values()}
+    notes |= {region.id: (Note(NoteCode.REGION_FROM_CALLS),) for region in from_calls.values()}
     markers = {old: region.marker for old, region in by_marker.items()}
     return Recovered(
         regions=(*by_marker.values(), *from_calls.values()),
@@ -126,10 +118,7 @@ def substitute_manifest(folder: OwnedFolder) -> Manifest:
             max_duration_s=0.0,
         ),
         ended_ns=max(times, default=0),
-        notes=(
-            "The manifest of this session cannot be read. Its samples and calls were recovered; its process, "
-            "host, command line and sampler options are not known.",
-        ),
+        notes=(Note(NoteCode.MANIFEST_UNREADABLE),),
     )
 
 

@@ -6,9 +6,10 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 from profkit.model.notebook import ShownInNotebooks
+from profkit.model.notes import Figure, Note
 from profkit.model.run import Run, RunInfo
 from profkit.model.session import ProcessInfo
 from profkit.model.workorder import Language, Level, Mode
@@ -197,10 +198,6 @@ def relative_range(values: Sequence[float]) -> float:
     return (most - least) / least if least > 0 else 0.0
 
 
-Figure: TypeAlias = int | float | str
-"""Figure of a warning: a number, or a name from the measured program."""
-
-
 class WarningCode(enum.Enum):
     """Reason of a warning about a measurement; the value is the word in JSON."""
 
@@ -327,7 +324,7 @@ class MeasuredInfo:
     instructions: float | None = None
     """The allocator-stripped count."""
     warnings: tuple[MeasurementWarning, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     error: str | None = None
     """Reason why there are no numbers: the message, with the worker's traceback and output."""
     ended_ns: int = 0

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from profkit.model.histogram import NO_DURATIONS, Histogram
 from profkit.model.notebook import ShownInNotebooks
+from profkit.model.notes import Note
 from profkit.model.profile import Profile
 from profkit.model.region import Region
 from profkit.model.session import ProcessInfo, ResourcePoint, SamplerPlan, SessionState
@@ -63,7 +64,7 @@ class RunInfo:
     torn: int = 0
     errors: int = 0
     links: tuple[tuple[str, str], ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     error: str | None = None
     truncated: bool = False
     imported: Imported | None = None

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from profkit.model.histogram import NO_DURATIONS, Histogram
+from profkit.model.notes import Note
 
 
 class SessionState(enum.Enum):
@@ -53,8 +54,8 @@ class SamplerPlan:
     """Sent to a sampler that keeps tags itself."""
     sample_each: float | None = None
     """Cycles per sample, if the caller gave them instead of a rate."""
-    notes: tuple[str, ...] = ()
-    """Remarks about these settings for the reader of a report."""
+    notes: tuple[Note, ...] = ()
+    """Notes on these settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ class Manifest:
     segments: tuple[Segment, ...] = ()
     ended_ns: int | None = None
     error: str | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     truncated: bool = False
     lines: Lines | None = None
     """Lines written by then; more may follow. None if they were not counted."""

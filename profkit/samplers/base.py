@@ -11,6 +11,7 @@ from profkit.samplers.options import SamplerOptions
 
 if TYPE_CHECKING:
     from profkit.clock import Clock
+    from profkit.model.notes import Note
     from profkit.model.profile import Profile
     from profkit.model.session import SamplerPlan, Segment, SessionState
 
@@ -43,7 +44,7 @@ class Recording:
     profile: Profile
     rounds: int | None
     errors: int = 0
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 class SegmentFiles(Protocol):

@@ -12,6 +12,7 @@ from pathlib import Path
 from profkit.clock import Clock
 from profkit.errors import DamagedFile, SamplerMissing
 from profkit.formats.speedscope import read_speedscope
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, ProfileBuilder
 from profkit.model.session import SamplerPlan, Segment
 from profkit.process.guard import let_through
@@ -176,7 +177,7 @@ def _shown(profile: Profile, plan: SamplerPlan) -> Profile:
     return with_child_processes(program) if plan.subprocesses else program
 
 
-def _late_notes(behind_s: float) -> tuple[str, ...]:
+def _late_notes(behind_s: float) -> tuple[Note, ...]:
     if behind_s < _NOTABLY_LATE_S:
         return ()
-    return (f"py-spy fell {behind_s:.1f} s behind: fewer samples were taken than asked for.",)
+    return (Note.of(NoteCode.SAMPLER_LATE, behind_s=behind_s),)

@@ -12,6 +12,7 @@ samplers it finds, and takes at most the rest that the others leave. A rate that
 from __future__ import annotations
 
 from profkit.errors import InvalidOption
+from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan
 from profkit.samplers.base import LiveStacks
 from profkit.samplers.options import SamplerOptions, check_common, cpu_frequency
@@ -27,27 +28,6 @@ SAMPLER_CPU = 0.25
 """Maximum share of a core for a nonblocking py-spy if the user set no rate."""
 HOST_CPU = 0.25
 """Maximum share of the host's processors for all of its samplers if the user set no rate."""
-# Measured at 100 Hz: 1 % of a waiting thread's samples on a quiet machine, 15 % on a busy one.
-_WAKING = (
-    "Some samples of waiting threads are counted as working, since being stopped wakes them; "
-    "leave blocking at 'auto' to avoid that."
-)
-_NOT_WOKEN = (
-    "Sampled without stopping the program, since idle=False leaves out waiting threads and a stop wakes "
-    "them. Callers of short functions may be wrong; blocking=True gives exact stacks."
-)
-_TIMED_SOCKETS = (
-    "Sampled without stopping the program, since it has sockets with a timeout (SO_RCVTIMEO or SO_SNDTIMEO), "
-    "which starts again after each stop. Callers of short functions may be wrong."
-)
-_TIMEOUTS_RESTART = (
-    "The program has sockets with a timeout (SO_RCVTIMEO or SO_SNDTIMEO), which starts again after each stop "
-    "for a sample and may never fire; leave native=True out."
-)
-_NOT_BLOCKING = (
-    "blocking=True is not kept: the program has sockets with a timeout (SO_RCVTIMEO or SO_SNDTIMEO), which "
-    "starts again after each stop and might never fire. Callers of short functions may be wrong."
-)
 _SLOWEST_HZ = 10
 # A sampler keeps its rate when processes wait for a processor: with eight programs on two processors,
 # eight samplers would take a fifth of the machine.
@@ -74,9 +54,10 @@ def plan(options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
         rate_hz, why = _shared(rate_hz, live)
         notes = (*notes, *why)
     if blocking and not options.idle:
-        notes = (*notes, _WAKING)
+        # Measured at 100 Hz: 1 % of a waiting thread's samples on a quiet machine, 15 % on a busy one.
+        notes = (*notes, Note(NoteCode.THREADS_WOKEN))
     if blocking and live.timed_sockets:
-        notes = (*notes, _TIMEOUTS_RESTART)
+        notes = (*notes, Note(NoteCode.TIMEOUTS_RESTART))
     return SamplerPlan(
         sampler="pyspy",
         rate_hz=float(rate_hz),
@@ -97,16 +78,17 @@ def round_cost_s(live: LiveStacks) -> float:
     return _ROUND_S + _FRAME_S * live.frames
 
 
-def _choose(options: SamplerOptions, live: LiveStacks) -> tuple[int, bool, tuple[str, ...]]:
-    """Return the rate, `blocking`, and notes on both for reports."""
+def _choose(options: SamplerOptions, live: LiveStacks) -> tuple[int, bool, tuple[Note, ...]]:
+    """Return the rate, `blocking`, and notes on both."""
     asked_hz = _asked_rate(options)
     affordable_hz = int(BUDGET / round_cost_s(live))
     if live.timed_sockets and options.blocking is not False and not options.native:
-        reason = _NOT_BLOCKING if options.blocking is True else _TIMED_SOCKETS
-        return asked_hz or _unasked_nonblocking(live), False, (reason,)
+        dropped = options.blocking is True
+        code = NoteCode.BLOCKING_NOT_KEPT if dropped else NoteCode.NONBLOCKING_SOCKETS
+        return asked_hz or _unasked_nonblocking(live), False, (Note(code),)
     if options.blocking == "auto" and not options.native:
         if not options.idle:
-            return asked_hz or _unasked_nonblocking(live), False, (_NOT_WOKEN,)
+            return asked_hz or _unasked_nonblocking(live), False, (Note(NoteCode.NONBLOCKING_IDLE),)
         return _choose_auto(asked_hz, affordable_hz, live)
     if options.blocking is False:
         return asked_hz or _unasked_nonblocking(live), False, ()
@@ -117,15 +99,16 @@ def _choose(options: SamplerOptions, live: LiveStacks) -> tuple[int, bool, tuple
 
 def _choose_auto(
     asked_hz: int | None, affordable_hz: int, live: LiveStacks
-) -> tuple[int, bool, tuple[str, ...]]:
+) -> tuple[int, bool, tuple[Note, ...]]:
     if affordable_hz >= (asked_hz or SLOWEST_BLOCKING_HZ):
         return asked_hz or _within(affordable_hz), True, ()
     wanted_hz = asked_hz or DEFAULT_RATE_HZ
-    threads = "1 thread" if live.threads == 1 else f"{live.threads} threads"
-    note = (
-        f"Sampled without stopping the program: to stop it {wanted_hz} times a second and read "
-        f"{live.frames} frames of {threads} would have cost {wanted_hz * round_cost_s(live):.0%} of its "
-        "time. Callers of short functions may be wrong; blocking=True gives exact stacks."
+    note = Note.of(
+        NoteCode.NONBLOCKING_COST,
+        rate_hz=wanted_hz,
+        frames=live.frames,
+        threads=live.threads,
+        share=wanted_hz * round_cost_s(live),
     )
     return asked_hz or _unasked_nonblocking(live), False, (note,)
 
@@ -135,12 +118,11 @@ def _unasked_nonblocking(live: LiveStacks) -> int:
     return _within(int(SAMPLER_CPU / round_cost_s(live)), at_least=_SLOWEST_HZ)
 
 
-def _cost_note(rate_hz: int, live: LiveStacks) -> tuple[str, ...]:
-    share = min(1.0, rate_hz * round_cost_s(live))
-    return (f"Sampling stopped the program for about {share:.0%} of its time; a lower rate costs less.",)
+def _cost_note(rate_hz: int, live: LiveStacks) -> tuple[Note, ...]:
+    return (Note.of(NoteCode.BLOCKING_COST, share=min(1.0, rate_hz * round_cost_s(live))),)
 
 
-def _shared(rate_hz: int, live: LiveStacks) -> tuple[int, tuple[str, ...]]:
+def _shared(rate_hz: int, live: LiveStacks) -> tuple[int, tuple[Note, ...]]:
     """Lower a default rate if the machine is crowded or has other samplers; return it with notes."""
     if live.crowding >= _CROWDED:
         crowded_hz = min(rate_hz, max(_SLOWEST_CROWDED_HZ, round(rate_hz / live.crowding)))
@@ -148,8 +130,11 @@ def _shared(rate_hz: int, live: LiveStacks) -> tuple[int, tuple[str, ...]]:
         crowded_hz = rate_hz
     left_hz = min(rate_hz, max(_SLOWEST_HZ, _left_by_others(live)))
     if left_hz < crowded_hz:
-        return left_hz, (_sharing_note(left_hz, live),)
-    return crowded_hz, (_crowding_note(crowded_hz, live),) if crowded_hz < rate_hz else ()
+        others = live.other_samplers
+        return left_hz, (Note.of(NoteCode.SHARED_HOST, rate_hz=left_hz, samplers=others, share=HOST_CPU),)
+    if crowded_hz >= rate_hz:
+        return crowded_hz, ()
+    return crowded_hz, (Note.of(NoteCode.CROWDED_HOST, rate_hz=crowded_hz, processes=live.crowding),)
 
 
 def _left_by_others(live: LiveStacks) -> int:
@@ -158,21 +143,6 @@ def _left_by_others(live: LiveStacks) -> int:
         return FASTEST_HZ
     rounds_hz = HOST_CPU * live.processors / round_cost_s(live)
     return int(min(rounds_hz / (live.other_samplers + 1), rounds_hz - live.other_rates_hz))
-
-
-def _sharing_note(rate_hz: int, live: LiveStacks) -> str:
-    samplers = "1 other sampler" if live.other_samplers == 1 else f"{live.other_samplers} other samplers"
-    return (
-        f"Sampled {rate_hz} times a second, since {samplers} ran on this host when it began, and all of "
-        f"them may take {HOST_CPU:.0%} of its processors; rate= sets another rate."
-    )
-
-
-def _crowding_note(rate_hz: int, live: LiveStacks) -> str:
-    return (
-        f"Sampled {rate_hz} times a second, since {live.crowding:.1f} processes wanted each "
-        "processor when it began; rate= sets another rate."
-    )
 
 
 def _within(affordable_hz: int, at_least: int = SLOWEST_BLOCKING_HZ) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from profkit.clock import Clock
 from profkit.errors import InvalidOption, SamplerError, SamplerFailed, SamplerMissing
+from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan, Segment, SessionState
 from profkit.process.child import run_child
 from profkit.process.guard import let_through
@@ -172,7 +173,6 @@ class StrobeclientRun:
 
 DEFAULT_SAMPLE_EACH = 1e7
 """Default cycles per sample, the same as in PyTorch's own wrapper."""
-_CPU_TIME = "strobeclient samples processor cycles: time spent waiting is not in its samples."
 
 
 class StrobeclientSampler:
@@ -219,7 +219,7 @@ class StrobeclientSampler:
             max_duration_s=options.max_duration_s,
             tags=options.tags,
             sample_each=sample_each,
-            notes=(_CPU_TIME,) if options.idle else (),
+            notes=(Note(NoteCode.CPU_TIME_ONLY),) if options.idle else (),
         )
 
     def attach(self, pid: int, plan: SamplerPlan, folder: Path, index: int, clock: Clock) -> Attachment:

@@ -6,6 +6,7 @@ import enum
 from collections.abc import Iterable
 
 import profkit.stats  # noqa: F401 - counters need it later, when an import may fail
+from profkit.model.notes import Note, NoteCode
 from profkit.samplers.options import SamplerOptions
 from profkit.session.counters import Counters, Policy
 
@@ -63,19 +64,15 @@ def _are_rivals(one: Counters, other: Counters) -> bool:
     return mine.key.line == its.key.line or one.code != other.code
 
 
-def rivals_note(counters: Counters, rival: Counters) -> str:
+def rivals_note(counters: Counters, rival: Counters) -> Note:
     """Return the note for a session in which two blocks' samples cannot be distinguished."""
     one, other = counters.region.key, rival.region.key
-    return (
-        f"Samples of {one.label!r} and {other.label!r} show the same lines of {one.qualname}: each has those "
-        "of both. Give the statement one label, or blocks of more than a second."
-    )
+    return Note.of(NoteCode.SAME_LINES, label=one.label, other=other.label, function=one.qualname)
 
 
-def sharing_messages(label: str, holder: str) -> tuple[str, str]:
-    """Return the log message and the session's note for a call that asked for other options."""
+def sharing_message(label: str, holder: str) -> str:
+    """Return the log message for a call that asked for other options than its session's."""
     return (
         f"{label!r} shares the session that {holder!r} started under other sampler options; its run "
-        "records the options that held",
-        f"{label!r} asked for other sampler options than this session's.",
+        "records the options that held"
     )

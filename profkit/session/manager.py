@@ -17,6 +17,7 @@ import profkit.stats  # noqa: F401 - counters need it later, when an import may 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.config import CONFIG, Config
 from profkit.errors import ProfilerBusy
+from profkit.model.notes import Note, NoteCode
 from profkit.model.session import Cover
 from profkit.originals import REAL
 from profkit.process.guard import guarded, pass_on
@@ -29,9 +30,9 @@ from profkit.session import activity
 from profkit.session.activity import is_spawned
 from profkit.session.counters import Counters, Policy
 from profkit.session.failures import Failures
-from profkit.session.joining import Decision, decide, rival_of, rivals_note, sharing_messages
+from profkit.session.joining import Decision, decide, rival_of, rivals_note, sharing_message
 from profkit.session.session import Session
-from profkit.session.starting import live_facts
+from profkit.session.starting import live_facts, socket_message
 from profkit.session.ticker import Ticker
 from profkit.store.clearing import keep_within, remove_folder
 
@@ -57,8 +58,7 @@ def open_session(
         remove_folder(session.folder)
         raise
     if options.blocking is True and not session.plan.blocking:
-        for note in session.plan.notes:
-            say(note)
+        say(socket_message(blocking=False))
     return session
 
 
@@ -239,9 +239,9 @@ class SessionManager:
         if decision is Decision.RAISE:
             raise ProfilerBusy(counters.region.key.label, session.holder)
         if decision is Decision.SHARE:
-            said, kept = sharing_messages(counters.region.key.label, session.holder)
-            self._failures.say_once(said)
-            session.add_note(kept)
+            label = counters.region.key.label
+            self._failures.say_once(sharing_message(label, session.holder))
+            session.add_note(Note.of(NoteCode.OTHER_OPTIONS, label=label))
         rival = rival_of(counters, session.counters)
         if rival is not None:
             young = self._clock.monotonic_s() - session.started_s < _SEPARATE_S

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from profkit.clock import Clock
 from profkit.errors import SamplerError, SamplerFailed
+from profkit.model.notes import Note, NoteCode
 from profkit.model.session import (
     CallDelta,
     Cover,
@@ -34,7 +35,7 @@ from profkit.samplers.base import Attachment, LiveStacks, Sampler
 from profkit.samplers.options import SamplerOptions
 from profkit.samplers.polling import await_state, kill_stopped
 from profkit.session.counters import Counters, Policy
-from profkit.session.starting import Start, start_sampler
+from profkit.session.starting import Start, socket_message, start_sampler
 from profkit.store import spool as files
 from profkit.store.spool_files import make_reserve, note_ending
 
@@ -163,9 +164,8 @@ class Session:
         self._live = replace(self._live, timed_sockets=True)
         plan = self.sampler.plan(self.options, self._live)
         new = [note for note in plan.notes if note not in self.plan.notes]
-        if plan.blocking or self.options.blocking is True:
-            for note in new:
-                self._say(note)
+        if new and (plan.blocking or self.options.blocking is True):
+            self._say(socket_message(blocking=plan.blocking))
         notes = (*self.plan.notes, *new)
         self._write(plan=replace(self.plan, blocking=plan.blocking, notes=notes))
         return not plan.blocking
@@ -225,8 +225,8 @@ class Session:
             self._append("regions", files.append_regions, (counters.region,))
             self._written.add(counters.region.id)
 
-    def add_note(self, note: str) -> None:
-        """Add a note for the report, each sentence once."""
+    def add_note(self, note: Note) -> None:
+        """Add a note for the report, unless it has been added."""
         if note not in self._manifest.notes:
             self._write(notes=(*self._manifest.notes, note))
 
@@ -324,7 +324,7 @@ class Session:
         warning = attachment.warning()
         if warning is not None:
             self._why_ended = warning
-            self.add_note(f"{warning}.")
+            self.add_note(Note.of(NoteCode.SAMPLER_INTERRUPTED, detail=warning))
             self._say(f"sampling was interrupted: {warning}")
 
     def _elapsed_ns(self) -> int:

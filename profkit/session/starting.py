@@ -8,6 +8,7 @@ from pathlib import Path
 
 from profkit.clock import Clock
 from profkit.errors import SamplerFailed
+from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan, SessionState
 from profkit.process.guard import let_through
 from profkit.process.procfs import crowding, sampler_load
@@ -29,7 +30,7 @@ class Start:
     clock: Clock
 
 
-def start_sampler(start: Start) -> tuple[Attachment, str | None]:
+def start_sampler(start: Start) -> tuple[Attachment, Note | None]:
     """Start a sampler and wait until it is RUNNING; add a note if that took two tries.
 
     Raises SamplerError if it cannot be started; nothing stays attached then.
@@ -47,7 +48,9 @@ def start_sampler(start: Start) -> tuple[Attachment, str | None]:
         let_through(second)
         detail = f"{second.detail} (the second of two tries; the first: {first.detail})"
         raise SamplerFailed(second.sampler, second.stage, detail, second.fix) from second
-    return attachment, f"{first.sampler} was started twice for segment {start.index}: {first.detail}."
+    return attachment, Note.of(
+        NoteCode.STARTED_TWICE, sampler=first.sampler, segment=start.index, detail=first.detail
+    )
 
 
 def _try(start: Start) -> Attachment:
@@ -84,4 +87,18 @@ def live_facts(sockets: SocketWatch) -> LiveStacks:
         other_samplers=others.count,
         other_rates_hz=others.rate_hz,
         timed_sockets=sockets.timed(),
+    )
+
+
+def socket_message(*, blocking: bool) -> str:
+    """Return the log message about the program's sockets with a timeout.
+
+    `blocking` is whether sampling still stops the program, although that restarts the timeouts.
+    """
+    sockets = "sockets with a timeout (SO_RCVTIMEO or SO_SNDTIMEO), which starts again after each stop"
+    if blocking:
+        return f"the program has {sockets} for a sample and might never expire; leave out native=True"
+    return (
+        f"the program is sampled without stopping it, despite blocking=True: it has {sockets} and might "
+        "never expire; callers of short functions may be wrong"
     )

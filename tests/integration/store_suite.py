@@ -12,6 +12,7 @@ from sqlalchemy import create_engine, inspect, text
 
 from profkit.errors import DamagedFile, RunNotFound, StoreEmpty, StoreUnavailable, UsageError
 from profkit.model.measurement import AnyInfo, AnyRun, MeasuredRun
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.run import Run
 from profkit.store.database import METADATA, MIGRATIONS
@@ -86,7 +87,8 @@ class StoreSuite:
         assert set(store.runs()) == {run.info, failed.info}
 
     def test_any_text_of_a_measured_run_comes_back_and_is_found(self, store: Store) -> None:
-        odd = measured_run(ODD_LABEL, id="a1", batch=ODD_LABEL, notes=(ODD_LABEL,), error=ODD_LABEL)
+        odd_note = Note.of(NoteCode.IN_PROCESS, detail=ODD_LABEL)
+        odd = measured_run(ODD_LABEL, id="a1", batch=ODD_LABEL, notes=(odd_note,), error=ODD_LABEL)
         assert odd.measurement is not None
         functions = (replace(COUNTS.functions[0], name=ODD_LABEL, object=ODD_LABEL),)
         counts = replace(COUNTS, functions=functions)

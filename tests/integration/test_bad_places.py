@@ -94,6 +94,6 @@ def test_what_a_full_disk_left_is_read(tmp_path: Path) -> None:
     assert listed.returncode == 0, listed.stderr
     runs = json.loads(listed.stdout)["runs"]
     assert sum(run["calls"] for run in runs) == CALLS + 1
-    (lost,) = [run for run in runs if any("cannot be read" in note for note in run["notes"])]
+    (lost,) = [run for run in runs if any(note["code"] == "file-unreadable" for note in run["notes"])]
     assert (lost["label"], lost["calls"], lost["samples"]) == ("deep", 1, 0)
     assert len(list((tmp_path / ".profkit" / "spool" / "damaged").rglob("*.speedscope.json"))) == 1

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from profkit.model.measurement import MeasuredRun, WarningCode
+from profkit.model.notes import NoteCode
 from profkit.store.measured import measured_files, read_measured
 from tests.integration.harness import environment, run_program
 
@@ -338,7 +339,9 @@ def test_what_cannot_be_copied_is_timed_in_the_program(tmp_path: Path) -> None:
         assert run_.info.min_s is not None
         assert run_.info.min_s > 0
         assert WarningCode.NOT_ISOLATED in {warning.code for warning in run_.info.warnings}
-        assert "cannot be sent to another process" in run_.info.notes[0]
+        (note,) = run_.info.notes
+        assert note.code is NoteCode.IN_PROCESS
+        assert "cannot be sent to another process" in str(dict(note.figures)["detail"])
 
 
 def test_a_loop_over_numbers_is_a_few_measurements(tmp_path: Path) -> None:

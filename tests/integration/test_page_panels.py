@@ -12,6 +12,7 @@ from playwright.sync_api import Locator, Page
 from profkit.cli.files import runs_of_file
 from profkit.comparing.merged_runs import merge_runs
 from profkit.model.measurement import MeasuredRun
+from profkit.model.notes import Note, NoteCode
 from profkit.model.run import Run
 from profkit.render.html.measured import measured_html
 from profkit.render.html.sampled import sampled_html
@@ -232,7 +233,8 @@ def test_notes_are_above_the_graph(show: Open) -> None:
 def test_links_of_the_run_can_be_followed_and_no_others(show: Open) -> None:
     address = "https://samples.example/run?id=1"
     info = replace(made_run().info, links=(("Samples", address), ("Bad", "javascript:window.hacked=1")))
-    page = show(sampled_html([Run(replace(info, notes=(f"See https://evil.example and {address}",)))]))
+    note = Note.of(NoteCode.SEGMENT_FAILED, segment=0, detail=f"See https://evil.example and {address}")
+    page = show(sampled_html([Run(replace(info, notes=(note,)))]))
     links = page.locator("a").evaluate_all("links => links.map(link => [link.href, link.rel])")
     assert links == [[address, "noopener noreferrer"]] * 4
 

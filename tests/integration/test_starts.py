@@ -61,7 +61,9 @@ def test_a_start_that_fails_once_is_repeated(tmp_path: Path, end: str) -> None:
     assert tries(tmp_path) == 2
     (run,) = json.loads(run_program(tmp_path, ["-m", "profkit", "list", "--json"]).stdout)["runs"]
     assert run["samples"] > 10
-    assert any("started twice" in note and "panicked" in note for note in run["notes"])
+    (note,) = run["notes"]
+    assert note["code"] == "started-twice"
+    assert "panicked" in note["figures"]["detail"]
 
 
 @pytest.mark.parametrize(

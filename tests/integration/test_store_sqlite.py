@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from profkit.errors import StoreUnavailable
+from profkit.model.notes import Note, NoteCode
 from profkit.model.run import Run
 from profkit.store.runs import open_store
 from tests.integration.store_suite import StoreSuite
@@ -19,7 +20,8 @@ class TestSqlite(StoreSuite):
         return f"sqlite:///{tmp_path}/a folder/runs.db"
 
     def test_space_of_removed_runs_is_given_back(self, url: str, tmp_path: Path) -> None:
-        noise = tuple(os.urandom(4000).hex() for _ in range(100))
+        texts = (os.urandom(4000).hex() for _ in range(100))
+        noise = tuple(Note.of(NoteCode.RUN_FAILED, detail=text) for text in texts)
         with open_store(url) as store:
             store.add([made_run(id="a1", notes=noise)])
             file = tmp_path / "a folder" / "runs.db"

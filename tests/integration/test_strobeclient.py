@@ -11,6 +11,7 @@ from torch._strobelight.cli_function_profiler import StrobelightCLIFunctionProfi
 
 from profkit.clock import SYSTEM_CLOCK
 from profkit.errors import InvalidOption, SamplerFailed, SamplerMissing, SamplerTimeout
+from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan, Segment, SessionState
 from profkit.samplers.base import LiveStacks
 from profkit.samplers.options import SamplerOptions
@@ -200,5 +201,5 @@ def test_defaults_pass_and_say_what_they_lack():
     plan = SAMPLER.plan(options, LIVE)
     assert plan.sample_each == 1e7
     assert not plan.idle
-    assert "waiting is not in its samples" in plan.notes[0]
+    assert plan.notes == (Note(NoteCode.CPU_TIME_ONLY),)
     assert SAMPLER.plan(SamplerOptions(idle=False), LIVE).notes == ()

@@ -125,7 +125,7 @@ def seen(folder: Path) -> dict[str, Seen]:
         entry.wall_s += run.info.wall_s
         entry.pids.add(run.info.process.pid)
         entry.regions.add(run.info.region.id)
-        entry.notes += run.info.notes
+        entry.notes += [note.code.value for note in run.info.notes]
         if run.profile is not None:
             for sample in run.profile.samples:
                 stack = run.profile.stacks[sample.stack]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from profkit.clock import Clock
 from profkit.errors import SamplerFailed, SamplerMissing
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Profile
 from profkit.model.session import SamplerPlan, Segment, SessionState
 from profkit.samplers.base import LiveStacks, Recording, SegmentFiles
@@ -101,7 +102,8 @@ class ScriptedSampler:
     def plan(self, options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
         self.script.lives.append(live)
         blocking = options.native or not live.timed_sockets
-        notes = ("timeouts restart" if blocking else "nonblocking",) if live.timed_sockets else ()
+        code = NoteCode.TIMEOUTS_RESTART if blocking else NoteCode.NONBLOCKING_SOCKETS
+        notes = (Note(code),) if live.timed_sockets else ()
         return SamplerPlan(
             "scripted", options.rate_hz or 100.0, blocking, options.idle, options.native,
             options.subprocesses, options.scope, options.max_duration_s, notes=notes,

@@ -22,7 +22,7 @@ from profkit.model.measurement import (
 )
 from profkit.model.workorder import Language, Level, Mode
 from profkit.stats import median
-from tests.support.example_runs import HOSTILE, PROCESS, STARTED_NS
+from tests.support.example_runs import HOSTILE, HOSTILE_NOTES, PROCESS, STARTED_NS
 
 TORCH = (("torch", "2.13.0+cpu"),)
 PLAIN_ZYGOTE = MeasuredIn(Tool.NONE, Preload.TORCH, "3.11.2", TORCH)
@@ -209,5 +209,5 @@ def hostile() -> MeasuredRun:
     return measured(
         timing(blocks(1e-3), measured_in=place), counts,
         tuple(MeasurementWarning.of(WarningCode.SWITCHES, per_s=1, switches=name) for name in HOSTILE),
-        order, process=process, notes=HOSTILE, error="\n".join(HOSTILE), batch=text,
+        order, process=process, notes=HOSTILE_NOTES, error="\n".join(HOSTILE), batch=text,
     )  # fmt: skip

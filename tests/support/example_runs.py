@@ -6,6 +6,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Run, RunInfo
@@ -166,6 +167,9 @@ HOSTILE = (
 )
 
 
+HOSTILE_NOTES = tuple(Note.of(NoteCode.SEGMENT_FAILED, segment=0, detail=text) for text in HOSTILE)
+
+
 def hostile_run() -> Run:
     """A run every name of which tries to do something to the terminal."""
     builder = ProfileBuilder()
@@ -181,7 +185,7 @@ def hostile_run() -> Run:
         process=process,
         plan=replace(PLAN, sampler=text),
         session=text,
-        notes=HOSTILE,
+        notes=HOSTILE_NOTES,
         links=((text, text),),
         error=text,
         samples=5 * len(HOSTILE),

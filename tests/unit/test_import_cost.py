@@ -42,6 +42,12 @@ def test_nothing_that_a_first_call_can_load(statement: str) -> None:
     assert not later & loaded(statement)
 
 
+def test_a_profiled_process_makes_no_sentences() -> None:
+    modules = loaded("import profkit.session.manager, profkit.session.results, profkit.ingest.read")
+    assert "profkit.model.notes" in modules
+    assert not [name for name in modules if name.startswith("profkit.render")]
+
+
 def test_the_package_alone_brings_no_other() -> None:
     modules = loaded("import profkit")
     assert not {"wrapt", "logging", "subprocess", "asyncio"} & modules

@@ -19,6 +19,7 @@ from profkit.config import Config
 from profkit.errors import UsageError
 from profkit.formats.registry import FORMATS, lost_in
 from profkit.model.measurement import AnyRun, MeasuredInfo, MeasuredRun, Measurement, OrderInfo
+from profkit.model.notes import Note
 from profkit.model.profile import Frame, Profile
 from profkit.model.region import Region
 from profkit.model.run import Imported, Run, RunInfo
@@ -93,9 +94,9 @@ class _Scrubber:
             info,
             region=self._region(info.region),
             process=self._process(info.process),
-            plan=replace(info.plan, tags=self._texts(info.plan.tags), notes=self._texts(info.plan.notes)),
+            plan=replace(info.plan, tags=self._texts(info.plan.tags), notes=self._notes(info.plan.notes)),
             links=(),
-            notes=self._texts(info.notes),
+            notes=self._notes(info.notes),
             error=None if info.error is None else self.text(info.error),
             imported=None if info.imported is None else self._imported(info.imported),
         )
@@ -106,7 +107,7 @@ class _Scrubber:
             info,
             process=self._process(info.process),
             order=self._order(info.order),
-            notes=self._texts(info.notes),
+            notes=self._notes(info.notes),
             error=None if info.error is None else self.text(info.error),
         )
 
@@ -154,6 +155,18 @@ class _Scrubber:
     def _texts(self, texts: Iterable[str]) -> tuple[str, ...]:
         return tuple(map(self.text, texts))
 
+    def _notes(self, notes: Iterable[Note]) -> tuple[Note, ...]:
+        return tuple(
+            replace(
+                note,
+                figures=tuple(
+                    (name, self.text(figure) if isinstance(figure, str) else figure)
+                    for name, figure in note.figures
+                ),
+            )
+            for note in notes
+        )
+
     def _process(self, process: ProcessInfo) -> ProcessInfo:
         return replace(process, host="", cwd="", argv=(), seal="")
 
@@ -195,7 +208,8 @@ def _people(run: AnyRun) -> set[str]:
         users: set[str] = set()
     else:
         files = [frame.file for frame in run.profile.frames] if run.profile is not None else []
-        files += [run.info.region.file, run.info.error or "", *run.info.notes]
+        files += [run.info.region.file, run.info.error or ""]
+        files += [str(figure) for note in run.info.notes for _, figure in note.figures]
         users = {run.info.region.user}
     paths = [run.info.process.cwd, *run.info.process.argv, *files]
     return users | {user for path in paths for user in _HOME.findall(path)}

@@ -155,5 +155,7 @@ def _remark(info: AnyInfo, *, known: bool, label: str | None) -> None:
         so = "" if label in (None, info.label) else ", and keeps its label: `profkit rm` it first for another"
         say("note", f"{info.id} ({info.label}) was kept already{so}")
     elif isinstance(info, RunInfo) and info.imported is not None:
+        from profkit.render.views.notes import note_text
+
         for note in info.notes:
-            say("note", f"{info.id} ({info.label}): {note}")
+            say("note", f"{info.id} ({info.label}): {note_text(note)}")

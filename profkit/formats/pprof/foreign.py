@@ -14,6 +14,7 @@ from profkit.formats.limits import BoundedBuilder, Budget, gunzipped, unlimited
 from profkit.formats.pprof import reading
 from profkit.formats.pprof.schema import FORMAT, GZIP, states_totals, unescape_text
 from profkit.formats.registry import Origin
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, Thread
 from profkit.units import Unit
 
@@ -170,9 +171,6 @@ _TIMES = {"nanoseconds": 1, "microseconds": 10**3, "milliseconds": 10**6, "secon
 _SIZES = {"bytes": 1, "kilobytes": 1 << 10, "megabytes": 1 << 20, "gigabytes": 1 << 30}
 _BEFORE = range(9, 15)
 _HEAD_BYTES = 256
-_APPROXIMATE = (
-    "The profile is of a call graph, which has no stacks: those of the call tree are an approximation."
-)
 _PID = ("pid", "process_id", "process id")
 _TID = ("tid", "thread_id", "thread native id", "thread id")
 _NAME = ("thread", "thread_name", "thread name")
@@ -217,7 +215,7 @@ def sniff(data: bytes) -> bool:
 def origin_of(data: bytes) -> Origin:
     """Return when the profile was taken and what is not kept; empty for an unreadable file."""
     if _is_own(data):
-        return Origin("profkit", notes=(_APPROXIMATE,) if states_totals(data) else ())
+        return Origin("profkit", notes=(Note(NoteCode.STACKS_APPROXIMATED),) if states_totals(data) else ())
     try:
         messages = read_messages(data)
         return Origin("", messages.started_ns(), tuple(_notes(messages)))
@@ -234,15 +232,15 @@ def _is_rewritten(data: bytes) -> bool:
     return any(field == _MAPPING for field, _ in wire.fields(data))
 
 
-def _notes(messages: Messages) -> Iterator[str]:
+def _notes(messages: Messages) -> Iterator[Note]:
     types, column = messages.types(), _choice(messages).column
     # If samples are kept instead of times, the times follow from them.
     shown = {column, messages.default_type()}
     if others := [kind.kind for number, kind in enumerate(types) if number not in shown]:
-        yield f"of the values in the file, {types[column].kind} is kept, {', '.join(others)} left out"
+        yield Note.of(NoteCode.VALUES_LEFT_OUT, kept=types[column].kind, left_out=", ".join(others))
     labels = {key for sample in messages.samples() for key in sample.labels} - _KNOWN_LABELS
     if labels:
-        yield f"labels of samples are left out: {', '.join(sorted(labels))}"
+        yield Note.of(NoteCode.LABELS_LEFT_OUT, labels=", ".join(sorted(labels)))
 
 
 def _profile(messages: Messages, budget: Budget) -> Profile:

@@ -13,6 +13,7 @@ from profkit.measuring.transfer.payload import what_of
 from profkit.measuring.transfer.signature import Likeness, likeness_of, signature_of
 from profkit.measuring.worker.unpack import plain
 from profkit.model.measurement import MeasuredIn, MeasuredRun, Preload, ProcessTimes, Timing, Tool
+from profkit.model.notes import Note, NoteCode
 from profkit.model.region import code_of
 from profkit.model.workorder import WorkOrder
 from profkit.originals import REAL
@@ -86,7 +87,7 @@ def in_process_run(
         started_ns=start.unix_ns,
         duration_s=end.wall_s - start.wall_s,
         process=process_info(),
-        notes=(why,),
+        notes=(Note.of(NoteCode.IN_PROCESS, detail=why),),
     )
     place = MeasuredIn(Tool.NONE, Preload.NOTHING, sys.version.split()[0], isolated=False)
     run = measured(Task(order), around, Timing(1, (start.times(end),), place), None).run

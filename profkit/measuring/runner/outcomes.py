@@ -23,6 +23,7 @@ from profkit.model.measurement import (
     OrderInfo,
     Timing,
 )
+from profkit.model.notes import Note
 from profkit.model.region import code_of
 from profkit.model.session import ProcessInfo
 from profkit.process.manifest import process_info
@@ -46,7 +47,7 @@ class Circumstances:
     duration_s: float
     process: ProcessInfo
     workers: int = 1
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     ended_ns: int = 0
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from profkit.model.measurement import Freshness, InstructionCounts, MeasuredIn, MeasuredRun, OrderInfo, Timing
 from profkit.render.formatting import iso_moment
-from profkit.render.json.sampled import dumps, order_object, process_object, quality_object
+from profkit.render.json.sampled import dumps, note_objects, order_object, process_object, quality_object
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
 from profkit.render.views.measured import OrderRow, TimeRow, order_rows
@@ -67,7 +67,7 @@ def _order_object(row: OrderRow, *, functions: bool) -> dict[str, object]:
         **_times(row.times, measured.timing if measured else None),
         "quality": quality_object(row.warnings, trusted=row.trusted),
         "instructions": _instructions(row, row.counts, functions=functions) if row.counts else None,
-        "notes": list(info.notes),
+        "notes": note_objects(info.notes),
         "error": info.error,
         "process": process_object(info.process),
     }

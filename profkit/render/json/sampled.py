@@ -10,6 +10,7 @@ from itertools import repeat
 
 from profkit.model.histogram import Histogram, bucket_bounds_ns
 from profkit.model.measurement import AnyInfo, MeasuredInfo, MeasurementWarning, OrderInfo
+from profkit.model.notes import Note
 from profkit.model.profile import Node
 from profkit.model.run import Imported, Merged, Run, RunInfo
 from profkit.model.session import ProcessInfo, SessionState, UnprofiledGroup
@@ -26,6 +27,7 @@ from profkit.render.views.merged import (
     unprofiled_objects,
     usage,
 )
+from profkit.render.views.notes import note_text
 from profkit.render.views.sampled import CostRow, Report, build_report
 from profkit.stats import quantile_ns
 
@@ -87,7 +89,7 @@ def measured_object(info: MeasuredInfo) -> dict[str, object]:
         "quality": quality_object(info.warnings, trusted=info.error is None and not info.warnings),
         **order_object(info.order),
         "process": process_object(info.process),
-        "notes": list(info.notes),
+        "notes": note_objects(info.notes),
         "error": info.error,
     }
 
@@ -132,6 +134,13 @@ def warning_object(warning: MeasurementWarning) -> dict[str, object]:
     return {"code": warning.code.value, "figures": figures, "text": sentence(warning)}
 
 
+def note_objects(notes: Iterable[Note]) -> list[dict[str, object]]:
+    """Return notes as `warning_object` does warnings."""
+    return [
+        {"code": note.code.value, "figures": dict(note.figures), "text": note_text(note)} for note in notes
+    ]
+
+
 def run_object(info: RunInfo) -> dict[str, object]:
     """Return a run: its region, calls, sampling and process; durations are in seconds."""
     return {
@@ -153,7 +162,7 @@ def run_object(info: RunInfo) -> dict[str, object]:
         "user": info.region.user,
         "env": dict(info.region.env),
         "links": [{"what": what, "url": url} for what, url in info.links],
-        "notes": list(info.notes),
+        "notes": note_objects(info.notes),
         "error": info.error,
     }
 
@@ -236,7 +245,7 @@ def sampled_json(runs: Sequence[Run], options: ReportOptions = DEFAULTS, _termin
     return dumps(
         REPORT_SCHEMA,
         {
-            "run": {**run_object(run.info), "notes": list(run_notes(run))},
+            "run": {**run_object(run.info), "notes": note_objects(run_notes(run))},
             "merged": None if run.merged is None else merged_object(run.merged),
             "resources": None if used is None else dataclasses.asdict(used),
             "unit": report.scale.unit.value,

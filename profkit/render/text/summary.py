@@ -10,6 +10,7 @@ from profkit.render.escape import short, visible
 from profkit.render.formatting import count, count_text, range_of, time_text
 from profkit.render.options import ReportOptions
 from profkit.render.views.measured import OrderRow, TimeRow, order_rows, uncertainty, warning_text
+from profkit.render.views.notes import note_text
 from profkit.transforms.tables import function_rows
 from profkit.units import format_duration
 
@@ -24,7 +25,7 @@ def summary_lines(run: Run) -> list[str]:
         f"Total samples: {info.samples}",
         f"Calls: {info.calls}, wall time: {format_duration(info.wall_s)}",
         *(f"{name}: {url}" for name, url in info.links),
-        *info.notes,
+        *map(note_text, info.notes),
     ]
     if run.profile is None:
         return lines

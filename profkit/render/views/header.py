@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from profkit.model.measurement import AnyInfo, MeasuredInfo
+from profkit.model.notes import Note, NoteCode
 from profkit.model.region import RegionKind
 from profkit.model.run import Imported, Run, RunInfo
 from profkit.model.session import ProcessInfo, ResourcePoint, SessionState
@@ -34,6 +35,7 @@ from profkit.render.views.merged import (
     usage,
     version_parts,
 )
+from profkit.render.views.notes import note_text
 from profkit.stats import quantile_ns
 from profkit.units import format_bytes, format_duration
 
@@ -83,12 +85,12 @@ def _all(run: Run) -> Iterator[tuple[str, list[Part]]]:
     for what, url in info.links:
         yield "link", [Part(visible(what)), Part(visible(url), Tone.STRONG)]
     for note in run_notes(run):
-        yield "note", [Part(visible(note), Tone.WARN)]
+        yield "note", [Part(visible(note_text(note)), Tone.WARN)]
     if info.error is not None and not merged:
         yield "error", [Part(visible(info.error), Tone.BAD)]
 
 
-def run_notes(run: Run) -> tuple[str, ...]:
+def run_notes(run: Run) -> tuple[Note, ...]:
     """Return the notes on a run, each once."""
     # A run's notes include those of its plan, unless it was made without its session's notes.
     plan = () if run.merged else run.info.plan.notes
@@ -96,7 +98,7 @@ def run_notes(run: Run) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*run.info.notes, *plan, *merged, *_without_frames(run))))
 
 
-def _without_frames(run: Run) -> Iterator[str]:
+def _without_frames(run: Run) -> Iterator[Note]:
     """Yield a note if neither the function nor its callees have Python frames."""
     info, profile = run.info, run.profile
     no_frames = info.region.expected is None and info.region.kind is not RegionKind.BLOCK
@@ -105,8 +107,8 @@ def _without_frames(run: Run) -> Iterator[str]:
     above = {number for stack in profile.stacks for number in stack[1:]}
     if any(_is_python(profile.frames[number].file) for number in above):
         return
-    more = "" if info.plan.native else "; native=True shows the machine code that runs"
-    yield f"{info.region.key.qualname!r} has no Python frames: its calls and times are exact{more}."
+    native = int(info.plan.native)
+    yield Note.of(NoteCode.NO_PYTHON_FRAMES, function=info.region.key.qualname, native=native)
 
 
 def _is_python(file: str) -> bool:
@@ -122,7 +124,7 @@ def _of_imported(run: Run, source: Imported) -> Iterator[tuple[str, list[Part]]]
     yield "total", _total(run, source)
     yield "process", [Part(f"pid {info.process.pid}")] if info.process.pid else []
     for note in info.notes:
-        yield "note", [Part(visible(note), Tone.WARN)]
+        yield "note", [Part(visible(note_text(note)), Tone.WARN)]
 
 
 def _total(run: Run, source: Imported) -> list[Part]:

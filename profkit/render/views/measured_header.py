@@ -10,6 +10,7 @@ from profkit.model.workorder import Language, Level
 from profkit.render.escape import visible
 from profkit.render.formatting import Part, Tone, count, moment, place, time_text
 from profkit.render.views.header import Fact, process_parts
+from profkit.render.views.notes import note_text
 from profkit.units import format_duration
 
 _MOST_LINES = 12
@@ -63,7 +64,7 @@ def _all(run: MeasuredRun, started: list[Part]) -> Iterator[tuple[str, list[Part
     yield "process", process_parts(info.process)
     yield "command", [Part(visible(shlex.join(info.process.argv)))] if info.process.argv else []
     for note in info.notes:
-        yield "note", [Part(visible(note), Tone.WARN)]
+        yield "note", [Part(visible(note_text(note)), Tone.WARN)]
 
 
 def _what(order: OrderInfo, cwd: str) -> Iterator[tuple[str, list[Part]]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias, cast
 
-from profkit.model.measurement import Figure, MeasurementWarning, WarningCode
+from profkit.model.measurement import MeasurementWarning, WarningCode
+from profkit.model.notes import Figure
 from profkit.render.formatting import count
 from profkit.units import format_duration
 

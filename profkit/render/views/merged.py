@@ -6,9 +6,11 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import TypeAlias
 
+from profkit.model.notes import Note, NoteCode
 from profkit.model.run import FunctionPart, Merged, RunInfo
 from profkit.model.session import ProcessInfo, ResourcePoint, SessionState, UnprofiledGroup
 from profkit.render.escape import short, visible
@@ -50,7 +52,7 @@ def usage(points: tuple[ResourcePoint, ...]) -> Usage | None:
 _NAMED = 3
 """Maximum number of listed hosts, versions or commands; the others are counted."""
 _MOST_NOTES = 8
-_FIGURES = re.compile(r"\d[\d.,]*")
+_NUMBER = re.compile(r"\d[\d.,]*")
 _ENDED = (SessionState.SUCCESS, SessionState.FAILED)
 
 
@@ -132,24 +134,33 @@ def command_parts(processes: Sequence[ProcessInfo]) -> list[Part]:
     return [*shown, Part(f"and {count(more, 'more command')}")] if more else shown
 
 
-def merged_notes(merged: Merged) -> tuple[str, ...]:
+def merged_notes(merged: Merged) -> tuple[Note, ...]:
     """Return notes and errors of the runs; those that differ only in figures are joined and counted."""
     return tuple(_notes(merged.infos))
 
 
-def _notes(infos: Sequence[RunInfo]) -> Iterator[str]:
-    runs_of: Counter[str] = Counter()
-    newest: dict[str, str] = {}
+def _notes(infos: Sequence[RunInfo]) -> Iterator[Note]:
+    runs_of: Counter[_Kind] = Counter()
+    newest: dict[_Kind, Note] = {}
     for info in infos:
-        said = [*info.notes, *([f"The run failed: {info.error}"] if info.error is not None else [])]
-        for kind, note in {_FIGURES.sub("0", note): note for note in said}.items():
+        failed = [] if info.error is None else [Note.of(NoteCode.RUN_FAILED, detail=info.error)]
+        for kind, note in {_kind(note): note for note in (*info.notes, *failed)}.items():
             runs_of[kind] += 1
             newest.setdefault(kind, note)
     for kind, runs in runs_of.most_common(_MOST_NOTES):
-        note = newest[kind]
-        yield note if runs == len(infos) == 1 else f"In {runs:,} of {count(len(infos), 'run')}: {note}"
+        note, parts = newest[kind], (("in_runs", runs), ("of_runs", len(infos)))
+        yield note if runs == len(infos) == 1 else replace(note, figures=(*note.figures, *parts))
     if (more := len(runs_of) - _MOST_NOTES) > 0:
-        yield f"{count(more, 'more note')}: `profkit report ID` shows those of one run."
+        yield Note.of(NoteCode.MORE_NOTES, notes=more)
+
+
+_Kind: TypeAlias = tuple[NoteCode, tuple[str, ...]]
+
+
+def _kind(note: Note) -> _Kind:
+    """Return the code with the texts of a note, without numbers in them."""
+    texts = (figure for _, figure in note.figures if isinstance(figure, str))
+    return note.code, tuple(_NUMBER.sub("0", text) for text in texts)
 
 
 def _listed(values: Iterable[str]) -> str:

@@ -36,9 +36,9 @@ def profiled_call(work, *arguments, **options) -> dict[str, object]:
     info, functions = run.info, Counter()
     for sample in run.profile.samples if run.profile else ():
         functions[run.profile.frames[run.profile.stacks[sample.stack][-1]].name] += sample.weight
-    plan = {name: getattr(info.plan, name) for name in info.plan.__slots__}
+    plan = {name: getattr(info.plan, name) for name in info.plan.__slots__ if name != "notes"}
     return {"plan": plan, "samples": info.samples, "achieved": info.achieved_hz, "label": info.label,
-            "leaves": dict(functions), "notes": info.notes, "error": info.error}  # fmt: skip
+            "leaves": dict(functions), "notes": list(map(str, info.notes)), "error": info.error}  # fmt: skip
 
 
 def raised(**options) -> str:

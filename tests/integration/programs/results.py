@@ -93,7 +93,8 @@ def busy() -> dict[str, object]:
     def during(done: threading.Event) -> None:
         share = FunctionProfiler(rate=200, label="share")
         told["share"] = outcome(share.profile, abs, -1)
-        told["shared"] = [share.last_run.info.plan.rate_hz, share.last_run.info.notes]
+        info = share.last_run.info
+        told["shared"] = [info.plan.rate_hz, [note.code.value for note in info.notes]]
         skip = FunctionProfiler(rate=200, label="skip", on_busy="skip")
         told["skip"] = outcome(skip.profile, abs, -2), look(skip)
         refuse = FunctionProfiler(rate=200, label="refuse", on_busy="raise", stop_at_error=True)

@@ -18,6 +18,7 @@ from profkit.config import Config
 from profkit.errors import DamagedFile, UsageError
 from profkit.formats.registry import FORMATS
 from profkit.model.measurement import AnyRun
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Profile
 from profkit.model.run import Imported, Run
 from profkit.store.run_files import decode_runs, encode_runs
@@ -57,7 +58,7 @@ def test_a_whole_run_comes_back_as_it_was(
 @settings(max_examples=20)
 @given(profiles())
 def test_a_document_loses_nothing_of_a_profile(profile: Profile) -> None:
-    run = replace(made_run(notes=("a\udc80",)), profile=profile)
+    run = replace(made_run(notes=(Note.of(NoteCode.RUN_FAILED, detail="a\udc80"),)), profile=profile)
     assert decode_runs(encode_runs([run]), Path("x")) == (run,)
 
 
@@ -86,7 +87,7 @@ def test_a_foreign_profile_is_kept_once(profkit: Profkit, config: Config, tmp_pa
     (tmp_path / "copy.gz").write_bytes(gzip.compress(FOLDED[:20]) + gzip.compress(FOLDED[20:]))
     first = profkit("import", str(file))
     assert "night" in first.out
-    assert "do not tell the time" in first.err
+    assert "do not contain the time between samples" in first.err
     again = profkit("import", str(tmp_path / "copy.gz"), "--label", "other")
     assert "(night) was kept already, and keeps its label" in again.err
     (run,) = runs_of_file(file)
@@ -126,7 +127,7 @@ def test_reports_of_imported_runs_say_where_they_come_from(profkit: Profkit, tmp
         "format austin",
         "m.austin",
         "4.00 KiB",
-        "memory that was freed",
+        "Freed memory is left out",
         "by own bytes",
     ):
         assert word in text

@@ -6,6 +6,7 @@ import pytest
 
 from profkit.errors import DamagedFile, UsageError
 from profkit.formats.austin import decode, origin_of, sniff
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Thread
 from profkit.units import Unit
 
@@ -57,7 +58,8 @@ def test_frames_before_austin_3() -> None:
 def test_full_metrics_give_time_and_memory_gives_what_was_taken() -> None:
     assert (decode(FULL).unit, decode(FULL).total_weight) == (Unit.NANOSECONDS, 150_000)
     assert (decode(MEMORY).unit, decode(MEMORY).total_weight) == (Unit.BYTES, 4096)
-    assert len(origin_of(FULL).notes) == len(origin_of(MEMORY).notes) == 1
+    assert origin_of(FULL).notes == (Note(NoteCode.TIME_ONLY),)
+    assert origin_of(MEMORY).notes == (Note(NoteCode.FREED_MEMORY_LEFT_OUT),)
 
 
 def test_other_lines_are_named() -> None:

@@ -16,6 +16,7 @@ from profkit.comparing.sampled import compare_sampled
 from profkit.comparing.shares import whole
 from profkit.formats import callgrind, pprof
 from profkit.formats.pstats import decode
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, Thread
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Run
@@ -174,12 +175,14 @@ def test_every_report_shows_the_files_own_figures(tmp_path: Path) -> None:
 
 
 def test_the_notes_say_what_is_exact_and_what_is_not(tmp_path: Path) -> None:
-    of_statistics = " ".join(run_of(traces.statistics_of([NESTED]), tmp_path).info.notes)
-    of_dump = " ".join(run_of(traces.dump_of(NESTED), tmp_path, "made.out").info.notes)
-    for notes in (of_statistics, of_dump):
-        assert "Self and total of functions are its own" in notes
-        assert "the call tree is an approximation" in notes
-    assert "totals can exceed the whole" in of_dump
+    assert run_of(traces.statistics_of([NESTED]), tmp_path).info.notes == (
+        Note(NoteCode.CALL_GRAPH),
+        Note.of(NoteCode.TREE_APPROXIMATED, unit="nanoseconds"),
+    )
+    assert run_of(traces.dump_of(NESTED), tmp_path, "made.out").info.notes == (
+        Note(NoteCode.CALL_GRAPH_RECURSION),
+        Note.of(NoteCode.TREE_APPROXIMATED, unit="instructions"),
+    )
 
 
 def two_threads() -> Profile:

@@ -7,6 +7,7 @@ import pytest
 
 from profkit.errors import DamagedFile
 from profkit.formats.pyinstrument import decode, origin_of, sniff
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Thread
 from profkit.units import Unit
 
@@ -53,7 +54,7 @@ def test_a_tree_has_what_its_children_lack() -> None:
     }
     assert stacks == {"main f": 250_000_000, "main f g": 500_000_000, "main A": 250_001_000}
     assert not profile.ordered
-    assert origin_of(tree(root)).notes
+    assert origin_of(tree(root)).notes == (Note(NoteCode.SHORT_CALLS_LEFT_OUT),)
     assert decode(tree(None)).samples == ()
 
 

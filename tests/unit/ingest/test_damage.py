@@ -18,6 +18,7 @@ from profkit.ingest.keep import IngestReport, ingest
 from profkit.ingest.read import FolderRuns, read_runs
 from profkit.ingest.recovery import WITHOUT_REGIONS
 from profkit.model.measurement import AnyInfo, AnyRun
+from profkit.model.notes import Note, NoteCode
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import RunInfo
 from profkit.model.session import Lines, SessionState
@@ -99,7 +100,7 @@ def test_samples_of_regions_without_a_record_are_recovered(spool: Path, store: S
     assert infos["f"].samples == sum(SEGMENTS)
     assert (infos["f"].calls, infos["f"].id) == (3, by_label(whole)["f"].id)
     assert (infos["f"].region.file, infos["f"].region.key.qualname) == (USER, "f")
-    assert "The record of this region is lost" in infos["f"].notes[0]
+    assert infos["f"].notes[0] == Note(NoteCode.REGION_FROM_SAMPLES)
     damage = next(one for one in report.damaged if one.path.name == "regions.jsonl")
     assert (damage.kept is None) == (how == "missing")
     assert not folder.exists()
@@ -116,7 +117,7 @@ def test_samples_of_no_known_region_are_a_run_of_the_whole_session(spool: Path, 
     (folder / "regions.jsonl").write_text(lines[0])
     infos = by_label(read_runs(folder))
     assert {label: info.samples for label, info in infos.items()} == {"f": 5, WITHOUT_REGIONS: 10}
-    assert "Records of regions are lost" in infos[WITHOUT_REGIONS].notes[0]
+    assert infos[WITHOUT_REGIONS].notes[0] == Note(NoteCode.REGIONS_LOST)
     assert ingest(spool, store).damaged[0].detail == "it ends early; 1 line is lost"
 
 
@@ -135,7 +136,7 @@ def test_counts_without_a_region_have_a_run(spool: Path) -> None:
     files.append_calls(folder, [lost])
     infos = by_label(read_runs(folder))
     assert infos["region 0123abcd"].calls == 2
-    assert "no sample names it" in infos["region 0123abcd"].notes[0]
+    assert infos["region 0123abcd"].notes[0] == Note(NoteCode.REGION_FROM_CALLS)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +153,7 @@ def test_lost_counts_are_numbered(spool: Path, store: Store, cut: int, detail: s
     (info,) = report.added
     assert isinstance(info, RunInfo)
     assert info.calls == (1 if cut == 1 else 0)
-    assert any("calls.jsonl" in note for note in info.notes)
+    assert Note.of(NoteCode.FILE_UNREADABLE, file="calls.jsonl") in info.notes
 
 
 @pytest.mark.parametrize("how", ["cut", "missing", "zeros", "newer"])
@@ -167,7 +168,7 @@ def test_without_a_manifest_samples_and_calls_are_recovered(spool: Path, store: 
     assert isinstance(info, RunInfo)
     assert (info.label, info.samples, info.calls, info.state) == ("f", 21, 3, SessionState.SUCCESS)
     assert info.achieved_hz == pytest.approx(125)
-    assert any("manifest of this session cannot be read" in note for note in info.notes)
+    assert Note(NoteCode.MANIFEST_UNREADABLE) in info.notes
     (damage,) = report.damaged
     assert damage.path == path
     assert damage.kept is not None

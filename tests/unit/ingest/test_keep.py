@@ -15,6 +15,7 @@ from profkit.clock import ManualClock
 from profkit.errors import SpoolUnavailable, StoreUnavailable
 from profkit.ingest.keep import IngestReport, clear_unfinished, ingest
 from profkit.model.measurement import AnyInfo, AnyRun
+from profkit.model.notes import Note, NoteCode
 from profkit.model.run import Run, RunInfo
 from profkit.model.session import Ending, Manifest, SessionState
 from profkit.process.procfs import start_ticks
@@ -237,7 +238,7 @@ def test_a_damaged_segment_is_set_aside_and_the_rest_kept(spool: Path, store: St
     assert damage.kept.read_text() == '{"shared": '
     assert str(damage.kept) in str(damage)
     assert not folder.exists()
-    assert "segment-001" in store.runs()[0].notes[0]
+    assert store.runs()[0].notes == (Note.of(NoteCode.FILE_UNREADABLE, file="segment-001.speedscope.json"),)
 
 
 def test_a_missing_segment_is_named_though_there_is_nothing_to_keep(spool: Path, store: Store) -> None:

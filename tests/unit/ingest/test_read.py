@@ -10,6 +10,7 @@ import pytest
 
 from profkit.errors import DamagedFile, InvalidOption
 from profkit.ingest.read import FolderRuns, read_runs, run_id
+from profkit.model.notes import Note, NoteCode
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Run
 from profkit.model.session import Cover, ProcessInfo, ResourcePoint, SessionState
@@ -141,40 +142,41 @@ def test_many_torn_samples_are_reported_with_the_fix(tmp_path: Path) -> None:
     folder = session_folder(tmp_path, manifest(segment(0)), deltas=(calls(F, 5),))
     many = only(read(folder, recording(("!f f", 97), ("!f g", 3)))).info
     assert (many.samples, many.torn) == (97, 3)
-    (note,) = many.notes
-    assert note.startswith('3.0% of the samples were inconsistent ("torn")')
-    assert "blocking=True" in note
+    assert many.notes == (Note.of(NoteCode.TORN, torn=3, samples=100),)
     assert only(read(folder, recording(("!f f", 98), ("!f g", 2)))).info.notes == ()
 
 
 def test_a_blocking_session_is_not_reported_to_block(tmp_path: Path) -> None:
     head = manifest(segment(0), plan=replace(PLAN, blocking=True))
     folder = session_folder(tmp_path, head, deltas=(calls(F, 5),))
-    (note,) = only(read(folder, recording(("!f f", 9), ("!f g", 1)))).info.notes
-    assert "torn" in note
-    assert "blocking=True" not in note
+    info = only(read(folder, recording(("!f f", 9), ("!f g", 1)))).info
+    assert info.notes == (Note.of(NoteCode.TORN_BLOCKING, torn=1, samples=10),)
 
 
 def test_what_was_noted_on_the_way_comes_first_and_once(tmp_path: Path) -> None:
-    plan = replace(PLAN, notes=("The rate was lowered.",))
-    head = manifest(segment(0), segment(1), plan=plan, notes=("Shared.",), truncated=True)
+    cost, shared = Note.of(NoteCode.BLOCKING_COST, share=0.1), Note.of(NoteCode.OTHER_OPTIONS, label="g")
+    plan = replace(PLAN, notes=(cost,))
+    head = manifest(segment(0), segment(1), plan=plan, notes=(shared,), truncated=True)
     deltas = (calls(F, 5, traced_away=2),)
     folder = session_folder(tmp_path, head, deltas=deltas)
-    late = recording(("!f f", 1), notes=("3 s behind.",))
+    behind = Note.of(NoteCode.SAMPLER_LATE, behind_s=3.0)
+    late = recording(("!f f", 1), notes=(behind,))
     info = only(read(folder, late, late)).info
     assert info.truncated
-    assert info.notes[:2] == ("The rate was lowered.", "Shared.")
-    assert "max_profile_duration_sec (600 s)" in info.notes[2]
-    assert info.notes[3] == "3 s behind."
-    assert "torch compiled are not seen" in info.notes[4]
-    assert len(info.notes) == 5
+    assert info.notes == (
+        cost,
+        shared,
+        Note.of(NoteCode.DURATION_REACHED, max_duration_s=600.0),
+        behind,
+        Note.of(NoteCode.CALLS_COMPILED, label="f"),
+    )
 
 
 def test_a_region_that_was_traced_away_has_a_run_that_says_so(tmp_path: Path) -> None:
     folder = session_folder(tmp_path, manifest(segment(0)), deltas=(calls(F, traced_away=1),))
     info = only(read(folder, recording(("main", 4)))).info
     assert (info.calls, info.samples, info.traced_away) == (0, 0, 1)
-    assert "'f'" in info.notes[0]
+    assert info.notes == (Note.of(NoteCode.CALLS_COMPILED, label="f"),)
 
 
 def test_a_segment_that_cannot_be_read_is_named_and_the_rest_counts(tmp_path: Path) -> None:
@@ -185,7 +187,7 @@ def test_a_segment_that_cannot_be_read_is_named_and_the_rest_counts(tmp_path: Pa
     info = only(found).info
     assert [damage.path for damage in found.damaged] == [broken]
     assert (info.state, info.samples) == (SessionState.SUCCESS, 3)
-    assert info.notes == ("segment-001.json cannot be read, and what it held is missing.",)
+    assert info.notes == (Note.of(NoteCode.FILE_UNREADABLE, file="segment-001.json"),)
     assert (info.session_s, info.gap_s) == (2.0, 2.0)
     assert info.achieved_hz == pytest.approx(100)
 
@@ -219,8 +221,7 @@ def test_a_killed_process_leaves_its_samples_until_the_sampler_wrote_them(tmp_pa
     assert (info.state, info.samples, info.calls) == (SessionState.SUCCESS, 100, 0)
     assert (info.session_s, info.achieved_hz) == (2.0, pytest.approx(50))
     assert info.started_ns == START_NS
-    assert "The process ended before the session did" in info.notes[0]
-    assert "calls that were under way" in info.notes[1]
+    assert info.notes == (Note(NoteCode.PROCESS_ENDED), Note(NoteCode.NO_CALL_FINISHED))
 
 
 def test_a_process_that_was_killed_at_once_is_still_there(tmp_path: Path) -> None:
@@ -284,7 +285,7 @@ def test_an_error_of_one_segment_is_reported(tmp_path: Path) -> None:
         RecordedSampler({1: recording(("!f f", 2))}),
     )
     assert found.damaged == ()
-    assert only(found).info.notes == ("Segment 0 ended with an error: it was killed",)
+    assert only(found).info.notes == (Note.of(NoteCode.SEGMENT_FAILED, segment=0, detail="it was killed"),)
 
 
 def test_a_sampler_that_keeps_the_samples_leaves_links(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from profkit.model.measurement import AnyInfo
+from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SessionState
 from profkit.render.json.sampled import removed_json, runs_json
 from profkit.render.terminal import Terminal
@@ -52,7 +53,8 @@ def test_hostile_names_are_shown_not_obeyed(width: int | None) -> None:
 
 
 def test_a_measured_run_as_json() -> None:
-    (run,) = json.loads(runs_json([measured_run(notes=("A note.",)).info]))["runs"]
+    note = Note.of(NoteCode.IN_PROCESS, detail="argument 'lock' cannot be sent to another process")
+    (run,) = json.loads(runs_json([measured_run(notes=(note,)).info]))["runs"]
     check_golden("list-measured.json", json.dumps(run, indent=1) + "\n")
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from profkit.comparing.merged_runs import merge_runs
+from profkit.model.notes import Note, NoteCode
 from profkit.model.run import Run
 from profkit.model.session import SessionState
 from profkit.render.html.sampled import sampled_html
@@ -24,13 +25,13 @@ from tests.support.html_pages import read_page
 
 pytestmark = pytest.mark.usefixtures("utc")
 
-NOTE = "Sampled {} times a second, since {} processes wanted each processor when it began."
-
 
 def merged_run() -> Run:
     """Four workers of one host that do the same, and one of another that renders more."""
-    crowded = [(NOTE.format(20 - number, f"4.{number}"),) for number in range(4)]
-    runs = [worker_run(number, {READ: 60, RENDER: 40}, notes=crowded[number]) for number in range(4)]
+    crowded = [
+        Note.of(NoteCode.CROWDED_HOST, rate_hz=20 - number, processes=4 + number / 10) for number in range(4)
+    ]
+    runs = [worker_run(number, {READ: 60, RENDER: 40}, notes=(crowded[number],)) for number in range(4)]
     odd = worker_run(4, {READ: 10, RENDER: 90}, host="web-2", nested=5, state=SessionState.RUNNING)
     return merge_runs([odd, *reversed(runs)])
 
@@ -57,14 +58,36 @@ def test_json() -> None:
 
 def test_notes_that_differ_in_figures_are_one() -> None:
     notes = [fact.text for fact in facts(merged_run()) if fact.name == "note"]
-    assert notes == [f"In 4 of 5 runs: {NOTE.format(17, '4.3')}"]
+    assert notes == [
+        "In 4 of 5 runs: Sampled 17 times per second, because 4.3 processes per processor were ready to run "
+        "at the start. Set rate= for another rate."
+    ]
+
+
+def test_notes_that_differ_in_texts_are_not_one() -> None:
+    details = ("process 7 failed", "process 12 failed", "it was stopped")
+    notes = [Note.of(NoteCode.SEGMENT_FAILED, segment=0, detail=detail) for detail in details]
+    runs = [worker_run(number, {READ: 1}, notes=(note,)) for number, note in enumerate(notes)]
+    shown = [fact.text for fact in facts(merge_runs(runs)) if fact.name == "note"]
+    assert shown == [
+        "In 2 of 3 runs: Segment 0 ended with an error: process 7 failed.",
+        "In 1 of 3 runs: Segment 0 ended with an error: it was stopped.",
+    ]
+
+
+def test_of_many_notes_the_most_frequent_are_shown() -> None:
+    notes = [Note.of(NoteCode.OTHER_OPTIONS, label=f"f{'x' * number}") for number in range(11)]
+    run = merge_runs([worker_run(0, {READ: 1}, notes=tuple(notes)), worker_run(1, {READ: 1})])
+    *shown, more = [fact.text for fact in facts(run) if fact.name == "note"]
+    assert len(shown) == 8
+    assert more == "3 more notes: `profkit report ID` shows the notes of one run."
 
 
 def test_runs_that_failed_are_counted_and_their_error_is_said() -> None:
     failed = worker_run(1, {}, state=SessionState.FAILED, error="py-spy failed at start: it was killed")
     run = merge_runs([failed, worker_run(0, {READ: 10})])
     assert fact(run, "runs") == "2 runs · 2 processes · on web-1 · 1 FAILED"
-    assert fact(run, "note") == "In 1 of 2 runs: The run failed: py-spy failed at start: it was killed"
+    assert fact(run, "note") == "In 1 of 2 runs: The run failed: py-spy failed at start: it was killed."
 
 
 def test_what_differs_between_runs_is_listed() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from profkit.errors import DamagedFile
+from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan, Segment
 from profkit.samplers.base import LiveStacks, Recording
 from profkit.samplers.options import SamplerOptions
@@ -80,7 +81,7 @@ def test_errors_and_lateness(tmp_path: Path):
     write(tmp_path, {'Thread 7 "MainThread"': 1}, late + DONE.format(errors=4))
     recording = read(tmp_path)
     assert recording.errors == 4
-    assert recording.notes == ("py-spy fell 3.2 s behind: fewer samples were taken than asked for.",)
+    assert recording.notes == (Note.of(NoteCode.SAMPLER_LATE, behind_s=3.25),)
 
 
 def test_samples_without_a_log(tmp_path: Path):

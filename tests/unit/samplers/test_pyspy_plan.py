@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profkit.errors import InvalidOption, UsageError
+from profkit.model.notes import Note, NoteCode
 from profkit.process import procfs
 from profkit.samplers.base import LiveStacks
 from profkit.samplers.options import SamplerOptions
@@ -84,21 +85,19 @@ def test_native_stacks_block():
 
 def test_notes_show_the_cost():
     (note,) = plan(SamplerOptions(), frames(500)).notes
-    assert "81% of its time" in note
-    assert "500 frames of 3 threads" in note
-    assert "blocking=True" in note
+    share = 100 * round_cost_s(frames(500))
+    assert note == Note.of(NoteCode.NONBLOCKING_COST, rate_hz=100, frames=500, threads=3, share=share)
     (note,) = plan(SamplerOptions(blocking=True), frames(500)).notes
-    assert "about 81% of its time" in note
+    assert note == Note.of(NoteCode.BLOCKING_COST, share=share)
     (note,) = plan(SamplerOptions(blocking=True), frames(50_000)).notes
-    assert "100%" in note
+    assert note == Note.of(NoteCode.BLOCKING_COST, share=1.0)
 
 
 def test_time_on_the_processor_is_measured_without_stopping_the_program():
     made = plan(SamplerOptions(idle=False), frames(5))
     assert not made.blocking
     assert made.rate_hz == 100
-    (note,) = made.notes
-    assert "idle=False" in note
+    assert made.notes == (Note(NoteCode.NONBLOCKING_IDLE),)
     assert plan(SamplerOptions(idle=False, blocking=False), frames(5)).notes == ()
 
 
@@ -106,21 +105,20 @@ def test_time_on_the_processor_is_measured_without_stopping_the_program():
 def test_time_on_the_processor_by_stopping_is_said_to_be_rough(options: dict[str, Any]):
     made = plan(SamplerOptions(idle=False, **options), frames(5))
     assert made.blocking
-    (note,) = made.notes
-    assert "waiting threads are counted as working" in note
+    assert made.notes == (Note(NoteCode.THREADS_WOKEN),)
 
 
 def test_sockets_with_a_timeout_are_not_disturbed():
     live = replace(frames(5), timed_sockets=True)
     made = plan(SamplerOptions(), live)
     assert not made.blocking
-    assert "SO_RCVTIMEO" in made.notes[0]
+    assert made.notes == (Note(NoteCode.NONBLOCKING_SOCKETS),)
     asked = plan(SamplerOptions(blocking=True), live)
     assert not asked.blocking
-    assert "blocking=True is not kept" in asked.notes[0]
+    assert asked.notes == (Note(NoteCode.BLOCKING_NOT_KEPT),)
     native = plan(SamplerOptions(native=True), live)
     assert native.blocking
-    assert "leave native=True out" in native.notes[0]
+    assert native.notes == (Note(NoteCode.TIMEOUTS_RESTART),)
     assert plan(SamplerOptions(blocking=False), live).notes == ()
 
 
@@ -138,8 +136,8 @@ def test_samplers_of_a_host_share_a_budget(count: int, rates_hz: float, expected
     made = plan(SamplerOptions(), live)
     assert made.rate_hz == expected
     assert made.blocking
-    assert len(made.notes) == (0 if expected == 100 else 1)
-    assert all(f"{count} other samplers" in note and "rate=" in note for note in made.notes)
+    note = Note.of(NoteCode.SHARED_HOST, rate_hz=int(expected), samplers=count, share=HOST_CPU)
+    assert made.notes == (() if expected == 100 else (note,))
     assert plan(SamplerOptions(rate_hz=77), live).rate_hz == 77
 
 
@@ -256,5 +254,6 @@ def test_auto_blocks_only_within_the_budget(rate: int | None, count: int, native
 def test_a_crowded_machine_is_sampled_less(crowding: float, rate: float):
     made = plan(SamplerOptions(), LiveStacks(1, 5, crowding))
     assert made.rate_hz == rate
-    assert len(made.notes) == (0 if rate == 100 else 1)
+    note = Note.of(NoteCode.CROWDED_HOST, rate_hz=rate, processes=crowding)
+    assert made.notes == (() if rate == 100 else (note,))
     assert plan(SamplerOptions(rate_hz=77), LiveStacks(1, 5, crowding)).rate_hz == 77

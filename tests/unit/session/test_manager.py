@@ -14,6 +14,7 @@ import pytest
 from profkit.clock import ManualClock
 from profkit.config import read_config
 from profkit.errors import ProfilerBusy, SamplerFailed
+from profkit.model.notes import Note, NoteCode
 from profkit.model.region import Region, RegionKey, RegionKind, digest_of
 from profkit.model.session import Manifest, SessionState
 from profkit.samplers.options import SamplerOptions
@@ -473,7 +474,7 @@ def test_versions_that_alternate_quickly_are_mixed_and_that_is_noted(stage: Stag
         assert stage.call(second)
     assert stage.script.attached == 1
     (note,) = read_session(stage.folder).manifest.notes
-    assert "'another label' and 'cell' show the same lines" in note
+    assert note == Note.of(NoteCode.SAME_LINES, label="another label", other="cell", function="<module>")
 
 
 def test_blocks_in_blocks_are_no_versions_of_each_other(stage: Stage) -> None:

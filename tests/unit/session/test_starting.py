@@ -10,11 +10,13 @@ import pytest
 
 from profkit.clock import ManualClock
 from profkit.errors import SamplerFailed
+from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SessionState
 from profkit.samplers.options import Blocking, SamplerOptions
 from profkit.session.counters import Policy
 from profkit.session.manager import open_session
 from profkit.session.session import Session
+from profkit.session.starting import socket_message
 from tests.stand_ins.scripted_sampler import Script, ScriptedSampler
 from tests.unit.process.test_sockets import TIMEOUT, timed_socket
 
@@ -48,7 +50,9 @@ def test_a_start_that_fails_by_chance_is_tried_again(opened: Open, script: Scrip
     session.begin_segment(Policy())
     assert (script.attached, script.killed) == (2, 1)
     assert session.manifest.state is SessionState.RUNNING
-    assert session.manifest.notes == ("scripted was started twice for segment 0: bad luck.",)
+    assert session.manifest.notes == (
+        Note.of(NoteCode.STARTED_TWICE, sampler="scripted", segment=0, detail="bad luck"),
+    )
     assert session.manifest.segments[0].error is None
 
 
@@ -77,7 +81,7 @@ def test_a_sampler_that_was_stopped_is_the_reason_of_the_end(
     script.warning = "somebody stopped it"
     session.end(Policy(), "the sampler ended by itself")
     assert session.manifest.error == "the sampler ended by itself: somebody stopped it"
-    assert session.manifest.notes == ("somebody stopped it.",)
+    assert session.manifest.notes == (Note.of(NoteCode.SAMPLER_INTERRUPTED, detail="somebody stopped it"),)
     assert said == ["sampling was interrupted: somebody stopped it"]
 
 
@@ -98,7 +102,7 @@ def test_sockets_that_get_a_timeout_later(opened: Open, said: list[str]) -> None
         assert session.mind_sockets()
         assert not session.mind_sockets()
     assert not session.plan.blocking
-    assert session.plan.notes == ("nonblocking",)
+    assert session.plan.notes == (Note(NoteCode.NONBLOCKING_SOCKETS),)
     assert said == []
 
 
@@ -108,13 +112,13 @@ def test_blocking_that_was_requested_is_not_kept_and_that_is_said(opened: Open, 
         assert session.mind_sockets()
         assert not session.mind_sockets()
     assert not session.plan.blocking
-    assert said == ["nonblocking"]
+    assert said == [socket_message(blocking=False)]
 
 
 def test_blocking_that_was_requested_is_not_kept_from_the_start(opened: Open, said: list[str]) -> None:
     with timed_socket():
         assert not opened(blocking=True).plan.blocking
-    assert said == ["nonblocking"]
+    assert said == [socket_message(blocking=False)]
 
 
 def test_blocking_of_a_sampler_that_cannot_do_without_is_warned_about(opened: Open, said: list[str]) -> None:
@@ -123,5 +127,5 @@ def test_blocking_of_a_sampler_that_cannot_do_without_is_warned_about(opened: Op
         assert not session.mind_sockets()
         assert not session.mind_sockets()
     assert session.plan.blocking
-    assert session.plan.notes == ("timeouts restart",)
-    assert said == ["timeouts restart"]
+    assert session.plan.notes == (Note(NoteCode.TIMEOUTS_RESTART),)
+    assert said == [socket_message(blocking=True)]

@@ -26,6 +26,7 @@ from profkit.model.measurement import (
     Tool,
     WarningCode,
 )
+from profkit.model.notes import Note, NoteCode
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Imported, RunInfo
 from profkit.model.session import (
@@ -77,6 +78,8 @@ REGIONS = st.builds(
 PROCESSES = st.builds(
     ProcessInfo, INTS, INTS, TEXT, TEXT, tuples(TEXT), TEXT, OPTIONAL_TEXT, TEXT, OPTIONAL_TEXT
 )
+FIGURES = tuples(st.tuples(TEXT, INTS | FLOATS | TEXT))
+NOTES = tuples(st.builds(Note, st.sampled_from(NoteCode), FIGURES))
 PLANS = st.builds(
     SamplerPlan,
     sampler=TEXT,
@@ -89,7 +92,7 @@ PLANS = st.builds(
     max_duration_s=FLOATS,
     tags=tuples(TEXT),
     sample_each=st.none() | FLOATS,
-    notes=tuples(TEXT),
+    notes=NOTES,
 )
 SEGMENTS = st.builds(
     Segment,
@@ -118,7 +121,6 @@ ORDERS = st.builds(
 MEASURED_IN = st.builds(
     MeasuredIn, st.sampled_from(Tool), st.sampled_from(Preload), TEXT, tuples(PAIRS), st.booleans()
 )
-FIGURES = tuples(st.tuples(TEXT, INTS | FLOATS | TEXT))
 WARNINGS = tuples(st.builds(MeasurementWarning, st.sampled_from(WarningCode), FIGURES))
 TIMINGS = st.builds(
     Timing, INTS, tuples(st.builds(ProcessTimes, tuples(FLOATS), INTS, FLOATS, INTS)), MEASURED_IN
@@ -163,7 +165,7 @@ RECORDS = st.one_of(
         process=PROCESSES,
         plan=PLANS,
         segments=tuples(SEGMENTS),
-        notes=tuples(TEXT),
+        notes=NOTES,
     ),
     st.builds(CallDelta, region=TEXT, at_ns=INTS, durations=HISTOGRAMS, first_call_ns=OPTIONAL_INT),
     st.builds(ResourcePoint, INTS, FLOATS, INTS, INTS),

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from profkit.cli.commands.export import _NAMES, scrubbed
 from profkit.config import Config
 from profkit.model.measurement import AnyRun, MeasuredRun
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.region import Region, RegionKey, RegionKind
 from profkit.model.run import Run
@@ -59,9 +60,10 @@ def private_run() -> Run:
         seal="ab" * 16,
     )
     run = made_run()
+    note = Note.of(NoteCode.RUN_FAILED, detail=f"the spool {FOLDER}/.profkit/spool is full on {HOST}")
     info = replace(
         run.info, region=region, process=process, links=(("all", f"https://remote.example.org/?user={USER}"),),
-        notes=(f"the spool {FOLDER}/.profkit/spool is full on {HOST}",), error=f"cannot read {FOLDER}/x.py",
+        notes=(note,), error=f"cannot read {FOLDER}/x.py",
     )  # fmt: skip
     return replace(run, info=info, profile=builder.build(period_ns=1e7))
 
@@ -155,7 +157,8 @@ def test_no_folder_is_left_of_any_path(user: str, host: str, secret: str, parts:
     run = made_run()
     process = replace(PROCESS, cwd=folder, host=f"{host}_z", argv=(file,))
     region = replace(run.info.region, file=file, expected=("f", file))
-    info = replace(run.info, process=process, region=region, notes=(f"see {file} on {host}_z",))
+    note = Note.of(NoteCode.RUN_FAILED, detail=f"see {file} on {host}_z")
+    info = replace(run.info, process=process, region=region, notes=(note,))
     clean: tuple[AnyRun, ...] = scrubbed([replace(run, info=info, profile=builder.build())])
     text = json.dumps(to_json(clean))
     assert f"{user}_x" not in text

@@ -152,7 +152,7 @@ def test_damage_of_the_very_run_is_an_error_after_its_report(profkit: Profkit, c
     assert said.err.count("segment-000.speedscope.json cannot be read") == 1
     again = profkit("report")
     assert (again.code, again.err) == (0, "")
-    assert "cannot be read, and what it held is missing" in again.out
+    assert "cannot be read; its content is missing" in again.out
 
 
 def test_damage_that_may_be_what_was_requested(profkit: Profkit, config: Config) -> None:

@@ -125,9 +125,13 @@ def test_a_report_of_one_run_names_other_versions_of_its_code(
     profkit: Profkit, config: Config, utc: None
 ) -> None:
     keep(config, of_another_version(WORKERS[0]), WORKERS[2])
-    note = "Another version of this code ran at 2025-11-21 11:49:03: `profkit report 0000000000`."
     document: Any = profkit("report", "handler", "--json").json()
-    assert document["run"]["notes"] == [note]
+    (note,) = document["run"]["notes"]
+    assert note == {
+        "code": "other-version",
+        "figures": {"run": "0000000000", "started_ns": WORKERS[0].info.started_ns, "more": 0},
+        "text": "Another version of this code ran at 2025-11-21 11:49:03: `profkit report 0000000000`.",
+    }
     keep(config, WORKERS[1])
     assert "Another version" in profkit("report", "handler").out
 
@@ -229,6 +233,8 @@ def test_made_runs_are_older_than_ten_minutes() -> None:
 
 def test_a_run_of_few_samples_names_the_report_of_all(profkit: Profkit, config: Config) -> None:
     keep(config, *(worker_run(number, {READ: 4}) for number in range(3)))
-    note = "This run has 4 samples: `profkit report handler --all` merges 3 runs with 12 samples."
     document: Any = profkit("report", "handler", "--json").json()
-    assert document["run"]["notes"] == [note]
+    (note,) = document["run"]["notes"]
+    assert note["text"] == (
+        "This run has 4 samples. `profkit report handler --all` merges 3 runs with 12 samples."
+    )

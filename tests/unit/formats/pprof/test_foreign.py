@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from profkit.errors import DamagedFile
 from profkit.formats import pprof
 from profkit.formats.pprof.foreign import decode, origin_of, sniff
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, Thread
 from profkit.units import Unit
 from tests.support.profile_strategies import profiles
@@ -100,7 +101,7 @@ def test_the_default_type_is_the_last_unless_the_file_names_one() -> None:
     heap.sample([1], [100, 0]).sample([1], [50, 20])
     assert decode(heap.data(), HERE).total_weight == 20
     assert origin_of(heap.data()).notes == (
-        "of the values in the file, inuse_space is kept, alloc_space left out",
+        Note.of(NoteCode.VALUES_LEFT_OUT, kept="inuse_space", left_out="alloc_space"),
     )
     heap.message.default_sample_type = heap.text("alloc_space")  # type: ignore[attr-defined]
     assert decode(heap.data(), HERE).total_weight == 150
@@ -113,7 +114,7 @@ def test_threads_and_labels() -> None:
     assert decode(written.data(), HERE).threads == (Thread(7, 9, "main"), Thread(0, 8, ""))
     origin = origin_of(written.data())
     assert (origin.tool, origin.started_ns) == ("", 5)
-    assert origin.notes == ("labels of samples are left out: user",)
+    assert origin.notes == (Note.of(NoteCode.LABELS_LEFT_OUT, labels="user"),)
 
 
 def test_code_without_symbols_has_its_address_and_what_was_mapped() -> None:

@@ -29,6 +29,7 @@ from profkit.measuring.decorated.wrapper import marker_of
 from profkit.measuring.transfer.payload import Payload
 from profkit.measuring.worker.unpack import unpack
 from profkit.model.measurement import MeasuredInfo, MeasuredRun, OrderInfo, WarningCode
+from profkit.model.notes import NoteCode
 from profkit.model.workorder import WorkOrder
 from tests.support.example_runs import PROCESS
 
@@ -292,7 +293,9 @@ class TestWhatCannotTravel:
         assert first.measurement.timing.measured_in.isolated is False
         assert 0 < first.info.min_s < 10
         assert WarningCode.NOT_ISOLATED in {warning.code for warning in first.info.warnings}
-        assert "argument 'lock'" in first.info.notes[0]
+        (note,) = first.info.notes
+        assert note.code is NoteCode.IN_PROCESS
+        assert "argument 'lock'" in dict(note.figures)["detail"]
         assert caplog.text.count("not isolated: argument 'lock'") == 2  # of two types
 
     def test_whatever_packing_runs_into(self, context: BatchContext) -> None:
@@ -340,7 +343,8 @@ class TestWhatCannotTravel:
         assert [take(b"x" * (2 << 20), n) for n in range(2)] == [0, 1]
         first, second = take.runs
         assert first.measurement is None  # of this laboratory
-        assert "2 MB of other calls' arguments wait" in second.info.notes[0]
+        (note,) = second.info.notes
+        assert "2 MB of other calls' arguments wait" in dict(note.figures)["detail"]
 
     def test_calls_while_packing_are_not_the_users(self, context: BatchContext) -> None:
         @context.measured

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.run import Run
 from profkit.render.html.document import STYLES, Columns, asset, html_page, safe_json, script
@@ -45,7 +46,8 @@ def marked_run() -> Run:
         INFO.region, key=replace(INFO.region.key, label=text, module=text), tags=MARKUP, user=text
     )
     process = replace(INFO.process, cwd=text, host=text, argv=MARKUP)
-    info = replace(INFO, id=text, region=region, process=process, error=text, notes=MARKUP)
+    notes = tuple(Note.of(NoteCode.RUN_FAILED, detail=mark) for mark in MARKUP)
+    info = replace(INFO, id=text, region=region, process=process, error=text, notes=notes)
     return Run(info, builder.build(period_ns=1e7), RESOURCES)
 
 

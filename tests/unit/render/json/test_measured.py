@@ -159,7 +159,8 @@ def test_hostile_names_are_whole_and_in_ascii() -> None:
     text = measured_json((hostile(),))
     assert text.isascii()
     assert all(line.isprintable() for line in text.split("\n"))
-    assert json.loads(text)["orders"][0]["notes"] == list(HOSTILE)
+    notes = json.loads(text)["orders"][0]["notes"]
+    assert [note["figures"]["detail"] for note in notes] == list(HOSTILE)
 
 
 def test_a_measured_run_has_no_threads_to_choose_from() -> None:

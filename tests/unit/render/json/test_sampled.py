@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Profile
 from profkit.model.run import Run
 from profkit.render.json.sampled import DEEPEST, removed_json, runs_json, sampled_json
@@ -21,7 +22,8 @@ from tests.support.profile_strategies import profiles
 
 
 def test_report() -> None:
-    document = json.loads(sampled_json([made_run(notes=("A note.",))]))
+    note = Note.of(NoteCode.DURATION_REACHED, max_duration_s=600.0)
+    document = json.loads(sampled_json([made_run(notes=(note,))]))
     check_golden("report.json", json.dumps(document, indent=1) + "\n")
 
 

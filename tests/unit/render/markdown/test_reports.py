@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from profkit.model.measurement import MeasuredRun
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, ProfileBuilder, Thread
 from profkit.model.region import RegionKind
 from profkit.model.run import Run
@@ -33,6 +34,9 @@ HARMLESS = {
 READER = MarkdownIt("commonmark").enable("table")
 
 
+KILLED = Note.of(NoteCode.SEGMENT_FAILED, segment=0, detail="it was *killed*")
+
+
 @pytest.mark.parametrize(
     ("name", "options"),
     [
@@ -43,7 +47,7 @@ READER = MarkdownIt("commonmark").enable("table")
     ],
 )
 def test_report(name: str, options: ReportOptions, tmp_path: Path) -> None:
-    run = with_sources(made_run(notes=("The program was *killed*.",)), tmp_path / "vision")
+    run = with_sources(made_run(notes=(KILLED,)), tmp_path / "vision")
     check_golden(f"report-{name}.md", sampled_markdown([run], replace(options, source_root=tmp_path)) + "\n")
 
 

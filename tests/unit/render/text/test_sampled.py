@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.model.run import Run
 from profkit.model.session import SessionState
@@ -52,7 +53,7 @@ pytestmark = pytest.mark.usefixtures("utc")
     ],
 )
 def test_report(name: str, width: int | None, options: ReportOptions, tmp_path: Path) -> None:
-    run = with_sources(made_run(notes=("The program was killed.",)), tmp_path / "vision")
+    run = with_sources(made_run(notes=(Note(NoteCode.PROCESS_ENDED),)), tmp_path / "vision")
     rooted = replace(options, source_root=tmp_path)
     check_golden(f"report-{name}.txt", sampled_text([run], rooted, Terminal(width)) + "\n")
 

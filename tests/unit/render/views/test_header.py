@@ -7,15 +7,19 @@ from dataclasses import replace
 import pytest
 
 from profkit.model.histogram import NO_DURATIONS
+from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, ProfileBuilder
 from profkit.model.region import RegionKind
 from profkit.model.run import Run
 from profkit.model.session import ResourcePoint, SessionState
 from profkit.render.formatting import Tone
-from profkit.render.views.header import facts, why_no_samples
+from profkit.render.views.header import facts, run_notes, why_no_samples
 from profkit.render.views.merged import Usage, usage
+from profkit.render.views.notes import note_text
 from profkit.stats import histogram_of
 from tests.support.example_runs import APP, INFO, MAIN, PLAN, PROCESS, REGION, RESOURCES, made_run
+
+FAILED = Note.of(NoteCode.RUN_FAILED, detail="no\x1bthing")
 
 
 def said(run: Run) -> dict[str, str]:
@@ -63,7 +67,7 @@ def test_the_usual_facts_in_their_order() -> None:
         ({"region": replace(REGION, user="ada")}, "user", "ada"),
         ({"region": replace(REGION, env=(("THREADS", "4"), ("X", "")))}, "env", "THREADS=4 · X="),
         ({"links": (("icicle view", "https://there/1"),)}, "link", "icicle view · https://there/1"),
-        ({"notes": ("One thing.",)}, "note", "One thing."),
+        ({"notes": (FAILED,)}, "note", r"The run failed: no\x1bthing."),
         ({"error": "pyspy failed", "state": SessionState.FAILED}, "error", "pyspy failed"),
     ],
 )  # fmt: skip
@@ -94,8 +98,11 @@ def test_what_a_reader_must_not_miss_is_a_warning() -> None:
 
 
 def test_a_note_of_the_plan_is_reported_once() -> None:
-    run = made_run(notes=("Slow.",), plan=replace(PLAN, notes=("Slow.", "Shared.")))
-    assert [fact.text for fact in facts(run) if fact.name == "note"] == ["Slow.", "Shared."]
+    woken, cost = Note(NoteCode.THREADS_WOKEN), Note.of(NoteCode.BLOCKING_COST, share=0.1)
+    run = made_run(notes=(woken,), plan=replace(PLAN, notes=(woken, cost)))
+    assert run_notes(run) == (woken, cost)
+    texts = [fact.text for fact in facts(run) if fact.name == "note"]
+    assert texts == [note_text(woken), note_text(cost)]
 
 
 def test_samples_may_be_kept_elsewhere() -> None:
@@ -119,7 +126,7 @@ def test_usage_needs_two_points_for_the_processor() -> None:
         ({"traced_away": 2, "durations": NO_DURATIONS}, "compiled away"),
         ({"torn": 7}, "all 7 have no frame of the function itself, as when its code is compiled"),
         ({"torn": 7, "plan": replace(PLAN, blocking=False)}, "Pass blocking=True"),
-        ({"torn": 0, "notes": ("The disk was full.",)}, "289.6 samples on average. The notes above say"),
+        ({"torn": 0, "notes": (FAILED,)}, "289.6 samples on average. The notes above say"),
         (
             {"torn": 0, "plan": replace(PLAN, idle=False)},
             "The calls waited, and idle=False leaves out waiting",
@@ -145,7 +152,7 @@ def test_a_function_without_python_frames_says_what_can_be_seen() -> None:
     builder.add((Frame("train_step", APP, 42),), MAIN, 5)
     builder.add((Frame("train_step", APP, 42), Frame("dgemm", "/usr/lib/libblas.so.3", 0)), MAIN, 5)
     run = replace(made_run(region=region), profile=builder.build(period_ns=1e7))
-    note = "'train_step' has no Python frames: its calls and times are exact; native=True shows the machine"
+    note = "'train_step' has no Python frames. Its calls and times are exact; native=True shows the machine"
     assert note in next(fact.text for fact in facts(run) if fact.name == "note")
     # A partial or an object that can be called may well call Python code.
     assert not [fact for fact in facts(made_run(region=region)) if fact.name == "note"]

@@ -1,0 +1,255 @@
+"""Sentences for the notes on runs, from their codes and figures."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from typing import TypeAlias, cast
+
+from profkit.model.notes import Figure, Note, NoteCode
+from profkit.render.formatting import count, moment
+from profkit.units import Unit
+
+Figures: TypeAlias = Mapping[str, Figure]
+
+
+def note_text(note: Note) -> str:
+    """Return a note's sentences; names in them, which come from the profiled program, are raw.
+
+    A note with unsuitable figures, which only a damaged or foreign file can have, is shown as it is.
+    """
+    try:
+        return strict_text(note)
+    except (KeyError, TypeError, ValueError, ArithmeticError, OSError):
+        figures = ", ".join(f"{name}={value}" for name, value in note.figures)
+        return f"{note.code.value} ({figures or 'without figures'})"
+
+
+def strict_text(note: Note) -> str:
+    """Return a note's sentences; raises various errors if its figures are unsuitable."""
+    figures, words = dict(note.figures), _SENTENCES[note.code]
+    text = words if isinstance(words, str) else words(figures)
+    if "in_runs" not in figures:
+        return text
+    runs = count(_int(figures, "of_runs"), "run")
+    return f"In {_int(figures, 'in_runs'):,} of {runs}: {text}"
+
+
+def _nonblocking_cost(figures: Figures) -> str:
+    frames, threads = count(_int(figures, "frames"), "frame"), count(_int(figures, "threads"), "thread")
+    return (
+        f"Sampled without stopping the program: stopping it {figures['rate_hz']} times per second to read "
+        f"{frames} of {threads} would have taken {_percent(figures)} of its time. {_CALLERS}; {_EXACT}."
+    )
+
+
+def _shared_host(figures: Figures) -> str:
+    return (
+        f"Sampled {figures['rate_hz']} times per second, because "
+        f"{count(_int(figures, 'samplers'), 'other sampler')} ran on this host at the start, and all "
+        f"samplers together may use {_percent(figures)} of its processors. {_SET_RATE}"
+    )
+
+
+def _crowded_host(figures: Figures) -> str:
+    return (
+        f"Sampled {figures['rate_hz']} times per second, because {_float(figures, 'processes'):.1f} "
+        f"processes per processor were ready to run at the start. {_SET_RATE}"
+    )
+
+
+def _started_twice(figures: Figures) -> str:
+    return (
+        f"{figures['sampler']} was started twice for segment {figures['segment']}, because the first start "
+        f"failed: {_detail(figures)}"
+    )
+
+
+def _same_lines(figures: Figures) -> str:
+    return (
+        f"Samples of {figures['label']!r} and {figures['other']!r} show the same lines of "
+        f"{figures['function']}, so each run has the samples of both. Give the statement one label, or use "
+        "blocks of more than a second."
+    )
+
+
+def _torn(figures: Figures) -> str:
+    share = 100 * _int(figures, "torn") / _int(figures, "samples")
+    return f'{share:.1f} % of the samples were inconsistent ("torn") and were discarded'
+
+
+def _no_python_frames(figures: Figures) -> str:
+    more = "" if figures["native"] else "; native=True shows the machine code that runs"
+    return f"{figures['function']!r} has no Python frames. Its calls and times are exact{more}."
+
+
+def _tree_approximated(figures: Figures) -> str:
+    weights = "instructions are" if figures["unit"] == Unit.INSTRUCTIONS.value else "time is"
+    return (
+        f"The file has no stacks, so the call tree is an approximation: a function's {weights} split among "
+        "its callers in proportion, and recursion is shown once."
+    )
+
+
+def _values_left_out(figures: Figures) -> str:
+    return f"Of the values in the file, {figures['kept']} is kept. Left out: {figures['left_out']}."
+
+
+def _other_place(figures: Figures) -> str:
+    return _other(f"The same code, at {figures['file']}:{figures['line']},", figures)
+
+
+def _other(what: str, figures: Figures) -> str:
+    more = _int(figures, "more")
+    others = f" The label also has {count(more, 'other region')}." if more else ""
+    when = moment(_int(figures, "started_ns"))[:19]
+    return f"{what} ran at {when}: `profkit report {figures['run']}`.{others}"
+
+
+def _more_samples(figures: Figures) -> str:
+    label = shlex.quote(str(figures["label"]))
+    known = "runs" in figures
+    runs = f"{figures['runs']} runs" if known else f"at least {figures['runs_at_least']} runs"
+    return (
+        f"This run has {count(_int(figures, 'samples'), 'sample')}. `profkit report {label} --all` merges "
+        f"{runs} with {count(_int(figures, 'all_samples'), 'sample')}."
+    )
+
+
+def _more_notes(figures: Figures) -> str:
+    return f"{count(_int(figures, 'notes'), 'more note')}: `profkit report ID` shows the notes of one run."
+
+
+_CALLERS = "Callers of short functions may be wrong"
+_EXACT = "blocking=True gives exact stacks"
+_SET_RATE = "Set rate= for another rate."
+_SOCKETS = "sockets with a timeout (SO_RCVTIMEO or SO_SNDTIMEO), which starts again after each stop"
+_LOST = "The record of this region is lost"
+
+_SENTENCES: Mapping[NoteCode, str | Callable[[Figures], str]] = {
+    NoteCode.NONBLOCKING_COST: _nonblocking_cost,
+    NoteCode.NONBLOCKING_IDLE: (
+        "Sampled without stopping the program: idle=False leaves out waiting threads, and a stop would wake "
+        f"them. {_CALLERS}; {_EXACT}."
+    ),
+    NoteCode.NONBLOCKING_SOCKETS: f"Sampled without stopping the program: it has {_SOCKETS}. {_CALLERS}.",
+    NoteCode.BLOCKING_NOT_KEPT: (
+        f"Sampled without stopping the program, despite blocking=True: it has {_SOCKETS} and might never "
+        f"expire. {_CALLERS}."
+    ),
+    NoteCode.BLOCKING_COST: lambda figures: (
+        f"Sampling stopped the program for about {_percent(figures)} of its time. A lower rate costs less."
+    ),
+    NoteCode.THREADS_WOKEN: (
+        "Some samples of waiting threads are counted as working, because a stop wakes them. Leave blocking "
+        "at 'auto' to avoid this."
+    ),
+    NoteCode.TIMEOUTS_RESTART: (
+        f"The program has {_SOCKETS} for a sample and might never expire. Leave out native=True."
+    ),
+    NoteCode.SHARED_HOST: _shared_host,
+    NoteCode.CROWDED_HOST: _crowded_host,
+    NoteCode.CPU_TIME_ONLY: (
+        "strobeclient samples processor cycles, so its samples do not include time spent waiting."
+    ),
+    NoteCode.STARTED_TWICE: _started_twice,
+    NoteCode.SAMPLER_INTERRUPTED: lambda figures: f"Sampling was interrupted: {_detail(figures)}",
+    NoteCode.SAMPLER_LATE: lambda figures: (
+        f"The sampler fell {_float(figures, 'behind_s'):.1f} s behind and took fewer samples than requested."
+    ),
+    NoteCode.SEGMENT_FAILED: lambda figures: (
+        f"Segment {figures['segment']} ended with an error: {_detail(figures)}"
+    ),
+    NoteCode.OTHER_OPTIONS: lambda figures: (
+        f"{figures['label']!r} requested other sampler options than this session has."
+    ),
+    NoteCode.SAME_LINES: _same_lines,
+    NoteCode.DURATION_REACHED: lambda figures: (
+        f"The session reached max_profile_duration_sec ({figures['max_duration_s']:g} s). Later calls are "
+        "counted, but not sampled."
+    ),
+    NoteCode.PROCESS_ENDED: (
+        "The process ended before the session did, as when it is killed. Calls in its last second are not "
+        "counted."
+    ),
+    NoteCode.FILE_UNREADABLE: lambda figures: f"{figures['file']} cannot be read; its content is missing.",
+    NoteCode.MANIFEST_UNREADABLE: (
+        "The manifest of this session cannot be read. Its samples and calls were recovered; its process, "
+        "host, command line and sampler options are unknown."
+    ),
+    NoteCode.REGION_FROM_SAMPLES: (
+        f"{_LOST}. Its label and function are known from its samples; its kind, the line of its definition "
+        "and its tags are not."
+    ),
+    NoteCode.REGION_FROM_CALLS: f"{_LOST}, and no sample names it. Its calls were counted.",
+    NoteCode.REGIONS_LOST: (
+        "Records of regions are lost. These are the session's samples outside all known regions: those of "
+        "the lost regions, and those of code outside any region."
+    ),
+    NoteCode.TORN: lambda figures: (
+        f"{_torn(figures)}; about as many go unnoticed. Pass blocking=True to stop the program for each "
+        "sample."
+    ),
+    NoteCode.TORN_BLOCKING: lambda figures: (
+        f"{_torn(figures)}, although the program was stopped for each: they have no frame of the function "
+        "itself, as when its code is compiled."
+    ),
+    NoteCode.CALLS_COMPILED: lambda figures: (
+        f"Calls of {figures['label']!r} that torch compiled are not seen. Decorate the function that is "
+        "called uncompiled."
+    ),
+    NoteCode.NO_CALL_FINISHED: (
+        "No call had finished when this was recorded; the samples are from calls that were in progress."
+    ),
+    NoteCode.NO_PYTHON_FRAMES: _no_python_frames,
+    NoteCode.IN_PROCESS: lambda figures: (
+        f"Timed in the program's own process, not isolated: {_detail(figures)}"
+    ),
+    NoteCode.CALL_GRAPH: (
+        "The file is a call graph. Self and total of functions are those in the file; lines are where "
+        "functions begin."
+    ),
+    NoteCode.CALL_GRAPH_RECURSION: (
+        "The file is a call graph. Self and total of functions are those in the file, as "
+        "`callgrind_annotate --inclusive=yes` shows them: each call of a recursion counts again, so a total "
+        "can exceed 100 %."
+    ),
+    NoteCode.TREE_APPROXIMATED: _tree_approximated,
+    NoteCode.STACKS_APPROXIMATED: (
+        "The profile is of a call graph, which has no stacks, so the call tree is an approximation."
+    ),
+    NoteCode.SHORT_CALLS_LEFT_OUT: (
+        "pyinstrument's JSON has the tree that its reports show: it leaves out short calls, and lines are "
+        "where functions begin. A saved session (-o FILE.pyisession) has all samples."
+    ),
+    NoteCode.SHARES_ONLY: (
+        "Collapsed stacks do not contain the time between samples, so reports show only shares."
+    ),
+    NoteCode.FREED_MEMORY_LEFT_OUT: "Freed memory is left out; weights are allocated memory.",
+    NoteCode.TIME_ONLY: "Of the metrics in the file, time is kept; idle and memory are left out.",
+    NoteCode.VALUES_LEFT_OUT: _values_left_out,
+    NoteCode.LABELS_LEFT_OUT: lambda figures: f"Labels of samples are left out: {figures['labels']}.",
+    NoteCode.OTHER_VERSION: lambda figures: _other("Another version of this code", figures),
+    NoteCode.OTHER_PLACE: _other_place,
+    NoteCode.OTHER_CODE: lambda figures: _other("Other code with this label", figures),
+    NoteCode.MORE_SAMPLES: _more_samples,
+    NoteCode.RUN_FAILED: lambda figures: f"The run failed: {_detail(figures)}",
+    NoteCode.MORE_NOTES: _more_notes,
+}
+
+
+def _int(figures: Figures, name: str) -> int:
+    return cast(int, figures[name])
+
+
+def _float(figures: Figures, name: str) -> float:
+    return cast(float, figures[name])
+
+
+def _percent(figures: Figures) -> str:
+    return f"{100 * _float(figures, 'share'):.0f} %"
+
+
+def _detail(figures: Figures) -> str:
+    """Return a message from elsewhere, with a full stop."""
+    return f"{str(figures['detail']).removesuffix('.')}."
