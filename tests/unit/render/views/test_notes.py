@@ -38,8 +38,8 @@ from profkit.store.files import open_spool
 from profkit.store.spool import read_session
 from tests.unit import call_traces
 from tests.unit.call_traces import Call
-from tests.unit.made_runs import HOSTILE_NOTES, INFO, PLAN, REGION, made_run
-from tests.unit.made_sessions import (
+from tests.support.example_runs import HOSTILE_NOTES, INFO, PLAN, REGION, made_run
+from tests.support.example_sessions import (
     F,
     RecordedSampler,
     calls,
