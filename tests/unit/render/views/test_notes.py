@@ -20,7 +20,7 @@ from profkit.errors import DamagedFile
 from profkit.formats import austin, callgrind, collapsed, pprof, pstats, pyinstrument
 from profkit.formats.pprof import foreign
 from profkit.ingest.read import read_runs, run_notes, session_notes
-from profkit.ingest.recovery import stand_in_manifest
+from profkit.ingest.recovery import substitute_manifest
 from profkit.measuring.decorated.calls import in_process_run, now
 from profkit.model.measurement import AnyInfo
 from profkit.model.notes import Figure, Note, NoteCode
@@ -36,8 +36,8 @@ from profkit.samplers.pyspy_plan import plan
 from profkit.samplers.strobeclient import StrobeclientSampler
 from profkit.store.files import open_spool
 from profkit.store.spool import read_session
-from tests.unit import call_traces
-from tests.unit.call_traces import Call
+from tests.support import call_traces
+from tests.support.call_traces import Call
 from tests.support.example_runs import HOSTILE_NOTES, INFO, PLAN, REGION, made_run
 from tests.support.example_sessions import (
     F,
@@ -49,9 +49,9 @@ from tests.support.example_sessions import (
     session_folder,
     write_speedscope,
 )
-from tests.unit.test_formats_austin import FULL, MEMORY
-from tests.unit.test_formats_pprof_foreign import Written
-from tests.unit.test_session_manager import VERSIONS, Stage, block
+from tests.unit.formats.pprof.test_foreign import Written
+from tests.unit.formats.test_austin import FULL, MEMORY
+from tests.unit.session.test_manager import VERSIONS, Stage, block
 
 TRACE = Call(Frame("main", "/app/a.py", 1), 5, (Call(Frame("f", "/app/a.py", 9), 7, ()),))
 LOST = "0123abcd"
@@ -113,7 +113,7 @@ def of_damage(folder: Path) -> Iterator[Note]:
     for run in read_runs(path, lambda _: PySpySampler()).runs:
         yield from run.info.notes
     with open_spool(path, None) as opened:
-        yield from stand_in_manifest(opened).notes
+        yield from substitute_manifest(opened).notes
 
 
 def of_files(_: Path) -> Iterator[Note]:
