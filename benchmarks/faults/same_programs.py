@@ -56,7 +56,7 @@ _LOGGED = (
     "blocking=True is not kept",
 )  # fmt: skip
 _PROGRESS = re.compile(
-    r"profkit: measuring |profkit: not measured (since the program has ended|within )|"
+    r"profkit: measuring |profkit: not measured (because the program has ended|within )|"
     r"\S+ will be run \S+ times or more in other processes |"
     r"\S+ is timed in this process, not isolated: |\S+ is called with more than \d+ kinds of arguments: "
 )

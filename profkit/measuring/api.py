@@ -117,20 +117,20 @@ def wait(
     `progress` is a stream, such as `sys.stderr`, for a line that shows how many are done, or a Progress that
     is called for each future with its key or number. When all are done, raises the first future's error.
     """
-    shown_progress = as_progress(progress)
+    display = as_progress(progress)
     named: list[tuple[str, Future[_T]]]
     if isinstance(scope, MutableMapping):
         named = [(name, value) for name, value in scope.items() if isinstance(value, Future)]
     else:
         named = [(str(number), future) for number, future in enumerate(scope, 1)]
-    shown_progress.begin(len(named))
+    display.begin(len(named))
     try:
         for name, future in named:
-            shown_progress.at_work(name)
+            display.at_work(name)
             future.exception()
-            shown_progress.done(name)
+            display.done(name)
     finally:
-        shown_progress.end()
+        display.end()
     results = tuple(future.result() for _, future in named)
     if isinstance(scope, MutableMapping):
         scope.update({name: result for (name, _), result in zip(named, results, strict=True)})
@@ -289,26 +289,26 @@ def _measured(
         stack.enter_context(BACKGROUND.turn)
         context = BatchContext(process_pool(), progress or Silent(), workers, design=design)
         tasks = with_libraries(tasks, broken, context)
-        return run_tasks(tasks, context, _finished(keep), broken=broken)
+        return run_tasks(tasks, context, _keep_outcome(keep), broken=broken)
 
 
 def _measured_here(order: WorkOrder, keep: Callable[[MeasuredRun], None] | None) -> Outcome:
     check_here(order)
     with BACKGROUND.turn:
-        return run_here(Task(order), SYSTEM_CLOCK, _finished(keep))
+        return run_here(Task(order), SYSTEM_CLOCK, _keep_outcome(keep))
 
 
 def _task(
-    order: WorkOrder, place: int, stack: ExitStack, broken: dict[int, MeasuringError], payload: Payload | None
+    order: WorkOrder, index: int, stack: ExitStack, broken: dict[int, MeasuringError], payload: Payload | None
 ) -> Task:
-    if place in broken:
+    if index in broken:
         return Task(order)
     check(order)
     if order.function is not None and payload is None:
         try:
             payload = pack(order.function, order.args, order.kwargs)
         except CannotTravel as error:
-            broken[place] = error
+            broken[index] = error
     if payload is not None:
         stack.callback(payload.close)
     return Task(order, payload, preload=preload_of(order, payload))
@@ -324,7 +324,7 @@ def _keeper(spool: Path) -> Callable[[MeasuredRun], None]:
     return kept
 
 
-def _finished(keep: Callable[[MeasuredRun], None] | None) -> Callable[[Outcome], None]:
+def _keep_outcome(keep: Callable[[MeasuredRun], None] | None) -> Callable[[Outcome], None]:
     return (lambda _: None) if keep is None else (lambda outcome: keep(outcome.run))
 
 

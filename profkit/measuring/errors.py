@@ -59,7 +59,7 @@ def no_temporary_folder(what: str, error: OSError) -> FolderUnavailable:
 
 
 @contextmanager
-def naming_a_full_disk() -> Iterator[None]:
+def reporting_full_disk() -> Iterator[None]:
     """Raise FolderUnavailable if counting fails and the folder of Callgrind's files is full.
 
     Valgrind reports no error: its files are truncated or missing, and reading them fails.

@@ -98,8 +98,8 @@ def work_order(stmt: str | Callable[..., object], /, **options: Unpack[MeasureOp
     except UsageError as error:
         if not _LATER.get():
             raise
-        said = options.get("label")
-        label = said if isinstance(said, str) and said else label_of(stmt)
+        given = options.get("label")
+        label = given if isinstance(given, str) and given else label_of(stmt)
         return RefusedOrder(label, stmt if isinstance(stmt, str) else repr(stmt), error=error)
 
 
@@ -125,9 +125,9 @@ def with_options(order: WorkOrder, options: MeasureOptions) -> WorkOrder:
 
     Environment variables are added to the order's own.
     """
-    asked = _unchecked("pass", options)
-    env = {**dict(order.env), **dict(asked.env)}
-    given = {name: getattr(asked, name) for name in options if name != "label"}
+    parsed = _unchecked("pass", options)
+    env = {**dict(order.env), **dict(parsed.env)}
+    given = {name: getattr(parsed, name) for name in options if name != "label"}
     changed = replace(order, **{**given, "env": tuple(sorted(env.items()))})
     check(changed)
     return changed

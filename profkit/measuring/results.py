@@ -95,7 +95,7 @@ def cases_in(label: str, reply: Reply) -> int:
 
 
 class _Fields:
-    """Checked access to the fields of one arm of a reply."""
+    """Checked access to the fields of one case of a reply."""
 
     def __init__(self, label: str, reply: Reply, case: int) -> None:
         cases = _cases(label, reply)
@@ -108,7 +108,7 @@ class _Fields:
         """Return a whole number of `least` or more."""
         value = self._fields.get(name)
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise self._wrong(name, value)
+            raise self._error(name, value)
         return value
 
     def seconds(self, name: str) -> float:
@@ -121,19 +121,19 @@ class _Fields:
 
     def fresh(self) -> Fresh:
         """Return what the worker found out about state that executions change."""
-        found = self._fields.get("fresh")
-        fields = found if isinstance(found, Mapping) else {}
+        value = self._fields.get("fresh")
+        fields = value if isinstance(value, Mapping) else {}
         decided, changes, globals_ = (fields.get(name) for name in ("decided", "changes", "globals"))
         function, why_not = fields.get("function"), fields.get("why_not")
         if not (
             isinstance(decided, bool | None)
             and _are_texts(changes)
             and isinstance(globals_, list)
-            and all(_are_texts(place) and len(place) == 2 for place in globals_)
+            and all(_are_texts(pair) and len(pair) == 2 for pair in globals_)
             and isinstance(function, bool)
             and isinstance(why_not, str)
         ):
-            raise self._wrong("fresh", found)
+            raise self._error("fresh", value)
         return cast(Fresh, {name: fields[name] for name in Fresh.__annotations__})
 
     def dumps(self, name: str, least: int = 1) -> tuple[CallgrindDump, ...]:
@@ -143,7 +143,7 @@ class _Fields:
     def _dump(self, name: str, path: object) -> CallgrindDump:
         dump = self._reply.dumps.get(path) if isinstance(path, str) else None
         if dump is None:
-            raise self._wrong(name, path)
+            raise self._error(name, path)
         try:
             return dump.parsed
         except DamagedFile as damage:
@@ -152,17 +152,17 @@ class _Fields:
     def _list(self, name: str, least: int = 1) -> list[object]:
         values = self._fields.get(name)
         if not isinstance(values, list) or len(values) < least:
-            raise self._wrong(name, values)
+            raise self._error(name, values)
         return values
 
     def _duration(self, name: str, value: object) -> float:
         if not isinstance(value, (int, float)) or isinstance(value, bool):
-            raise self._wrong(name, value)
+            raise self._error(name, value)
         if not math.isfinite(value) or value < 0:
-            raise self._wrong(name, value)
+            raise self._error(name, value)
         return float(value)
 
-    def _wrong(self, name: str, value: object) -> BadReply:
+    def _error(self, name: str, value: object) -> BadReply:
         return BadReply(self._label, f"{name} is {_shortened(value)}", self._reply.output)
 
 
@@ -189,7 +189,7 @@ MOST_UNCERTAIN = 0.05
 def timing_of(label: str, replies: Sequence[Reply], case: int = 0) -> Timing:
     """Return one statement's times in the replies of all its processes; raise BadReply.
 
-    Timings of several arms of the same replies were measured interleaved, process by process.
+    Timings of several cases of the same replies were measured interleaved, process by process.
     """
     cases = [timed_case(label, reply, case) for reply in replies]
     numbers = sorted({timed.number for timed in cases})
@@ -225,9 +225,9 @@ def numbers_of(label: str, reply: Reply) -> tuple[int, ...]:
 def counts_of(label: str, reply: Reply, case: int = 0) -> InstructionCounts:
     """Return one statement's instruction counts in a reply, per execution; raise BadReply."""
     counted = counted_case(label, reply, case)
-    place = measured_in(Tool.VALGRIND, reply.zygote)
+    environment = measured_in(Tool.VALGRIND, reply.zygote)
     try:
-        counts = subtract_baseline(counted.dumps, counted.baseline_dumps, counted.number, place)
+        counts = subtract_baseline(counted.dumps, counted.baseline_dumps, counted.number, environment)
     except UsageError as mixed:
         raise BadReply(label, mixed.problem, reply.output) from mixed
     return replace(counts, freshness=_freshness(counted.fresh))
@@ -253,16 +253,16 @@ def measured_in(tool: Tool, zygote: ZygoteFacts) -> MeasuredIn:
     """Return the environment in which a zygote's children measure."""
     loaded = dict(zygote.packages)
     # Torch imports numpy, if it is installed.
-    found = (preload for preload in (Preload.TORCH, Preload.NUMPY) if preload.value in loaded)
-    return MeasuredIn(tool, next(found, Preload.NOTHING), zygote.python, zygote.packages)
+    preloads = (preload for preload in (Preload.TORCH, Preload.NUMPY) if preload.value in loaded)
+    return MeasuredIn(tool, next(preloads, Preload.NOTHING), zygote.python, zygote.packages)
 
 
 def _all_in(label: str, tool: Tool, replies: Sequence[Reply]) -> MeasuredIn:
-    places = list(dict.fromkeys(measured_in(tool, reply.zygote) for reply in replies))
-    if len(places) != 1:
-        known = ", ".join(f"Python {place.python} with {dict(place.packages)}" for place in places)
+    environments = list(dict.fromkeys(measured_in(tool, reply.zygote) for reply in replies))
+    if len(environments) != 1:
+        known = ", ".join(f"Python {each.python} with {dict(each.packages)}" for each in environments)
         raise BadReply(label, f"its processes ran in different environments: {known}")
-    return places[0]
+    return environments[0]
 
 
 def _process(timed: TimedCase, reply: Reply) -> ProcessTimes:

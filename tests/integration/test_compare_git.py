@@ -114,7 +114,10 @@ def test_a_checkout_that_is_imported_all_the_same_is_no_commit(checkout: Path, t
     setup = f"import sys; sys.path.insert(0, {str(checkout / 'src')!r}); import work"
     done = compare(checkout, temporary, "--git", "v1", "v2", *QUICK, "--setup", setup, "--", "work.run()")
     assert done.returncode == 3
-    assert f"work was imported from {checkout / 'src' / 'work.py'}, which is not the commit" in done.stdout
+    assert (
+        f"work was imported from {checkout / 'src' / 'work.py'}, which is not in the commit's work tree"
+        in done.stdout
+    )
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])

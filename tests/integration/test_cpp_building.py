@@ -108,8 +108,8 @@ def test_neither_loop_nor_load_is_optimised_away(cache: Path):
     ("stmt", "setup", "thrown", "said"),
     [
         ("throw 42;", "", ["int: no std::exception"] * 2, None),
-        ("break;", "", ["std::logic_error: the statement leaves the loop"] * 2, None),
-        ("return;", "", ["std::logic_error: the statement leaves the loop"] * 2, None),
+        ("break;", "", ["std::logic_error: the statement leaves its loop"] * 2, None),
+        ("return;", "", ["std::logic_error: the statement leaves its loop"] * 2, None),
         ("if (i++ % 2) continue;", "int i = 0;", [None] * 2, None),
         ("", "throw std::out_of_range(std::string(3, 'x'));", [], "std::out_of_range: xxx"),
         ("", "if (true) return;", [], "std::logic_error: the setup returns"),

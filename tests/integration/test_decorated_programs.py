@@ -227,7 +227,7 @@ threading.Thread(target=late).start()
     done = run_program(tmp_path, [str(file)])
     assert done.returncode == 0
     assert set(kept(tmp_path)) == {"f(1)"}
-    assert done.stderr.endswith("profkit: not measured since the program has ended: f(2)\n")
+    assert done.stderr.endswith("profkit: not measured because the program has ended: f(2)\n")
 
 
 def test_the_exit_code_stays(tmp_path: Path) -> None:
@@ -283,7 +283,7 @@ f(2)
     started = time.monotonic()
     program.send_signal(signal.SIGINT)
     said = program.communicate(timeout=30)[1]
-    assert said == "profkit: not measured since the program was interrupted: f(1), f(2)\n"
+    assert said == "profkit: not measured because the program was interrupted: f(1), f(2)\n"
     assert program.returncode == 0
     assert time.monotonic() - started < 10
     assert kept(tmp_path) == {}
@@ -295,7 +295,7 @@ def test_an_interrupted_program_is_interrupted(tmp_path: Path) -> None:
         [sys.executable, str(file)], cwd=tmp_path, env=environment(), capture_output=True, text=True
     )
     assert done.returncode == -signal.SIGINT
-    assert done.stderr.endswith("profkit: not measured since the program was interrupted: f()\n")
+    assert done.stderr.endswith("profkit: not measured because the program was interrupted: f()\n")
     assert done.stderr.count("not measured") == 1
     assert kept(tmp_path) == {}
 
@@ -365,7 +365,7 @@ for n in range(100):
     assert done.returncode == 0
     (said,) = [line for line in done.stderr.splitlines() if "not measured" in line]
     assert said.startswith(
-        "profkit: not measured within 0.1 s; ask for `runs` of the function earlier, or give "
+        "profkit: not measured within 0.1 s; read `runs` of the function earlier, or raise "
     )
     assert said.endswith(": work(0), work(1), work(2), work(3), work(4) and 95 more")
     assert kept(tmp_path) == {}
@@ -396,7 +396,9 @@ hit({str(tmp_path / "hits")!r})
 def test_a_limit_that_is_no_number(tmp_path: Path) -> None:
     file = script(tmp_path, "@quick\ndef f(): return 1\nf()\n")
     done = run_program(tmp_path, [str(file)], environ=environment(PROFKIT_EXIT_TIMEOUT="soon"))
-    assert "profkit: PROFKIT_EXIT_TIMEOUT='soon' is no number of seconds: waiting for 10 s\n" in done.stderr
+    assert (
+        "profkit: PROFKIT_EXIT_TIMEOUT='soon' is not a number of seconds; waiting for 10 s\n" in done.stderr
+    )
 
 
 def test_disabled(tmp_path: Path) -> None:

@@ -423,7 +423,7 @@ def test_objects_do_not_come_from_another_interpreter(other_python: str, tmp_pat
 
     for function, argument in ((evil, str(tmp_path / "made")), (Point, 1), (getattr, os)):
         arguments = (argument, "system") if function is getattr else (argument,)
-        with pytest.raises(CannotReturn, match="plain data only"):
+        with pytest.raises(CannotReturn, match="only plain data"):
             isolated.call(function, *arguments, python=other_python, path=[ROOT])
     assert not (tmp_path / "made").exists()
     with pytest.raises(WorkerFailed, match="Lost"):

@@ -23,7 +23,7 @@ from profkit.errors import (
     ZygoteFailed,
 )
 from profkit.measuring.errors import MemoryExceeded
-from profkit.measuring.pool.pool import LivingZygote, process_pool
+from profkit.measuring.pool.pool import ReadyZygote, process_pool
 from profkit.model.comparison import Verdict
 from profkit.model.measurement import Measurement, Preload, Timing, WarningCode
 from profkit.store.measured import measured_files, read_measured
@@ -44,7 +44,7 @@ def await_true(condition: Callable[[], bool], what: str, timeout_s: float = 10.0
         time.sleep(0.01)
 
 
-def _fresh_zygotes() -> list[LivingZygote]:
+def _fresh_zygotes() -> list[ReadyZygote]:
     """Those of serious orders; isolated calls have zygotes with draws as well, which linger."""
     return [zygote for zygote in process_pool().zygotes() if zygote.kind.draw and not zygote.kind.calls]
 
@@ -246,5 +246,5 @@ def test_what_cannot_travel_is_measured_here_where_that_is_requested() -> None:
     with pytest.raises(WorkerFailed, match="ZeroDivisionError"):
         measure("1 / 0", isolated=False, keep=False)
     for options in ({"mode": "callgrind"}, {"env": {"A": "1"}}, {"python": sys.executable}):
-        with pytest.raises(UsageError, match="process of its own"):
+        with pytest.raises(UsageError, match="separate process"):
             measure("pass", isolated=False, keep=False, **options)

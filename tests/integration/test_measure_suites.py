@@ -131,7 +131,9 @@ def test_a_suite_is_measured_but_for_its_wrong_entries(tmp_path: Path) -> None:
     assert "has no signature" in found["Pointwise / Math / bad", "1"]["error"]
     assert "broken" in found["broken", "1"]["error"]
     scripted = [found["no TorchScript", "script", "forward", language, "1"] for language in ("python", "c++")]
-    assert all("raised" in one["error"] or "cannot be made TorchScript" in one["error"] for one in scripted)
+    assert all(
+        "raised" in one["error"] or "cannot be compiled to TorchScript" in one["error"] for one in scripted
+    )
     assert "no option 'nonsense'" in found["unknown option", "1"]["error"]
     assert found["gradients", "eager", "forward + backward", "c++", "1"]["error"] is None
     assert found["order", "1"]["mode"] == "timer"
@@ -230,7 +232,7 @@ def test_a_cache_without_permission_to_write_is_named(tmp_path: Path) -> None:
         launcher=NO_SUPERUSER, environ=environment(XDG_CACHE_HOME=str(tmp_path)),
     )  # fmt: skip
     assert done.returncode == 2
-    assert f"{folder} for compiled statements cannot be written to; set XDG_CACHE_HOME" in done.stderr
+    assert f"{folder} for compiled statements is not writable; set XDG_CACHE_HOME" in done.stderr
 
 
 @pytest.mark.valgrind

@@ -68,7 +68,7 @@ def do(pool: Pool, stmt: str, **changes: object) -> Reply:
         ("import os; os._exit(0)", "exited with status 0"),
         ("import os; os._exit(5)", "exited with status 5"),
         ("import os; os.kill(os.getpid(), 9)", "was ended by SIGKILL"),
-        ("import os; os.closerange(0, 1 << 16)", "closed the descriptor of its answer"),
+        ("import os; os.closerange(0, 1 << 16)", "closed the descriptor of its reply"),
         ("import os; os.closerange(3, 99); [os.open('/dev/null', 2) for _ in range(30)]", "closed the desc"),
         ("import os; os.execv('/bin/true', ['true'])", "exited with status 0"),
     ],
@@ -102,7 +102,7 @@ class Ending:
         os._exit(3)
 sys.stdout = Ending()
 """
-    with pytest.raises(WorkerDied, match="answered, and then exited with status 3"):
+    with pytest.raises(WorkerDied, match="replied, and then exited with status 3"):
         do(pool, stmt)
 
 

@@ -185,7 +185,7 @@ def test_much_beside_tensors_is_warned_of(
 ) -> None:
     monkeypatch.setattr("profkit.measuring.transfer.payload.MANY_BYTES", 1 << 20)
     pack(travelling.plain, (b"x" * (2 << 20),))
-    assert "plain: 2 MB beside tensors" in caplog.text
+    assert "plain: besides tensors and arrays, 2 MB" in caplog.text
 
 
 def test_what_a_payload_says() -> None:

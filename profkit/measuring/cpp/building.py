@@ -18,7 +18,7 @@ from profkit.measuring.cpp.compilations import (
     ScriptCompilation,
     environ_of,
 )
-from profkit.measuring.cpp.compiling import Compilation, Made, run_compilations
+from profkit.measuring.cpp.compiling import Compilation, CompilationResult, run_compilations
 from profkit.measuring.cpp.source import needs_torch, source_of
 from profkit.measuring.cpp.toolchain import toolchain, torch_build
 from profkit.measuring.errors import FolderUnavailable, ScriptFailed
@@ -50,22 +50,22 @@ def libraries_for(
     `progress` is called with the number done, the total, and a label in progress, at least every half second;
     an exception from it ends the compilers. Raises UsageError if the cache cannot be used.
     """
-    found: dict[int, Path | MeasuringError] = {}
-    wanted: dict[int, ObjectCompilation] = {}
+    results: dict[int, Path | MeasuringError] = {}
+    units: dict[int, ObjectCompilation] = {}
     for index, order in enumerate(orders):
         if order.language is Language.CPP:
             try:
-                wanted[index] = _unit(order)
+                units[index] = _unit(order)
             except MeasuringError as error:
-                found[index] = error
-    if wanted:
-        distinct = {unit.key: unit for unit in wanted.values()}
+                results[index] = error
+    if units:
+        distinct = {unit.key: unit for unit in units.values()}
         try:
-            made = _build(distinct, open_cache(cache or default_folder()), progress, workers)
+            by_key = _build(distinct, open_cache(cache or default_folder()), progress, workers)
         except FolderUnavailable as full:
-            made = dict.fromkeys(distinct, full)
-        found.update((index, _labelled(made[unit.key], unit.label)) for index, unit in wanted.items())
-    return found
+            by_key = dict.fromkeys(distinct, full)
+        results.update((index, _labelled(by_key[unit.key], unit.label)) for index, unit in units.items())
+    return results
 
 
 def _unit(order: WorkOrder) -> ObjectCompilation:
@@ -73,23 +73,29 @@ def _unit(order: WorkOrder) -> ObjectCompilation:
     return ObjectCompilation(order, source_of(order), toolchain(environ_of(order), torch), Path.cwd())
 
 
-def _labelled(made: Made, label: str) -> Made:
-    return type(made)(label, made.output) if isinstance(made, (CompileFailed, ScriptFailed)) else made
+def _labelled(result: CompilationResult, label: str) -> CompilationResult:
+    return type(result)(label, result.output) if isinstance(result, (CompileFailed, ScriptFailed)) else result
 
 
 def _build(
     units: Mapping[str, ObjectCompilation], cache: Cache, progress: Progress, workers: int | None
-) -> dict[str, Made]:
-    made: dict[str, Made] = {key: kept for key, unit in units.items() if (kept := unit.find(cache))}
-    missing = [unit for key, unit in units.items() if key not in made]
+) -> dict[str, CompilationResult]:
+    results: dict[str, CompilationResult] = {
+        key: kept for key, unit in units.items() if (kept := unit.find(cache))
+    }
+    missing = [unit for key, unit in units.items() if key not in results]
     if not missing:
-        return made
+        return results
     workers = workers or _workers(missing)
     headers = worth_precompiling(missing, cache, workers)
     scripts = {unit.key: unit for unit in map(_script, missing) if unit is not None}
-    tally = _Tally(cache, workers, progress, done=len(made), total=len(units) + len(headers) + len(scripts))
+    tally = _Tally(
+        cache, workers, progress, done=len(results), total=len(units) + len(headers) + len(scripts)
+    )
     ready = [unit for unit in missing if unit.header_key not in headers and not unit.source.script]
-    outcome = tally.run([*scripts.values(), *headers.values(), *(_quickened(unit, cache) for unit in ready)])
+    outcome = tally.run(
+        [*scripts.values(), *headers.values(), *(_with_precompiled_headers(unit, cache) for unit in ready)]
+    )
     late = []
     for unit in (unit for unit in missing if unit.key not in outcome):
         script = outcome[needed.key] if (needed := _script(unit)) else None
@@ -97,10 +103,10 @@ def _build(
             outcome[unit.key] = script
             tally.skip(unit)
         else:
-            late.append(replace(_quickened(unit, cache), script=script))
+            late.append(replace(_with_precompiled_headers(unit, cache), script=script))
     outcome |= tally.run(late)
     cache.shrink()
-    return made | {unit.key: outcome[unit.key] for unit in missing}
+    return results | {unit.key: outcome[unit.key] for unit in missing}
 
 
 def _script(unit: ObjectCompilation) -> ScriptCompilation | None:
@@ -127,7 +133,7 @@ def worth_precompiling(
     }
 
 
-def _quickened(unit: ObjectCompilation, cache: Cache) -> ObjectCompilation:
+def _with_precompiled_headers(unit: ObjectCompilation, cache: Cache) -> ObjectCompilation:
     """Return the task with precompiled headers, if they exist."""
     return replace(unit, precompiled=cache.find_header(unit.header_key) if unit.source.headers else None)
 
@@ -155,14 +161,14 @@ class _Tally:
         self._cache, self._workers, self._progress = cache, workers, progress
         self._done, self._total = done, total
 
-    def run(self, units: Sequence[Compilation]) -> dict[str, Made]:
-        made: dict[str, Made] = {}
-        with contextlib.closing(run_compilations(units, self._cache, self._workers, self._say)) as results:
-            for unit, result in results:
+    def run(self, units: Sequence[Compilation]) -> dict[str, CompilationResult]:
+        results: dict[str, CompilationResult] = {}
+        with contextlib.closing(run_compilations(units, self._cache, self._workers, self._say)) as ended:
+            for unit, result in ended:
                 self._done += 1
-                made[unit.key] = result
+                results[unit.key] = result
                 self._say(unit.label)
-        return made
+        return results
 
     def skip(self, unit: Compilation) -> None:
         """Count a compilation that cannot be run as done."""

@@ -60,29 +60,29 @@ class Cache:
         """Return the file of a key, if it is intact and the user's headers have not changed."""
         try:
             entry = self._entry(key)
-            made_from = {Path(name): digest for name, digest in entry["headers"].items()}
+            sources = {Path(name): digest for name, digest in entry["headers"].items()}
             found = self.folder / f"{key}-{entry['digest']}{suffix}"
             fits = digest_of(found) == entry["digest"]
-            fits = fits and all(digest_of(path) == digest for path, digest in made_from.items())
+            fits = fits and all(digest_of(path) == digest for path, digest in sources.items())
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
         if not fits:
             return None
-        self._used(self.folder / f"{key}.json")
-        return self._used(found)
+        self._mark_used(self.folder / f"{key}.json")
+        return self._mark_used(found)
 
     def headers_of(self, key: str) -> tuple[Path, ...]:
         """Return the user's files that a key's file was made from."""
         return tuple(map(Path, self._entry(key)["headers"]))
 
-    def keep(self, key: str, made: Path, headers: Iterable[Path]) -> Path:
+    def keep(self, key: str, path: Path, headers: Iterable[Path]) -> Path:
         """Move a file into the cache; `headers` are the user's files that it was made from."""
-        digest = digest_of(made)
-        kept = self.folder / f"{key}-{digest}{made.suffix}"
+        digest = digest_of(path)
+        kept = self.folder / f"{key}-{digest}{path.suffix}"
         entry = {"digest": digest, "headers": {str(path): digest_of(path) for path in headers}}
-        listed = made.with_suffix(".json")
+        listed = path.with_suffix(".json")
         listed.write_text(json.dumps(entry), "utf-8")
-        made.rename(kept)
+        path.rename(kept)
         listed.rename(self.folder / f"{key}.json")
         return kept
 
@@ -91,23 +91,23 @@ class Cache:
         for folder in self.folder.glob(f"{key}-*.pch"):
             with contextlib.suppress(OSError):
                 if f"{key}-{(folder / 'header.h.gch').stat().st_size}.pch" == folder.name:
-                    return self._used(folder) / "header.h"
+                    return self._mark_used(folder) / "header.h"
             _remove(folder)
         return None
 
-    def keep_header(self, key: str, made: Path) -> Path:
+    def keep_header(self, key: str, path: Path) -> Path:
         """Move a folder with a header and its precompiled form into the cache."""
-        size = (made / "header.h.gch").stat().st_size
+        size = (path / "header.h.gch").stat().st_size
         kept = self.folder / f"{key}-{size}.pch"
         with contextlib.suppress(OSError):  # another process was faster
-            made.rename(kept)
+            path.rename(kept)
         return kept / "header.h"
 
     def count(self, header_key: str) -> int:
         """Return the number of objects compiled with the same headers and arguments."""
         return sum(1 for _ in self.folder.glob(f"{header_key}-*.json"))
 
-    def workplace(self) -> Path:
+    def working_folder(self) -> Path:
         """Return a new working folder; the caller removes it."""
         return Path(tempfile.mkdtemp(prefix="making-", dir=self.folder))
 
@@ -139,7 +139,7 @@ class Cache:
         entry: _Entry = json.loads((self.folder / f"{key}.json").read_bytes())
         return entry
 
-    def _used(self, path: Path) -> Path:
+    def _mark_used(self, path: Path) -> Path:
         with contextlib.suppress(OSError):
             os.utime(path, (self.now(), self.now()))
         return path

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from profkit.errors import CompileFailed
 from profkit.measuring.cpp.cache import Cache
-from profkit.measuring.cpp.compiling import Made, trimmed
+from profkit.measuring.cpp.compiling import CompilationResult, trimmed
 from profkit.measuring.cpp.source import Source, include
 from profkit.measuring.cpp.toolchain import Toolchain, interpreter
 from profkit.measuring.errors import ScriptFailed
@@ -55,23 +55,23 @@ class ObjectCompilation:
         """Return the object, if it is cached."""
         return cache.find(self.key)
 
-    def words(self, workplace: Path) -> Sequence[str]:
+    def command(self, working_folder: Path) -> Sequence[str]:
         """Write the source, and return the command that compiles it."""
-        source = workplace / "source.cpp"
+        source = working_folder / "source.cpp"
         script = f'#define PROFKIT_SCRIPT "{in_assembly(self.script)}"\n' if self.script else ""
         text = include(self.source.headers) + script + self.source.text
         source.write_text(text, "utf-8", errors="surrogatepass")
-        return self.tools.compile_words(source, workplace / "made.so", self.cwd, self.precompiled)
+        return self.tools.compile_command(source, working_folder / "made.so", self.cwd, self.precompiled)
 
-    def keep(self, cache: Cache, workplace: Path, output: str) -> Made:
+    def keep(self, cache: Cache, working_folder: Path, output: str) -> CompilationResult:
         """Cache the object with the list of its sources, or return the compiler's error."""
-        made = workplace / "made.so"
-        if not made.exists():
+        target = working_folder / "made.so"
+        if not target.exists():
             return CompileFailed(self.order.label, trimmed(output, self.order))
-        listed = (workplace / "made.so.d").read_text("utf-8", errors="surrogateescape")
+        listed = (working_folder / "made.so.d").read_text("utf-8", errors="surrogateescape")
         own = [path for path in _listed(listed) if not path.is_relative_to(cache.folder)]
         script = cache.headers_of(self.tools.script_key(self.source.script)) if self.script else ()
-        return cache.keep(self.key, made, [*own, *script])
+        return cache.keep(self.key, target, [*own, *script])
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,18 +96,18 @@ class HeaderCompilation:
         """Return the file to include, if it is cached."""
         return cache.find_header(self.key)
 
-    def words(self, workplace: Path) -> Sequence[str]:
+    def command(self, working_folder: Path) -> Sequence[str]:
         """Write a header that includes the others, and return the command that precompiles it."""
-        made = workplace / "made"
-        made.mkdir()
-        (made / "header.h").write_text(include(self.headers), "utf-8")
-        return self.tools.precompile_words(made / "header.h")
+        target = working_folder / "made"
+        target.mkdir()
+        (target / "header.h").write_text(include(self.headers), "utf-8")
+        return self.tools.precompile_command(target / "header.h")
 
-    def keep(self, cache: Cache, workplace: Path, output: str) -> Made:
+    def keep(self, cache: Cache, working_folder: Path, output: str) -> CompilationResult:
         """Cache the folder, or return the compiler's error."""
-        if not (workplace / "made" / "header.h.gch").exists():
+        if not (working_folder / "made" / "header.h.gch").exists():
             return CompileFailed(self.label, output)
-        return cache.keep_header(self.key, workplace / "made")
+        return cache.keep_header(self.key, working_folder / "made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,21 +136,29 @@ class ScriptCompilation:
         """Return the file, if it is cached."""
         return cache.find(self.key, ".pt")
 
-    def words(self, workplace: Path) -> Sequence[str]:
+    def command(self, working_folder: Path) -> Sequence[str]:
         """Write a module with the text, and return the command that imports it and saves its `model`."""
-        module = workplace / "model.py"
+        module = working_folder / "model.py"
         module.write_text(self.order.script, "utf-8", errors="surrogatepass")
         folders = json.dumps(self.order.path)
-        return [*interpreter(self.order), "-P", "-c", _SAVE, folders, str(module), str(workplace / "made.pt")]
+        return [
+            *interpreter(self.order),
+            "-P",
+            "-c",
+            _SAVE,
+            folders,
+            str(module),
+            str(working_folder / "made.pt"),
+        ]
 
-    def keep(self, cache: Cache, workplace: Path, output: str) -> Made:
+    def keep(self, cache: Cache, working_folder: Path, output: str) -> CompilationResult:
         """Cache the file, or return the error."""
-        made = workplace / "made.pt"
+        target = working_folder / "made.pt"
         try:
-            files = json.loads((workplace / "made.pt.files").read_bytes())
+            files = json.loads((working_folder / "made.pt.files").read_bytes())
         except (OSError, ValueError):
             return ScriptFailed(self.order.label, output)
-        return cache.keep(self.key, made, map(Path, files))
+        return cache.keep(self.key, target, map(Path, files))
 
 
 _SAVE = """

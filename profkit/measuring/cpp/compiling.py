@@ -26,7 +26,7 @@ _MESSAGE = re.compile(
     r"^(?P<file>[^:\s][^:]*):(?P<line>\d+):(?:(?P<column>\d+):)?\s+"
     r"(?P<kind>(?:fatal |internal compiler )?error|note|required|in ‘constexpr’|in 'constexpr')"
 )
-_OF_NO_LINE = re.compile(
+_WITHOUT_LINE = re.compile(
     r"undefined reference to|cannot find |multiple definition of|^[\w.+-]+: (?:fatal )?error: "
 )
 """Errors of the linker, or about the compiler itself."""
@@ -49,19 +49,19 @@ def trimmed(output: str, order: WorkOrder) -> str:
         SETUP: order.setup.split("\n"),
         STATEMENT: (order.stmt or "").split("\n"),
     }
-    lines = list(_kept(_PATH_BEFORE.sub("", output), own))
+    lines = list(_relevant_lines(_PATH_BEFORE.sub("", output), own))
     ours = [line for line in lines if not line.startswith(f"{FRAME}:")]
     lines = ours or ([_UNBALANCED, lines[0]] if lines else output.splitlines() or [_SILENT])
     more = [f"… and {len(lines) - _MOST_LINES} more lines"] if len(lines) > _MOST_LINES else []
     return "\n".join([*lines[:_MOST_LINES], *more])
 
 
-def _kept(output: str, own: Mapping[str, list[str]]) -> Iterator[str]:
+def _relevant_lines(output: str, own: Mapping[str, list[str]]) -> Iterator[str]:
     foreign_notes = 0
     for text in output.splitlines():
         found = _MESSAGE.match(text)
         if found is None:
-            if _OF_NO_LINE.search(text):
+            if _WITHOUT_LINE.search(text):
                 yield text
             continue
         if "error" in found["kind"]:
@@ -92,7 +92,7 @@ _LOCKED_S = 0.1
 """Interval for checking whether another process has finished a locked key, in seconds."""
 
 
-Made = Path | MeasuringError
+CompilationResult = Path | MeasuringError
 """Result of a task: its path in the cache, or an error."""
 
 
@@ -114,10 +114,10 @@ class Compilation(Protocol):
     def find(self, cache: Cache) -> Path | None:
         """Return the cached result; None if there is none."""
 
-    def words(self, workplace: Path) -> Sequence[str]:
+    def command(self, working_folder: Path) -> Sequence[str]:
         """Prepare the empty working folder, and return the compiler's command."""
 
-    def keep(self, cache: Cache, workplace: Path, output: str) -> Made:
+    def keep(self, cache: Cache, working_folder: Path, output: str) -> CompilationResult:
         """Move the command's result into the cache; `output` is what it printed.
 
         May raise OSError.
@@ -134,12 +134,12 @@ class _Running:
         self._leave.callback(unlock, lock)
 
     def start(self, cache: Cache) -> None:
-        self._workplace = cache.workplace()
-        self._leave.callback(shutil.rmtree, self._workplace, ignore_errors=True)
+        self._folder = cache.working_folder()
+        self._leave.callback(shutil.rmtree, self._folder, ignore_errors=True)
         self._output = self._leave.enter_context(os.fdopen(os.memfd_create("profkit-compiler"), "w+b"))
         self._process = subprocess.Popen(
-            [*_tethered(self._workplace), *self.unit.words(self._workplace)],
-            env={**self.unit.env, "LC_ALL": "C.UTF-8", "TMPDIR": str(self._workplace)},
+            [*_tethered(self._folder), *self.unit.command(self._folder)],
+            env={**self.unit.env, "LC_ALL": "C.UTF-8", "TMPDIR": str(self._folder)},
             stdin=subprocess.DEVNULL,
             stdout=self._output,  # in memory: a full disk could not hold a message about it
             stderr=subprocess.STDOUT,
@@ -153,29 +153,29 @@ class _Running:
     def has_ended(self) -> bool:
         return self._process.poll() is not None
 
-    def result(self, cache: Cache) -> Made:
+    def result(self, cache: Cache) -> CompilationResult:
         """Return the compiler's result. On a full disk it prints the reason, unless it crashes."""
         self._output.seek(0)
-        said = self._output.read().decode("utf-8", "replace")
+        output = self._output.read().decode("utf-8", "replace")
         try:
-            made = self.unit.keep(cache, self._workplace, said)
+            result = self.unit.keep(cache, self._folder, output)
         except OSError as error:
-            made = no_room(cache, error)
-        if isinstance(made, Path):
-            return made
-        named = next((reason for reason in map(os.strerror, NO_ROOM) if reason in said), None)
-        if named is None and shutil.disk_usage(cache.folder).free < _LEAST_BYTES:
-            named = os.strerror(errno.ENOSPC)
-        return cache_unavailable(cache.folder, named) if named else made
+            result = no_room(cache, error)
+        if isinstance(result, Path):
+            return result
+        reason = next((reason for reason in map(os.strerror, NO_ROOM) if reason in output), None)
+        if reason is None and shutil.disk_usage(cache.folder).free < _LEAST_BYTES:
+            reason = os.strerror(errno.ENOSPC)
+        return cache_unavailable(cache.folder, reason) if reason else result
 
     def end(self) -> None:
         """Kill the compiler if it runs, and clean up; may be called at any time, and repeatedly."""
         self._leave.close()
 
 
-def _tethered(workplace: Path) -> tuple[str, ...]:
+def _tethered(working_folder: Path) -> tuple[str, ...]:
     """Return words before a command that end it with this process, and then remove its folder."""
-    return (own_python(), "-I", "-S", tether.__file__, str(os.getpid()), str(workplace))
+    return (own_python(), "-I", "-S", tether.__file__, str(os.getpid()), str(working_folder))
 
 
 def no_room(cache: Cache, error: OSError) -> FolderUnavailable:
@@ -194,7 +194,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 def run_compilations(
     units: Sequence[Compilation], cache: Cache, workers: int, report: Callable[[str], None]
-) -> Generator[tuple[Compilation, Made], None, None]:
+) -> Generator[tuple[Compilation, CompilationResult], None, None]:
     """Yield each task with its result, as tasks end. Closing the iterator kills the running compilers.
 
     `report` is called with the label of the longest-running task, at changes and every half second.
@@ -222,7 +222,7 @@ def run_compilations(
 
 def _start(
     waiting: list[Compilation], running: list[_Running], cache: Cache, workers: int
-) -> Generator[tuple[Compilation, Made], None, None]:
+) -> Generator[tuple[Compilation, CompilationResult], None, None]:
     """Start tasks up to the limit; yield those that another process has made meanwhile, with their result."""
     for unit in tuple(waiting):
         if len(running) >= workers:

@@ -131,7 +131,7 @@ ALL_OF_TORCH = ("torch/torch.h",)
 TORCHSCRIPT = ("torch/script.h",)
 """Headers to include first, each set with those of the one before; they compile in about 7, 8 and 20 s."""
 
-_SPEAKS_OF_TORCH = re.compile(
+_USES_TORCH = re.compile(
     r"\b(?:at|c10|torch)\s*::|\bnamespace\s+(?:at|c10|torch)\b|\b(?:TORCH|AT|C10)_[A-Z]"
     r"|[<\"](?:ATen|c10|torch)/"
 )
@@ -159,9 +159,7 @@ class Source:
 
 def needs_torch(order: WorkOrder) -> bool:
     """Return whether a C++ order needs torch's libraries; if not, any zygote can load its object."""
-    return (
-        bool(order.script) or "torch" in (order.imports or ()) or bool(_SPEAKS_OF_TORCH.search(_words(order)))
-    )
+    return bool(order.script) or "torch" in (order.imports or ()) or bool(_USES_TORCH.search(_code(order)))
 
 
 def source_of(order: WorkOrder) -> Source:
@@ -194,9 +192,9 @@ def _headers(order: WorkOrder) -> tuple[str, ...]:
     if not needs_torch(order):
         return ()
     script = TORCHSCRIPT if order.script else ()
-    words = _words(order)
-    named = _NAME_IN_TORCH.findall(words)
-    if _NEEDS_ALL_OF_TORCH.search(words) or not all(_is_of_tensors(*found) for found in named):
+    code = _code(order)
+    named = _NAME_IN_TORCH.findall(code)
+    if _NEEDS_ALL_OF_TORCH.search(code) or not all(_is_of_tensors(*found) for found in named):
         return (*ALL_OF_TORCH, *script)
     return (*(TENSORS if named else ATEN), *script)
 
@@ -205,5 +203,5 @@ def _is_of_tensors(name: str, inner: str) -> bool:
     return not inner and _NAME_OF_TENSORS.fullmatch(name) is not None
 
 
-def _words(order: WorkOrder) -> str:
+def _code(order: WorkOrder) -> str:
     return "\n".join((order.global_setup, order.setup, order.stmt or ""))

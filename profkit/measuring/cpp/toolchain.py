@@ -20,13 +20,13 @@ from profkit.errors import CompileFailed, ToolMissing
 from profkit.measuring.cpp.source import Source
 from profkit.model.workorder import WorkOrder
 
-_ASK = """
+_FIND_TORCH = """
 import importlib.util, sys
 sys.path = [folder for folder in sys.path if folder]
 spec = importlib.util.find_spec("torch")
 print("\\ntorch:", (spec and spec.origin) or "")
 """
-_ASK_TIMEOUT_S = 120.0
+_FIND_TORCH_TIMEOUT_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class TorchBuild:
 
 def torch_build(order: WorkOrder) -> TorchBuild:
     """Return the torch that the order's interpreter would import; raise CompileFailed if there is none."""
-    root = _asked_root(interpreter(order), order.env) if _is_elsewhere(order) else _own_root()
+    root = _root_of_interpreter(interpreter(order), order.env) if _is_elsewhere(order) else _own_root()
     if root is None:
         raise CompileFailed(order.label, f"{interpreter(order)[-1]} has no torch, which this statement uses")
     try:
@@ -71,16 +71,16 @@ def _own_root() -> Path | None:
 
 
 @cache
-def _asked_root(command: tuple[str, ...], env: tuple[tuple[str, str], ...]) -> Path | None:
+def _root_of_interpreter(command: tuple[str, ...], env: tuple[tuple[str, str], ...]) -> Path | None:
     try:
         done = subprocess.run(
-            [*command, "-c", _ASK],
+            [*command, "-c", _FIND_TORCH],
             env={**os.environ, **dict(env)},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",
             errors="replace",
-            timeout=_ASK_TIMEOUT_S,
+            timeout=_FIND_TORCH_TIMEOUT_S,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
@@ -153,17 +153,17 @@ class Toolchain:
         """Return a key, equal for texts that compile to the same TorchScript."""
         return f"script-{_digest(_FORMAT, repr(self.torch), script)}"
 
-    def compile_words(self, source: Path, target: Path, cwd: Path, precompiled: Path | None) -> list[str]:
+    def compile_command(self, source: Path, target: Path, cwd: Path, precompiled: Path | None) -> list[str]:
         """Return the command that compiles `source` to a shared object, including headers from `cwd`.
 
         The compiler lists the headers that it read, except those of the system and of torch, in `target`.d.
         """
         ahead = ["-include", str(precompiled)] if precompiled is not None else []
         listed = ["-MMD", "-MF", f"{target}.d"]
-        words = [*self.compiler, *self._flags(), *ahead, *listed, "-iquote", str(cwd)]
-        return [*words, "-shared", str(source), "-o", str(target), *self._link_flags()]
+        command = [*self.compiler, *self._flags(), *ahead, *listed, "-iquote", str(cwd)]
+        return [*command, "-shared", str(source), "-o", str(target), *self._link_flags()]
 
-    def precompile_words(self, header: Path) -> list[str]:
+    def precompile_command(self, header: Path) -> list[str]:
         """Return the command that precompiles `header` to the file beside it that the compiler looks for."""
         return [*self.compiler, *self._flags(), "-x", "c++-header", str(header), "-o", f"{header}.gch"]
 

@@ -147,8 +147,8 @@ class Backlog:
         """Return a call that may be measured now, else None and the time to wait; None: indefinitely."""
         least: float | None = None
         for pending in self._waiting:
-            hurried = None in self._urgent or pending.owner in self._urgent
-            ready_in_s = 0.0 if hurried else pending.owner.ready_in_s()
+            urgent = None in self._urgent or pending.owner in self._urgent
+            ready_in_s = 0.0 if urgent else pending.owner.ready_in_s()
             if ready_in_s <= 0:
                 return pending, 0.0
             least = ready_in_s if least is None else min(least, ready_in_s)
@@ -196,7 +196,7 @@ class Backlog:
             pending.owner.take(pending.measure())
         except BaseException as error:  # noqa: BLE001 - no caller could handle it
             if self.open:  # else it was dropped
-                _say_why(pending.label, error)
+                _log_failure(pending.label, error)
         finally:
             _discard(pending)
 
@@ -220,7 +220,7 @@ def not_measured(labels: Sequence[str], why: str) -> str:
     return f"not measured {why}: {named}{more}"
 
 
-def _say_why(label: str, error: BaseException) -> None:
+def _log_failure(label: str, error: BaseException) -> None:
     """Log that a call was not measured; log an error that would affect all calls only once."""
     if isinstance(error, ProfkitError) or not isinstance(error, Exception):
         LOG.warning("%s was not measured: %s", label, str(error) or type(error).__name__)

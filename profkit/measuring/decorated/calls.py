@@ -89,8 +89,8 @@ def in_process_run(
         process=process_info(),
         notes=(Note.of(NoteCode.IN_PROCESS, detail=why),),
     )
-    place = MeasuredIn(Tool.NONE, Preload.NOTHING, sys.version.split()[0], isolated=False)
-    run = measured(Task(order), around, Timing(1, (start.times(end),), place), None).run
+    environment = MeasuredIn(Tool.NONE, Preload.NOTHING, sys.version.split()[0], isolated=False)
+    run = measured(Task(order), around, Timing(1, (start.times(end),), environment), None).run
     what, file, line = described
     info = replace(run.info, order=replace(run.info.order, what=what, file=file, line=line))
     assert run.measurement is not None

@@ -76,7 +76,7 @@ class Watch:
         self._lock = REAL.allocate_lock()
         self._kinds = Kinds(plan.max_signatures)
         self._runs: list[MeasuredRun] = []
-        self._said: set[str] = set()
+        self._logged: set[str] = set()
         self._announced = False
         self._active, self._last_s = 0, 0.0
 
@@ -102,7 +102,7 @@ class Watch:
             return IDLE_S
         return self._last_s + IDLE_S - self.backlog.clock.monotonic_s()
 
-    def looks(self) -> bool:
+    def is_measurable(self) -> bool:
         """Return whether this is a call by the user, in a process that measures."""
         if not self.backlog.open or is_traced():
             return False
@@ -131,7 +131,7 @@ class Watch:
             return None
         claim = self._kinds.claim(args if instance is None else (instance, *args), kwargs)
         if claim is None:
-            self._say_if_full()
+            self._warn_if_full()
             return None
         if type(wrapped) is wrapt.PartialCallableObjectProxy:  # Class.method(instance, …)
             wrapped, args = wrapped.__wrapped__, (instance, *args)
@@ -148,7 +148,7 @@ class Watch:
         finally:
             UNDER_WAY.reset(token)
 
-    def settle(self, chosen: Chosen, start: Moment) -> None:
+    def enqueue(self, chosen: Chosen, start: Moment) -> None:
         """Queue `chosen`, whose call has returned, for measuring. Raises as `choose` does."""
         end = now()
         try:
@@ -173,8 +173,8 @@ class Watch:
 
     def say_once(self, message: str) -> None:
         """Log a warning, each message only once per function."""
-        if message not in self._said:
-            self._said.add(message)
+        if message not in self._logged:
+            self._logged.add(message)
             LOG.warning(message)
 
     def _announce(self, call_s: float) -> None:
@@ -191,7 +191,7 @@ class Watch:
             order.label, _rounded(expected_executions(order, max(call_s, 1e-9))), kinds,
         )  # fmt: skip
 
-    def _say_if_full(self) -> None:
+    def _warn_if_full(self) -> None:
         if self._kinds.closed:
             self.say_once(
                 f"{self.plan.order.label} is called with more than {self._kinds.most} kinds of arguments: "

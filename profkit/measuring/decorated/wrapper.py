@@ -53,7 +53,7 @@ class _Call:
         try:
             self._leave(error)
         except BaseException as failure:  # noqa: BLE001 - as above
-            self._let_go()
+            self._abandon()
             ignore(failure, "ending a measured call")
 
     def _leave(self, error: BaseException | None) -> None:
@@ -68,12 +68,12 @@ class _Call:
             self._begun = False
             self._watch.end()
             if self._chosen is not None and self._start is not None and error is None:
-                tracing.unseen(self._watch.settle, self._chosen, self._start)
+                tracing.unseen(self._watch.enqueue, self._chosen, self._start)
                 self._chosen = None
         if self._chosen is not None:
-            self._let_go()
+            self._abandon()
 
-    def _let_go(self) -> None:
+    def _abandon(self) -> None:
         """Close the payload of a call that will not be measured."""
         chosen, self._chosen = self._chosen, None
         if chosen is None:
@@ -100,14 +100,14 @@ class _Call:
         if self._coroutine is not None:
             self._coroutine.close()
         if self._chosen is not None:  # the call never began
-            self._let_go()
+            self._abandon()
 
 
-def _looked_at(watch: Watch, wrapped: Callable[..., Any], instance: object, args: tuple[Any, ...],
+def _followed(watch: Watch, wrapped: Callable[..., Any], instance: object, args: tuple[Any, ...],
                kwargs: dict[str, Any]) -> _Call | None:  # fmt: skip
     """Return a call to follow; None if it is ignored, or choosing fails."""
     try:
-        return _Call(watch, watch.choose(wrapped, instance, args, kwargs)) if watch.looks() else None
+        return _Call(watch, watch.choose(wrapped, instance, args, kwargs)) if watch.is_measurable() else None
     except RecursionError:
         # The call itself raises one, too, which should not have this one in its chain.
         return None
@@ -120,7 +120,7 @@ def _function(watch: Watch) -> Marker:
     def marker(
         wrapped: Callable[..., Any], instance: object, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        call = _looked_at(watch, wrapped, instance, args, kwargs)
+        call = _followed(watch, wrapped, instance, args, kwargs)
         if call is None:
             return wrapped(*args, **kwargs)
         with call:
@@ -140,7 +140,7 @@ def _coroutine(watch: Watch, function: Callable[..., Any]) -> Marker:
     def marker(
         wrapped: Callable[..., Any], instance: object, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        call = _looked_at(watch, wrapped, instance, args, kwargs)
+        call = _followed(watch, wrapped, instance, args, kwargs)
         if call is None:
             return wrapped(*args, **kwargs)
         call.hold(wrapped(*args, **kwargs))

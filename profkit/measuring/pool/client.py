@@ -16,7 +16,7 @@ from profkit.measuring.errors import PythonTooOld
 from profkit.measuring.green import readable
 from profkit.measuring.pool.command import Output, ZygoteKind, new_folder, supervisor_message
 from profkit.measuring.pool.jobs import ZygoteFacts, how_ended, remove_dumps
-from profkit.measuring.pool.launching import LOOK_S, Launcher, Lookout, holders, socket_number
+from profkit.measuring.pool.launching import POLL_S, Launcher, StopDetector, holders, socket_number
 from profkit.measuring.worker.processes import children, descendants, end_stopped, kill
 from profkit.measuring.worker.protocol import FORK, Inbox, in_file, send, send_descriptors
 
@@ -52,7 +52,7 @@ class Wakeup:
 
 _START_S = 600.0
 """Time-out of a start: importing torch under Valgrind takes 14 s on an idle machine."""
-_OBEY_S = 60.0
+_COMMAND_S = 60.0
 """Time-out of a command: more than a supervisor takes to end a tree."""
 _MOST_PACKET_BYTES = 1 << 17
 _KILL_S = 20.0
@@ -72,7 +72,7 @@ class Stopped(Exception):
 _LOG = logging.getLogger("profkit")
 
 
-def _never() -> bool:
+def _never_stop() -> bool:
     return False
 
 
@@ -93,11 +93,11 @@ class Zygote:
         self._channel, channel = socket.socketpair()
         self._control, control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._inbox = Inbox(self._channel)
-        self._launcher, self._far_end = launcher, socket_number(channel.fileno())
-        self._how, self._explained, self._obeyed = "ended with its supervisor", False, False
-        self._signalled = False
+        self._launcher, self._socket = launcher, socket_number(channel.fileno())
+        self._end_reason, self._end_reported, self._command_done = "ended with its supervisor", False, False
+        self._ended_by_signal = False
         """True if a signal ended it, from a user or the kernel: another one may start."""
-        self._lookout, self._supervisors = Lookout(clock), frozenset[int]()
+        self._stop_detector, self._supervisors = StopDetector(clock), frozenset[int]()
         self.was_stopped = self.child_was_stopped = self.is_silent = False
         self.excess_bytes: int | None = None
         """Memory that the job used when it was ended for exceeding its limit."""
@@ -123,11 +123,11 @@ class Zygote:
                 raise self._too_old(message["too_old"])
             if not message["ready"]:
                 raise self.failed("cannot import its modules", message["trace"])
-            self._obey("settle")
+            self._run_command("settle")
         except TimeoutError:
             raise self.failed(f"was not ready within {_START_S:g} s", self.output.text()) from None
         except ZygoteGone as gone:
-            if self.was_stopped or self._signalled or not self._explained:
+            if self.was_stopped or self._ended_by_signal or not self._end_reported:
                 raise
             raise self.failed(f"did not start: its process {gone}", self.output.text()) from None
         packages = tuple((str(name), str(version)) for name, version in message["packages"])
@@ -173,24 +173,24 @@ class Zygote:
         self,
         others: Iterable[int],
         deadline_s: float,
-        stop: Callable[[], bool] = _never,
-        pause_s: float = LOOK_S,
+        stop: Callable[[], bool] = _never_stop,
+        pause_s: float = POLL_S,
     ) -> frozenset[int]:
         """Wait for a reply, for `pause_s` at most; return which of `others` are readable, perhaps none.
 
         Raises TimeoutError at the deadline, Stopped if `stop` returns True, and ZygoteGone. Helpers that stay
         stopped are killed, which ends the wait for them.
         """
-        look_s = self._clock.monotonic_s() + pause_s
-        if look_s >= deadline_s:
-            return self.await_news(others, deadline_s, stop)
+        pause_end_s = self._clock.monotonic_s() + pause_s
+        if pause_end_s >= deadline_s:
+            return self.await_event(others, deadline_s, stop)
         with contextlib.suppress(TimeoutError):
-            return self.await_news(others, look_s, stop)
-        self._end_stopped(self._lookout.stays_stopped(self._owing))
+            return self.await_event(others, pause_end_s, stop)
+        self._end_stopped(self._stop_detector.stays_stopped(self._awaited_processes))
         return frozenset()
 
-    def await_news(
-        self, others: Iterable[int], deadline_s: float, stop: Callable[[], bool] = _never
+    def await_event(
+        self, others: Iterable[int], deadline_s: float, stop: Callable[[], bool] = _never_stop
     ) -> frozenset[int]:
         """Wait in the same way for events that may never come; stopped helpers do not matter."""
         left_s = min(max(0.0, deadline_s - self._clock.monotonic_s()), LONGEST_POLL_S)
@@ -200,21 +200,21 @@ class Zygote:
         if stop():
             raise Stopped
         if self._channel.fileno() in ready:
-            self._hear()
+            self._receive()
         if not ready and self._clock.monotonic_s() >= deadline_s:
             raise TimeoutError
         return frozenset(ready.intersection(others))
 
-    def _owing(self) -> set[int]:
+    def _awaited_processes(self) -> set[int]:
         """Return the processes to wait for: all while it starts, then supervisor, zygote and its child.
 
         Processes that jobs start are excluded: jobs may stop them.
         """
         if not self.pid:
-            supervisors = holders(self._far_end)
+            supervisors = holders(self._socket)
             return self._launcher.processes().union(supervisors, *map(descendants, supervisors))
         if not self._supervisors:
-            self._supervisors = frozenset(holders(self._far_end))
+            self._supervisors = frozenset(holders(self._socket))
         return {self.pid, *self._supervisors, *children(self.pid)}
 
     def _end_stopped(self, stopped: frozenset[int]) -> None:
@@ -222,7 +222,7 @@ class Zygote:
         if not stopped:
             return
         launchers = self._launcher.processes()
-        supervisors = holders(self._far_end) - launchers
+        supervisors = holders(self._socket) - launchers
         below = set[int]().union(*map(descendants, supervisors))
         for pid in stopped & below:
             if self.pid and pid != self.pid:
@@ -238,28 +238,28 @@ class Zygote:
             self._launcher.end()
 
     def _note_stopped(self) -> None:
-        self.was_stopped, self._how = True, STOPPED
+        self.was_stopped, self._end_reason = True, STOPPED
         _LOG.debug("the zygote %s %s", self.kind, STOPPED)
 
-    def _hear(self) -> None:
+    def _receive(self) -> None:
         for message in self._inbox.read():
             if "ended" in message:
-                self._explained = True
+                self._end_reported = True
             if message.get("ended") is not None and not self.was_stopped:
-                self._how = how_ended(message["ended"])
-                self._signalled = os.WIFSIGNALED(message["ended"])
+                self._end_reason = how_ended(message["ended"])
+                self._ended_by_signal = os.WIFSIGNALED(message["ended"])
             if "memory" in message:
                 self.excess_bytes = message["memory"]
             if "done" in message:
-                self._obeyed = True
+                self._command_done = True
                 if not message["done"]:
                     _LOG.warning("processes started by jobs of the zygote %s did not end", self.kind)
         if self._inbox.ended:
-            raise ZygoteGone(self._how)
+            raise ZygoteGone(self._end_reason)
 
     def sweep(self) -> None:
         """End all processes below the zygote and wait for that; raises ZygoteGone, TimeoutError."""
-        self._obey("sweep")
+        self._run_command("sweep")
 
     def dump(self) -> None:
         """Make its child print the tracebacks of its threads; return before it has."""
@@ -280,12 +280,12 @@ class Zygote:
         self._control.close()
         self.output.close()
 
-    def _obey(self, what: str) -> None:
+    def _run_command(self, what: str) -> None:
         """Send the supervisor a command and wait until it is done."""
-        self._obeyed = False
+        self._command_done = False
         self._command(what)
-        deadline_s = self._clock.monotonic_s() + _OBEY_S
-        while not self._obeyed:
+        deadline_s = self._clock.monotonic_s() + _COMMAND_S
+        while not self._command_done:
             self.wait((), deadline_s)
 
     def _command(self, what: str, **more: int) -> None:
@@ -296,6 +296,6 @@ class Zygote:
 
     def _await_end(self) -> None:
         """Wait for the supervisor's end; raises ZygoteGone then, TimeoutError if it does not come."""
-        deadline_s = self._clock.monotonic_s() + _OBEY_S
+        deadline_s = self._clock.monotonic_s() + _COMMAND_S
         while True:
             self.wait((), deadline_s)

@@ -25,20 +25,20 @@ from profkit.measuring.pool.jobs import (
     read_dumps,
     remove_dumps,
 )
-from profkit.measuring.pool.launching import LOOK_S
+from profkit.measuring.pool.launching import POLL_S
 from profkit.measuring.worker.protocol import Inbox, Message, in_file
 
 _STATUS = struct.Struct(">i")
-_LAST_WORD_S = 5.0
+_END_REPORT_S = 5.0
 """Time for a zygote to report a child's end, once the supervisor has ended it."""
 _SHORTEST_FORK_S, _LONGEST_FORK_S = 2.0, 20.0
 """Limits of a fork's time-out, otherwise the job's: forks take long on busy machines, too."""
-_LAST_NEWS_S = 1.0
-_FLOODED_S = 0.05
+_BEGIN_REPORT_S = 1.0
+_FAST_OUTPUT_S = 0.05
 """Interval of checks of output that grows fast."""
 
 
-def converse(zygote: Zygote, job: Job, stop: Callable[[], bool], clock: Clock) -> Reply:
+def run_job(zygote: Zygote, job: Job, stop: Callable[[], bool], clock: Clock) -> Reply:
     """Run a job; all processes that it started are gone when this returns or raises.
 
     Raises WorkerFailed, WorkerDied, WorkerTimeout, MemoryExceeded; ZygoteGone and Stopped.
@@ -50,13 +50,13 @@ def converse(zygote: Zygote, job: Job, stop: Callable[[], bool], clock: Clock) -
         with ours:
             with theirs:
                 _send_job(zygote, job, theirs.fileno(), output)
-            return _Conversation(zygote, job, ours, output, clock).result(stop)
+            return _JobExchange(zygote, job, ours, output, clock).result(stop)
     finally:
         output.close()
         remove_dumps(zygote.folder)
 
 
-def _never() -> bool:
+def _never_stop() -> bool:
     return False
 
 
@@ -65,18 +65,21 @@ def _limit_of(job: Job) -> int | None:
 
 
 def _send_job(zygote: Zygote, job: Job, channel: int, output: Output) -> None:
-    own = {"dump_prefix": dump_prefix(zygote.folder), "env": changes_of(zygote.kind, job.message["env"])}
-    message = in_file({**job.message, **own})
-    more = [each for each in (job.payload, job.result) if each is not None]
+    additions = {
+        "dump_prefix": dump_prefix(zygote.folder),
+        "env": changes_of(zygote.kind, job.message["env"]),
+    }
+    message = in_file({**job.message, **additions})
+    descriptors = [descriptor for descriptor in (job.payload, job.result) if descriptor is not None]
     try:
         zygote.begin(
-            [channel, output.descriptor, message, *more], _limit_of(job) or default_limit_bytes()
+            [channel, output.descriptor, message, *descriptors], _limit_of(job) or default_limit_bytes()
         )  # fmt: skip
     finally:
         os.close(message)
 
 
-class _Conversation:
+class _JobExchange:
     def __init__(
         self, zygote: Zygote, job: Job, channel: socket.socket, output: Output, clock: Clock
     ) -> None:
@@ -85,9 +88,9 @@ class _Conversation:
         self._reply: Message | None = None
         self._begun = self._forked = False
         self._status: int | None = None
-        self._look_s = LOOK_S
+        self._poll_s = POLL_S
         self._dumps: Mapping[str, Dump] = {}
-        self._lost: str | None = None
+        self._missing_dump: str | None = None
 
     def result(self, stop: Callable[[], bool]) -> Reply:
         try:
@@ -103,14 +106,14 @@ class _Conversation:
             self._await_fork(stop)
             self._await_end(self._clock.monotonic_s() + self._job.timeout_s, stop)
         except TimeoutError:
-            raise self._late() from None
+            raise self._timed_out() from None
         except Stopped:
             self._end_early()
             raise
         self._read_reply()
         self._read_dumps()
         self._zygote.sweep()
-        return self._judged()
+        return self._checked_reply()
 
     def _await_fork(self, stop: Callable[[], bool]) -> None:
         """Wait for the child's pid; raises ZygoteGone if the zygote sends nothing."""
@@ -132,9 +135,9 @@ class _Conversation:
             listened = [self._zygote.control]
             if not self._inbox.ended:
                 listened.append(self._channel.fileno())
-            ready = self._zygote.wait(listened, deadline_s, stop, self._look_s)
+            ready = self._zygote.wait(listened, deadline_s, stop, self._poll_s)
             if not ready:  # so that output does not fill the memory
-                self._look_s = _FLOODED_S if self._output.shrink() else LOOK_S
+                self._poll_s = _FAST_OUTPUT_S if self._output.shrink() else POLL_S
             if self._channel.fileno() in ready:
                 self._read_reply()
                 self._read_dumps()  # while the child's memory is freed
@@ -151,12 +154,12 @@ class _Conversation:
     def _has_begun(self) -> bool:
         """Return whether the job's own code may have run; its process is gone, or about to be."""
         while not self._begun and not self._inbox.ended:
-            if not readable([self._channel.fileno()], _LAST_NEWS_S):
+            if not readable([self._channel.fileno()], _BEGIN_REPORT_S):
                 return True  # a process that it started still runs
             self._read_reply()
         return self._begun
 
-    def _late(self) -> WorkerError:
+    def _timed_out(self) -> WorkerError:
         """End a job that ran out of time, and return the error; raises ZygoteGone if a helper was stopped."""
         job, zygote = self._job, self._zygote
         zygote.dump()
@@ -164,42 +167,42 @@ class _Conversation:
         if zygote.was_stopped:
             raise ZygoteGone(STOPPED)
         if zygote.excess_bytes is not None:
-            return self._excessive(zygote.excess_bytes)
+            return self._memory_exceeded(zygote.excess_bytes)
         return WorkerTimeout(job.label, job.timeout_s, 1, without_own_frames(self._output.text()))
 
     def _end_early(self) -> None:
         """End the child and its descendants; a zygote that ends meanwhile has ended them as well."""
         try:
             if not self._forked:  # else it would be forked afterwards
-                self._await_number(self._clock.monotonic_s() + _LAST_WORD_S, _never)
+                self._await_number(self._clock.monotonic_s() + _END_REPORT_S, _never_stop)
             self._zygote.sweep()
-            self._await_end(self._clock.monotonic_s() + _LAST_WORD_S, _never)
+            self._await_end(self._clock.monotonic_s() + _END_REPORT_S, _never_stop)
         except ZygoteGone:
             return
         except TimeoutError:
             self._zygote.is_silent = True
 
-    def _judged(self) -> Reply:
-        job, answer, status = self._job, self._reply, self._status
+    def _checked_reply(self) -> Reply:
+        job, reply, status = self._job, self._reply, self._status
         assert status is not None
         output = self._output.text()
-        if answer is None:
-            raise self._dead(status, output)
-        if not answer["ok"] and job.result is None:
-            raise WorkerFailed(job.label, answer["trace"], output)
+        if reply is None:
+            raise self._died(status, output)
+        if not reply["ok"] and job.result is None:
+            raise WorkerFailed(job.label, reply["trace"], output)
         if not is_own_end(status):
             raise WorkerDied(job.label, f"replied, and then {how_ended(status)}", output)
-        if self._lost is not None:
-            raise WorkerDied(job.label, f"did not write the dump {self._lost}", output)
-        return Reply(answer, output, self._zygote.facts, self._dumps)
+        if self._missing_dump is not None:
+            raise WorkerDied(job.label, f"did not write the dump {self._missing_dump}", output)
+        return Reply(reply, output, self._zygote.facts, self._dumps)
 
-    def _dead(self, status: int, output: str) -> WorkerError:
+    def _died(self, status: int, output: str) -> WorkerError:
         if self._zygote.excess_bytes is not None:
-            return self._excessive(self._zygote.excess_bytes)
+            return self._memory_exceeded(self._zygote.excess_bytes)
         how = STOPPED if self._zygote.child_was_stopped else how_ended(status)
         return WorkerDied(self._job.label, how, output)
 
-    def _excessive(self, used_bytes: int) -> MemoryExceeded:
+    def _memory_exceeded(self, used_bytes: int) -> MemoryExceeded:
         given = _limit_of(self._job)
         limit, output = given or default_limit_bytes(), without_own_frames(self._output.text())
         return MemoryExceeded(self._job.label, used_bytes, limit, default=given is None, output=output)
@@ -211,5 +214,5 @@ class _Conversation:
         try:
             self._dumps = read_dumps(self._zygote.folder, self._reply)
         except FileNotFoundError as error:
-            self._lost = error.filename
+            self._missing_dump = error.filename
         parse_ahead(self._dumps)

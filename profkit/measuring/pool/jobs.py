@@ -57,11 +57,11 @@ class Dump:
         return parse_callgrind(self.text, Path(self.path))
 
 
-def read_dumps(folder: Path | None, answer: Mapping[str, Any]) -> Mapping[str, Dump]:
+def read_dumps(folder: Path | None, reply: Mapping[str, Any]) -> Mapping[str, Dump]:
     """Read the dumps in the folder that a reply names; raises FileNotFoundError."""
     if folder is None:
         return {}
-    paths = [path for path in _named(answer) if Path(path).parent == folder]  # a job may name any file
+    paths = [path for path in _dump_paths(reply) if Path(path).parent == folder]  # a job may name any file
     return {path: Dump(path, Path(path).read_text("utf-8", "surrogateescape")) for path in paths}
 
 
@@ -87,9 +87,9 @@ def remove_dumps(folder: Path | None) -> None:
         path.unlink(missing_ok=True)
 
 
-def _named(answer: Mapping[str, Any]) -> Iterator[str]:
+def _dump_paths(reply: Mapping[str, Any]) -> Iterator[str]:
     """Yield the paths that a reply names as dumps; they are checked when they are read."""
-    cases = answer.get("cases")
+    cases = reply.get("cases")
     for case in cases if isinstance(cases, list) else ():
         for name in ("dumps", "baseline_dumps"):
             paths = case.get(name) if isinstance(case, dict) else ()
@@ -121,14 +121,14 @@ def _physical_bytes(root: Path) -> int:
 def _group_limits(root: Path) -> Iterator[int]:
     """Yield the limits of all groups above this process; a container sees its own as the root."""
     for folder, name in _groups(root):
-        for place in (folder, *folder.parents):
+        for group in (folder, *folder.parents):
             try:
-                text = (place / name).read_text("ascii").strip()
+                text = (group / name).read_text("ascii").strip()
             except OSError:  # no such limit there
                 continue
             if text.isdecimal():  # else "max"
                 yield int(text)
-            if place == root / "sys/fs/cgroup":
+            if group == root / "sys/fs/cgroup":
                 break
 
 

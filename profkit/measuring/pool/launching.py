@@ -18,12 +18,12 @@ from profkit.measuring.worker.processes import is_stopped, kill
 from profkit.measuring.worker.protocol import send_descriptors
 from profkit.process import child, forker
 
-LOOK_S = 1.0
-"""Interval of looks at helpers. One that is stopped at two looks in a row counts as dead, so within 2 s:
+POLL_S = 1.0
+"""Polling interval for helpers. One that is stopped at two polls in a row counts as dead, so within 2 s:
 helpers that are stopped and continued together with the program must survive."""
 
 
-class Lookout:
+class StopDetector:
     """Detector of processes that stay stopped."""
 
     def __init__(self, clock: Clock) -> None:
@@ -31,12 +31,12 @@ class Lookout:
         self._seen: frozenset[int] = frozenset()
 
     def stays_stopped(self, find: Callable[[], Iterable[int]]) -> frozenset[int]:
-        """Return the processes of `find` that are stopped now and were at the previous look.
+        """Return the processes of `find` that are stopped now and were at the previous poll.
 
-        Looks once a second at most; returns none in between.
+        Polls once a second at most; returns none in between.
         """
         now_s = self._clock.monotonic_s()
-        if now_s - self._last_s < LOOK_S:
+        if now_s - self._last_s < POLL_S:
             return frozenset()
         before, self._last_s = self._seen, now_s
         self._seen = frozenset(pid for pid in find() if is_stopped(pid))
@@ -53,9 +53,9 @@ def holders(number: int) -> set[int]:
 
     This identifies helpers before they can report their pid: they may be stopped right at their start.
     """
-    wanted, own = f"socket:[{number}]", os.getpid()
+    link, own = f"socket:[{number}]", os.getpid()
     pids = (int(name) for name in os.listdir("/proc") if name.isdecimal())
-    return {pid for pid in pids if pid != own and wanted in _open_files(pid)}
+    return {pid for pid in pids if pid != own and link in _open_files(pid)}
 
 
 def _open_files(pid: int) -> set[str]:
@@ -64,7 +64,7 @@ def _open_files(pid: int) -> set[str]:
     try:
         for name in os.listdir(folder):
             found.add(os.readlink(f"{folder}/{name}"))
-    except OSError:  # of another user, gone, or closed a file meanwhile: the next look is complete
+    except OSError:  # of another user, gone, or closed a file meanwhile: the next poll is complete
         return found
     return found
 
@@ -78,7 +78,7 @@ class Launcher:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._channel: socket.socket | None = None
-        self._far_end = 0
+        self._socket = 0
 
     def launch(self, descriptors: Sequence[int]) -> None:
         """Start a supervisor with copies of these; raises ZygoteFailed, or ToolMissing."""
@@ -98,7 +98,7 @@ class Launcher:
 
     def processes(self) -> set[int]:
         """Return the launcher's process as a set; empty if there is none."""
-        return holders(self._far_end) if self._channel is not None else set()
+        return holders(self._socket) if self._channel is not None else set()
 
     def end(self) -> None:
         """Kill the stopped launcher; supervisors stay, and the next launch starts another."""
@@ -126,7 +126,7 @@ class Launcher:
     def _started(self) -> socket.socket:
         self._channel = None
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._far_end = socket_number(theirs.fileno())
+        self._socket = socket_number(theirs.fileno())
         try:
             _start(ours, theirs)
         except BaseException:
@@ -140,7 +140,7 @@ def _has_ended(channel: socket.socket) -> bool:
     """Ask the launcher to end; return whether it has ended within a second."""
     with contextlib.suppress(OSError):  # it was ended before
         channel.shutdown(socket.SHUT_WR)
-    return bool(readable([channel.fileno()], LOOK_S))
+    return bool(readable([channel.fileno()], POLL_S))
 
 
 def _start(ours: socket.socket, theirs: socket.socket) -> None:
@@ -150,7 +150,7 @@ def _start(ours: socket.socket, theirs: socket.socket) -> None:
             send_descriptors(ours, [driver])
         finally:
             os.close(driver)
-        argv = [*_free_words(), child.own_python(), "-I", "-S", str(PROGRAM), "launcher"]
+        argv = [*_detaching_command(), child.own_python(), "-I", "-S", str(PROGRAM), "launcher"]
         ended = child.run_child(argv, Path(os.devnull), _START_S, stdin=theirs.fileno())
     if ended.code not in (0, None):
         raise ZygoteFailed(
@@ -158,7 +158,7 @@ def _start(ours: socket.socket, theirs: socket.socket) -> None:
         )
 
 
-def _free_words() -> list[str]:
+def _detaching_command() -> list[str]:
     """Return the words that detach the program after them; setsid of busybox has no --fork."""
     setsid = shutil.which("setsid")
     if setsid is not None and "busybox" not in os.path.realpath(setsid):

@@ -27,7 +27,7 @@ _IDLE_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class LivingZygote:
+class ReadyZygote:
     """A zygote that is ready for jobs."""
 
     kind: ZygoteKind
@@ -51,7 +51,7 @@ class Pool:
         self._lock = threading.RLock()  # callbacks of futures that a close cancels may call the pool
         self._closed = False
         self._queues: dict[ZygoteKind, JobQueue] = {}
-        self._leaving: list[JobQueue] = []
+        self._retiring: list[JobQueue] = []
         self._resources = PoolResources(
             self._lock, Launcher(), self._clock, self._idle_s, lambda: next(self._serials)
         )
@@ -80,24 +80,24 @@ class Pool:
         """Cancel a job, also one that runs; the future is done when all its processes are gone."""
         if not future.cancel():
             with self._lock:
-                any(queue.drop(future) for queue in self._living())
+                any(queue.drop(future) for queue in self._open_queues())
 
     def retire(self, kinds: Iterable[ZygoteKind]) -> None:
         """End zygotes in the background, once they have done their waiting jobs; later jobs get others."""
         with self._lock:
-            self._leaving = [queue for queue in self._leaving if queue.open]
+            self._retiring = [queue for queue in self._retiring if queue.open]
             for kind in kinds:
                 queue = self._queues.pop(kind, None)
                 if queue is not None and queue.open:
                     queue.retire()
-                    self._leaving.append(queue)
+                    self._retiring.append(queue)
 
-    def zygotes(self) -> tuple[LivingZygote, ...]:
+    def zygotes(self) -> tuple[ReadyZygote, ...]:
         """Return the zygotes that are ready for jobs."""
         with self._lock:
             serving = [(queue.kind, queue.zygote) for queue in self._queues.values() if queue.open]
         return tuple(
-            LivingZygote(kind, zygote.pid, zygote.facts)
+            ReadyZygote(kind, zygote.pid, zygote.facts)
             for kind, zygote in serving
             if zygote is not None and zygote.pid
         )
@@ -106,8 +106,8 @@ class Pool:
         """End all zygotes and wait until they are gone; later calls do nothing."""
         with self._lock:
             self._closed = True
-            threads = [queue.thread for queue in (*self._queues.values(), *self._leaving)]
-            for queue in self._living():
+            threads = [queue.thread for queue in (*self._queues.values(), *self._retiring)]
+            for queue in self._open_queues():
                 queue.close()
         for thread in threads:
             if thread is not None and thread is not threading.current_thread():
@@ -129,12 +129,12 @@ class Pool:
             queue = self._queues[kind] = JobQueue(kind, self._resources)
         return queue
 
-    def _living(self) -> list[JobQueue]:
-        return [queue for queue in (*self._queues.values(), *self._leaving) if queue.open]
+    def _open_queues(self) -> list[JobQueue]:
+        return [queue for queue in (*self._queues.values(), *self._retiring) if queue.open]
 
     def forget(self) -> None:
         """Reset in a forked process: the zygotes are the parent's."""
-        for queue in self._living():
+        for queue in self._open_queues():
             queue.forget()
         self._resources.launcher.forget()
         self._begin()

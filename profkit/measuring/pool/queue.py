@@ -14,7 +14,7 @@ from profkit.errors import MeasuringError, WorkerError
 from profkit.measuring.green import leave_signals
 from profkit.measuring.pool.client import Stopped, Wakeup, Zygote, ZygoteGone
 from profkit.measuring.pool.command import ZygoteKind
-from profkit.measuring.pool.exchange import converse
+from profkit.measuring.pool.exchange import run_job
 from profkit.measuring.pool.jobs import Job, Reply
 from profkit.measuring.pool.launching import Launcher
 from profkit.originals import REAL
@@ -59,7 +59,7 @@ class JobQueue:
         self._current: QueuedJob | None = None
         self._warm = self._retiring = self._closing = False
         self._wakeup = Wakeup()
-        self.thread = self._begun()
+        self.thread = self._start_thread()
 
     def add(self, queued: QueuedJob) -> None:
         """Queue a job behind those that wait already."""
@@ -69,7 +69,7 @@ class JobQueue:
     def run_waiting(self) -> None:
         """Run waiting jobs in the calling thread, without the pool's lock, if it has no thread of its own."""
         while self.thread is None and self._waiting:
-            self._do(self._waiting.popleft())
+            self._run_queued(self._waiting.popleft())
 
     def warm(self) -> None:
         """Start a zygote before it is needed."""
@@ -107,7 +107,7 @@ class JobQueue:
             self.zygote.forget()
         self._wakeup.close()
 
-    def _begun(self) -> threading.Thread | None:
+    def _start_thread(self) -> threading.Thread | None:
         """Start the thread and return it; None if none can start: CPython 3.12 starts none at its end."""
         thread = threading.Thread(
             target=self._run, args=(REAL.get_ident(),), name=f"profkit {self.kind}", daemon=True
@@ -127,7 +127,7 @@ class JobQueue:
         leave_signals(starter)
         try:
             while (queued := self._next()) is not None:
-                self._do(queued)
+                self._run_queued(queued)
         finally:
             with self._resources.lock:
                 self.close()
@@ -147,7 +147,7 @@ class JobQueue:
                 warm, self._warm = self._warm, False
             if warm:
                 self._start_ahead()
-            elif not self._await_news():
+            elif not self._await_event():
                 with self._resources.lock:
                     self._retiring = True
 
@@ -160,12 +160,12 @@ class JobQueue:
     def _is_closing(self) -> bool:
         return self._closing
 
-    def _await_news(self) -> bool:
+    def _await_event(self) -> bool:
         """Wait for a request or the zygote's end; return False if neither came within the idle time."""
         if self.zygote is None:
             return self._wakeup.wait(self._resources.idle_s)
         try:
-            self.zygote.await_news((), self._resources.clock.monotonic_s() + self._resources.idle_s)
+            self.zygote.await_event((), self._resources.clock.monotonic_s() + self._resources.idle_s)
         except TimeoutError:
             return False
         except ZygoteGone as gone:
@@ -173,7 +173,7 @@ class JobQueue:
             self._discard()
         return True
 
-    def _do(self, queued: QueuedJob) -> None:
+    def _run_queued(self, queued: QueuedJob) -> None:
         self._current = queued  # before it runs, so that it can be dropped
         try:
             if queued.future.set_running_or_notify_cancel():
@@ -183,7 +183,7 @@ class JobQueue:
 
     def _reply(self, queued: QueuedJob) -> None:
         try:
-            reply = self._tried(queued)
+            reply = self._run_with_retries(queued)
         except Stopped:
             queued.future.set_exception(CancelledError())
         except BaseException as error:  # noqa: BLE001 - the future raises it
@@ -191,14 +191,14 @@ class JobQueue:
         else:
             queued.future.set_result(reply)
 
-    def _tried(self, queued: QueuedJob) -> Reply:
+    def _run_with_retries(self, queued: QueuedJob) -> Reply:
         def stop() -> bool:
             return self._closing or queued.dropped
 
         for _ in range(_TRIES):
             zygote = self._started_for_all(stop)
             try:
-                return self._conversed(zygote, queued.job, stop)
+                return self._run_job(zygote, queued.job, stop)
             except ZygoteGone as gone:
                 how, output = str(gone), zygote.output.text()
                 self._discard()
@@ -210,9 +210,9 @@ class JobQueue:
                 raise failed from error
         raise zygote.failed(f"{how}, {_TRIES} times in a row, while it ran {queued.job.label!r}", output)
 
-    def _conversed(self, zygote: Zygote, job: Job, stop: Callable[[], bool]) -> Reply:
+    def _run_job(self, zygote: Zygote, job: Job, stop: Callable[[], bool]) -> Reply:
         try:
-            return converse(zygote, job, stop, self._resources.clock)
+            return run_job(zygote, job, stop, self._resources.clock)
         finally:
             if zygote.is_silent:
                 self._discard()

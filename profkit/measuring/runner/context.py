@@ -92,8 +92,8 @@ class BatchContext:
         for tries in range(1, retries + 2):
             try:
                 return self._once(kind, job)
-            except WorkerTimeout as late:
-                last = WorkerTimeout(job.label, job.timeout_s, tries, late.output)
+            except WorkerTimeout as timeout:
+                last = WorkerTimeout(job.label, job.timeout_s, tries, timeout.output)
         raise last
 
     def stop(self) -> None:
@@ -119,19 +119,19 @@ def with_libraries(
     tasks: Sequence[Task], broken: MutableMapping[int, MeasuringError], context: BatchContext
 ) -> list[Task]:
     """Return the tasks, those in C++ with their shared objects; add compile errors to `broken`."""
-    wanted = [n for n, task in enumerate(tasks) if task.order.language is Language.CPP and n not in broken]
-    if not wanted:
+    indexes = [n for n, task in enumerate(tasks) if task.order.language is Language.CPP and n not in broken]
+    if not indexes:
         return list(tasks)
-    built = libraries_for([tasks[place].order for place in wanted], progress=_Steps(context).step)
-    made = list(tasks)
-    for place, library in ((wanted[n], library) for n, library in built.items()):
+    built = libraries_for([tasks[index].order for index in indexes], progress=_Steps(context).step)
+    tasks_with_libraries = list(tasks)
+    for index, library in ((indexes[n], library) for n, library in built.items()):
         if isinstance(library, MeasuringError):
-            broken[place] = library
+            broken[index] = library
             continue
-        order = tasks[place].order
+        order = tasks[index].order
         preload = preload_of(order, torch_library=needs_torch(order))
-        made[place] = replace(tasks[place], library=library, preload=preload)
-    return made
+        tasks_with_libraries[index] = replace(tasks[index], library=library, preload=preload)
+    return tasks_with_libraries
 
 
 class _Steps:

@@ -46,10 +46,10 @@ def counted(order: WorkOrder, count: Count) -> InstructionCounts:
 def with_equal_numbers(
     counts: Mapping[int, InstructionCounts], orders: Sequence[WorkOrder]
 ) -> Iterator[tuple[int, WorkOrder]]:
-    """Yield the orders whose `number` exceeds the minimum, by place, with the minimum as `number`."""
+    """Yield the orders whose `number` exceeds the minimum, by index, with the minimum as `number`."""
     least = min((one.number for one in counts.values()), default=1)
-    often = [place for place in sorted(counts) if counts[place].number > least]
-    yield from ((place, replace(orders[place], number=least)) for place in often)
+    frequent = [index for index in sorted(counts) if counts[index].number > least]
+    yield from ((index, replace(orders[index], number=least)) for index in frequent)
 
 
 def _are_same(first: InstructionCounts, second: InstructionCounts) -> bool:
@@ -72,7 +72,7 @@ class Controls:
     """Controls of a batch: compiled once, and counted once by each zygote."""
 
     def __init__(self, context: BatchContext) -> None:
-        self._bench = context
+        self._context = context
         self._counted: dict[ZygoteKind, tuple[ControlCount, ...]] = {}
 
     def beside(self, counts: InstructionCounts, task: Task, kind: ZygoteKind) -> InstructionCounts:
@@ -91,8 +91,8 @@ class Controls:
         try:
             built = libraries_for(orders, progress=lambda _done, _total, _label: None)
             return tuple(
-                self._counted_one(order, _path(built[place]), task, kind)
-                for place, order in enumerate(orders)
+                self._counted_one(order, _path(built[index]), task, kind)
+                for index, order in enumerate(orders)
             )
         except ProfkitError as error:
             _LOG.warning(
@@ -103,7 +103,7 @@ class Controls:
             return ()
 
     def _counted_one(self, order: WorkOrder, library: Path, task: Task, kind: ZygoteKind) -> ControlCount:
-        found = count(Task(order, library=library, preload=task.preload), kind, self._bench)
+        found = count(Task(order, library=library, preload=task.preload), kind, self._context)
         return ControlCount(order.label, found.stripped)
 
 

@@ -15,7 +15,7 @@ from profkit.measuring.pool.jobs import Reply, ZygoteFacts
 from profkit.measuring.results import timing_of
 from profkit.measuring.runner.jobs import BLOCK_S, Task, first_fresh
 from profkit.measuring.runner.outcomes import Circumstances, Outcome, failed, measured
-from profkit.measuring.worker.blocks import THIS_THREAD, Wanted, time_cases
+from profkit.measuring.worker.blocks import THIS_THREAD, TimingSettings, time_cases
 from profkit.measuring.worker.child import no_collector
 from profkit.measuring.worker.protocol import UNDECIDED, Fresh, Times
 from profkit.measuring.worker.runnable import Awaited, Called, Runnable, calls, run_global_setup, statement
@@ -25,12 +25,12 @@ from profkit.model.measurement import MeasuredIn, Preload, Timing, Tool
 from profkit.model.workorder import Language, WorkOrder
 from profkit.process.manifest import process_info
 
-_NOT_HERE = "globals are not copied in this process"
+_NOT_COPIED = "globals are not copied in this process"
 
 
 def check_here(order: WorkOrder) -> None:
     """Raise `UsageError` for options that need an isolated process."""
-    asked = {
+    conflicts = {
         "mode": order.mode.counts and order.mode.value,
         "language": order.language is Language.CPP and order.language.value,
         "source_cmd": order.source_cmd,
@@ -40,7 +40,7 @@ def check_here(order: WorkOrder) -> None:
         "memory_limit_bytes": order.memory_limit_bytes,
         "fresh": order.function is not None and order.fresh,
     }
-    for option, value in asked.items():
+    for option, value in conflicts.items():
         if value:
             raise InvalidOption(option, value, "it needs a separate process: leave out isolated=False")
 
@@ -67,9 +67,9 @@ def _timing(order: WorkOrder) -> Timing:
             times = _times(_measured(order), order)
         except Exception as error:
             raise WorkerFailed(order.label, traceback.format_exc()) from error
-    place = MeasuredIn(Tool.NONE, Preload.NOTHING, sys.version.split()[0], isolated=False)
-    reply = Reply({"ok": True, "cases": [times]}, "", ZygoteFacts(0, place.python, ()))
-    return replace(timing_of(order.label, [reply]), measured_in=place)
+    environment = MeasuredIn(Tool.NONE, Preload.NOTHING, sys.version.split()[0], isolated=False)
+    reply = Reply({"ok": True, "cases": [times]}, "", ZygoteFacts(0, environment.python, ()))
+    return replace(timing_of(order.label, [reply]), measured_in=environment)
 
 
 def _times(measured_here: Runnable, order: WorkOrder) -> Times:
@@ -89,8 +89,8 @@ def _times(measured_here: Runnable, order: WorkOrder) -> Times:
     timed = replace(timed, number=order.number, left=left)
     if order.function is not None and (policy.fresh["why_not"] or left == 0):
         once = replace(timed, number=1, times_s=first_s[:1], fresh={**policy.fresh, "why_not": ""})
-        return once.answer()
-    (times,) = time_cases([timed], Wanted(BLOCK_S, order.min_run_time_s, None, 0), THIS_THREAD)
+        return once.times()
+    (times,) = time_cases([timed], TimingSettings(BLOCK_S, order.min_run_time_s, None, 0), THIS_THREAD)
     return times
 
 
@@ -99,9 +99,11 @@ def _policy(measured_here: Runnable, fresh: Fresh, cost: Cost) -> StatePolicy:
         fresh = UNDECIDED  # `runs` asks for fresh arguments; one execution finds out whether that matters
     if fresh["decided"] is not None:
         return given_policy(measured_here, fresh)
-    found = find_policy(measured_here, fresh, cost, effort(BLOCK_S))
+    policy = find_policy(measured_here, fresh, cost, effort(BLOCK_S))
     return (
-        StatePolicy({**found.fresh, "decided": False, "why_not": _NOT_HERE}) if found.starts_over else found
+        StatePolicy({**policy.fresh, "decided": False, "why_not": _NOT_COPIED})
+        if policy.starts_over
+        else policy
     )
 
 

@@ -116,7 +116,7 @@ class TimingShare:
     """Part of a timer measurement that one process does."""
 
     numbers: tuple[int | None, ...]
-    """Executions per block for each arm; None: chosen by the process."""
+    """Executions per block for each case; None: chosen by the process."""
     min_run_time_s: float
     runs: int | None
     seed: int

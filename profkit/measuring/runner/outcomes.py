@@ -162,54 +162,54 @@ class BatchResults:
 
     def outcomes(self) -> tuple[Outcome, ...]:
         """Return the outcomes so far, in the sequence of the tasks."""
-        return tuple(self._outcomes[place] for place in sorted(self._outcomes))
+        return tuple(self._outcomes[index] for index in sorted(self._outcomes))
 
-    def open_places(self) -> tuple[int, ...]:
+    def open_indexes(self) -> tuple[int, ...]:
         """Return the places of orders without an outcome."""
-        return tuple(place for place in range(len(self.tasks)) if place not in self._outcomes)
+        return tuple(index for index in range(len(self.tasks)) if index not in self._outcomes)
 
-    def fail(self, place: int, error: MeasuringError) -> None:
+    def fail(self, index: int, error: MeasuringError) -> None:
         """Record why an order has no numbers."""
-        self._close(place, failed(self.tasks[place], self._around(place), error))
+        self._close(index, failed(self.tasks[index], self._around(index), error))
 
-    def counted(self, place: int, counts: InstructionCounts) -> None:
+    def counted(self, index: int, counts: InstructionCounts) -> None:
         """Record an order's instruction counts."""
-        self._counts[place] = counts
-        self._close_if_whole(place)
+        self._counts[index] = counts
+        self._close_if_whole(index)
 
-    def timed(self, place: int, timing: Timing) -> None:
+    def timed(self, index: int, timing: Timing) -> None:
         """Record an order's times."""
-        self._timings[place] = timing
-        self._close_if_whole(place)
+        self._timings[index] = timing
+        self._close_if_whole(index)
 
     @contextmanager
-    def working_on(self, places: Iterable[int]) -> Iterator[None]:
+    def working_on(self, indexes: Iterable[int]) -> Iterator[None]:
         """Add the body's time to that of these orders; if it raises MeasuringError, they fail with it."""
-        group = tuple(places)
-        for place in group:
-            self._spans.setdefault(place, _Span(self._clock)).begin()
+        group = tuple(indexes)
+        for index in group:
+            self._spans.setdefault(index, _Span(self._clock)).begin()
         try:
             yield
         except MeasuringError as error:
-            for place in group:
-                self.fail(place, error)
+            for index in group:
+                self.fail(index, error)
         finally:
-            for place in group:
-                self._spans[place].end()
+            for index in group:
+                self._spans[index].end()
 
-    def _close_if_whole(self, place: int) -> None:
-        mode = self.tasks[place].order.mode
-        counts, timing = self._counts.get(place), self._timings.get(place)
+    def _close_if_whole(self, index: int) -> None:
+        mode = self.tasks[index].order.mode
+        counts, timing = self._counts.get(index), self._timings.get(index)
         if (counts is None) == (not mode.counts) and (timing is None) == (not mode.times):
-            self._close(place, measured(self.tasks[place], self._around(place), timing, counts))
+            self._close(index, measured(self.tasks[index], self._around(index), timing, counts))
 
-    def _close(self, place: int, outcome: Outcome) -> None:
+    def _close(self, index: int, outcome: Outcome) -> None:
         with self._lock:
-            self._outcomes[place] = outcome
+            self._outcomes[index] = outcome
             self._finished(outcome)
 
-    def _around(self, place: int) -> Circumstances:
-        span = self._spans.get(place) or _Span(self._clock)
+    def _around(self, index: int) -> Circumstances:
+        span = self._spans.get(index) or _Span(self._clock)
         return Circumstances(
             batch=self._batch,
             started_ns=span.started_ns,

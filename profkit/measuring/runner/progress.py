@@ -47,7 +47,7 @@ class _Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Remaining:
     """Estimate of the time that is left."""
 
     seconds: float
@@ -85,7 +85,7 @@ class Pace:
         known.done += 1
         self.last_s = now_s
 
-    def left(self, now_s: float) -> Left | None:
+    def left(self, now_s: float) -> Remaining | None:
         """Return the time that is left; None if it cannot be estimated."""
         open_kinds = [kind for kind in self.kinds.values() if kind.left]
         known = {kind.step_s for kind in open_kinds} - {None}
@@ -94,7 +94,7 @@ class Pace:
         seconds = sum(kind.left_s for kind in open_kinds)
         under_way_s = min(now_s - self.last_s, max(step_s or 0.0 for step_s in known))
         at_least = any(kind.step_s is None for kind in open_kinds)
-        return Left(max(0.0, seconds - under_way_s), at_least)
+        return Remaining(max(0.0, seconds - under_way_s), at_least)
 
 
 _CLEAR = "\r\x1b[K"

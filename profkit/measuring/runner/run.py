@@ -11,7 +11,7 @@ from copy import copy
 from dataclasses import replace
 
 from profkit.errors import MeasuringError
-from profkit.measuring.errors import naming_a_full_disk
+from profkit.measuring.errors import reporting_full_disk
 from profkit.measuring.pool.command import ZygoteKind
 from profkit.measuring.runner.context import BatchContext, spread
 from profkit.measuring.runner.counting import Controls, callgrind_kind, count, counted, with_equal_numbers
@@ -22,7 +22,7 @@ from profkit.measuring.runner.timing import make_ready, time_alternating, time_t
 from profkit.model.measurement import Design, InstructionCounts
 from profkit.model.workorder import WorkOrder
 
-Places = tuple[int, ...]
+Indexes = tuple[int, ...]
 """Indices of orders in their batch."""
 
 
@@ -35,87 +35,87 @@ def run_tasks(
 ) -> tuple[Outcome, ...]:
     """Measure tasks; return their outcomes in the same sequence, and call `finished` with each at once.
 
-    `broken` has the errors, by place, of tasks that cannot be measured. Unless the design is `SEPARATE`,
+    `broken` has the errors, by index, of tasks that cannot be measured. Unless the design is `SEPARATE`,
     tasks that share a zygote and the settings of a process are timed together, and equal numbers of
     executions are counted. Raises KeyboardInterrupt; outcomes until then are not lost.
     """
     results = BatchResults(tasks, context.batch, context.workers, context.clock, finished)
-    for place, error in (broken or {}).items():
-        results.fail(place, error)
-    to_count = [place for place in results.open_places() if tasks[place].order.mode.counts]
-    timed = [place for place in results.open_places() if tasks[place].order.mode.times]
+    for index, error in (broken or {}).items():
+        results.fail(index, error)
+    to_count = [index for index in results.open_indexes() if tasks[index].order.mode.counts]
+    timed = [index for index in results.open_indexes() if tasks[index].order.mode.times]
     context.progress.begin(len(to_count), COUNTING)
     context.progress.begin(_processes(tasks, timed), TIMING, _least_s(tasks, timed) / context.workers)
     try:
         _count_all(to_count, results, context)
-        still = [place for place in timed if place in results.open_places()]
-        context.progress.begin(_processes(tasks, still) - _processes(tasks, timed), TIMING)
-        for group in _grouped(still, lambda place: timer_kinds(tasks[place], 0)[0]):
-            alone = [(place,) for place in group]
-            beside = _grouped(group, lambda place: _shared_by_cases(tasks[place].order))
-            _time_group(alone if context.design is Design.SEPARATE else beside, results, context)
+        remaining = [index for index in timed if index in results.open_indexes()]
+        context.progress.begin(_processes(tasks, remaining) - _processes(tasks, timed), TIMING)
+        for group in _grouped(remaining, lambda index: timer_kinds(tasks[index], 0)[0]):
+            alone = [(index,) for index in group]
+            together = _grouped(group, lambda index: _shared_by_cases(tasks[index].order))
+            _time_group(alone if context.design is Design.SEPARATE else together, results, context)
     finally:
         context.progress.end()
     return results.outcomes()
 
 
-def _processes(tasks: Sequence[Task], places: Sequence[int]) -> int:
-    return sum(processes_of(tasks[place].order) for place in places)
+def _processes(tasks: Sequence[Task], indexes: Sequence[int]) -> int:
+    return sum(processes_of(tasks[index].order) for index in indexes)
 
 
-def _least_s(tasks: Sequence[Task], places: Sequence[int]) -> float:
+def _least_s(tasks: Sequence[Task], indexes: Sequence[int]) -> float:
     """Return the minimum time of the orders' blocks, without orders whose executions are limited."""
-    orders = (tasks[place].order for place in places)
+    orders = (tasks[index].order for index in indexes)
     return sum(order.min_run_time_s for order in orders if order.runs is None)
 
 
-def _count_all(places: Sequence[int], results: BatchResults, context: BatchContext) -> None:
-    context.pool.warm({callgrind_kind(results.tasks[place], 0) for place in places})
+def _count_all(indexes: Sequence[int], results: BatchResults, context: BatchContext) -> None:
+    context.pool.warm({callgrind_kind(results.tasks[index], 0) for index in indexes})
     controls, held = Controls(context), dict[int, InstructionCounts]()
-    note = results.counted if context.design is Design.SEPARATE else held.__setitem__
+    record = results.counted if context.design is Design.SEPARATE else held.__setitem__
 
-    def work(task: Task, place: int, worker: int) -> None:
-        with context.cores(1) as cores, results.working_on((place,)):
+    def work(task: Task, index: int, worker: int) -> None:
+        with context.cores(1) as cores, results.working_on((index,)):
             kind = callgrind_kind(task, worker)
-            with naming_a_full_disk():
+            with reporting_full_disk():
                 counts = counted(
                     task.order, lambda one: count(replace(task, order=one), kind, context, cores)
                 )
-            note(place, controls.beside(counts, task, kind))
+            record(index, controls.beside(counts, task, kind))
         context.progress.done(task.order.label, COUNTING)  # one step, even if several processes count
 
     try:
         spread(
-            places,
+            indexes,
             context.workers,
-            lambda place, worker: work(results.tasks[place], place, worker),
+            lambda index, worker: work(results.tasks[index], index, worker),
             context.stop,
         )
-        for place, order in with_equal_numbers(held, [task.order for task in results.tasks]):
+        for index, order in with_equal_numbers(held, [task.order for task in results.tasks]):
             context.progress.begin(1, COUNTING)
-            work(replace(results.tasks[place], order=order), place, 0)
+            work(replace(results.tasks[index], order=order), index, 0)
     finally:
-        for place in [place for place in held if place in results.open_places()]:
-            results.counted(place, held[place])
+        for index in [index for index in held if index in results.open_indexes()]:
+            results.counted(index, held[index])
 
 
-def _time_group(groups: Sequence[Places], results: BatchResults, context: BatchContext) -> None:
+def _time_group(groups: Sequence[Indexes], results: BatchResults, context: BatchContext) -> None:
     """Time groups of one kind of zygote; retire the fresh zygotes when all are done."""
     ready: set[ZygoteKind] = set()
 
-    def work(places: Places, worker: int) -> None:
-        tasks = [results.tasks[place] for place in places]
-        kinds, own = timer_kinds(tasks[0], worker), copy(context)
-        own.progress = steps = Counted(context.progress)
-        with context.cores(tasks[0].order.num_threads) as cores, results.working_on(places):
+    def work(indexes: Indexes, worker: int) -> None:
+        tasks = [results.tasks[index] for index in indexes]
+        kinds, order_context = timer_kinds(tasks[0], worker), copy(context)
+        order_context.progress = steps = Counted(context.progress)
+        with context.cores(tasks[0].order.num_threads) as cores, results.working_on(indexes):
             fresh = [kind for kind in kinds if kind not in ready]
             ready.update(fresh)
-            make_ready(tasks[0], fresh, own)
+            make_ready(tasks[0], fresh, order_context)
             time_all = time_alternating if context.design is Design.ALTERNATING else time_together
-            for place, timing in zip(places, time_all(tasks, kinds, own, cores), strict=True):
-                results.timed(place, timing)
+            for index, timing in zip(indexes, time_all(tasks, kinds, order_context, cores), strict=True):
+                results.timed(index, timing)
         # Remove the remaining steps of an order that failed.
-        context.progress.begin(steps.steps - _processes(results.tasks, places), TIMING)
+        context.progress.begin(steps.steps - _processes(results.tasks, indexes), TIMING)
 
     try:
         spread(groups, context.workers, work, context.stop)
@@ -136,8 +136,8 @@ def _shared_by_cases(order: WorkOrder) -> object:
     )
 
 
-def _grouped(places: Sequence[int], key: Callable[[int], object]) -> list[Places]:
+def _grouped(indexes: Sequence[int], key: Callable[[int], object]) -> list[Indexes]:
     groups: dict[object, list[int]] = {}
-    for place in places:
-        groups.setdefault(key(place), []).append(place)
+    for index in indexes:
+        groups.setdefault(key(index), []).append(index)
     return [tuple(group) for group in groups.values()]

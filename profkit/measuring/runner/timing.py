@@ -99,45 +99,47 @@ def time_alternating(
     numbers = [task.order.number for task in tasks]
     fresh = [first_fresh(task.order) for task in tasks]
 
-    def take(place: int, kind: ZygoteKind) -> None:
-        task, share = tasks[place], _share(tasks[place], numbers[place], cores)
+    def take(index: int, kind: ZygoteKind) -> None:
+        task, share = tasks[index], _share(tasks[index], numbers[index], cores)
         context.progress.at_work(task.order.label)
         reply = settled(
             task.order.label,
-            [fresh[place]],
+            [fresh[index]],
             lambda known: context.attempt(kind, timer_job([task], share, known), task.order.retries),
         )
-        (numbers[place],) = numbers_of(task.order.label, reply)
-        (fresh[place],) = fresh_of(task.order.label, reply)
-        replies[place].append(reply)
+        (numbers[index],) = numbers_of(task.order.label, reply)
+        (fresh[index],) = fresh_of(task.order.label, reply)
+        replies[index].append(reply)
         context.progress.done(task.order.label, TIMING)
 
     turns = _turns(len(tasks), processes_of(tasks[0].order), kinds)
-    for place, kind in turns[: len(tasks)]:
-        take(place, kind)
-    for place, kind in _unlike(turns[: len(tasks)], fresh):
-        fresh[place], numbers[place] = {**fresh[place], "decided": True}, tasks[place].order.number
-        replies[place].clear()
+    for index, kind in turns[: len(tasks)]:
+        take(index, kind)
+    for index, kind in _to_repeat(turns[: len(tasks)], fresh):
+        fresh[index], numbers[index] = {**fresh[index], "decided": True}, tasks[index].order.number
+        replies[index].clear()
         context.progress.begin(1, TIMING)
-        take(place, kind)
-    for place, kind in turns[len(tasks) :]:
-        take(place, kind)
+        take(index, kind)
+    for index, kind in turns[len(tasks) :]:
+        take(index, kind)
     return tuple(timing_of(task.order.label, own) for task, own in zip(tasks, replies, strict=True))
 
 
-def _unlike(turns: Sequence[tuple[int, ZygoteKind]], fresh: Sequence[Fresh]) -> list[tuple[int, ZygoteKind]]:
+def _to_repeat(
+    turns: Sequence[tuple[int, ZygoteKind]], fresh: Sequence[Fresh]
+) -> list[tuple[int, ZygoteKind]]:
     """Return the turns of tasks whose executions share a state, if those of another task do not."""
     if not any(state["decided"] for state in fresh):
         return []
-    return [(place, kind) for place, kind in turns if not fresh[place]["decided"]]
+    return [(index, kind) for index, kind in turns if not fresh[index]["decided"]]
 
 
 def _turns(tasks: int, rounds: int, kinds: Sequence[ZygoteKind]) -> list[tuple[int, ZygoteKind]]:
     """Return the sequence of tasks and zygotes: forwards, then backwards in one, then in the next."""
     return [
-        (place, kinds[number // 2 % len(kinds)])
+        (index, kinds[number // 2 % len(kinds)])
         for number in range(rounds)
-        for place in (range(tasks) if number % 2 == 0 else reversed(range(tasks)))
+        for index in (range(tasks) if number % 2 == 0 else reversed(range(tasks)))
     ]
 
 

@@ -21,7 +21,7 @@ from profkit.errors import CannotTravel
 from profkit.measuring.transfer.pickling import TravelPickler, reason_against
 from profkit.measuring.transfer.signature import signature_of
 from profkit.measuring.transfer.tensors import Storage
-from profkit.measuring.worker.unpack import FOOTER, MAGIC, Index, Place, plain
+from profkit.measuring.worker.unpack import FOOTER, MAGIC, Index, StorageEntry, plain
 from profkit.model.region import RegionKind, code_of, kind_of, readable
 
 _SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
@@ -61,24 +61,24 @@ class PayloadFile:
         fcntl.fcntl(self._fd, fcntl.F_ADD_SEALS, _SEALS)
 
     def _buffer(self, memory: memoryview) -> tuple[int, int]:
-        place = self._place(_address(memory), len(memory))
-        self._write_at(place, memory)
-        return place, len(memory)
+        offset = self._reserve(_address(memory), len(memory))
+        self._write_at(offset, memory)
+        return offset, len(memory)
 
-    def _storage(self, storage: Storage) -> Place:
-        place, pieces = self._place(storage.address, storage.size), storage.pieces()
+    def _storage(self, storage: Storage) -> StorageEntry:
+        offset, pieces = self._reserve(storage.address, storage.size), storage.pieces()
         for piece in pieces:
-            at = place + piece[0]
+            at = offset + piece[0]
             for memory in storage.read(piece):
                 self._write_at(at, memory)
                 at += len(memory)
-        return Place(offset=place, size=storage.size, device=storage.device, pieces=pieces)
+        return StorageEntry(offset=offset, size=storage.size, device=storage.device, pieces=pieces)
 
-    def _place(self, address: int, size: int) -> int:
+    def _reserve(self, address: int, size: int) -> int:
         """Reserve space at the same offset within a page as the original: alignment affects speed."""
-        place = self._end + (address - self._end) % mmap.PAGESIZE
-        self._end = place + size
-        return place
+        offset = self._end + (address - self._end) % mmap.PAGESIZE
+        self._end = offset + size
+        return offset
 
     def _write_at(self, offset: int, data: memoryview) -> None:
         self.sent_bytes += len(data)

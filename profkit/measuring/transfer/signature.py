@@ -35,7 +35,7 @@ def signature_of(args: Sequence[object], kwargs: Mapping[str, object]) -> str:
 
 def likeness_of(args: Sequence[object], kwargs: Mapping[str, object]) -> Likeness:
     """Return what `signature_of` says, in two parts; never raises."""
-    named: list[tuple[str, object]] = [(str(place), value) for place, value in enumerate(islice(args, _MOST))]
+    named: list[tuple[str, object]] = [(str(index), value) for index, value in enumerate(islice(args, _MOST))]
     named += [(name, kwargs[name]) for name in sorted(kwargs)[:_MOST]]
     shape = ",".join(f"{name}={_shape(value)}" for name, value in named)
     values = tuple((name, _word(value)) for name, value in named if _has_value(type(value)))

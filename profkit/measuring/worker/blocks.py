@@ -29,15 +29,15 @@ _PREPARING_S = 0.5
 """Maximum time to prepare the states of all blocks of a process."""
 _LEAST_S = 1e-9
 """Minimum time of a statement; clocks may show less."""
-_ALIKE = 4
-"""Ratio of arms' block sizes above which a bias of 1 % does not matter."""
+_SIMILAR = 4
+"""Ratio of cases' block sizes above which a bias of 1 % does not matter."""
 _WARM_S = 0.04
 """Maximum warm-up time; slow statements are warm by then."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Settings of a job for its timed arms."""
+class TimingSettings:
+    """Settings of a job for its timed cases."""
 
     block_s: float
     min_run_time_s: float
@@ -45,9 +45,9 @@ class Wanted:
     seed: int
 
     @staticmethod
-    def by(job: JobMessage) -> Wanted:
+    def by(job: JobMessage) -> TimingSettings:
         """Return the settings in a message."""
-        return Wanted(job["block_s"], job["min_run_time_s"], job["blocks"], job["seed"])
+        return TimingSettings(job["block_s"], job["min_run_time_s"], job["blocks"], job["seed"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ THIS_THREAD = Meter(
 
 @dataclass(slots=True)
 class Timed:
-    """An arm and its measurements so far."""
+    """A case and its measurements so far."""
 
     elapsed: Elapsed
     do: Callable[[Callable[[], None]], None]
@@ -104,7 +104,7 @@ class Timed:
             self.loops_s += (self.loop(number) / number, self.loop(number) / number)
         return self.elapsed(number)
 
-    def answer(self) -> Times:
+    def times(self) -> Times:
         """Return the measurements for the reply."""
         assert self.number is not None
         # Disturbances make loops longer: two halves with the same minimum were not disturbed.
@@ -122,26 +122,26 @@ class Timed:
         }
 
 
-def time_cases(cases: Sequence[Timed], wanted: Wanted, meter: Meter) -> list[Times]:
-    """Warm up the arms, then run their blocks interleaved, in a random order per round."""
-    order, free = random.Random(wanted.seed), [case for case in cases if case.number is None]
+def time_cases(cases: Sequence[Timed], settings: TimingSettings, meter: Meter) -> list[Times]:
+    """Warm up the cases, then run their blocks interleaved, in a random order per round."""
+    order, free = random.Random(settings.seed), [case for case in cases if case.number is None]
     for case in order.sample(cases, len(cases)):
-        case.do(partial(_prepare, case, wanted, meter))
+        case.do(partial(_prepare, case, settings, meter))
     _agree(free)
-    for turn in range(block_count(cases, wanted)):
+    for turn in range(block_count(cases, settings)):
         for case in order.sample(cases, len(cases)):
             if turn >= len(case.times_s):
                 case.do(partial(_measure, case, meter))
-    return [case.answer() for case in cases]
+    return [case.times() for case in cases]
 
 
-def block_count(cases: Sequence[Timed], wanted: Wanted) -> int:
-    """Return the blocks per arm: as requested, or 20; more for longer runs, 3 or more if slow."""
+def block_count(cases: Sequence[Timed], settings: TimingSettings) -> int:
+    """Return the blocks per case: as requested, or 20; more for longer runs, 3 or more if slow."""
     round_s = sum(case.estimate_s * (case.number or 1) for case in cases)
-    count = wanted.blocks or _BLOCKS
-    if wanted.blocks is None and round_s > 0:
-        longest_s = max(wanted.min_run_time_s, _LONGEST_S)
-        count = max(_BLOCKS, math.ceil(wanted.min_run_time_s / round_s))
+    count = settings.blocks or _BLOCKS
+    if settings.blocks is None and round_s > 0:
+        longest_s = max(settings.min_run_time_s, _LONGEST_S)
+        count = max(_BLOCKS, math.ceil(settings.min_run_time_s / round_s))
         count = min(count, math.floor(longest_s / round_s))
         preparing_s = sum(case.preparing_s * (case.number or 1) for case in cases)
         count = max(_LEAST_BLOCKS, min(count, math.floor(_PREPARING_S / max(preparing_s, _LEAST_S))))
@@ -150,31 +150,31 @@ def block_count(cases: Sequence[Timed], wanted: Wanted) -> int:
 
 
 def _agree(cases: Sequence[Timed]) -> None:
-    """Give arms of similar speed equal blocks, so that the overhead per block has equal weight."""
+    """Give cases of similar speed equal blocks, so that the overhead per block has equal weight."""
     least = min((case.number or 1 for case in cases), default=1)
     for case in cases:
-        if (case.number or 1) <= _ALIKE * least and not case.times_s:
+        if (case.number or 1) <= _SIMILAR * least and not case.times_s:
             case.number = least
 
 
-def _prepare(case: Timed, wanted: Wanted, meter: Meter) -> None:
-    """Warm up an arm and choose its block size."""
-    allowed, asked = case.left, case.number
+def _prepare(case: Timed, settings: TimingSettings, meter: Meter) -> None:
+    """Warm up a case and choose its block size."""
+    allowed, requested = case.left, case.number
     warm_ups = None if allowed is None else allowed // 4
     if warm_ups != 0:
-        case.estimate_s = _warmed(case, wanted.block_s, warm_ups)
-    if asked is None:
-        case.number = max(1, round(wanted.block_s / case.estimate_s)) if case.estimate_s > 0 else 1
+        case.estimate_s = _warmed(case, settings.block_s, warm_ups)
+    if requested is None:
+        case.number = max(1, round(settings.block_s / case.estimate_s)) if case.estimate_s > 0 else 1
         case.number = min(case.number, case.most)
         if case.left is not None:
             case.number = max(1, min(case.number, case.left // _LEAST_BLOCKS))
     elif allowed is not None and warm_ups is not None:
-        case.number = max(1, min(asked, allowed - warm_ups))
+        case.number = max(1, min(requested, allowed - warm_ups))
     if warm_ups is None and case.number == 1 and case.estimate_s >= _WARM_S:
-        _warn_about_the_first(case, wanted, asked, meter)
+        _check_first_block(case, settings, requested, meter)
 
 
-def _warn_about_the_first(case: Timed, wanted: Wanted, asked: int | None, meter: Meter) -> None:
+def _check_first_block(case: Timed, settings: TimingSettings, requested: int | None, meter: Meter) -> None:
     """Repeat a warm-up whose only execution was slow, unless the first block is about as slow.
 
     That execution may have compiled or loaded something.
@@ -183,8 +183,8 @@ def _warn_about_the_first(case: Timed, wanted: Wanted, asked: int | None, meter:
     if case.times_s[0] < case.estimate_s / 2:
         case.times_s.clear()
         case.cpu_s, case.wall_s, case.involuntary = 0.0, 0.0, 0
-        case.estimate_s = _warmed(case, wanted.block_s, None)
-        case.number = asked or min(case.most, max(1, round(wanted.block_s / case.estimate_s)))
+        case.estimate_s = _warmed(case, settings.block_s, None)
+        case.number = requested or min(case.most, max(1, round(settings.block_s / case.estimate_s)))
 
 
 def _warmed(case: Timed, block_s: float, allowed: int | None) -> float:
@@ -207,7 +207,7 @@ def _warmed(case: Timed, block_s: float, allowed: int | None) -> float:
 
 
 def _measure(case: Timed, meter: Meter) -> None:
-    """Run a block and add its measurements to the arm."""
+    """Run a block and add its measurements to the case."""
     number = case.number or 1
     started_s = meter.clock()
     # Not getrusage's CPU time, which may be as old as the last tick.

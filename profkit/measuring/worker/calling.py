@@ -21,13 +21,13 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 def trace_of(error: BaseException) -> str:
     """Return the traceback's text; lines of "<setup>" and "<stmt>" are numbered as in the user's text."""
-    summary = traceback.TracebackException.from_exception(error)
-    for each in _all_of(summary, set()):
-        own = [place for place, frame in enumerate(each.stack) if _is_own(frame.filename)]
+    report = traceback.TracebackException.from_exception(error)
+    for each in _all_of(report, set()):
+        own = [index for index, frame in enumerate(each.stack) if _is_own(frame.filename)]
         del each.stack[: max(own, default=-1) + 1]  # with library frames between the worker's own
         for frame in each.stack:
-            _put_in_own_place(frame)
-    return "".join(summary.format())
+            _relocate(frame)
+    return "".join(report.format())
 
 
 def unwrapped(error: RuntimeError) -> BaseException:
@@ -39,12 +39,12 @@ def unwrapped(error: RuntimeError) -> BaseException:
     return cause if trace.tb_frame.f_code.co_name == FUNCTION else error
 
 
-def _all_of(summary: traceback.TracebackException, seen: set[int]) -> Iterator[traceback.TracebackException]:
+def _all_of(report: traceback.TracebackException, seen: set[int]) -> Iterator[traceback.TracebackException]:
     """Yield an exception with its causes, contexts and group members."""
-    if id(summary) not in seen:
-        seen.add(id(summary))
-        yield summary
-        for other in (summary.__cause__, summary.__context__, *(summary.exceptions or ())):
+    if id(report) not in seen:
+        seen.add(id(report))
+        yield report
+        for other in (report.__cause__, report.__context__, *(report.exceptions or ())):
             if other is not None:
                 yield from _all_of(other, seen)
 
@@ -53,7 +53,7 @@ def _is_own(name: str) -> bool:
     return name == CALL or name.startswith(_FOLDER)
 
 
-def _put_in_own_place(frame: traceback.FrameSummary) -> None:
+def _relocate(frame: traceback.FrameSummary) -> None:
     splice = SPLICES.get(frame.filename)
     if splice is None or frame.lineno is None:
         return
@@ -86,7 +86,7 @@ class CannotReturn(Exception):
     """A result cannot be sent to the caller; the message says why."""
 
 
-def begin(message: Message, payload: int, channel: int) -> Callable[[], object]:
+def prepare(message: Message, payload: int, channel: int) -> Callable[[], object]:
     """Return the call in a payload, and report to the driver that it begins.
 
     Raises what importing the function's module raises.
@@ -94,21 +94,21 @@ def begin(message: Message, payload: int, channel: int) -> Callable[[], object]:
     function, args, kwargs = unpack(payload)
 
     def call() -> object:
-        made = function(*args, **kwargs)
-        return _awaited(cast("Awaitable[object]", made)) if message["coroutine"] else made
+        result = function(*args, **kwargs)
+        return _awaited(cast("Awaitable[object]", result)) if message["coroutine"] else result
 
     with blocking_socket(os.dup(channel)) as connection:
         send(connection, {"begun": True})
     return call
 
 
-def answer(call: Callable[[], object], file: int) -> Message:
+def reply_of(call: Callable[[], object], file: int) -> Message:
     """Make a call, write its result or its exception to a file, and return the reply."""
     identity = identity_of(file)
     try:
         result = call()
     except BaseException as error:  # noqa: BLE001 - sys.exit of the function gives a reply, too
-        return {**as_reply(error), "raised": identity_of(file) == identity and _wrote_exception(error, file)}
+        return {**as_reply(error), "raised": identity_of(file) == identity and _write_exception(error, file)}
     try:
         if identity_of(file) != identity:
             raise CannotReturn("the function closed the descriptor of its result")
@@ -118,16 +118,16 @@ def answer(call: Callable[[], object], file: int) -> Message:
     return {"ok": True}
 
 
-def _awaited(made: Awaitable[object]) -> object:
+def _awaited(awaitable: Awaitable[object]) -> object:
     import asyncio
 
     async def result() -> object:
-        return await made
+        return await awaitable
 
     return asyncio.run(result())
 
 
-def _wrote_exception(error: BaseException, file: int) -> bool:
+def _write_exception(error: BaseException, file: int) -> bool:
     """Write an exception, and return whether it is read back with the same type."""
     if not isinstance(error, Exception):  # it would end the caller's program
         return False
@@ -142,13 +142,13 @@ def _wrote_exception(error: BaseException, file: int) -> bool:
 def _write(value: object, file: int) -> None:
     buffers: list[pickle.PickleBuffer] = []
     end = _append(file, 0, _dumped(value, buffers.append))
-    places: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for buffer in buffers:
         memory = buffer.raw()
         start = -(-end // mmap.PAGESIZE) * mmap.PAGESIZE
-        places.append((start, len(memory)))
+        spans.append((start, len(memory)))
         end = _append(file, start, memory)
-    index = json.dumps({"buffers": places, "storages": []}).encode("ascii")
+    index = json.dumps({"buffers": spans, "storages": []}).encode("ascii")
     _append(file, _append(file, end, index), FOOTER.pack(MAGIC, end, len(index)))
 
 

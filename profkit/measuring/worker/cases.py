@@ -1,4 +1,4 @@
-"""Set up the arms of a job, Python or C++, as code that runs in blocks."""
+"""Set up the cases of a job, Python or C++, as code that runs in blocks."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def own_main() -> Iterator[Namespace]:
 
 
 def with_cases(job: JobMessage, payload_fd: int | None, work: Callable[[list[Runnable]], T]) -> T:
-    """Call `work` with a job's arms, after their setups.
+    """Call `work` with a job's cases, after their setups.
 
     A single library gets no thread of its own: with two threads, C++ counts references of shared pointers
     atomically, and some statements become 50 % slower.
@@ -154,17 +154,17 @@ def with_cases(job: JobMessage, payload_fd: int | None, work: Callable[[list[Run
         _use_threads(job["num_threads"])
         return within(first["library"], STATEMENT, lambda measured: work([measured]))
     with contextlib.ExitStack() as still_open:
-        # In random order: the first arm gets better places in memory.
-        places = random.Random(job["seed"]).sample(range(len(job["cases"])), len(job["cases"]))
-        ready = {place: _measured_case(job, place, payload_fd, still_open) for place in places}
-        return work([ready[place] for place in sorted(ready)])
+        # In random order: the first case gets better places in memory.
+        indexes = random.Random(job["seed"]).sample(range(len(job["cases"])), len(job["cases"]))
+        ready = {index: _measured_case(job, index, payload_fd, still_open) for index in indexes}
+        return work([ready[index] for index in sorted(ready)])
 
 
 def with_baseline(
-    job: JobMessage, place: int, payload_fd: int | None, work: Callable[[Runnable, Runnable], T]
+    job: JobMessage, index: int, payload_fd: int | None, work: Callable[[Runnable, Runnable], T]
 ) -> T:
-    """Call `work` with an arm after its setup, and with the same loop, empty."""
-    case = job["cases"][place]
+    """Call `work` with a case after its setup, and with the same loop, empty."""
+    case = job["cases"][index]
     library = case["library"]
     if library is not None:
         _use_threads(job["num_threads"])
@@ -172,7 +172,7 @@ def with_baseline(
             library, NOTHING, lambda empty: within(library, STATEMENT, lambda full: work(full, empty))
         )
     with contextlib.ExitStack() as still_open:
-        measured = _measured_case(job, place, payload_fd, still_open)
+        measured = _measured_case(job, index, payload_fd, still_open)
         return work(measured, nothing(vars(sys.modules["__main__"]), case["level"]))
 
 
@@ -191,16 +191,16 @@ def timed_by(measured: Runnable, case: Case, num_threads: int) -> Elapsed:
     return elapsed
 
 
-def _measured_case(job: JobMessage, place: int, payload_fd: int | None, still_open: _Open) -> Runnable:
-    """Run an arm's setup and return the arm."""
-    case, use_threads = job["cases"][place], partial(_use_threads, job["num_threads"])
+def _measured_case(job: JobMessage, index: int, payload_fd: int | None, still_open: _Open) -> Runnable:
+    """Run a case's setup and return the case."""
+    case, use_threads = job["cases"][index], partial(_use_threads, job["num_threads"])
     if case["library"] is not None:
         library = Library(case["library"], STATEMENT, use_threads)
         still_open.callback(library.close)
         return library
     namespace = still_open.enter_context(own_main())
     use_threads()
-    measured = _set_up(case, f" {place + 1}" if len(job["cases"]) > 1 else "", payload_fd, namespace)
+    measured = _set_up(case, f" {index + 1}" if len(job["cases"]) > 1 else "", payload_fd, namespace)
     use_threads()  # the setup may have imported torch
     return measured
 

@@ -49,7 +49,7 @@ def flush_output() -> None:
     flush_c_streams()
 
 
-def take_on(job: Message) -> None:
+def apply_surroundings(job: Message) -> None:
     """Apply the job's folder, path, environment and cores; raises OSError if one does not exist."""
     reseed_numpy()
     os.chdir(job["cwd"])
@@ -66,8 +66,8 @@ def reseed_numpy() -> None:
 
     Python's own `random` reseeds itself after a fork, and torch always starts with the same seed.
     """
-    if (drawing := sys.modules.get("numpy.random")) is not None:
-        drawing.seed()
+    if (numpy_random := sys.modules.get("numpy.random")) is not None:
+        numpy_random.seed()
 
 
 def change_environment(changes: Mapping[str, str | None]) -> None:
@@ -79,7 +79,7 @@ def change_environment(changes: Mapping[str, str | None]) -> None:
             os.environ[name] = value
 
 
-def refuse_strays(job: Message) -> None:
+def refuse_modules_of_checkout(job: Message) -> None:
     """Raise ImportError if a module came from the caller's checkout although the job's copy has it.
 
     Import hooks of editable installs ignore copies; then the measured code is not that of the commit.
@@ -103,7 +103,7 @@ def refuse_strays(job: Message) -> None:
 def perform(message: Message, payload_fd: int | None = None) -> Message:
     """Run a job (`protocol.JobMessage`) in this process and return the reply (`protocol.ReplyMessage`).
 
-    Raises what the user's code raises. `payload_fd` is the payload, for arms without text.
+    Raises what the user's code raises. `payload_fd` is the payload, for cases without text.
     """
     job = cast(JobMessage, message)
     work = {"canary": _canary, "timer": _timed, "callgrind": _counted}[job["mode"]]
@@ -126,12 +126,12 @@ def _timed(job: JobMessage, payload_fd: int | None) -> ReplyMessage:
 
 
 def _counted(job: JobMessage, payload_fd: int | None) -> ReplyMessage:
-    def counts(place: int) -> Counts | StartOver:
+    def counts(index: int) -> Counts | StartOver:
         return with_baseline(
-            job, place, payload_fd, lambda measured, baseline: count_case(measured, baseline, place, job)
+            job, index, payload_fd, lambda measured, baseline: count_case(measured, baseline, index, job)
         )
 
-    return {"ok": True, "cases": [counts(place) for place in range(len(job["cases"]))]}
+    return {"ok": True, "cases": [counts(index) for index in range(len(job["cases"]))]}
 
 
 @contextlib.contextmanager
@@ -179,11 +179,11 @@ def work(control: socket.socket) -> bool:
 
 def _perform(job: Message, payload: int | None = None) -> Message:
     try:
-        take_on(job)
+        apply_surroundings(job)
         if job["mode"] == "callgrind":
             start_pages()
         reply = perform(job, payload)
-        refuse_strays(job)
+        refuse_modules_of_checkout(job)
         return reply
     except BaseException as error:  # noqa: BLE001 - sys.exit and Ctrl-C of the job give a reply, too
         return as_reply(error)
@@ -193,11 +193,11 @@ def _call(job: Message, channel: int, payload: int, result: int) -> Message:
     try:
         from . import calling  # slow to import, compared with starting a zygote
 
-        take_on(job)
-        call = calling.begin(job, payload, channel)
+        apply_surroundings(job)
+        call = calling.prepare(job, payload, channel)
     except BaseException as error:  # noqa: BLE001 - importing the function may raise anything
         return as_reply(error)
-    return calling.answer(call, result)
+    return calling.reply_of(call, result)
 
 
 def _reply(channel: int, reply: Message) -> bool:

@@ -80,7 +80,7 @@ class Repetitions:
     """True if the last warm-up executions form a block like a repeat."""
 
 
-def repetitions_of(asked: int | None, repeats: int, warm: int, limit: int | None) -> Repetitions:
+def repetitions_of(requested: int | None, repeats: int, warm: int, limit: int | None) -> Repetitions:
     """Return the requested numbers within the limit, if any: repeats first, warm-ups last.
 
     Without a limit and with the usual warm-up, 60 executions precede the first repeat: the heap has settled.
@@ -88,16 +88,16 @@ def repetitions_of(asked: int | None, repeats: int, warm: int, limit: int | None
     respecialises a comprehension's call (56th, 88th, …).
     """
     if limit is None:
-        return Repetitions(repeats, asked, warm + _SETTLING, rehearsed=True)
+        return Repetitions(repeats, requested, warm + _SETTLING, rehearsed=True)
     repeats = min(repeats, limit)
-    number = min(asked or _SELDOM, limit // repeats)
+    number = min(requested or _SELDOM, limit // repeats)
     return Repetitions(repeats, number, min(warm, limit - repeats * number), rehearsed=False)
 
 
 def count_case(
     measured: Runnable,
     baseline: Runnable,
-    place: int,
+    index: int,
     job: JobMessage,
     clock: Clock = time.perf_counter,
 ) -> Counts | StartOver:
@@ -106,52 +106,55 @@ def count_case(
     If only another process can count it, return what that process must know. If a statement fails because it
     changed its state, each execution gets its own state.
     """
-    taken: list[Execution] = []
-    fresh = job["cases"][place].get("fresh", SHARED)
+    executions: list[Execution] = []
+    fresh = job["cases"][index].get("fresh", SHARED)
     policy = measured.do(
-        partial(_policy, measured, fresh, partial(_counted_once, job["dump_prefix"], clock), taken)
+        partial(_policy, measured, fresh, partial(_counted_once, job["dump_prefix"], clock), executions)
     )
     if policy.starts_over:
         return {"fresh": policy.fresh}
-    counted = partial(_counted_as, policy, measured, baseline, job, job["number"][place], clock)
+    counted = partial(_count_with, policy, measured, baseline, job, job["number"][index], clock)
     try:
-        return counted(taken[:1])
+        return counted(executions[:1])
     except Exception:
-        lasting = policy.lasting()
-        if lasting is policy:
+        with_fresh_state = policy.with_fresh_state()
+        if with_fresh_state is policy:
             raise
-        return _counted_as(lasting, measured, baseline, job, job["number"][place], clock, [])
+        return _count_with(with_fresh_state, measured, baseline, job, job["number"][index], clock, [])
 
 
 def _policy(
-    measured: Runnable, fresh: Fresh, counted: Callable[[Runnable, int], Execution], taken: list[Execution]
+    measured: Runnable,
+    fresh: Fresh,
+    counted: Callable[[Runnable, int], Execution],
+    executions: list[Execution],
 ) -> StatePolicy:
-    """Decide how to execute a statement; append the executions that it takes to `taken`."""
+    """Decide how to execute a statement; append the executions that it takes to `executions`."""
 
     def cost(one: Runnable, number: int) -> float:
-        taken.append(counted(one, number))
-        return taken[-1].instructions
+        executions.append(counted(one, number))
+        return executions[-1].instructions
 
     if fresh["decided"] is None:
         return find_policy(measured, fresh, cost, _EFFORT)
     return given_policy(measured, fresh)
 
 
-def _counted_as(
+def _count_with(
     policy: StatePolicy,
     shared: Runnable,
-    nothing: Runnable,
+    shared_baseline: Runnable,
     job: JobMessage,
-    asked: int | None,
+    requested: int | None,
     clock: Clock,
-    taken: Sequence[Execution],
+    executions: Sequence[Execution],
 ) -> Counts:
-    other = policy.afresh
-    measured, baseline = (shared, nothing) if other is None else (other.full, other.empty)
-    repetitions = repetitions_of(asked, job["repeats"], job["warm"], job["runs"])
+    other = policy.prepared
+    measured, baseline = (shared, shared_baseline) if other is None else (other.full, other.empty)
+    repetitions = repetitions_of(requested, job["repeats"], job["warm"], job["runs"])
     counted = partial(_counted_once, job["dump_prefix"], clock, measured, 1)
     number, settled = measured.do(
-        partial(warm, measured, repetitions, counted, taken if other is None else ())
+        partial(warm, measured, repetitions, counted, executions if other is None else ())
     )
     baseline.do(partial(_run, baseline, job["warm"]))
     # Twice, discarding the first: Callgrind counts calls even while it counts no instructions, and resets
@@ -184,14 +187,14 @@ def warm(
     and whether the caller should end the warm-up with a block like a repeat. Instruction counts decide, so
     that equal processes do the same under any load.
     """
-    taken = list(before)
-    while len(taken) < min(repetitions.warm, _WATCHED) and _another(taken):
-        taken.append(counted())
-    settles = len(taken) > 1 and not _wait(taken)
-    each = taken[-1].instructions if taken else 0
+    executions = list(before)
+    while len(executions) < min(repetitions.warm, _WATCHED) and _needs_another(executions):
+        executions.append(counted())
+    settles = len(executions) > 1 and not _wait(executions)
+    each = executions[-1].instructions if executions else 0
     short = settles and each <= _SHORT
     number = repetitions.number or (_OFTEN if short else _SELDOM)
-    if settles and each <= _LONG and len(taken) < min(repetitions.warm, _WATCHED):
+    if settles and each <= _LONG and len(executions) < min(repetitions.warm, _WATCHED):
         _run(measured, 1)
     rest = (
         max(repetitions.warm - (number if repetitions.rehearsed else 0), min(repetitions.warm, _LEAST))
@@ -202,14 +205,14 @@ def warm(
     return number, repetitions.rehearsed and short
 
 
-def _another(taken: Sequence[Execution]) -> bool:
+def _needs_another(executions: Sequence[Execution]) -> bool:
     """Return whether to count one more execution: the second is typical; a third confirms waiting."""
-    return not taken or (not taken[-1].is_long and (len(taken) == 1 or taken[-1].waits))
+    return not executions or (not executions[-1].is_long and (len(executions) == 1 or executions[-1].waits))
 
 
-def _wait(taken: Sequence[Execution]) -> bool:
+def _wait(executions: Sequence[Execution]) -> bool:
     """Return whether executions wait, ignoring the first, in which Valgrind translates code."""
-    return all(execution.waits for execution in taken[1:])
+    return all(execution.waits for execution in executions[1:])
 
 
 def _counted_once(prefix: str, clock: Clock, measured: Runnable, number: int) -> Execution:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 
-from .prepared import Afresh, PreparedAwaits, PreparedFunction, PreparedModule, States, Values
+from .prepared import PreparedAwaits, PreparedCode, PreparedFunction, PreparedModule, States, Values
 from .runnable import (
     Awaited,
     Blocks,
@@ -39,7 +39,7 @@ class CannotRepeat(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RestoredState:
     """State that each execution gets anew, besides the arguments."""
 
     function: bool = False
@@ -60,29 +60,31 @@ def state_in(measured: Runnable, most_objects: int) -> State:
     return State(whole=False)
 
 
-def afresh(measured: Runnable, wanted: Wanted) -> Afresh:
+def prepare_code(measured: Runnable, restored: RestoredState) -> PreparedCode:
     """Return `measured` with a state for each execution; raises CannotRepeat.
 
     If globals are wanted, call it before anything is executed.
     """
     own = _bound_by_setup(measured) if isinstance(measured, InModule) else frozenset[str]()
     try:
-        rebound = [_Rebound.of(place, measured) for place in wanted.globals if not _is_own(place, own)]
+        saved = [
+            _SavedGlobal.of(variable, measured) for variable in restored.globals if not _is_own(variable, own)
+        ]
     except Exception as error:
         raise CannotRepeat(f"a global cannot be copied: {error}") from error
-    if isinstance(measured, Awaited) and measured.again is not None and not rebound:
-        return _awaited_afresh(measured.call, measured.again, wanted)
+    if isinstance(measured, Awaited) and measured.again is not None and not saved:
+        return _prepare_awaits(measured.call, measured.again, restored)
     if isinstance(measured, Called) and measured.again is not None:
-        return _called_afresh(measured, measured.again, wanted, rebound)
+        return _prepare_call(measured, measured.again, restored, saved)
     if isinstance(measured, InFunction) and not isinstance(measured, Called):
-        return _stated_afresh(measured, rebound)
+        return _prepare_function(measured, saved)
     if isinstance(measured, InModule):
-        return _module_afresh(measured, sorted(own), rebound)
+        return _prepare_module(measured, sorted(own), saved)
     raise CannotRepeat("its arguments are not copied in this process")
 
 
 @dataclass(frozen=True, slots=True)
-class _Rebound:
+class _SavedGlobal:
     """A global and its value before the first execution, pickled."""
 
     namespace: Namespace
@@ -90,73 +92,73 @@ class _Rebound:
     pickled: bytes
 
     @classmethod
-    def of(cls, place: Global, measured: Runnable) -> _Rebound:
+    def of(cls, variable: Global, measured: Runnable) -> _SavedGlobal:
         import cloudpickle
 
-        own = place.module == "__main__" and isinstance(measured, InFunction | InModule)
-        namespace = measured.namespace if own else vars(sys.modules[place.module])  # type: ignore[attr-defined]
-        return cls(namespace, place.name, cloudpickle.dumps(namespace[place.name]))
+        own = variable.module == "__main__" and isinstance(measured, InFunction | InModule)
+        namespace = measured.namespace if own else vars(sys.modules[variable.module])  # type: ignore[attr-defined]
+        return cls(namespace, variable.name, cloudpickle.dumps(namespace[variable.name]))
 
     def values(self) -> Values:
         """Return namespace, name and value for the loop's assignment: see `fresh_code`."""
         return self.namespace, self.name, pickle.loads(self.pickled)  # pickled by this process
 
 
-def _called_afresh(
-    measured: Called, again: Callable[[], Call], wanted: Wanted, rebound: Sequence[_Rebound]
-) -> Afresh:
+def _prepare_call(
+    measured: Called, again: Callable[[], Call], restored: RestoredState, saved: Sequence[_SavedGlobal]
+) -> PreparedCode:
     first = measured.call
 
     def make() -> Values:
-        call = _with_function(first, again(), wanted)
-        return (*values_of(call).values(), *_values(rebound))
+        call = _with_function(first, again(), restored)
+        return (*values_of(call).values(), *_values(saved))
 
-    return _looped(measured, (*values_of(first), *_names(len(rebound))), make)
+    return _prepare_loop(measured, (*values_of(first), *_names(len(saved))), make)
 
 
-def _stated_afresh(measured: InFunction, rebound: Sequence[_Rebound]) -> Afresh:
+def _prepare_function(measured: InFunction, saved: Sequence[_SavedGlobal]) -> PreparedCode:
     names = tuple(_locals(measured.start()))
 
     def make() -> Values:
         local = _locals(measured.start())
         try:
-            return (*(local[name] for name in names), *_values(rebound))
+            return (*(local[name] for name in names), *_values(saved))
         except KeyError as missing:
             raise CannotRepeat(f"its setup does not always define {missing}") from missing
 
     if set(measured.blocks.gi_code.co_cellvars) & _stored(measured):
         raise CannotRepeat("it assigns to names that functions of its setup use")
-    return _looped(measured, (*names, *_names(len(rebound))), make)
+    return _prepare_loop(measured, (*names, *_names(len(saved))), make)
 
 
-def _looped(measured: InFunction, names: tuple[str, ...], make: Callable[[], Values]) -> Afresh:
+def _prepare_loop(measured: InFunction, names: tuple[str, ...], make: Callable[[], Values]) -> PreparedCode:
     states, source = States(make), measured.source
     full, empty = (
         blocks_of(fresh_code(names, source.setup, stmt, source.name), measured.namespace)
         for stmt in (source.stmt, None)
     )
-    return Afresh(states, PreparedFunction(states, full, True), PreparedFunction(states, empty, False))
+    return PreparedCode(states, PreparedFunction(states, full, True), PreparedFunction(states, empty, False))
 
 
-def _module_afresh(measured: InModule, names: Sequence[str], rebound: Sequence[_Rebound]) -> Afresh:
+def _prepare_module(measured: InModule, names: Sequence[str], saved: Sequence[_SavedGlobal]) -> PreparedCode:
     namespace, setup = measured.namespace, compile_piece(measured.setup, measured.setup.body)
 
     def make() -> Values:
         exec(setup, namespace)
         try:
-            made = [value for name in names for value in (namespace, name, namespace[name])]
+            values = [value for name in names for value in (namespace, name, namespace[name])]
         except KeyError as missing:
             raise CannotRepeat(f"its setup does not always define {missing}") from missing
-        return (*made, *_values(rebound))
+        return (*values, *_values(saved))
 
-    states, targets = States(make), _names(len(names) + len(rebound))
+    states, targets = States(make), _names(len(names) + len(saved))
     full, empty = (
         PreparedModule(
             states, fresh_module_code(targets, measured.stmt, empty=is_empty), namespace, not is_empty
         )
         for is_empty in (False, True)
     )
-    return Afresh(states, full, empty)
+    return PreparedCode(states, full, empty)
 
 
 def _bound_by_setup(measured: InModule) -> frozenset[str]:
@@ -170,23 +172,23 @@ def _bound_by_setup(measured: InModule) -> frozenset[str]:
     return frozenset(stored & measured.namespace.keys())
 
 
-def _is_own(place: Global, own: frozenset[str]) -> bool:
-    return place.module == "__main__" and place.name in own
+def _is_own(variable: Global, own: frozenset[str]) -> bool:
+    return variable.module == "__main__" and variable.name in own
 
 
-def _awaited_afresh(first: Call, again: Callable[[], Call], wanted: Wanted) -> Afresh:
-    states = States(lambda: (awaitable_of(_with_function(first, again(), wanted)),))
-    return Afresh(states, PreparedAwaits(states, True), PreparedAwaits(states, False))
+def _prepare_awaits(first: Call, again: Callable[[], Call], restored: RestoredState) -> PreparedCode:
+    states = States(lambda: (awaitable_of(_with_function(first, again(), restored)),))
+    return PreparedCode(states, PreparedAwaits(states, True), PreparedAwaits(states, False))
 
 
-def _with_function(first: Call, call: Call, wanted: Wanted) -> Call:
+def _with_function(first: Call, call: Call, restored: RestoredState) -> Call:
     """Return the call with the first call's function, unless a new one is wanted; always with its code.
 
     CPython specialises each code object separately: a copy's would run as if for the first time.
     """
     function, args, kwargs = call
     _adopt_code(first, call)
-    return function if wanted.function or _is_bound(function) else first[0], args, kwargs
+    return function if restored.function or _is_bound(function) else first[0], args, kwargs
 
 
 def _is_bound(function: object) -> bool:
@@ -224,12 +226,12 @@ def _shared(one: dict[str, object], other: dict[str, object]) -> list[tuple[obje
     return [(value, other[key]) for key, value in one.items() if isinstance(value, kinds) and key in other]
 
 
-def _names(rebound: int) -> list[str]:
-    return [f"{word} {number}" for number in range(rebound) for word in ("namespace", "name", "value")]
+def _names(saved: int) -> list[str]:
+    return [f"{word} {number}" for number in range(saved) for word in ("namespace", "name", "value")]
 
 
-def _values(rebound: Sequence[_Rebound]) -> list[object]:
-    return [value for one in rebound for value in one.values()]
+def _values(saved: Sequence[_SavedGlobal]) -> list[object]:
+    return [value for one in saved for value in one.values()]
 
 
 def _named_parts(call: Call) -> dict[str, object]:
@@ -238,8 +240,8 @@ def _named_parts(call: Call) -> dict[str, object]:
     if _is_bound(function):
         parts = {"argument 'self'": getattr(function, "__self__", None), **parts}
     names = _parameters(function)
-    for place, value in enumerate(args):
-        parts[f"argument {names[place]!r}" if place < len(names) else f"argument {place + 1}"] = value
+    for index, value in enumerate(args):
+        parts[f"argument {names[index]!r}" if index < len(names) else f"argument {index + 1}"] = value
     return parts | {f"argument {name!r}": value for name, value in kwargs.items()}
 
 

@@ -252,7 +252,7 @@ def _has_pools() -> bool:
     for _ in range(0, _MOST_POOLS, pools):
         taken = deque(map(bytes, repeat(_LARGE[-1], pools * blocks)))  # a list would use such a block itself
         _KEPT.extend(taken)
-        starts = [place for place, block in enumerate(taken) if id(block) % _POOL_BYTES == _FIRST_BLOCK]
+        starts = [index for index, block in enumerate(taken) if id(block) % _POOL_BYTES == _FIRST_BLOCK]
         for start, following in pairwise(starts):
             length = id(taken[following - 1]) - id(taken[start])
             if following - start == blocks and length == (blocks - 1) * _LARGEST_BLOCK:

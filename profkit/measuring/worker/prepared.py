@@ -87,7 +87,7 @@ class States:
 
 
 @dataclass(frozen=True, slots=True)
-class Afresh:
+class PreparedCode:
     """Measured code with a state for each execution, and its empty loop."""
 
     states: States

@@ -155,7 +155,7 @@ class Case(TypedDict):
 
 
 class JobMessage(TypedDict):
-    """The part of a message that `perform` reads; `take_on` applies the environment before."""
+    """The part of a message that `perform` reads; `apply_surroundings` applies the environment before."""
 
     mode: str
     """ "timer", "callgrind" or "canary"."""
@@ -163,7 +163,7 @@ class JobMessage(TypedDict):
     imports: NotRequired[list[str]]
     cases: list[Case]
     number: list[int | None]
-    """Executions per block for each arm; None: chosen by the worker."""
+    """Executions per block for each case; None: chosen by the worker."""
     runs: int | None
     """Maximum executions of each statement, including warm-ups."""
     blocks: NotRequired[int | None]
@@ -181,7 +181,7 @@ class JobMessage(TypedDict):
 
 
 class Times(TypedDict):
-    """A timed arm."""
+    """A timed case."""
 
     number: int
     times_s: list[float]
@@ -197,7 +197,7 @@ class Times(TypedDict):
 
 
 class Counts(TypedDict):
-    """A counted arm, with the paths of its dumps."""
+    """A counted case, with the paths of its dumps."""
 
     number: int
     dumps: list[str]
@@ -208,7 +208,7 @@ class Counts(TypedDict):
 
 
 class StartOver(TypedDict):
-    """An arm that only another process can measure, with what that process must know."""
+    """A case that only another process can measure, with what that process must know."""
 
     fresh: Fresh
 

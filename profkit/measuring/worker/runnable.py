@@ -70,7 +70,7 @@ class InThisThread:
 def run_global_setup(text: str, namespace: Namespace, nth: str = "") -> int:
     """Run a text at module level and return its `__future__` features, as flags for compile().
 
-    `nth` distinguishes the file names of several arms.
+    `nth` distinguishes the file names of several cases.
     """
     piece = read_piece(text, f"<global_setup{nth}>")
     _run_in_module(piece, namespace)
@@ -199,15 +199,15 @@ def values_of(call: Call) -> dict[str, object]:
     function, args, kwargs = call
     named, others = _named(kwargs)
     values: dict[str, object] = {"function": function, **({"others": others} if others else {})}
-    values |= {f"positional_{place}": value for place, value in enumerate(args)}
-    return values | {f"named_{place}": value for place, value in enumerate(named.values())}
+    values |= {f"positional_{index}": value for index, value in enumerate(args)}
+    return values | {f"named_{index}": value for index, value in enumerate(named.values())}
 
 
 def _call_of(call: Call) -> str:
     _, args, kwargs = call
     named, others = _named(kwargs)
-    passed = [f"positional_{place}" for place in range(len(args))]
-    passed += [f"{name}=named_{place}" for place, name in enumerate(named)]
+    passed = [f"positional_{index}" for index in range(len(args))]
+    passed += [f"{name}=named_{index}" for index, name in enumerate(named)]
     passed += ["**others"] if others else []
     return f"function({', '.join(passed)})"
 

@@ -38,7 +38,7 @@ def read_piece(text: str, name: str, futures: int = 0, before: int = 0) -> Piece
     remember(name, text)
     body = _parsed(text, name, futures, before)
     piece = Piece(name, text, body, before, futures)
-    if not _NEEDS_A_PLACE.search(text):
+    if not _NEEDS_CONTEXT.search(text):
         return piece
     own = compile_piece(piece, body).co_flags & _ALL_FUTURES
     return Piece(name, text, body, before, futures | own)
@@ -68,7 +68,7 @@ def relocated(error: SyntaxError, name: str, text: str, before: int) -> SyntaxEr
     return type(error)(error.msg, (name, line, error.offset, quoted, end, error.end_offset))
 
 
-_NEEDS_A_PLACE = re.compile(r"\b(?:return|yield|async|await|break|continue|nonlocal|__future__)\b")
+_NEEDS_CONTEXT = re.compile(r"\b(?:return|yield|async|await|break|continue|nonlocal|__future__)\b")
 """Keywords that are invalid, or have another meaning, outside a function or a loop."""
 
 
@@ -190,8 +190,8 @@ def _fresh_loop(names: Sequence[str], body: list[ast.stmt]) -> list[ast.stmt]:
 
 def _rebinding(number: int) -> ast.stmt:
     namespace, key, value = (f"{word} {number}" for word in ("namespace", "name", "value"))
-    place = ast.Subscript(ast.Name(namespace, ast.Load()), ast.Name(key, ast.Load()), ast.Store())
-    return ast.Assign(targets=[place], value=ast.Name(value, ast.Load()))
+    variable = ast.Subscript(ast.Name(namespace, ast.Load()), ast.Name(key, ast.Load()), ast.Store())
+    return ast.Assign(targets=[variable], value=ast.Name(value, ast.Load()))
 
 
 def _loop(body: list[ast.stmt], target: ast.expr | None = None) -> ast.stmt:

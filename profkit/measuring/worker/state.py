@@ -275,9 +275,9 @@ class _Walk:
                 digest = hash((digest, id(value)))
                 self._note_class(cast(type, value))
             elif id(value) in self._known:
-                other, place, _ = self._known[id(value)]
+                other, position, _ = self._known[id(value)]
                 # Its position in another root belongs to the fingerprint of that root.
-                digest = hash((digest, other, place if other == self._roots else 0))
+                digest = hash((digest, other, position if other == self._roots else 0))
             else:
                 self._objects_left -= 1
                 if self._objects_left < 0:
@@ -343,10 +343,10 @@ class _Walk:
 
     def _find_global(self, namespace: Mapping[str, object], name: str) -> None:
         module = sys.modules.get(str(namespace.get("__name__", "__main__")))
-        place = Global("__main__" if module is None else module.__name__, name)
+        variable = Global("__main__" if module is None else module.__name__, name)
         if module is not None and vars(module) is namespace:
-            self.globals[str(place)] = place
-        self._find(str(place), namespace[name])
+            self.globals[str(variable)] = variable
+        self._find(str(variable), namespace[name])
 
     def _find(self, words: str, value: object) -> None:
         if not isinstance(value, (*NUMBERS, types.ModuleType)) and id(value) not in self._known:

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from .fresh import CannotRepeat, Wanted, afresh, state_in
-from .prepared import Afresh
+from .fresh import CannotRepeat, RestoredState, prepare_code, state_in
+from .prepared import PreparedCode
 from .protocol import Fresh
 from .runnable import Awaited, Called, Runnable
 from .state import MOST_OBJECTS, Global, State
@@ -47,12 +47,12 @@ class StatePolicy:
     """Decision on how a statement is executed."""
 
     fresh: Fresh
-    afresh: Afresh | None = None
+    prepared: PreparedCode | None = None
     """Set if each execution has its own state."""
-    other: Afresh | None = None
+    other: PreparedCode | None = None
     """Alternative if a shared state, whose changes do not affect the cost, makes executions fail."""
 
-    def lasting(self) -> StatePolicy:
+    def with_fresh_state(self) -> StatePolicy:
         """Return the alternative in which each execution has its own state, if there is one."""
         return self if self.other is None else StatePolicy({**self.fresh, "decided": True}, self.other)
 
@@ -63,24 +63,24 @@ class StatePolicy:
 
 
 def given_policy(measured: Runnable, fresh: Fresh) -> StatePolicy:
-    """Return the design that another process found, or that was requested, if it is possible here."""
+    """Return the policy that another process found, or that was requested, if it is possible here."""
     if not fresh["decided"]:
         return StatePolicy(fresh)
     try:
-        return StatePolicy(fresh, afresh(measured, _wanted(fresh)))
+        return StatePolicy(fresh, prepare_code(measured, _restored(fresh)))
     except CannotRepeat as error:
         return StatePolicy({**fresh, "decided": False, "why_not": str(error)})
 
 
-def alike(measured: Sequence[Runnable], policies: Sequence[StatePolicy]) -> list[StatePolicy]:
-    """Return comparable designs: if one has a state for each execution, so have all that can.
+def comparable(measured: Sequence[Runnable], policies: Sequence[StatePolicy]) -> list[StatePolicy]:
+    """Return comparable policies: if one has a state for each execution, so have all that can.
 
     Separate states have other places in memory, which makes executions slightly slower.
     """
-    if all(policy.afresh is None for policy in policies):
+    if all(policy.prepared is None for policy in policies):
         return list(policies)
     return [
-        policy if policy.afresh is not None else given_policy(one, {**policy.fresh, "decided": True})
+        policy if policy.prepared is not None else given_policy(one, {**policy.fresh, "decided": True})
         for one, policy in zip(measured, policies, strict=True)
     ]
 
@@ -88,59 +88,61 @@ def alike(measured: Sequence[Runnable], policies: Sequence[StatePolicy]) -> list
 def find_policy(measured: Runnable, fresh: Fresh, cost: Cost, effort: Effort) -> StatePolicy:
     """Find what an execution changes, and decide; executes it once, or more often if anything changes."""
     if fresh["globals"]:
-        return _tried(measured, fresh, cost, effort)
+        return _decide_before(measured, fresh, cost, effort)
     before = state_in(measured, effort.most_objects)
-    took = cost(measured, 1)
+    first_cost = cost(measured, 1)
     changes = before.changes(state_in(measured, effort.most_objects))
     if not changes:
         return StatePolicy({**fresh, "decided": False})
-    found = _found(before, changes)
+    found = _undecided(before, changes)
     if found["globals"]:
         return StatePolicy(found)
-    return _decided(measured, found, cost, effort, took)
+    return _decide(measured, found, cost, effort, first_cost)
 
 
-def _found(before: State, changes: Sequence[str]) -> Fresh:
+def _undecided(before: State, changes: Sequence[str]) -> Fresh:
     """Return the changes that the first execution made, undecided: globals must be copied before it."""
-    places = [before.globals[words] for words in changes if words in before.globals]
+    variables = [before.globals[words] for words in changes if words in before.globals]
     return {
         "decided": None,
         "changes": list(changes),
-        "globals": [[place.module, place.name] for place in places],
+        "globals": [[variable.module, variable.name] for variable in variables],
         "function": any(_is_of_function(words) for words in changes if words not in before.globals),
         "why_not": "",
     }
 
 
-def _tried(measured: Runnable, fresh: Fresh, cost: Cost, effort: Effort) -> StatePolicy:
+def _decide_before(measured: Runnable, fresh: Fresh, cost: Cost, effort: Effort) -> StatePolicy:
     """Decide before the first execution, with unchanged globals."""
-    return _decided(measured, fresh, cost, effort, None)
+    return _decide(measured, fresh, cost, effort, None)
 
 
-def _decided(measured: Runnable, fresh: Fresh, cost: Cost, effort: Effort, took: float | None) -> StatePolicy:
-    if all(_is_lasting(words) for words in fresh["changes"]):
+def _decide(
+    measured: Runnable, fresh: Fresh, cost: Cost, effort: Effort, first_cost: float | None
+) -> StatePolicy:
+    if all(_is_permanent(words) for words in fresh["changes"]):
         return StatePolicy({**fresh, "decided": False, "why_not": "it cannot be restored"})
     try:
-        other = afresh(measured, _wanted(fresh))
-        if isinstance(measured, Called | Awaited) or _differs(other, cost, effort, took):
+        other = prepare_code(measured, _restored(fresh))
+        if isinstance(measured, Called | Awaited) or _costs_differ(other, cost, effort, first_cost):
             return StatePolicy({**fresh, "decided": True}, other)
     except CannotRepeat as error:
         return StatePolicy({**fresh, "decided": False, "why_not": str(error)})
     return StatePolicy({**fresh, "decided": False, "changes": []}, other=other)
 
 
-def _differs(other: Afresh, cost: Cost, effort: Effort, took: float | None) -> bool:
+def _costs_differ(other: PreparedCode, cost: Cost, effort: Effort, first_cost: float | None) -> bool:
     """Return whether the costs of a first and the next execution with the same state differ.
 
     Raises what the setup raises if it runs again.
     """
     states = other.states
     states.warms = effort.warms
-    if took is None:
+    if first_cost is None:
         states.of(1)
-        took = cost(other.full, 1)
-    long = took > effort.long
-    number = 1 if long else _number(other, cost, effort, took)
+        first_cost = cost(other.full, 1)
+    long = first_cost > effort.long
+    number = 1 if long else _number(other, cost, effort, first_cost)
     firsts, nexts = [], []
     for _ in range(1 if long else _ROUNDS):
         # The first loop loads the states into the cache, which the executions need not repeat.
@@ -155,22 +157,22 @@ def _differs(other: Afresh, cost: Cost, effort: Effort, took: float | None) -> b
     return not 1 / _DIFFERS < first / following < _DIFFERS
 
 
-def _number(other: Afresh, cost: Cost, effort: Effort, took: float) -> int:
+def _number(other: PreparedCode, cost: Cost, effort: Effort, first_cost: float) -> int:
     """Warm the code up, and return the number of executions per block."""
-    each = max(min(took, cost(other.full, 1)), 1e-9)  # the first one may have imported modules
+    each = max(min(first_cost, cost(other.full, 1)), 1e-9)  # the first one may have imported modules
     warm = min(_WARM, int(_WARM_BLOCKS * effort.block / each) + 1)
     each = max(min(each, cost(other.full, warm) / warm), 1e-9)
     return min(int(effort.block / each) + 1, _MOST)
 
 
-def _wanted(fresh: Fresh) -> Wanted:
-    return Wanted(fresh["function"], tuple(Global(module, name) for module, name in fresh["globals"]))
+def _restored(fresh: Fresh) -> RestoredState:
+    return RestoredState(fresh["function"], tuple(Global(module, name) for module, name in fresh["globals"]))
 
 
 def _is_of_function(words: str) -> bool:
-    return not words.startswith("argument ") and not _is_lasting(words)
+    return not words.startswith("argument ") and not _is_permanent(words)
 
 
-def _is_lasting(words: str) -> bool:
+def _is_permanent(words: str) -> bool:
     """Return whether the state cannot be restored: caches and class attributes."""
     return words.startswith("the cache of ") or " of class " in words

@@ -89,7 +89,7 @@ class Supervisor:
     def __init__(self, channel: socket.socket, config: Message) -> None:
         self._channel, self._config = channel, config
         self._zygote: int | None = None
-        self._spared: set[int] = set()
+        self._kept: set[int] = set()
         self._status: int | None = None
         self._ending = False
         self._limit: MemoryLimit | None = None
@@ -156,16 +156,16 @@ class Supervisor:
                 return
             if channel in ready:
                 for message in inbox.read():
-                    self._obey(message)
+                    self._run_command(message)
             if zygote in ready or inbox.ended or self._ending:
                 return
             if self._limit is not None:
-                self._hold_to(self._limit)
+                self._enforce(self._limit)
 
-    def _obey(self, message: Message) -> None:
+    def _run_command(self, message: Message) -> None:
         command = message["do"]
         if command == "settle":
-            self._spared = descendants(os.getpid())
+            self._kept = descendants(os.getpid())
             _never_preempt()
             send(self._channel, {"done": True})
         elif command == "limit":
@@ -174,22 +174,22 @@ class Supervisor:
             self._dump()
         elif command == "sweep":
             self._limit = None
-            send(self._channel, {"done": end_descendants(self._spared, self._reap, _SWEEP_S)})
+            send(self._channel, {"done": end_descendants(self._kept, self._reap, _SWEEP_S)})
         elif command == "end":
             self._ending = True
 
-    def _hold_to(self, limit: MemoryLimit) -> None:
+    def _enforce(self, limit: MemoryLimit) -> None:
         """End all processes of a job if they exceed the memory limit."""
-        excess = limit.excess(descendants(os.getpid()) - self._spared)
+        excess = limit.excess(descendants(os.getpid()) - self._kept)
         if excess is not None:
             self._limit = None
             self._dump()
             send(self._channel, {"memory": excess})
-            end_descendants(self._spared, self._reap, _SWEEP_S)
+            end_descendants(self._kept, self._reap, _SWEEP_S)
 
     def _dump(self) -> None:
         """Make workers print their threads' tracebacks; a program that one has executed may end instead."""
-        workers = {child for pid in self._spared for child in children(pid)} - self._spared
+        workers = {child for pid in self._kept for child in children(pid)} - self._kept
         for pid in workers:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, DUMP_SIGNAL)

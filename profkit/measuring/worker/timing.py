@@ -1,4 +1,4 @@
-"""Time a job's arms: choose the design of each and run its blocks."""
+"""Time a job's cases: choose the state policy of each and run its blocks."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from .blocks import THIS_THREAD, WARMS, WHOLE_PROCESS, Elapsed, Timed, Wanted, time_cases
+from .blocks import THIS_THREAD, WARMS, WHOLE_PROCESS, Elapsed, Timed, TimingSettings, time_cases
 from .cases import timed_by
 from .protocol import SHARED, Case, JobMessage, StartOver, Times
 from .runnable import Runnable
-from .state_policy import Effort, StatePolicy, alike, find_policy, given_policy
+from .state_policy import Effort, StatePolicy, comparable, find_policy, given_policy
 
 _BLOCK_PART = 10
 """Factor by which blocks that detect changes may be shorter than others."""
@@ -21,25 +21,25 @@ _WARMING_S = 0.1
 
 
 def times_of(measured: Sequence[Runnable], job: JobMessage) -> Sequence[Times | StartOver]:
-    """Time a job's arms; if only another process can, return what that process must know.
+    """Time a job's cases; if only another process can, return what that process must know.
 
     If a statement fails because it changed its state, each execution gets its own state.
     """
     policies = [_policy(one, case, job) for one, case in zip(measured, job["cases"], strict=True)]
     if any(policy.starts_over for policy in policies):
         return [{"fresh": policy.fresh} for policy in policies]
-    policies = alike(measured, policies)
+    policies = comparable(measured, policies)
     try:
         return _times(measured, policies, job)
     except Exception:
-        lasting = [policy.lasting() for policy in policies]
-        if lasting == policies:
+        with_fresh_state = [policy.with_fresh_state() for policy in policies]
+        if with_fresh_state == policies:
             raise
-        return _times(measured, lasting, job)
+        return _times(measured, with_fresh_state, job)
 
 
 def effort(block_s: float) -> Effort:
-    """Return the limits of a decision on the design, for blocks of `block_s`."""
+    """Return the limits of a decision on the state policy, for blocks of `block_s`."""
     return Effort(block_s / _BLOCK_PART, _LONG_S, warms=True)
 
 
@@ -70,7 +70,9 @@ def _times(measured: Sequence[Runnable], policies: Sequence[StatePolicy], job: J
         elapsed = partial(timed_by, case=case, num_threads=job["num_threads"])
         timed = timed_case(one, policy, elapsed, job.get("memory_limit_bytes"))
         cases.append(replace(timed, number=number, left=job["runs"]))
-    return time_cases(cases, Wanted.by(job), THIS_THREAD if job["num_threads"] == 1 else WHOLE_PROCESS)
+    return time_cases(
+        cases, TimingSettings.by(job), THIS_THREAD if job["num_threads"] == 1 else WHOLE_PROCESS
+    )
 
 
 def timed_case(
@@ -79,8 +81,8 @@ def timed_case(
     elapsed: Callable[[Runnable], Elapsed],
     memory_bytes: int | None = None,
 ) -> Timed:
-    """Return an arm for a design; `elapsed` returns the function that times its blocks."""
-    other = policy.afresh
+    """Return a case under a state policy; `elapsed` returns the function that times its blocks."""
+    other = policy.prepared
     if other is None:
         return Timed(elapsed(measured), measured.do, fresh=policy.fresh)
     other.states.limit(memory_bytes)

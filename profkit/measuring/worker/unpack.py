@@ -31,7 +31,7 @@ FOOTER = struct.Struct("<8sQQ")
 Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
-class Place(TypedDict):
+class StorageEntry(TypedDict):
     """A storage in the file; only the bytes in `pieces`, (start, end), were sent and are valid."""
 
     offset: int
@@ -44,7 +44,7 @@ class Index(TypedDict):
     """Positions in the file: buffers as (offset, size)."""
 
     buffers: list[tuple[int, int]]
-    storages: list[Place]
+    storages: list[StorageEntry]
     code_of: list[int] | None
     """Python version (major, minor) of the code in the pickle; None without code."""
 
@@ -94,9 +94,9 @@ class Loader(pickle.Unpickler):
 
     def __init__(self, memory: mmap.mmap, index: Index) -> None:
         self._memory = memoryview(memory)
-        self._places = index["storages"]
+        self._entries = index["storages"]
         self._storages: dict[int, Any] = {}
-        super().__init__(memory, buffers=(self._at(*place) for place in index["buffers"]))
+        super().__init__(memory, buffers=(self._at(*entry) for entry in index["buffers"]))
 
     def find_class(self, module: str, name: str) -> Any:
         """Return the object that a pickle names; for names of this module, a bound method."""
@@ -131,7 +131,7 @@ class Loader(pickle.Unpickler):
     def untyped_storage(self, number: int) -> Any:
         """Return a storage: the same object for all tensors that share it."""
         if number not in self._storages:
-            self._storages[number] = self._storage(self._places[number])
+            self._storages[number] = self._storage(self._entries[number])
         return self._storages[number]
 
     def with_grad(self, tensor: Any, grad: Any) -> None:
@@ -141,14 +141,14 @@ class Loader(pickle.Unpickler):
     def _at(self, offset: int, size: int) -> memoryview:
         return self._memory[offset : offset + size]
 
-    def _storage(self, place: Place) -> Any:
+    def _storage(self, entry: StorageEntry) -> Any:
         import torch
 
-        offset, size = place["offset"], place["size"]
-        if place["device"] == "cpu":
+        offset, size = entry["offset"], entry["size"]
+        if entry["device"] == "cpu":
             return self._bytes(offset, size).untyped_storage()
-        there = torch.empty(size, dtype=torch.uint8, device=place["device"])
-        for start, end in place["pieces"]:
+        there = torch.empty(size, dtype=torch.uint8, device=entry["device"])
+        for start, end in entry["pieces"]:
             there[start:end].copy_(self._bytes(offset + start, end - start))
         return there.untyped_storage()
 

@@ -85,17 +85,17 @@ def _made(machine: str) -> dict[int, Request]:
     own = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
     page = mmap.mmap(-1, mmap.PAGESIZE, flags=own, prot=mmap.PROT_READ | mmap.PROT_WRITE)
     start = ctypes.addressof(ctypes.c_char.from_buffer(page))
-    places = {code: 2 * _SLOT_BYTES * place for place, code in enumerate(_CODES)}
-    for code, place in places.items():
-        words = place + _SLOT_BYTES
+    offsets = {code: 2 * _SLOT_BYTES * slot for slot, code in enumerate(_CODES)}
+    for code, offset in offsets.items():
+        words = offset + _SLOT_BYTES
         page[words : words + 48] = struct.pack("=6q", code, 0, 0, 0, 0, 0)
         machine_code = function_code(start + words)
-        page[place : place + len(machine_code)] = machine_code
+        page[offset : offset + len(machine_code)] = machine_code
     _make_executable(start)
     _pages.append(page)
     # The GIL stays held: releasing and acquiring it would be counted.
     prototype = ctypes.PYFUNCTYPE(ctypes.c_int)
-    return {code: prototype(start + place) for code, place in places.items()}
+    return {code: prototype(start + offset) for code, offset in offsets.items()}
 
 
 def _make_executable(start: int) -> None:

@@ -46,11 +46,11 @@ def main(config_text: str) -> None:
     except BaseException as error:  # noqa: BLE001 - imports can raise anything; the driver reports it
         control.send(json.dumps({"ready": False, "trace": as_text(error)[-_MOST_TRACE:]}).encode("ascii"))
         os._exit(1)
-    greeting = json.dumps(ready).encode("ascii")
+    message = json.dumps(ready).encode("ascii")
     if config["complete"]:
-        serve(control, greeting, _DUMMIES if config["valgrind"] else 0)
+        serve(control, message, _DUMMIES if config["valgrind"] else 0)
     else:
-        control.send(greeting)
+        control.send(message)
         if not select.select([control], (), (), _IDLE_S)[0]:
             _import_unpickler()
             _freeze()
@@ -86,7 +86,7 @@ def _prepare(config: Message) -> Message:
 
 def _extend_path(roots: list[str]) -> None:
     """Add folders before the environment's own packages, so that imports match the driver's."""
-    at = next((place for place, folder in enumerate(sys.path) if folder.endswith("-packages")), len(sys.path))
+    at = next((index for index, folder in enumerate(sys.path) if folder.endswith("-packages")), len(sys.path))
     sys.path[at:at] = [folder for folder in roots if folder not in sys.path]
 
 

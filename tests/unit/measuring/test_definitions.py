@@ -51,7 +51,7 @@ def test_options_hold_for_all() -> None:
         (Variants(), "no statement"),
         (Variants(python="x", autograd=True), "no signature"),
         (Variants(python="x", script=True, signature="x -> y"), "write it as"),
-        (3, "define orders"),
+        (3, "does not define an order"),
         (Variants(model={"python": "import os"}, signature="f(x) -> y"), "define `model`"),
         (Variants(cpp="1;", script=True, signature="f(x) -> y"), "no Python"),
     ],
@@ -215,7 +215,7 @@ def test_what_an_entry_says_itself_is_refused_from_elsewhere() -> None:
         "variants": Variants(python="1"),
     }
     assert list(refusals(given, {"setup": "x = 1"})) == ["order", "variants"]
-    assert "language cannot" in refusals(given, {"language": "c++"})["variants"]
+    assert "conflicts with language" in refusals(given, {"language": "c++"})["variants"]
 
 
 def test_a_list_of_orders_takes_options_like_a_dictionary() -> None:

@@ -54,12 +54,12 @@ def test_the_label_of_a_callable_is_its_name() -> None:
         ({"mode": "walltime"}, "'timer+callgrind'"),
         ({"language": "rust"}, "'c++'"),
         ({"level": "class"}, "'module'"),
-        ({"imports": ["pandas"]}, "torch or numpy"),
+        ({"imports": ["pandas"]}, "'torch' or 'numpy'"),
         ({"simulate": ["gpu"], "mode": "callgrind"}, "'branch'"),
         ({"runs": 1, "mode": "timer+callgrind"}, "give 2 or more"),
         ({"simulate": ["cache"]}, "mode='callgrind'"),
         ({"mode": "callgrind", "num_threads": 2}, "one thread"),
-        ({"source_cmd": "source env/bin/activate && python"}, "no shell"),
+        ({"source_cmd": "source env/bin/activate && python"}, "not run in a shell"),
         ({"source_cmd": "conda 'run"}, "quotes"),
         ({"source_cmd": "env", "python": "/usr/bin/python3"}, "one of them"),
         ({"args": (1,)}, "setup"),
@@ -73,7 +73,7 @@ def test_what_makes_no_sense_is_refused(options: dict[str, object], word: str) -
 
 
 def test_a_statement_that_is_no_python_is_reported_at_once() -> None:
-    with pytest.raises(UsageError, match="stmt of 'x \\+' is no Python"):
+    with pytest.raises(UsageError, match="stmt of 'x \\+' is not valid Python"):
         work_order("x +")
 
 

@@ -117,7 +117,7 @@ def test_replies_without_the_statement(cases: object) -> None:
 
 
 def test_processes_that_do_not_belong_together() -> None:
-    with pytest.raises(BadReply, match=r"\[7, 100\] times in a block"):
+    with pytest.raises(BadReply, match=r"per block: \[7, 100\]"):
         timing_of("", [reply(TIMED), reply({**TIMED, "number": 7})])
     with pytest.raises(BadReply, match="different environments"):
         timing_of("", [reply(TIMED), reply(TIMED, of=zygote(2, ("torch", "2.13")))])

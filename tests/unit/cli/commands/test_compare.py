@@ -144,7 +144,7 @@ def test_sampled_sides_are_compared_as_such(profkit: Profkit) -> None:
         (("a1", "b1", "--json", "--html"), 2, "json and html are different formats"),
         (("--ab", "1", "2", "--git", "v1", "trunk"), 2, "--ab and --git compare different things"),
         (("--ab", "1", "2", "3"), 2, "'3' is one more"),
-        (("--ab", "1", "def"), 2, "is no Python"),
+        (("--ab", "1", "def"), 2, "is not valid Python"),
         (("--git", "v1", "trunk"), 2, "--git measures one statement"),
         (("--git", "v1", "nowhere", "--", "1"), 2, "'nowhere' names no commit"),
         (("--git", "v1", "trunk", "--language", "c++", "--", "1"), 2, "uses nothing of a checkout"),

@@ -14,13 +14,13 @@ HOUR = 3600.0
 
 
 def keep(cache: Cache, key: str, content: bytes, headers: tuple[Path, ...] = ()) -> Path:
-    made = cache.workplace() / "made.so"
+    made = cache.working_folder() / "made.so"
     made.write_bytes(content)
     return cache.keep(key, made, headers)
 
 
 def keep_header(cache: Cache, key: str) -> Path:
-    made = cache.workplace() / "made"
+    made = cache.working_folder() / "made"
     made.mkdir()
     (made / "header.h").write_text("#include <x>\n")
     (made / "header.h.gch").write_bytes(b"precompiled")
@@ -29,7 +29,7 @@ def keep_header(cache: Cache, key: str) -> Path:
 
 def test_files_of_several_kinds_are_kept(tmp_path: Path):
     cache = open_cache(tmp_path)
-    made = cache.workplace() / "made.pt"
+    made = cache.working_folder() / "made.pt"
     made.write_bytes(b"TorchScript")
     kept = cache.keep("k", made, ())
     assert kept.suffix == ".pt"
@@ -140,7 +140,7 @@ def test_what_was_used_longest_ago_goes_first(tmp_path: Path):
 def test_what_was_left_unfinished_goes_after_an_hour(tmp_path: Path):
     now = 1_000_000.0
     cache = Cache(tmp_path, now=lambda: now)
-    place = cache.workplace()
+    place = cache.working_folder()
     (place / "half").write_text("x")
     os.utime(place, (now, now))
     cache.shrink()
@@ -152,7 +152,7 @@ def test_what_was_left_unfinished_goes_after_an_hour(tmp_path: Path):
 
 def test_a_folder_that_others_can_write_to_is_refused(tmp_path: Path):
     tmp_path.chmod(0o777)
-    with pytest.raises(UsageError, match="written by others"):
+    with pytest.raises(UsageError, match="writable by other users"):
         open_cache(tmp_path)
 
 

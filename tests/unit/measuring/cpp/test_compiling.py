@@ -69,14 +69,14 @@ def test_the_linker():
 def test_errors_around_the_users_lines_are_explained():
     said = "<profkit>:10:8: error: expected unqualified-id\n<profkit>:35:2: error: expected ‘}’ at the end\n"
     kept = trimmed(said, ORDER)
-    assert "not closed" in kept
+    assert "unbalanced" in kept
     assert "expected unqualified-id" in kept
     assert "35" not in kept
 
 
 def test_what_is_no_message_is_shown_as_it_is():
     assert trimmed("sh: broken pipe\n", ORDER) == "sh: broken pipe"
-    assert trimmed("", ORDER) == "the compiler ended without a word"
+    assert trimmed("", ORDER) == "the compiler failed without a message"
     died = "x86_64-linux-gnu-g++-12: fatal error: Killed signal terminated program cc1plus"
     assert trimmed(f"{died}\ncompilation terminated.\n", ORDER) == died
 

@@ -64,17 +64,17 @@ def test_the_folder_matters_where_a_header_is_looked_for_in_it():
 
 
 def test_words_for_a_torch():
-    words = GCC.compile_words(Path("s.cpp"), Path("o.so"), Path("/home"), Path("/c/header.h"))
-    assert words[0] == "/usr/bin/g++"
+    command = GCC.compile_command(Path("s.cpp"), Path("o.so"), Path("/home"), Path("/c/header.h"))
+    assert command[0] == "/usr/bin/g++"
     for word in (
         "-std=c++20",
         "/site/torch/include",
         "-D_GLIBCXX_USE_CXX11_ABI=1",
         "-Wl,-rpath,/site/torch/lib",
     ):
-        assert word in words
-    assert words[words.index("-include") + 1] == "/c/header.h"
-    plain = replace(GCC, torch=None).compile_words(Path("s.cpp"), Path("o.so"), Path("/home"), None)
+        assert word in command
+    assert command[command.index("-include") + 1] == "/c/header.h"
+    plain = replace(GCC, torch=None).compile_command(Path("s.cpp"), Path("o.so"), Path("/home"), None)
     assert not [word for word in plain if "torch" in word or word == "-include"]
 
 

@@ -198,7 +198,7 @@ class TestHowOftenItWillRun:
             "TestHowOftenItWillRun.test_it_is_said_once_at_the_first_call.work will be run "
         )
         assert "for each kind of arguments (at most 32)" in line
-        assert line.endswith("runs= and max_signatures= limit that")
+        assert line.endswith("limit this with runs= and max_signatures=")
         work(2)
         assert len(work.runs) == 2
         assert self.said(caplog) == [line]
@@ -344,7 +344,7 @@ class TestWhatCannotTravel:
         first, second = take.runs
         assert first.measurement is None  # of this laboratory
         (note,) = second.info.notes
-        assert "2 MB of other calls' arguments wait" in dict(note.figures)["detail"]
+        assert "2 MB of arguments of other calls are waiting" in dict(note.figures)["detail"]
 
     def test_calls_while_packing_are_not_the_users(self, context: BatchContext) -> None:
         @context.measured
@@ -621,9 +621,7 @@ class TestTheEnd:
             context.clock.advance(61)
 
         context.backlog.finish(tell, 60.0)
-        assert told[-1].startswith(
-            "not measured within 60 s; ask for `runs` of the function earlier, or give "
-        )
+        assert told[-1].startswith("not measured within 60 s; read `runs` of the function earlier, or raise ")
         assert "exit_timeout_s= or PROFKIT_EXIT_TIMEOUT" in told[-1]
         assert [f"function({n})" in told[-1] for n in range(3)] == [True] * 3
         assert function(4) == 4
@@ -690,7 +688,7 @@ class TestTheEnd:
                 raise KeyboardInterrupt
 
         context.backlog.finish(tell, 60.0)
-        assert told[-1].startswith("not measured since the program was interrupted: ")
+        assert told[-1].startswith("not measured because the program was interrupted: ")
         assert "function(1)" in told[-1]
         assert "function(2)" in told[-1]
 

@@ -20,7 +20,7 @@ from profkit.measuring.decorated.wrapper import marker_of
 from profkit.process import guard
 from tests.unit.measuring.decorated.test_backlog import Laboratory
 
-STEPS = ("looks", "choose", "begin", "end", "settle")
+STEPS = ("is_measurable", "choose", "begin", "end", "enqueue")
 
 
 class OfTheProgram(Exception):
@@ -44,9 +44,9 @@ class Failing(Watch):
         if step == self.step:
             raise self.error
 
-    def looks(self) -> bool:
-        self._at("looks")
-        return super().looks()
+    def is_measurable(self) -> bool:
+        self._at("is_measurable")
+        return super().is_measurable()
 
     def choose(self, *call: Any) -> Any:
         self._at("choose")
@@ -60,9 +60,9 @@ class Failing(Watch):
         self._at("end")
         super().end()
 
-    def settle(self, *of: Any) -> None:
-        self._at("settle")
-        super().settle(*of)
+    def enqueue(self, *of: Any) -> None:
+        self._at("enqueue")
+        super().enqueue(*of)
 
     def abandon(self, chosen: Any) -> None:
         self._at("abandon")

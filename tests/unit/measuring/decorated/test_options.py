@@ -42,9 +42,9 @@ async def async_generator() -> AsyncIterator[int]:
 
 @pytest.mark.parametrize("name", MEASURING)
 def test_measuring_options_belong_to_measuring_modes(name: str) -> None:
-    with pytest.raises(UsageError, match=f"{name} is no option of mode='samples'.*mode='timer'"):
+    with pytest.raises(UsageError, match=f"{name} is not an option of mode='samples'.*mode='timer'"):
         profile(**{name: MEASURING[name]})
-    with pytest.raises(UsageError, match=f"{name} is no option of mode='samples'"):
+    with pytest.raises(UsageError, match=f"{name} is not an option of mode='samples'"):
         profile(mode="samples", **{name: MEASURING[name]})
     profile(mode="timer", **{name: MEASURING[name]})(function)
 
@@ -80,9 +80,9 @@ def test_what_makes_no_sense(options: Any, words: str) -> None:
 @pytest.mark.parametrize("mode", MODES)
 class TestWhatIsDecorated:
     def test_generators_are_not(self, mode: Any) -> None:
-        with pytest.raises(UsageError, match=r"gives a generator.* to a function that consumes it"):
+        with pytest.raises(UsageError, match=r"returns a generator.* on a function that consumes it"):
             profile(mode=mode)(generator)
-        with pytest.raises(UsageError, match="gives an async generator"):
+        with pytest.raises(UsageError, match="returns an async generator"):
             profile(mode=mode)(async_generator)
         with pytest.raises(UsageError, match="gives a generator"):
             profile(mode=mode)(staticmethod(generator))

@@ -85,7 +85,7 @@ def test_folders_are_made_by_nobody_yet():
         ("import os; os.kill(os.getpid(), 40)", "was ended by signal 40"),
         (
             "import os; os.kill(os.getpid(), 9)",
-            "was ended by SIGKILL, as the system does where memory runs out",
+            "was ended by SIGKILL, as the system does when memory runs out",
         ),
     ],
 )

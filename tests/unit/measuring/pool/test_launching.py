@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from profkit.clock import ManualClock
-from profkit.measuring.pool.launching import LOOK_S, Lookout, holders, socket_number
+from profkit.measuring.pool.launching import POLL_S, StopDetector, holders, socket_number
 from profkit.measuring.worker.processes import is_stopped
 
 
@@ -35,31 +35,31 @@ def resume(process: subprocess.Popen[bytes]) -> None:
 
 def test_stopped_twice_is_stopped(process: subprocess.Popen[bytes]) -> None:
     clock = ManualClock()
-    lookout, all_of = Lookout(clock), lambda: [process.pid, os.getpid()]
+    lookout, all_of = StopDetector(clock), lambda: [process.pid, os.getpid()]
     stop(process)
     assert lookout.stays_stopped(all_of) == set()
-    clock.advance(LOOK_S)
+    clock.advance(POLL_S)
     assert lookout.stays_stopped(all_of) == {process.pid}
 
 
 def test_nobody_is_looked_at_more_than_once_a_second(process: subprocess.Popen[bytes]) -> None:
     clock = ManualClock()
-    lookout = Lookout(clock)
+    lookout = StopDetector(clock)
     assert lookout.stays_stopped(lambda: [process.pid]) == set()
-    clock.advance(LOOK_S / 2)
+    clock.advance(POLL_S / 2)
     assert lookout.stays_stopped(lambda: pytest.fail("looked too early")) == set()
 
 
 def test_one_that_went_on_in_between_is_not(process: subprocess.Popen[bytes]) -> None:
     clock = ManualClock()
-    lookout = Lookout(clock)
+    lookout = StopDetector(clock)
     for _ in range(3):
         stop(process)
         assert lookout.stays_stopped(lambda: [process.pid]) == set()
-        clock.advance(LOOK_S)
+        clock.advance(POLL_S)
         resume(process)
         assert lookout.stays_stopped(lambda: [process.pid]) == set()
-        clock.advance(LOOK_S)
+        clock.advance(POLL_S)
 
 
 def test_who_does_not_exist_is_not_stopped() -> None:

@@ -23,7 +23,7 @@ class Own:
 
 def written(value: object) -> int:
     descriptor = new_result()
-    assert calling.answer(lambda: value, descriptor) == {"ok": True}
+    assert calling.reply_of(lambda: value, descriptor) == {"ok": True}
     return descriptor
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.measuring.worker.blocks import Meter, Timed, Wanted, time_cases
+from profkit.measuring.worker.blocks import Meter, Timed, TimingSettings, time_cases
 
 
 @dataclass
@@ -36,14 +36,14 @@ class Scripted:
         return Timed(self.elapsed, lambda task: task(), number, runs)
 
 
-def wanted(min_run_time_s: float = 0.02, blocks: int | None = None, seed: int = 1) -> Wanted:
-    return Wanted(0.002, min_run_time_s, blocks, seed)
+def wanted(min_run_time_s: float = 0.02, blocks: int | None = None, seed: int = 1) -> TimingSettings:
+    return TimingSettings(0.002, min_run_time_s, blocks, seed)
 
 
 STILL = Meter(clock=lambda: 0.0, cpu=lambda: 0.0, switches=lambda: 0)
 
 
-def measured(scripted: Scripted, asked: Wanted, number: int | None = None, runs: int | None = None):
+def measured(scripted: Scripted, asked: TimingSettings, number: int | None = None, runs: int | None = None):
     """The answer, and the executions of warm-ups."""
     (answer,) = time_cases([scripted.timed(number, runs)], asked, STILL)
     assert scripted.runs[-len(answer["times_s"]) :] == [answer["number"]] * len(answer["times_s"])

@@ -8,7 +8,7 @@ import sys
 
 BEGIN = """
 import os, sys
-from profkit.measuring.worker.child import take_on
+from profkit.measuring.worker.child import apply_surroundings
 job = {"env": {"A": "1", "B": "2", "C": None, "D": None}, "cwd": "/", "path": ["/nowhere"], "cores": []}
 """
 
@@ -28,7 +28,7 @@ def test_the_environment_is_changed_into_the_jobs() -> None:
     run(
         """
 before = dict(os.environ)
-take_on(job)
+apply_surroundings(job)
 assert dict(os.environ) == {**{k: v for k, v in before.items() if k != "C"}, "A": "1", "B": "2"}
 assert os.getcwd() == "/"
 assert sys.path == ["/nowhere"]
@@ -41,7 +41,7 @@ assert sys.path == ["/nowhere"]
 def test_another_environment_keeps_its_own_path() -> None:
     run("""
 before = list(sys.path)
-take_on({**job, "path": []})
+apply_surroundings({**job, "path": []})
 assert sys.path == before
 """)
 
@@ -49,7 +49,7 @@ assert sys.path == before
 def test_a_folder_that_is_not_there() -> None:
     run("""
 try:
-    take_on({**job, "cwd": "/not/there"})
+    apply_surroundings({**job, "cwd": "/not/there"})
 except FileNotFoundError as error:
     assert error.filename == "/not/there"
 else:

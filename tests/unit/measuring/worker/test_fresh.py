@@ -11,7 +11,7 @@ import pytest
 from profkit.measuring.transfer.payload import pack
 from profkit.measuring.worker.cases import own_main
 from profkit.measuring.worker.child import perform
-from profkit.measuring.worker.fresh import Wanted, afresh
+from profkit.measuring.worker.fresh import RestoredState, prepare_code
 from profkit.measuring.worker.prepared import States
 from profkit.measuring.worker.protocol import UNDECIDED, Fresh, Message
 from profkit.measuring.worker.runnable import Runnable, calls, statement
@@ -146,7 +146,7 @@ def test_a_statement_of_a_module_has_setups_of_its_own() -> None:
         told = find_policy(measured, UNDECIDED, steps, EFFORT)
         assert told.starts_over
         assert told.fresh["changes"] == ["alias"]
-        found = find_policy(measured, told.fresh, steps, EFFORT).afresh
+        found = find_policy(measured, told.fresh, steps, EFFORT).prepared
         assert found is not None
         assert [steps(found.full, number) for number in (1, 5)] == [9, 45]
         assert steps(found.empty, 5) == 0
@@ -181,14 +181,14 @@ def test_what_cannot_be_made_anew_is_named() -> None:
 def test_a_statement_that_costs_less_the_second_time_has_setups_of_its_own() -> None:
     found = policy("work(values); values.clear()", "values = [1] * 9")
     assert found.fresh["changes"] == ["values"]
-    assert found.afresh is not None
-    assert [steps(found.afresh.full, number) for number in (1, 5)] == [9, 45]
-    assert steps(found.afresh.empty, 5) == 0
+    assert found.prepared is not None
+    assert [steps(found.prepared.full, number) for number in (1, 5)] == [9, 45]
+    assert steps(found.prepared.empty, 5) == 0
 
 
 def test_a_statement_that_costs_the_same_again_is_executed_as_ever() -> None:
     found = policy("work(values); values.reverse()", "values = [1, 2, 3]")
-    assert (found.fresh["decided"], found.afresh) == (False, None)
+    assert (found.fresh["decided"], found.prepared) == (False, None)
 
 
 def test_long_executions_are_not_repeated_to_make_sure() -> None:
@@ -229,8 +229,8 @@ def test_names_that_functions_of_the_setup_use_cannot_be_assigned_anew() -> None
 
 def test_global_declarations_of_a_setup_hold_for_the_statement() -> None:
     found = policy("work(values); count = len(values); values.clear()", "global count\nvalues = [1] * 5")
-    assert found.afresh is not None
-    assert steps(found.afresh.full, 2) == 10
+    assert found.prepared is not None
+    assert steps(found.prepared.full, 2) == 10
 
 
 def test_copies_of_a_function_share_its_code() -> None:
@@ -246,7 +246,7 @@ def test_copies_of_a_function_share_its_code() -> None:
     payload = pack(outer, ([1],))
     call = unpack(payload.fd)
     measured = calls(*call, again=partial(unpack, payload.fd, read=True))
-    states = afresh(measured, Wanted(function=True)).states.of(2)
+    states = prepare_code(measured, RestoredState(function=True)).states.of(2)
     functions = [state[0] for state in states]
     assert len({id(function) for function in (*functions, call[0])}) == 3
     assert {function.__code__ for function in functions} == {call[0].__code__}  # type: ignore[attr-defined]
@@ -256,8 +256,8 @@ def test_copies_of_a_function_share_its_code() -> None:
 
 def test_states_are_as_many_as_memory_and_time_allow() -> None:
     found = policy("work(values); values.clear()", "values = [1] * 9")
-    assert found.afresh is not None
-    states = found.afresh.states
+    assert found.prepared is not None
+    states = found.prepared.states
     now = iter(range(10_000))
     states.limit(clock=lambda: float(next(now)))
     assert states.most == 1
@@ -288,8 +288,8 @@ def test_names_that_the_statement_makes_are_none_of_the_setup() -> None:
 
 def test_a_block_of_fresh_states_follows_some_executions() -> None:
     found = policy("work(values); values.clear()", "values = [1] * 9")
-    assert found.afresh is not None
-    states = found.afresh.states
+    assert found.prepared is not None
+    states = found.prepared.states
     states.warms = True
     assert len(states.of(40)) == 40
     assert len(states.spare()) == 10

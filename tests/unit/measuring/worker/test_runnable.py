@@ -57,7 +57,7 @@ def test_a_global_setup_holds_for_functions_and_classes_of_the_setup() -> None:
 @both_levels
 def test_stars_belong_into_a_global_setup(level: str) -> None:
     assert run("seen.append(sqrt(4))", "", "from math import *; seen = []", level)["seen"] == [2]
-    with pytest.raises(SyntaxError, match="put it into global_setup") as caught:
+    with pytest.raises(SyntaxError, match="move it to global_setup") as caught:
         run("pass", "x = 1\nfrom math import *")
     assert (caught.value.filename, caught.value.lineno) == ("<setup>", 2)
 

@@ -40,7 +40,7 @@ def test_children_have_the_page_of_the_parent() -> None:
 def test_other_machines_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
     monkeypatch.setattr(valgrind, "_requests", {})
-    with pytest.raises(RuntimeError, match="x86_64 and aarch64, not for riscv64"):
+    with pytest.raises(RuntimeError, match="x86_64 and aarch64, not on riscv64"):
         valgrind.prepare()
 
 
