@@ -166,7 +166,7 @@ class Block:
         if not source.active:
             return self
         if self._open:
-            raise UsageError("this block is entered already", "make a new profiled() for each `with`")
+            raise UsageError("this block is active already", "create a new profiled() for each `with`")
         frame = sys._getframe(1)
         if frame.f_code.co_flags & GENERATORS or frame.f_code.co_filename == CONTEXTLIB:
             frame = statement_frame(frame)
@@ -258,7 +258,7 @@ def _learned(source: BlockSource, frame: FrameType) -> _Statement | None:
     try:
         return tracing.unseen(_learn, source, frame)
     except BaseException as error:  # noqa: BLE001 - raised if it is the program's
-        ignore(error, "looking at a `with` statement")
+        ignore(error, "inspecting a `with` statement")
         return None
 
 

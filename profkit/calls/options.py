@@ -140,7 +140,7 @@ def _check_values(options: ProfilerOptions) -> None:
         check_choice(name, options.get(name, False), (True, False))
     check_choice("on_busy", options.get("on_busy", "share"), ON_BUSY)
     if options.get("on_busy") == "raise" and not options.get("stop_at_error"):
-        raise InvalidOption("on_busy", "raise", "it needs stop_at_error=True, which lets errors out")
+        raise InvalidOption("on_busy", "raise", "it needs stop_at_error=True, which raises errors")
     for name in ("label", "run_user_name", "sampler"):
         value = options.get(name)
         if value is not None and not isinstance(value, str):

@@ -76,7 +76,7 @@ def note_traced(counters: Counters) -> None:
         try:
             _known_manager.mention(counters)
         except BaseException as error:  # noqa: BLE001 - raised if it is the program's
-            ignore(error, "noting a compiled function")
+            ignore(error, "recording a compiled function")
 
 
 def results_of(counters: Counters) -> tuple[Run, ...]:

@@ -103,7 +103,7 @@ def _packed(
     try:
         return pack(function, args, kwargs)
     except CannotTravel as error:
-        fix = "have the function make it, from something that can be sent"
+        fix = "create it in the function, from objects that can be sent"
         raise CannotTravel(error.what, error.detail, fix) from error
 
 

@@ -40,7 +40,7 @@ def checkout_of(folder: Path) -> Path:
     try:
         return Path(_git(folder, "rev-parse", "--show-toplevel"))
     except GitFailed as error:
-        raise UsageError(f"{folder} is in no git checkout: {error.detail}", "go into one") from error
+        raise UsageError(f"{folder} is not in a git checkout: {error.detail}", "run this in one") from error
 
 
 def commit_of(revision: str, folder: Path) -> str:
@@ -54,10 +54,10 @@ def commit_of(revision: str, folder: Path) -> str:
         checkout_of(folder)
         if _git(folder, "rev-parse", "--is-shallow-repository") == "true":
             raise UsageError(
-                f"{revision!r} names no commit of this shallow clone",
+                f"{revision!r} is not a commit of this shallow clone",
                 "fetch the rest: git fetch --unshallow --tags (in CI, check out with fetch-depth: 0)",
             ) from error
-        raise UsageError(f"{revision!r} names no commit here", "give a branch, a tag or a commit") from error
+        raise UsageError(f"{revision!r} is not a commit here", "give a branch, a tag or a commit") from error
 
 
 def commit_times_s(commits: Sequence[str], folder: Path) -> dict[str, int]:

@@ -3,7 +3,7 @@
 Starts PROGRAM and waits for its end. Prints the pids of PROGRAM and of itself when PROGRAM runs, and how it
 ends. With --fork it first orphans itself, as `setsid --fork` does. PROGRAM's files are private to its user.
 
-PROGRAM may briefly stop process PID, as samplers do (ptrace(2)). The watchdog asks it to finish if it would
+PROGRAM may briefly stop process PID, as samplers do (ptrace(2)). The watchdog interrupts it if it would
 hold PID forever: if PROGRAM itself is stopped (SIGSTOP), or if PID is killed while stopped. In that case
 the tracer must release it, which py-spy 0.4 does not do.
 
@@ -25,8 +25,8 @@ STARTED = "started {} under {}"
 CANNOT_START = "cannot start: errno {}"
 STATUS = "ended with exit status {}"
 SIGNAL = "ended by signal {}"
-STOPPED = "asked to finish, since it was stopped by signal {}"
-HELD = "asked to finish, since it held process {}"
+STOPPED = "interrupted, because it was stopped by signal {}"
+HELD = "interrupted, because it held process {}"
 
 UMASK = 0o077
 

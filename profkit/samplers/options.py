@@ -45,9 +45,9 @@ def check_common(options: SamplerOptions) -> None:
     check_choice("blocking", options.blocking, (True, False, "auto"))
     check_choice("scope", options.scope, get_args(Scope))
     if options.rate_hz is not None and options.sample_each is not None:
-        raise UsageError("rate and sample_each both say how often to sample", "give one of them")
+        raise UsageError("rate and sample_each both set the sampling interval", "give only one of them")
     if options.native and options.blocking is False:
-        raise InvalidOption("blocking", False, "native=True needs blocking: leave it out, or drop native")
+        raise InvalidOption("blocking", False, "native=True needs blocking: leave out one of them")
 
 
 def check_positive(name: str, value: object, *, whole: bool = False) -> None:
@@ -70,6 +70,6 @@ def cpu_frequency(option: str, value: float) -> float:
 
     frequency_hz = cpu_frequency_hz()
     if frequency_hz is None:
-        raise InvalidOption(option, value, "the processor's frequency is not known here: give the other of "
-                            "rate and sample_each, or neither")  # fmt: skip
+        raise InvalidOption(option, value, "this machine does not report its processor's frequency: give the "
+                            "other of rate and sample_each, or neither")  # fmt: skip
     return frequency_hz

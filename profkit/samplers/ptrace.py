@@ -39,9 +39,9 @@ def attach_facts(pid: int) -> AttachFacts:
 def cause_and_fix(facts: AttachFacts) -> str:
     """Return the cause that these facts indicate, and the fix."""
     if facts.tracer_pid:
-        return f"process {facts.tracer_pid} traces it already: end that debugger, strace or profiler"
+        return f"process {facts.tracer_pid} is tracing it: end that debugger, strace or profiler"
     if facts.yama_scope == 3:
-        return "kernel.yama.ptrace_scope is 3, which forbids it until the next boot with another value"
+        return "kernel.yama.ptrace_scope is 3, which forbids it: configure another value and reboot"
     if facts.may_trace:
         return "a security module or seccomp filter forbids ptrace and process_vm_readv: allow them"
     grant = "give it CAP_SYS_PTRACE (in a container: --cap-add SYS_PTRACE)"
@@ -57,5 +57,5 @@ def cause_and_fix(facts: AttachFacts) -> str:
 def fix_for(pid: int) -> str:
     """Return the cause of a denial and the fix, from the process's current facts."""
     if not procfs.is_running(pid):
-        return f"process {pid} has ended since: let the program run longer"
+        return f"process {pid} has ended: let the program run longer"
     return cause_and_fix(attach_facts(pid))

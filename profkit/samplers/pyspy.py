@@ -121,7 +121,7 @@ def _read_profile(files: SegmentFiles, name: str) -> Profile:
     data = files.read(name, LARGEST_OUTPUT_BYTES)
     path = files.path / name
     if data[:1] != b"{":  # zeros, as after a power failure: do not decode them
-        raise DamagedFile(path, "it is no JSON object")
+        raise DamagedFile(path, "it is not a JSON object")
     try:
         return read_speedscope(data.decode("utf-8", "surrogatepass"))
     except DamagedFile as damage:

@@ -167,9 +167,9 @@ class PySpyAttachment:
         except PermissionError as error:
             raise SamplerFailed(
                 "py-spy", pyspy_log.SAMPLING,
-                f"the program changed its user, and may not stop process {self._process.pid} any more",
-                "its samples can be read when the program has ended: change the user before the first "
-                "profiled call",
+                f"the program changed its user, and can no longer stop process {self._process.pid}",
+                "change the user before the first profiled call; these samples can be read after the "
+                "program has ended",
             ) from error  # fmt: skip
 
     def _await_report(self) -> None:
@@ -211,7 +211,7 @@ def _start(attempt: Attempt, output: Path, clock: Clock) -> Detached | None:
         )
     except OSError as error:
         raise SamplerFailed(
-            "py-spy", pyspy_log.START, str(error), f"see that {attempt.command[0]} can be executed"
+            "py-spy", pyspy_log.START, str(error), f"make sure that {attempt.command[0]} is executable"
         ) from error
 
 
@@ -219,7 +219,7 @@ def _folder_problem(folder: Path) -> str | None:
     try:
         str(folder.absolute()).encode("utf-8")
     except UnicodeEncodeError:
-        return "has a name that is not UTF-8, which py-spy does not take"
+        return "has a name that is not UTF-8, which py-spy does not support"
     try:
         space = posix.statvfs(folder)
     except OSError as error:

@@ -93,15 +93,15 @@ def failure(attempt: Attempt, stage: str) -> SamplerError:
     if stage == START and _DENIED.search(text):
         return AttachDenied("py-spy", attempt.pid, ptrace.fix_for(attempt.pid))
     if "No space left" in text:
-        return SamplerFailed("py-spy", stage, "the disk is full", "free space where the spool lies")
+        return SamplerFailed("py-spy", stage, "the disk is full", "free space on the spool's disk")
     if any(words in text for words in _NOT_PYTHON):
         return SamplerFailed(
-            "py-spy", stage, f"process {attempt.pid} is no Python program that it knows, or has ended",
-            "see that it still runs Python (not another program after exec), or update py-spy",
+            "py-spy", stage, f"process {attempt.pid} has ended, or is not a Python program that it supports",
+            "make sure that it still runs Python (not another program after exec), or update py-spy",
         )  # fmt: skip
     halt = stopped(attempt)
     if halt is not None:
-        return SamplerFailed("py-spy", stage, halt, "leave the processes of py-spy running")
+        return SamplerFailed("py-spy", stage, halt, "do not stop py-spy's processes")
     detail, fix = _unexplained(text)
     ended = _ended(text)
     return SamplerFailed(
@@ -114,13 +114,13 @@ def stopped(attempt: Attempt) -> str | None:
     """Return why the watchdog ended an attempt, such as a SIGSTOP; None if it did not."""
     log = read_log(attempt.log, attempt.log_start)
     if _HELD.search(log):
-        return "py-spy did not let the program go on after a sample; it was ended so that it could"
+        return "py-spy did not resume the program after a sample, and was ended to resume it"
     found = _STOPPED.search(log)
     if found is None:
         return None
     return (
-        f"py-spy was stopped by {_signal_name(int(found.group(1)))}; it was ended so that it could not "
-        "hold up the program"
+        f"py-spy was stopped by {_signal_name(int(found.group(1)))}, and was ended so that it could not "
+        "block the program"
     )
 
 
@@ -134,7 +134,7 @@ def _unexplained(text: str) -> tuple[str, str]:
     return (
         f"it ended without its output{', ' + ended if ended else ''}, "
         + (f"after printing {printed[-_LAST_WORDS:]!r}" if printed else "and printed nothing"),
-        "see that nobody kills it, and that there is memory and disk space (the kernel's log says so)",
+        "make sure that nothing kills it, and that there is memory and disk space (see the kernel's log)",
     )
 
 

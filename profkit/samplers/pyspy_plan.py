@@ -42,7 +42,7 @@ def check(options: SamplerOptions) -> None:
     check_common(options)
     rate_hz = options.rate_hz
     if rate_hz is not None and (rate_hz != int(rate_hz) or rate_hz > FASTEST_HZ):
-        raise InvalidOption("rate", rate_hz, f"py-spy takes whole rates from 1 to {FASTEST_HZ} Hz")
+        raise InvalidOption("rate", rate_hz, f"py-spy supports whole rates from 1 to {FASTEST_HZ} Hz")
     if options.sample_each is not None:
         _rate_of_cycles(options.sample_each)
 
@@ -159,6 +159,8 @@ def _rate_of_cycles(sample_each: float) -> int:
     rate_hz = round(cpu_frequency("sample_each", sample_each) / sample_each)
     if not 1 <= rate_hz <= FASTEST_HZ:
         raise InvalidOption(
-            "sample_each", sample_each, f"here that is {rate_hz} Hz, and py-spy takes 1 to {FASTEST_HZ} Hz"
+            "sample_each",
+            sample_each,
+            f"on this machine it means {rate_hz} Hz, and py-spy supports 1 to {FASTEST_HZ} Hz",
         )
     return rate_hz

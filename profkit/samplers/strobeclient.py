@@ -64,7 +64,7 @@ def is_stopped(reply: str) -> bool:
 
 _COMMAND_TIMEOUT_S = 30.0
 _FINISH_TIMEOUT_S = 60.0
-_FIX = "its replies are in the session's log in the spool"
+_FIX = "see its replies in the session's log in the spool"
 _logger = logging.getLogger("profkit")
 
 
@@ -168,7 +168,7 @@ class StrobeclientRun:
             self.request_stop()
         except SamplerError as error:
             let_through(error)
-            _logger.debug("a strobeclient run was left to end by itself: %s", error)
+            _logger.debug("a strobeclient run was not stopped and ends after its duration: %s", error)
 
 
 DEFAULT_SAMPLE_EACH = 1e7
@@ -184,7 +184,9 @@ class StrobeclientSampler:
         """Return the path of the strobeclient on PATH; raises `SamplerMissing`."""
         program = shutil.which("strobeclient")
         if program is None:
-            raise SamplerMissing(self.name, self.name, "use sampler='pyspy': strobeclient is Meta's alone")
+            raise SamplerMissing(
+                self.name, self.name, "use sampler='pyspy': strobeclient is available only at Meta"
+            )
         return str(Path(program).absolute())
 
     def version(self) -> str | None:
@@ -195,13 +197,17 @@ class StrobeclientSampler:
         """Raise `UsageError` for options that strobeclient's protocol cannot express."""
         check_common(options)
         if options.blocking != "auto":
-            raise InvalidOption("blocking", options.blocking, "strobeclient decides: leave it 'auto'")
+            raise InvalidOption(
+                "blocking", options.blocking, "strobeclient cannot set it: leave it at 'auto'"
+            )
         for option, wanted in (("native", options.native), ("subprocesses", options.subprocesses)):
             if wanted:
-                raise InvalidOption(option, True, "strobeclient cannot: leave it out, or use sampler='pyspy'")
+                raise InvalidOption(
+                    option, True, "strobeclient does not support it: leave it out, or use sampler='pyspy'"
+                )
         for tag in options.tags:
             if not tag or "," in tag:
-                raise InvalidOption("sample_tags", tag, "strobeclient takes tags without commas")
+                raise InvalidOption("sample_tags", tag, "strobeclient supports only tags without commas")
         if options.rate_hz is not None:
             cpu_frequency("rate", options.rate_hz)
 

@@ -71,8 +71,8 @@ class Failures:
     def of_sampler(self, options: SamplerOptions, sampler: str, age_s: float) -> None:
         """Record a failure if a sampler ended soon after its start; another would likely end too."""
         if age_s < EARLY_S:
-            detail = f"it ended by itself within {EARLY_S:g} s of its start"
-            fix = f"see that nobody ends it; it is tried again after {RETRY_AFTER_S:g} s"
+            detail = f"it ended within {EARLY_S:g} s of its start"
+            fix = f"make sure that nothing ends it; profkit retries after {RETRY_AFTER_S:g} s"
             self.of_session(options, SamplerFailed(sampler, "sampling", detail, fix))
 
     def explained(self, error: Exception) -> ProfkitError:
@@ -102,7 +102,7 @@ class Failures:
             append_unprofiled(self._spool, entry)
         except OSError as error:
             let_through(error)
-            LOG.info("the spool cannot be written: %s", error)
+            LOG.info("the spool is not writable: %s", error)
 
     def forget(self) -> None:
         """Forget all failures, so that every start is tried again."""

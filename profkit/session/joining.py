@@ -73,6 +73,6 @@ def rivals_note(counters: Counters, rival: Counters) -> Note:
 def sharing_message(label: str, holder: str) -> str:
     """Return the log message for a call that asked for other options than its session's."""
     return (
-        f"{label!r} shares the session that {holder!r} started under other sampler options; its run "
-        "records the options that held"
+        f"{label!r} shares the session that {holder!r} started with other sampler options; its run "
+        "records the options in effect"
     )

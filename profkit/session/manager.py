@@ -179,7 +179,7 @@ class SessionManager:
                 return
             age_s = self._clock.monotonic_s() - session.segment_started_s
             self._failures.of_sampler(session.options, session.sampler.name, age_s)
-            self._end_session("the sampler ended by itself")
+            self._end_session("the sampler ended unexpectedly")
 
     def close(self) -> None:
         """End the session; nothing is profiled afterwards."""
@@ -363,7 +363,7 @@ MANAGER = SessionManager()
 _TICKER = Ticker(MANAGER)
 
 
-_close = guarded("ending the session with the program", MANAGER.close)
+_close = guarded("ending the session at exit", MANAGER.close)
 
 
 def _begin() -> None:
@@ -379,7 +379,7 @@ MANAGER.on_start = _begin
 # single-threaded program gets no warning.
 os.register_at_fork(
     before=guarded("preparing for a fork", _TICKER.stop),
-    after_in_parent=guarded("going on after a fork", _TICKER.restart),
-    after_in_child=guarded("starting anew in a forked child", MANAGER.become_child),
+    after_in_parent=guarded("resuming after a fork", _TICKER.restart),
+    after_in_child=guarded("resetting in a forked child", MANAGER.become_child),
 )
 atexit.register(_close)

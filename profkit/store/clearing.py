@@ -53,7 +53,7 @@ def _open_lock(spool: OwnedFolder) -> int:
         if stat.S_ISREG(os.fstat(descriptor).st_mode):
             return descriptor
         os.close(descriptor)
-        raise OSError(errno.EINVAL, f"{spool.path / _LOCK} is no regular file") from None
+        raise OSError(errno.EINVAL, f"{spool.path / _LOCK} is not a regular file") from None
     if spool.owner != os.geteuid():  # for a collector
         os.fchown(descriptor, spool.owner, -1)
     return descriptor
@@ -230,8 +230,9 @@ def dropped_message(spool: Path, dropped: Iterable[Dropped]) -> str:
     one = len(each) == 1
     sessions, were = ("the oldest session", "was") if one else (f"the {len(each)} oldest sessions", "were")
     return (
-        f"{sessions} in the spool {spool} ({format_bytes(size)}) {were} dropped unread: it was larger than "
-        f"PROFKIT_SPOOL_LIMIT ({format_bytes(limit)}); run `profkit list` more often, or raise the limit"
+        f"{sessions} in the spool {spool} ({format_bytes(size)}) {were} deleted unread, because the spool "
+        f"exceeded PROFKIT_SPOOL_LIMIT ({format_bytes(limit)}); run `profkit list` more often, or raise the "
+        "limit"
     )
 
 
@@ -266,8 +267,8 @@ def _make_room(spool: OwnedFolder, limit_bytes: int, say: Callable[[str], None],
     if total > limit_bytes:
         limit = format_bytes(limit_bytes)
         say(
-            f"the spool {spool.path} is larger than PROFKIT_SPOOL_LIMIT ({limit}) by what is still recorded "
-            "or measured; run `profkit list` to keep what is finished, or raise the limit"
+            f"the spool {spool.path} exceeds PROFKIT_SPOOL_LIMIT ({limit}), because sessions are still "
+            "running; run `profkit list` to keep the finished ones, or raise the limit"
         )
 
 

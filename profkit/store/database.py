@@ -266,7 +266,7 @@ def _engine(text: str) -> Engine:
             case "postgresql":
                 return _postgresql(url, name)
             case other:
-                raise StoreUnavailable(name, f"runs are kept in sqlite or postgresql, not in {other!r}")
+                raise StoreUnavailable(name, f"only sqlite and postgresql are supported, not {other!r}")
 
 
 def _parse_url(text: str) -> URL:
@@ -282,10 +282,10 @@ def _parse_url(text: str) -> URL:
     try:
         return make_url(text)
     except ArgumentError as error:
-        detail = "it is no database URL such as sqlite:////home/me/runs.db"
+        detail = "it is not a database URL such as sqlite:////home/me/runs.db"
         raise StoreUnavailable(_hide_password(text), detail) from error
     except ValueError as error:
-        raise StoreUnavailable(_hide_password(text), "its port is no number") from error
+        raise StoreUnavailable(_hide_password(text), "its port is not a number") from error
 
 
 def _shown_url(url: URL) -> str:
@@ -303,7 +303,7 @@ def _hide_password(text: str) -> str:
 
 def _sqlite(url: URL, name: str) -> Engine:
     if url.drivername not in ("sqlite", "sqlite+pysqlite"):
-        raise StoreUnavailable(name, "SQLite is read by Python's own driver; write sqlite:///PATH")
+        raise StoreUnavailable(name, "only Python's own SQLite driver is supported; write sqlite:///PATH")
     if url.database and not url.database.startswith((":memory:", "file:")):
         try:
             make_folder(Path(url.database).parent)
@@ -339,11 +339,11 @@ def _postgresql(url: URL, name: str) -> Engine:
     if url.drivername == "postgresql":
         url = url.set(drivername="postgresql+psycopg")
     if "@" in (url.host or ""):
-        raise StoreUnavailable(name, "its password has an @, which is written %40 in a URL")
+        raise StoreUnavailable(name, "its password contains an @; write it as %40")
     try:
         return create_engine(url, connect_args={"connect_timeout": _CONNECT_TIMEOUT_S})
     except ImportError as error:
-        detail = f"{error}; pip install 'profkit[postgres]' brings the driver psycopg"
+        detail = f"{error}; install the driver with `pip install 'profkit[postgres]'`"
         raise StoreUnavailable(name, detail) from error
 
 

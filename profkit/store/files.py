@@ -157,7 +157,7 @@ class OwnedFolder:
                 while chunk := os.read(descriptor, _CHUNK):
                     left -= len(chunk)
                     if left < 0:
-                        raise DamagedFile(path, f"it is larger than {most_bytes} bytes, which is the limit")
+                        raise DamagedFile(path, f"it is larger than the limit of {most_bytes} bytes")
                     yield chunk
             finally:
                 os.close(descriptor)

@@ -106,7 +106,7 @@ def _write_rest(descriptor: int, data: bytes, written: int) -> None:
         end = os.lseek(descriptor, 0, os.SEEK_CUR)
         if os.fstat(descriptor).st_size == end:
             os.ftruncate(descriptor, end - written)
-        reason = f"the disk took {written} of {len(data)} bytes: {error.strerror}"
+        reason = f"only {written} of {len(data)} bytes were written: {error.strerror}"
         raise OSError(error.errno, reason) from error
 
 

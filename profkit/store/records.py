@@ -115,7 +115,7 @@ def _readers(kind: type) -> dict[str, _Reader]:
 
 def _dataclass(kind: type, value: object, where: str) -> object:
     if not isinstance(value, dict):
-        raise ValueError(f"{where or kind.__name__} is no JSON object")
+        raise ValueError(f"{where or kind.__name__} is not a JSON object")
     readers = _readers(kind)
     missing, unknown = readers.keys() - value.keys() - _later(kind), value.keys() - readers.keys()
     if missing or unknown:
@@ -158,7 +158,7 @@ def _scalar(kind: type, value: object, where: str) -> object:
 
 def _list(value: object, where: str) -> list[object]:
     if not isinstance(value, list):
-        raise ValueError(f"{where} is no JSON array")
+        raise ValueError(f"{where} is not a JSON array")
     return value
 
 
@@ -175,7 +175,7 @@ def document_bytes(schema: str, value: object, indent: int | None = None) -> byt
     """Return a dataclass as the content of a document."""
     fields = to_json(value)
     if not isinstance(fields, dict):
-        raise TypeError(f"{value!r} is no dataclass")
+        raise TypeError(f"{value!r} is not a dataclass")
     return json.dumps({"schema": schema, **fields}, indent=indent).encode("ascii")
 
 
@@ -224,7 +224,7 @@ def parse_document(data: bytes, schema: str, kind: type[_T]) -> _T:
     """Return the dataclass in a document's content; raises ValueError and RecursionError."""
     document = load_json(data)
     if not isinstance(document, dict):
-        raise ValueError("no JSON object")
+        raise ValueError("it is not a JSON object")
     if (found := document.pop("schema", None)) != schema:
         raise ValueError(f"its schema is {found!r}, and this profkit reads {schema!r}")
     return from_file(kind, document)

@@ -75,7 +75,7 @@ def _unsealed(info: AnyInfo) -> object:
 
 def _run(entry: object) -> AnyRun:
     if not isinstance(entry, dict) or not isinstance(info := entry.get("info"), dict):
-        raise ValueError("one of its runs is no JSON object with an info")
+        raise ValueError("one of its runs is not a JSON object with an info")
     run_id, schema = str(info.get("id")), str(entry.get("schema"))
     return run_of(
         unsealed(info_of(run_id, schema, json.dumps(info))),
@@ -91,7 +91,7 @@ def _bytes(text: object) -> bytes | None:
     try:
         return base64.b64decode(str(text), validate=True)
     except binascii.Error as error:
-        raise ValueError(f"a profile is no base64: {error}") from error
+        raise ValueError(f"a profile is not valid base64: {error}") from error
 
 
 def _compressed(value: object) -> bytes | None:

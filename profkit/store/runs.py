@@ -66,7 +66,7 @@ def info_of(run_id: str, schema: str, document: str) -> AnyInfo:
         if schema == RUN_SCHEMA:
             return from_file(RunInfo, json.loads(document))
     except (ValueError, RecursionError) as error:
-        fix = f"all other runs are whole; `profkit rm {run_id}` removes this one"
+        fix = f"all other runs are intact; `profkit rm {run_id}` removes this one"
         raise DamagedFile(_part(run_id, "document"), str(error), fix=fix) from error
     known = f"{RUN_SCHEMA!r} and {MEASURED_SCHEMA!r}"
     detail = f"its schema is {schema!r}, and this profkit reads {known}"
@@ -87,7 +87,7 @@ def run_of(
             return MeasuredRun(info, _measurement(info.id, measurement))
         return Run(info, _profile(info.id, samples, in_order), _resources(info.id, points))
     except DamagedFile as error:
-        fix = f"all other runs are whole; `profkit rm {info.id}` removes this one"
+        fix = f"all other runs are intact; `profkit rm {info.id}` removes this one"
         raise DamagedFile(error.path, error.detail, fix=fix) from error
 
 
@@ -104,7 +104,7 @@ def _run_row(info: AnyInfo, session: str, schema: str) -> Values:
 
 def _profile(run_id: str, data: bytes | None, in_order: bool) -> Profile | None:
     if data is not None and not isinstance(data, bytes):
-        raise DamagedFile(_part(run_id, "profile"), f"it is no blob but {type(data).__name__}")
+        raise DamagedFile(_part(run_id, "profile"), f"it is not a blob but {type(data).__name__}")
     return None if data is None else pprof.decode(data, _part(run_id, "profile"), in_order=in_order)
 
 

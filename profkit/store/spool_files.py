@@ -75,7 +75,7 @@ def read_ending(folder: OwnedFolder) -> Ending | None:
     with suppress(ValueError, RecursionError):
         data = folder.read(NAME, SIZE_BYTES).rstrip(b"\0")
         return parse_document(data, _SCHEMA, Ending) if data else None
-    raise DamagedFile(folder.path / NAME, "it is no note of how the session ended")
+    raise DamagedFile(folder.path / NAME, "it is not a record of how the session ended")
 
 
 def with_ending(manifest: Manifest, ending: Ending) -> Manifest:

@@ -180,15 +180,15 @@ def test_commits_by_name(checkout: Path, tmp_path: Path) -> None:
     assert times_s == {name: int(git(checkout, "log", "-1", "--format=%ct", name)) for name in times_s}
     assert commit_times_s(list(times_s), tmp_path) == {}
     for name in ("nowhere", "--all", "v1:src/work.py", ""):
-        with pytest.raises(UsageError, match="names no commit"):
+        with pytest.raises(UsageError, match="is not a commit"):
             commit_of(name, checkout)
     shallow = tmp_path / "shallow"
     git(tmp_path, "clone", "-q", "--depth", "1", checkout.as_uri(), str(shallow))
-    with pytest.raises(UsageError, match="'v1' names no commit of this shallow clone; fetch the rest: git "):
+    with pytest.raises(UsageError, match="'v1' is not a commit of this shallow clone; fetch the rest: git "):
         commit_of("v1", shallow)
-    with pytest.raises(UsageError, match="in no git checkout"):
+    with pytest.raises(UsageError, match="not in a git checkout"):
         commit_of("v1", tmp_path)
-    with pytest.raises(UsageError, match="in no git checkout"):
+    with pytest.raises(UsageError, match="not in a git checkout"):
         checkout_of(tmp_path)
 
 

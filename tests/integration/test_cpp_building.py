@@ -150,7 +150,7 @@ def test_errors_name_the_users_lines_and_spare_other_orders(cache: Path):
         assert lines[1:3] == ["    int z = zork;", "            ^"]
         assert lines[3].startswith("<stmt>:1:13: error: ")
         assert lines[4:] == ["    int y = x + ;", "                ^"]
-    assert "is not closed" in str(found[4])
+    assert "unbalanced" in str(found[4])
 
 
 def test_a_function_that_is_nowhere_is_found_while_compiling(cache: Path):

@@ -82,7 +82,7 @@ def test_the_limit_drops_the_oldest_session_and_says_so_once(tmp_path: Path) -> 
         tmp_path, ["-c", CALLS.format(label="second")], environ=environment(PROFKIT_SPOOL_LIMIT="1KB")
     )
     assert "the oldest session" in again.stderr
-    assert "was dropped unread" in again.stderr
+    assert "was deleted unread" in again.stderr
     first, second = listed(tmp_path), listed(tmp_path)
     assert [run["label"] for run in runs(first)] == [run["label"] for run in runs(second)] == ["second"]
     assert "PROFKIT_SPOOL_LIMIT (1.00 KiB)" in first.stderr
@@ -145,7 +145,7 @@ def test_a_folder_whose_name_is_not_utf_8(tmp_path: Path) -> None:
     done = run_program(odd, ["-c", CALLS.format(label="f") + "print(work())"])
     assert (done.returncode, done.stdout) == (0, "None\n")
     (line,) = done.stderr.splitlines()
-    assert "not UTF-8, which py-spy does not take; set PROFKIT_SPOOL" in line
+    assert "not UTF-8, which py-spy does not support; set PROFKIT_SPOOL" in line
     for command in (["list"], ["report"], ["report", "--html", "-o", "page.html"], ["list", "--json"]):
         shown = run_program(odd, ["-m", "profkit", *command])
         assert shown.returncode == 0, shown.stderr

@@ -94,4 +94,4 @@ def test_a_py_spy_that_cannot_be_executed(tmp_path: Path) -> None:
     done = run_program(tmp_path, ["program.py"], environ=environment(PATH=str(tmp_path / "bin")))
     (line,) = done.stderr.splitlines()
     assert "Exec format error" in line
-    assert f"see that {tmp_path}/bin/py-spy can be executed" in line
+    assert f"make sure that {tmp_path}/bin/py-spy is executable" in line

@@ -197,7 +197,7 @@ def test_a_program_that_is_killed_within_a_sample_ends(tmp_path: Path, variant: 
         assert is_held(program.pid), "the kernel waits for the tracer no longer: do without"
         assert program.wait(10) == -signal.SIGKILL
     wait_for(lambda: not procfs.is_running(begun.pid))
-    assert f"asked to finish, since it held process {program.pid}\n" in (tmp_path / "log").read_text()
+    assert f"interrupted, because it held process {program.pid}\n" in (tmp_path / "log").read_text()
 
 
 def test_a_program_that_is_sampled_slowly_is_left_alone(tmp_path: Path) -> None:

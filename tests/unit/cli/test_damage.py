@@ -134,13 +134,13 @@ def test_a_database_with_damaged_bytes(profkit: Profkit, config: Config, seed: i
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("postgresql://u:hunter2@host:port/db", "its port is no number"),
-        ("postgresql://u:hunter2@two@host/db", "has an @, which is written %40"),
-        ("mysql://u:hunter2@host/db", "sqlite or postgresql, not in 'mysql'"),
-        ("u:hunter2@host", "no database URL"),
+        ("postgresql://u:hunter2@host:port/db", "its port is not a number"),
+        ("postgresql://u:hunter2@two@host/db", "contains an @; write it as %40"),
+        ("mysql://u:hunter2@host/db", "only sqlite and postgresql are supported, not 'mysql'"),
+        ("u:hunter2@host", "not a database URL"),
         ("sqlite+aiosqlite:///x.db", "write sqlite:///PATH"),
         ("postgresql+nodriver://u:hunter2@h/d", "plugin"),
-        ("://u:hunter2@h", "no database URL"),
+        ("://u:hunter2@h", "not a database URL"),
         ("sqlite:////dev/null/x.db", "/dev/null"),
         ("sqlite:///nul\0.db", "null"),
     ],

@@ -19,8 +19,8 @@ def facts(
 @pytest.mark.parametrize(
     ("given", "cause", "advice"),
     [
-        (facts(tracer_pid=7, dumpable=False), "process 7 traces it already", "end that debugger"),
-        (facts(yama_scope=3, may_trace=True), "ptrace_scope is 3", "next boot"),
+        (facts(tracer_pid=7, dumpable=False), "process 7 is tracing it", "end that debugger"),
+        (facts(yama_scope=3, may_trace=True), "ptrace_scope is 3", "reboot"),
         (facts(may_trace=True), "seccomp", "allow them"),
         (facts(dumpable=False), "not dumpable", "--cap-add SYS_PTRACE"),
         (facts(yama_scope=2), "ptrace_scope is 2", "sysctl kernel.yama.ptrace_scope=1"),
@@ -45,4 +45,4 @@ def test_the_facts_of_this_process():
 def test_a_process_that_has_ended():
     with subprocess.Popen(["/bin/true"]) as child:
         pass
-    assert f"process {child.pid} has ended since" in fix_for(child.pid)
+    assert f"process {child.pid} has ended: let" in fix_for(child.pid)

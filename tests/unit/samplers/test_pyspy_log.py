@@ -61,8 +61,8 @@ def test_a_denial_while_it_writes_is_another_matter(tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (GONE, "is no Python program that it knows, or has ended"),
-        (NOT_PYTHON, "is no Python program that it knows, or has ended"),
+        (GONE, "has ended, or is not a Python program that it supports"),
+        (NOT_PYTHON, "has ended, or is not a Python program that it supports"),
         (FULL, "the disk is full"),
         ("error: invalid value '0.5' for '--rate <rate>': invalid digit\n\nFor more", "invalid value '0.5'"),
         ("thread 'main' panicked at src/main.rs", "it ended without its output"),
@@ -87,7 +87,7 @@ def test_failures(text: str, said: str, tmp_path: Path):
         (f"Error: Strange\n{EXITED} 1\n", "Strange (with exit status 1)", True),
         (f"error: wrong rate\n{EXITED} 2\n", "wrong rate (with exit status 2)", False),
         (FULL, "the disk is full", False),
-        (NOT_PYTHON, "no Python program", False),
+        (NOT_PYTHON, "not a Python program", False),
     ],
 )  # fmt: skip
 def test_a_start_that_fails_is_explained(text: str, said: str, passing: bool, tmp_path: Path):
@@ -106,7 +106,7 @@ def test_only_the_part_of_the_attempt_counts(tmp_path: Path):
 
 
 def test_a_sampler_that_somebody_stopped(tmp_path: Path):
-    text = "profkit-watchdog: asked to finish, since it was stopped by signal 19\n"
+    text = "profkit-watchdog: interrupted, because it was stopped by signal 19\n"
     tried = attempt(tmp_path, f"{text}{WATCHED} 9\n")
     assert stopped(tried) is not None
     assert "py-spy was stopped by signal 19 (SIGSTOP)" in str(failure(tried, "sampling"))

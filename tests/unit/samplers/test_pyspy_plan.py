@@ -182,7 +182,7 @@ def test_cycles_become_a_rate(monkeypatch: pytest.MonkeyPatch):
 
 def test_cycles_need_a_known_frequency(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("profkit.process.procfs.cpu_frequency_hz", lambda: None)
-    with pytest.raises(InvalidOption, match="frequency is not known"):
+    with pytest.raises(InvalidOption, match="does not report its processor's frequency"):
         check(SamplerOptions(sample_each=1e7))
 
 

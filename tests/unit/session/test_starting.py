@@ -79,8 +79,8 @@ def test_a_sampler_that_was_stopped_is_the_reason_of_the_end(
     session = opened()
     session.begin_segment(Policy())
     script.warning = "somebody stopped it"
-    session.end(Policy(), "the sampler ended by itself")
-    assert session.manifest.error == "the sampler ended by itself: somebody stopped it"
+    session.end(Policy(), "the sampler ended unexpectedly")
+    assert session.manifest.error == "the sampler ended unexpectedly: somebody stopped it"
     assert session.manifest.notes == (Note.of(NoteCode.SAMPLER_INTERRUPTED, detail="somebody stopped it"),)
     assert said == ["sampling was interrupted: somebody stopped it"]
 

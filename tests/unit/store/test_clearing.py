@@ -83,7 +83,7 @@ def test_what_is_recorded_and_what_is_damaged_stays(tmp_path: Path) -> None:
     session(tmp_path, 3)
     names, said = kept(tmp_path, "1MB")
     assert (names, (tmp_path / "damaged" / "file").exists()) == (["01", "02"], True)
-    assert "by what is still recorded or measured" in said[1]
+    assert "because sessions are still running" in said[1]
 
 
 def test_of_a_living_process_ended_sessions_go_but_for_its_last(tmp_path: Path) -> None:

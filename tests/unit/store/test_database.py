@@ -14,13 +14,13 @@ from tests.support.example_runs import labelled
 @pytest.mark.parametrize(
     ("url", "problem"),
     [
-        ("runs.db", "it is no database URL such as sqlite:////"),
-        ("", "it is no database URL"),
+        ("runs.db", "it is not a database URL such as sqlite:////"),
+        ("", "it is not a database URL"),
         (
             "mysql://me:secret@host/db",
-            r"mysql://me:\*\*\*@host/db .*: runs are kept in sqlite or postgresql, not in 'mysql'",
+            r"mysql://me:\*\*\*@host/db .*: only sqlite and postgresql are supported, not 'mysql'",
         ),
-        ("nosuch://x", "not in 'nosuch'"),
+        ("nosuch://x", "not 'nosuch'"),
         ("sqlite+nosuch:////tmp/x.db", "nosuch"),
         ("sqlite://%zz", "Invalid SQLite URL"),
         ("sqlite:////proc/none/runs.db", "No such file or directory"),

@@ -109,7 +109,10 @@ def test_files_of_another_user_are_refused(folder: Path) -> None:
 def test_no_more_than_the_limit_is_read(folder: Path) -> None:
     with (folder / "manifest.json").open("wb") as file:
         file.truncate(2**40)
-    with open_folder(folder) as opened, pytest.raises(DamagedFile, match="larger than 5000 bytes"):
+    with (
+        open_folder(folder) as opened,
+        pytest.raises(DamagedFile, match="larger than the limit of 5000 bytes"),
+    ):
         opened.read("manifest.json", 5000)
 
 

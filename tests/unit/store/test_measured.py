@@ -51,10 +51,10 @@ def test_files_are_found_beside_everything_else(tmp_path: Path) -> None:
     ("text", "problem"),
     [
         ("", "Expecting value"),
-        ("[]", "no JSON object"),
+        ("[]", "not a JSON object"),
         ("[" * 100_000, "recursion"),
         ('{"schema": "profkit.measured/9"}', "its schema is 'profkit.measured/9', and this profkit reads"),
-        ('{"schema": "profkit.measured/1", "info": 1, "measurement": null}', "info is no JSON object"),
+        ('{"schema": "profkit.measured/1", "info": 1, "measurement": null}', "info is not a JSON object"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path, text: str, problem: str) -> None:

@@ -241,11 +241,11 @@ def test_a_whole_number_will_do_for_a_float() -> None:
     [
         ({"name": None}, "name is None, not of type str"),
         ({"name": 7}, "name is 7, not of type str"),
-        ({"inner": None}, "inner is no JSON object"),
+        ({"inner": None}, "inner is not a JSON object"),
         ({"inner": {}}, r"inner lacks \['pair'\]"),
         ({"inner": {"pair": [1]}}, r"inner.pair has 1 items, not 2"),
         ({"inner": {"pair": [1, 2]}}, r"inner.pair\[1\] is 2, not of type str"),
-        ({"many": {}}, "many is no JSON array"),
+        ({"many": {}}, "many is not a JSON array"),
         ({"many": [{"pair": [True, "a"]}]}, r"many\[0\].pair\[0\] is True, not of type int"),
         ({"colour": "blue"}, r"colour is 'blue', not one of \['red'\]"),
         ({"share": "0.5"}, "share is '0.5', not of type float"),

@@ -140,13 +140,13 @@ def test_sampled_sides_are_compared_as_such(profkit: Profkit) -> None:
         (("a1", "b1", "--quick"), 2, "nothing is measured here"),
         (("a1", "b1", "--threads", "2"), 2, "nothing is measured here"),
         (("a1", "nowhere"), 6, "no run matches 'nowhere'"),
-        (("add@nowhere", "a1"), 2, "'nowhere' names no commit"),
+        (("add@nowhere", "a1"), 2, "'nowhere' is not a commit"),
         (("a1", "b1", "--json", "--html"), 2, "json and html are different formats"),
         (("--ab", "1", "2", "--git", "v1", "trunk"), 2, "--ab and --git compare different things"),
         (("--ab", "1", "2", "3"), 2, "'3' is one more"),
         (("--ab", "1", "def"), 2, "is not valid Python"),
         (("--git", "v1", "trunk"), 2, "--git measures one statement"),
-        (("--git", "v1", "nowhere", "--", "1"), 2, "'nowhere' names no commit"),
+        (("--git", "v1", "nowhere", "--", "1"), 2, "'nowhere' is not a commit"),
         (("--git", "v1", "trunk", "--language", "c++", "--", "1"), 2, "uses nothing of a checkout"),
     ],
 )
@@ -162,7 +162,7 @@ def test_without_a_checkout_there_are_no_commits(
     monkeypatch.chdir(tmp_path)
     said = profkit("compare", "--git", "HEAD~1", "HEAD", "--", "1")
     assert (said.code, said.out) == (2, "")
-    assert "is in no git checkout" in said.err
+    assert "is not in a git checkout" in said.err
 
 
 @pytest.mark.usefixtures("recorded")

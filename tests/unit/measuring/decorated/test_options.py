@@ -84,7 +84,7 @@ class TestWhatIsDecorated:
             profile(mode=mode)(generator)
         with pytest.raises(UsageError, match="returns an async generator"):
             profile(mode=mode)(async_generator)
-        with pytest.raises(UsageError, match="gives a generator"):
+        with pytest.raises(UsageError, match="returns a generator"):
             profile(mode=mode)(staticmethod(generator))
 
     @pytest.mark.parametrize("thing", [5, "name", object()])
