@@ -47,7 +47,7 @@ def test_the_option_is_named(name: str, value: object) -> None:
 
 
 def test_what_does_not_go_together() -> None:
-    with pytest.raises(UsageError, match="rate and sample_each both say"):
+    with pytest.raises(UsageError, match="rate and sample_each both set"):
         settings({"rate": 100, "sample_each": 1e7})
     with pytest.raises(UsageError, match="native=True needs blocking"):
         settings({"native": True, "blocking": False})

@@ -13,7 +13,8 @@ from profkit.isolated.options import settings_of
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"kwarg": 1}, "kwargs="), ({"timeout_s": "1"}, "timeout_s"), ({"source_cmd": "a && b"}, "not run in a shell"),
+        ({"kwarg": 1}, "kwargs="), ({"timeout_s": "1"}, "timeout_s"),
+        ({"source_cmd": "a && b"}, "not run in a shell"),
         ({"python": "x", "source_cmd": "y"}, "one of them"), ({"num_threads": 0}, "num_threads"),
     ],
 )  # fmt: skip

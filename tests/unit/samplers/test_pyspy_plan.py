@@ -145,7 +145,7 @@ def test_a_crowded_host_is_named_only_if_it_lowers_the_rate():
     crowded = replace(frames(5), crowding=4.0)
     made = plan(SamplerOptions(), crowded)
     assert made.rate_hz == 25
-    assert "4.0 processes wanted each processor" in made.notes[0]
+    assert made.notes[0] == Note.of(NoteCode.CROWDED_HOST, rate_hz=25, processes=4.0)
     slow = plan(SamplerOptions(blocking=False), replace(frames(1000), crowding=4.0))
     assert slow.rate_hz <= 20
     assert slow == plan(SamplerOptions(blocking=False), frames(1000))
