@@ -1,7 +1,7 @@
 """Slow path of a profiled call: import the session manager, call it, and keep it off event loops.
 
-This raises only exceptions that `guard.pass_on` passes on and, with `stop_at_error=True`, the reason why a
-call cannot be profiled.
+This raises only exceptions that `guard.reraise_program_error` raises and, with `stop_at_error=True`, the
+reason why a call cannot be profiled.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from profkit import tracing
 from profkit.errors import ProfkitError
 from profkit.originals import REAL
-from profkit.process.guard import LOG, explained, ignore, pass_on, say_once
+from profkit.process.guard import LOG, explained, ignore, reraise_program_error, say_once
 from profkit.session.activity import own_calls
 from profkit.session.background import BackgroundThread
 from profkit.session.counters import Counters
@@ -33,7 +33,7 @@ def refuse(counters: Counters, error: BaseException) -> bool:
 
     Raises exceptions that belong to the program and, with `stop_at_error=True`, the failure itself.
     """
-    pass_on(error)
+    reraise_program_error(error)
     if isinstance(error, RecursionError):  # the call itself is about to raise it
         return False
     counters.refused = True
@@ -92,7 +92,7 @@ def results_of(counters: Counters) -> tuple[Run, ...]:
 
         return runs_in(MANAGER.settle(counters), counters.region.id)
     except Exception as error:
-        pass_on(error)
+        reraise_program_error(error)
         raise explained(error, "reading a result") from error
 
 
@@ -169,7 +169,7 @@ def _manager() -> SessionManager | None:
             with _IMPORTING:
                 from profkit.session.manager import MANAGER
         except Exception as error:
-            pass_on(error)
+            reraise_program_error(error)
             _import_failure = explained(error, "importing what a session needs")
             raise _import_failure from error
         _known_manager = MANAGER

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from profkit.errors import DamagedFile
 from profkit.model.session import Manifest, SamplerPlan, Segment, segment_stem
-from profkit.process.guard import let_through
+from profkit.process.guard import reraise_signal_error
 from profkit.samplers.base import Recording, Sampler, index_of_output
 from profkit.store.files import OwnedFolder
 
@@ -74,7 +74,7 @@ def read_segments(
         try:
             recording = sampler.read(folder, segment, manifest.plan)
         except DamagedFile as damage:
-            let_through(damage)
+            reraise_signal_error(damage)
             if not _is_expected(folder, damage, segment, manifest, live):
                 damaged.append(damage)
         else:

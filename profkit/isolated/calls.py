@@ -83,8 +83,8 @@ def _started(
     kwargs: Mapping[str, object] | None,
 ) -> CallFuture[_T]:
     packed = PackedCall(_packed(function, args, kwargs))
-    future: CallFuture[_T] = CallFuture(settings.order.label, lambda _: dispatcher.cancel(made))
-    made = Call(
+    future: CallFuture[_T] = CallFuture(settings.order.label, lambda _: dispatcher.cancel(queued_call))
+    queued_call = Call(
         future=cast("CallFuture[object]", future),
         kind=settings.kind(packed.packages),
         packed=packed,
@@ -93,7 +93,7 @@ def _started(
         retries=settings.order.retries,
         is_own=settings.is_own,
     )
-    dispatcher.submit(made)
+    dispatcher.submit(queued_call)
     return future
 
 

@@ -64,11 +64,11 @@ class Slots:
         """Return this number of idle slots of this kind, or as many as `most` allows."""
         with self._lock:
             known = [slot for slot in self._idle if self._idle[slot] == kind][:number]
-            wanted = max(0, min(number, self._most - len(self._busy)) - len(known))
+            missing = max(0, min(number, self._most - len(self._busy)) - len(known))
             for slot in known:
                 self._idle.move_to_end(slot)
-            retired = self._make_room(wanted, spared=len(known))
-            for _ in range(wanted):
+            retired = self._make_room(missing, kept=len(known))
+            for _ in range(missing):
                 slot = self._new(kind)
                 self._idle[slot] = kind
                 known.append(slot)
@@ -80,9 +80,9 @@ class Slots:
         if retired:
             self._retire(retired)
 
-    def _make_room(self, number: int, spared: int = 0) -> list[ZygoteKind]:
+    def _make_room(self, number: int, kept: int = 0) -> list[ZygoteKind]:
         retired = []
-        while len(self._idle) > spared and len(self._idle) + len(self._busy) + number > self._most:
+        while len(self._idle) > kept and len(self._idle) + len(self._busy) + number > self._most:
             retired.append(self._idle.popitem(last=False)[0])
         return retired
 
@@ -258,7 +258,7 @@ class Dispatcher:
             closed = outcome.is_cancelled and not call.cancelled
             call.running = None
             self._running -= 1
-            if not call.cancelled and call.tries <= call.retries and outcome.is_worth_another:
+            if not call.cancelled and call.tries <= call.retries and outcome.is_retryable:
                 self._waiting.appendleft(call)
             else:
                 call.settled = True
@@ -285,7 +285,7 @@ class _Outcome:
     output: str = ""
 
     @property
-    def is_worth_another(self) -> bool:
+    def is_retryable(self) -> bool:
         return isinstance(self.error, WorkerDied | WorkerTimeout)
 
     @property
@@ -316,14 +316,14 @@ def _outcome(call: Call, running: Future[Reply], opened: list[int]) -> _Outcome:
 
 
 def _read_reply(call: Call, reply: Reply, result: int) -> _Outcome:
-    label, answer, output = call.future.label, reply.message, reply.output
-    if answer["ok"]:
+    label, message, output = call.future.label, reply.message, reply.output
+    if message["ok"]:
         return _returned(call, result, output)
-    if "unsendable" in answer:
-        detail = str(answer["error"])
-        return _Outcome(error=CannotReturn(label, str(answer["unsendable"]), detail, output), output=output)
-    failed = WorkerFailed(label, str(answer["trace"]), output)
-    if not answer.get("raised"):
+    if "unsendable" in message:
+        detail = str(message["error"])
+        return _Outcome(error=CannotReturn(label, str(message["unsendable"]), detail, output), output=output)
+    failed = WorkerFailed(label, str(message["trace"]), output)
+    if not message.get("raised"):
         return _Outcome(error=failed, output=output)
     try:
         raised = read_result(result, trusted=call.is_own)

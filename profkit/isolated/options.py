@@ -61,13 +61,13 @@ class Settings:
 
     def kind(self, packages: Sequence[str]) -> ZygoteKind:
         """Return the kind of zygote for a call that needs these packages (torch, numpy)."""
-        wanted = {*packages, *(name.partition(".")[0] for name in self.modules)}
+        needed = {*packages, *(name.partition(".")[0] for name in self.modules)}
         preload = (
-            Preload.TORCH if "torch" in wanted else Preload.NUMPY if "numpy" in wanted else Preload.NOTHING
+            Preload.TORCH if "torch" in needed else Preload.NUMPY if "numpy" in needed else Preload.NOTHING
         )
         kind = kind_of(self.order, Tool.NONE, preload)
-        found = tuple(_folder_of(name) for name in self.modules) if self.is_own else ()
-        roots = tuple(dict.fromkeys((*kind.roots, *(folder for folder in found if folder))))
+        folders = tuple(_folder_of(name) for name in self.modules) if self.is_own else ()
+        roots = tuple(dict.fromkeys((*kind.roots, *(folder for folder in folders if folder))))
         return replace(kind, calls=True, modules=self.modules, roots=roots)
 
     def surroundings(self) -> dict[str, object]:

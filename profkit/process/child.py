@@ -21,7 +21,7 @@ from pathlib import Path
 
 from profkit.errors import ToolMissing
 from profkit.originals import REAL
-from profkit.process.guard import let_through
+from profkit.process.guard import reraise_signal_error
 
 _CATCHABLE = tuple(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
 _FIRST_PAUSE_S, _PAUSE_GROWTH, _LONGEST_PAUSE_S = 0.0002, 1.1, 0.01
@@ -100,7 +100,7 @@ def _is_inherited(number: int) -> bool:
     try:
         return posix.get_inheritable(number)
     except OSError as error:  # closed since it was listed
-        let_through(error)
+        reraise_signal_error(error)
         return False
 
 

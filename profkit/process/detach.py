@@ -91,9 +91,9 @@ def _start(
             continue
         if _WATCHDOG not in launcher:
             return _search(launched.pid, mark, clock, partial(_has_grown, log, before))
-        begun = _await_report(partial(_reported, log, before, argv[0]), mark, clock, deadline_s)
-        if begun is not None:
-            return begun
+        started = _await_report(partial(_reported, log, before, argv[0]), mark, clock, deadline_s)
+        if started is not None:
+            return started
     if refusals:
         raise refusals[-1]
     raise FileNotFoundError(f"neither {sys.executable!r} nor `setsid --fork` could start {argv[0]}")
@@ -121,16 +121,16 @@ def _await_report(
     report: Callable[[], Detached | None], mark: bytes, clock: Clock, deadline_s: float
 ) -> Detached | None:
     """Wait for the watchdog's report; return None if it ended without one, which is no program failure."""
-    look_s = clock.monotonic_s() + _QUIET_S
+    search_s = clock.monotonic_s() + _QUIET_S
     while True:
-        begun = report()
-        if begun is not None:
-            return begun
+        started = report()
+        if started is not None:
+            return started
         now_s = clock.monotonic_s()
         if now_s >= deadline_s:
             raise TimeoutError("the watchdog did not start the program in time")
-        if now_s >= look_s:
-            look_s = now_s + _QUIET_S
+        if now_s >= search_s:
+            search_s = now_s + _QUIET_S
             pid = _program_among(_all_pids(), mark)
             if pid is not None:  # the disk is full: there is no report
                 return report() or Detached(pid, procfs.parent(pid))
@@ -163,16 +163,16 @@ def _size(log: Path) -> int:
         return 0
 
 
-def _search(launcher_pid: int, mark: bytes, clock: Clock, has_spoken: Callable[[], bool]) -> Detached | None:
+def _search(launcher_pid: int, mark: bytes, clock: Clock, has_printed: Callable[[], bool]) -> Detached | None:
     """Find a program by its mark, nearby pids first: the kernel assigns pids in sequence.
 
     During exec it has no arguments. So it may still appear until it has printed something.
     """
     last_s = clock.monotonic_s() + _SEARCH_S
-    found, over = _program_among(_pids_after(launcher_pid), mark), False
-    while found is None and not over:
+    found, is_over = _program_among(_pids_after(launcher_pid), mark), False
+    while found is None and not is_over:
         clock.sleep(_PAUSE_S)
-        over = has_spoken() or clock.monotonic_s() >= last_s
+        is_over = has_printed() or clock.monotonic_s() >= last_s
         found = _program_among(_all_pids(), mark)
     return None if found is None else Detached(found, None)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from profkit.errors import GitFailed, ToolMissing, UsageError
 from profkit.process.procfs import start_ticks
-from profkit.process.signals import undisturbed
+from profkit.process.signals import signals_delayed
 
 _QUIET = (
     "core.hooksPath=/dev/null", "core.fsmonitor=false", "advice.detachedHead=false",
@@ -91,7 +91,7 @@ def work_trees(checkout: Path, commits: Sequence[str]) -> Iterator[tuple[Path, .
             _git(checkout, "worktree", "add", "--quiet", "--detach", str(tree), commit)
         yield trees
     finally:
-        with undisturbed():
+        with signals_delayed():
             _remove(checkout, folder, trees)
 
 

@@ -15,7 +15,7 @@ from profkit.inert import hiding_module
 from profkit.model.region import code_of
 
 
-def let_through(error: BaseException) -> None:
+def reraise_signal_error(error: BaseException) -> None:
     """Raise the exception of the program's signal handler, if that interrupted profkit's work.
 
     A time limit is often a SIGALRM handler that raises TimeoutError: an OSError, like profkit's own
@@ -42,13 +42,13 @@ def chain_of(error: BaseException | None) -> Iterator[BaseException]:
 LOG = logging.getLogger("profkit")
 
 _P = ParamSpec("_P")
-_USED = frozenset({"profkit", "psutil", "wrapt", "torch"})
+_OWN_PACKAGES = frozenset({"profkit", "psutil", "wrapt", "torch"})
 """Packages whose exceptions profkit's own calls can raise, besides the standard library."""
 
-_SAID: set[str] = set()
+_LOGGED: set[str] = set()
 
 
-def pass_on(error: BaseException) -> None:
+def reraise_program_error(error: BaseException) -> None:
     """Raise the exception in a chain that belongs to the program; return if there is none.
 
     These are exceptions other than `Exception`, such as KeyboardInterrupt and gevent's Timeout; those of
@@ -56,8 +56,8 @@ def pass_on(error: BaseException) -> None:
     """
     for raised in chain_of(error):
         if not isinstance(raised, Exception) or _is_foreign(raised):
-            _raise_as_it_was(raised)
-    let_through(error)
+            _reraise(raised)
+    reraise_signal_error(error)
 
 
 def explained(error: BaseException, doing: str) -> ProfkitError:
@@ -72,14 +72,14 @@ def explained(error: BaseException, doing: str) -> ProfkitError:
 
 def say_once(message: str) -> None:
     """Log a warning, each text only once per process."""
-    if message not in _SAID:
-        _SAID.add(message)
+    if message not in _LOGGED:
+        _LOGGED.add(message)
         LOG.warning(message)
 
 
 def ignore(error: BaseException, doing: str) -> None:
     """Log a failure once; raises an exception that belongs to the program."""
-    pass_on(error)
+    reraise_program_error(error)
     if not isinstance(error, RecursionError):
         LOG.debug("profkit failed", exc_info=error)
         say_once(str(explained(error, doing)))
@@ -98,7 +98,7 @@ def guarded(doing: str, work: Callable[_P, object]) -> Callable[_P, None]:
     return run
 
 
-def _raise_as_it_was(error: BaseException) -> NoReturn:
+def _reraise(error: BaseException) -> NoReturn:
     """Raise an exception with its original context, without the one that profkit's code adds."""
     context = error.__context__
     try:
@@ -109,4 +109,4 @@ def _raise_as_it_was(error: BaseException) -> NoReturn:
 
 def _is_foreign(error: BaseException) -> bool:
     package = type(error).__module__.partition(".")[0]
-    return package not in _USED and package not in sys.stdlib_module_names
+    return package not in _OWN_PACKAGES and package not in sys.stdlib_module_names

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from profkit.model.session import ProcessInfo
-from profkit.process.guard import let_through
+from profkit.process.guard import reraise_signal_error
 from profkit.process.procfs import start_ticks
 from profkit.process.redaction import secret_rule
 from profkit.version import VERSION
@@ -60,11 +60,13 @@ def _read_key(file: Path) -> bytes | None:
     try:
         descriptor = os.open(file, _READ)
     except OSError as error:
-        let_through(error)
+        reraise_signal_error(error)
         return None
     try:
-        found = os.fstat(descriptor)
-        private = stat.S_ISREG(found.st_mode) and not found.st_mode & 0o077 and found.st_uid == os.geteuid()
+        status = os.fstat(descriptor)
+        private = (
+            stat.S_ISREG(status.st_mode) and not status.st_mode & 0o077 and status.st_uid == os.geteuid()
+        )
         key = os.read(descriptor, _KEY_BYTES + 1) if private else b""
     finally:
         os.close(descriptor)
@@ -86,7 +88,7 @@ def _new_key(file: Path) -> bytes | None:
     except FileExistsError:  # another process was faster, or the file is not a key
         return _read_key(file)
     except OSError as error:
-        let_through(error)
+        reraise_signal_error(error)
         return None
     return _read_key(file)
 
@@ -127,7 +129,7 @@ def git_commit(folder: Path) -> str | None:
             if git.is_dir():
                 return _head(git)
         except (OSError, UnicodeDecodeError) as error:
-            let_through(error)
+            reraise_signal_error(error)
             return None
     return None
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from profkit.process.guard import let_through
+from profkit.process.guard import reraise_signal_error
 from profkit.process.prctl import is_self_dumpable
 
 PROC = "/proc"
@@ -62,7 +62,7 @@ def program(pid: int, proc: str | None = None) -> str | None:
     try:
         return posix.readlink(f"{proc or PROC}/{pid}/exe")
     except OSError as error:
-        let_through(error)
+        reraise_signal_error(error)
         return None
 
 

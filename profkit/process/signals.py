@@ -14,7 +14,7 @@ _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
-def ending_tidily() -> Iterator[None]:
+def interrupted_by_termination() -> Iterator[None]:
     """Interrupt the body on SIGTERM and SIGHUP as on Ctrl-C; after its clean-up they end the process.
 
     Ignored signals stay ignored. Does nothing outside the main thread, where handlers cannot be set.
@@ -42,7 +42,7 @@ def ending_tidily() -> Iterator[None]:
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
+def signals_delayed() -> Iterator[None]:
     """Delay SIGINT, SIGTERM and SIGHUP until the body has ended."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -11,7 +11,7 @@ import posix
 from bisect import bisect_left
 
 from profkit.clock import SYSTEM_CLOCK, Clock
-from profkit.process.guard import let_through
+from profkit.process.guard import reraise_signal_error
 
 _MOST = 250
 """Maximum descriptors per check, which takes about 2 ms; the next check continues with the rest."""
@@ -25,7 +25,7 @@ class SocketWatch:
 
     def __init__(self, most: int = _MOST, clock: Clock = SYSTEM_CLOCK) -> None:
         self._most, self._clock = most, clock
-        self._next, self._rests_until_s = 0, clock.monotonic_s()
+        self._next, self._paused_until_s = 0, clock.monotonic_s()
 
     def timed(self) -> bool:
         """Return whether one of the next `most` descriptors is a socket with a timeout.
@@ -33,17 +33,17 @@ class SocketWatch:
         False without a check for a while if the last check took long.
         """
         began_s = self._clock.monotonic_s()
-        if began_s < self._rests_until_s:
+        if began_s < self._paused_until_s:
             return False
         found = any(_is_timed(number) for number in self._examined() if _is_socket(number))
         ended_s = self._clock.monotonic_s()
-        self._rests_until_s = ended_s + (ended_s - began_s) / _LARGEST_SHARE
+        self._paused_until_s = ended_s + (ended_s - began_s) / _LARGEST_SHARE
         return found
 
     def _examined(self) -> list[int]:
         numbers = sorted(int(name) for name in posix.listdir("/proc/self/fd"))
-        place = bisect_left(numbers, self._next)
-        examined = [*numbers[place:], *numbers[:place]][: self._most]
+        position = bisect_left(numbers, self._next)
+        examined = [*numbers[position:], *numbers[:position]][: self._most]
         self._next = examined[-1] + 1 if examined else 0
         return examined
 
@@ -52,7 +52,7 @@ def _is_socket(number: int) -> bool:
     try:
         return posix.readlink(f"/proc/self/fd/{number}").startswith("socket:")
     except OSError as error:  # closed since it was listed
-        let_through(error)
+        reraise_signal_error(error)
         return False
 
 
@@ -71,7 +71,7 @@ def _is_timed(number: int) -> bool:
             for option in (_socket.SO_RCVTIMEO, _socket.SO_SNDTIMEO)
         )
     except OSError as error:  # closed since it was listed, or now another kind of file
-        let_through(error)
+        reraise_signal_error(error)
         return False
     finally:
         borrowed.detach()

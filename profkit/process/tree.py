@@ -50,11 +50,11 @@ def _end_descendants(
     root: psutil.Process, ended: dict[int, EndedProcess], deadline_s: float, clock: Clock
 ) -> None:
     while True:
-        living = [process for process in root.children(recursive=True) if _is_living(process)]
-        if not living:
+        alive = [process for process in root.children(recursive=True) if _is_alive(process)]
+        if not alive:
             return
-        _kill(living, ended)
-        _reap(living, deadline_s, clock)
+        _kill(alive, ended)
+        _reap(alive, deadline_s, clock)
 
 
 def _kill(processes: Sequence[psutil.Process], ended: dict[int, EndedProcess]) -> None:
@@ -67,14 +67,14 @@ def _kill(processes: Sequence[psutil.Process], ended: dict[int, EndedProcess]) -
 
 def _reap(processes: Sequence[psutil.Process], deadline_s: float, clock: Clock) -> None:
     """Wait until all have ended; a zombie of another parent counts as ended."""
-    while any(_is_living(process) for process in processes):
+    while any(_is_alive(process) for process in processes):
         if clock.monotonic_s() >= deadline_s:
-            stuck = ", ".join(str(process.pid) for process in processes if _is_living(process))
+            stuck = ", ".join(str(process.pid) for process in processes if _is_alive(process))
             raise TimeoutError(f"processes {stuck} were killed and have not ended")
         clock.sleep(_PAUSE_S)
 
 
-def _is_living(process: psutil.Process) -> bool:
+def _is_alive(process: psutil.Process) -> bool:
     with contextlib.suppress(psutil.NoSuchProcess):
         if process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
             return True

@@ -7,7 +7,7 @@ import signal
 
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.process import procfs
-from profkit.process.guard import let_through
+from profkit.process.guard import reraise_signal_error
 
 _PAUSE_S = 0.002
 
@@ -30,7 +30,7 @@ class Watched:
         try:
             seen = procfs.state_and_start(self.pid)
         except OSError as error:  # no descriptor is free to read /proc
-            let_through(error)
+            reraise_signal_error(error)
             seen = None
         if seen is None:  # also after chroot, or for another user's process
             return _exists(self.pid)
@@ -68,7 +68,7 @@ class Watched:
             if procfs.start_ticks(self.pid) == self.start_ticks:
                 posix.waitid(posix.P_PID, self.pid, posix.WEXITED | posix.WNOHANG)
         except OSError as error:  # it is not our child
-            let_through(error)
+            reraise_signal_error(error)
 
 
 def watch(pid: int) -> Watched | None:

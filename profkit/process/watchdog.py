@@ -30,11 +30,11 @@ HELD = "interrupted, because it held process {}"
 
 UMASK = 0o077
 
-_LOOKS, _PAUSE_S = 10, 0.05
+_STOP_POLLS, _PAUSE_S = 10, 0.05
 """Checks and pauses, half a second, before a stop is final: some tools stop programs to slow them down."""
-_LOOK_S = 0.5
+_POLL_S = 0.5
 """Time between two checks of the target."""
-_KILLED_LOOKS, _HELD_LOOKS = 3, 40
+_KILLED_POLLS, _HELD_POLLS = 3, 40
 """Maximum number of checks in the same stop, for a killed target and for any other.
 
 The first native sample of a large program may take seconds.
@@ -97,31 +97,31 @@ def _become(argv: list[str], report: int) -> None:
 
 def _await_end(pid: int, target: int) -> None:
     """Wait for PROGRAM; if it would hold its target forever, ask it to finish, and then kill it."""
-    asked, last, looks = False, "", 0
+    interrupted, last, polls = False, "", 0
     while True:
         changed, status = posix.waitpid(pid, posix.WUNTRACED | (posix.WNOHANG if target else 0))
         if not changed:
             stop, most = _stop_of(target, pid)
-            looks = looks + 1 if stop and stop == last else 0
+            polls = polls + 1 if stop and stop == last else 0
             last = stop
-            if looks < most:
-                _signal.sigtimedwait((_signal.SIGCHLD,), _LOOK_S)
+            if polls < most:
+                _signal.sigtimedwait((_signal.SIGCHLD,), _POLL_S)
                 continue
-            reason, looks = HELD.format(target), 0
+            reason, polls = HELD.format(target), 0
         elif posix.WIFEXITED(status):
             return _print(STATUS.format(posix.WEXITSTATUS(status)))
         elif posix.WIFSIGNALED(status):
             return _print(SIGNAL.format(posix.WTERMSIG(status)))
-        elif not asked and _goes_on(pid):
+        elif not interrupted and _continues(pid):
             continue
         else:
             reason = STOPPED.format(posix.WSTOPSIG(status))
-        _end(pid, reason, asked)
-        asked = True
+        _end(pid, reason, interrupted)
+        interrupted = True
 
 
-def _end(pid: int, reason: str, asked: bool) -> None:
-    if asked:
+def _end(pid: int, reason: str, interrupted: bool) -> None:
+    if interrupted:
         posix.kill(pid, _signal.SIGKILL)
         return
     _print(reason)
@@ -138,10 +138,10 @@ def _stop_of(target: int, tracer: int) -> tuple[str, int]:
     fields = _status(target)
     held = fields.get("State", "").startswith("t") and _exists(f"/proc/{tracer}/task/{fields['TracerPid']}")
     if not held:
-        return "", _HELD_LOOKS
+        return "", _HELD_POLLS
     killed = (int(fields["SigPnd"], 16) | int(fields["ShdPnd"], 16)) & _KILL
     switches = fields["voluntary_ctxt_switches"] + " " + fields["nonvoluntary_ctxt_switches"]
-    return switches, _KILLED_LOOKS if killed else _HELD_LOOKS
+    return switches, _KILLED_POLLS if killed else _HELD_POLLS
 
 
 def _status(pid: int) -> dict[str, str]:
@@ -168,10 +168,10 @@ def _exists(path: str) -> bool:
     return True
 
 
-def _goes_on(pid: int) -> bool:
+def _continues(pid: int) -> bool:
     """Return whether a stopped child continues or ends within a short time."""
     changes = posix.WEXITED | posix.WCONTINUED | posix.WNOHANG | posix.WNOWAIT
-    for _ in range(_LOOKS):
+    for _ in range(_STOP_POLLS):
         if posix.waitid(posix.P_PID, pid, changes) is not None:
             return True
         _signal.sigtimedwait((_signal.SIGCHLD,), _PAUSE_S)

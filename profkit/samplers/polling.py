@@ -18,7 +18,7 @@ _ORDER = (
 
 def await_state(
     attachment: Attachment,
-    wanted: SessionState,
+    target: SessionState,
     timeout_s: float,
     clock: Clock,
     option: str,
@@ -33,11 +33,11 @@ def await_state(
     attempt = 0
     while True:
         state = attachment.poll()
-        if _ORDER.index(state) >= _ORDER.index(wanted):
+        if _ORDER.index(state) >= _ORDER.index(target):
             return state
         left_s = deadline_s - clock.monotonic_s()
         if left_s <= 0:
-            raise SamplerTimeout(sampler, wanted.value, timeout_s, option)
+            raise SamplerTimeout(sampler, target.value, timeout_s, option)
         clock.sleep(min(attachment.poll_interval_s(attempt), left_s))
         attempt += 1
 

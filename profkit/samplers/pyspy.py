@@ -15,7 +15,7 @@ from profkit.formats.speedscope import read_speedscope
 from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Frame, Profile, ProfileBuilder
 from profkit.model.session import SamplerPlan, Segment
-from profkit.process.guard import let_through
+from profkit.process.guard import reraise_signal_error
 from profkit.process.redaction import SecretRule, secret_rule
 from profkit.samplers import pyspy_attachment, pyspy_plan
 from profkit.samplers.base import (
@@ -47,7 +47,7 @@ def with_child_processes(profile: Profile) -> Profile:
     if not processes:
         return profile
     first = len(profile.frames)
-    numbers = {number: first + place for place, number in enumerate(processes)}
+    numbers = {number: first + offset for offset, number in enumerate(processes)}
     source = Profile(frames=(*profile.frames, *processes.values()), threads=profile.threads)
     builder = ProfileBuilder()
     reindexer = Reindexer(source, builder)
@@ -135,7 +135,7 @@ def _read_log(files: SegmentFiles, name: str) -> str:
     try:
         return files.read(name, LARGEST_LOG_BYTES).decode("utf-8", "replace")
     except DamagedFile as damage:
-        let_through(damage)
+        reraise_signal_error(damage)
         return ""
 
 

@@ -17,7 +17,7 @@ from profkit.errors import SamplerFailed
 from profkit.model.session import SamplerPlan, Segment, SessionState
 from profkit.process import procfs
 from profkit.process.detach import Detached, kill_marked, start_detached
-from profkit.process.guard import let_through
+from profkit.process.guard import reraise_signal_error
 from profkit.process.prctl import allow_tracer
 from profkit.process.watch import Watched, watch
 from profkit.samplers import pyspy_log
@@ -47,7 +47,7 @@ def command(program: str, pid: int, plan: SamplerPlan, output: Path) -> tuple[st
     return (
         *(program, "record", "-p", str(pid), "-f", "speedscope", "--full-filenames", "-o", str(output)),
         *("-r", str(round(plan.rate_hz)), "-d", str(limit_s)),
-        *(flag for flag, wanted in flags.items() if wanted),
+        *(flag for flag, enabled in flags.items() if enabled),
     )
 
 
@@ -90,7 +90,7 @@ class PySpyAttachment:
     ) -> None:  # fmt: skip
         self._process, self._watchdog, self._attempt = process, watchdog, attempt
         self._rate_hz, self._index, self._output, self._clock = rate_hz, index, output, clock
-        self._stoppable = self._stop_wanted = self._stop_sent = False
+        self._stoppable = self._stop_requested = self._stop_sent = False
 
     def segment(self) -> Segment:
         """See `Attachment.segment`."""
@@ -101,7 +101,7 @@ class PySpyAttachment:
     def poll(self) -> SessionState:
         """See `Attachment.poll`; success if py-spy ended without a stop request and its file is complete."""
         if self._process.alive():
-            return self._poll_living()
+            return self._poll_running()
         if not is_whole(self._output):
             self._await_report()
             self._close()
@@ -119,9 +119,9 @@ class PySpyAttachment:
 
     def request_stop(self) -> None:
         """See `Attachment.request_stop`; before RUNNING, the poll that detects RUNNING sends the signal."""
-        self._stop_wanted = True
+        self._stop_requested = True
         if self._process.alive():
-            self._poll_living()
+            self._poll_running()
 
     def stop_timeout_s(self) -> float:
         """See `Attachment.stop_timeout_s`: py-spy ends with its next sample, at a random interval."""
@@ -141,12 +141,12 @@ class PySpyAttachment:
         finally:
             self._close()
 
-    def _poll_living(self) -> SessionState:
+    def _poll_running(self) -> SessionState:
         if not self._stoppable:
             self._stoppable = procfs.catches_signal(self._process.pid, signal.SIGINT) and self._is_pyspy()
         if not self._stoppable:
             return SessionState.PREPARING
-        if not self._stop_wanted:
+        if not self._stop_requested:
             return SessionState.RUNNING
         if not self._stop_sent:
             self._stop_sent = self._interrupt()
@@ -223,7 +223,7 @@ def _folder_problem(folder: Path) -> str | None:
     try:
         space = posix.statvfs(folder)
     except OSError as error:
-        let_through(error)
+        reraise_signal_error(error)
         return f"cannot be used ({error.strerror})"
     # Some file systems report no inode counts.
     if not space.f_bavail or (space.f_files and not space.f_favail):

@@ -24,7 +24,7 @@ _DENIED = re.compile(
 _NOT_PYTHON = ("Failed to find python version", "Failed to get process executable name")
 
 
-_LAST_WORDS = 400
+_TAIL_CHARACTERS = 400
 _WRONG_USE = "with exit status 2"
 _REPORT = re.compile(f"^{watchdog.PREFIX}.*$", re.MULTILINE)
 _ENDED = re.compile(
@@ -99,10 +99,10 @@ def failure(attempt: Attempt, stage: str) -> SamplerError:
             "py-spy", stage, f"process {attempt.pid} has ended, or is not a Python program that it supports",
             "make sure that it still runs Python (not another program after exec), or update py-spy",
         )  # fmt: skip
-    halt = stopped(attempt)
-    if halt is not None:
-        return SamplerFailed("py-spy", stage, halt, "do not stop py-spy's processes")
-    detail, fix = _unexplained(text)
+    reason = stopped(attempt)
+    if reason is not None:
+        return SamplerFailed("py-spy", stage, reason, "do not stop py-spy's processes")
+    detail, fix = _unknown_cause(text)
     ended = _ended(text)
     return SamplerFailed(
         "py-spy", stage, detail, f"{fix}; the command was `{' '.join(attempt.command)}`",
@@ -124,16 +124,16 @@ def stopped(attempt: Attempt) -> str | None:
     )
 
 
-def _unexplained(text: str) -> tuple[str, str]:
+def _unknown_cause(text: str) -> tuple[str, str]:
     """Return the details of a failure without a known cause, and where to look for it."""
     ended = _ended(text)
-    said = _ERROR.search(text)
-    if said is not None:
-        return said.group(1) + (f" ({ended})" if ended else ""), "see its log in the spool"
+    error = _ERROR.search(text)
+    if error is not None:
+        return error.group(1) + (f" ({ended})" if ended else ""), "see its log in the spool"
     printed = _REPORT.sub("", text).strip()
     return (
         f"it ended without its output{', ' + ended if ended else ''}, "
-        + (f"after printing {printed[-_LAST_WORDS:]!r}" if printed else "and printed nothing"),
+        + (f"after printing {printed[-_TAIL_CHARACTERS:]!r}" if printed else "and printed nothing"),
         "make sure that nothing kills it, and that there is memory and disk space (see the kernel's log)",
     )
 

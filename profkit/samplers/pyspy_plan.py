@@ -50,7 +50,7 @@ def check(options: SamplerOptions) -> None:
 def plan(options: SamplerOptions, live: LiveStacks) -> SamplerPlan:
     """Resolve `auto` and defaults of options that passed `check`."""
     rate_hz, blocking, notes = _choose(options, live)
-    if _asked_rate(options) is None:
+    if _requested_rate(options) is None:
         rate_hz, why = _shared(rate_hz, live)
         notes = (*notes, *why)
     if blocking and not options.idle:
@@ -80,29 +80,29 @@ def round_cost_s(live: LiveStacks) -> float:
 
 def _choose(options: SamplerOptions, live: LiveStacks) -> tuple[int, bool, tuple[Note, ...]]:
     """Return the rate, `blocking`, and notes on both."""
-    asked_hz = _asked_rate(options)
+    requested_hz = _requested_rate(options)
     affordable_hz = int(BUDGET / round_cost_s(live))
     if live.timed_sockets and options.blocking is not False and not options.native:
         dropped = options.blocking is True
         code = NoteCode.BLOCKING_NOT_KEPT if dropped else NoteCode.NONBLOCKING_SOCKETS
-        return asked_hz or _unasked_nonblocking(live), False, (Note(code),)
+        return requested_hz or _default_nonblocking_hz(live), False, (Note(code),)
     if options.blocking == "auto" and not options.native:
         if not options.idle:
-            return asked_hz or _unasked_nonblocking(live), False, (Note(NoteCode.NONBLOCKING_IDLE),)
-        return _choose_auto(asked_hz, affordable_hz, live)
+            return requested_hz or _default_nonblocking_hz(live), False, (Note(NoteCode.NONBLOCKING_IDLE),)
+        return _choose_auto(requested_hz, affordable_hz, live)
     if options.blocking is False:
-        return asked_hz or _unasked_nonblocking(live), False, ()
+        return requested_hz or _default_nonblocking_hz(live), False, ()
     default_hz = DEFAULT_RATE_HZ if options.blocking is True else _within(affordable_hz, at_least=1)
-    rate_hz = asked_hz or default_hz
+    rate_hz = requested_hz or default_hz
     return rate_hz, True, _cost_note(rate_hz, live) if rate_hz > affordable_hz else ()
 
 
 def _choose_auto(
-    asked_hz: int | None, affordable_hz: int, live: LiveStacks
+    requested_hz: int | None, affordable_hz: int, live: LiveStacks
 ) -> tuple[int, bool, tuple[Note, ...]]:
-    if affordable_hz >= (asked_hz or SLOWEST_BLOCKING_HZ):
-        return asked_hz or _within(affordable_hz), True, ()
-    wanted_hz = asked_hz or DEFAULT_RATE_HZ
+    if affordable_hz >= (requested_hz or SLOWEST_BLOCKING_HZ):
+        return requested_hz or _within(affordable_hz), True, ()
+    wanted_hz = requested_hz or DEFAULT_RATE_HZ
     note = Note.of(
         NoteCode.NONBLOCKING_COST,
         rate_hz=wanted_hz,
@@ -110,10 +110,10 @@ def _choose_auto(
         threads=live.threads,
         share=wanted_hz * round_cost_s(live),
     )
-    return asked_hz or _unasked_nonblocking(live), False, (note,)
+    return requested_hz or _default_nonblocking_hz(live), False, (note,)
 
 
-def _unasked_nonblocking(live: LiveStacks) -> int:
+def _default_nonblocking_hz(live: LiveStacks) -> int:
     """Return the default nonblocking rate; a round costs about as much as blocking (50 threads, measured)."""
     return _within(int(SAMPLER_CPU / round_cost_s(live)), at_least=_SLOWEST_HZ)
 
@@ -149,7 +149,7 @@ def _within(affordable_hz: int, at_least: int = SLOWEST_BLOCKING_HZ) -> int:
     return max(at_least, min(DEFAULT_RATE_HZ, affordable_hz))
 
 
-def _asked_rate(options: SamplerOptions) -> int | None:
+def _requested_rate(options: SamplerOptions) -> int | None:
     if options.sample_each is not None:
         return _rate_of_cycles(options.sample_each)
     return None if options.rate_hz is None else int(options.rate_hz)

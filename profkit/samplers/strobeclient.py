@@ -13,7 +13,7 @@ from profkit.errors import InvalidOption, SamplerError, SamplerFailed, SamplerMi
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan, Segment, SessionState
 from profkit.process.child import run_child
-from profkit.process.guard import let_through
+from profkit.process.guard import reraise_signal_error
 from profkit.process.procfs import cpu_frequency_hz, pid_namespace_inode
 from profkit.samplers.base import Attachment, LiveStacks, SegmentFiles, log_path
 from profkit.samplers.options import SamplerOptions, check_common, cpu_frequency
@@ -74,7 +74,7 @@ class Strobeclient:
     def __init__(self, program: str, log: Path, timeout_s: float = _COMMAND_TIMEOUT_S) -> None:
         self._program, self._log, self._timeout_s = program, log, timeout_s
 
-    def ask(self, stage: str, *arguments: str) -> str:
+    def run_command(self, stage: str, *arguments: str) -> str:
         """Return the reply to one command; raises `SamplerFailed` if it fails or takes too long."""
         before = self._log.stat().st_size if self._log.exists() else 0
         try:
@@ -92,7 +92,7 @@ class Strobeclient:
 
 def start_run(client: Strobeclient, pid: int, plan: SamplerPlan, index: int) -> StrobeclientRun:
     """Start a run on a process; raises `SamplerFailed` if that fails."""
-    reply = client.ask("start", *run_arguments(pid, pid_namespace_inode(pid), plan))
+    reply = client.run_command("start", *run_arguments(pid, pid_namespace_inode(pid), plan))
     run_id = parse_run_id(reply)
     if run_id is None:
         raise SamplerFailed("strobeclient", "start", f"no run id in {reply.strip()!r}", _FIX)
@@ -130,7 +130,7 @@ class StrobeclientRun:
         if self._finished:
             return SessionState.SUCCESS
         stage = "stop" if self._stop_sent else "run"
-        reply = self._client.ask(stage, "getRunStatus", "--run-id", self._run_id)
+        reply = self._client.run_command(stage, "getRunStatus", "--run-id", self._run_id)
         status = parse_status(reply)
         if status is None or status.state is SessionState.FAILED:
             raise SamplerFailed("strobeclient", stage, reply.strip() or "an empty reply", _FIX)
@@ -145,7 +145,7 @@ class StrobeclientRun:
         """See `Attachment.request_stop`; raises `SamplerFailed` if the run cannot be stopped."""
         if self._finished or self._stop_sent:
             return
-        reply = self._client.ask("stop", "stopRun", "--run-id", self._run_id)
+        reply = self._client.run_command("stop", "stopRun", "--run-id", self._run_id)
         self._stop_sent = True
         # A run that has reached its duration can no longer be stopped, which is no failure.
         if not is_stopped(reply) and self.poll() in (SessionState.PREPARING, SessionState.RUNNING):
@@ -167,7 +167,7 @@ class StrobeclientRun:
         try:
             self.request_stop()
         except SamplerError as error:
-            let_through(error)
+            reraise_signal_error(error)
             _logger.debug("a strobeclient run was not stopped and ends after its duration: %s", error)
 
 
@@ -200,8 +200,8 @@ class StrobeclientSampler:
             raise InvalidOption(
                 "blocking", options.blocking, "strobeclient cannot set it: leave it at 'auto'"
             )
-        for option, wanted in (("native", options.native), ("subprocesses", options.subprocesses)):
-            if wanted:
+        for option, enabled in (("native", options.native), ("subprocesses", options.subprocesses)):
+            if enabled:
                 raise InvalidOption(
                     option, True, "strobeclient does not support it: leave it out, or use sampler='pyspy'"
                 )

@@ -110,11 +110,11 @@ class Counters:
         return CallDelta(
             region=self.region.id,
             at_ns=at_ns,
-            durations=histogram_of(_taken(self.durations)),
+            durations=histogram_of(_pop_entries(self.durations)),
             nested=_count(self.nested),
             skipped=_count(self.skipped),
             raised=_count(self.raised),
-            suspended_ns=sum(_taken(self.suspended)),
+            suspended_ns=sum(_pop_entries(self.suspended)),
             traced_away=_count(self.traced),
         )
 
@@ -122,11 +122,11 @@ class Counters:
         return self.durations, self.nested, self.suspended, self.raised, self.skipped, self.traced
 
 
-def _taken(counter: deque[_T]) -> Iterator[_T]:
+def _pop_entries(counter: deque[_T]) -> Iterator[_T]:
     """Yield the deque's current entries; those that arrive meanwhile wait for the next drain."""
     for _ in range(len(counter)):
         yield counter.popleft()
 
 
 def _count(counter: deque[None]) -> int:
-    return sum(1 for _ in _taken(counter))
+    return sum(1 for _ in _pop_entries(counter))

@@ -9,7 +9,7 @@ from pathlib import Path
 from profkit.clock import Clock
 from profkit.errors import ProfilerBusy, ProfkitError, SamplerFailed, SpoolUnavailable
 from profkit.model.session import Unprofiled
-from profkit.process.guard import explained, let_through
+from profkit.process.guard import explained, reraise_signal_error
 from profkit.samplers.options import SamplerOptions
 from profkit.session.counters import Counters
 from profkit.store.spool_files import append_unprofiled
@@ -30,7 +30,7 @@ class Failures:
     def __init__(self, clock: Clock, spool: Path) -> None:
         self._clock, self._spool = clock, spool
         self._seen: dict[SamplerOptions, tuple[float, Exception]] = {}
-        self._said: set[str] = set()
+        self._logged: set[str] = set()
         self._noted_pid: int | None = None
 
     def note(self, options: SamplerOptions, error: Exception) -> None:
@@ -101,7 +101,7 @@ class Failures:
         try:
             append_unprofiled(self._spool, entry)
         except OSError as error:
-            let_through(error)
+            reraise_signal_error(error)
             LOG.info("the spool is not writable: %s", error)
 
     def forget(self) -> None:
@@ -110,6 +110,6 @@ class Failures:
 
     def say_once(self, message: str) -> None:
         """Log a warning, each message once per process."""
-        if message not in self._said:
-            self._said.add(message)
+        if message not in self._logged:
+            self._logged.add(message)
             LOG.warning(message)

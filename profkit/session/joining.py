@@ -24,17 +24,17 @@ class Decision(enum.Enum):
 
 
 def decide(
-    held: SamplerOptions | None, asked: SamplerOptions, policy: Policy, *, busy: bool, nested: bool
+    current: SamplerOptions | None, requested: SamplerOptions, policy: Policy, *, busy: bool, nested: bool
 ) -> Decision:  # fmt: skip
     """Decide how a call gets a session, if at all.
 
-    `held` are the session's options, None without a session. `busy`: a region of another call context is
+    `current` are the session's options, None without a session. `busy`: a region of another call context is
     active; `nested`: one of the same context is. A session of scope "process" is never shared.
     """
-    if held is None:
+    if current is None:
         return Decision.START
-    exclusive = "process" in (held.scope, asked.scope)
-    if nested or (held == asked and not (exclusive and busy)):
+    exclusive = "process" in (current.scope, requested.scope)
+    if nested or (current == requested and not (exclusive and busy)):
         return Decision.JOIN
     if not busy:
         return Decision.REPLACE
@@ -45,26 +45,29 @@ def decide(
     return Decision.SHARE if policy.on_busy == "share" and not exclusive else Decision.SKIP
 
 
-def rival_of(counters: Counters, others: Iterable[Counters]) -> Counters | None:
+def conflicting_block(counters: Counters, others: Iterable[Counters]) -> Counters | None:
     """Return another block whose samples cannot be distinguished from those of this one.
 
     Samples show the function, the file and the line. Such a block is another version of this one, or
     another label for the same `with` statement.
     """
-    return next((other for other in others if _are_rivals(counters, other)), None)
+    return next((other for other in others if _conflict(counters, other)), None)
 
 
-def _are_rivals(one: Counters, other: Counters) -> bool:
+def _conflict(one: Counters, other: Counters) -> bool:
     if one is other or one.code is None or other.code is None or one.region.id == other.region.id:
         return False
-    mine, its = one.region, other.region
-    in_one_place = (mine.file, mine.key.qualname) == (its.file, its.key.qualname)
-    if not in_one_place or set(mine.body).isdisjoint(its.body):
+    one_region, other_region = one.region, other.region
+    in_one_place = (one_region.file, one_region.key.qualname) == (
+        other_region.file,
+        other_region.key.qualname,
+    )
+    if not in_one_place or set(one_region.body).isdisjoint(other_region.body):
         return False
-    return mine.key.line == its.key.line or one.code != other.code
+    return one_region.key.line == other_region.key.line or one.code != other.code
 
 
-def rivals_note(counters: Counters, rival: Counters) -> Note:
+def conflict_note(counters: Counters, rival: Counters) -> Note:
     """Return the note for a session in which two blocks' samples cannot be distinguished."""
     one, other = counters.region.key, rival.region.key
     return Note.of(NoteCode.SAME_LINES, label=one.label, other=other.label, function=one.qualname)

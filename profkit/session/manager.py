@@ -20,7 +20,7 @@ from profkit.errors import ProfilerBusy
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import Cover
 from profkit.originals import REAL
-from profkit.process.guard import guarded, pass_on
+from profkit.process.guard import guarded, reraise_program_error
 from profkit.process.manifest import process_info
 from profkit.process.sockets import SocketWatch
 from profkit.samplers.base import Sampler
@@ -30,7 +30,7 @@ from profkit.session import activity
 from profkit.session.activity import is_spawned
 from profkit.session.counters import Counters, Policy
 from profkit.session.failures import Failures
-from profkit.session.joining import Decision, decide, rival_of, rivals_note, sharing_message
+from profkit.session.joining import Decision, conflict_note, conflicting_block, decide, sharing_message
 from profkit.session.session import Session
 from profkit.session.starting import live_facts, socket_message
 from profkit.session.ticker import Ticker
@@ -103,13 +103,13 @@ class SessionManager:
         counters.refused = True
         if self._closed or self.lock_is_mine():
             return False
-        if self._off():
+        if self._is_off():
             self._failures.note_switched_off(counters)
             return False
         try:
             joined = self._enter(counters, own, tid)
         except Exception as error:  # noqa: BLE001 - logged, or raised for a strict policy
-            pass_on(error)
+            reraise_program_error(error)
             self._failures.of_call(counters, error)
             return False
         counters.refused = not joined
@@ -138,12 +138,12 @@ class SessionManager:
                 self._covering.remove(cover)
             session = self.session
             exclusive = session is not None and session.options.scope == "process"
-            over = exclusive and not self._covering
-            self._guarded(None, self._end_session if over else self._recover)
+            is_last = exclusive and not self._covering
+            self._guarded(None, self._end_session if is_last else self._recover)
 
     def mention(self, counters: Counters) -> None:
         """Record a region that a compiler traced through in the session, if there is one."""
-        if self._off() or self.lock_is_mine():
+        if self._is_off() or self.lock_is_mine():
             return
         with self.lock:
             session = self.session
@@ -200,7 +200,7 @@ class SessionManager:
         self._failures.forget()
         activity.keep_own(sys._getframe(1))
 
-    def _off(self) -> bool:
+    def _is_off(self) -> bool:
         if self._closed:
             return True
         return not self._config.children and activity.is_child()
@@ -210,11 +210,11 @@ class SessionManager:
         while True:
             if not self._busy_starting:
                 with self.lock:
-                    verdict = self._try_enter(counters, own)
-                    if verdict and counters.covers:
+                    joined = self._try_enter(counters, own)
+                    if joined and counters.covers:
                         self._cover(counters, tid)
-                if verdict is not None:
-                    return verdict
+                if joined is not None:
+                    return joined
             if self._clock.monotonic_s() >= deadline_s:
                 counters.skipped.append(None)
                 return False
@@ -226,8 +226,8 @@ class SessionManager:
         busy, nested = activity.calls_under_way() > own, own > 1
         if not busy and not nested:
             self._covering.clear()  # left over after an exception of a signal handler
-        held = session.options if session is not None else None
-        decision = decide(held, counters.options, counters.policy, busy=busy, nested=nested)
+        current = session.options if session is not None else None
+        decision = decide(current, counters.options, counters.policy, busy=busy, nested=nested)
         if session is None or decision is Decision.REPLACE:
             self._end_session()
             return self._start(counters)
@@ -242,13 +242,13 @@ class SessionManager:
             label = counters.region.key.label
             self._failures.say_once(sharing_message(label, session.holder))
             session.add_note(Note.of(NoteCode.OTHER_OPTIONS, label=label))
-        rival = rival_of(counters, session.counters)
-        if rival is not None:
-            young = self._clock.monotonic_s() - session.started_s < _SEPARATE_S
-            if not busy and not nested and not young:
+        conflicting = conflicting_block(counters, session.counters)
+        if conflicting is not None:
+            is_young = self._clock.monotonic_s() - session.started_s < _SEPARATE_S
+            if not busy and not nested and not is_young:
                 self._end_session()
                 return self._start(counters)
-            session.add_note(rivals_note(counters, rival))
+            session.add_note(conflict_note(counters, conflicting))
         return self._join(session, counters)
 
     def _join(self, session: Session, counters: Counters) -> bool:
@@ -344,7 +344,7 @@ class SessionManager:
         try:
             step()
         except Exception as error:
-            pass_on(error)
+            reraise_program_error(error)
             self.fail(error)
             if counters is not None and counters.policy.strict:
                 raise self._failures.explained(error) from error
@@ -355,7 +355,7 @@ class SessionManager:
         try:
             self._end_session(reason)
         except Exception as later:  # noqa: BLE001 - logged
-            pass_on(later)
+            reraise_program_error(later)
             self._failures.of_session(None, later)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from profkit.errors import DamagedFile, SpoolUnavailable
-from profkit.process.guard import let_through
+from profkit.process.guard import reraise_signal_error
 from profkit.session.counters import Counters
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def runs_in(folders: Sequence[Path], region_id: str) -> tuple[Run, ...]:
     try:
         runs = [_run_in(folder, region_id) for folder in folders]
     except OSError as error:
-        let_through(error)
+        reraise_signal_error(error)
         raise SpoolUnavailable(folders[0].parent, error.strerror or str(error)) from error
     return tuple(run for run in runs if run is not None)
 
@@ -54,7 +54,7 @@ def _segments(counters: Counters, spool: Path) -> tuple[Segment, ...]:
     try:
         return read_session(spool / counters.sessions[-1]).manifest.segments
     except DamagedFile as error:
-        let_through(error)
+        reraise_signal_error(error)
         return ()
 
 

@@ -29,7 +29,7 @@ from profkit.model.session import (
     SessionState,
 )
 from profkit.originals import REAL
-from profkit.process.guard import let_through
+from profkit.process.guard import reraise_signal_error
 from profkit.process.sockets import SocketWatch
 from profkit.samplers.base import Attachment, LiveStacks, Sampler
 from profkit.samplers.options import SamplerOptions
@@ -122,7 +122,7 @@ class Session:
                 files.close_folder(self.folder, self._manifest)
         except OSError as error:
             self._unsaved = True
-            let_through(error)
+            reraise_signal_error(error)
             self._note_failure(error)
             raise
         self._unsaved = False
@@ -153,7 +153,7 @@ class Session:
         notes = self._manifest.notes if note is None else (*self._manifest.notes, note)
         self._write(state=SessionState.RUNNING, notes=notes)
 
-    def mind_sockets(self) -> bool:
+    def check_sockets(self) -> bool:
         """Look for sockets whose timeouts blocking samples restart; return whether to rotate.
 
         The next segment then samples without blocking at the same rate, even if blocking was requested,
@@ -181,7 +181,7 @@ class Session:
         timeout_s = policy.finished_timeout_s
         if timeout_s is None:
             timeout_s = attachment.stop_timeout_s()
-        lost: SamplerError | None = None
+        failure_at_stop: SamplerError | None = None
         try:
             attachment.request_stop()
             self._note_stop(attachment)
@@ -190,8 +190,8 @@ class Session:
                 "timeout_wait_for_finished_sec", self.sampler.name,
             )  # fmt: skip
         except SamplerError as failure:
-            let_through(failure)
-            lost = failure
+            reraise_signal_error(failure)
+            failure_at_stop = failure
         except BaseException:  # from a signal handler
             with suppress(SamplerError):
                 attachment.request_stop()
@@ -202,13 +202,13 @@ class Session:
                 kill_stopped(attachment)  # harmless after success; after a second interrupt nothing stays
             finally:
                 self.attachment = None
-        self._note_segment(attachment, error=str(lost) if lost else None)
+        self._note_segment(attachment, error=str(failure_at_stop) if failure_at_stop else None)
         self._write()
         self._note_warning(attachment)
-        if isinstance(lost, SamplerFailed) and lost.stage != "stop":
-            raise lost
-        if lost is not None:
-            self._say(f"samples are lost: {lost}")
+        if isinstance(failure_at_stop, SamplerFailed) and failure_at_stop.stage != "stop":
+            raise failure_at_stop
+        if failure_at_stop is not None:
+            self._say(f"samples are lost: {failure_at_stop}")
 
     def join(self, counters: Counters) -> None:
         """Count a region's calls in this session from now on."""
@@ -250,7 +250,7 @@ class Session:
         try:
             self._append("calls", files.append_calls, tuple(self._undelivered))
         except OSError as error:
-            let_through(error)
+            reraise_signal_error(error)
             refused = True
             raise
         finally:
@@ -299,7 +299,7 @@ class Session:
         try:
             self.end_segment(policy)
         except SamplerError as failure:
-            let_through(failure)
+            reraise_signal_error(failure)
             if error is None:
                 self._say(f"profiling stopped: {failure}")
             error = error or str(failure)
@@ -358,7 +358,7 @@ class Session:
         try:
             number = append(self.folder, records)
         except OSError as error:
-            let_through(error)
+            reraise_signal_error(error)
             self._note_failure(error)
             raise
         self._lines = replace(self._lines, **{journal: getattr(self._lines, journal) + number})
@@ -382,7 +382,7 @@ class Session:
         try:
             note_ending(self.folder, ending)
         except OSError as later:  # the folder is gone, or its disk is read-only now
-            let_through(later)
+            reraise_signal_error(later)
 
     def _write(self, **changes: object) -> None:
         self._manifest = replace(self._manifest, **changes)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from profkit.clock import Clock
 from profkit.errors import SamplerFailed
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SamplerPlan, SessionState
-from profkit.process.guard import let_through
+from profkit.process.guard import reraise_signal_error
 from profkit.process.procfs import crowding, sampler_load
 from profkit.process.sockets import SocketWatch
 from profkit.samplers.base import Attachment, LiveStacks, Sampler
@@ -38,14 +38,14 @@ def start_sampler(start: Start) -> tuple[Attachment, Note | None]:
     try:
         return _try(start), None
     except SamplerFailed as failure:
-        let_through(failure)
+        reraise_signal_error(failure)
         if not failure.passing:
             raise
         first = failure
     try:
         attachment = _try(start)
     except SamplerFailed as second:
-        let_through(second)
+        reraise_signal_error(second)
         detail = f"{second.detail} (the second of two tries; the first: {first.detail})"
         raise SamplerFailed(second.sampler, second.stage, detail, second.fix) from second
     return attachment, Note.of(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.model.session import ResourcePoint, SessionState
 from profkit.originals import REAL
-from profkit.process.guard import ignore, pass_on
+from profkit.process.guard import ignore, reraise_program_error
 from profkit.session import activity
 from profkit.session.background import BackgroundThread
 from profkit.session.session import Session
@@ -97,9 +97,9 @@ class Ticker:
             if session is None:
                 return False
             try:
-                self._mind(session)
+                self._check(session)
             except Exception as error:  # noqa: BLE001 - logged, and kept with the session
-                pass_on(error)
+                reraise_program_error(error)
                 self._manager.fail(error)
             return self._manager.session is not None
         finally:
@@ -113,7 +113,7 @@ class Ticker:
         except Exception as error:  # noqa: BLE001 - logged
             ignore(error, "counting calls in the background")
 
-    def _mind(self, session: Session) -> None:
+    def _check(self, session: Session) -> None:
         session.drain()
         now_s = self._clock.monotonic_s()
         if activity.calls_under_way():
@@ -133,7 +133,7 @@ class Ticker:
         elif now_s - session.started_s >= session.options.max_duration_s:
             session.truncate(self._manager.policy)
         elif here and (
-            session.mind_sockets()
+            session.check_sockets()
             or now_s - session.segment_started_s >= SEGMENT_S
             or attachment.resident_bytes() >= SAMPLER_BYTES
         ):

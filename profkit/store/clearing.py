@@ -15,7 +15,7 @@ from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.config import SPOOL_LIMIT
 from profkit.errors import DamagedFile, ProfkitError, RefusedFile
 from profkit.model.session import Dropped
-from profkit.process.guard import let_through
+from profkit.process.guard import reraise_signal_error
 from profkit.store.files import OwnedFolder, open_spool
 from profkit.store.journal import Lines, append_records
 from profkit.store.records import load_json
@@ -71,15 +71,15 @@ def set_aside_in(spool: OwnedFolder, name: str, folder: OwnedFolder | None = Non
     whole = source.is_folder(name) and folder is None
     with suppress(FileExistsError):
         os.mkdir(DAMAGED, 0o700, dir_fd=spool.descriptor)
-        _give(spool, DAMAGED)
+        _give_to_owner(spool, DAMAGED)
     with spool.folder(DAMAGED) as damaged:
         holder = _new_folder(damaged, name if folder is None else folder.path.name)
-        _give(damaged, holder)
+        _give_to_owner(damaged, holder)
         if whole:  # rename(2) replaces an empty folder
             os.rename(name, holder, src_dir_fd=source.descriptor, dst_dir_fd=damaged.descriptor)
             return damaged.path / holder
-        with damaged.folder(holder) as place:
-            os.rename(name, name, src_dir_fd=source.descriptor, dst_dir_fd=place.descriptor)
+        with damaged.folder(holder) as target:
+            os.rename(name, name, src_dir_fd=source.descriptor, dst_dir_fd=target.descriptor)
         return damaged.path / holder / name
 
 
@@ -101,41 +101,41 @@ def remove_folder_in(
 
     `read` is the folder that was read: another one that has its name now is refused.
     """
-    doomed = f".{name}{_REMOVED}"
+    renamed = f".{name}{_REMOVED}"
     try:
         if (refusal := spool.refusal(name)) is not None:
             return (refusal,)
-        os.rename(name, doomed, src_dir_fd=spool.descriptor, dst_dir_fd=spool.descriptor)
+        os.rename(name, renamed, src_dir_fd=spool.descriptor, dst_dir_fd=spool.descriptor)
     except FileNotFoundError:
         return ()
-    return _delete_removed(spool, doomed, read)
+    return _delete_removed(spool, renamed, read)
 
 
 def finish_removing(spool: OwnedFolder) -> tuple[RefusedFile, ...]:
     """Delete folders whose removal was interrupted."""
-    doomed = [name for name in spool.names() if name[0] == "." and name.endswith(_REMOVED)]
-    return tuple(refused for name in doomed for refused in _delete_removed(spool, name))
+    renamed = [name for name in spool.names() if name[0] == "." and name.endswith(_REMOVED)]
+    return tuple(refused for name in renamed for refused in _delete_removed(spool, name))
 
 
 def _delete_removed(
-    spool: OwnedFolder, doomed: str, read: OwnedFolder | None = None
+    spool: OwnedFolder, renamed: str, read: OwnedFolder | None = None
 ) -> tuple[RefusedFile, ...]:
     """Delete a renamed folder; restore its name if an entry in it is refused."""
     try:
-        with spool.folder(doomed) as held:
+        with spool.folder(renamed) as held:
             if read is not None and not os.path.samestat(held.identity(), read.identity()):
                 raise RefusedFile(held.path, "it took the place of the folder that was read")
             refused = held.empty()
         if not refused:
-            os.rmdir(doomed, dir_fd=spool.descriptor)
+            os.rmdir(renamed, dir_fd=spool.descriptor)
             return ()
     except RefusedFile as refusal:
         refused = (refusal,)  # the folder itself
     except FileNotFoundError:
         return ()
-    name = doomed.removeprefix(".").removesuffix(_REMOVED)
-    os.rename(doomed, name, src_dir_fd=spool.descriptor, dst_dir_fd=spool.descriptor)
-    here, there = spool.path / doomed, spool.path / name
+    name = renamed.removeprefix(".").removesuffix(_REMOVED)
+    os.rename(renamed, name, src_dir_fd=spool.descriptor, dst_dir_fd=spool.descriptor)
+    here, there = spool.path / renamed, spool.path / name
     return tuple(RefusedFile(there / file.path.relative_to(here), file.detail) for file in refused)
 
 
@@ -151,7 +151,7 @@ def _new_folder(parent: OwnedFolder, name: str) -> str:
             return free
 
 
-def _give(parent: OwnedFolder, name: str) -> None:
+def _give_to_owner(parent: OwnedFolder, name: str) -> None:
     """Give a new folder to the owner of the spool, if this process is a collector."""
     if parent.owner == os.geteuid():
         return
@@ -197,13 +197,13 @@ def keep_within(spool: Path, limit: str, say: Callable[[str], None], clock: Cloc
         with open_spool(spool, os.geteuid()) as opened:
             if not _is_due(opened, clock):
                 return
-            with alone_in(opened, wait=False) as alone:
-                if alone:  # else another process is emptying the spool
+            with alone_in(opened, wait=False) as locked:
+                if locked:  # else another process is emptying the spool
                     _make_room(opened, limit_bytes, say, clock)
     except (FileNotFoundError, NotADirectoryError):  # there is no spool yet
         return
     except (OSError, ProfkitError) as error:
-        let_through(error)
+        reraise_signal_error(error)
         say(f"the size of the spool {spool} could not be checked: {error}")
 
 
@@ -299,7 +299,7 @@ def _size(spool: OwnedFolder, name: str) -> int:
         with spool.folder(name) as folder, os.scandir(folder.descriptor) as entries:
             return sum(status.st_blocks for _, status in _there(entries)) * _BLOCK_BYTES
     except (FileNotFoundError, PermissionError, DamagedFile) as error:  # gone, or not a session's
-        let_through(error)
+        reraise_signal_error(error)
         return 0
 
 
@@ -309,7 +309,7 @@ def _there(entries: Iterable[os.DirEntry[str]]) -> Iterator[tuple[os.DirEntry[st
         try:
             status = entry.stat(follow_symlinks=False)
         except FileNotFoundError as error:
-            let_through(error)
+            reraise_signal_error(error)
             continue
         yield entry, status
 
@@ -319,7 +319,7 @@ def _known_sizes(spool: OwnedFolder) -> dict[str, _Size]:
     try:
         document = load_json(spool.read(_SIZES, _LARGEST_SIZES_BYTES))
     except (DamagedFile, ValueError, RecursionError) as error:
-        let_through(error)
+        reraise_signal_error(error)
         return {}
     if not isinstance(document, dict):
         return {}
@@ -343,7 +343,7 @@ def _is_finished(spool: OwnedFolder, name: str, is_newest: bool) -> bool:
         with spool.folder(name) as folder:
             manifest = read_manifest_in(folder)
     except (FileNotFoundError, DamagedFile) as error:  # a command sets damaged files aside
-        let_through(error)
+        reraise_signal_error(error)
         return False
     return not is_live(manifest) or (manifest.ended_ns is not None and not is_newest)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from profkit.errors import DamagedFile
-from profkit.process.guard import let_through
+from profkit.process.guard import reraise_signal_error
 from profkit.store.files import OwnedFolder, open_spool
 from profkit.store.records import from_file, load_json, to_json
 
@@ -54,7 +54,7 @@ class Lines(Generic[_T]):
         try:
             yield from self._records()
         except DamagedFile as damage:
-            let_through(damage)
+            reraise_signal_error(damage)
             self.damage = damage
         else:
             if self.unreadable:

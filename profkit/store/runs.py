@@ -214,7 +214,7 @@ class Store:
         ambiguous prefix.
         """
         with self._database.reading() as connection:
-            stored = _newest(connection, limit=1) if wanted is None else _fitting(connection, wanted)
+            stored = _newest(connection, limit=1) if wanted is None else _matching(connection, wanted)
         found = _meant((*recording, *stored), wanted)
         if found is None:
             raise self.not_found(wanted, recording)
@@ -268,12 +268,12 @@ class Store:
         """Remove runs permanently, and return their number; unknown ids are ignored."""
         wanted = dict.fromkeys(map(searchable, run_ids))
         with self._database.writing() as connection:
-            there = _present(connection, RUNS.c.id, wanted)
-            for batch in _batches(there):
+            present = _present(connection, RUNS.c.id, wanted)
+            for batch in _batches(present):
                 for column in (PROFILES.c.run, RESOURCES.c.run, MEASUREMENTS.c.run, RUNS.c.id):
                     connection.execute(delete(column.table).where(column.in_(batch)))
                 connection.execute(insert(REMOVED), [{"run": run_id} for run_id in batch])
-        return len(there)
+        return len(present)
 
     def has(self, run_id: str) -> bool:
         """Return whether there is a run of exactly this id, readable or not."""
@@ -369,7 +369,7 @@ def _rank(info: AnyInfo, wanted: str | None) -> int | None:
     return _BY_PREFIX if run_id.lower().startswith(text.lower()) else None
 
 
-def _fitting(connection: Connection, wanted: str) -> tuple[AnyInfo, ...]:
+def _matching(connection: Connection, wanted: str) -> tuple[AnyInfo, ...]:
     """Return the stored runs that match best; of several ids with a prefix, some."""
     text = searchable(wanted)
     exact = _newest(connection, RUNS.c.id == text, limit=1) or _newest(

@@ -32,7 +32,7 @@ from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.errors import DamagedFile, RefusedFile, SpoolUnavailable
 from profkit.model.region import Region
 from profkit.model.session import SEGMENT_PREFIX, CallDelta, Lines, Manifest, ResourcePoint
-from profkit.process.guard import let_through
+from profkit.process.guard import reraise_signal_error
 from profkit.process.procfs import is_same_process
 from profkit.stats import merge_histograms
 from profkit.store import spool_files
@@ -146,7 +146,7 @@ def read_session_in(folder: OwnedFolder) -> SpoolSession:
     try:
         ending = spool_files.read_ending(folder)
     except DamagedFile as damage:
-        let_through(damage)
+        reraise_signal_error(damage)
         return read_journals(folder, manifest, [damage])
     if ending is None:
         return read_journals(folder, manifest)

@@ -145,10 +145,10 @@ def _without_old(spool: Path, entries: tuple[Unprofiled, ...], oldest_ns: int) -
             path.rename(path.with_name(f".{FILE}.{os.getpid()}"))
     # Others may append meanwhile, to a new file; the entries to keep are appended to it. If a reader is
     # interrupted, the next one handles its old file.
-    for taken in sorted(spool.glob(f".{FILE}.*")):
-        kept = [entry for entry in read_records(taken, Unprofiled).records if entry.at_ns >= oldest_ns]
+    for moved in sorted(spool.glob(f".{FILE}.*")):
+        kept = [entry for entry in read_records(moved, Unprofiled).records if entry.at_ns >= oldest_ns]
         append_records(path, kept)
-        taken.unlink(missing_ok=True)
+        moved.unlink(missing_ok=True)
         entries = read_records(path, Unprofiled).records
     return entries
 

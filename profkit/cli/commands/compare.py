@@ -24,7 +24,7 @@ from profkit.model.comparison import MeasuredComparison
 from profkit.model.measurement import AnyRun
 from profkit.model.workorder import WorkOrder, WorkTree
 from profkit.process.git import checkout_of, commit_of, has_submodules, work_trees
-from profkit.process.signals import ending_tidily
+from profkit.process.signals import interrupted_by_termination
 from profkit.render.options import ReportOptions
 from profkit.render.registry import MEASURED_COMPARISON, SAMPLED_COMPARISON
 from profkit.render.terminal import Terminal
@@ -73,7 +73,7 @@ def compare_commits(revisions: tuple[str, str], stmt: str, how: Measuring) -> Me
     checkout = checkout_of(here)
     commits = [commit_of(revision, here) for revision in revisions]
     longer = replace(how, options={**_longer(how.options), **how.options})
-    with ending_tidily(), work_trees(checkout, commits) as trees:
+    with interrupted_by_termination(), work_trees(checkout, commits) as trees:
         made = [
             WorkTree(str(checkout), str(tree), commit) for tree, commit in zip(trees, commits, strict=True)
         ]

@@ -31,7 +31,7 @@ from profkit.measuring.transfer.signature import signature_of
 from profkit.model.measurement import MeasuredRun
 from profkit.model.workorder import WorkOrder
 from profkit.originals import REAL
-from profkit.process.guard import pass_on
+from profkit.process.guard import reraise_program_error
 
 IDLE_S = 1.0
 """Seconds without a call of the function after which measuring begins."""
@@ -157,7 +157,7 @@ class Watch:
                 self._announce(end.wall_s - start.wall_s)
             self.backlog.add(self._pending(chosen, start, end))
         except Exception as error:  # noqa: BLE001 - the user's call must not fail
-            pass_on(error)
+            reraise_program_error(error)
             self.abandon(chosen)
             self.say_once(f"{chosen.order.label} is not measured: {error}")
 
@@ -205,11 +205,11 @@ class Watch:
                 self.backlog.check_room()
                 return Chosen(claim, order, pack(function, args, kwargs))
             except CannotTravel as error:
-                pass_on(error)
+                reraise_program_error(error)
                 self.say_once(f"{self.plan.order.label} is timed in this process, not isolated: {error}")
                 return Chosen(claim, order, None, what_and_where(function, args, kwargs), str(error))
         except Exception as error:  # noqa: BLE001 - the user's call must not fail
-            pass_on(error)
+            reraise_program_error(error)
             self.say_once(f"{self.plan.order.label} is not measured: {type(error).__name__}: {error}")
             return None
 

@@ -41,7 +41,7 @@ OF_THE_PROGRAM = [OfTheProgram("time is up"), KeyboardInterrupt(), SystemExit(3)
 
 @pytest.fixture(autouse=True)
 def nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_guard, "_SAID", set())
+    monkeypatch.setattr(shared_guard, "_LOGGED", set())
 
 
 Make = Callable[[BaseException], SessionManager]
@@ -126,7 +126,7 @@ def test_what_a_signal_handler_raises_passes_whatever_its_class() -> None:
 def test_a_circle_of_causes_ends() -> None:
     first, second = OSError("first"), OSError("second")
     first.__cause__, second.__cause__ = second, first
-    shared_guard.pass_on(first)
+    shared_guard.reraise_program_error(first)
 
 
 def test_the_recursion_limit_is_the_programs_business(caplog: pytest.LogCaptureFixture) -> None:

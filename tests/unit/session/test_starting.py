@@ -94,13 +94,13 @@ def test_sockets_with_a_timeout_at_the_start(opened: Open, script: Script) -> No
 
 def test_sockets_that_get_a_timeout_later(opened: Open, said: list[str]) -> None:
     session = opened()
-    assert not session.mind_sockets()
+    assert not session.check_sockets()
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        assert not session.mind_sockets()
+        assert not session.check_sockets()
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, TIMEOUT)
-        assert session.mind_sockets()
-        assert not session.mind_sockets()
+        assert session.check_sockets()
+        assert not session.check_sockets()
     assert not session.plan.blocking
     assert session.plan.notes == (Note(NoteCode.NONBLOCKING_SOCKETS),)
     assert said == []
@@ -109,8 +109,8 @@ def test_sockets_that_get_a_timeout_later(opened: Open, said: list[str]) -> None
 def test_blocking_that_was_requested_is_not_kept_and_that_is_said(opened: Open, said: list[str]) -> None:
     session = opened(blocking=True)
     with timed_socket():
-        assert session.mind_sockets()
-        assert not session.mind_sockets()
+        assert session.check_sockets()
+        assert not session.check_sockets()
     assert not session.plan.blocking
     assert said == [socket_message(blocking=False)]
 
@@ -124,8 +124,8 @@ def test_blocking_that_was_requested_is_not_kept_from_the_start(opened: Open, sa
 def test_blocking_of_a_sampler_that_cannot_do_without_is_warned_about(opened: Open, said: list[str]) -> None:
     session = opened(native=True)
     with timed_socket():
-        assert not session.mind_sockets()
-        assert not session.mind_sockets()
+        assert not session.check_sockets()
+        assert not session.check_sockets()
     assert session.plan.blocking
     assert session.plan.notes == (Note(NoteCode.TIMEOUTS_RESTART),)
     assert said == [socket_message(blocking=True)]

@@ -82,7 +82,7 @@ def descriptors() -> int:
 
 @pytest.fixture(autouse=True)
 def nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "_SAID", set())
+    monkeypatch.setattr(guard, "_LOGGED", set())
 
 
 @pytest.mark.parametrize("error", OWN, ids=name_of)
