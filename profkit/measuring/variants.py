@@ -82,19 +82,19 @@ def orders_of(given: Variants, label: str, options: MeasureOptions) -> Iterator[
     forms = tuple(_forms(given, signature))
     threads = (given.num_threads,) if isinstance(given.num_threads, int) else tuple(given.num_threads)
     own = {"mode": given.mode, "number": given.number, "timeout_s": given.timeout_s}
-    asked: MeasureOptions = {**{k: v for k, v in own.items() if v is not None}, **options}  # type: ignore[typeddict-item]
+    chosen: MeasureOptions = {**{k: v for k, v in own.items() if v is not None}, **options}  # type: ignore[typeddict-item]
     runtimes: tuple[Runtime, ...] = ("eager", "script") if given.script else ("eager",)
     autograds = (False, True) if given.autograd else (False,)
     for runtime, autograd, form in product(runtimes, autograds, forms):
         order = _order(_specialized(form, runtime, given, signature, autograd), label)
         labels = {
-            **asked.get("labels", {}),
+            **chosen.get("labels", {}),
             "runtime": runtime,
             "autograd": "forward + backward" if autograd else "forward",
             "language": form.language.value,
         }
-        for mode, count in modes(mode_of(asked), threads):
-            extra: MeasureOptions = {**asked, "labels": labels, "num_threads": count, "mode": mode}
+        for mode, count in modes(mode_of(chosen), threads):
+            extra: MeasureOptions = {**chosen, "labels": labels, "num_threads": count, "mode": mode}
             yield with_options(order, extra)
 
 
@@ -154,10 +154,10 @@ def _specialized(
 
 
 def _order(form: _Form, label: str) -> WorkOrder:
-    made = work_order(
+    order = work_order(
         form.stmt, label=label, language=form.language, setup=form.setup, global_setup=form.global_setup
     )
-    return replace(made, script=form.script)
+    return replace(order, script=form.script)
 
 
 def _scripted(form: _Form, given: Variants, signature: Signature, autograd: bool) -> _Form:
@@ -168,18 +168,18 @@ def _scripted(form: _Form, given: Variants, signature: Signature, autograd: bool
     parameters = ", ".join(signature.parameters)
     source = _text(given.model, Language.PYTHON) or _function(signature, dedented(given.python or ""))
     if form.is_python:
-        made = (
+        definition = (
             f"{source}\n_scripted = torch.jit.script(model)"
             if given.model
             else f"_scripted = torch.jit.CompilationUnit({source!r}).model"
         )
         stmt = f"{signature.assigned}_scripted({parameters})"
-        return replace(form, setup=_joined("import torch", form.setup, made), stmt=stmt)
+        return replace(form, setup=_joined("import torch", form.setup, definition), stmt=stmt)
     shown = "".join(f"// {line}\n" for line in source.splitlines())
-    made = f"// TorchScript of:\n{shown}auto profkit_model = profkit::scripted();"
+    definition = f"// TorchScript of:\n{shown}auto profkit_model = profkit::scripted();"
     declared = "" if signature.result is None else f"auto {signature.result} = "
     stmt = f"{declared}profkit_model.forward({{{parameters}}}){'.toTensor()' if autograd else ''};"
-    return replace(form, setup=_joined(form.setup, made), stmt=stmt, script=source)
+    return replace(form, setup=_joined(form.setup, definition), stmt=stmt, script=source)
 
 
 def _function(signature: Signature, stmt: str) -> str:

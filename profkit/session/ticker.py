@@ -44,7 +44,7 @@ class Ticked(Protocol):
         """End the session."""
 
     def end_without_sampler(self) -> None:
-        """End a session whose sampler ended by itself."""
+        """End a session whose sampler ended unexpectedly."""
 
     def rotate(self) -> None:
         """Begin a new segment."""

@@ -210,8 +210,8 @@ def toolchain(env: Mapping[str, str], torch: TorchBuild | None) -> Toolchain:
 @cache
 def _version(compiler: tuple[str, ...], changed_ns: int) -> str:
     """Return the compiler's version; the arguments identify its program for the cache."""
-    asked = [*compiler, "--version"]
-    done = subprocess.run(asked, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    command = [*compiler, "--version"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     return done.stdout.strip()
 
 

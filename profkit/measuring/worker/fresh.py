@@ -40,7 +40,7 @@ class CannotRepeat(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RestoredState:
-    """State that each execution gets anew, besides the arguments."""
+    """State that is restored for each execution, besides the arguments."""
 
     function: bool = False
     """True for the function's closure, default values and attributes."""

@@ -125,9 +125,9 @@ class Fresh(TypedDict):
     changes: list[str]
     """State that an execution changes."""
     globals: list[list[str]]
-    """(module, name) of the globals that each execution gets anew."""
+    """(module, name) of the globals that are restored for each execution."""
     function: bool
-    """True if each execution gets the function's own state anew, such as its closure."""
+    """True if the function's own state, such as its closure, is restored for each execution."""
     why_not: str
     """Reason why executions share a state that they change."""
 

@@ -36,9 +36,9 @@ def content_of(value: Any, checksum: Checksum) -> Content:
     kind = type(value)  # proxies report another class as `__class__`
     if issubclass(kind, _OPAQUE):
         return _EMPTY
-    for kinds, look in _LOOKS:
+    for kinds, read in _READERS:
         if issubclass(kind, kinds):
-            token, below = look(value)
+            token, below = read(value)
             return token, below if kind in _PLAIN else [*below, *_attributes(value)]
     if issubclass(kind, (bytearray, memoryview, array)):
         with suppress(ValueError, BufferError, TypeError):  # released, or not contiguous
@@ -110,7 +110,7 @@ def _builtin(value: Any) -> Content:
     return "", () if isinstance(value.__self__, types.ModuleType) else (value.__self__,)
 
 
-_LOOKS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Content]], ...] = (
+_READERS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Content]], ...] = (
     ((list, tuple, deque), _sequence),
     (dict, _mapping),
     ((set, frozenset), _set),
