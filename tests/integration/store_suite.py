@@ -216,7 +216,7 @@ class StoreSuite:
     def test_an_empty_store_beside_a_recording_run(self, store: Store, made: Made) -> None:
         recording = [made("c1", "ab", 50).info]
         assert store.find(None, recording).id == store.find("c", recording).id == "c1"
-        with pytest.raises(RunNotFound, match="no run has the id or label 'none'; known: ab"):
+        with pytest.raises(RunNotFound, match="no run matches 'none'; the latest labels are ab"):
             store.find("none", recording)
 
     @pytest.mark.parametrize("wanted", ["none", "a%", "%", "a_", "no\udc80\0ne"])

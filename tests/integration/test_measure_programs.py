@@ -155,7 +155,7 @@ def test_a_file_of_orders_goes_on_where_one_fails_and_says_so(tmp_path: Path) ->
         (["x", "--timeout", "soon"], "duration"),
         (["x", "--memory-limit", "much"], "size"),
         (["x", "--mode", "callgrind", "--threads", "2"], "one thread"),
-        (["x +"], "no Python"),
+        (["x +"], "not valid Python"),
         (["x", "--source-cmd", "a && b"], "not run in a shell"),
     ],
 )

@@ -193,7 +193,7 @@ def test_children(tmp_path: Path, children: str, sessions: int) -> None:
     ("options", "message"),
     [
         ("rate=-1", "rate=-1 is not valid"),
-        ("rate=100, sample_each=1e7", "give one of them"),
+        ("rate=100, sample_each=1e7", "give only one of them"),
         ("native=True, blocking=False", "native"),
         ("raet=5", "did you mean 'rate'"),
         ("every=0", "every=0"),

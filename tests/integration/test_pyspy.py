@@ -418,7 +418,7 @@ tracer.stdout.readline()
 try:
     start()
 except ProfkitError as error:
-    print(type(error).__name__, f"process {tracer.pid} traces it already" in str(error))
+    print(type(error).__name__, f"process {tracer.pid} is tracing it" in str(error))
 tracer.kill()
 """
     assert run_attaching(program, tmp_path) == "AttachDenied True"

@@ -167,7 +167,7 @@ STUBBORN = (
 def test_a_program_that_is_stopped_again_is_killed(tmp_path: Path) -> None:
     begun = start(STUBBORN, tmp_path)
     os.kill(begun.pid, signal.SIGSTOP)
-    wait_for(lambda: "asked to finish" in (tmp_path / "log").read_text())
+    wait_for(lambda: "interrupted, because" in (tmp_path / "log").read_text())
     wait_for(lambda: procfs.status(begun.pid)["State"].startswith("S"))
     os.kill(begun.pid, signal.SIGSTOP)
     assert wait_for(lambda: not procfs.is_running(begun.pid)) < 0.4
