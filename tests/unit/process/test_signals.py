@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from profkit.process.signals import ending_tidily, undisturbed
+from profkit.process.signals import interrupted_by_termination, signals_delayed
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def handled() -> Iterator[list[int]]:
 
 def test_both_signals_come_after_the_clean_up(handled: list[int]) -> None:
     def body() -> None:
-        with ending_tidily():
+        with interrupted_by_termination():
             try:
                 os.kill(os.getpid(), signal.SIGHUP)
             finally:
@@ -42,7 +42,7 @@ def test_both_signals_come_after_the_clean_up(handled: list[int]) -> None:
 
 def test_both_signals_come_after_an_undisturbed_body(handled: list[int]) -> None:
     def body() -> None:
-        with undisturbed():
+        with signals_delayed():
             for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGHUP):
                 os.kill(os.getpid(), number)
             assert handled == []
@@ -53,6 +53,6 @@ def test_both_signals_come_after_an_undisturbed_body(handled: list[int]) -> None
 
 
 def test_without_a_signal_nothing_is_sent(handled: list[int]) -> None:
-    with ending_tidily(), undisturbed():
+    with interrupted_by_termination(), signals_delayed():
         pass
     assert handled == []
