@@ -1,4 +1,4 @@
-"""Comparability of sampled runs: errors, warnings and notes."""
+"""Comparability of sampled runs: errors if they cannot be compared, and findings on how they differ."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 
 from profkit.errors import UsageError
+from profkit.model.findings import Finding, FindingCode
 from profkit.model.run import Run, RunInfo
 
-LEAST_RUNS = 3
-"""Minimum number of runs a side: fewer do not show the variation between runs."""
+MIN_RUNS = 3
+"""Minimum number of runs per side: fewer do not show the variation between runs."""
 _UNLIKE = 1.25
 """Ratio of rates, or of CPU shares, above which they are reported."""
 
@@ -37,27 +38,34 @@ def check(a: Sequence[Run], b: Sequence[Run]) -> None:
         )
 
 
-def warnings(a: Sequence[Run], b: Sequence[Run]) -> tuple[str, ...]:
+_Aspects = tuple[tuple[str, Callable[[RunInfo], str]], ...]
+
+_SAMPLING: _Aspects = (
+    ("sampler", lambda info: info.plan.sampler),
+    ("blocking", lambda info: _known(info, "blocking" if info.plan.blocking else "nonblocking")),
+    ("frames", lambda info: _known(info, "native" if info.plan.native else "Python")),
+    ("threads", lambda info: _known(info, "all" if _has_all_threads(info) else "those of calls")),
+)
+_SOFTWARE: _Aspects = (
+    ("Python", lambda info: _known(info, info.process.python)),
+    ("torch", lambda info: _known(info, info.process.torch or "")),
+    ("host", lambda info: _known(info, info.process.host)),
+)
+
+
+def warnings(a: Sequence[Run], b: Sequence[Run]) -> tuple[Finding, ...]:
     """Return differences in how the sides were sampled that can themselves change shares."""
-    ways: tuple[tuple[str, Callable[[RunInfo], str]], ...] = (
-        ("samplers", lambda info: info.plan.sampler),
-        ("ways to sample", lambda info: _word(info, "blocking" if info.plan.blocking else "nonblocking")),
-        ("frames", lambda info: _word(info, "native frames" if info.plan.native else "Python frames")),
-        ("threads", lambda info: _word(info, "all threads" if _everything(info) else "callers' threads")),
-    )
-    texts = []
-    for what, way in ways:
-        of_a, of_b = ({way(run.info) for run in side} for side in (a, b))
+    found = []
+    for aspect, of in _SAMPLING:
+        of_a, of_b = ({of(run.info) for run in side} for side in (a, b))
         if of_a != of_b:
-            texts.append(
-                f"the sides were sampled in different ways ({what}: A {_listed(of_a)}; B {_listed(of_b)})"
-            )
-    return tuple(texts)
+            found.append(_differing(FindingCode.SAMPLED_DIFFERENTLY, aspect, of_a, of_b))
+    return tuple(found)
 
 
-def notes(a: Sequence[Run], b: Sequence[Run]) -> tuple[str, ...]:
+def notes(a: Sequence[Run], b: Sequence[Run]) -> tuple[Finding, ...]:
     """Return notes on other differences between the runs."""
-    return (*_loads(a, b), *_rates(a, b), *_orders(a, b), *_torn(a, b), *_versions(a, b))
+    return (*_loads(a, b), *_rates(a, b), *_unordered(a, b), *_torn(a, b), *_versions(a, b))
 
 
 def uneven_load(a: Sequence[Run], b: Sequence[Run]) -> float:
@@ -66,13 +74,9 @@ def uneven_load(a: Sequence[Run], b: Sequence[Run]) -> float:
     return 1 - min(shares) / max(shares) if all(shares) else 0.0
 
 
-def _loads(a: Sequence[Run], b: Sequence[Run]) -> Iterator[str]:
+def _loads(a: Sequence[Run], b: Sequence[Run]) -> Iterator[Finding]:
     if uneven_load(a, b) > 1 - 1 / _UNLIKE:
-        of_a, of_b = (f"{100 * _cpu_shares(side):.0f} %" for side in (a, b))
-        yield (
-            f"A had {of_a} of a core, B {of_b}: one of them waits more, or the machine was busier, "
-            "which changes shares by itself and makes intervals wider"
-        )
+        yield Finding.of(FindingCode.UNEVEN_LOAD, a=_cpu_shares(a), b=_cpu_shares(b))
 
 
 def _cpu_shares(runs: Sequence[Run]) -> float:
@@ -89,52 +93,44 @@ def _cpu_share(run: Run) -> float | None:
     return (points[-1].cpu_s - points[0].cpu_s) * 1e9 / (points[-1].at_ns - points[0].at_ns)
 
 
-def _rates(a: Sequence[Run], b: Sequence[Run]) -> Iterator[str]:
+def _rates(a: Sequence[Run], b: Sequence[Run]) -> Iterator[Finding]:
     rates = [run.info.achieved_hz or run.info.plan.rate_hz for run in (*a, *b) if run.info.imported is None]
     if rates and max(rates) > _UNLIKE * min(rates):
-        yield f"the runs were sampled {min(rates):.0f} to {max(rates):.0f} times a second"
+        yield Finding.of(FindingCode.RATES_DIFFER, low_hz=min(rates), high_hz=max(rates))
 
 
-def _orders(a: Sequence[Run], b: Sequence[Run]) -> Iterator[str]:
-    unordered = [run.info.id for run in (*a, *b) if run.profile is not None and not run.profile.ordered]
-    if unordered:
-        yield (
-            f"the order of samples is not known ({', '.join(unordered)}): intervals are twice as wide as for "
-            "ordered samples, because slices of time do not show how reliable shares are"
-        )
+def _unordered(a: Sequence[Run], b: Sequence[Run]) -> Iterator[Finding]:
+    ids = [run.info.id for run in (*a, *b) if run.profile is not None and not run.profile.ordered]
+    if ids:
+        yield Finding.of(FindingCode.SAMPLES_UNORDERED, runs=", ".join(ids))
 
 
-def _torn(a: Sequence[Run], b: Sequence[Run]) -> Iterator[str]:
+def _torn(a: Sequence[Run], b: Sequence[Run]) -> Iterator[Finding]:
     for run in (*a, *b):
         if run.info.is_much_torn:
-            torn = 100 * run.info.torn_share
-            yield f"{torn:.0f} % of the stacks of run {run.info.id} were torn: its callers may be wrong"
+            yield Finding.of(FindingCode.TORN_STACKS, run=run.info.id, share=run.info.torn_share)
 
 
-def _versions(a: Sequence[Run], b: Sequence[Run]) -> Iterator[str]:
-    facts: tuple[tuple[str, Callable[[RunInfo], str]], ...] = (
-        ("Python", lambda info: _word(info, info.process.python)),
-        ("torch", lambda info: _word(info, info.process.torch or "")),
-        ("host", lambda info: _word(info, info.process.host)),
-    )
-    for what, fact in facts:
-        of_a, of_b = ({fact(run.info) for run in side} - {""} for side in (a, b))
+def _versions(a: Sequence[Run], b: Sequence[Run]) -> Iterator[Finding]:
+    for aspect, of in _SOFTWARE:
+        of_a, of_b = ({of(run.info) for run in side} - {""} for side in (a, b))
         if of_a and of_b and of_a != of_b:
-            yield f"{what}: A {_listed(of_a)}; B {_listed(of_b)}"
+            yield _differing(FindingCode.VERSIONS_DIFFER, aspect, of_a, of_b)
 
 
 def _clock(info: RunInfo) -> str:
-    return _word(info, "wall" if info.plan.idle else "cpu")
+    return _known(info, "wall" if info.plan.idle else "cpu")
 
 
-def _word(info: RunInfo, word: str) -> str:
-    """Return the word, or '' for imported runs: unknown facts count as no difference."""
-    return "" if info.imported is not None else word
+def _known(info: RunInfo, value: str) -> str:
+    """Return the value, or '' for imported runs: unknown values count as no difference."""
+    return "" if info.imported is not None else value
 
 
-def _everything(info: RunInfo) -> bool:
+def _has_all_threads(info: RunInfo) -> bool:
     return info.plan.scope == "process" or info.region.all_threads
 
 
-def _listed(words: set[str]) -> str:
-    return ", ".join(sorted(words - {""})) or "not known"
+def _differing(code: FindingCode, aspect: str, of_a: set[str], of_b: set[str]) -> Finding:
+    a, b = (", ".join(sorted(values - {""})) for values in (of_a, of_b))
+    return Finding.of(code, aspect=aspect, a=a, b=b)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from profkit.comparing.instructions import LEAST_EFFECT
+from profkit.comparing.instructions import MIN_EFFECT
+from profkit.comparing.times import MIN_PROCESSES, MIN_RUNS
 from profkit.model.comparison import (
     Check,
     CountsCompared,
@@ -20,15 +22,12 @@ from profkit.model.comparison import (
     TimesCompared,
     Verdict,
 )
+from profkit.model.findings import Finding, FindingCode
 from profkit.stats.means import t_quantile
 
 RUN_NOISE = 0.25
 """Relative difference of the time of a call between two runs of a whole program on a shared machine. It is
 assumed if one side has a single run, which cannot show it."""
-
-_MORE_PROCESSES = "measure with more --processes"
-_ALTERNATE = "measure both alternately, with `profkit compare --git`, or in 4 runs a side"
-_MORE_RUNS = "record more runs of both sides, and name them all: LABEL@REVISION"
 
 
 def check_measured(comparison: MeasuredComparison, limit: float) -> tuple[Check, ...]:
@@ -41,50 +40,47 @@ def _checks(order: OrderCompared, limit: float) -> Iterator[Check]:
         yield check_times(order.name, order.times, limit)
     if order.counts is not None:
         yield check_counts(order.name, order.counts, limit)
-    if order.obstacle:
+    if order.obstacle is not None:
         measure = Measure.TIME if order.counts is not None else Measure.INSTRUCTIONS
-        yield Check(order.name, measure, Outcome.INCONCLUSIVE, order.obstacle)
+        yield Check(order.name, measure, Outcome.INCONCLUSIVE, (order.obstacle,))
 
 
 def check_times(name: str, times: TimesCompared, limit: float) -> Check:
     """Check times by the interval of their ratio."""
     if times.low is None or times.high is None:
-        return Check(name, Measure.TIME, Outcome.INCONCLUSIVE, times.sentence, times.ratio)
-    drift = times.minimum_effect if times.unconfirmed else 0.0
+        few = Finding.of(FindingCode.TOO_FEW_PROCESSES, processes=min(times.sizes), needed=MIN_PROCESSES)
+        return Check(name, Measure.TIME, Outcome.INCONCLUSIVE, (few,), times.ratio)
+    drift, fix = 0.0, Finding.of(FindingCode.MEASURE_MORE_PROCESSES)
+    if times.unconfirmed:
+        drift, fix = times.minimum_effect, Finding.of(FindingCode.MEASURE_ALTERNATELY, runs=MIN_RUNS)
     outcome = _outcome(times.low, times.high, limit, drift)
-    fix = _ALTERNATE if times.unconfirmed else _MORE_PROCESSES
-    why = _why(outcome, times.low, times.high, limit, drift, fix)
-    return Check(name, Measure.TIME, outcome, why, times.ratio, times.low, times.high)
+    reasons = _reasons(outcome, times.low, times.high, limit, fix, drift)
+    return Check(name, Measure.TIME, outcome, tuple(reasons), times.ratio, times.low, times.high)
 
 
 def check_counts(name: str, counts: CountsCompared, limit: float) -> Check:
     """Check instructions by their ratio, widened by the noise of repeats and of runs."""
-    if counts.unstable:
-        return Check(name, Measure.INSTRUCTIONS, Outcome.INCONCLUSIVE, counts.unstable, counts.ratio)
+    if counts.obstacle is not None:
+        return Check(name, Measure.INSTRUCTIONS, Outcome.INCONCLUSIVE, (counts.obstacle,), counts.ratio)
     if counts.ratio is None:
         outcome = Outcome.OK if counts.verdict is Verdict.NO_DIFFERENCE else Outcome.REGRESSION
-        return Check(name, Measure.INSTRUCTIONS, outcome, "the baseline executes no instructions")
-    low, high = counts.ratio / (1 + counts.unsure), counts.ratio * (1 + counts.unsure)
+        return Check(name, Measure.INSTRUCTIONS, outcome, (Finding.of(FindingCode.BASELINE_EMPTY),))
+    low, high = counts.ratio / (1 + counts.noise), counts.ratio * (1 + counts.noise)
     outcome = _outcome(low, high, limit)
-    if (
-        counts.verdict is Verdict.NO_DIFFERENCE
-        and counts.unsure <= LEAST_EFFECT
-        and outcome is not Outcome.OK
-    ):
+    if counts.verdict is Verdict.NO_DIFFERENCE and counts.noise <= MIN_EFFECT and outcome is not Outcome.OK:
         # The limit is about 0 %, or the count is so small that one more instruction is a large part.
-        outcome, why = Outcome.OK, "no more than counts of unchanged code differ"
+        outcome, reasons = Outcome.OK, [Finding.of(FindingCode.COUNTS_AGREE)]
     elif outcome is Outcome.REGRESSION:
-        why = f"{_percent(counts.ratio - 1)} more instructions, and {_percent(limit)} is the limit"
+        reasons = [Finding.of(FindingCode.MORE_INSTRUCTIONS, change=counts.ratio - 1, limit=limit)]
     else:
-        why = _why(outcome, low, high, limit, 0.0, _fix_of_counts(counts))
-    return Check(name, Measure.INSTRUCTIONS, outcome, why, counts.ratio, low, high)
+        reasons = list(_reasons(outcome, low, high, limit, _fix_of_counts(counts)))
+    return Check(name, Measure.INSTRUCTIONS, outcome, tuple(reasons), counts.ratio, low, high)
 
 
-def _fix_of_counts(counts: CountsCompared) -> str:
+def _fix_of_counts(counts: CountsCompared) -> Finding:
     if counts.spread is None:
-        return "make the statement do the same each time"
-    least, most = (f"{count:,.0f}" for count in (counts.spread.least, counts.spread.most))
-    return f"its count depends on its input ({least} to {most} in runs of one commit): seed what it reads"
+        return Finding.of(FindingCode.STEADY_THE_STATEMENT)
+    return Finding.of(FindingCode.SEED_THE_INPUT, least=counts.spread.least, most=counts.spread.most)
 
 
 def check_calls(name: str, a_s: Sequence[float], b_s: Sequence[float], limit: float) -> Check:
@@ -92,17 +88,16 @@ def check_calls(name: str, a_s: Sequence[float], b_s: Sequence[float], limit: fl
 
     A single run does not show how much runs differ: `RUN_NOISE` is assumed.
     """
+    fix = Finding.of(FindingCode.RECORD_MORE_RUNS)
     if not a_s or not b_s or min(*a_s, *b_s) <= 0:
-        why = f"the durations of calls are not known on both sides; {_MORE_RUNS}"
-        return Check(name, Measure.CALL, Outcome.INCONCLUSIVE, why)
+        return Check(name, Measure.CALL, Outcome.INCONCLUSIVE, (Finding.of(FindingCode.CALLS_UNKNOWN), fix))
     a, b = [math.log(time_s) for time_s in a_s], [math.log(time_s) for time_s in b_s]
     middle, width = _mean(b) - _mean(a), _half_width(a, b)
     ratio, low, high = (math.exp(place) for place in (middle, middle - width, middle + width))
     outcome = _outcome(low, high, limit)
-    alone = min(len(a), len(b)) == 1
-    known = f"single runs may differ by {100 * RUN_NOISE:.0f} %; " if alone else ""
-    why = known + _why(outcome, low, high, limit, 0.0, _MORE_RUNS)
-    return Check(name, Measure.CALL, outcome, why, ratio, low, high)
+    single = [Finding.of(FindingCode.SINGLE_RUN, noise=RUN_NOISE)] if min(len(a), len(b)) == 1 else []
+    reasons = (*single, *_reasons(outcome, low, high, limit, fix))
+    return Check(name, Measure.CALL, outcome, reasons, ratio, low, high)
 
 
 def fail_on_gains(checks: Sequence[Check], limit: float) -> tuple[Check, ...]:
@@ -113,9 +108,9 @@ def fail_on_gains(checks: Sequence[Check], limit: float) -> tuple[Check, ...]:
 def _gain(check: Check, limit: float) -> Check:
     if check.high is None or check.high >= 1 / (1 + limit):
         return check
-    gained = "fewer instructions" if check.measure is Measure.INSTRUCTIONS else "faster"
-    why = f"{gained} by more than {_percent(limit)}: renew the baseline"
-    return Check(check.name, check.measure, Outcome.FASTER, why, check.ratio, check.low, check.high)
+    counted = check.measure is Measure.INSTRUCTIONS
+    code = FindingCode.FEWER_INSTRUCTIONS if counted else FindingCode.FASTER_THAN_LIMIT
+    return replace(check, outcome=Outcome.FASTER, reasons=(Finding.of(code, limit=limit),))
 
 
 def _outcome(low: float, high: float, limit: float, drift: float = 0.0) -> Outcome:
@@ -124,22 +119,18 @@ def _outcome(low: float, high: float, limit: float, drift: float = 0.0) -> Outco
     return Outcome.REGRESSION if low > (1 + limit) * (1 + drift) else Outcome.INCONCLUSIVE
 
 
-def _why(outcome: Outcome, low: float, high: float, limit: float, drift: float, fix: str) -> str:
+def _reasons(
+    outcome: Outcome, low: float, high: float, limit: float, fix: Finding, drift: float = 0.0
+) -> Iterator[Finding]:
+    """Yield the reason for an outcome, and the fix if it is inconclusive."""
     if outcome is Outcome.OK:
-        return f"within the limit of {_percent(limit)}"
-    if outcome is Outcome.REGRESSION:
-        return f"at least {_percent(low - 1)} slower, and {_percent(limit)} is the limit"
-    if low > 1 + limit:
-        return f"slower, but by less than {_percent(drift)} beyond the limit, as the machine may be; {fix}"
-    return f"the limit of {_percent(limit)} lies in the interval {_signed(low)} to {_signed(high)}; {fix}"
-
-
-def _percent(part: float) -> str:
-    return f"{100 * part:.3g} %"
-
-
-def _signed(ratio: float) -> str:
-    return f"{100 * (ratio - 1):+.1f} %".replace("-", "−")
+        yield Finding.of(FindingCode.WITHIN_LIMIT, limit=limit)
+    elif outcome is Outcome.REGRESSION:
+        yield Finding.of(FindingCode.SLOWER_THAN_LIMIT, at_least=low - 1, limit=limit)
+    elif low > 1 + limit:
+        yield from (Finding.of(FindingCode.WITHIN_DRIFT, drift=drift), fix)
+    else:
+        yield from (Finding.of(FindingCode.LIMIT_IN_INTERVAL, limit=limit, low=low, high=high), fix)
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from profkit.comparing.instructions import LEAST_DELTA, LEAST_EFFECT, noise_of_runs, spread_of_runs
+from profkit.comparing.instructions import MIN_DELTA, MIN_EFFECT, noise_of_runs, spread_of_runs
 from profkit.comparing.measured import names_of
-from profkit.comparing.times import LEAST_PROCESSES, minima_of
+from profkit.comparing.times import MIN_PROCESSES, minima_of
 from profkit.model.history import History, Point, Quantity, Series
 from profkit.model.measurement import (
     COUNT_WARNINGS,
@@ -105,7 +105,7 @@ def _time(runs: Sequence[MeasuredRun]) -> Figures:
     """Return the median of runs if there are enough, else of processes: runs differ more."""
     sides = [minima_of(run.measurement.timing) for run in runs if run.measurement and run.measurement.timing]
     values = [median(side) for side in sides]
-    if len(values) < LEAST_PROCESSES:
+    if len(values) < MIN_PROCESSES:
         values = [least for side in sides for least in side]
     return median(values), *(median_interval(values) or (None, None))
 
@@ -142,8 +142,8 @@ def is_beyond_noise(series: Series, place: int) -> bool:
     """
     now, before = series.points[place], series.points[place - 1]
     if series.quantity is Quantity.INSTRUCTIONS:
-        noise = max(LEAST_EFFECT, noise_of_runs(series.spread))
-        return abs(now.value - before.value) > max(noise * min(now.value, before.value), LEAST_DELTA)
+        noise = max(MIN_EFFECT, noise_of_runs(series.spread))
+        return abs(now.value - before.value) > max(noise * min(now.value, before.value), MIN_DELTA)
     if now.low is None or now.high is None or before.low is None or before.high is None:
         return False
     return now.low > before.high or now.high < before.low

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from profkit.comparing.times import times_text
 from profkit.model.comparison import CallDelta, CountsCompared, CountSpread, FunctionDelta, Verdict
+from profkit.model.findings import Finding, FindingCode
 from profkit.model.measurement import InstructionCounts, MeasuredRun, relative_range
 from profkit.model.profile import Frame, Node
 from profkit.transforms.call_graphs import unfold_counts
@@ -14,7 +14,7 @@ from profkit.transforms.counts import FunctionCounts, InstructionStats, is_alloc
 from profkit.transforms.origin import standard_file
 from profkit.transforms.trees import call_tree
 
-LEAST_EFFECT = 0.001
+MIN_EFFECT = 0.001
 """Minimum effect: without memory allocators, counts of a statement agree to some hundredths of a per cent."""
 
 FEW_TIMES, MANY_TIMES = 10, 3
@@ -24,12 +24,12 @@ Simulated: exceeded once in a thousand pairs of sides, or once in 200 pairs of a
 """
 _MANY = 4
 
-LEAST_DELTA = 0.5
+MIN_DELTA = 0.5
 """Minimum difference, in instructions per execution: less is left over from a loop's first or last round."""
 
 
 def spread_of_runs(runs: Iterable[MeasuredRun]) -> CountSpread | None:
-    """Return the largest spread of runs of one commit that exceeds `LEAST_EFFECT`; None if there is none.
+    """Return the largest spread of runs of one commit that exceeds `MIN_EFFECT`; None if there is none.
 
     Runs without a commit are left out: their code may have changed.
     """
@@ -44,7 +44,7 @@ def spread_of_runs(runs: Iterable[MeasuredRun]) -> CountSpread | None:
 
 def repeats_agree(repeats: Sequence[int]) -> bool:
     """Return whether repeats differ by no more than repeats of a statement that always does the same."""
-    return relative_range(repeats) <= LEAST_EFFECT
+    return relative_range(repeats) <= MIN_EFFECT
 
 
 def noise_of_repeats(counts: InstructionCounts) -> float:
@@ -77,7 +77,7 @@ def _sameness(run: MeasuredRun, counts: InstructionCounts) -> object:
 
 
 def _differs(spread: CountSpread) -> bool:
-    return spread.part > LEAST_EFFECT and spread.most - spread.least >= LEAST_DELTA
+    return spread.part > MIN_EFFECT and spread.most - spread.least >= MIN_DELTA
 
 
 def compare_counts(
@@ -87,7 +87,7 @@ def compare_counts(
     elsewhere: bool = False,
     spread: CountSpread | None = None,
 ) -> CountsCompared:
-    """Compare B's counts with A's; of several runs a side the one with the fewest instructions is used.
+    """Compare B's counts with A's; of several runs per side the one with the fewest instructions is used.
 
     Only counts of equal numbers of executions compare: if there are such, others are left out.
     If the sides were counted in different environments, functions are matched by standard names.
@@ -96,50 +96,42 @@ def compare_counts(
     of_a, of_b = _alike(a, b)
     standardized = elsewhere or of_a.measured_in != of_b.measured_in
     functions = _functions(of_a, standardized), _functions(of_b, standardized)
-    unsure = max(noise_of_repeats(of_a), noise_of_repeats(of_b), noise_of_runs(spread))
-    unstable, effect = _unstable(of_a, of_b), max(LEAST_EFFECT, unsure)
-    verdict = Verdict.NOT_COMPARED if unstable else _verdict(of_a.stripped, of_b.stripped, effect)
+    noise = max(noise_of_repeats(of_a), noise_of_repeats(of_b), noise_of_runs(spread))
+    obstacle, effect = _obstacle(of_a, of_b), max(MIN_EFFECT, noise)
+    verdict = Verdict.NOT_COMPARED if obstacle else _verdict(of_a.stripped, of_b.stripped, effect)
     differs = verdict in (Verdict.SLOWER, Verdict.FASTER)
     return CountsCompared(
         a=of_a.stripped,
         b=of_b.stripped,
         verdict=verdict,
-        sentence=_sentence(of_a.stripped, of_b.stripped, verdict, effect),
+        minimum_effect=effect,
         functions=_deltas(*(side.filter(lambda name: not is_allocator(name)) for side in functions)),
         allocators=FunctionDelta("memory allocators", *(_allocating(side) for side in functions)),
         standardized=standardized,
-        unsure=unsure,
-        unstable=unstable,
+        noise=noise,
+        obstacle=obstacle,
         spread=spread,
         calls=call_deltas(of_a, of_b, standardized=standardized) if differs else (),
     )
 
 
-def _unstable(a: InstructionCounts, b: InstructionCounts) -> str:
-    """Return why the two sides do not compare; empty if they do."""
+def _obstacle(a: InstructionCounts, b: InstructionCounts) -> Finding | None:
+    """Return why the two sides cannot be compared; None if they can."""
     if a.number != b.number:
-        return (
-            f"measurements do not compare: A counted {a.number} executions at a time and B {b.number}, which "
-            f"changes a count; measure both sides with --number {min(a.number, b.number)}"
-        )
+        return Finding.of(FindingCode.NUMBERS_DIFFER, a=a.number, b=b.number)
     preloads = [side.measured_in.preload.value for side in (a, b)]
     if preloads[0] != preloads[1]:
-        return (
-            f"measurements do not compare: A was counted in a zygote that preloads {preloads[0]}, B in one "
-            f"with {preloads[1]}; measure both sides with the same --imports"
-        )
+        return Finding.of(FindingCode.PRELOADS_DIFFER, a=preloads[0], b=preloads[1])
     before = {control.name: control.instructions for control in a.controls}
     differing = [
-        f"{control.name} {before[control.name]:,.1f} and {control.instructions:,.1f}"
+        (control.name, before[control.name], control.instructions)
         for control in b.controls
         if before.get(control.name, control.instructions) != control.instructions
     ]
     if not differing:
-        return ""
-    return (
-        f"measurements are unstable: C++ statements that use nothing of an environment counted differently "
-        f"({', '.join(differing)}), so nothing else compares"
-    )
+        return None
+    name, of_a, of_b = differing[0]
+    return Finding.of(FindingCode.CONTROLS_DIFFER, control=name, a=of_a, b=of_b, more=len(differing) - 1)
 
 
 def _alike(
@@ -160,7 +152,7 @@ def _functions(counts: InstructionCounts, standardized: bool) -> FunctionCounts:
 def _deltas(a: FunctionCounts, b: FunctionCounts) -> tuple[FunctionDelta, ...]:
     before, after = ({row.name: row.instructions for row in side.rows} for side in (a, b))
     every = (FunctionDelta(name, before.get(name, 0.0), after.get(name, 0.0)) for name in {**before, **after})
-    changed = [row for row in every if abs(row.delta) >= LEAST_DELTA]
+    changed = [row for row in every if abs(row.delta) >= MIN_DELTA]
     return tuple(sorted(changed, key=lambda row: (-abs(row.delta), row.name)))
 
 
@@ -169,24 +161,12 @@ def _allocating(side: FunctionCounts) -> float:
 
 
 def _verdict(a: float, b: float, effect: float) -> Verdict:
-    if abs(b - a) < LEAST_DELTA or (b <= a * (1 + effect) and a <= b * (1 + effect)):
+    if abs(b - a) < MIN_DELTA or (b <= a * (1 + effect) and a <= b * (1 + effect)):
         return Verdict.NO_DIFFERENCE
     return Verdict.SLOWER if b > a else Verdict.FASTER
 
 
-def _sentence(a: float, b: float, verdict: Verdict, effect: float) -> str:
-    if verdict is Verdict.NOT_COMPARED:
-        return "counts do not compare"
-    if verdict is Verdict.NO_DIFFERENCE:
-        return f"executes as many instructions, to within {100 * effect:.2g} %"
-    if a <= 0 or not 0.5 < b / a < 2:
-        times = f"{times_text(b / a)} times as many" if a > 0 else "new"
-        return f"executes {times} instructions"
-    word = "more" if b > a else "fewer"
-    return f"executes {100 * abs(b / a - 1):.2f} % {word} instructions"
-
-
-_LEAST = 0.1
+_MIN_PART = 0.1
 """Part of the largest difference below which calls are left out."""
 
 _Key = Callable[[Frame], tuple[str, str]]
@@ -256,7 +236,7 @@ def _prune(root: _Call) -> None:
     while pending:
         order.append(call := pending.pop())
         pending += call.children
-    least = max(1.0, _LEAST * max(abs(call.delta) for call in order))
+    least = max(1.0, _MIN_PART * max(abs(call.delta) for call in order))
     for call in reversed(order):
         kept = [child for child in call.children if child.children or abs(child.delta) >= least]
         call.children = sorted(kept, key=lambda child: (-abs(child.delta), child.frame))
@@ -268,7 +248,9 @@ def _rows(root: _Call) -> Sequence[CallDelta]:
     while pending:
         call, depth, last = pending.pop()
         through = 0
-        while len(call.children) == 1 and abs(call.delta - call.children[0].delta) < _LEAST * abs(call.delta):
+        while len(call.children) == 1 and abs(call.delta - call.children[0].delta) < _MIN_PART * abs(
+            call.delta
+        ):
             call, through = call.children[0], through + 1
         rows.append(CallDelta(call.frame.name, call.frame.file, depth, last, call.a, call.b, through))
         pending += [(child, depth + 1, number == 0) for number, child in enumerate(reversed(call.children))]

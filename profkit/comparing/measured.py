@@ -11,6 +11,7 @@ from profkit.comparing.instructions import compare_counts, spread_of_runs, wides
 from profkit.comparing.times import compare_alternating, compare_separate, compare_timings
 from profkit.errors import UsageError
 from profkit.model.comparison import MeasuredComparison, OrderCompared, TimesCompared
+from profkit.model.findings import Finding, FindingCode
 from profkit.model.measurement import Design, InstructionCounts, MeasuredIn, MeasuredRun, OrderInfo, Timing
 
 
@@ -132,7 +133,7 @@ Runs = Sequence[MeasuredRun]
 
 _SIDES = (attrgetter("a"), attrgetter("b"))
 
-_MOST_LISTED = 5
+_MAX_LISTED = 5
 """Maximum number of orders that an error lists."""
 
 
@@ -153,15 +154,15 @@ def compare_measured(a: Runs, b: Runs, names: tuple[str, str]) -> MeasuredCompar
         names=names,
         orders=tuple(_compared(pair) for pair in matched.pairs),
         unmatched=(matched.only_a, matched.only_b),
-        notes=tuple(_notes(matched.pairs, names)),
+        notes=tuple(_notes(matched.pairs)),
     )
 
 
 def _compared(pair: Pair) -> OrderCompared:
     for side in (pair.a, pair.b):
         if all(run.measurement is None for run in side):
-            failure = (side[0].info.error or "it has no numbers").splitlines()[0]
-            return OrderCompared(*pair, obstacle=failure)
+            first_line = (side[0].info.error or "").partition("\n")[0]
+            return OrderCompared(*pair, obstacle=Finding.of(FindingCode.NOT_MEASURED, detail=first_line))
     counted_a, counted_b = _counts(pair.a), _counts(pair.b)
     elsewhere = _entry_commands(pair.a) != _entry_commands(pair.b)
     spread = widest(spread_of_runs(pair.a), spread_of_runs(pair.b))
@@ -173,9 +174,10 @@ def _compared(pair: Pair) -> OrderCompared:
     try:
         times = _times(pair)
     except UsageError as error:
-        return OrderCompared(*pair, counts=counts, obstacle=str(error))
+        obstacle = Finding.of(FindingCode.TIMES_NOT_COMPARABLE, detail=str(error))
+        return OrderCompared(*pair, counts=counts, obstacle=obstacle)
     if times is None and counts is None:
-        return OrderCompared(*pair, obstacle="one side was timed, the other's instructions were counted")
+        return OrderCompared(*pair, obstacle=Finding.of(FindingCode.MODES_DIFFER))
     return OrderCompared(*pair, times=times, counts=counts)
 
 
@@ -205,40 +207,39 @@ def _counts(runs: Runs) -> list[InstructionCounts]:
     return [run.measurement.instructions for run in runs if run.measurement and run.measurement.instructions]
 
 
-def _notes(pairs: Sequence[Pair], names: tuple[str, str]) -> Iterator[str]:
-    """Yield notes on differences between the sides other than the code."""
-    sides = [run for pair in pairs for run in pair.a], [run for pair in pairs for run in pair.b]
-    where = [sorted({text for run in side for text in _environments(run)}) for side in sides]
-    if where[0] != where[1] and all(where):
-        texts = "; ".join(f"{name} with {', '.join(side)}" for name, side in zip(names, where, strict=True))
-        yield f"measured in different environments: {texts}"
-    entered = [sorted({text for pair in pairs for text in _entry_commands(side(pair))}) for side in _SIDES]
-    if entered[0] != entered[1]:
-        texts = "; ".join(
-            f"{name} has {', '.join(side) or 'its own'}" for name, side in zip(names, entered, strict=True)
-        )
-        yield f"interpreters: {texts}"
-    if (where[0] != where[1] or entered[0] != entered[1]) and (note := _controls_note(pairs)):
-        yield note
+def _notes(pairs: Sequence[Pair]) -> Iterator[Finding]:
+    """Yield findings on differences between the sides other than the code."""
+    sides = [[run for pair in pairs for run in side(pair)] for side in _SIDES]
+    environments = [sorted({text for run in side for text in _environments(run)}) for side in sides]
+    elsewhere = environments[0] != environments[1]
+    if elsewhere and all(environments):
+        yield _differing(FindingCode.ENVIRONMENTS_DIFFER, environments)
+    commands = [sorted({text for pair in pairs for text in _entry_commands(side(pair))}) for side in _SIDES]
+    if commands[0] != commands[1]:
+        yield _differing(FindingCode.INTERPRETERS_DIFFER, commands)
+    if elsewhere or commands[0] != commands[1]:
+        yield from _controls(pairs)
     hosts = [sorted({run.info.process.host for run in side}) for side in sides]
     if hosts[0] != hosts[1]:
-        machines = ", ".join(dict.fromkeys((*hosts[0], *hosts[1])))
-        yield f"measured on different machines ({machines}): for that alone their times differ"
+        yield Finding.of(
+            FindingCode.MACHINES_DIFFER, machines=", ".join(dict.fromkeys((*hosts[0], *hosts[1])))
+        )
 
 
-def _controls_note(pairs: Sequence[Pair]) -> str:
-    """Return a note on whether controls show that counts compare; empty if nothing was counted."""
+def _differing(code: FindingCode, sides: Sequence[Sequence[str]]) -> Finding:
+    a, b = (" and ".join(texts) for texts in sides)
+    return Finding.of(code, a=a, b=b)
+
+
+def _controls(pairs: Sequence[Pair]) -> Iterator[Finding]:
+    """Yield whether controls show that counts are comparable; nothing if nothing was counted."""
     sides = [[counts for pair in pairs for counts in _counts(side(pair))] for side in _SIDES]
     if not all(sides):
-        return ""
+        return
     if not all(counts.controls for side in sides for counts in side):
-        return (
-            "whether instructions compare is not known: measure both sides with --python or --source-cmd, so "
-            "that three fixed C++ statements are counted as well"
-        )
-    if len({counts.controls for side in sides for counts in side}) > 1:
-        return ""
-    return "three fixed C++ statements counted the same on both sides: instructions compare"
+        yield Finding.of(FindingCode.CONTROLS_MISSING)
+    elif len({counts.controls for side in sides for counts in side}) == 1:
+        yield Finding.of(FindingCode.CONTROLS_AGREE)
 
 
 def _entry_commands(runs: Runs) -> set[str]:
@@ -260,5 +261,5 @@ def _environment(place: MeasuredIn) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    text = ", ".join(map(repr, names[:_MOST_LISTED])) or "nothing"
-    return f"{text}, …" if len(names) > _MOST_LISTED else text
+    text = ", ".join(map(repr, names[:_MAX_LISTED])) or "nothing"
+    return f"{text}, …" if len(names) > _MAX_LISTED else text

@@ -224,9 +224,9 @@ def _weights(
     return ProcessWeights(samples, process.weight, functions)
 
 
-LEAST_DIFFERENCE = 0.05
+MIN_DIFFERENCE = 0.05
 """Smallest difference of shares that is reported: five points."""
-LEAST_SAMPLES = 40
+MIN_SAMPLES = 40
 """Minimum number of samples of a process to be compared."""
 
 
@@ -253,12 +253,12 @@ def differing(processes: Sequence[ProcessWeights]) -> dict[Function, tuple[bool,
     tested: list[tuple[Function, int, float]] = []
     for function in _large(processes):
         for number, process in enumerate(processes):
-            if process.samples >= LEAST_SAMPLES and whole.samples - process.samples >= LEAST_SAMPLES:
+            if process.samples >= MIN_SAMPLES and whole.samples - process.samples >= MIN_SAMPLES:
                 tested.append((function, number, whole.p(process, function)))
     adjusted = holm([p for _, _, p in tested], LEVEL)
     differing_in: dict[Function, set[int]] = {}
     for (function, number, _), test in zip(tested, adjusted, strict=True):
-        if test.p < LEVEL and abs(whole.difference(processes[number], function)) >= LEAST_DIFFERENCE:
+        if test.p < LEVEL and abs(whole.difference(processes[number], function)) >= MIN_DIFFERENCE:
             differing_in.setdefault(function, set()).add(number)
     return {
         function: tuple(number in numbers for number in range(len(processes)))
@@ -272,7 +272,7 @@ def _large(processes: Sequence[ProcessWeights]) -> list[Function]:
         function: None
         for process in processes
         for function, weight in process.functions.items()
-        if weight >= LEAST_DIFFERENCE * process.weight
+        if weight >= MIN_DIFFERENCE * process.weight
     }
     return list(large)
 

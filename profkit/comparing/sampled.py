@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from profkit.comparing.comparability import LEAST_RUNS, check, notes, uneven_load, warnings
+from profkit.comparing.comparability import MIN_RUNS, check, notes, uneven_load, warnings
 from profkit.comparing.shares import (
     MINIMUM_EFFECT,
     SLICES,
@@ -60,7 +60,7 @@ def compare_sampled(a: Sequence[Run], b: Sequence[Run]) -> SampledComparison:
     taken_a, taken_b = _taken(profiles_a, a), _taken(profiles_b, b)
     functions = _functions(a, b, shares_of_sides(taken_a, taken_b, uneven_load(a, b)), both)
     warned, call_s, fewest = warnings(a, b), call_compared(a, b), min(len(a), len(b))
-    grade = Grade.UNCONFIRMED if fewest < LEAST_RUNS or warned else Grade.CONFIRMED
+    grade = Grade.UNCONFIRMED if fewest < MIN_RUNS or warned else Grade.CONFIRMED
     unseen = _unseen(functions)
     names = _side_names(a, b)
     return SampledComparison(

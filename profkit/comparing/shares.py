@@ -127,7 +127,7 @@ by function; those of one that sleeps in a loop, beside other programs, 80 to 40
 UNORDERED = 4.0
 """Factor on the sampling variance of a run's shares, if its slices are not known or a function is too small
 for them. With slices the variance was 1.3 to 5 times as large."""
-_LEAST_SLICED = 2 * SLICES
+_MIN_SLICED = 2 * SLICES
 """Minimum number of samples for slices: two a slice."""
 
 OfShares = Callable[[Shares, Function], float]
@@ -246,4 +246,4 @@ def _independent(profile: Profile) -> float:
 
 
 def _has_slices(profile: Profile) -> bool:
-    return profile.ordered and _independent(profile) >= _LEAST_SLICED
+    return profile.ordered and _independent(profile) >= _MIN_SLICED

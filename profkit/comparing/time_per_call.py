@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from profkit.comparing.comparability import LEAST_RUNS
+from profkit.comparing.comparability import MIN_RUNS
 from profkit.comparing.spread import Mean, Seen, Sides, settle
 from profkit.model.comparison import Change, Compared, Difference, Estimate
 from profkit.model.histogram import Histogram, bucket_bounds_ns
@@ -17,7 +17,7 @@ _RUN_TO_RUN = 0.10
 _LEVEL = 0.002
 """Probability of a false alarm for a call's time. The load of a machine makes the time vary in ways that
 no distribution describes, so this is stricter than for shares."""
-_LEAST_CHANGE = 0.05
+_MIN_CHANGE = 0.05
 """Smallest relative change of a call's time that is reported."""
 
 
@@ -46,8 +46,8 @@ def call_compared(a: Sequence[Run], b: Sequence[Run]) -> Compared | None:
     settled = settle([calls], [True], _LEVEL)[0]
     value = settled.b.value - settled.a.value
     change = Change.NOISE
-    enough = min(len(a), len(b)) >= LEAST_RUNS
-    if enough and settled.p < _LEVEL and abs(value) >= _LEAST_CHANGE * min(settled.a.value, settled.b.value):
+    enough = min(len(a), len(b)) >= MIN_RUNS
+    if enough and settled.p < _LEVEL and abs(value) >= _MIN_CHANGE * min(settled.a.value, settled.b.value):
         change = Change.MORE if value > 0 else Change.LESS
     difference = Difference(value, value - settled.half, value + settled.half, settled.p, change)
     return Compared(_estimate(settled.a), _estimate(settled.b), difference)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from profkit.errors import UsageError
 from profkit.model.comparison import TimesCompared, Verdict
 from profkit.model.measurement import Design, MeasuredIn, Timing
 from profkit.stats import mann_whitney, median, minimum_detectable_effect, paired_ratio, unpaired_ratio
 
-LEAST_PROCESSES = 6
+MIN_PROCESSES = 6
 """Minimum number of processes: the median of fewer values has no 95 % interval."""
 
 MINIMUM_EFFECT = 0.005
@@ -31,13 +32,11 @@ def compare_timings(a: Timing, b: Timing, minimum_effect: float = MINIMUM_EFFECT
     minima_a, minima_b = minima_of(a), minima_of(b)
     minimum_effect += _by_uneven_blocks(a.number * min(minima_a), b.number * min(minima_b))
     ratio, low, high = paired_ratio(minima_a, minima_b)
-    count = len(a.processes)
-    if count < LEAST_PROCESSES:
-        sentence = f"no verdict from {count} processes: at least {LEAST_PROCESSES} are needed"
-        return TimesCompared(ratio, None, None, count, Verdict.TOO_FEW, minimum_effect, sentence)
+    sizes = len(a.processes), len(b.processes)
+    if min(sizes) < MIN_PROCESSES:
+        return TimesCompared(ratio, None, None, sizes, Verdict.TOO_FEW, minimum_effect)
     verdict = verdict_of(ratio, low, high, minimum_effect)
-    sentence = f"{verdict_text(verdict, ratio, low, high, minimum_effect)}, {count} processes)"
-    return TimesCompared(ratio, low, high, count, verdict, minimum_effect, sentence)
+    return TimesCompared(ratio, low, high, sizes, verdict, minimum_effect)
 
 
 def verdict_of(ratio: float, low: float, high: float, minimum_effect: float) -> Verdict:
@@ -47,35 +46,6 @@ def verdict_of(ratio: float, low: float, high: float, minimum_effect: float) -> 
     if high < 1 and ratio <= 1 / (1 + minimum_effect):
         return Verdict.FASTER
     return Verdict.NO_DIFFERENCE
-
-
-def verdict_text(
-    verdict: Verdict, ratio: float, low: float, high: float, minimum_effect: float, confidence: float = 0.95
-) -> str:
-    """Return the sentence about B up to the number of processes; its bracket is left open."""
-    sure = f"{100 * confidence:.0f} %"
-    if verdict is Verdict.NO_DIFFERENCE:
-        unseen = max(minimum_effect, high - 1, 1 / low - 1)
-        return f"no difference ≥ {rounded_up(100 * unseen)} % ({sure} confidence"
-    if not 0.5 < ratio < 2:
-        interval = f"{times_text(low)} to {times_text(high)}"
-        return f"takes {times_text(ratio)} times as long ({sure} interval {interval}"
-    word = "longer" if verdict is Verdict.SLOWER else "less time"
-    near, far = sorted((abs(low - 1), abs(high - 1)))
-    effect = 100 * abs(ratio - 1)
-    return f"takes {effect:.1f} % {word} ({sure} interval {100 * near:.1f} % to {100 * far:.1f} %"
-
-
-def times_text(ratio: float) -> str:
-    """Format a factor with three digits: `2.41`, `0.0123`, `160,000`."""
-    return f"{ratio:.3g}" if ratio < 1000 else f"{float(f'{ratio:.3g}'):,.0f}"
-
-
-def rounded_up(percent: float) -> str:
-    """Round per cent up to two digits, so that everything above the result is excluded."""
-    step = 10 ** (math.floor(math.log10(percent)) - 1)
-    # 1e-9 allows for the error of the division, which would otherwise round 0.5 up to 0.51.
-    return f"{math.ceil(percent / step - 1e-9) * step:.3g}"
 
 
 def minima_of(timing: Timing) -> list[float]:
@@ -127,8 +97,8 @@ SEPARATE_EFFECT = 0.05
 ONE_ZYGOTE_EFFECT = 0.10
 """Minimum effect with one zygote: its memory layout shifts all its processes by up to this."""
 
-LEAST_RUNS = 4
-"""Minimum number of runs a side from which their own spread is used."""
+MIN_RUNS = 4
+"""Minimum number of runs per side from which their own spread is used."""
 
 RUNS_EFFECT = 0.02
 """Minimum effect over runs: a drift of the machine that consecutive runs of a side do not show."""
@@ -136,53 +106,52 @@ RUNS_EFFECT = 0.02
 
 def compare_alternating(a: Timing, b: Timing, minimum_effect: float = ALTERNATING_EFFECT) -> TimesCompared:
     """Compare B's times with A's, measured in alternating processes; raises UsageError."""
-    values = minima_of(a), minima_of(b)
-    return _compared(*values, Design.ALTERNATING, minimum_effect, ALTERNATING_CONFIDENCE, "processes")
-
-
-def compare_separate(a: Sequence[Timing], b: Sequence[Timing]) -> TimesCompared:
-    """Compare B's times with A's, measured at different times, in one or more runs a side.
-
-    With `LEAST_RUNS` or more runs a side each run counts once, by the median of its processes. Raises
-    UsageError if there are no times, or if only some were measured in isolation.
-    """
-    _refuse_mixed(a, b)
-    if min(len(a), len(b)) >= LEAST_RUNS:
-        medians = [median(minima_of(timing)) for timing in a], [median(minima_of(timing)) for timing in b]
-        return _compared(*medians, Design.SEPARATE, RUNS_EFFECT, 0.95, "runs")
-    pooled = _pooled(a), _pooled(b)
-    effect = ONE_ZYGOTE_EFFECT if min(_zygotes(a), _zygotes(b)) == 1 else SEPARATE_EFFECT
-    return _compared(*pooled, Design.SEPARATE, effect, 0.95, "processes")
-
-
-def _compared(
-    a: Sequence[float], b: Sequence[float], design: Design, effect: float, confidence: float, noun: str
-) -> TimesCompared:
-    ratio, low, high = unpaired_ratio(a, b, confidence)
-    fewest = min(len(a), len(b))
-    if math.isinf(high) or (noun == "processes" and fewest < LEAST_PROCESSES):
-        sentence = f"no verdict from {fewest} processes a side: at least {LEAST_PROCESSES} are needed"
-        return TimesCompared(ratio, None, None, fewest, Verdict.TOO_FEW, effect, sentence, design, confidence)
-    verdict, p = verdict_of(ratio, low, high, effect), mann_whitney(a, b)
-    detectable = max(effect, minimum_detectable_effect(a, b, 1 - confidence))
-    sides = f"{len(a)} {noun} a side" if len(a) == len(b) else f"{len(a)} and {len(b)} {noun}"
-    sentence = f"{verdict_text(verdict, ratio, low, high, effect, confidence)}, {sides}, p {_p_text(p)})"
-    if design is Design.SEPARATE:
-        sentence += "; unconfirmed: measured separately"
-    return TimesCompared(
-        ratio, low, high, fewest, verdict, effect, sentence, design, confidence, p, detectable
+    return _unpaired(
+        minima_of(a),
+        minima_of(b),
+        minimum_effect,
+        design=Design.ALTERNATING,
+        confidence=ALTERNATING_CONFIDENCE,
     )
 
 
-def unseen(compared: TimesCompared) -> str:
-    """Return the size of change that can go unseen, as the rest of a sentence; empty if it is not known."""
-    if compared.detectable is None:
-        return ""
-    return f"a change below {rounded_up(100 * compared.detectable)} % can go unseen"
+def compare_separate(a: Sequence[Timing], b: Sequence[Timing]) -> TimesCompared:
+    """Compare B's times with A's, measured at different times, in one or more runs per side.
+
+    With `MIN_RUNS` or more runs per side each run counts once, by the median of its processes. Raises
+    UsageError if there are no times, or if only some were measured in isolation.
+    """
+    _refuse_mixed(a, b)
+    if min(len(a), len(b)) >= MIN_RUNS:
+        medians = [median(minima_of(timing)) for timing in a], [median(minima_of(timing)) for timing in b]
+        return _unpaired(*medians, RUNS_EFFECT, by_run=True)
+    effect = ONE_ZYGOTE_EFFECT if min(_zygotes(a), _zygotes(b)) == 1 else SEPARATE_EFFECT
+    return _unpaired(_pooled(a), _pooled(b), effect)
 
 
-def _p_text(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"= {p:.2g}"
+def _unpaired(
+    a: Sequence[float],
+    b: Sequence[float],
+    effect: float,
+    *,
+    design: Design = Design.SEPARATE,
+    confidence: float = 0.95,
+    by_run: bool = False,
+) -> TimesCompared:
+    ratio, low, high = unpaired_ratio(a, b, confidence)
+    compared = TimesCompared(
+        ratio, None, None, (len(a), len(b)), Verdict.TOO_FEW, effect, by_run, design, confidence
+    )
+    if math.isinf(high) or (not by_run and min(compared.sizes) < MIN_PROCESSES):
+        return compared
+    return replace(
+        compared,
+        low=low,
+        high=high,
+        verdict=verdict_of(ratio, low, high, effect),
+        p=mann_whitney(a, b),
+        detectable=max(effect, minimum_detectable_effect(a, b, 1 - confidence)),
+    )
 
 
 def _pooled(timings: Sequence[Timing]) -> list[float]:

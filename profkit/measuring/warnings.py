@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from profkit.comparing.instructions import repeats_agree
-from profkit.comparing.times import LEAST_PROCESSES
+from profkit.comparing.times import MIN_PROCESSES
 from profkit.model.measurement import (
     Freshness,
     InstructionCounts,
@@ -96,10 +96,8 @@ def _how_measured(order: WorkOrder, timing: Timing, workers: int) -> Iterable[Me
 def _how_many(
     order: WorkOrder, timing: Timing, processes: list[ProcessTimes]
 ) -> Iterable[MeasurementWarning]:
-    if len(processes) < LEAST_PROCESSES:
-        yield MeasurementWarning.of(
-            WarningCode.FEW_PROCESSES, processes=len(processes), needed=LEAST_PROCESSES
-        )
+    if len(processes) < MIN_PROCESSES:
+        yield MeasurementWarning.of(WarningCode.FEW_PROCESSES, processes=len(processes), needed=MIN_PROCESSES)
     short = [len(process.times_s) for process in processes if len(process.times_s) < LEAST_BLOCKS]
     if short:
         yield MeasurementWarning.of(

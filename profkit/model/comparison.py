@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from profkit.model.findings import Finding
 from profkit.model.measurement import Design, MeasuredRun, relative_range
 from profkit.model.profile import Profile
 from profkit.model.run import RunInfo
@@ -122,8 +123,8 @@ class SampledComparison:
     """Smaller differences of shares count as none, regardless of the interval."""
     unseen: float
     """Smaller differences of shares can go unseen: half the widest interval."""
-    notes: tuple[str, ...]
-    """Remarks about the runs and how they were compared."""
+    notes: tuple[Finding, ...]
+    """Differences between the runs other than the code, and what limits the comparison."""
 
     @property
     def changed(self) -> tuple[FunctionComparison, ...]:
@@ -156,13 +157,13 @@ class TimesCompared:
     low: float | None
     """Lower bound of the ratio's interval; None if there are too few processes."""
     high: float | None
-    processes: int
-    """Number on the side with fewer."""
+    sizes: tuple[int, int]
+    """Number of processes on each side; of runs, if `by_run` is set."""
     verdict: Verdict
     minimum_effect: float
     """Smaller relative differences count as none, regardless of the interval."""
-    sentence: str
-    """The verdict about B, with its figures."""
+    by_run: bool = False
+    """True if each run counts once, by the median of its processes."""
     design: Design = Design.INTERLEAVED
     confidence: float = 0.95
     """Confidence level of the interval."""
@@ -232,18 +233,18 @@ class CountsCompared:
     a: float
     b: float
     verdict: Verdict
-    sentence: str
-    """The verdict about B, with its figures."""
+    minimum_effect: float
+    """Smaller relative differences count as none."""
     functions: tuple[FunctionDelta, ...]
     """Functions that differ, largest difference first, without memory allocators."""
     allocators: FunctionDelta
     """All memory allocators together; their counts depend on the state of the heap."""
     standardized: bool
     """True if names were standardized to match in both environments."""
-    unsure: float = 0.0
-    """Relative noise: how far counts of unchanged code may differ, from repeats, processes and runs."""
-    unstable: str = ""
-    """Reason why the counts cannot be compared, such as unequal controls; empty if they can."""
+    noise: float = 0.0
+    """How far counts of unchanged code may differ, as a part of them; from repeats, processes and runs."""
+    obstacle: Finding | None = None
+    """Reason why the counts cannot be compared, such as unequal controls; None if they can."""
     spread: CountSpread | None = None
     """Differences of runs of one commit, if any: the statement's count depends on its input."""
     calls: tuple[CallDelta, ...] = ()
@@ -270,8 +271,8 @@ class OrderCompared:
     b: tuple[MeasuredRun, ...]
     times: TimesCompared | None = None
     counts: CountsCompared | None = None
-    obstacle: str = ""
-    """Reason why there is nothing to compare; empty if there is."""
+    obstacle: Finding | None = None
+    """Reason why times or instructions cannot be compared; None if nothing prevents it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +283,8 @@ class MeasuredComparison:
     orders: tuple[OrderCompared, ...]
     unmatched: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     """Names of the orders that are only in A, and only in B."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Finding, ...] = ()
+    """Differences between the sides other than the code."""
 
 
 class Outcome(enum.Enum):
@@ -310,8 +312,8 @@ class Check:
     name: str
     measure: Measure
     outcome: Outcome
-    why: str
-    """The outcome with its figures; if it is inconclusive, also how to decide it."""
+    reasons: tuple[Finding, ...]
+    """Reasons for the outcome; if it is inconclusive, also what would make it conclusive."""
     ratio: float | None = None
     """Current figure divided by the baseline's."""
     low: float | None = None

@@ -231,6 +231,33 @@ def count_text(value: float) -> str:
     return counts_alike([value])[0]
 
 
+def signed(value: float) -> str:
+    """Format a difference with its sign: `+1,234`, `−5`, `0`."""
+    return signed_alike([value])[0]
+
+
+def signed_alike(values: Sequence[float]) -> list[str]:
+    """Format a column of differences with the same decimals."""
+    sizes = counts_alike([abs(value) for value in values])
+    signs = ("+" if value > 0 else "−" if value < 0 else "" for value in values)
+    return [f"{sign}{size}" for sign, size in zip(signs, sizes, strict=True)]
+
+
+def change(ratio: float) -> str:
+    """Format B relative to A: `+5.3 %`, `−10.0 %`; from twice or half on as a factor: `× 2.41`."""
+    if not 0.5 < ratio < 2:
+        return f"× {factor(ratio)}"
+    part = 100 * (ratio - 1)
+    digits = 2 if abs(part) < 0.95 else 1
+    sign = "+" if part > 0 else "−" if part < 0 else "±"
+    return f"{sign}{abs(part):.{digits}f} %"
+
+
+def factor(ratio: float) -> str:
+    """Format a factor with three digits: `2.41`, `0.0123`, `160,000`."""
+    return f"{ratio:.3g}" if ratio < 1000 else f"{float(f'{ratio:.3g}'):,.0f}"
+
+
 def range_of(numbers: Sequence[int], noun: str) -> str:
     """Format a range of numbers with their noun: `1 process`, `10 processes`, `4–10 processes`."""
     least, most = min(numbers), max(numbers)

@@ -21,7 +21,7 @@ from profkit.transforms.trees import sum_samples
 from profkit.units import format_duration
 
 MIN_SHARE = 0.005
-_MOST_STACKS, _MOST_SAMPLES, _MOST_POINTS = 2_000, 20_000, 300
+_MAX_STACKS, _MAX_SAMPLES, _MAX_POINTS = 2_000, 20_000, 300
 """Largest profile that is embedded unreduced."""
 _SOURCE_BYTES = 60_000
 _HEIGHT_PX = 640
@@ -70,15 +70,15 @@ def _small(run: Run) -> tuple[Run, list[str]]:
     """Return the run, reduced to a size for notebooks, and notes on the reduction."""
     profile, notes = run.profile, []
     if profile is not None:
-        if len(profile.stacks) > _MOST_STACKS:
+        if len(profile.stacks) > _MAX_STACKS:
             profile = prune(profile, MIN_SHARE)
             notes.append(
                 f"Calls with less than {percent(MIN_SHARE, 1000)} of the samples are summed up here. "
                 f"`profkit report {run.info.id} --html` shows all."
             )
-        if len(profile.samples) > _MOST_SAMPLES:
+        if len(profile.samples) > _MAX_SAMPLES:
             profile = sum_samples(profile)
-    return replace(run, profile=profile, resources=thinned(run.resources, _MOST_POINTS)), notes
+    return replace(run, profile=profile, resources=thinned(run.resources, _MAX_POINTS)), notes
 
 
 def _info(measurement: Measurement) -> MeasuredInfo:

@@ -90,7 +90,7 @@ def measured_page() -> str:
             "c++",
             timing_object(84e-9, 3, processes=4),
             None,
-            warnings=["do not trust: 4 processes; an interval takes 6."],
+            warnings=["warning: 4 processes; an interval takes 6."],
         ),
         _order(
             HOSTILE,
@@ -164,9 +164,7 @@ def history_page(commits: int = 24) -> str:
     for number in range(commits):
         value = 1.2e-3 * (1.08 if number >= commits // 2 else 1) * chance.uniform(0.995, 1.005)
         warnings = (
-            ["do not trust: CPU time is 81 % of wall time: something else had the core."]
-            if number == 5
-            else []
+            ["warning: CPU time is 81 % of wall time: something else had the core."] if number == 5 else []
         )
         points.append(
             {

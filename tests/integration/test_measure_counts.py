@@ -15,7 +15,7 @@ from profkit.comparing.measured import compare_measured
 from profkit.errors import UsageError
 from profkit.measuring.orders import MeasureOptions
 from profkit.model.measurement import InstructionCounts, Preload, Tool, WarningCode
-from profkit.render.views.measurement_warnings import sentence
+from profkit.render.views.measurement_warnings import warning_text
 
 HEAP = "_junk = [bytearray(n * 37) for n in range(1000)]\n"
 TAKES_LONG = {"x + y", "Linear forward + backward", "64×64 matmul", "user function"}
@@ -141,7 +141,7 @@ def test_what_depends_on_its_input_is_no_difference() -> None:
     for run in runs:
         (warning,) = run.info.warnings
         assert warning.code is WarningCode.INPUT_DEPENDENT
-        assert "depends on the statement's input, such as unseeded data" in sentence(warning)
+        assert "depends on the statement's input, such as unseeded data" in warning_text(warning)
     compared = compare_measured(runs[:1], runs[1:], ("A", "B"))
     assert compared.orders[0].counts is not None
-    assert compared.orders[0].counts.unsure > 0
+    assert compared.orders[0].counts.noise > 0

@@ -17,7 +17,7 @@ import torch
 from profkit import measure
 from profkit.errors import TooShort, UsageError
 from profkit.model.measurement import Freshness, InstructionCounts, Timing, WarningCode
-from profkit.render.views.measurement_warnings import sentence
+from profkit.render.views.measurement_warnings import warning_text
 from tests.integration.programs import changing, training
 
 
@@ -90,7 +90,7 @@ def test_a_step_of_training_begins_without_gradients() -> None:
 def test_what_caches_keep_is_a_warning() -> None:
     found = measure(changing.look_up, args=(3,), quick=True, keep=False)
     (warning,) = [warning for warning in found.warnings if warning.code is WarningCode.CHANGES_STATE]
-    assert "the cache of square" in sentence(warning)
+    assert "the cache of square" in warning_text(warning)
 
 
 def test_a_statement_has_setups_of_its_own_only_if_that_matters() -> None:

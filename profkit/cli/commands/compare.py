@@ -21,6 +21,7 @@ from profkit.measuring.api import measure_all, measure_alternating
 from profkit.measuring.orders import label_of, work_order
 from profkit.measuring.runner.progress import ProgressLine
 from profkit.model.comparison import MeasuredComparison
+from profkit.model.findings import Finding, FindingCode
 from profkit.model.measurement import AnyRun
 from profkit.model.workorder import WorkOrder, WorkTree
 from profkit.process.git import checkout_of, commit_of, has_submodules, work_trees
@@ -118,9 +119,9 @@ def _labels(a: str, b: str) -> tuple[str, str]:
     return (first, second) if first != second else (first, f"{second} (again)")
 
 
-def _notes(trees: Sequence[Path]) -> Iterator[str]:
+def _notes(trees: Sequence[Path]) -> Iterator[Finding]:
     if any(map(has_submodules, trees)):
-        yield "submodules are empty in work trees: what is in them was not measured at these commits"
+        yield Finding.of(FindingCode.SUBMODULES_EMPTY)
 
 
 def refuse_language(options: MeasureOptions) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from profkit.comparing.instructions import LEAST_DELTA, LEAST_EFFECT
+from profkit.comparing.instructions import MIN_DELTA, MIN_EFFECT
 from profkit.errors import MeasuringError, ProfkitError
 from profkit.measuring.cpp.building import libraries_for
 from profkit.measuring.pool.command import ZygoteKind
@@ -54,7 +54,7 @@ def with_equal_numbers(
 
 def _are_same(first: InstructionCounts, second: InstructionCounts) -> bool:
     low, high = sorted((first.stripped, second.stripped))
-    return high <= low * (1 + LEAST_EFFECT) or high - low < LEAST_DELTA
+    return high <= low * (1 + MIN_EFFECT) or high - low < MIN_DELTA
 
 
 _LOG = logging.getLogger("profkit")

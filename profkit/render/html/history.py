@@ -8,7 +8,7 @@ from profkit.render.formatting import iso_moment
 from profkit.render.html.document import Columns, html_page
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
-from profkit.render.views.measurement_warnings import sentence
+from profkit.render.views.measurement_warnings import warning_text
 from profkit.version import VERSION
 
 _LONGEST = 200
@@ -47,5 +47,5 @@ def _point(point: Point) -> dict[str, object]:
         "high": point.high,
         "runs": len(point.runs),
         "id": point.runs[-1],
-        "warnings": [visible(sentence(warning)) for warning in point.warnings],
+        "warnings": [visible(warning_text(warning)) for warning in point.warnings],
     }

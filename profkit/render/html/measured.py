@@ -10,16 +10,16 @@ from profkit.render.html.document import html_page, refuse_limits
 from profkit.render.html.runs import PageRun, PageRuns, SourceBudget, fact_lists
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
-from profkit.render.views.measured import FunctionRow, OrderRow, order_rows, variants, warning_text
+from profkit.render.views.measured import FunctionRow, OrderRow, headed_warning, order_rows, variants
 from profkit.render.views.measured_header import measured_facts
 from profkit.render.views.source import SourceLines
 from profkit.transforms.call_graphs import unfold_counts
 from profkit.transforms.origin import is_library_file, standard_file
 from profkit.transforms.simplify import prune
 
-_MOST_FUNCTIONS, _MOST_ROWS = 200, 20_000
+_MAX_FUNCTIONS, _MAX_ROWS = 200, 20_000
 """Maximum number of functions of one order, and of rows of all orders together."""
-_MOST_PATHS = 60_000
+_MAX_PATHS = 60_000
 """Maximum number of call paths of all orders together; the page draws no orders beyond it."""
 _LONGEST_LABEL, _LONGEST_NAME = 200, 400
 _ESTIMATED = (
@@ -47,7 +47,7 @@ def measured_html(
     cwd = runs[0].info.process.cwd if runs else ""
     page = PageRuns(cwd, is_library_file, SourceBudget(SourceLines(0, cwd), 0))
     run_numbers = _add_graphs(page, rows, min_share)
-    most = max(10, min(_MOST_FUNCTIONS, _MOST_ROWS // max(1, len(rows))))
+    most = max(10, min(_MAX_FUNCTIONS, _MAX_ROWS // max(1, len(rows))))
     orders = [
         {
             "variant": short(variant, _LONGEST_LABEL),
@@ -65,7 +65,7 @@ def measured_html(
 def _add_graphs(page: PageRuns, rows: Sequence[OrderRow], min_share: float) -> dict[int, int]:
     """Add the calls of counted orders while there is room; return run numbers by order number."""
     run_numbers: dict[int, int] = {}
-    room = _MOST_PATHS
+    room = _MAX_PATHS
     for number, row in enumerate(rows):
         if row.counts is None or not row.counts.calls or room <= 0:
             continue
@@ -108,7 +108,7 @@ def _order_object(row: OrderRow, most_functions: int) -> dict[str, object]:
         "what": _lines(info.order.what),
         "timing": timing_object(measured.timing if measured else None, row),
         "counts": _counts_object(row.counts, row.functions[:most_functions]) if row.counts else None,
-        "warnings": [visible(f"{word}: {why}") for word, why in map(warning_text, row.warnings)],
+        "warnings": [visible(f"{word}: {why}") for word, why in map(headed_warning, row.warnings)],
         "error": None if info.error is None else _lines(info.error),
     }
 

@@ -24,12 +24,13 @@ from profkit.render.views.measured_comparison import (
     remarks_of,
     sentences,
     side_names,
+    warning_parts,
     warnings_of,
 )
 from profkit.render.views.source import SourceLines
 from profkit.transforms.origin import is_library_file
 
-_MOST_FUNCTIONS = 200
+_MAX_FUNCTIONS = 200
 _LONGEST = 200
 
 
@@ -41,11 +42,15 @@ def measured_comparison_html(
     info = comparison.orders[0].a[0].info
     source = SourceBudget(SourceLines(info.started_ns, info.process.cwd), 0)
     page = PageRuns(info.process.cwd, is_library_file, source)
-    notes = [f"{owner}: {word}: {why}" for word, owner, why in warnings_of(comparison)]
+    notes = [
+        f"{owner}: {heading}: {reason}"
+        for warning, owner in warnings_of(comparison)
+        for heading, reason in [warning_parts(warning)]
+    ]
     compared = {
         "headline": headline(comparison),
         "names": {"a": a, "b": b},
-        "orders": [_order(order, options.limit or _MOST_FUNCTIONS) for order in comparison.orders],
+        "orders": [_order(order, options.limit or _MAX_FUNCTIONS) for order in comparison.orders],
         "notes": [*notes, *remarks_of(comparison)],
     }
     head = page.head("comparison", f"{a} → {b} – profkit")

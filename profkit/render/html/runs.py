@@ -24,10 +24,10 @@ from profkit.transforms.trees import sum_samples
 
 _BEFORE_AND_AFTER = 4
 """Number of lines shown around the sampled ones if a function's extent is unknown."""
-_MOST_LINES = 400
+_MAX_LINES = 400
 """Maximum number of source lines of one function."""
 _LONGEST_LINE = 300
-_MOST_FUNCTIONS = 500
+_MAX_FUNCTIONS = 500
 """Maximum number of functions of a run whose source is looked up."""
 
 
@@ -50,7 +50,7 @@ class SourceBudget:
     def excerpts(self, heaviest: Iterable[Seen]) -> dict[str, dict[str, object]]:
         """Return `first` and `lines` by function number; omit functions that do not fit."""
         excerpts: dict[str, dict[str, object]] = {}
-        for seen in islice(heaviest, _MOST_FUNCTIONS):
+        for seen in islice(heaviest, _MAX_FUNCTIONS):
             first, lines = _excerpt(seen, self._source.lines(seen.file))
             size = sum(map(len, lines))
             if lines and size <= self._left:
@@ -73,9 +73,9 @@ def _excerpt(seen: Seen, text: Sequence[str]) -> tuple[int, list[str]]:
     if not known:
         return 0, []
     first, last = _extent(seen.name, min(known), max(known), text)
-    if last - first >= _MOST_LINES:
-        first = max(first, known[0] - _MOST_LINES // 2)
-        last = min(last, first + _MOST_LINES - 1)
+    if last - first >= _MAX_LINES:
+        first = max(first, known[0] - _MAX_LINES // 2)
+        last = min(last, first + _MAX_LINES - 1)
     return first, [visible(line.expandtabs(4))[:_LONGEST_LINE] for line in text[first - 1 : last]]
 
 
@@ -93,7 +93,7 @@ def _extent(name: str, lowest: int, highest: int, text: Sequence[str]) -> tuple[
 def _length(text: Sequence[str]) -> int:
     """Return the number of lines of the block at the beginning of the text."""
     try:
-        return len(inspect.getblock([f"{line}\n" for line in text[:_MOST_LINES]]))
+        return len(inspect.getblock([f"{line}\n" for line in text[:_MAX_LINES]]))
     except (tokenize.TokenError, SyntaxError):
         return 1
 
@@ -101,7 +101,7 @@ def _length(text: Sequence[str]) -> int:
 _LONGEST_LABEL = 200
 _NO_LINE = 2**32
 """Limit of line numbers: those of damaged or hostile profiles may not fit 32 bits."""
-_MOST_FILES = 5
+_MAX_FILES = 5
 """Maximum number of files named in a note."""
 
 
@@ -219,5 +219,5 @@ def changed_note(files: Sequence[str]) -> list[str]:
     """Return one sentence about files whose source is not shown, none if there are no such files."""
     if not files:
         return []
-    names = ", ".join(files[:_MOST_FILES]) + (", …" if len(files) > _MOST_FILES else "")
+    names = ", ".join(files[:_MAX_FILES]) + (", …" if len(files) > _MAX_FILES else "")
     return [f"Changed after the run, so their source is not shown: {names}"]

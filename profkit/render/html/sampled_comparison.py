@@ -15,6 +15,7 @@ from profkit.render.html.document import html_page, refuse_limits
 from profkit.render.html.runs import PageRun, PageRuns, SourceBudget
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
+from profkit.render.views.findings import finding_text
 from profkit.render.views.header import Fact
 from profkit.render.views.sampled import library_test
 from profkit.render.views.sampled_comparison import headline, noise_sentence, runs_of
@@ -34,7 +35,8 @@ def sampled_comparison_html(
     page = PageRuns(comparison.cwd, is_library, SourceBudget(source, _SOURCE_BYTES))
     names = {"a": visible(comparison.a.name), "b": visible(comparison.b.name)}
     title = f"{comparison.a.name} → {comparison.b.name}"
-    facts, notes, totals = _facts(comparison), comparison.notes, _totals(comparison)
+    facts, totals = _facts(comparison), _totals(comparison)
+    notes = [finding_text(note) for note in comparison.notes]
     page.add(PageRun(first.id, title, comparison.both, facts=facts, notes=notes, totals=totals))
     head = {**page.head("comparison", f"{title} – profkit"), "comparison": _comparison(comparison, names)}
     return html_page(head, page.columns)
@@ -73,7 +75,7 @@ def _comparison(comparison: SampledComparison, names: Mapping[str, str]) -> dict
             "change": None if call_s is None else call_s.difference.change.value,
         },
         "functions": [_function(function, numbers) for function in comparison.functions],
-        "notes": [visible(note) for note in comparison.notes],
+        "notes": [visible(finding_text(note)) for note in comparison.notes],
     }
 
 

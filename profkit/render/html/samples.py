@@ -14,7 +14,7 @@ from profkit.render.html.document import Columns, Kind
 from profkit.render.html.functions import LineWeights
 from profkit.transforms.trees import sort_stacks
 
-MOST_POINTS = 1500
+MAX_POINTS = 1500
 """Maximum number of points of a curve: more than a screen has pixels. A day of ticks has 86,400."""
 
 
@@ -24,7 +24,7 @@ def resource_curves(points: Sequence[ResourcePoint]) -> dict[str, list[float] | 
     `cpu_share` is the CPU use between two points (1 is one core), so it has one number less. Of merged
     points, memory and threads are the maxima, and CPU use is the mean over their whole time.
     """
-    kept = thinned(points, MOST_POINTS)
+    kept = thinned(points, MAX_POINTS)
     if not kept:
         return None
     first = kept[0].at_ns

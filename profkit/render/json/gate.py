@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from profkit.model.comparison import Check
-from profkit.render.json.sampled import dumps
+from profkit.render.json.sampled import dumps, finding_object
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
 from profkit.render.views.gate import GateReport
@@ -37,5 +37,5 @@ def _check(check: Check) -> dict[str, object]:
         "outcome": check.outcome.value,
         "ratio": check.ratio,
         "interval": interval,
-        "why": check.why,
+        "reasons": [finding_object(reason) for reason in check.reasons],
     }

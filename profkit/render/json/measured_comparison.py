@@ -17,10 +17,11 @@ from profkit.model.comparison import (
     TimesCompared,
 )
 from profkit.model.measurement import MeasuredRun
-from profkit.render.json.sampled import dumps, measured_object
+from profkit.render.json.sampled import dumps, finding_object, measured_object, warning_object
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
-from profkit.render.views.measured_comparison import remarks_of, times_of, warnings_of
+from profkit.render.views.measured_comparison import times_of, warnings_of
+from profkit.render.views.verdicts import counts_sentence, times_sentence
 
 SCHEMA = "profkit.measured-comparison/1"
 _SIDE = ("id", "batch", "started", "median_s", "min_s", "instructions", "quality", "error")
@@ -42,9 +43,9 @@ def comparison_parts(comparison: MeasuredComparison, options: ReportOptions) -> 
         "orders": [_order(order, options.limit) for order in comparison.orders],
         "unmatched": {"a": comparison.unmatched[0], "b": comparison.unmatched[1]},
         "warnings": [
-            {"about": owner, "grade": word, "why": why} for word, owner, why in warnings_of(comparison)
+            {"about": owner, **warning_object(warning)} for warning, owner in warnings_of(comparison)
         ],
-        "notes": list(remarks_of(comparison)),
+        "notes": [finding_object(note) for note in comparison.notes],
     }
 
 
@@ -60,7 +61,7 @@ def _order(order: OrderCompared, limit: int | None) -> dict[str, object]:
         "b": _side(order.b),
         "times": _times(order.times) if order.times else None,
         "instructions": _counts(order.counts, limit) if order.counts else None,
-        "obstacle": order.obstacle or None,
+        "obstacle": None if order.obstacle is None else finding_object(order.obstacle),
     }
 
 
@@ -84,10 +85,11 @@ def _times(times: TimesCompared) -> dict[str, object]:
         "ratio": times.ratio,
         "interval": None if times.low is None else (times.low, times.high),
         "confidence": times.confidence,
-        "processes": times.processes,
+        "sizes": times.sizes,
+        "by_run": times.by_run,
         "p": times.p,
         "verdict": times.verdict.value,
-        "sentence": times.sentence,
+        "sentence": times_sentence(times),
         "design": times.design.value,
         "unconfirmed": times.unconfirmed,
         "minimum_effect": times.minimum_effect,
@@ -101,10 +103,11 @@ def _counts(counts: CountsCompared, limit: int | None) -> dict[str, object]:
         "b": counts.b,
         "delta": counts.delta,
         "ratio": counts.ratio,
-        "verdict": None if counts.unstable else counts.verdict.value,
-        "sentence": counts.sentence,
-        "spread_of_repeats": counts.unsure,
-        "unstable": counts.unstable or None,
+        "verdict": counts.verdict.value,
+        "sentence": counts_sentence(counts),
+        "minimum_effect": counts.minimum_effect,
+        "noise": counts.noise,
+        "obstacle": None if counts.obstacle is None else finding_object(counts.obstacle),
         "spread_of_runs": spread_object(counts.spread),
         "standardized_names": counts.standardized,
         "functions": [_function(row) for row in counts.functions[:limit]],

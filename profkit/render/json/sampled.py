@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import repeat
 
+from profkit.model.findings import Finding
 from profkit.model.histogram import Histogram, bucket_bounds_ns
 from profkit.model.measurement import AnyInfo, MeasuredInfo, MeasurementWarning, OrderInfo
 from profkit.model.notes import Note
@@ -17,8 +18,9 @@ from profkit.model.session import ProcessInfo, SessionState, UnprofiledGroup
 from profkit.render.formatting import iso_moment
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
+from profkit.render.views.findings import finding_text
 from profkit.render.views.header import mode_word, run_notes
-from profkit.render.views.measurement_warnings import sentence
+from profkit.render.views.measurement_warnings import warning_text
 from profkit.render.views.merged import (
     DifferingRow,
     ProcessRow,
@@ -131,7 +133,7 @@ def quality_object(warnings: Iterable[MeasurementWarning], *, trusted: bool) -> 
 def warning_object(warning: MeasurementWarning) -> dict[str, object]:
     """Return a warning: its code, its figures by name, and both as a sentence."""
     figures = dict(warning.figures)
-    return {"code": warning.code.value, "figures": figures, "text": sentence(warning)}
+    return {"code": warning.code.value, "figures": figures, "text": warning_text(warning)}
 
 
 def note_objects(notes: Iterable[Note]) -> list[dict[str, object]]:
@@ -139,6 +141,12 @@ def note_objects(notes: Iterable[Note]) -> list[dict[str, object]]:
     return [
         {"code": note.code.value, "figures": dict(note.figures), "text": note_text(note)} for note in notes
     ]
+
+
+def finding_object(finding: Finding) -> dict[str, object]:
+    """Return a finding as `warning_object` does a warning."""
+    figures = dict(finding.figures)
+    return {"code": finding.code.value, "figures": figures, "text": finding_text(finding)}
 
 
 def run_object(info: RunInfo) -> dict[str, object]:

@@ -6,7 +6,7 @@ import dataclasses
 import math
 
 from profkit.model.comparison import Compared, FunctionComparison, SampledComparison, Side
-from profkit.render.json.sampled import dumps, run_object
+from profkit.render.json.sampled import dumps, finding_object, run_object
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
 from profkit.render.views.sampled_comparison import diff_rows, headline
@@ -36,7 +36,7 @@ def sampled_comparison_json(
             "call_s": None if comparison.call_s is None else compared_object(comparison.call_s),
             "functions": [_function(function) for function in comparison.functions[: options.limit]],
             "calls": [dataclasses.asdict(row) for row in rows],
-            "notes": list(comparison.notes),
+            "notes": [finding_object(note) for note in comparison.notes],
         },
     )
 

@@ -7,6 +7,7 @@ from profkit.render.escape import code, plain
 from profkit.render.escape import table as markdown_table
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
+from profkit.render.views.findings import reasons_text
 from profkit.render.views.gate import GateReport, figures, headline
 
 _MARKS = {Outcome.OK: "✅", Outcome.REGRESSION: "❌", Outcome.FASTER: "⚠️", Outcome.INCONCLUSIVE: "❔"}
@@ -18,9 +19,10 @@ def gate_markdown(report: GateReport, _options: ReportOptions = DEFAULTS, _termi
     outcome = result.outcome
     head = f"# {_MARKS[outcome]} {headline(result)}"
     rows = (
-        [_name_text(check), *figures(check), check.outcome.value, plain(check.why)] for check in result.checks
+        [_name_text(check), *figures(check), check.outcome.value, plain(reasons_text(check.reasons))]
+        for check in result.checks
     )
-    checks = markdown_table(["order", "change:", "between:", "outcome", "why"], rows)
+    checks = markdown_table(["order", "change:", "interval:", "outcome", "reason"], rows)
     # The comparison's title becomes a section of this report.
     comparison = "\n".join(f"#{line}" if line.startswith("#") else line for line in explanation.splitlines())
     return "\n\n".join(filter(None, (head, checks, comparison)))

@@ -10,13 +10,20 @@ from profkit.render.escape import code, code_block, plain, table
 from profkit.render.formatting import count, count_text, percent, short_path, time_text
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
-from profkit.render.views.measured import FunctionRow, OrderRow, names, order_rows, uncertainty, warning_text
+from profkit.render.views.measured import (
+    FunctionRow,
+    OrderRow,
+    headed_warning,
+    names,
+    order_rows,
+    uncertainty,
+)
 from profkit.render.views.measured_header import measured_facts
 
 _LIMIT = 10
 _LIMIT_OF_SEVERAL, _SEVERAL = 5, 4
 """Functions listed for each of at most `_SEVERAL` orders."""
-_MOST_ERROR_LINES = 20
+_MAX_ERROR_LINES = 20
 _EXACT = 1000
 """Total for which `percent` shows a decimal; shares of counts are exact."""
 
@@ -53,7 +60,7 @@ def _parts(rows: Sequence[OrderRow], *, with_functions: bool) -> Iterator[str]:
             yield _functions(row)
         if row.run.info.error is not None:
             yield f"## {code(name)} failed"
-            yield code_block(row.run.info.error.expandtabs(8).splitlines()[:_MOST_ERROR_LINES])
+            yield code_block(row.run.info.error.expandtabs(8).splitlines()[:_MAX_ERROR_LINES])
 
 
 def _figures(row: OrderRow) -> list[str]:
@@ -72,7 +79,7 @@ def _figures(row: OrderRow) -> list[str]:
 
 def _warnings(row: OrderRow, name: str, *, alone: bool) -> Iterator[str]:
     for warning in row.warnings:
-        word, reason = warning_text(warning)
+        word, reason = headed_warning(warning)
         yield f"- **{word}**{'' if alone else f' {code(name)}'}: {plain(reason, 400)}"
 
 

@@ -11,13 +11,13 @@ from profkit.model.comparison import (
     OrderCompared,
 )
 from profkit.render.escape import code, code_block, plain, short, table
-from profkit.render.formatting import count, counts_alike, times_alike
+from profkit.render.formatting import change, count, counts_alike, signed, signed_alike, times_alike
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
+from profkit.render.views.findings import finding_text
 from profkit.render.views.measured_comparison import WHAT as CALLS_OF
 from profkit.render.views.measured_comparison import (
     call_figures,
-    change,
     delta_cell,
     design_text,
     function_text,
@@ -28,10 +28,9 @@ from profkit.render.views.measured_comparison import (
     shown_deltas,
     side_fact,
     side_names,
-    signed,
-    signed_alike,
     through_text,
     times_of,
+    warning_parts,
     warnings_of,
 )
 from profkit.render.views.tree import guides
@@ -60,7 +59,11 @@ def markdown_parts(comparison: MeasuredComparison, options: ReportOptions) -> It
         if tree := calls_markdown(counts.calls, limit):
             yield f"## Difference by call{owner}\n\nI{CALLS_OF[1:]}."
             yield tree
-    notes = [f"- **{word}** {owner}: {plain(why, _LONGEST)}" for word, owner, why in warnings_of(comparison)]
+    notes = [
+        f"- **{heading}** {owner}: {plain(reason, _LONGEST)}"
+        for warning, owner in warnings_of(comparison)
+        for heading, reason in [warning_parts(warning)]
+    ]
     notes += [f"- {plain(text, _LONGEST)}" for text in remarks_of(comparison)]
     if notes:
         yield "\n".join(notes)
@@ -93,9 +96,9 @@ def _several_orders(comparison: MeasuredComparison) -> Iterator[str]:
                 for row in grid.rows
             ],
         )
-    failed = [order for order in comparison.orders if order.obstacle]
+    failed = [(order.name, order.obstacle) for order in comparison.orders if order.obstacle is not None]
     if failed:
-        yield "\n".join(f"- not compared: {code(order.name)}: {plain(order.obstacle)}" for order in failed)
+        yield "\n".join(f"- not compared: {code(name)}: {plain(finding_text(why))}" for name, why in failed)
 
 
 def _times(orders: list[OrderCompared]) -> Iterator[list[str]]:

@@ -19,7 +19,7 @@ from profkit.render.views.sampled import CostRow, Report, build_report, plus_min
 from profkit.render.views.tree import TreeKind, TreeRow, guides, shorten_chains, tree_rows
 from profkit.units import format_duration
 
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 """Most differing processes that are named per function."""
 
 
@@ -50,7 +50,7 @@ def processes_markdown(report: Report) -> Iterator[str]:
         cells = [
             [
                 percent(row.share, total),
-                plain(odd_words(row, _MOST_NAMED)),
+                plain(odd_words(row, _MAX_NAMED)),
                 code(row.name),
                 code(place(row.file, row.line, report.run.info.process.cwd)),
             ]
@@ -61,8 +61,8 @@ def processes_markdown(report: Report) -> Iterator[str]:
 
 _LIMIT = 10
 _MIN_SHARE = 0.02
-_MOST_TREE_ROWS = 30
-_MOST_CALLERS = 3
+_MAX_TREE_ROWS = 30
+_MAX_CALLERS = 3
 """Most callers that are named per suspect."""
 _SEARCHED_FRAMES = 64
 """Frames at the leaf end of a stack that are searched for callers."""
@@ -155,7 +155,7 @@ def _callers(report: Report) -> Mapping[tuple[str, str, int], tuple[str, ...]]:
             users = (frame.name for frame in reversed(above) if not report.is_library(frame.file))
             # List a recursive function once, so that more of the path is shown.
             callers = dict.fromkeys(name for name in users if name != leaf.name)
-            weights_by_callers[_identity(leaf, report)][tuple(islice(callers, _MOST_CALLERS))] += weight
+            weights_by_callers[_identity(leaf, report)][tuple(islice(callers, _MAX_CALLERS))] += weight
     return {key: paths.most_common(1)[0][0] for key, paths in weights_by_callers.items()}
 
 
@@ -180,7 +180,7 @@ def _lines(report: Report) -> Iterator[str]:
 
 def _tree(report: Report, calls: tuple[TreeRow, ...]) -> Iterator[str]:
     rows = calls if report.options.show_all else shorten_chains(calls)
-    listed = rows[:_MOST_TREE_ROWS]
+    listed = rows[:_MAX_TREE_ROWS]
     drawn = [
         f"{percent(row.total_share, report.scale.total):>7}  {guide}{_call(row, report)}"
         for row, guide in zip(listed, guides(listed, None), strict=True)

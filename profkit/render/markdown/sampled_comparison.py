@@ -13,6 +13,7 @@ from profkit.render.escape import code, code_block, plain, short, table
 from profkit.render.formatting import count, place
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
+from profkit.render.views.findings import finding_text
 from profkit.render.views.sampled_comparison import (
     DiffRow,
     bounded_points,
@@ -29,8 +30,8 @@ from profkit.render.views.sampled_comparison import (
 from profkit.render.views.tree import guides
 
 _LIMIT = 10
-_MOST_CALLS = 15
-_MOST_ROWS = 40
+_MAX_CALLS = 15
+_MAX_ROWS = 40
 """Rows of the tree, including callers."""
 _LONGEST = 400
 
@@ -45,7 +46,7 @@ def sampled_comparison_markdown(
 def _parts(comparison: SampledComparison, options: ReportOptions) -> Iterator[str]:
     yield f"**{plain(headline(comparison), _LONGEST)}**"
     a, b = runs_of(comparison)
-    notes = [*filter(None, [call_sentence(comparison)]), *comparison.notes]
+    notes = [*filter(None, [call_sentence(comparison)]), *map(finding_text, comparison.notes)]
     lines = [f"A: {plain(a)}", f"B: {plain(b)}", *(plain(text, _LONGEST) for text in notes)]
     yield "\n".join(f"- {line}" for line in lines)
     yield from _functions(comparison, options)
@@ -81,10 +82,10 @@ def _row(row: FunctionComparison, comparison: SampledComparison) -> list[str]:
 
 
 def _tree(comparison: SampledComparison, options: ReportOptions) -> Iterator[str]:
-    rows = diff_rows(comparison, show_all=options.show_all, most=_MOST_CALLS)
+    rows = diff_rows(comparison, show_all=options.show_all, most=_MAX_CALLS)
     if not rows:
         return
-    listed = rows[:_MOST_ROWS]
+    listed = rows[:_MAX_ROWS]
     drawn = [
         f"{_shares(row)}  {guide}{_call(row, comparison)}"
         for row, guide in zip(listed, guides(listed, None), strict=True)

@@ -14,7 +14,7 @@ from profkit.model.comparison import (
     OrderCompared,
 )
 from profkit.render.escape import short
-from profkit.render.formatting import Tone, count, counts_alike
+from profkit.render.formatting import Tone, count, counts_alike, signed, signed_alike
 from profkit.render.options import ReportOptions
 from profkit.render.terminal import Terminal
 from profkit.render.text.layout import FAINT, TONES, Column, remark, room_left, section, table
@@ -27,8 +27,6 @@ from profkit.render.views.measured_comparison import (
     function_text,
     grid_of,
     shown_deltas,
-    signed,
-    signed_alike,
     through_text,
 )
 from profkit.render.views.tree import guides

@@ -33,7 +33,7 @@ from profkit.render.views.header import Fact
 from profkit.render.views.measured import FunctionRow, OrderRow, names
 from profkit.transforms.counts import CYCLES
 
-_MOST_REPEATS = 6
+_MAX_REPEATS = 6
 _OPTIONAL = ("repeats", "cycles", "baseline", "number", "raw")
 """Columns of the table that narrow terminals omit, the last ones first."""
 
@@ -83,7 +83,7 @@ def _raw(raw: Sequence[int]) -> list[Part]:
         return [Part(count(raw[0])), Part("1 repeat: nothing to compare it with", Tone.FAINT)]
     if len(set(raw)) == 1:
         return [Part(count(raw[0])), Part(f"{count(len(raw), 'repeat')} agree")]
-    repeats = ", ".join(map(count, raw[:_MOST_REPEATS])) + (", …" if len(raw) > _MOST_REPEATS else "")
+    repeats = ", ".join(map(count, raw[:_MAX_REPEATS])) + (", …" if len(raw) > _MAX_REPEATS else "")
     return [Part(repeats or "no repeats"), *([Part(_disagreement(raw), Tone.WARN)] if raw else [])]
 
 

@@ -13,6 +13,7 @@ from profkit.render.formatting import Part, Tone
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
 from profkit.render.text.layout import TONES, Column, compose, fact_grid, section, table, title
+from profkit.render.views.findings import reasons_text
 from profkit.render.views.gate import GateReport, figures, headline
 from profkit.render.views.header import Fact
 
@@ -41,7 +42,7 @@ def _blocks(result: GateResult) -> Iterator[RenderableType]:
             Column("order", [Text(short(check.name, _LONGEST)) for check in result.checks], "left"),
             Column("measure", [Text(check.measure.value) for check in result.checks], "left"),
             Column("change", [Text(figures(check)[0]) for check in result.checks]),
-            Column("between", [Text(figures(check)[1]) for check in result.checks]),
+            Column("interval", [Text(figures(check)[1]) for check in result.checks]),
             Column("outcome", [_outcome(check) for check in result.checks], "left"),
         ]
     )
@@ -55,4 +56,6 @@ def _outcome(check: Check) -> Text:
 
 def _reason(check: Check, *, alone: bool) -> Fact:
     owner = () if alone else (Part(f"{short(check.name, _LONGEST)}, {check.measure.value}", Tone.STRONG),)
-    return Fact(check.outcome.value, (*owner, Part(visible(check.why), _TONES[check.outcome])))
+    return Fact(
+        check.outcome.value, (*owner, Part(visible(reasons_text(check.reasons)), _TONES[check.outcome]))
+    )

@@ -10,11 +10,11 @@ from rich.text import Text
 from profkit.comparing.history import is_beyond_noise
 from profkit.model.history import History, Point, Quantity, Series
 from profkit.render.escape import short
-from profkit.render.formatting import Tone, count, counts_alike, moment, times_alike
+from profkit.render.formatting import Tone, change, count, counts_alike, moment, times_alike
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
 from profkit.render.text.layout import FAINT, TITLE, TONES, Column, compose, remark, section, table, title
-from profkit.render.views.measured_comparison import change, input_text
+from profkit.render.views.measured_comparison import input_text
 
 QUANTITIES = {
     Quantity.MEDIAN_S: "median time",

@@ -8,23 +8,25 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from profkit.model.comparison import MeasuredComparison, OrderCompared
+from profkit.model.findings import Finding
 from profkit.model.measurement import MeasuredRun
 from profkit.render.escape import short
-from profkit.render.formatting import Part, Tone, count, times_alike
+from profkit.render.formatting import Part, Tone, change, count, times_alike
 from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
 from profkit.render.text.compared_counts import counts_table, deltas_block
 from profkit.render.text.layout import FAINT, TITLE, TONES, Column, compose, fact_grid, section, table, title
+from profkit.render.views.findings import finding_text
 from profkit.render.views.header import Fact
 from profkit.render.views.measured_comparison import (
     TONES_OF,
-    change,
     design_text,
     remarks_of,
     sentences,
     side_fact,
     side_names,
     times_of,
+    warning_parts,
     warnings_of,
 )
 from profkit.render.views.measured_header import measured_facts
@@ -64,10 +66,10 @@ def _blocks(
     else:
         yield from _times_table(orders)
         yield from counts_table(comparison)
-        failed = [order for order in orders if order.obstacle]
+        failed = [_obstacle(order.name, order.obstacle) for order in orders if order.obstacle is not None]
         if failed:
             yield Text()
-            yield fact_grid([_obstacle(order) for order in failed])
+            yield fact_grid(failed)
     yield from deltas_block(comparison, options, terminal)
     yield from _warnings_and_notes(comparison)
 
@@ -128,17 +130,16 @@ def _verdict_cell(order: OrderCompared) -> Text:
     return Text(f"{word}, unconfirmed" if order.times.unconfirmed else word)
 
 
-def _obstacle(order: OrderCompared) -> Fact:
-    return Fact(
-        "not compared",
-        (Part(short(order.name, _LONGEST), Tone.STRONG), Part(short(order.obstacle), Tone.WARN)),
-    )
+def _obstacle(name: str, obstacle: Finding) -> Fact:
+    reason = Part(short(finding_text(obstacle)), Tone.WARN)
+    return Fact("not compared", (Part(short(name, _LONGEST), Tone.STRONG), reason))
 
 
 def _warnings_and_notes(comparison: MeasuredComparison) -> Iterator[RenderableType]:
     facts = [
-        Fact(word, (Part(owner, Tone.STRONG), Part(why, Tone.WARN)))
-        for word, owner, why in warnings_of(comparison)
+        Fact(heading, (Part(owner, Tone.STRONG), Part(reason, Tone.WARN)))
+        for warning, owner in warnings_of(comparison)
+        for heading, reason in [warning_parts(warning)]
     ]
     facts += [Fact("note", (Part(text),)) for text in remarks_of(comparison)]
     if facts:

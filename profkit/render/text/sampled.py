@@ -20,7 +20,7 @@ from profkit.render.views.header import why_no_samples
 from profkit.render.views.merged import DifferingRow, ProcessRow, differing_rows, odd_words, process_rows
 from profkit.render.views.sampled import Report, build_report
 
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 """Most differing processes that are named per function."""
 _WIDTH_FOR_HOSTS = 80
 """Minimum terminal width for hosts and start times of processes."""
@@ -74,7 +74,7 @@ def _function_columns(rows: Sequence[DifferingRow], report: Report, terminal: Te
     total, cwd = report.scale.total, report.run.info.process.cwd
     columns = [
         Column("all", [Text(percent(row.share, total), style=heat(row.share)) for row in rows]),
-        Column("differs: share in pid", [Text(short(odd_words(row, _MOST_NAMED))) for row in rows], "left"),
+        Column("differs: share in pid", [Text(short(odd_words(row, _MAX_NAMED))) for row in rows], "left"),
     ]
     styles = [FAINT if report.is_library(row.file) else "" for row in rows]
     places = [short(place(row.file, row.line, cwd)) for row in rows]

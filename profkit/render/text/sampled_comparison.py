@@ -23,6 +23,7 @@ from profkit.render.options import DEFAULTS, ReportOptions
 from profkit.render.terminal import PIPE, Terminal
 from profkit.render.text.layout import FAINT, TITLE, TONES, Column, compose, remark, room_left, section, table
 from profkit.render.text.tables import names_and_places
+from profkit.render.views.findings import finding_text
 from profkit.render.views.sampled_comparison import (
     DiffRow,
     bounded_points,
@@ -40,9 +41,9 @@ from profkit.render.views.sampled_comparison import (
 from profkit.render.views.tree import guides
 
 _LIMIT = 15
-_MOST_UNCHANGED = 5
+_MAX_UNCHANGED = 5
 """Functions inside the noise that are shown after those that changed, the most different first."""
-_MOST_CALLS = 20
+_MAX_CALLS = 20
 _MIN_WIDTHS = {"bounds": 60, "time": 84, "total": 110, "all bounds": 140}
 """Minimum terminal widths for these columns, and for intervals of differences and of all shares."""
 _STYLES = {Change.MORE: "bold color(160)", Change.LESS: "bold color(34)", Change.NOISE: FAINT}
@@ -64,7 +65,7 @@ def _blocks(
     if sentence := call_sentence(comparison):
         yield remark(f"   {sentence}")
     for note in comparison.notes:
-        yield Text(f"note: {visible(note)}", style=TONES[Tone.WARN])
+        yield Text(f"note: {visible(finding_text(note))}", style=TONES[Tone.WARN])
     yield from _functions(comparison, options, terminal)
     yield from _tree(comparison, options, terminal)
     yield Text()
@@ -80,7 +81,7 @@ def _functions(
 ) -> Iterator[RenderableType]:
     limit = options.limit or _LIMIT
     changed = len(comparison.changed)
-    rows = comparison.functions[: min(limit, changed + _MOST_UNCHANGED) if not options.show_all else None]
+    rows = comparison.functions[: min(limit, changed + _MAX_UNCHANGED) if not options.show_all else None]
     totals = _fits(terminal, "total")
     compared = [row.own if totals else row.reported for row in rows]
     columns = [
@@ -138,7 +139,7 @@ def _omitted(rows: Sequence[FunctionComparison]) -> Iterator[Text]:
 def _tree(
     comparison: SampledComparison, options: ReportOptions, terminal: Terminal
 ) -> Iterator[RenderableType]:
-    rows = diff_rows(comparison, show_all=options.show_all, most=None if options.show_all else _MOST_CALLS)
+    rows = diff_rows(comparison, show_all=options.show_all, most=None if options.show_all else _MAX_CALLS)
     if not rows:
         return
     columns = [

@@ -9,7 +9,7 @@ from profkit.model.run import Run
 from profkit.render.escape import short, visible
 from profkit.render.formatting import count, count_text, range_of, time_text
 from profkit.render.options import ReportOptions
-from profkit.render.views.measured import OrderRow, TimeRow, order_rows, uncertainty, warning_text
+from profkit.render.views.measured import OrderRow, TimeRow, headed_warning, order_rows, uncertainty
 from profkit.render.views.notes import note_text
 from profkit.transforms.tables import function_rows
 from profkit.units import format_duration
@@ -71,6 +71,6 @@ def _counts(counts: InstructionCounts) -> str:
 def _reasons(warnings: Sequence[MeasurementWarning]) -> str:
     reasons: dict[str, list[str]] = {}
     for warning in warnings:
-        word, reason = warning_text(warning)
+        word, reason = headed_warning(warning)
         reasons.setdefault(word, []).append(visible(reason).removesuffix("."))
     return "; ".join(f"{word}: {'; '.join(texts)}" for word, texts in reasons.items())

@@ -71,10 +71,10 @@ def _weight(weight: int, scale: Scale) -> Text:
     return Text(weight_text(weight, scale.unit) if weight else "")
 
 
-_LEAST_PLACE = 12
+_MIN_PLACE = 12
 _SPARE = 20
 """Additional cells that source lines need compared with names."""
-_LEAST_SOURCE, _WIDEST_SOURCE = 10, 120
+_MIN_SOURCE, _WIDEST_SOURCE = 10, 120
 
 
 def function_table(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
@@ -154,7 +154,7 @@ def names_and_places(
         Text(middle_cut(name, name_width), style=style) for name, style in zip(fitting, styles, strict=True)
     ]
     place_width = None if room is None else room - name_width - GAP
-    if place_width is not None and place_width < _LEAST_PLACE:
+    if place_width is not None and place_width < _MIN_PLACE:
         return [Column("function", name_cells, "left")]
     where = [Text(left_cut(at, place_width), style=FAINT) for at in places]
     return [Column("function", name_cells, "left"), Column("where", where, "left")]
@@ -167,7 +167,7 @@ def _places_and_sources(rows: Sequence[LineRow], report: Report, room: int | Non
     place_width = longest if room is None else min(longest, room // 2 if any(sources) else room)
     columns = [Column("line", [Text(left_cut(at, place_width), style=FAINT) for at in places], "left")]
     left = _WIDEST_SOURCE if room is None else room - place_width - GAP
-    if any(sources) and left >= _LEAST_SOURCE:
+    if any(sources) and left >= _MIN_SOURCE:
         source_cells = [Text(source) for source in sources]
         for text in source_cells:
             text.truncate(min(left, _WIDEST_SOURCE), overflow="ellipsis")

@@ -14,13 +14,13 @@ from profkit.render.formatting import Part, Tone, count
 from profkit.render.text.layout import TONES, fact_grid, section
 from profkit.render.views.header import Fact
 from profkit.render.views.measured import RELATIVE, WARNED, OrderRow, names
-from profkit.render.views.measurement_warnings import sentence
+from profkit.render.views.measurement_warnings import warning_text
 
 _MARKED, _MARKED_RELATIVE = "!", "~"
 _ABOUT_BOTH = frozenset((WarningCode.CHANGES_STATE,))
 _LONGEST_NAME = 60
-_MOST_NAMES = 3
-_MOST_ALIKE = 3
+_MAX_NAMES = 3
+_MAX_ALIKE = 3
 """Sentences per warning code."""
 
 
@@ -59,13 +59,13 @@ def _facts(
     code: WarningCode, about: Mapping[MeasurementWarning, Sequence[str]], total: int
 ) -> Iterator[Fact]:
     """Yield the sentences of one code; if there are many, which differ only in figures, the first ones."""
-    sentences = [(sentence(warning), orders) for warning, orders in about.items() if warning.code is code]
+    sentences = [(warning_text(warning), orders) for warning, orders in about.items() if warning.code is code]
     word = RELATIVE if code is WarningCode.QUICK else WARNED
     if total == 1:
         yield from (Fact(word, (Part(visible(reason), Tone.WARN),)) for reason, _ in sentences)
         return
     marked = f"{_MARKED_RELATIVE if code is WarningCode.QUICK else _MARKED} {word}"
-    listed = sentences if len(sentences) <= _MOST_ALIKE + 1 else sentences[:_MOST_ALIKE]
+    listed = sentences if len(sentences) <= _MAX_ALIKE + 1 else sentences[:_MAX_ALIKE]
     for reason, orders in listed:
         yield Fact(marked, (Part(_orders_text(orders, total), Tone.STRONG), Part(visible(reason), Tone.WARN)))
     if others := [name for _, orders in sentences[len(listed) :] for name in orders]:
@@ -75,12 +75,12 @@ def _facts(
 def _orders_text(orders: Sequence[str], total: int) -> str:
     if len(orders) == total:
         return "all orders"
-    return ", ".join(orders) if len(orders) <= _MOST_NAMES else f"{len(orders)} orders"
+    return ", ".join(orders) if len(orders) <= _MAX_NAMES else f"{len(orders)} orders"
 
 
 _ENDS = 40
 """Lines listed at each end of a longer error; JSON has all lines."""
-_INDENT, _MOST_INDENT = 4, 20
+_INDENT, _MAX_INDENT = 4, 20
 
 
 def failures(rows: Sequence[OrderRow]) -> Iterator[RenderableType]:
@@ -105,5 +105,5 @@ def _ends(lines: Sequence[str]) -> list[str]:
 def _indented(line: str) -> Padding:
     """Return a line that keeps its indentation when it is folded."""
     text = line.lstrip(" ")
-    margin = max(_INDENT, min(len(line) - len(text), _MOST_INDENT))
+    margin = max(_INDENT, min(len(line) - len(text), _MAX_INDENT))
     return Padding(Text(text, overflow="fold"), (0, 0, 0, margin))

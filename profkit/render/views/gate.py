@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from profkit.model.comparison import Check, GateResult, Outcome
-from profkit.render.views.measured_comparison import change
+from profkit.render.formatting import change
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ from profkit.units import format_bytes, format_duration
 
 _SLOW = 0.8  # Part of the requested rate below which a warning is shown.
 _COLUMNS = 16
-_LEAST_POINTS = 4
+_MIN_POINTS = 4
 """Minimum number of resource points for a curve."""
 _SUSPENDING = (RegionKind.COROUTINE, RegionKind.GENERATOR, RegionKind.ASYNC_GENERATOR)
 
@@ -251,7 +251,7 @@ def _resources(points: tuple[ResourcePoint, ...]) -> list[Part]:
 
 def _curve(text: str, values: Sequence[float]) -> Part:
     """Return the text with a sparkline, if there are enough values."""
-    return Part(text if len(values) < _LEAST_POINTS else f"{text} {sparkline(values, _COLUMNS)}".rstrip())
+    return Part(text if len(values) < _MIN_POINTS else f"{text} {sparkline(values, _COLUMNS)}".rstrip())
 
 
 def process_parts(process: ProcessInfo) -> list[Part]:

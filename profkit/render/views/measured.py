@@ -21,7 +21,7 @@ from profkit.model.measurement import (
 )
 from profkit.render.formatting import count
 from profkit.render.options import ReportOptions, Sort
-from profkit.render.views.measurement_warnings import sentence
+from profkit.render.views.measurement_warnings import warning_text
 from profkit.stats import median, median_interval
 
 
@@ -247,7 +247,7 @@ RELATIVE = "relative only"
 """Heading of warnings about numbers that compare only among themselves."""
 
 
-WARNED = "do not trust"
+WARNED = "warning"
 
 
 def uncertainty(row: TimeRow) -> str:
@@ -259,6 +259,6 @@ def uncertainty(row: TimeRow) -> str:
     return "±<0.1 %" if 0 < part < 0.05 else f"±{part:.{1 if part < 9.95 else 0}f} %"
 
 
-def warning_text(warning: MeasurementWarning) -> tuple[str, str]:
+def headed_warning(warning: MeasurementWarning) -> tuple[str, str]:
     """Return a warning's heading and its reason."""
-    return RELATIVE if warning.code is WarningCode.QUICK else WARNED, sentence(warning)
+    return RELATIVE if warning.code is WarningCode.QUICK else WARNED, warning_text(warning)

@@ -6,7 +6,6 @@ import posixpath
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from profkit.comparing.times import times_text, unseen
 from profkit.model.comparison import (
     CallDelta,
     CountsCompared,
@@ -18,33 +17,24 @@ from profkit.model.comparison import (
 )
 from profkit.model.measurement import Design, MeasuredRun, MeasurementWarning, WarningCode
 from profkit.render.escape import short, visible
-from profkit.render.formatting import Part, Tone, count, count_text, counts_alike, range_of, time_text
+from profkit.render.formatting import (
+    Part,
+    Tone,
+    change,
+    count,
+    count_text,
+    counts_alike,
+    range_of,
+    signed,
+    signed_alike,
+    time_text,
+)
 from profkit.render.options import ReportOptions
+from profkit.render.views.findings import finding_text
 from profkit.render.views.header import Fact
-from profkit.render.views.measured import UNKNOWN_FILE, TimeRow, time_row, uncertainty, warning_text
+from profkit.render.views.measured import UNKNOWN_FILE, TimeRow, headed_warning, time_row, uncertainty
+from profkit.render.views.verdicts import counts_sentence, times_sentence, undetected
 from profkit.transforms.origin import standard_file
-
-
-def signed(value: float) -> str:
-    """Format a difference with its sign: `+1,234`, `−5`, `0`."""
-    return signed_alike([value])[0]
-
-
-def signed_alike(values: Sequence[float]) -> list[str]:
-    """Format a column of differences with the same decimals."""
-    sizes = counts_alike([abs(value) for value in values])
-    signs = ("+" if value > 0 else "−" if value < 0 else "" for value in values)
-    return [f"{sign}{size}" for sign, size in zip(signs, sizes, strict=True)]
-
-
-def change(ratio: float) -> str:
-    """Format B relative to A: `+5.3 %`, `−10.0 %`; from twice or half on as a factor: `× 2.41`."""
-    if not 0.5 < ratio < 2:
-        return f"× {times_text(ratio)}"
-    part = 100 * (ratio - 1)
-    digits = 2 if abs(part) < 0.95 else 1
-    sign = "+" if part > 0 else "−" if part < 0 else "±"
-    return f"{sign}{abs(part):.{digits}f} %"
 
 
 def function_text(name: str) -> tuple[str, str]:
@@ -59,7 +49,7 @@ def function_text(name: str) -> tuple[str, str]:
 
 def delta_cell(counts: CountsCompared) -> str:
     """Format a change of instructions as difference, B and ratio: `+615 → 5,614 (+12.3 %)`."""
-    if counts.unstable:
+    if counts.obstacle is not None:
         return f"{count_text(counts.a)}, {count_text(counts.b)}: not comparable"
     share = "" if counts.ratio is None else f" ({change(counts.ratio)})"
     return f"{signed(counts.delta)} → {count_text(counts.b)}{share}"
@@ -93,13 +83,17 @@ def times_of(runs: Sequence[MeasuredRun]) -> TimeRow | None:
 def sentences(order: OrderCompared) -> Iterator[tuple[str, str, Tone]]:
     """Yield (measure, sentence, tone) for each result of an order, and the obstacle if there is one."""
     if order.times is not None:
-        yield "time", "; ".join(filter(None, (order.times.sentence, unseen(order.times)))), _tone(order.times)
+        yield (
+            "time",
+            "; ".join(filter(None, (times_sentence(order.times), undetected(order.times)))),
+            _tone(order.times),
+        )
     if order.counts is not None:
         counts = order.counts
         figures = f"{count_text(counts.a)} → {count_text(counts.b)} ({signed(counts.delta)})"
-        yield "instructions", f"{counts.sentence}: {figures}", TONES_OF[counts.verdict]
-    if order.obstacle:
-        yield "not compared", visible(order.obstacle), Tone.WARN
+        yield "instructions", f"{counts_sentence(counts)}: {figures}", TONES_OF[counts.verdict]
+    if order.obstacle is not None:
+        yield "not compared", visible(finding_text(order.obstacle)), Tone.WARN
 
 
 def headline(comparison: MeasuredComparison) -> str:
@@ -146,16 +140,25 @@ def design_text(comparison: MeasuredComparison) -> str:
     times = [order.times for order in comparison.orders if order.times is not None]
     words = {
         Design.INTERLEAVED: "block by block in the same processes",
-        Design.ALTERNATING: "in processes that took turns (A B B A)",
-        Design.SEPARATE: "apart: a difference may come from the machine",
+        Design.ALTERNATING: "in alternating processes (A B B A)",
+        Design.SEPARATE: "separately: a difference may come from the machine",
     }
     designs = [words[design] for design in dict.fromkeys(one.design for one in times)]
-    return f"{'; '.join(designs)}; {range_of([one.processes for one in times], 'process')}" if times else ""
+    return f"{'; '.join(designs)}; {_sizes_text(times)}" if times else ""
 
 
-def warnings_of(comparison: MeasuredComparison) -> Iterator[tuple[str, str, str]]:
-    """Yield (heading, sides, reason) of the warnings of both sides, each once."""
-    found: dict[tuple[str, str], list[str]] = {}
+def _sizes_text(times: Sequence[TimesCompared]) -> str:
+    """Return the numbers of processes, and of runs if some count by run."""
+    sizes = {noun: [min(one.sizes) for one in times if one.by_run is by_run] for noun, by_run in _NOUNS}
+    return ", ".join(range_of(numbers, noun) for noun, numbers in sizes.items() if numbers)
+
+
+_NOUNS = (("process", False), ("run", True))
+
+
+def warnings_of(comparison: MeasuredComparison) -> Iterator[tuple[MeasurementWarning, str]]:
+    """Yield the warnings of both sides, each once, with the sides and orders that have it."""
+    found: dict[MeasurementWarning, list[str]] = {}
     for order in comparison.orders:
         for side, runs in zip("AB", (order.a, order.b), strict=True):
             whose = side if len(comparison.orders) == 1 else f"{side} of {short(order.name, _LONGEST)}"
@@ -163,18 +166,24 @@ def warnings_of(comparison: MeasuredComparison) -> Iterator[tuple[str, str, str]
             for warning in {warning.code: warning for run in runs for warning in run.info.warnings}.values():
                 if _is_allowed_for(warning, order.times):
                     continue
-                whom = found.setdefault(warning_text(warning), [])
-                whom += [whose] if whose not in whom else []
-    for (word, why), whom in found.items():
-        yield word, ", ".join(whom), visible(why)
+                owners = found.setdefault(warning, [])
+                owners += [whose] if whose not in owners else []
+    for warning, owners in found.items():
+        yield warning, ", ".join(owners)
+
+
+def warning_parts(warning: MeasurementWarning) -> tuple[str, str]:
+    """Return a warning's heading and its escaped reason."""
+    heading, reason = headed_warning(warning)
+    return heading, visible(reason)
 
 
 def input_text(spread: CountSpread) -> str:
     """Return a sentence on how much counts of one commit differ, and why counts can."""
     return (
         f"its count depends on its input: {count_text(spread.least)} to {count_text(spread.most)} "
-        f"(+{100 * spread.part:.2g} %) over {spread.runs} runs of one commit; unseeded data, environment "
-        "variables, paths and addresses do that, and so does code that was edited in between"
+        f"(+{100 * spread.part:.2g} %) over {spread.runs} runs of one commit; possible causes are unseeded "
+        "data, environment variables, paths, addresses, and code that was edited in between"
     )
 
 
@@ -187,27 +196,29 @@ def _is_allowed_for(warning: MeasurementWarning, times: TimesCompared | None) ->
 
 def remarks_of(comparison: MeasuredComparison) -> Iterator[str]:
     """Yield notes: differences between the sides other than the code, and unmatched orders."""
-    unstable = (order.counts.unstable for order in comparison.orders if order.counts is not None)
-    yield from dict.fromkeys(visible(why) for why in unstable if why)
+    counts = (order.counts for order in comparison.orders if order.counts is not None)
+    obstacles = dict.fromkeys(one.obstacle for one in counts if one.obstacle is not None)
+    yield from (visible(finding_text(obstacle)) for obstacle in obstacles)
     for order in comparison.orders:
         if order.counts is not None and order.counts.spread is not None:
             whose = "" if len(comparison.orders) == 1 else f"{short(order.name, _LONGEST)}: "
             yield f"{whose}{input_text(order.counts.spread)}"
-    yield from (visible(note) for note in comparison.notes)
+    yield from (visible(finding_text(note)) for note in comparison.notes)
     for side, names in zip("AB", comparison.unmatched, strict=True):
         if names:
             yield f"only {side} has {', '.join(short(name, _LONGEST) for name in names)}"
     times = [order.times for order in comparison.orders if order.times is not None]
-    apart = [one for one in times if one.unconfirmed]
-    if apart:
-        least = max(one.minimum_effect for one in apart)
+    separate = [one for one in times if one.unconfirmed]
+    if separate:
+        least = max(one.minimum_effect for one in separate)
         yield (
-            f"measured apart: below {100 * least:.0f} % a difference of times is called none, since memory "
-            "layouts and the machine make as much; `profkit compare --git` and `--ab` measure alternately"
+            f"measured separately: differences of times below {100 * least:.0f} % count as none, because the "
+            "memory layout and the machine alone can cause them; `profkit compare --ab` and `--git` detect "
+            "smaller ones"
         )
 
 
-WHAT = "instructions of one execution with all that is called, without memory allocators"
+WHAT = "instructions of one execution, including callees, without memory allocators"
 
 
 def call_figures(rows: Sequence[CallDelta]) -> tuple[list[str], list[str], list[str]]:

@@ -13,7 +13,7 @@ from profkit.render.views.header import Fact, process_parts
 from profkit.render.views.notes import note_text
 from profkit.units import format_duration
 
-_MOST_LINES = 12
+_MAX_LINES = 12
 """Maximum number of lines of a statement or setup; JSON has them all."""
 _TIMED, _COUNTED, _BATCH = "timed in", "counted in", "batch"
 _Groups = dict[str, tuple[Fact, ...]]
@@ -80,10 +80,10 @@ def _what(order: OrderInfo, cwd: str) -> Iterator[tuple[str, list[Part]]]:
 def _lines(name: str, text: str, tone: Tone = Tone.PLAIN) -> Iterator[tuple[str, list[Part]]]:
     """Yield a header line for each line of the text."""
     lines = text.strip("\n").expandtabs(4).splitlines()
-    for line in lines[:_MOST_LINES]:
+    for line in lines[:_MAX_LINES]:
         yield name, [Part(visible(line), tone)]
-    if len(lines) > _MOST_LINES:
-        yield name, [Part(f"… {count(len(lines) - _MOST_LINES, 'more line')}", Tone.FAINT)]
+    if len(lines) > _MAX_LINES:
+        yield name, [Part(f"… {count(len(lines) - _MAX_LINES, 'more line')}", Tone.FAINT)]
 
 
 def _mode(order: OrderInfo) -> list[Part]:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import TypeAlias, cast
+from collections.abc import Iterator, Mapping
 
 from profkit.model.measurement import MeasurementWarning, WarningCode
-from profkit.model.notes import Figure
 from profkit.render.formatting import count
+from profkit.render.views import sentences
+from profkit.render.views.sentences import Figures, Sentence
 from profkit.units import format_duration
 
-Figures: TypeAlias = Mapping[str, Figure]
 
-
-def sentence(warning: MeasurementWarning) -> str:
+def warning_text(warning: MeasurementWarning) -> str:
     """Return the reason with its figures; names in it, which come from the measured program, are raw."""
-    return _SENTENCES[warning.code](dict(warning.figures))
+    return sentences.text(warning, WARNINGS)
 
 
 def _quick(figures: Figures) -> str:
@@ -27,7 +25,7 @@ def _quick(figures: Figures) -> str:
 
 def _few_processes(figures: Figures) -> str:
     return (
-        f"{count(_int(figures, 'processes'), 'process')}; with fewer than {figures['needed']} "
+        f"{count(figures.integer('processes'), 'process')}; with fewer than {figures['needed']} "
         "the median has no 95 % interval"
     )
 
@@ -47,17 +45,17 @@ def _many_workers(figures: Figures) -> str:
 
 
 def _limited(figures: Figures) -> str:
-    limit = count(_int(figures, "limit"), "execution")
+    limit = count(figures.integer("limit"), "execution")
     return f"limited to {limit} including warm-ups, of which {figures['measured']} were measured"
 
 
 def _cpu_share(figures: Figures) -> str:
-    busiest, switches = _float(figures, "busiest"), _int(figures, "switches")
+    busiest, switches = figures.number("busiest"), figures.integer("switches")
     whole = "the time" if busiest == 1.0 else "the CPU time of the busiest one"
     had = (
         f"{figures['affected']} of {figures['processes']} processes had the CPU for less than "
-        f"{100 * _float(figures, 'needed'):.0f} % of {whole} "
-        f"(the lowest for {100 * _float(figures, 'share'):.0f} % of the time)"
+        f"{figures.percent('needed')} of {whole} "
+        f"(the lowest for {figures.percent()} of the time)"
     )
     if switches:
         return f"{had} and were preempted {switches} times: other processes compete for the CPU"
@@ -66,7 +64,7 @@ def _cpu_share(figures: Figures) -> str:
 
 def _switches(figures: Figures) -> str:
     return (
-        f"preempted {_float(figures, 'per_s'):.0f} times per second while measuring "
+        f"preempted {figures.number('per_s'):.0f} times per second while measuring "
         f"({figures['switches']} times in total): other processes compete for the CPU"
     )
 
@@ -77,21 +75,21 @@ def _spread(figures: Figures) -> str:
 
 def _spreads(figures: Figures) -> Iterator[str]:
     if "median_s" in figures:
-        low_s, high_s = _float(figures, "low_s"), _float(figures, "high_s")
+        low_s, high_s = figures.number("low_s"), figures.number("high_s")
         yield (
             f"the median's 95 % interval, {format_duration(low_s)} to {format_duration(high_s)}, is "
-            f"{_percent(high_s - low_s, _float(figures, 'median_s'))} of the median wide"
+            f"{_percent(high_s - low_s, figures.number('median_s'))} of the median wide"
         )
     if "fastest_s" in figures:
-        fastest_s = _float(figures, "fastest_s")
-        longer = _percent(_float(figures, "slowest_s") - fastest_s, fastest_s)
+        fastest_s = figures.number("fastest_s")
+        longer = _percent(figures.number("slowest_s") - fastest_s, fastest_s)
         yield f"the slowest process took {longer} longer than the fastest"
 
 
 def _short(figures: Figures) -> str:
-    block = f"a block of {count(_int(figures, 'executions'), 'execution')}"
+    block = f"a block of {count(figures.integer('executions'), 'execution')}"
     return (
-        f"{block} takes {format_duration(_float(figures, 'block_s'))}, of which reading the clock takes "
+        f"{block} takes {format_duration(figures.number('block_s'))}, of which reading the clock takes "
         "about 0.1 µs: measure more executions per block"
     )
 
@@ -108,7 +106,7 @@ def _input_dependent(figures: Figures) -> str:
 
 
 def _counted(figures: Figures) -> str:
-    low, high = _int(figures, "low"), _int(figures, "high")
+    low, high = figures.integer("low"), figures.integer("high")
     return f"counted {low:,} to {high:,} instructions without allocators"
 
 
@@ -119,7 +117,7 @@ def _changes_state(figures: Figures) -> str:
     )
 
 
-_SENTENCES: Mapping[WarningCode, Callable[[Figures], str]] = {
+WARNINGS: Mapping[WarningCode, Sentence] = {
     WarningCode.QUICK: _quick,
     WarningCode.FEW_PROCESSES: _few_processes,
     WarningCode.FEW_BLOCKS: _few_blocks,
@@ -127,23 +125,13 @@ _SENTENCES: Mapping[WarningCode, Callable[[Figures], str]] = {
     WarningCode.SWITCHES: _switches,
     WarningCode.SPREAD: _spread,
     WarningCode.SHORT: _short,
-    WarningCode.NOT_ISOLATED: lambda _: (
-        "measured in the caller's own process, with everything that runs there"
-    ),
+    WarningCode.NOT_ISOLATED: "measured in the caller's own process, with everything that runs there",
     WarningCode.COUNTS_DIFFER: _counts_differ,
     WarningCode.INPUT_DEPENDENT: _input_dependent,
     WarningCode.MANY_WORKERS: _many_workers,
     WarningCode.LIMITED: _limited,
     WarningCode.CHANGES_STATE: _changes_state,
 }
-
-
-def _int(figures: Figures, name: str) -> int:
-    return cast(int, figures[name])
-
-
-def _float(figures: Figures, name: str) -> float:
-    return cast(float, figures[name])
 
 
 def _percent(part: float, whole: float) -> str:

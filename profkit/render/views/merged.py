@@ -51,7 +51,7 @@ def usage(points: tuple[ResourcePoint, ...]) -> Usage | None:
 
 _NAMED = 3
 """Maximum number of listed hosts, versions or commands; the others are counted."""
-_MOST_NOTES = 8
+_MAX_NOTES = 8
 _NUMBER = re.compile(r"\d[\d.,]*")
 _ENDED = (SessionState.SUCCESS, SessionState.FAILED)
 
@@ -147,10 +147,10 @@ def _notes(infos: Sequence[RunInfo]) -> Iterator[Note]:
         for kind, note in {_kind(note): note for note in (*info.notes, *failed)}.items():
             runs_of[kind] += 1
             newest.setdefault(kind, note)
-    for kind, runs in runs_of.most_common(_MOST_NOTES):
+    for kind, runs in runs_of.most_common(_MAX_NOTES):
         note, parts = newest[kind], (("in_runs", runs), ("of_runs", len(infos)))
         yield note if runs == len(infos) == 1 else replace(note, figures=(*note.figures, *parts))
-    if (more := len(runs_of) - _MOST_NOTES) > 0:
+    if (more := len(runs_of) - _MAX_NOTES) > 0:
         yield Note.of(NoteCode.MORE_NOTES, notes=more)
 
 

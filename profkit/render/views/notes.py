@@ -3,57 +3,39 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
-from typing import TypeAlias, cast
+from collections.abc import Mapping
 
-from profkit.model.notes import Figure, Note, NoteCode
+from profkit.model.notes import Note, NoteCode
 from profkit.render.formatting import count, moment
+from profkit.render.views import sentences
+from profkit.render.views.sentences import Figures, Sentence
 from profkit.units import Unit
-
-Figures: TypeAlias = Mapping[str, Figure]
 
 
 def note_text(note: Note) -> str:
-    """Return a note's sentences; names in them, which come from the profiled program, are raw.
-
-    A note with unsuitable figures, which only a damaged or foreign file can have, is shown as it is.
-    """
-    try:
-        return strict_text(note)
-    except (KeyError, TypeError, ValueError, ArithmeticError, OSError):
-        figures = ", ".join(f"{name}={value}" for name, value in note.figures)
-        return f"{note.code.value} ({figures or 'without figures'})"
-
-
-def strict_text(note: Note) -> str:
-    """Return a note's sentences; raises various errors if its figures are unsuitable."""
-    figures, words = dict(note.figures), _SENTENCES[note.code]
-    text = words if isinstance(words, str) else words(figures)
-    if "in_runs" not in figures:
-        return text
-    runs = count(_int(figures, "of_runs"), "run")
-    return f"In {_int(figures, 'in_runs'):,} of {runs}: {text}"
+    """Return a note's sentences; names in them, which come from the profiled program, are raw."""
+    return sentences.text(note, NOTES)
 
 
 def _nonblocking_cost(figures: Figures) -> str:
-    frames, threads = count(_int(figures, "frames"), "frame"), count(_int(figures, "threads"), "thread")
+    frames, threads = count(figures.integer("frames"), "frame"), count(figures.integer("threads"), "thread")
     return (
         f"Sampled without stopping the program: stopping it {figures['rate_hz']} times per second to read "
-        f"{frames} of {threads} would have taken {_percent(figures)} of its time. {_CALLERS}; {_EXACT}."
+        f"{frames} of {threads} would have taken {figures.percent()} of its time. {_CALLERS}; {_EXACT}."
     )
 
 
 def _shared_host(figures: Figures) -> str:
     return (
         f"Sampled {figures['rate_hz']} times per second, because "
-        f"{count(_int(figures, 'samplers'), 'other sampler')} ran on this host at the start, and all "
-        f"samplers together may use {_percent(figures)} of its processors. {_SET_RATE}"
+        f"{count(figures.integer('samplers'), 'other sampler')} ran on this host at the start, and all "
+        f"samplers together may use {figures.percent()} of its processors. {_SET_RATE}"
     )
 
 
 def _crowded_host(figures: Figures) -> str:
     return (
-        f"Sampled {figures['rate_hz']} times per second, because {_float(figures, 'processes'):.1f} "
+        f"Sampled {figures['rate_hz']} times per second, because {figures.number('processes'):.1f} "
         f"processes per processor were ready to run at the start. {_SET_RATE}"
     )
 
@@ -61,7 +43,7 @@ def _crowded_host(figures: Figures) -> str:
 def _started_twice(figures: Figures) -> str:
     return (
         f"{figures['sampler']} was started twice for segment {figures['segment']}, because the first start "
-        f"failed: {_detail(figures)}"
+        f"failed: {figures.detail()}"
     )
 
 
@@ -74,7 +56,7 @@ def _same_lines(figures: Figures) -> str:
 
 
 def _torn(figures: Figures) -> str:
-    share = 100 * _int(figures, "torn") / _int(figures, "samples")
+    share = 100 * figures.integer("torn") / figures.integer("samples")
     return f'{share:.1f} % of the samples were inconsistent ("torn") and were discarded'
 
 
@@ -100,9 +82,9 @@ def _other_place(figures: Figures) -> str:
 
 
 def _other(what: str, figures: Figures) -> str:
-    more = _int(figures, "more")
+    more = figures.integer("more")
     others = f" The label also has {count(more, 'other region')}." if more else ""
-    when = moment(_int(figures, "started_ns"))[:19]
+    when = moment(figures.integer("started_ns"))[:19]
     return f"{what} ran at {when}: `profkit report {figures['run']}`.{others}"
 
 
@@ -111,13 +93,13 @@ def _more_samples(figures: Figures) -> str:
     known = "runs" in figures
     runs = f"{figures['runs']} runs" if known else f"at least {figures['runs_at_least']} runs"
     return (
-        f"This run has {count(_int(figures, 'samples'), 'sample')}. `profkit report {label} --all` merges "
-        f"{runs} with {count(_int(figures, 'all_samples'), 'sample')}."
+        f"This run has {count(figures.integer('samples'), 'sample')}. `profkit report {label} --all` merges "
+        f"{runs} with {count(figures.integer('all_samples'), 'sample')}."
     )
 
 
 def _more_notes(figures: Figures) -> str:
-    return f"{count(_int(figures, 'notes'), 'more note')}: `profkit report ID` shows the notes of one run."
+    return f"{count(figures.integer('notes'), 'more note')}: `profkit report ID` shows the notes of one run."
 
 
 _CALLERS = "Callers of short functions may be wrong"
@@ -126,7 +108,7 @@ _SET_RATE = "Set rate= for another rate."
 _SOCKETS = "sockets with a timeout (SO_RCVTIMEO or SO_SNDTIMEO), which starts again after each stop"
 _LOST = "The record of this region is lost"
 
-_SENTENCES: Mapping[NoteCode, str | Callable[[Figures], str]] = {
+NOTES: Mapping[NoteCode, Sentence] = {
     NoteCode.NONBLOCKING_COST: _nonblocking_cost,
     NoteCode.NONBLOCKING_IDLE: (
         "Sampled without stopping the program: idle=False leaves out waiting threads, and a stop would wake "
@@ -138,7 +120,7 @@ _SENTENCES: Mapping[NoteCode, str | Callable[[Figures], str]] = {
         f"expire. {_CALLERS}."
     ),
     NoteCode.BLOCKING_COST: lambda figures: (
-        f"Sampling stopped the program for about {_percent(figures)} of its time. A lower rate costs less."
+        f"Sampling stopped the program for about {figures.percent()} of its time. A lower rate costs less."
     ),
     NoteCode.THREADS_WOKEN: (
         "Some samples of waiting threads are counted as working, because a stop wakes them. Leave blocking "
@@ -153,12 +135,12 @@ _SENTENCES: Mapping[NoteCode, str | Callable[[Figures], str]] = {
         "strobeclient samples processor cycles, so its samples do not include time spent waiting."
     ),
     NoteCode.STARTED_TWICE: _started_twice,
-    NoteCode.SAMPLER_INTERRUPTED: lambda figures: f"Sampling was interrupted: {_detail(figures)}",
+    NoteCode.SAMPLER_INTERRUPTED: lambda figures: f"Sampling was interrupted: {figures.detail()}",
     NoteCode.SAMPLER_LATE: lambda figures: (
-        f"The sampler fell {_float(figures, 'behind_s'):.1f} s behind and took fewer samples than requested."
+        f"The sampler fell {figures.number('behind_s'):.1f} s behind and took fewer samples than requested."
     ),
     NoteCode.SEGMENT_FAILED: lambda figures: (
-        f"Segment {figures['segment']} ended with an error: {_detail(figures)}"
+        f"Segment {figures['segment']} ended with an error: {figures.detail()}"
     ),
     NoteCode.OTHER_OPTIONS: lambda figures: (
         f"{figures['label']!r} requested other sampler options than this session has."
@@ -203,7 +185,7 @@ _SENTENCES: Mapping[NoteCode, str | Callable[[Figures], str]] = {
     ),
     NoteCode.NO_PYTHON_FRAMES: _no_python_frames,
     NoteCode.IN_PROCESS: lambda figures: (
-        f"Timed in the program's own process, not isolated: {_detail(figures)}"
+        f"Timed in the program's own process, not isolated: {figures.detail()}"
     ),
     NoteCode.CALL_GRAPH: (
         "The file is a call graph. Self and total of functions are those in the file; lines are where "
@@ -233,23 +215,6 @@ _SENTENCES: Mapping[NoteCode, str | Callable[[Figures], str]] = {
     NoteCode.OTHER_PLACE: _other_place,
     NoteCode.OTHER_CODE: lambda figures: _other("Other code with this label", figures),
     NoteCode.MORE_SAMPLES: _more_samples,
-    NoteCode.RUN_FAILED: lambda figures: f"The run failed: {_detail(figures)}",
+    NoteCode.RUN_FAILED: lambda figures: f"The run failed: {figures.detail()}",
     NoteCode.MORE_NOTES: _more_notes,
 }
-
-
-def _int(figures: Figures, name: str) -> int:
-    return cast(int, figures[name])
-
-
-def _float(figures: Figures, name: str) -> float:
-    return cast(float, figures[name])
-
-
-def _percent(figures: Figures) -> str:
-    return f"{100 * _float(figures, 'share'):.0f} %"
-
-
-def _detail(figures: Figures) -> str:
-    """Return a message from elsewhere, with a full stop."""
-    return f"{str(figures['detail']).removesuffix('.')}."

@@ -222,13 +222,13 @@ def _only_thread(profile: Profile, wanted: str | None) -> Profile:
     return profile if samples == profile.samples else replace(profile, samples=samples, totals=())
 
 
-_LEAST_SURE = 0.01
+_MIN_SURE = 0.01
 """Share below which the uncertainty is not shown."""
 
 
 def plus_minus(row: CostRow, scale: Scale) -> str:
     """Format the uncertainty of a row's own share in points: `±6`; empty for small shares."""
-    if scale.unit is not Unit.SAMPLES or row.self_share < _LEAST_SURE:
+    if scale.unit is not Unit.SAMPLES or row.self_share < _MIN_SURE:
         return ""
     low, high = share_interval(row.self_samples, scale.total)
     return f"±{percent((high - low) / 2, scale.total).removesuffix(' %')}".replace("<", "")

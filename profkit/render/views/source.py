@@ -19,7 +19,7 @@ from profkit.process.manifest import is_sealed_here, key_file
 from profkit.transforms.origin import from_import_root
 
 _LARGEST_BYTES = 8 * 2**20
-_MOST_FOLDERS = 20
+_MAX_FOLDERS = 20
 """Maximum number of a path's suffixes that are tried below a source root."""
 _SOURCE = re.compile(r"\.(py|pyx|go|rs|c|cc|cpp|cxx|cu|h|hpp|js|ts|java|rb)$")
 _OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
@@ -92,7 +92,7 @@ class SourceLines:
         inside = os.path.relpath(file, cwd) if os.path.isabs(file) and os.path.isabs(cwd) else file
         parts = [part for part in Path(inside).parts if part not in ("/", "..", ".")]
         yield root / from_import_root(file).lstrip("/")
-        for start in range(min(len(parts), _MOST_FOLDERS)):
+        for start in range(min(len(parts), _MAX_FOLDERS)):
             yield root.joinpath(*parts[start:])
 
     def _read(self, path: Path, file: str | None) -> tuple[str, ...]:

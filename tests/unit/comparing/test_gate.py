@@ -10,7 +10,9 @@ import pytest
 from profkit.comparing.gate import check_calls, check_counts, check_times, fail_on_gains
 from profkit.comparing.instructions import compare_counts
 from profkit.model.comparison import Check, GateResult, Measure, Outcome, TimesCompared, Verdict
+from profkit.model.findings import FindingCode
 from profkit.model.measurement import Design
+from profkit.render.views.findings import reasons_text
 from tests.support.example_measured_comparisons import more_counts
 from tests.support.example_measurements import COUNTS
 
@@ -20,7 +22,11 @@ LIMIT = 0.03
 def times(low: float | None, high: float | None, design: Design = Design.INTERLEAVED) -> TimesCompared:
     effect = 0.05 if design is Design.SEPARATE else 0.005
     ratio = 1.0 if low is None or high is None else (low * high) ** 0.5
-    return TimesCompared(ratio, low, high, 10, Verdict.SLOWER, effect, "told", design)
+    return TimesCompared(ratio, low, high, (10, 10), Verdict.SLOWER, effect, design=design)
+
+
+def codes(check: Check) -> list[FindingCode]:
+    return [reason.code for reason in check.reasons]
 
 
 @pytest.mark.parametrize(
@@ -42,15 +48,15 @@ def test_times_by_their_interval(low: float | None, high: float | None, outcome:
 def test_what_was_measured_separately_must_exceed_what_the_machine_does() -> None:
     check = check_times("x", times(1.05, 1.07, Design.SEPARATE), LIMIT)
     assert check.outcome is Outcome.INCONCLUSIVE
-    assert "as the machine may be; measure both alternately" in check.why
+    assert codes(check) == [FindingCode.WITHIN_DRIFT, FindingCode.MEASURE_ALTERNATELY]
     assert check_times("x", times(1.09, 1.12, Design.SEPARATE), LIMIT).outcome is Outcome.REGRESSION
     assert check_times("x", times(0.99, 1.02, Design.SEPARATE), LIMIT).outcome is Outcome.OK
 
 
 def test_an_inconclusive_check_says_what_would_decide_it() -> None:
     check = check_times("x", times(0.99, 1.05), LIMIT)
-    assert check.why == (
-        "the limit of 3 % lies in the interval −1.0 % to +5.0 %; measure with more --processes"
+    assert reasons_text(check.reasons) == (
+        "the interval, −1.0 % to +5.0 %, contains the limit of 3 %; measure with more --processes"
     )
 
 
@@ -62,9 +68,9 @@ def test_instructions_are_exact(factor: float, outcome: Outcome) -> None:
     assert (check.outcome, check.measure) == (outcome, Measure.INSTRUCTIONS)
     told = {
         Outcome.OK: "within the limit of 3 %",
-        Outcome.REGRESSION: "3.1 % more instructions, and 3 % is the limit",
+        Outcome.REGRESSION: "3.1 % more instructions; the limit is 3 %",
     }
-    assert check.why == told[outcome]
+    assert reasons_text(check.reasons) == told[outcome]
 
 
 def test_repeats_that_differ_make_instructions_uncertain() -> None:
@@ -87,7 +93,7 @@ def test_a_single_sampled_run_decides_only_what_is_gross() -> None:
     assert check_calls("f", [1.0], [1.0], LIMIT).outcome is Outcome.INCONCLUSIVE
     assert check_calls("f", [1.0], [1.4], LIMIT).outcome is Outcome.REGRESSION
     assert check_calls("f", [1.0], [0.7], LIMIT).outcome is Outcome.OK
-    assert check_calls("f", [1.0], [1.0], LIMIT).why.startswith("single runs may differ by 25 %; ")
+    assert codes(check_calls("f", [1.0], [1.0], LIMIT))[0] is FindingCode.SINGLE_RUN
 
 
 def test_several_sampled_runs_show_how_much_they_differ() -> None:
@@ -120,7 +126,7 @@ def test_gains_are_reported_where_they_are_requested() -> None:
 
 def result(*checks: tuple[str, Outcome]) -> Outcome:
     return GateResult(
-        "main", LIMIT, tuple(Check(name, Measure.TIME, found, "") for name, found in checks)
+        "main", LIMIT, tuple(Check(name, Measure.TIME, found, ()) for name, found in checks)
     ).outcome
 
 

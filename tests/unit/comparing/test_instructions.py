@@ -7,7 +7,10 @@ import pytest
 from profkit.comparing.gate import check_counts
 from profkit.comparing.instructions import compare_counts
 from profkit.model.comparison import Outcome, Verdict
+from profkit.model.findings import Finding, FindingCode
 from profkit.model.measurement import FunctionCount, InstructionCounts
+from profkit.render.views.findings import finding_text
+from profkit.render.views.verdicts import counts_sentence
 from tests.support.example_measurements import COUNTS, FUNCTIONS, LIBC, VALGRIND_ZYGOTE
 
 
@@ -24,8 +27,8 @@ def test_the_largest_difference_comes_first_whichever_way_it_goes() -> None:
         ("a.c:new", 599.8), ("a.c:less", -300), ("a.c:gone", -100),
     ]  # fmt: skip
     assert (compared.verdict, compared.delta, compared.ratio) == (Verdict.SLOWER, 200, 1.2)
-    assert compared.sentence == "executes 20.00 % more instructions"
-    assert compare_counts([b], [a]).sentence == "executes 16.67 % fewer instructions"
+    assert counts_sentence(compared) == "executes 20.00 % more instructions"
+    assert counts_sentence(compare_counts([b], [a])) == "executes 16.67 % fewer instructions"
 
 
 def test_allocators_are_distinguished() -> None:
@@ -47,30 +50,30 @@ def test_names_are_made_standard_only_between_environments() -> None:
 
 def test_counts_of_unequal_numbers_of_executions_do_not_compare() -> None:
     compared = compare_counts([counts(1000, number=10)], [counts(1200, number=2)])
-    assert "A counted 10 executions at a time and B 2" in compared.unstable
-    assert "--number 2" in compared.unstable
+    assert compared.obstacle == Finding.of(FindingCode.NUMBERS_DIFFER, a=10, b=2)
+    assert "--number 2" in finding_text(compared.obstacle)
     check = check_counts("f", compared, 0.01)
-    assert (check.outcome, check.why) == (Outcome.INCONCLUSIVE, compared.unstable)
+    assert (check.outcome, check.reasons) == (Outcome.INCONCLUSIVE, (compared.obstacle,))
 
 
 def test_counts_of_equal_numbers_are_preferred() -> None:
     often, seldom = counts(1000, number=10), counts(900, number=2)
     compared = compare_counts([often, seldom], [counts(1200, number=10)])
-    assert (compared.a, compared.b, compared.unstable) == (1000, 1200, "")
+    assert (compared.a, compared.b, compared.obstacle) == (1000, 1200, None)
 
 
 def test_what_repeats_differ_by_is_no_difference() -> None:
     unsteady = counts(1000, raw_stripped=(100_000, 105_000))
     compared = compare_counts([unsteady], [counts(1040)])
     assert compared.verdict is Verdict.NO_DIFFERENCE
-    assert compared.sentence == "executes as many instructions, to within 5 %"
+    assert counts_sentence(compared) == "executes as many instructions, to within 5 %"
     assert compare_counts([counts(1000)], [counts(1040)]).verdict is Verdict.SLOWER
 
 
 @pytest.mark.parametrize(
     ("a", "b", "sentence"),
     [
-        (0, 40, "executes new instructions"),
+        (0, 40, "executes instructions, unlike A"),
         (100, 300, "executes 3 times as many instructions"),
         (100, 20, "executes 0.2 times as many instructions"),
         (5, 5.3, "executes as many instructions, to within 0.1 %"),
@@ -78,7 +81,7 @@ def test_what_repeats_differ_by_is_no_difference() -> None:
     ],
 )
 def test_sentences(a: float, b: float, sentence: str) -> None:
-    assert compare_counts([counts(a)], [counts(b)]).sentence == sentence
+    assert counts_sentence(compare_counts([counts(a)], [counts(b)])) == sentence
 
 
 def test_of_several_runs_the_least_disturbed_one_counts() -> None:

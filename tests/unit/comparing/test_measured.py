@@ -10,11 +10,13 @@ from profkit.comparing.gate import check_measured
 from profkit.comparing.measured import compare_measured, match_orders
 from profkit.errors import UsageError
 from profkit.model.comparison import Outcome, Verdict
+from profkit.model.findings import Finding, FindingCode
 from profkit.model.measurement import ControlCount, Design, MeasuredRun
 from profkit.model.workorder import Mode
 from profkit.render.options import ReportOptions
 from profkit.render.terminal import Terminal
 from profkit.render.text.measured_comparison import measured_comparison_text
+from profkit.render.views.findings import finding_text
 from tests.support.example_measured_comparisons import NEW, one_order, run, two_batches
 from tests.support.example_measurements import COUNTS, failed
 
@@ -51,7 +53,7 @@ def test_what_both_modes_have_is_compared() -> None:
     assert order.times is not None
     assert order.counts is None
     (order,) = compare_measured([run("a1", None, COUNTS)], [run("b1")], ("A", "B")).orders
-    assert order.obstacle == "one side was timed, the other's instructions were counted"
+    assert order.obstacle == Finding.of(FindingCode.MODES_DIFFER)
 
 
 def test_the_rule_goes_by_how_the_batch_was_timed() -> None:
@@ -87,7 +89,10 @@ def test_what_failed_is_an_obstacle_and_not_the_end() -> None:
         run("b1", label="broken"), info=replace(run("b1", label="broken").info, order=broken.info.order)
     )
     compared = compare_measured([broken, run("a2")], [alike, run("b2")], ("A", "B"))
-    assert [order.obstacle[:16] for order in compared.orders] == ["'broken' raised ", ""]
+    first, second = (order.obstacle for order in compared.orders)
+    assert first is not None
+    assert finding_text(first).startswith("'broken' raised ")
+    assert second is None
     assert compared.orders[1].times is not None
 
 
@@ -109,11 +114,10 @@ def test_other_machines_and_environments_are_reported() -> None:
         replace(there.measurement, timing=timing),
     )
     notes = compare_measured([run("a1")], [there], ("A", "B")).notes
-    assert notes == (
-        "measured in different environments: A with Python 3.11.2, torch 2.13.0+cpu; "
-        "B with Python 3.13, torch 2.13.0+cpu",
-        "measured on different machines (node-07, node-08): for that alone their times differ",
-    )
+    assert [finding_text(note) for note in notes] == [
+        "environments differ: A Python 3.11.2, torch 2.13.0+cpu; B Python 3.13, torch 2.13.0+cpu",
+        "measured on different machines (node-07, node-08), which alone changes times",
+    ]
 
 
 def counted_in(run_id: str, python: str, *instructions: float) -> MeasuredRun:
@@ -126,18 +130,20 @@ def counted_in(run_id: str, python: str, *instructions: float) -> MeasuredRun:
 @pytest.mark.parametrize(
     ("counts", "note"),
     [
-        ((5003.7, 516.4, 17411.9), "three fixed C++ statements counted the same on both sides"),
-        ((), "whether instructions compare is not known: measure both sides with --python or --source-cmd"),
+        ((5003.7, 516.4, 17411.9), FindingCode.CONTROLS_AGREE),
+        ((), FindingCode.CONTROLS_MISSING),
     ],
 )
-def test_controls_say_whether_environments_compare(counts: tuple[float, ...], note: str) -> None:
+def test_controls_say_whether_environments_compare(counts: tuple[float, ...], note: FindingCode) -> None:
     a = counted_in("a1", "/one/bin/python", 5003.7, 516.4, 17411.9)
     compared = compare_measured([a], [counted_in("b1", "/other/bin/python", *counts)], ("A", "B"))
-    entered, said = compared.notes
-    assert entered == "interpreters: A has /one/bin/python; B has /other/bin/python"
-    assert said.startswith(note)
+    assert [found.code for found in compared.notes] == [FindingCode.INTERPRETERS_DIFFER, note]
+    assert finding_text(compared.notes[0]) == (
+        "interpreters differ: A has /one/bin/python; B has /other/bin/python"
+    )
     assert compared.orders[0].counts is not None
-    assert (compared.orders[0].counts.unstable, compared.orders[0].counts.standardized) == ("", True)
+    assert compared.orders[0].counts.obstacle is None
+    assert compared.orders[0].counts.standardized
 
 
 def test_controls_that_differ_leave_nothing_to_compare() -> None:
@@ -148,12 +154,14 @@ def test_controls_that_differ_leave_nothing_to_compare() -> None:
     compared = compare_measured([a], [b], ("A", "B"))
     (counts,) = (order.counts for order in compared.orders)
     assert counts is not None
-    assert "measurements are unstable: " in counts.unstable
-    assert "(copying 516.4 and 528.4)" in counts.unstable
+    assert counts.obstacle is not None
+    assert counts.obstacle.code is FindingCode.CONTROLS_DIFFER
+    why = finding_text(counts.obstacle)
+    assert "(copying: 516.4 and 528.4)" in why
     assert len(compared.notes) == 1
     (check,) = check_measured(compared, 0.03)
-    assert (check.outcome, check.why) == (Outcome.INCONCLUSIVE, counts.unstable)
-    assert counts.unstable in measured_comparison_text(compared, ReportOptions(), Terminal())
+    assert (check.outcome, check.reasons) == (Outcome.INCONCLUSIVE, (counts.obstacle,))
+    assert why in measured_comparison_text(compared, ReportOptions(), Terminal())
     assert compare_measured([b], [replace(b, info=replace(b.info, id="c1"))], ("A", "B")).notes == ()
 
 

@@ -11,6 +11,7 @@ from profkit.comparing.sampled import compare_sampled
 from profkit.comparing.shares import sliced, whole
 from profkit.errors import UsageError
 from profkit.model.comparison import Change, Difference, Grade, SampledComparison
+from profkit.model.findings import FindingCode
 from profkit.model.profile import Profile
 from profkit.model.run import Run
 from profkit.render.views.sampled_comparison import headline
@@ -182,7 +183,7 @@ def test_grades() -> None:
     blocking = replace(PLAN, blocking=not PLAN.blocking)
     found = compare_sampled(drawn_runs(dice, 3), drawn_runs(dice, 3, plan=blocking))
     assert found.grade is Grade.UNCONFIRMED
-    assert "sampled in different ways" in found.notes[0]
+    assert found.notes[0].code is FindingCode.SAMPLED_DIFFERENTLY
 
 
 def test_what_is_noise_is_not_in_the_headline() -> None:
@@ -198,7 +199,7 @@ def test_two_runs_in_no_order_are_compared_with_wider_intervals() -> None:
     found = compare_sampled([a], [b])
     loose = compare_sampled(*([_unordered(run)] for run in (a, b)))
     assert loose.unseen > found.unseen
-    assert any("order of samples is not known" in note for note in loose.notes)
+    assert any(note.code is FindingCode.SAMPLES_UNORDERED for note in loose.notes)
     assert of_shares(loose, "parse") == of_shares(found, "parse")
 
 
@@ -252,8 +253,8 @@ def test_sides_with_unlike_loads_are_compared_with_wider_intervals() -> None:
     even = compare_sampled(a, b)
     uneven = compare_sampled(a, [replace(b[0], resources=busy)])
     assert uneven.unseen > 1.5 * even.unseen
-    assert "of a core" in uneven.notes[0]
-    assert not any("of a core" in note for note in even.notes)
+    assert uneven.notes[0].code is FindingCode.UNEVEN_LOAD
+    assert not any(note.code is FindingCode.UNEVEN_LOAD for note in even.notes)
 
 
 def test_a_thousand_small_functions_leave_nothing_to_compare() -> None:

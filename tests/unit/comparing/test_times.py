@@ -11,6 +11,7 @@ from profkit.comparing.times import compare_timings
 from profkit.errors import UsageError
 from profkit.model.comparison import TimesCompared, Verdict
 from profkit.model.measurement import MeasuredIn, Preload, ProcessTimes, Timing, Tool
+from profkit.render.views.verdicts import times_sentence
 
 HERE = MeasuredIn(Tool.NONE, Preload.NOTHING, "3.11.9")
 
@@ -33,18 +34,18 @@ def test_slower_and_faster() -> None:
     slower = compared([1.02, 1.021, 1.019, 1.03, 1.01, 1.02])
     assert slower.verdict is Verdict.SLOWER
     assert (slower.ratio, slower.low, slower.high) == pytest.approx((1.02, 1.01, 1.03))
-    assert slower.sentence == "takes 2.0 % longer (95 % interval 1.0 % to 3.0 %, 6 processes)"
+    assert times_sentence(slower) == "takes 2.0 % longer (95 % interval 1.0 % to 3.0 %, 6 processes)"
     faster = compared([0.95, 0.96, 0.94, 0.97, 0.95, 0.95])
     assert faster.verdict is Verdict.FASTER
-    assert faster.sentence == "takes 5.0 % less time (95 % interval 3.0 % to 6.0 %, 6 processes)"
-    assert compared([3.0] * 6).sentence == "takes 3 times as long (95 % interval 3 to 3, 6 processes)"
+    assert times_sentence(faster) == "takes 5.0 % less time (95 % interval 3.0 % to 6.0 %, 6 processes)"
+    assert times_sentence(compared([3.0] * 6)) == "takes 3 times as long (95 % interval 3 to 3, 6 processes)"
 
 
 def test_what_cannot_be_seen_is_never_called_equal() -> None:
     unsure = compared([1.02, 1.021, 1.019, 1.03, 0.99, 1.02])
     assert unsure.verdict is Verdict.NO_DIFFERENCE
-    assert unsure.sentence == "no difference ≥ 3 % (95 % confidence, 6 processes)"
-    assert compared([1.0] * 10).sentence == "no difference ≥ 0.5 % (95 % confidence, 10 processes)"
+    assert times_sentence(unsure) == "no difference ≥ 3 % (95 % confidence, 6 processes)"
+    assert times_sentence(compared([1.0] * 10)) == "no difference ≥ 0.5 % (95 % confidence, 10 processes)"
 
 
 def test_a_constant_bias_below_the_minimum_effect_is_no_difference() -> None:
@@ -59,7 +60,7 @@ def test_what_is_called_no_difference_lies_within_the_sentence() -> None:
     for _ in range(300):
         comparison = compared([math.exp(dice.gauss(0, 0.02)) for _ in range(8)])
         if comparison.verdict is Verdict.NO_DIFFERENCE:
-            stated = float(comparison.sentence.split()[3]) / 100 + 1e-9
+            stated = float(times_sentence(comparison).split()[3]) / 100 + 1e-9
             assert comparison.low is not None
             assert comparison.high is not None
             assert comparison.high <= 1 + stated
@@ -70,7 +71,7 @@ def test_too_few_processes_give_no_verdict() -> None:
     few = compared([2.0] * 5)
     assert few.verdict is Verdict.TOO_FEW
     assert (few.low, few.high) == (None, None)
-    assert few.sentence == "no verdict from 5 processes: at least 6 are needed"
+    assert times_sentence(few) == "no verdict from 5 processes: at least 6 are needed"
 
 
 @pytest.mark.parametrize(
@@ -106,13 +107,13 @@ def test_what_blocks_of_different_lengths_do_is_no_difference() -> None:
     shorter, longer = replace(a, number=3), replace(a, number=17)
     one_per_cent = compare_timings(longer, replace(timing([130e-6 * 1.013] * 6), number=3))
     assert one_per_cent.verdict is Verdict.NO_DIFFERENCE
-    assert one_per_cent.sentence.startswith("no difference ≥ 1.8 %")
+    assert times_sentence(one_per_cent).startswith("no difference ≥ 1.8 %")
     assert compare_timings(shorter, replace(timing([130e-6 * 1.013] * 6), number=3)).verdict is Verdict.SLOWER
     assert compare_timings(longer, replace(timing([130e-6 * 1.9] * 6), number=3)).verdict is Verdict.SLOWER
     far = compare_timings(replace(a, number=16), replace(timing([0.1] * 6), number=1))
     assert far.verdict is Verdict.SLOWER
-    assert far.sentence == "takes 769 times as long (95 % interval 769 to 769, 6 processes)"
-    much = compare_timings(replace(a, number=16), replace(timing([20.8] * 6), number=1)).sentence
+    assert times_sentence(far) == "takes 769 times as long (95 % interval 769 to 769, 6 processes)"
+    much = times_sentence(compare_timings(replace(a, number=16), replace(timing([20.8] * 6), number=1)))
     assert much.startswith("takes 160,000 times as long (95 % interval 160,000 to 160,000, ")
 
 

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from profkit.comparing.times import compare_alternating, compare_separate, unseen
+from profkit.comparing.times import compare_alternating, compare_separate
 from profkit.errors import UsageError
 from profkit.model.comparison import Verdict
 from profkit.model.measurement import Design, Timing
+from profkit.render.views.verdicts import times_sentence, undetected
 from tests.support.example_measurements import timing
 
 
@@ -26,12 +27,12 @@ def test_alternately_finds_what_it_can_and_says_what_it_cannot() -> None:
         Design.ALTERNATING,
         0.99,
     )
-    assert "99 % interval" in compared.sentence
-    assert "10 processes a side, p < 0.001" in compared.sentence
+    assert "99 % interval" in times_sentence(compared)
+    assert "10 processes per side, p < 0.001" in times_sentence(compared)
     assert not compared.unconfirmed
     assert compared.detectable is not None
     assert 0.02 < compared.detectable < 0.06
-    assert unseen(compared).startswith("a change below ")
+    assert undetected(compared).startswith("changes below ")
 
 
 def test_identical_sides_are_hardly_ever_called_different() -> None:
@@ -54,8 +55,8 @@ def test_apart_a_small_difference_may_be_the_machine() -> None:
         compare_separate(a, [made(dice, 1.08, scatter=0.001)]),
     )
     assert (small.verdict, large.verdict) == (Verdict.NO_DIFFERENCE, Verdict.SLOWER)
-    assert small.sentence.startswith("no difference ≥ 5 %")
-    assert large.sentence.endswith("; unconfirmed: measured separately")
+    assert times_sentence(small).startswith("no difference ≥ 5 %")
+    assert times_sentence(large).endswith("; unconfirmed, because measured separately")
     assert large.unconfirmed
     assert compare_separate([made(dice, 1.08, scatter=0.001)], a).verdict is Verdict.FASTER
 
@@ -80,15 +81,15 @@ def test_from_four_runs_on_each_run_counts_once() -> None:
     assert sum(wrong) <= 8
     compared = compare_separate(runs(5), runs(5, 1.3))
     assert compared.verdict is Verdict.SLOWER
-    assert "5 runs a side" in compared.sentence
+    assert "5 runs per side" in times_sentence(compared)
 
 
 def test_too_few_processes_give_no_verdict() -> None:
     dice = random.Random(5)
     compared = compare_alternating(made(dice, processes=5), made(dice, 3.0, processes=5))
     assert (compared.verdict, compared.low, compared.high) == (Verdict.TOO_FEW, None, None)
-    assert compared.sentence == "no verdict from 5 processes a side: at least 6 are needed"
-    assert unseen(compared) == ""
+    assert times_sentence(compared) == "no verdict from 5 processes per side: at least 6 are needed"
+    assert undetected(compared) == ""
 
 
 def test_what_was_timed_in_the_callers_process_stays_among_itself() -> None:

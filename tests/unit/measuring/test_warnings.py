@@ -17,7 +17,7 @@ from profkit.model.measurement import (
     WarningCode,
 )
 from profkit.model.workorder import WorkOrder
-from profkit.render.views.measurement_warnings import sentence
+from profkit.render.views.measurement_warnings import warning_text
 
 ORDER = WorkOrder("sorted", stmt="sorted(l)")
 HERE = MeasuredIn(Tool.NONE, Preload.NOTHING, "3.11.9")
@@ -49,7 +49,7 @@ def test_calm_measurements_raise_no_warnings() -> None:
 def test_one_zygote_is_relative_only() -> None:
     warning = only(timing_warnings(replace(ORDER, quick=True), timing([CALM] * 6)))
     assert warning.code is WarningCode.QUICK
-    assert "compare these times with each other only" in sentence(warning)
+    assert "compare these times with each other only" in warning_text(warning)
     assert codes(timing_warnings(ORDER, timing([CALM] * 6))) == {WarningCode.QUICK}
 
 
@@ -62,9 +62,9 @@ def test_few_processes_and_few_blocks() -> None:
     few = timing(replace(CALM, zygote=k, times_s=(1e-6,) * (3 + k)) for k in range(5))
     process, block = timing_warnings(ORDER, few)
     assert process == MeasurementWarning.of(WarningCode.FEW_PROCESSES, processes=5, needed=6)
-    assert sentence(process) == "5 processes; with fewer than 6 the median has no 95 % interval"
+    assert warning_text(process) == "5 processes; with fewer than 6 the median has no 95 % interval"
     assert block.code is WarningCode.FEW_BLOCKS
-    assert "2 of 5 processes measured fewer than 5 blocks (at least 3)" in sentence(block)
+    assert "2 of 5 processes measured fewer than 5 blocks (at least 3)" in warning_text(block)
 
 
 def test_no_blocks_at_all_are_few() -> None:
@@ -77,12 +77,12 @@ def test_a_busy_machine_is_named() -> None:
     # 20 ms of which 8 were lost in 2 switches.
     low, switches = timing_warnings(ORDER, ten(cpu_share=0.6, involuntary_switches=2))
     assert (low.code, dict(low.figures)["switches"]) == (WarningCode.CPU_SHARE, 20)
-    assert sentence(low) == (
+    assert warning_text(low) == (
         "10 of 10 processes had the CPU for less than 95 % of the time (the lowest for 60 % of the time) "
         "and were preempted 20 times: other processes compete for the CPU"
     )
     assert switches.code is WarningCode.SWITCHES
-    assert "100 times per second" in sentence(switches)
+    assert "100 times per second" in warning_text(switches)
 
 
 def test_a_statement_that_sleeps_is_not_the_machines_fault() -> None:
@@ -91,11 +91,11 @@ def test_a_statement_that_sleeps_is_not_the_machines_fault() -> None:
     )
     warning = only(timing_warnings(ORDER, sleeps))
     assert warning.code is WarningCode.CPU_SHARE
-    assert "the statement itself waits" in sentence(warning)
-    assert "other processes" not in sentence(warning)
+    assert "the statement itself waits" in warning_text(warning)
+    assert "other processes" not in warning_text(warning)
     # A few switches cannot account for a second's absence.
     few = timing([replace(process, involuntary_switches=2) for process in sleeps.processes], number=1)
-    assert "the statement itself waits" in sentence(only(timing_warnings(ORDER, few)))
+    assert "the statement itself waits" in warning_text(only(timing_warnings(ORDER, few)))
 
 
 def test_threads_are_judged_by_the_busiest_process() -> None:
@@ -106,8 +106,9 @@ def test_threads_are_judged_by_the_busiest_process() -> None:
     disturbed = timing([*mixed, replace(CALM, zygote=4, cpu_share=2.0, involuntary_switches=9)])
     warning = only(timing_warnings(four, disturbed))
     assert warning.code is WarningCode.CPU_SHARE
-    assert "1 of 10 processes had the CPU for less than 95 % of the CPU time of the busiest one" in sentence(
-        warning
+    assert (
+        "1 of 10 processes had the CPU for less than 95 % of the CPU time of the busiest one"
+        in warning_text(warning)
     )
 
 
@@ -124,17 +125,19 @@ def test_scattered_processes() -> None:
     assert warning == MeasurementWarning.of(
         WarningCode.SPREAD, fastest_s=1e-6, slowest_s=pytest.approx(1.2e-6)
     )
-    assert sentence(warning) == "the slowest process took 20 % longer than the fastest"
+    assert warning_text(warning) == "the slowest process took 20 % longer than the fastest"
     wide = [replace(CALM, zygote=k, times_s=(1e-6 * (1 + k / 100),) * 10) for k in range(10)]
     warning = only(timing_warnings(ORDER, timing(wide)))
     assert warning.code is WarningCode.SPREAD
-    assert sentence(warning) == ("the median's 95 % interval, 1.01 µs to 1.08 µs, is 7 % of the median wide")
+    assert warning_text(warning) == (
+        "the median's 95 % interval, 1.01 µs to 1.08 µs, is 7 % of the median wide"
+    )
 
 
 def test_blocks_shorter_than_the_clock_resolves() -> None:
     warning = only(timing_warnings(ORDER, timing(ten().processes, number=1)))
     assert warning.code is WarningCode.SHORT
-    assert "a block of 1 execution takes 1.00 µs" in sentence(warning)
+    assert "a block of 1 execution takes 1.00 µs" in warning_text(warning)
     assert WarningCode.SHORT in codes(timing_warnings(ORDER, ten(times_s=(0.0,) * 10)))
 
 
@@ -157,7 +160,7 @@ def test_counts_that_differ(raw: tuple[int, ...], differ: bool) -> None:
 
 def test_the_counts_are_named() -> None:
     counts = InstructionCounts(10, (12_000, 15_000), 0.0, 0.0, 0.0, HERE)
-    assert sentence(only(count_warnings(counts))).startswith(
+    assert warning_text(only(count_warnings(counts))).startswith(
         "2 repeats counted 12,000 to 15,000 instructions"
     )
 
@@ -184,4 +187,4 @@ def test_what_differs_between_processes_alone_depends_on_the_input(
     counts = InstructionCounts(10, repeats, 0.0, 0.0, 0.0, HERE, raw_stripped=repeats, processes=2)
     warnings = count_warnings(counts)
     assert [warning.code for warning in warnings] == ([code] if code else [])
-    assert all(sentence(warning).startswith(cause or "") for warning in warnings)
+    assert all(warning_text(warning).startswith(cause or "") for warning in warnings)

@@ -18,7 +18,7 @@ from profkit.measuring.runner.jobs import Task
 from profkit.measuring.warnings import count_warnings
 from profkit.model.comparison import Outcome
 from profkit.model.measurement import Design, InstructionCounts
-from profkit.render.views.measurement_warnings import sentence
+from profkit.render.views.measurement_warnings import warning_text
 from tests.support.example_measurements import COUNTS
 from tests.unit.measuring.runner.test_run import run
 
@@ -94,7 +94,7 @@ class TestProcesses:
         (found,) = counted(Design.SEPARATE, "short")
         assert (found.stripped, found.processes, len(found.raw)) == (1000.0, 4, 8)
         (warning,) = count_warnings(found)
-        assert sentence(warning).startswith(
+        assert warning_text(warning).startswith(
             "4 processes counted 10,000 to 10,300 instructions without allocators, while the"
         )
         assert counter.asked == [("short", None, None), *[("short", 10, 1)] * 3]

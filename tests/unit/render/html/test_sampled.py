@@ -14,7 +14,7 @@ from profkit.model.run import Imported, Run
 from profkit.model.session import ResourcePoint, SessionState
 from profkit.render.html.runs import Seen, SourceBudget
 from profkit.render.html.sampled import sampled_html
-from profkit.render.html.samples import MOST_POINTS, resource_curves
+from profkit.render.html.samples import MAX_POINTS, resource_curves
 from profkit.render.options import ReportOptions, Sort
 from profkit.render.views.source import SourceLines
 from tests.support.example_runs import LOADER, STARTED_NS, hostile_run, labelled, made_run, own, with_sources
@@ -169,7 +169,7 @@ def test_many_points_become_fewer_and_lose_no_peak() -> None:
     ]
     curves = resource_curves(points)
     assert curves is not None
-    assert MOST_POINTS / 2 < len(curves["at_s"]) <= MOST_POINTS
+    assert MAX_POINTS / 2 < len(curves["at_s"]) <= MAX_POINTS
     assert len(curves["cpu_share"]) == len(curves["at_s"]) - 1
     assert (max(curves["rss_bytes"]), max(curves["threads"])) == (10**9, 4)
     assert (curves["at_s"][0], curves["at_s"][-1]) == (0, 9999)

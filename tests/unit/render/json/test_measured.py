@@ -14,7 +14,7 @@ from profkit.model.measurement import FunctionCount
 from profkit.render.json.measured import digest, measured_json
 from profkit.render.options import DEFAULTS, ReportOptions, Sort
 from profkit.render.views.measured import function_rows, name_and_file, order_rows, time_row
-from profkit.render.views.measurement_warnings import sentence
+from profkit.render.views.measurement_warnings import warning_text
 from tests.support.example_measured_runs import measured_run
 from tests.support.example_measurements import (
     COUNTS,
@@ -143,7 +143,7 @@ def test_quality_has_a_reason() -> None:
     assert trusted == {"trusted": True, "warnings": []}
     assert warned == {
         "trusted": False,
-        "warnings": [{"code": "quick", "figures": {"processes": 2}, "text": sentence(QUICK)}],
+        "warnings": [{"code": "quick", "figures": {"processes": 2}, "text": warning_text(QUICK)}],
     }
     assert none["trusted"] is False
 

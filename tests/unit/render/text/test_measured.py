@@ -16,7 +16,7 @@ from profkit.render.options import ReportOptions, Sort
 from profkit.render.registry import MEASURED
 from profkit.render.terminal import Terminal
 from profkit.render.text.measured import measured_text
-from profkit.render.views.measurement_warnings import sentence
+from profkit.render.views.measurement_warnings import warning_text
 from tests.support.example_measurements import (
     BUSY,
     COUNTS,
@@ -125,12 +125,12 @@ def test_events_and_cycles_are_shown_where_they_were_simulated() -> None:
 
 def test_reasons_not_to_trust_come_before_what_is_relative() -> None:
     text = measured_text((measured(timing(blocks(1e-6)), warnings=(QUICK, BUSY)),))
-    assert re.search(r"\n *do not trust  1 of 10 processes.*\n *relative only  all processes", text)
+    assert re.search(r"\n *warning  1 of 10 processes.*\n *relative only  all processes", text)
 
 
 def test_a_reason_that_several_orders_have_is_reported_once() -> None:
     text = measured_text([measured(timing(blocks(1e-6)), warnings=(QUICK,), id=str(n)) for n in range(3)])
-    assert text.count(sentence(QUICK)) == 1
+    assert text.count(warning_text(QUICK)) == 1
     assert "~ relative only  all orders · all processes (2) share" in text
 
 

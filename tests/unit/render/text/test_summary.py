@@ -10,7 +10,7 @@ from profkit.render.terminal import Terminal
 from profkit.render.text.runs import runs_text
 from profkit.render.text.summary import measured_summary_lines
 from profkit.render.views.measured import RELATIVE, WARNED, time_row, uncertainty, variants
-from profkit.render.views.measurement_warnings import sentence
+from profkit.render.views.measurement_warnings import warning_text
 from tests.support.example_measurements import (
     BUSY,
     COUNTS,
@@ -51,7 +51,7 @@ def test_a_run_in_a_line() -> None:
 
 def test_warnings_are_a_second_line() -> None:
     lines = measured_summary_lines(measured(timing(blocks(1.0)), warnings=(BUSY, QUICK, FEW)))
-    busy, quick, few = map(sentence, (BUSY, QUICK, FEW))
+    busy, quick, few = map(warning_text, (BUSY, QUICK, FEW))
     assert lines[1:] == [f"  {WARNED}: {busy}; {few}; {RELATIVE}: {quick}"]
 
 

@@ -28,7 +28,8 @@ from profkit.model.profile import Frame, ProfileBuilder
 from profkit.model.run import Merged, RunInfo
 from profkit.model.workorder import WorkOrder
 from profkit.render.views import header
-from profkit.render.views.notes import note_text, strict_text
+from profkit.render.views.notes import NOTES, note_text
+from profkit.render.views.sentences import strict_text
 from profkit.samplers.base import LiveStacks
 from profkit.samplers.options import Blocking, SamplerOptions
 from profkit.samplers.pyspy import PySpySampler
@@ -182,7 +183,7 @@ def test_every_code_is_made_somewhere(made: tuple[Note, ...]) -> None:
 
 def test_every_sentence_can_be_made_from_the_figures_given(made: tuple[Note, ...]) -> None:
     for note in made:
-        text = strict_text(note)
+        text = strict_text(note, NOTES)
         assert text == note_text(note)
         assert text.endswith("."), text
         assert "None" not in text
@@ -193,7 +194,7 @@ def test_all_figures_are_used(made: tuple[Note, ...]) -> None:
         for number in range(len(note.figures)):
             rest = replace(note, figures=(*note.figures[:number], *note.figures[number + 1 :]))
             with pytest.raises(KeyError) if note.figures[number][0] != "in_runs" else nullcontext():
-                strict_text(rest)
+                strict_text(rest, NOTES)
 
 
 @pytest.mark.parametrize(

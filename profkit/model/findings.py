@@ -1,0 +1,73 @@
+"""Findings of comparisons: codes with figures; reports put them into words."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from profkit.model.notes import Figure
+
+
+class FindingCode(enum.Enum):
+    """Subject of a finding; the value is the word in JSON.
+
+    A comment after a code names its figures.
+    """
+
+    # Differences between sampled sides, other than their code.
+    SAMPLED_DIFFERENTLY = "sampled-differently"  # aspect, a, b
+    UNEVEN_LOAD = "uneven-load"  # a, b: used shares of a core
+    RATES_DIFFER = "rates-differ"  # low_hz, high_hz
+    SAMPLES_UNORDERED = "samples-unordered"  # runs
+    TORN_STACKS = "torn-stacks"  # run, share
+    VERSIONS_DIFFER = "versions-differ"  # aspect, a, b
+
+    # Differences between measured sides, other than their code.
+    ENVIRONMENTS_DIFFER = "environments-differ"  # a, b
+    INTERPRETERS_DIFFER = "interpreters-differ"  # a, b; empty for profkit's own
+    MACHINES_DIFFER = "machines-differ"  # machines
+    CONTROLS_AGREE = "controls-agree"
+    CONTROLS_MISSING = "controls-missing"
+    SUBMODULES_EMPTY = "submodules-empty"
+
+    # Obstacles to a comparison.
+    NOT_MEASURED = "not-measured"  # detail
+    MODES_DIFFER = "modes-differ"
+    TIMES_NOT_COMPARABLE = "times-not-comparable"  # detail
+    NUMBERS_DIFFER = "numbers-differ"  # a, b: executions counted at a time
+    PRELOADS_DIFFER = "preloads-differ"  # a, b
+    CONTROLS_DIFFER = "controls-differ"  # control, a, b: instructions; more: other controls that differ
+
+    # Reasons for the outcome of a gate.
+    WITHIN_LIMIT = "within-limit"  # limit
+    SLOWER_THAN_LIMIT = "slower-than-limit"  # at_least, limit
+    MORE_INSTRUCTIONS = "more-instructions"  # change, limit
+    FASTER_THAN_LIMIT = "faster-than-limit"  # limit
+    FEWER_INSTRUCTIONS = "fewer-instructions"  # limit
+    LIMIT_IN_INTERVAL = "limit-in-interval"  # limit, low, high: ratios
+    WITHIN_DRIFT = "within-drift"  # drift
+    COUNTS_AGREE = "counts-agree"
+    BASELINE_EMPTY = "baseline-empty"
+    TOO_FEW_PROCESSES = "too-few-processes"  # processes, needed
+    CALLS_UNKNOWN = "calls-unknown"
+    SINGLE_RUN = "single-run"  # noise
+
+    # What makes an inconclusive gate conclusive.
+    MEASURE_MORE_PROCESSES = "measure-more-processes"
+    MEASURE_ALTERNATELY = "measure-alternately"  # runs
+    RECORD_MORE_RUNS = "record-more-runs"
+    STEADY_THE_STATEMENT = "steady-the-statement"
+    SEED_THE_INPUT = "seed-the-input"  # least, most: instructions in runs of one commit
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Remark on a comparison, obstacle to it, or reason for a gate's outcome."""
+
+    code: FindingCode
+    figures: tuple[tuple[str, Figure], ...] = ()
+
+    @classmethod
+    def of(cls, code: FindingCode, **figures: Figure) -> Finding:
+        """Return a finding with figures by name."""
+        return cls(code, tuple(figures.items()))
