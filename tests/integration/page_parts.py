@@ -68,8 +68,8 @@ LINES = [(2, 18, 50, 50), (2, 20, 10, 10), (1, 30, 15, 75)]
 FACTS = [
     ["function", [["train.py:42", "strong"], ["__main__.train_step", "plain"]]],
     ["calls", [["40", "strong"], ["2.97 s wall time", "plain"]]],
-    ["samples", [["200", "strong"], ["2.00 s seen", "plain"], ["2 torn (0.7 %)", "plain"]]],
-    ["sampler", [["pyspy 0.4.3", "strong"], ["100 Hz asked", "plain"], ["61 Hz achieved", "warn"]]],
+    ["samples", [["200", "strong"], ["2.00 s sampled", "plain"], ["2 torn (0.7 %)", "plain"]]],
+    ["sampler", [["pyspy 0.4.3", "strong"], ["100 Hz requested", "plain"], ["61 Hz achieved", "warn"]]],
     ["note", [["The program was killed.", "warn"]]],
 ]
 

@@ -227,7 +227,7 @@ def test_notes_are_above_the_graph(show: Open) -> None:
     warnings = page.locator(".warnings li").all_inner_texts()
     assert warnings == ["sampler: 61 Hz achieved", "The program was killed."]
     page.click("#tab-facts")
-    assert "pyspy 0.4.3 · 100 Hz asked" in page.inner_text("#panel-facts").replace("\n", "")
+    assert "pyspy 0.4.3 · 100 Hz requested" in page.inner_text("#panel-facts").replace("\n", "")
 
 
 def test_links_of_the_run_can_be_followed_and_no_others(show: Open) -> None:

@@ -189,7 +189,7 @@ def _explained(before: Side, current: Side, format: str, shown: ReportOptions, t
         comparison = compare_sampled(before.sampled, current.sampled)
         return SAMPLED_COMPARISON.renderer(format)(comparison, shown, terminal)
     except UsageError as error:
-        return "" if format == "json" else f"Their samples do not compare: {error.problem}."
+        return "" if format == "json" else f"The samples are not comparable: {error.problem}."
 
 
 def _call_times(side: Side) -> list[float]:

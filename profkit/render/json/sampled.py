@@ -225,7 +225,7 @@ def _sampler(info: RunInfo) -> dict[str, object]:
     return {
         "name": plan.sampler,
         "version": info.sampler_version,
-        "rate_asked_hz": plan.rate_hz,
+        "rate_requested_hz": plan.rate_hz,
         "rate_achieved_hz": info.achieved_hz,
         "sample_each": plan.sample_each,
         "blocking": plan.blocking,

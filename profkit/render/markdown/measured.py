@@ -56,7 +56,7 @@ def _parts(rows: Sequence[OrderRow], *, with_functions: bool) -> Iterator[str]:
         yield "\n".join(dict.fromkeys(warnings))
     for row, name in named:
         if with_functions and row.functions:
-            yield f"## Hottest functions of {code(name)}\n\nInstructions of one execution."
+            yield f"## Hottest functions of {code(name)}\n\nInstructions per execution."
             yield _functions(row)
         if row.run.info.error is not None:
             yield f"## {code(name)} failed"

@@ -54,7 +54,7 @@ def markdown_parts(comparison: MeasuredComparison, options: ReportOptions) -> It
     yield from _single_order(comparison) if len(orders) == 1 else _several_orders(comparison)
     for order, counts, limit in shown_deltas(comparison, options):
         owner = "" if len(orders) == 1 else f" of {code(order.name)}"
-        yield f"## Difference by function{owner}\n\nOwn instructions of one execution."
+        yield f"## Difference by function{owner}\n\nSelf instructions per execution."
         yield _functions(counts, limit)
         if tree := calls_markdown(counts.calls, limit):
             yield f"## Difference by call{owner}\n\nI{CALLS_OF[1:]}."
@@ -88,7 +88,7 @@ def _several_orders(comparison: MeasuredComparison) -> Iterator[str]:
         yield table(["order", "A:", "B:", "change:", "interval:", "verdict"], _times(timed))
     grid = grid_of(comparison)
     if grid.cells:
-        yield "Instructions of one execution, without memory allocators: Δ → B (change)."
+        yield "Instructions per execution, without memory allocators: Δ → B (change)."
         yield table(
             ["order", *(f"{plain(column)}:" for column in grid.columns)],
             [
@@ -139,7 +139,7 @@ def _functions(counts: CountsCompared, limit: int) -> str:
     ]
     more = len(counts.functions) - len(rows)
     hidden = f"{count(more, 'more function')} differ. " if more else ""
-    allocators = f"Memory allocators, which are not counted: {signed(counts.allocators.delta)}."
+    allocators = f"Memory allocators, not included: {signed(counts.allocators.delta)}."
     return f"{table(['Δ:', 'A:', 'B:', 'function', 'where'], cells)}\n\n{hidden}{allocators}"
 
 

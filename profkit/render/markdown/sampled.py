@@ -46,7 +46,7 @@ def processes_markdown(report: Report) -> Iterator[str]:
     if len(rows) > len(process_cells):
         yield f"… and {len(rows) - len(process_cells):,} more."
     if differing := differing_rows(merged)[:limit]:
-        yield "## Shares that differ between processes\n\nOf a function and the library calls it makes."
+        yield "## Shares that differ between processes\n\nOf functions, including their library calls."
         cells = [
             [
                 percent(row.share, total),
@@ -56,7 +56,7 @@ def processes_markdown(report: Report) -> Iterator[str]:
             ]
             for row in differing
         ]
-        yield table(["all:", "differs: share in pid", "function", "where"], cells)
+        yield table(["all:", "share in pid", "function", "where"], cells)
 
 
 _LIMIT = 10
@@ -114,9 +114,9 @@ def _suspects(report: Report) -> Iterator[str]:
     if not rows:
         return
     callers = _callers(report)
-    yield f"## Suspects\n\nFunctions by the {cost_word(report.scale.unit)} that they spend themselves."
+    yield f"## Hottest functions\n\nBy self {cost_word(report.scale.unit)}."
     yield table(
-        ["self:", "total:", "function", "where", "mostly called by"],
+        ["self:", "total:", "function", "where", "main callers"],
         [
             [
                 _share(row, report),
@@ -164,7 +164,7 @@ def _lines(report: Report) -> Iterator[str]:
     if not rows:
         return
     cwd = report.run.info.process.cwd
-    yield "## Hottest lines\n\nLibrary calls count for the line that makes them."
+    yield "## Hottest lines\n\nLibrary calls count towards the calling line."
     yield table(
         ["self:", "line", "source"],
         [
@@ -188,7 +188,7 @@ def _tree(report: Report, calls: tuple[TreeRow, ...]) -> Iterator[str]:
     if len(rows) > len(listed):
         drawn.append(f"         … and {count(len(rows) - len(listed), 'more row')}")
     stated = " An approximation: the file has no stacks." if report.stated else ""
-    yield f"## Call tree\n\nShare of all samples with everything below; library calls are folded.{stated}"
+    yield f"## Call tree\n\nShares of all samples, including callees; library calls are folded.{stated}"
     yield code_block(drawn)
 
 

@@ -58,21 +58,21 @@ def _functions(comparison: SampledComparison, options: ReportOptions) -> Iterato
     changed = comparison.changed
     rows = changed[: options.limit or _LIMIT]
     if rows:
-        head = ["", "function", "where", "A:", "B:", "points:", "own time per call:"]
+        head = ["", "function", "where", "A:", "B:", "points:", "self time per call:"]
         yield table(head, [_row(row, comparison) for row in rows])
     if len(changed) > len(rows):
-        yield f"… and {count(len(changed) - len(rows), 'more function')} that changed."
+        yield f"… and {count(len(changed) - len(rows), 'more changed function')}."
     if sentence := shares_sentence(comparison):
         yield sentence
     if unchanged := len(comparison.functions) - len(changed):
-        yield f"{count(unchanged, 'function')} inside the noise."
+        yield f"{count(unchanged, 'function')} within noise."
 
 
 def _row(row: FunctionComparison, comparison: SampledComparison) -> list[str]:
     compared = row.reported
     return [
         "▲" if compared.difference.change is Change.MORE else "▼",
-        code(row.name) + ("" if compared is row.own else " with all that it calls"),
+        code(row.name) + ("" if compared is row.own else " including callees"),
         code(place(row.file, row.line, comparison.cwd)),
         share(compared.a),
         share(compared.b),
@@ -92,7 +92,7 @@ def _tree(comparison: SampledComparison, options: ReportOptions) -> Iterator[str
     ]
     if len(rows) > len(listed):
         drawn.append(f"… and {count(len(rows) - len(listed), 'more row')}")
-    head = f"{'A':>8} {'B':>8} {'points':>7}  call, with all that it calls"
+    head = f"{'A':>8} {'B':>8} {'points':>7}  call, including callees"
     yield code_block([head, *drawn])
 
 

@@ -67,7 +67,7 @@ def counts_table(comparison: MeasuredComparison) -> Iterator[RenderableType]:
     grid = grid_of(comparison)
     if len(grid.cells) < 2:
         return
-    yield section("Instructions", "of one execution, without memory allocators: Δ → B (change)")
+    yield section("Instructions", "per execution, without memory allocators: Δ → B (change)")
     names = Column("order", [Text(row) for row in grid.rows], "left")
     figures = [
         Column(column, [_cell(grid.cells.get((row, column))) for row in grid.rows]) for column in grid.columns
@@ -89,11 +89,11 @@ def deltas_block(
     for order, counts, limit in deltas:
         owner = "" if len(comparison.orders) == 1 else f" of {short(order.name, 60)}"
         names = ", names as they hold in both environments" if counts.standardized else ""
-        yield section(f"Difference by function{owner}", f"own instructions of one execution{names}")
+        yield section(f"Difference by function{owner}", f"self instructions per execution{names}")
         yield _function_table(counts.functions[:limit], terminal)
         if len(counts.functions) > limit:
             yield remark(f"… and {count(len(counts.functions) - limit, 'more function')}")
-        yield remark(f"Memory allocators, which are not counted: {signed(counts.allocators.delta)}")
+        yield remark(f"Memory allocators, not included: {signed(counts.allocators.delta)}")
         yield from calls_block(counts.calls, owner, limit, terminal)
     if not deltas and any(order.counts and order.counts.functions for order in comparison.orders):
         yield Text()

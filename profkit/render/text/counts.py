@@ -44,7 +44,7 @@ def counts_block(rows: Sequence[OrderRow], terminal: Terminal) -> Iterator[Rende
     known = [row.counts for row in counted if row.counts is not None]
     if not known:
         return
-    yield section("Instructions", "of one execution, but raw")
+    yield section("Instructions", "per execution, except raw")
     if len(rows) == 1:
         yield fact_grid(_facts(known[0]))
     else:
@@ -152,7 +152,7 @@ def functions_block(
     counted = [(row, name) for row, name in named if row.functions]
     if options.limit is None and len(counted) > _FEW:
         yield Text()
-        yield remark("Hottest functions: report one order, or give a limit.")
+        yield remark("Hottest functions are hidden for several orders: report one order, or set a limit.")
         return
     limit = _LIMIT if len(rows) == 1 else _LIMIT_OF_FEW
     limit = limit if options.limit is None else options.limit
@@ -166,8 +166,8 @@ def functions_block(
 
 
 _ORDERED = {
-    Sort.SELF: "by own instructions",
-    Sort.TOTAL: "by instructions with all that they call",
+    Sort.SELF: "by self instructions",
+    Sort.TOTAL: "by instructions including callees",
     Sort.NAME: "by name",
 }
 

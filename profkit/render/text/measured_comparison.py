@@ -61,7 +61,7 @@ def _blocks(
     yield from title(f"{a} → {b}", "" if len(orders) == 1 else count(len(orders), "order"), terminal)
     yield fact_grid(_header_facts(comparison, a, b))
     if len(orders) == 1:
-        yield section("B against A", "of one execution")
+        yield section("B against A", "per execution")
         yield fact_grid([Fact(name, (Part(text, tone),)) for name, text, tone in sentences(orders[0])])
     else:
         yield from _times_table(orders)
@@ -97,7 +97,7 @@ def _times_table(orders: Sequence[OrderCompared]) -> Iterator[RenderableType]:
     timed = [order for order in orders if order.times is not None]
     if not timed:
         return
-    yield section("Times", "of one execution; B against A")
+    yield section("Times", "per execution; B against A")
     sides = [times_of(order.a) for order in timed], [times_of(order.b) for order in timed]
     both = times_alike([row.median_s if row else None for side in sides for row in side])
     yield table(

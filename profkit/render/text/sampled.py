@@ -64,7 +64,7 @@ def _differing(merged: Merged, report: Report, terminal: Terminal) -> Iterator[R
         if len(merged.processes) > 1:
             yield remark("No function's share differs between the processes by more than noise and 5 points.")
         return
-    yield section("Shares that differ between processes", "of a function and the library calls it makes")
+    yield section("Shares that differ between processes", "of functions, including their library calls")
     yield table(_function_columns(listed, report, terminal))
     if len(rows) > len(listed):
         yield remark(f"… and {count(len(rows) - len(listed), 'more function')}")
@@ -74,7 +74,7 @@ def _function_columns(rows: Sequence[DifferingRow], report: Report, terminal: Te
     total, cwd = report.scale.total, report.run.info.process.cwd
     columns = [
         Column("all", [Text(percent(row.share, total), style=heat(row.share)) for row in rows]),
-        Column("differs: share in pid", [Text(short(odd_words(row, _MAX_NAMED))) for row in rows], "left"),
+        Column("share in pid", [Text(short(odd_words(row, _MAX_NAMED))) for row in rows], "left"),
     ]
     styles = [FAINT if report.is_library(row.file) else "" for row in rows]
     places = [short(place(row.file, row.line, cwd)) for row in rows]

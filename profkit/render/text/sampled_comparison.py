@@ -42,7 +42,7 @@ from profkit.render.views.tree import guides
 
 _LIMIT = 15
 _MAX_UNCHANGED = 5
-"""Functions inside the noise that are shown after those that changed, the most different first."""
+"""Functions within noise that are shown after those that changed, the most different first."""
 _MAX_CALLS = 20
 _MIN_WIDTHS = {"bounds": 60, "time": 84, "total": 110, "all bounds": 140}
 """Minimum terminal widths for these columns, and for intervals of differences and of all shares."""
@@ -90,19 +90,19 @@ def _functions(
         Column("points", [_difference(one, terminal) for one in compared]),
     ]
     if totals:
-        columns.append(Column("with calls", [_difference(row.total, terminal) for row in rows]))
+        columns.append(Column("total points", [_difference(row.total, terminal) for row in rows]))
     if _fits(terminal, "time") and any(row.own_s for row in rows):
         wide = _fits(terminal, "all bounds")
         own_s = [Text(times(row.own_s, bounded=wide), style=FAINT) for row in rows]
-        columns.append(Column("own time per call", own_s))
+        columns.append(Column("self time per call", own_s))
     styles = [_STYLES[row.reported.difference.change] for row in rows]
     places = [short(place(row.file, row.line, comparison.cwd)) for row in rows]
     names = [
-        f"{row.name} and calls" if one is not row.own else row.name
+        f"{row.name} (total)" if one is not row.own else row.name
         for row, one in zip(rows, compared, strict=True)
     ]
     columns += names_and_places(names, styles, places, room_left(columns, terminal))
-    yield section("Functions", "own shares in A and B; what is inside the noise is faint")
+    yield section("Functions", "self shares in A and B; differences within noise are dimmed")
     yield table(columns)
     yield from _omitted(comparison.functions[len(rows) :])
     if sentence := shares_sentence(comparison):
@@ -127,12 +127,12 @@ def _difference(compared: Compared, terminal: Terminal) -> Text:
 def _omitted(rows: Sequence[FunctionComparison]) -> Iterator[Text]:
     """Yield a line for omitted functions that changed, and one for those inside the noise."""
     if changed := sum(row.changed for row in rows):
-        yield remark(f"… and {count(changed, 'more function')} that changed")
+        yield remark(f"… and {count(changed, 'more changed function')}")
     noise = [abs(row.own.difference.value) for row in rows if not row.changed]
     if noise:
         yield remark(
-            f"… and {count(len(noise), 'more function')} inside the noise, "
-            f"up to {100 * max(noise):.1f} points apart"
+            f"… and {count(len(noise), 'more function')} within noise, "
+            f"with differences of up to {100 * max(noise):.1f} points"
         )
 
 
@@ -150,8 +150,8 @@ def _tree(
     room = room_left(columns, terminal)
     calls = [_call(row, guide, comparison, room) for row, guide in zip(rows, guides(rows, room), strict=True)]
     yield section(
-        "Calls that changed",
-        "share with all that they call" + ("" if options.show_all else "; library calls folded"),
+        "Changed calls",
+        "shares including callees" + ("" if options.show_all else "; library calls folded"),
     )
     yield table([*columns, Column("call", calls, "left")])
 

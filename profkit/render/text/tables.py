@@ -96,7 +96,7 @@ def line_table(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
         return
     columns = cost_columns(rows, report.scale, terminal, spare=_SPARE)
     columns += _places_and_sources(rows, report, room_left(columns, terminal))
-    charged = "" if report.options.show_all else "; library calls count for the line that makes them"
+    charged = "" if report.options.show_all else "; library calls count towards the calling line"
     yield section("Hottest lines", _order_remark(report.options.sort, report.scale) + charged)
     yield table(columns)
     yield from _omitted_remark(report.lines_found - len(rows), "line")
@@ -178,8 +178,8 @@ def _places_and_sources(rows: Sequence[LineRow], report: Report, room: int | Non
 def _order_remark(sort: Sort, scale: Scale) -> str:
     cost = cost_word(scale.unit)
     return {
-        Sort.SELF: f"by own {cost}",
-        Sort.TOTAL: f"by {cost} with all that they call",
+        Sort.SELF: f"by self {cost}",
+        Sort.TOTAL: f"by {cost} including callees",
         Sort.NAME: "by name",
     }[sort]
 

@@ -101,10 +101,10 @@ def times_block(rows: Sequence[OrderRow], terminal: Terminal) -> Iterator[Render
     if not known:
         return
     if len(rows) == 1:
-        yield section("Time", "of one execution")
+        yield section("Time", "per execution")
         yield fact_grid(_facts(known[0], rows[0]))
     else:
-        yield section("Times", f"of one execution; {_numbers_text(known)}")
+        yield section("Times", f"per execution; {_numbers_text(known)}")
         yield order_table(timed, [marks_of_times(row) for row in timed], _columns(timed), _OPTIONAL, terminal)
 
 
@@ -134,7 +134,7 @@ def _interval(row: TimeRow) -> list[Part]:
         return [Part("no interval below 6 processes", Tone.FAINT)]
     low, high = times_alike(row.interval_s)
     margin = uncertainty(row)
-    return [*([Part(margin)] if margin else []), Part(f"95 % between {low} and {high}")]
+    return [*([Part(margin)] if margin else []), Part(f"95 % interval {low} to {high}")]
 
 
 def _blocks(row: TimeRow) -> list[Part]:
@@ -143,7 +143,7 @@ def _blocks(row: TimeRow) -> list[Part]:
     parts = [Part(f"{time_text(usual[0])} {spread(usual, _CELLS)} {time_text(usual[-1])}")]
     if len(usual) == len(row.all_s):
         return [*parts, Part(source)]
-    return [*parts, Part(f"95 % {source}"), Part(f"the longest {time_text(max(row.all_s))}")]
+    return [*parts, Part(f"95 % {source}"), Part(f"longest {time_text(max(row.all_s))}")]
 
 
 def _usual(all_s: Sequence[float]) -> list[float]:

@@ -131,7 +131,7 @@ def _total(run: Run, source: Imported) -> list[Part]:
     parts = [Part(amount(source.total, source.unit), Tone.STRONG if source.total else Tone.WARN)]
     profile = run.profile
     if profile is not None and profile.period_ns and source.total:
-        parts.append(Part(f"{format_duration(source.total * profile.period_ns / 1e9)} seen"))
+        parts.append(Part(f"{format_duration(source.total * profile.period_ns / 1e9)} sampled"))
         parts.append(Part(f"every {format_duration(profile.period_ns / 1e9)}"))
     if profile is not None and len(profile.threads) > 1:
         parts.append(Part(count(len(profile.threads), "thread")))
@@ -155,7 +155,7 @@ def _started(info: RunInfo) -> list[Part]:
 def _calls(info: RunInfo) -> list[Part]:
     parts = [Part(count(info.calls), Tone.STRONG), Part(f"{format_duration(info.wall_s)} wall time")]
     if info.nested:
-        parts.append(Part(f"{count(info.nested)} of them nested (recursion), their time counted once"))
+        parts.append(Part(f"{count(info.nested)} of them recursive, whose time counts once"))
     if info.raised:
         parts.append(Part(f"{count(info.raised)} raised", Tone.WARN))
     if info.skipped:
@@ -193,7 +193,7 @@ def _samples(run: Run) -> list[Part]:
         return [Part(visible(f"kept by {info.plan.sampler}"))]
     parts = [Part(count(info.samples), Tone.STRONG if info.samples else Tone.WARN)]
     if run.profile is not None and run.profile.period_ns and info.samples:
-        parts.append(Part(f"{format_duration(info.samples * run.profile.period_ns / 1e9)} seen"))
+        parts.append(Part(f"{format_duration(info.samples * run.profile.period_ns / 1e9)} sampled"))
     if run.profile is not None and len(run.profile.threads) > 1:
         parts.append(Part(count(len(run.profile.threads), "thread")))
     share = f" ({percent(info.torn_share, 1000)})" if info.torn else ""
@@ -204,12 +204,12 @@ def _samples(run: Run) -> list[Part]:
 
 def _sampler(info: RunInfo) -> list[Part]:
     plan = info.plan
-    asked = rate(plan.rate_hz)
+    requested = rate(plan.rate_hz)
     if plan.sample_each is not None:
-        asked = f"{asked} (every {plan.sample_each:,.0f} cycles)"
+        requested = f"{requested} (every {plan.sample_each:,.0f} cycles)"
     parts = [
         Part(visible(f"{plan.sampler} {info.sampler_version or ''}".strip()), Tone.STRONG),
-        Part(f"{asked} asked"),
+        Part(f"{requested} requested"),
         _achieved(info),
         Part("blocking" if plan.blocking else "nonblocking"),
         Part("wall clock" if plan.idle else "time on the CPU only"),

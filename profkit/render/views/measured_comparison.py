@@ -139,8 +139,8 @@ def design_text(comparison: MeasuredComparison) -> str:
     """Return the designs of the timings of all orders; empty if there are no times."""
     times = [order.times for order in comparison.orders if order.times is not None]
     words = {
-        Design.INTERLEAVED: "block by block in the same processes",
-        Design.ALTERNATING: "in alternating processes (A B B A)",
+        Design.INTERLEAVED: "interleaved, block by block in the same processes",
+        Design.ALTERNATING: "alternating, in separate processes (A B B A)",
         Design.SEPARATE: "separately: a difference may come from the machine",
     }
     designs = [words[design] for design in dict.fromkeys(one.design for one in times)]
@@ -218,7 +218,7 @@ def remarks_of(comparison: MeasuredComparison) -> Iterator[str]:
         )
 
 
-WHAT = "instructions of one execution, including callees, without memory allocators"
+WHAT = "instructions per execution, including callees, without memory allocators"
 
 
 def call_figures(rows: Sequence[CallDelta]) -> tuple[list[str], list[str], list[str]]:

@@ -74,7 +74,7 @@ def started_parts(merged: Merged) -> list[Part]:
     """Return the start times of the first and the last run."""
     moments = [info.started_ns for info in merged.infos]
     parts = [Part(moment(min(moments)))]
-    return [*parts, Part(f"the last {moment(max(moments))}")] if len(moments) > 1 else parts
+    return [*parts, Part(f"latest {moment(max(moments))}")] if len(moments) > 1 else parts
 
 
 def sampler_parts(merged: Merged) -> list[Part]:
@@ -86,7 +86,7 @@ def sampler_parts(merged: Merged) -> list[Part]:
     idle = sum(info.plan.idle for info in infos)
     return [
         Part(_listed(names), Tone.STRONG),
-        Part(f"{_range([info.plan.rate_hz for info in infos])} asked"),
+        Part(f"{_range([info.plan.rate_hz for info in infos])} requested"),
         Part(f"{_range(achieved)} achieved" if achieved else "achieved rate unknown"),
         Part(_part_of(blocking, infos, "blocking", "nonblocking")),
         Part(_part_of(idle, infos, "wall clock", "time on the CPU only")),

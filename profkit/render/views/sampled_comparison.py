@@ -45,9 +45,9 @@ def _nothing(unseen: float) -> str:
 def _most(changed: Sequence[FunctionComparison], unit: Unit) -> str:
     first = changed[0]
     compared = first.reported
-    whose = "" if compared is first.own else " with all that it calls"
+    whose = "" if compared is first.own else " including callees"
     of = "time" if unit in (Unit.SAMPLES, Unit.NANOSECONDS) else unit.value
-    more = "" if len(changed) == 1 else f"{len(changed)} functions changed, most of all "
+    more = "" if len(changed) == 1 else f"{len(changed)} functions changed, most "
     return (
         f"{more}{first.name}{whose}: {100 * compared.a.value:.1f} % of the {of} in A, "
         f"{100 * compared.b.value:.1f} % in B, {_interval(compared.difference)}"
@@ -58,7 +58,7 @@ def _runs(fewest: int) -> str:
     return (
         "one run per side"
         if fewest == 1
-        else f"{fewest} runs a side"
+        else f"{fewest} runs per side"
         if fewest == 2
         else "runs sampled differently"
     )
@@ -132,17 +132,17 @@ def call_sentence(comparison: SampledComparison) -> str:
     if call_s is None:
         return ""
     ratio = 100 * (call_s.b.value / call_s.a.value - 1)
-    worth = "" if call_s.difference.changed else ", inside the noise"
+    worth = "" if call_s.difference.changed else ", within noise"
     return f"one call {times((call_s.a, call_s.b))} ({signed(f'{ratio:+.1f}')} %{worth})"
 
 
 def noise_sentence(comparison: SampledComparison) -> str:
     """Return the rule for a change, and the size up to which differences could be noise."""
     least = 100 * comparison.minimum_effect
-    rule = f"A change is at least {least:.0f} points and beyond the noise, with all functions allowed for."
+    rule = f"A change is at least {least:.0f} points and beyond the noise, adjusted for all functions."
     if math.isinf(comparison.unseen):
         return rule
-    return f"{rule} Here up to {100 * comparison.unseen:.1f} points could be noise."
+    return f"{rule} Here, up to {100 * comparison.unseen:.1f} points can be noise."
 
 
 def shares_sentence(comparison: SampledComparison) -> str:
@@ -151,8 +151,8 @@ def shares_sentence(comparison: SampledComparison) -> str:
     if not {Change.MORE, Change.LESS} <= changes:
         return ""
     return (
-        "Shares are parts of a whole: what takes longer leaves less to everything else. "
-        "Times per call show what became slower or faster."
+        "Shares add up to 100 %: if one function takes longer, the shares of others fall. "
+        "Times per call show which functions became slower or faster."
     )
 
 

@@ -128,7 +128,7 @@ def test_reports_of_imported_runs_say_where_they_come_from(profkit: Profkit, tmp
         "m.austin",
         "4.00 KiB",
         "Freed memory is left out",
-        "by own bytes",
+        "by self bytes",
     ):
         assert word in text
     assert " time " not in text

@@ -105,7 +105,7 @@ def test_what_differs_between_runs_is_listed() -> None:
     )
     run = merge_runs(runs)
     assert fact(run, "runs") == "5 runs · 5 processes · on web-0, web-1, web-2 and 2 more"
-    assert fact(run, "sampler").startswith("pyspy 0.4.3 · 20 Hz to 100 Hz asked · 20 Hz achieved")
+    assert fact(run, "sampler").startswith("pyspy 0.4.3 · 20 Hz to 100 Hz requested · 20 Hz achieved")
     assert fact(run, "process").startswith("Python 3.11.2 and 3.12.1 · ")
     assert fact(run, "command") == "python train.py --epochs 3 · gunicorn"
 
@@ -125,8 +125,7 @@ def test_processes_that_are_alike_are_said_to_be() -> None:
 def test_recursion_is_counted_once_and_said() -> None:
     run = made_run(nested=17_239)
     assert (
-        fact(run, "calls")
-        == "17,279 · 2.97 s wall time · 17,239 of them nested (recursion), their time counted once"
+        fact(run, "calls") == "17,279 · 2.97 s wall time · 17,239 of them recursive, whose time counts once"
     )
     assert json.loads(sampled_json([run]))["run"]["nested"] == 17_239
     assert json.loads(sampled_json([run]))["run"]["calls"] == 17_279

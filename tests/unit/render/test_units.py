@@ -47,8 +47,8 @@ def test_columns_and_totals(unit: Unit, heads: list[str], total: str, own: str) 
     assert total in runs_text([run.info], Terminal(width=80))
     assert "±" not in text
     word = "time" if unit is Unit.NANOSECONDS else unit.value
-    assert f"by own {word}" in text
-    assert f"Functions by the {word}" in sampled_markdown([run])
+    assert f"by self {word}" in text
+    assert f"By self {word}" in sampled_markdown([run])
 
 
 @pytest.mark.parametrize(("file", "folded"), [("/app/a.py", True), ("/app/main.c", False)])

@@ -99,7 +99,7 @@ def test_what_is_sampled_without_samples_is_still_held_against_the_limit(
     keep(config, replace(remote, profile=None))
     said = profkit("gate", "c4", "--baseline", "a4")
     assert said.code == 1
-    assert "Their samples do not compare: " in said.out
+    assert "The samples are not comparable: " in said.out
     assert profkit("gate", "c4", "--baseline", "a4", "--json").json()["comparison"] is None
 
 

@@ -99,9 +99,9 @@ def test_every_renderer_writes_the_same_bytes_twice(name: str) -> None:
 def test_an_order_has_all_its_figures() -> None:
     text = measured_text((both(),))
     for figure in (
-        "1.231 µs", "±0.8 %", "95 % between 1.231 µs and 1.251 µs", "10 processes × 20 blocks",
+        "1.231 µs", "±0.8 %", "95 % interval 1.231 µs to 1.251 µs", "10 processes × 20 blocks",
         "5 zygotes", "1,000 executions", "99 % of the wall time", "9 involuntary switches",
-        "the longest 2.339 µs", "560,934", "2 repeats agree", "8.5", "5,601", "4,999", "autograd=forward",
+        "longest 2.339 µs", "560,934", "2 repeats agree", "8.5", "5,601", "4,999", "autograd=forward",
     ):  # fmt: skip
         assert figure in text
     assert "trust" not in text
@@ -186,7 +186,7 @@ def test_functions_are_ordered_and_limited_as_asked() -> None:
 
 
 def test_many_orders_show_functions_only_on_request() -> None:
-    assert "report one order, or give a limit" in measured_text(batch())
+    assert "report one order, or set a limit" in measured_text(batch())
     asked = measured_text(batch(), ReportOptions(limit=1))
     assert asked.count("\nHottest functions of ") == sum(run.info.order.mode.counts for run in batch())
     assert "\nHottest functions of x + y" in measured_text((both(), failed()))

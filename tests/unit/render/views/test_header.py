@@ -45,15 +45,15 @@ def test_the_usual_facts_in_their_order() -> None:
         ({"raised": 2, "skipped": 1, "traced_away": 3}, "calls",
          "40 · 2.97 s wall time · 2 raised · 1 more not profiled · compiled away 3 times"),
         ({}, "one call", "min 61.0 ms ▂▅█     ▂   ▁ max 171 ms · p50 68.8 ms · p90 75.5 ms · p99 171 ms"),
-        ({}, "samples", "291 · 2.99 s seen · 2 threads · 2 torn (0.7 %) · 0 errors"),
-        ({}, "sampler", "pyspy 0.4.3 · 100 Hz asked · 97.4 Hz achieved · blocking · wall clock"),
+        ({}, "samples", "291 · 2.99 s sampled · 2 threads · 2 torn (0.7 %) · 0 errors"),
+        ({}, "sampler", "pyspy 0.4.3 · 100 Hz requested · 97.4 Hz achieved · blocking · wall clock"),
         ({"achieved_hz": None, "sampler_version": None}, "sampler",
-         "pyspy · 100 Hz asked · achieved rate unknown · blocking · wall clock"),
+         "pyspy · 100 Hz requested · achieved rate unknown · blocking · wall clock"),
         ({"plan": replace(PLAN, rate_hz=250.0, sample_each=1e7, blocking=False, idle=False)}, "sampler",
-         "pyspy 0.4.3 · 250 Hz (every 10,000,000 cycles) asked · 97.4 Hz achieved · nonblocking · "
+         "pyspy 0.4.3 · 250 Hz (every 10,000,000 cycles) requested · 97.4 Hz achieved · nonblocking · "
          "time on the CPU only"),
         ({"plan": replace(PLAN, native=True, subprocesses=True, scope="process")}, "sampler",
-         "pyspy 0.4.3 · 100 Hz asked · 97.4 Hz achieved · blocking · wall clock · native frames · "
+         "pyspy 0.4.3 · 100 Hz requested · 97.4 Hz achieved · blocking · wall clock · native frames · "
          "with subprocesses · every thread"),
         ({"gap_s": 0.5}, "session",
          "20251121T114903-4242-9c1f · 12.3 s recorded · 500 ms in gaps between segments"),
