@@ -1,4 +1,4 @@
-"""Errors that profkit raises on purpose; each message says what is wrong, then how to fix it.
+"""Errors that profkit raises on purpose, with their exit codes; messages end with how to fix the cause.
 
     ProfkitError                      70  (base; never raised itself)
     ├── InternalError                 70

@@ -10,7 +10,7 @@ from functools import cache
 from typing import NamedTuple
 
 from profkit.comparing.shares import RUN_IS_WORTH, UNORDERED, Function
-from profkit.comparing.spread import LEVEL
+from profkit.comparing.significance import LEVEL
 from profkit.model.profile import Profile, Sample
 from profkit.model.run import FunctionPart, Merged, ProcessPart, Run, RunInfo
 from profkit.model.session import SessionState

@@ -2,7 +2,7 @@
 
 A share counts as changed if its difference is significant after adjustment for all functions, and at least
 two points. The noise is estimated from slices of each run and from the differences between runs of one side;
-see `spread`.
+see `significance`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from profkit.comparing.shares import (
     shares_of_sides,
     total_share,
 )
-from profkit.comparing.spread import LEVEL, Settled, Sides, settle
+from profkit.comparing.significance import LEVEL, QuantityCompared, Sides, compare_quantities
 from profkit.comparing.time_per_call import call_compared, times_of
 from profkit.model.comparison import (
     Change,
@@ -154,29 +154,29 @@ def _seen(shares: RunsOfSides, function: Function, of: OfShares, mean: float) ->
 def _settled(questions: Sequence[_Question]) -> list[tuple[Compared, Compared]]:
     """Compare the own and total share of each function; all are tested together."""
     count = len(questions)
-    settled = settle(
+    found = compare_quantities(
         [*(one.own for one in questions), *(one.total for one in questions)],
         [*(one.own_tested for one in questions), *(one.total_tested for one in questions)],
     )
     pairs = []
-    for question, own, total in zip(questions, settled[:count], settled[count:], strict=True):
+    for question, own, total in zip(questions, found[:count], found[count:], strict=True):
         # A function that calls nothing has one share, not two.
         total = own if question.own == question.total else total
         pairs.append((_compared(own), _compared(total)))
     return pairs
 
 
-def _compared(settled: Settled) -> Compared:
-    value = settled.b.value - settled.a.value
+def _compared(found: QuantityCompared) -> Compared:
+    value = found.b.value - found.a.value
     change = Change.NOISE
-    if settled.p < LEVEL and abs(value) >= MINIMUM_EFFECT:
+    if found.p < LEVEL and abs(value) >= MINIMUM_EFFECT:
         change = Change.MORE if value > 0 else Change.LESS
-    low, high = max(-1.0, value - settled.half), min(1.0, value + settled.half)
+    low, high = max(-1.0, value - found.half), min(1.0, value + found.half)
     a, b = (
         Estimate(mean.value, max(0.0, mean.value - mean.half), min(1.0, mean.value + mean.half))
-        for mean in (settled.a, settled.b)
+        for mean in (found.a, found.b)
     )
-    return Compared(a, b, Difference(value, low, high, settled.p, change))
+    return Compared(a, b, Difference(value, low, high, found.p, change))
 
 
 def _order(function: FunctionComparison) -> tuple[bool, bool, float, float, str, str]:

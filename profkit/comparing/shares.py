@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from profkit.comparing.spread import Seen
+from profkit.comparing.significance import Seen
 from profkit.model.profile import Profile, Sample
 from profkit.stats import batch_spread, phased_spread
 from profkit.transforms.tables import function_rows

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from profkit.comparing.comparability import MIN_RUNS
-from profkit.comparing.spread import Mean, Seen, Sides, settle
+from profkit.comparing.significance import Mean, Seen, Sides, compare_quantities
 from profkit.model.comparison import Change, Compared, Difference, Estimate
 from profkit.model.histogram import Histogram, bucket_bounds_ns
 from profkit.model.run import Run
@@ -32,7 +32,7 @@ def times_of(
     for sides in shares:
         of_a, of_b = (list(map(_time, side, of_side)) for side, of_side in zip(sides, calls, strict=True))
         timed.append((of_a, of_b))
-    return [(_estimate(settled.a), _estimate(settled.b)) for settled in settle(timed, tested)]
+    return [(_estimate(found.a), _estimate(found.b)) for found in compare_quantities(timed, tested)]
 
 
 def call_compared(a: Sequence[Run], b: Sequence[Run]) -> Compared | None:
@@ -43,14 +43,14 @@ def call_compared(a: Sequence[Run], b: Sequence[Run]) -> Compared | None:
     calls = _calls(a), _calls(b)
     if not all(calls):
         return None
-    settled = settle([calls], [True], _LEVEL)[0]
-    value = settled.b.value - settled.a.value
+    found = compare_quantities([calls], [True], _LEVEL)[0]
+    value = found.b.value - found.a.value
     change = Change.NOISE
     enough = min(len(a), len(b)) >= MIN_RUNS
-    if enough and settled.p < _LEVEL and abs(value) >= _MIN_CHANGE * min(settled.a.value, settled.b.value):
+    if enough and found.p < _LEVEL and abs(value) >= _MIN_CHANGE * min(found.a.value, found.b.value):
         change = Change.MORE if value > 0 else Change.LESS
-    difference = Difference(value, value - settled.half, value + settled.half, settled.p, change)
-    return Compared(_estimate(settled.a), _estimate(settled.b), difference)
+    difference = Difference(value, value - found.half, value + found.half, found.p, change)
+    return Compared(_estimate(found.a), _estimate(found.b), difference)
 
 
 def _calls(runs: Sequence[Run]) -> list[Seen]:

@@ -1,4 +1,4 @@
-"""Options that all samplers share, and checks of options."""
+"""Sampler options that users set with `@profile()`, and their checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attachment of py-spy to a process: started outside our process tree, stopped by SIGINT.
+"""Command line and process of py-spy: started outside our process tree, stopped by SIGINT.
 
 RUNNING is read from its signal handlers, not from its output: it prints its line before it can be stopped.
 Only SIGINT (or the end of the target, or `-d`) makes it write. The file shows whether it did. The log

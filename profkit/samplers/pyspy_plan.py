@@ -1,4 +1,4 @@
-"""Plan of py-spy: choose its rate, and whether it stops the program for each sample (blocking).
+"""Plan of py-spy: its rate, lowered on crowded hosts, and whether it stops the program for each sample.
 
 A blocking round stops the program for about 0.1 ms and 16 µs for each frame of each thread, including
 idle ones (measured, py-spy 0.4.3). Blocking shows callers correctly; nonblocking reads stacks while they

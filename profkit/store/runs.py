@@ -1,4 +1,4 @@
-"""Store of sampled and measured runs: add, find, list, load and remove them."""
+"""Store of sampled and measured runs: add, list, load and remove them, and find the run a name means."""
 
 from __future__ import annotations
 

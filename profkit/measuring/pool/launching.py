@@ -1,4 +1,4 @@
-"""Client of the launcher, the only program that the pool starts itself; stopped helper processes."""
+"""Client of the launcher, which starts zygotes, and detection of processes that stay stopped (SIGSTOP)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Significance of differences between sides of several runs, from measured or assumed run-to-run spread.
+"""Test of whether values differ significantly between two sides, from the spread of their runs.
 
 The value of a run is the true value, plus an effect of the run, plus the error of its samples or slices:
 random effects (N. M. Laird, J. H. Ware, "Random-effects models for longitudinal data", Biometrics 38, 1982).
@@ -56,7 +56,7 @@ class Mean:
         return t_quantile(_INTERVAL, self.df) * math.sqrt(self.variance)
 
 
-class Settled(NamedTuple):
+class QuantityCompared(NamedTuple):
     """Both sides of a quantity, and their difference, adjusted for all other quantities."""
 
     a: Mean
@@ -69,7 +69,9 @@ class Settled(NamedTuple):
 Sides = tuple[Sequence[Seen], Sequence[Seen]]
 
 
-def settle(quantities: Sequence[Sides], tested: Sequence[bool], level: float = LEVEL) -> tuple[Settled, ...]:
+def compare_quantities(
+    quantities: Sequence[Sides], tested: Sequence[bool], level: float = LEVEL
+) -> tuple[QuantityCompared, ...]:
     """Estimate each quantity from the runs of both sides, and test the differences of those in `tested`.
 
     The probability that any test or interval of a difference is wrong is at most `level`.
@@ -148,7 +150,7 @@ def _spread(side: Sequence[Seen]) -> float:
     return math.fsum(seen.weight * (seen.value - mean) ** 2 for seen in side) * squares / (1 - squares)
 
 
-def _tested(means: Sequence[_Means], tested: Sequence[bool], level: float) -> tuple[Settled, ...]:
+def _tested(means: Sequence[_Means], tested: Sequence[bool], level: float) -> tuple[QuantityCompared, ...]:
     deviations = [math.sqrt(a.variance + b.variance) for a, b, _ in means]
     ps = [
         _p(b.value - a.value, deviation, df)
@@ -156,11 +158,11 @@ def _tested(means: Sequence[_Means], tested: Sequence[bool], level: float) -> tu
         if counts
     ]
     adjusted = iter(holm(ps, level))
-    settled = []
+    found = []
     for (a, b, df), deviation, counts in zip(means, deviations, tested, strict=True):
         p, own_level = next(adjusted) if counts else (1.0, level)
-        settled.append(Settled(a, b, t_quantile(own_level, df) * deviation, p))
-    return tuple(settled)
+        found.append(QuantityCompared(a, b, t_quantile(own_level, df) * deviation, p))
+    return tuple(found)
 
 
 def _p(difference: float, deviation: float, df: float) -> float:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.comparing.spread import LEVEL, Seen, Sides, settle
+from profkit.comparing.significance import LEVEL, Seen, Sides, compare_quantities
 
 
 def side(dice: random.Random, runs: int, within: float, between: float, assumed: float) -> list[Seen]:
@@ -33,7 +33,7 @@ def alarms(a: int, b: int, between: float, assumed: float, quantities: int = 10,
             (side(dice, a, 0.1, between, assumed), side(dice, b, 0.1, between, assumed))
             for _ in range(quantities)
         ]
-        found += any(settled.p < LEVEL for settled in settle(sides, [True] * quantities))
+        found += any(found.p < LEVEL for found in compare_quantities(sides, [True] * quantities))
     return found / trials
 
 
@@ -56,7 +56,7 @@ def test_runs_that_vary_less_than_assumed_find_more() -> None:
         sides: list[Sides] = [
             (side(dice, 5, 0.1, 0.1, assumed), side(dice, 5, 0.1, 0.1, assumed)) for _ in range(10)
         ]
-        widths.append(sum(settled.half for settled in settle(sides, [True] * 10)))
+        widths.append(sum(found.half for found in compare_quantities(sides, [True] * 10)))
     assert widths[1] < 2 * widths[0]
 
 
@@ -65,7 +65,9 @@ def test_intervals_of_both_sides_hold() -> None:
     for _ in range(trials):
         sides: list[Sides] = [(side(dice, 3, 0.1, 0.1, 0.1), side(dice, 3, 0.1, 0.1, 0.1)) for _ in range(5)]
         held += sum(
-            abs(mean.value - 1) <= mean.half for found in settle(sides, [True] * 5) for mean in found[:2]
+            abs(mean.value - 1) <= mean.half
+            for found in compare_quantities(sides, [True] * 5)
+            for mean in found[:2]
         )
     assert held / trials / 10 == pytest.approx(0.95, abs=0.03)
 
@@ -74,15 +76,15 @@ def test_intervals_of_both_sides_hold() -> None:
 def test_only_what_is_tested_counts(a: int, b: int, seed: int) -> None:
     dice = random.Random(seed)
     sides: list[Sides] = [(side(dice, a, 0.1, 0.1, 0.1), side(dice, b, 0.1, 0.1, 0.1)) for _ in range(4)]
-    alone = settle(sides[:2], [True, True])
-    beside = settle(sides, [True, True, False, False])
+    alone = compare_quantities(sides[:2], [True, True])
+    beside = compare_quantities(sides, [True, True, False, False])
     assert beside[:2] == alone
     assert [found.p for found in beside[2:]] == [1.0, 1.0]
 
 
 def test_no_variance_is_certainty() -> None:
     exact = [Seen(0.5, 1.0, 0.0, 1.0, 0.0)]
-    same, other = settle([(exact, exact), (exact, [exact[0]._replace(value=0.6)])], [True, True])
+    same, other = compare_quantities([(exact, exact), (exact, [exact[0]._replace(value=0.6)])], [True, True])
     assert (same.p, other.p) == (1.0, 0.0)
     assert same.half == other.half == 0
     assert not math.isnan(same.a.half)
