@@ -189,6 +189,13 @@ class ResourcePoint:
     threads: int
 
 
+class UnprofiledReason(enum.Enum):
+    """Reason why a process was not profiled; the value is the word in files and JSON."""
+
+    CHILDREN_OFF = "children-off"
+    """`PROFKIT_CHILDREN=0` is set, and the process was forked or spawned."""
+
+
 @dataclass(frozen=True, slots=True)
 class Unprofiled:
     """One process that was not profiled: a line of the spool's journal."""
@@ -197,23 +204,16 @@ class Unprofiled:
     """Unix time."""
     pid: int
     host: str
-    reason: str
-    """Reason, as a clause: `PROFKIT_CHILDREN=0 is set`."""
-    switch: str
-    """Fix, as an instruction: `unset it to profile forked and spawned workers`."""
-    label: str = ""
-    """The called region; empty for a whole process."""
-    partly: bool = False
-    """True if some of it was profiled and the rest was dropped."""
+    reason: UnprofiledReason
+    label: str
+    """The called region."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnprofiledGroup:
     """All unprofiled processes with one reason."""
 
-    reason: str
-    switch: str
-    partly: bool
+    reason: UnprofiledReason
     processes: int
     labels: tuple[str, ...]
     """The called regions, sorted."""
@@ -223,19 +223,17 @@ class UnprofiledGroup:
 
 def grouped(entries: Iterable[Unprofiled]) -> tuple[UnprofiledGroup, ...]:
     """Group entries by reason, newest reason first; a process counts once per reason."""
-    groups: dict[tuple[str, str, bool], list[Unprofiled]] = {}
+    groups: dict[UnprofiledReason, list[Unprofiled]] = {}
     for entry in entries:
-        groups.setdefault((entry.reason, entry.switch, entry.partly), []).append(entry)
+        groups.setdefault(entry.reason, []).append(entry)
     found = [
         UnprofiledGroup(
             reason=reason,
-            switch=switch,
-            partly=partly,
             processes=len({(entry.host, entry.pid) for entry in group}),
-            labels=tuple(sorted({entry.label for entry in group if entry.label})),
+            labels=tuple(sorted({entry.label for entry in group})),
             first_ns=min(entry.at_ns for entry in group),
             last_ns=max(entry.at_ns for entry in group),
         )
-        for (reason, switch, partly), group in groups.items()
+        for reason, group in groups.items()
     ]
-    return tuple(sorted(found, key=lambda group: (-group.last_ns, group.reason)))
+    return tuple(sorted(found, key=lambda group: (-group.last_ns, group.reason.value)))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from profkit.clock import Clock
 from profkit.errors import ProfilerBusy, ProfkitError, SamplerFailed, SpoolUnavailable
-from profkit.model.session import Unprofiled
+from profkit.model.session import Unprofiled, UnprofiledReason
 from profkit.process.guard import explained, reraise_signal_error
 from profkit.samplers.options import SamplerOptions
 from profkit.session.counters import Counters
@@ -83,19 +83,20 @@ class Failures:
             LOG.debug("profkit failed", exc_info=error)
         return explained(error, "profiling")
 
-    def note_switched_off(self, counters: Counters) -> None:
-        """Note in the spool, once per process, that a switch turns profiling off here, and which."""
+    def note_children_off(self, counters: Counters) -> None:
+        """Note in the spool, once per process, that PROFKIT_CHILDREN=0 turns profiling off here."""
         if os.getpid() == self._noted_pid:
             return
         self._noted_pid = os.getpid()
-        label, reason = counters.region.key.label, "PROFKIT_CHILDREN=0 is set"
-        LOG.info("%r runs unprofiled: %s, and this process was forked or spawned", label, reason)
+        label = counters.region.key.label
+        LOG.info(
+            "%r runs unprofiled: PROFKIT_CHILDREN=0 is set, and this process was forked or spawned", label
+        )
         entry = Unprofiled(
             at_ns=self._clock.unix_ns(),
             pid=os.getpid(),
             host=os.uname().nodename,
-            reason=reason,
-            switch="unset it to profile forked and spawned workers",
+            reason=UnprofiledReason.CHILDREN_OFF,
             label=label,
         )
         try:

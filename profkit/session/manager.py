@@ -104,7 +104,7 @@ class SessionManager:
         if self._closed or self.lock_is_mine():
             return False
         if self._is_off():
-            self._failures.note_switched_off(counters)
+            self._failures.note_children_off(counters)
             return False
         try:
             joined = self._enter(counters, own, tid)

@@ -12,7 +12,13 @@ from typing import TypeAlias
 
 from profkit.model.notes import Note, NoteCode
 from profkit.model.run import FunctionPart, Merged, RunInfo
-from profkit.model.session import ProcessInfo, ResourcePoint, SessionState, UnprofiledGroup
+from profkit.model.session import (
+    ProcessInfo,
+    ResourcePoint,
+    SessionState,
+    UnprofiledGroup,
+    UnprofiledReason,
+)
 from profkit.render.escape import short, visible
 from profkit.render.formatting import Part, Tone, count, iso_moment, moment, percent, rate
 from profkit.units import format_bytes, format_duration
@@ -284,6 +290,11 @@ def _shares(row: FunctionPart, merged: Merged) -> tuple[ProcessShare, ...]:
     )
 
 
+_REASONS = {
+    UnprofiledReason.CHILDREN_OFF: (
+        "PROFKIT_CHILDREN=0 is set; unset it to profile forked and spawned workers"
+    )
+}
 _LABELS = 3
 """Maximum number of listed labels."""
 
@@ -297,9 +308,8 @@ def unprofiled_objects(groups: Iterable[UnprofiledGroup]) -> list[dict[str, obje
     """Return an object for each reason why processes were not profiled."""
     return [
         {
-            "reason": group.reason,
-            "switch": group.switch,
-            "partly": group.partly,
+            "reason": group.reason.value,
+            "text": _REASONS[group.reason],
             "processes": group.processes,
             "labels": list(group.labels),
             "first": iso_moment(group.first_ns),
@@ -312,8 +322,7 @@ def unprofiled_objects(groups: Iterable[UnprofiledGroup]) -> list[dict[str, obje
 def _note(group: UnprofiledGroup) -> str:
     one = group.processes == 1
     processes = "1 process was" if one else f"{group.processes:,} processes were"
-    how = "profiled only in part" if group.partly else "not profiled"
     named = ", ".join(short(label, 40) for label in group.labels[:_LABELS])
     more = f" and {len(group.labels) - _LABELS:,} more" if len(group.labels) > _LABELS else ""
     labels = f" ({named}{more})" if named else ""
-    return f"{processes} {how}{labels}, last at {moment(group.last_ns)[:19]}: {group.reason}; {group.switch}"
+    return f"{processes} not profiled{labels}, last at {moment(group.last_ns)[:19]}: {_REASONS[group.reason]}"

@@ -16,7 +16,7 @@ from profkit.config import read_config
 from profkit.errors import ProfilerBusy, SamplerFailed
 from profkit.model.notes import Note, NoteCode
 from profkit.model.region import Region, RegionKey, RegionKind, digest_of
-from profkit.model.session import Manifest, SessionState
+from profkit.model.session import Manifest, SessionState, UnprofiledReason
 from profkit.samplers.options import SamplerOptions
 from profkit.session.counters import Counters, OnBusy, Policy
 from profkit.session.failures import EARLY_S, RETRY_AFTER_S
@@ -355,7 +355,7 @@ def test_children_run_unprofiled_where_that_is_requested_and_it_is_noted(
     for _ in range(2):
         assert not manager.enter(counters, 1)
     (entry,) = read_unprofiled(stage.config.spool, stage.clock)
-    assert (entry.label, entry.reason) == ("f", "PROFKIT_CHILDREN=0 is set")
+    assert (entry.label, entry.reason) == ("f", UnprofiledReason.CHILDREN_OFF)
 
 
 def test_after_the_exit_nothing_starts(stage: Stage) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from profkit.cli.commands.gc import expired
 from profkit.clock import SYSTEM_CLOCK
 from profkit.config import Config
-from profkit.model.session import Unprofiled
+from profkit.model.session import Unprofiled, UnprofiledReason
 from profkit.store.runs import open_store
 from profkit.store.spool_files import append_unprofiled
 from tests.support.cli_runs import Profkit, Said, keep, live_session
@@ -178,33 +178,23 @@ def test_expiry_keeps_the_newest_of_each_label(
         assert all(left[label] == min(keep_n, count) for label, count in there.items())
 
 
-UNPROFILED = Unprofiled(
-    SYSTEM_CLOCK.unix_ns(),
-    4242,
-    "web-1",
-    "PROFKIT_CHILDREN=0 is set",
-    "unset it to profile workers",
-    "handler",
-)
+UNPROFILED = Unprofiled(SYSTEM_CLOCK.unix_ns(), 4242, "web-1", UnprofiledReason.CHILDREN_OFF, "handler")
 
 
 @pytest.mark.usefixtures("five")
 def test_list_says_what_was_not_profiled(profkit: Profkit, config: Config) -> None:
     for pid in (4242, 4243, 4243):
         append_unprofiled(config.spool, replace(UNPROFILED, pid=pid))
-    append_unprofiled(config.spool, replace(UNPROFILED, reason="the spool was full", partly=True))
     said = profkit("list")
     assert said.code == 0
-    first, second = sorted(said.err.splitlines())
-    assert first.startswith("profkit: note: 1 process was profiled only in part (handler), last at ")
-    assert second.startswith("profkit: note: 2 processes were not profiled (handler), last at ")
-    assert second.endswith(": PROFKIT_CHILDREN=0 is set; unset it to profile workers")
+    (note,) = said.err.splitlines()
+    assert note.startswith("profkit: note: 2 processes were not profiled (handler), last at ")
+    assert note.endswith(": PROFKIT_CHILDREN=0 is set; unset it to profile forked and spawned workers")
     listed = profkit("list", "--json").json()["unprofiled"]
     assert isinstance(listed, list)
-    assert {(one["reason"], one["processes"], one["partly"]) for one in listed} == {
-        ("PROFKIT_CHILDREN=0 is set", 2, False),
-        ("the spool was full", 1, True),
-    }
+    assert [(one["reason"], one["processes"], one["labels"]) for one in listed] == [
+        ("children-off", 2, ["handler"])
+    ]
 
 
 def test_what_was_not_profiled_is_said_if_there_is_nothing_else(profkit: Profkit, config: Config) -> None:
