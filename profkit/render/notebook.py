@@ -73,7 +73,7 @@ def _small(run: Run) -> tuple[Run, list[str]]:
         if len(profile.stacks) > _MAX_STACKS:
             profile = prune(profile, MIN_SHARE)
             notes.append(
-                f"Calls with less than {percent(MIN_SHARE, 1000)} of the samples are summed up here. "
+                f"Calls with less than {percent(MIN_SHARE, 1000)} of the samples are combined here. "
                 f"`profkit report {run.info.id} --html` shows all."
             )
         if len(profile.samples) > _MAX_SAMPLES:

@@ -150,4 +150,4 @@ def refuse_limits(options: ReportOptions) -> None:
         "--show-all": options.show_all,
     }
     if wrong := ", ".join(option for option, is_given in given.items() if is_given):
-        raise UsageError(f"an HTML page holds everything, and has no use for {wrong}", "leave that out")
+        raise UsageError(f"{wrong} cannot be combined with HTML, which shows everything", "leave it out")

@@ -25,7 +25,7 @@ _LONGEST_LABEL, _LONGEST_NAME = 200, 400
 _ESTIMATED = (
     "Self and total of functions are Callgrind's own; each call of a recursion counts again in totals. It "
     "counts calls, not stacks, so the graph is an approximation: the instructions of a function with several "
-    "callers are split among them as theirs are."
+    "callers are split among them in proportion."
 )
 
 

@@ -61,11 +61,11 @@ def _notes(run: Run) -> list[str]:
     """Return the sentences that the page shows first, beside the warnings among the facts."""
     notes = []
     if run.info.state not in (SessionState.SUCCESS, SessionState.FAILED):
-        notes.append("This run is still being recorded. The page shows what there was when it was made.")
+        notes.append("This run is still being recorded. This page shows the samples until it was made.")
     if run.profile is None or not any(sample.weight for sample in run.profile.samples):
         notes += _without_samples(run)
     elif run.info.state is SessionState.FAILED:
-        notes.append("The sampler failed. The page shows what there was until then.")
+        notes.append("The sampler failed. This page shows the samples until then.")
     return notes
 
 
@@ -73,7 +73,7 @@ def _without_samples(run: Run) -> list[str]:
     info = run.info
     if info.links and run.profile is None:
         links = (f"{what}: {url}" for what, url in info.links)
-        return [f"{info.plan.sampler} keeps the samples itself, and shows them here:", *links]
+        return [f"{info.plan.sampler} stores the samples itself and shows them here:", *links]
     # The error itself is among the facts.
     return ["There are no samples: the sampler failed."] if info.error is not None else [why_no_samples(run)]
 

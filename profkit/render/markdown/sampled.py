@@ -196,7 +196,7 @@ def _call(row: TreeRow, report: Report) -> str:
     if row.kind is TreeKind.SMALL:
         return f"… {count(row.hidden, 'smaller call')}"
     if row.kind is TreeKind.CHAIN:
-        return f"⋮ {count(row.hidden, 'call')}, each from the one above"
+        return f"⋮ {count(row.hidden, 'nested call')}"
     if row.kind is TreeKind.LIBRARY and not report.options.show_all:
         return f"{short(row.name)}  [{short(package_of(row.file))}]"
     return f"{short(row.name)}  {short(place(row.file, row.line, report.run.info.process.cwd))}"

@@ -88,7 +88,7 @@ def deltas_block(
     deltas = shown_deltas(comparison, options)
     for order, counts, limit in deltas:
         owner = "" if len(comparison.orders) == 1 else f" of {short(order.name, 60)}"
-        names = ", names as they hold in both environments" if counts.standardized else ""
+        names = ", with standardized names" if counts.standardized else ""
         yield section(f"Difference by function{owner}", f"self instructions per execution{names}")
         yield _function_table(counts.functions[:limit], terminal)
         if len(counts.functions) > limit:
@@ -97,7 +97,9 @@ def deltas_block(
         yield from calls_block(counts.calls, owner, limit, terminal)
     if not deltas and any(order.counts and order.counts.functions for order in comparison.orders):
         yield Text()
-        yield remark("Difference by function: compare one order, or give a limit.")
+        yield remark(
+            "Differences by function are hidden for several orders: compare one order, or set a limit."
+        )
 
 
 def _function_table(rows: Sequence[FunctionDelta], terminal: Terminal) -> RenderableType:

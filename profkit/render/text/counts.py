@@ -59,13 +59,16 @@ def _only_counted(row: OrderRow) -> bool:
 
 
 def _facts(counts: InstructionCounts) -> list[Fact]:
-    executions = f"{count(counts.number, 'execution')} each, with the loop around them"
+    executions = f"{count(counts.number, 'execution')} each, including the loop"
     allocators = counts.net - counts.stripped
     share = f" ({percent(allocators / counts.net, 1000)})" if counts.net >= 1 and allocators > 0 else ""
     facts = [
         Fact("raw", (*_raw(counts.raw), Part(executions))),
-        Fact("baseline", (Part(count_text(counts.baseline)), Part("the same loop around `pass`"))),
-        Fact("net", (Part(count_text(counts.net), Tone.STRONG), Part("raw without the baseline"))),
+        Fact("baseline", (Part(count_text(counts.baseline)), Part("the same loop with `pass`"))),
+        Fact("net", (
+            Part(count_text(counts.net), Tone.STRONG),
+            Part("raw per execution, minus the baseline"),
+        )),
         Fact("stripped", (
             Part(count_text(counts.stripped), Tone.STRONG),
             Part(f"net without memory allocators{share}"),
@@ -80,7 +83,7 @@ def _facts(counts: InstructionCounts) -> list[Fact]:
 
 def _raw(raw: Sequence[int]) -> list[Part]:
     if len(raw) == 1:
-        return [Part(count(raw[0])), Part("1 repeat: nothing to compare it with", Tone.FAINT)]
+        return [Part(count(raw[0])), Part("1 repeat, so agreement is not known", Tone.FAINT)]
     if len(set(raw)) == 1:
         return [Part(count(raw[0])), Part(f"{count(len(raw), 'repeat')} agree")]
     repeats = ", ".join(map(count, raw[:_MAX_REPEATS])) + (", …" if len(raw) > _MAX_REPEATS else "")

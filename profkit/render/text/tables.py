@@ -102,7 +102,7 @@ def line_table(report: Report, terminal: Terminal) -> Iterator[RenderableType]:
     yield from _omitted_remark(report.lines_found - len(rows), "line")
     if report.changed_files:
         files = count(len(report.changed_files), "file")
-        yield remark(f"{files} changed after the run began: no source from there")
+        yield remark(f"{files} changed after the run began; source of such files is not shown")
 
 
 def thread_table(report: Report) -> Iterator[RenderableType]:

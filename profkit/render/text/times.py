@@ -131,7 +131,7 @@ def _facts(row: TimeRow, order: OrderRow) -> list[Fact]:
 
 def _interval(row: TimeRow) -> list[Part]:
     if row.interval_s is None:
-        return [Part("no interval below 6 processes", Tone.FAINT)]
+        return [Part("no interval from fewer than 6 processes", Tone.FAINT)]
     low, high = times_alike(row.interval_s)
     margin = uncertainty(row)
     return [*([Part(margin)] if margin else []), Part(f"95 % interval {low} to {high}")]

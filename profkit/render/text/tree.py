@@ -164,7 +164,7 @@ def _call(row: TreeRow, guide: str, report: Report, room: int | None) -> Text:
 def _name(row: TreeRow, room: int | None) -> str:
     name = {
         TreeKind.SMALL: f"… {count(row.hidden, 'smaller call')}",
-        TreeKind.CHAIN: f"⋮ {count(row.hidden, 'call')}, each from the one above",
+        TreeKind.CHAIN: f"⋮ {count(row.hidden, 'nested call')}",
     }.get(row.kind) or row.name
     return short(name) if room is None else middle_cut(name, min(room, MAX_NAME))
 

@@ -273,7 +273,7 @@ def why_no_samples(run: Run) -> str:
     if info.imported is not None:
         return "There are no samples in the file that was imported."
     if info.links and run.profile is None:
-        return f"{info.plan.sampler} keeps the samples itself: see the links above."
+        return f"{info.plan.sampler} stores the samples itself: see the links above."
     if info.error is not None:
         return "There are no samples: the sampler failed, see the error above."
     if info.state is not SessionState.SUCCESS:
@@ -293,7 +293,7 @@ def _all_torn(info: RunInfo) -> str:
     native = "" if info.plan.native else " native=True shows the machine code that runs."
     return (
         f"There are no samples: all {count(info.torn)} have no frame of the function itself, as when its "
-        f"code is compiled. Calls and times are right all the same.{native}"
+        f"code is compiled. Calls and times are correct.{native}"
     )
 
 
@@ -304,7 +304,7 @@ def _none_seen(info: RunInfo, noted: bool) -> str:
         f"{expected:.1f} samples on average."
     )
     if expected < _MANY:
-        return f"{given} Call it longer or more often, or raise `rate`."
+        return f"{given} Profile longer or more calls, or raise `rate`."
     if noted:
         return f"{given} The notes above say what may have been lost."
     if not info.plan.idle:

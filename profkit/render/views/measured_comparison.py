@@ -105,7 +105,7 @@ def headline(comparison: MeasuredComparison) -> str:
     verdicts = [_verdict(order) for order in comparison.orders]
     of = count(len(verdicts), "order")
     slower, faster = verdicts.count(Verdict.SLOWER), verdicts.count(Verdict.FASTER)
-    return f"{b} against {a}: of {of} {slower or 'none'} slower, {faster or 'none'} faster"
+    return f"{b} against {a}: {slower} of {of} slower, {faster} faster"
 
 
 def _verdict(order: OrderCompared) -> Verdict | None:

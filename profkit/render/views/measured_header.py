@@ -90,7 +90,7 @@ def _mode(order: OrderInfo) -> list[Part]:
     parts = [Part(order.mode.value, Tone.STRONG), Part(order.language.value)]
     parts.append(Part(count(order.num_threads, "thread")))
     if order.level is Level.MODULE and order.language is Language.PYTHON:
-        parts.append(Part("names at module level"))
+        parts.append(Part("module-level names"))
     return [*parts, Part("quick", Tone.WARN)] if order.quick else parts
 
 
@@ -109,9 +109,9 @@ def _state(order: OrderInfo, found: Sequence[Freshness]) -> list[Part]:
         return []
     parts = [Part(f"fresh {'arguments' if order.file else 'setup'} for each execution", Tone.STRONG)]
     if changes := dict.fromkeys(name for one in fresh for name in one.changes):
-        parts.append(Part(visible(f"it changes {', '.join(changes)}")))
+        parts.append(Part(visible(f"the statement changes {', '.join(changes)}")))
     loop_s = max(one.loop_s for one in fresh)
-    return [*parts, Part(f"{time_text(loop_s)} for passing them subtracted")] if loop_s else parts
+    return [*parts, Part(f"{time_text(loop_s)} to pass them is subtracted")] if loop_s else parts
 
 
 def _place(where: MeasuredIn) -> list[Part]:

@@ -76,7 +76,7 @@ def test_a_large_run_is_made_small_and_says_so() -> None:
     _, page = framed(shown)
     assert sum(weights_of(page).values()) == page.head["runs"][0]["total"] == 30_000
     assert page.head["runs"][0]["notes"] == [
-        "Calls with less than 0.5 % of the samples are summed up here. "
+        "Calls with less than 0.5 % of the samples are combined here. "
         "`profkit report 3f2a91c0de --html` shows all."
     ]
     assert "smaller calls" in page.head["functions"]["name"]

@@ -154,9 +154,9 @@ def test_what_is_no_file_is_written_to(profkit: Profkit, config: Config) -> None
         (("--html", "--json"), "json and html are different formats; ask for one"),
         (("--open", "--json"), "json and html are different formats; ask for one"),
         (("--open", "-o", "-"), "what goes to stdout cannot be opened"),
-        (("--html", "--limit", "3"), "has no use for --limit"),
-        (("--html", "--show-all"), "has no use for --show-all"),
-        (("--html", "--min-share", "2"), "has no use for --min-share"),
+        (("--html", "--limit", "3"), "--limit cannot be combined with HTML"),
+        (("--html", "--show-all"), "--show-all cannot be combined with HTML"),
+        (("--html", "--min-share", "2"), "--min-share cannot be combined with HTML"),
         (("--html", "--thread", "nope"), "no samples of a thread 'nope'"),
     ],
 )

@@ -194,7 +194,7 @@ REMOTE = made_run(links=(("all", "https://example.org/1"),), samples=0).info
         (made_run(state=SessionState.PROCESSING), ["still being recorded"]),
         (made_run(state=SessionState.FAILED), ["The sampler failed."]),
         (Run(FAILED), ["There are no samples: the sampler failed."]),
-        (Run(REMOTE), ["pyspy keeps the samples itself", "all: https://example.org/1"]),
+        (Run(REMOTE), ["pyspy stores the samples itself", "all: https://example.org/1"]),
         (Run(made_run(samples=0, torn=0).info, Profile()), ["There are no samples"]),
     ],
     ids=["recording", "processing", "ended early", "failed", "remote", "empty"],
@@ -241,5 +241,5 @@ def test_a_thread_that_is_not_there_or_not_the_only_one() -> None:
     ],
 )
 def test_a_page_leaves_nothing_out(options: ReportOptions, words: str) -> None:
-    with pytest.raises(UsageError, match=f"an HTML page holds everything, and has no use for {words};"):
+    with pytest.raises(UsageError, match=f"{words} cannot be combined with HTML"):
         sampled_html([made_run()], options)

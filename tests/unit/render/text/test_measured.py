@@ -110,7 +110,7 @@ def test_an_order_has_all_its_figures() -> None:
 def test_repeats_that_differ_are_reported() -> None:
     text = measured_text((measured(None, replace(COUNTS, raw=(100_000, 100_500))),))
     assert "100,000, 100,500 · the repeats differ by 0.5 %" in text
-    assert "1 repeat: nothing to compare it with" in measured_text(
+    assert "1 repeat, so agreement is not known" in measured_text(
         (measured(None, replace(COUNTS, raw=(7,))),)
     )
 

@@ -79,7 +79,7 @@ def test_list() -> None:
 
 def test_a_run_without_samples_says_why() -> None:
     text = sampled_text([Run(made_run(samples=0, torn=0, durations=histogram_of([1000])).info)])
-    assert text.endswith("Call it longer or more often, or raise `rate`.")
+    assert text.endswith("Profile longer or more calls, or raise `rate`.")
     assert "Hottest" not in text
 
 
@@ -175,4 +175,4 @@ def test_a_very_deep_stack_has_a_report() -> None:
     profile = made_profile()
     deep = replace(profile, stacks=((0, 1) * 20_000,), samples=profile.samples[:1])
     text = sampled_text([Run(made_run().info, deep)], terminal=Terminal(100))
-    assert "⋮ 39,992 calls" in text
+    assert "⋮ 39,992 nested calls" in text

@@ -120,7 +120,7 @@ def test_usage_needs_two_points_for_the_processor() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"links": (("view", "url"),)}, "keeps the samples itself"),
+        ({"links": (("view", "url"),)}, "stores the samples itself"),
         ({"error": "boom", "state": SessionState.FAILED}, "the sampler failed"),
         ({"state": SessionState.RUNNING}, "no samples yet"),
         ({"traced_away": 2, "durations": NO_DURATIONS}, "compiled away"),
@@ -131,7 +131,7 @@ def test_usage_needs_two_points_for_the_processor() -> None:
             {"torn": 0, "plan": replace(PLAN, idle=False)},
             "The calls waited, and idle=False leaves out waiting",
         ),
-        ({"torn": 0, "durations": histogram_of([1000])}, "Call it longer or more often"),
+        ({"torn": 0, "durations": histogram_of([1000])}, "Profile longer or more calls"),
         ({"torn": 0}, "2.97 s of calls at 100 Hz give 289.6 samples"),
     ],
 )
