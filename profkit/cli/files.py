@@ -257,13 +257,5 @@ def _process(pid: int) -> ProcessInfo:
 
 def _plan(sampler: str, profile: Profile) -> SamplerPlan:
     """Return the known part of how samples were taken: at most the rate."""
-    return SamplerPlan(
-        sampler=sampler,
-        rate_hz=1e9 / profile.period_ns if profile.period_ns > 0 else 0.0,
-        blocking=False,
-        idle=True,
-        native=False,
-        subprocesses=False,
-        scope="process",
-        max_duration_s=0.0,
-    )
+    rate_hz = 1e9 / profile.period_ns if profile.period_ns > 0 else 0.0
+    return SamplerPlan.unknown(sampler, scope="process", rate_hz=rate_hz)

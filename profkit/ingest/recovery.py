@@ -107,16 +107,7 @@ def substitute_manifest(folder: OwnedFolder) -> Manifest:
             profkit=_UNKNOWN,
             git_commit=None,
         ),
-        plan=SamplerPlan(
-            sampler="pyspy",
-            rate_hz=0.0,
-            blocking=False,
-            idle=True,
-            native=False,
-            subprocesses=False,
-            scope="call",
-            max_duration_s=0.0,
-        ),
+        plan=SamplerPlan.unknown("pyspy", scope="call"),
         ended_ns=max(times, default=0),
         notes=(Note(NoteCode.MANIFEST_UNREADABLE),),
     )

@@ -57,6 +57,20 @@ class SamplerPlan:
     notes: tuple[Note, ...] = ()
     """Notes on these settings."""
 
+    @classmethod
+    def unknown(cls, sampler: str, *, scope: str, rate_hz: float = 0.0) -> SamplerPlan:
+        """Return a plan of which only the sampler, its scope and perhaps its rate are known."""
+        return cls(
+            sampler,
+            rate_hz,
+            blocking=False,
+            idle=True,
+            native=False,
+            subprocesses=False,
+            scope=scope,
+            max_duration_s=0.0,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Cover:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -61,17 +61,6 @@ def recorded(spool: Path) -> Path:
     for index, weight in enumerate(SEGMENTS):
         write_speedscope(folder, index, weight)
     return folder
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(f"sqlite:///{tmp_path / 'runs.db'}") as opened:
-        yield opened
-
-
-@pytest.fixture
-def spool(tmp_path: Path) -> Path:
-    return tmp_path / "spool"
 
 
 def by_label(found: FolderRuns) -> dict[str, RunInfo]:

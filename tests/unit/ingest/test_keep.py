@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,17 +44,6 @@ def sampled(infos: Iterable[AnyInfo]) -> list[int]:
 
 OLD = ManualClock(start_unix_ns=2 * START_NS)
 """A clock by which every folder was made long ago."""
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(f"sqlite:///{tmp_path / 'runs.db'}") as opened:
-        yield opened
-
-
-@pytest.fixture
-def spool(tmp_path: Path) -> Path:
-    return tmp_path / "spool"
 
 
 def head(number: int = 1, **changes: object) -> Manifest:
