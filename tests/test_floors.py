@@ -36,7 +36,7 @@ LAYERS = {
         {"decorated"},
     ),
     "render": (
-        {"escape", "formatting", "options", "terminal"},
+        {"escape", "formatting", "options"},
         {"cells"},
         {"views"},
         {"json", "markdown", "registry", "text"},

@@ -13,9 +13,8 @@ from time import process_time
 
 from profkit.config import CONFIG
 from profkit.model.run import Run
-from profkit.render.options import ReportOptions
+from profkit.render.options import ReportOptions, Terminal
 from profkit.render.registry import IN_ORDER, SAMPLED
-from profkit.render.terminal import Terminal
 from profkit.store.runs import Store, open_store
 
 

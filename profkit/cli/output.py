@@ -17,8 +17,8 @@ from profkit.errors import UsageError
 from profkit.model.measurement import AnyInfo, MeasuredInfo
 from profkit.model.run import RunInfo
 from profkit.render.escape import visible
+from profkit.render.options import PIPE, Terminal, terminal_of
 from profkit.render.registry import FORMAT_OF_SUFFIX
-from profkit.render.terminal import PIPE, Terminal, terminal_of
 from profkit.store.files import file_mode
 
 # For terminals without Unicode: ASCII for the drawing characters of reports, one for each.

@@ -1,10 +1,13 @@
-"""Options of reports: sorting, limits, thread, source root."""
+"""Options of reports (sorting, limits, thread, source root), and the terminal they are laid out for."""
 
 from __future__ import annotations
 
 import enum
+import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 
 class Sort(enum.Enum):
@@ -35,3 +38,34 @@ class ReportOptions:
 
 
 DEFAULTS = ReportOptions()
+
+_NARROWEST = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """Layout of text: `width` in cells, None for unlimited (pipes, files)."""
+
+    width: int | None = None
+    color: bool = False
+
+
+PIPE = Terminal()
+
+
+def terminal_of(stream: TextIO, environ: Mapping[str, str]) -> Terminal:
+    """Return the layout for a stream; only text for a terminal is cut to a width.
+
+    NO_COLOR (https://no-color.org) wins over FORCE_COLOR (https://force-color.org), both over the terminal.
+    """
+    is_terminal = stream.isatty()
+    width = max(_NARROWEST, shutil.get_terminal_size().columns) if is_terminal else None
+    return Terminal(width, _wants_color(is_terminal, environ))
+
+
+def _wants_color(is_terminal: bool, environ: Mapping[str, str]) -> bool:
+    if environ.get("NO_COLOR"):
+        return False
+    if environ.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return is_terminal and environ.get("TERM") != "dumb"

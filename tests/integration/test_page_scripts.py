@@ -13,9 +13,8 @@ import pytest
 
 from profkit.render.html.measured import measured_html
 from profkit.render.html.sampled import sampled_html
-from profkit.render.options import ReportOptions
+from profkit.render.options import ReportOptions, Terminal
 from profkit.render.registry import HISTORY, MEASURED_COMPARISON, SAMPLED_COMPARISON
-from profkit.render.terminal import Terminal
 from tests.integration.npm_packages import install_locked
 from tests.support.example_measurements import both, failed, hostile
 from tests.support.example_runs import hostile_run, made_run

@@ -18,9 +18,8 @@ from profkit.measuring.worker import __main__ as worker_program
 from profkit.measuring.worker import unpack
 from profkit.model import notebook
 from profkit.render import registry as render_registry
-from profkit.render.options import DEFAULTS
+from profkit.render.options import DEFAULTS, PIPE
 from profkit.render.registry import RENDERERS, Kind
-from profkit.render.terminal import PIPE
 from profkit.samplers import registry as samplers
 
 PACKAGE = Path(profkit.__file__).parent

@@ -26,9 +26,8 @@ from profkit.model.measurement import AnyRun
 from profkit.model.workorder import WorkOrder, WorkTree
 from profkit.process.git import checkout_of, commit_of, has_submodules, work_trees
 from profkit.process.signals import interrupted_by_termination
-from profkit.render.options import ReportOptions
+from profkit.render.options import ReportOptions, Terminal
 from profkit.render.registry import MEASURED_COMPARISON, SAMPLED_COMPARISON
-from profkit.render.terminal import Terminal
 
 if TYPE_CHECKING:
     from profkit.measuring.orders import MeasureOptions

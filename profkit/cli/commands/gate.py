@@ -18,9 +18,8 @@ from profkit.errors import NoBaseline, RunNotFound, UsageError
 from profkit.model.comparison import Check, GateResult, Outcome
 from profkit.model.measurement import AnyRun, Design, MeasuredRun
 from profkit.process.git import commit_of
-from profkit.render.options import DEFAULTS, ReportOptions
+from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.registry import GATE, MEASURED_COMPARISON, SAMPLED_COMPARISON
-from profkit.render.terminal import PIPE, Terminal
 
 if TYPE_CHECKING:
     from profkit.cli.sides import Side

@@ -22,9 +22,8 @@ from profkit.model.measurement import AnyInfo, AnyRun, MeasuredInfo, MeasuredRun
 from profkit.model.run import Run, RunInfo
 from profkit.model.session import SessionState
 from profkit.render.formatting import count, moment
-from profkit.render.options import ReportOptions, Sort
+from profkit.render.options import ReportOptions, Sort, Terminal
 from profkit.render.registry import IN_ORDER, MEASURED, SAMPLED, WITH_SESSION
-from profkit.render.terminal import Terminal
 from profkit.units import parse_duration
 
 _ENDED = (SessionState.SUCCESS, SessionState.FAILED)

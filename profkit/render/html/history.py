@@ -6,8 +6,7 @@ from profkit.model.history import History, Point, Series
 from profkit.render.escape import short, visible
 from profkit.render.formatting import iso_moment
 from profkit.render.html.document import Columns, html_page
-from profkit.render.options import DEFAULTS, ReportOptions
-from profkit.render.terminal import PIPE, Terminal
+from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.measurement_warnings import warning_text
 from profkit.version import VERSION
 

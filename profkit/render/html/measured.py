@@ -8,8 +8,7 @@ from profkit.model.measurement import InstructionCounts, MeasuredRun, Timing
 from profkit.render.escape import short, visible
 from profkit.render.html.document import html_page, refuse_limits
 from profkit.render.html.runs import PageRun, PageRuns, SourceBudget, fact_lists
-from profkit.render.options import DEFAULTS, ReportOptions
-from profkit.render.terminal import PIPE, Terminal
+from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.measured import FunctionRow, OrderRow, headed_warning, order_rows, variants
 from profkit.render.views.measured_header import measured_facts
 from profkit.render.views.source import SourceLines

@@ -15,8 +15,7 @@ from profkit.render.escape import short
 from profkit.render.html.document import html_page
 from profkit.render.html.measured import timing_object
 from profkit.render.html.runs import PageRuns, SourceBudget
-from profkit.render.options import DEFAULTS, ReportOptions
-from profkit.render.terminal import PIPE, Terminal
+from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.measured import order_rows
 from profkit.render.views.measured_comparison import (
     function_text,

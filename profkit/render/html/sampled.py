@@ -10,8 +10,7 @@ from profkit.model.run import Run
 from profkit.model.session import SessionState
 from profkit.render.html.document import html_page, refuse_limits
 from profkit.render.html.runs import PageRun, PageRuns, SourceBudget
-from profkit.render.options import DEFAULTS, ReportOptions
-from profkit.render.terminal import PIPE, Terminal
+from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.header import facts, why_no_samples
 from profkit.render.views.sampled import library_test, wanted_threads
 from profkit.render.views.source import infos_of, source_of

@@ -13,8 +13,7 @@ from profkit.render.escape import visible
 from profkit.render.formatting import Part
 from profkit.render.html.document import html_page, refuse_limits
 from profkit.render.html.runs import PageRun, PageRuns, SourceBudget
-from profkit.render.options import DEFAULTS, ReportOptions
-from profkit.render.terminal import PIPE, Terminal
+from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.findings import finding_text
 from profkit.render.views.header import Fact
 from profkit.render.views.sampled import library_test

@@ -6,8 +6,7 @@ import json
 
 from profkit.model.comparison import Check
 from profkit.render.json.sampled import dumps, finding_object
-from profkit.render.options import DEFAULTS, ReportOptions
-from profkit.render.terminal import PIPE, Terminal
+from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.gate import GateReport
 
 GATE_SCHEMA = "profkit.gate/1"

@@ -7,8 +7,7 @@ from profkit.model.history import History, Series
 from profkit.render.formatting import iso_moment
 from profkit.render.json.measured_comparison import spread_object
 from profkit.render.json.sampled import dumps, warning_object
-from profkit.render.options import DEFAULTS, ReportOptions
-from profkit.render.terminal import PIPE, Terminal
+from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 
 HISTORY_SCHEMA = "profkit.history/1"
 

@@ -14,8 +14,7 @@ from collections.abc import Iterable, Sequence
 from profkit.model.measurement import Freshness, InstructionCounts, MeasuredIn, MeasuredRun, OrderInfo, Timing
 from profkit.render.formatting import iso_moment
 from profkit.render.json.sampled import dumps, note_objects, order_object, process_object, quality_object
-from profkit.render.options import DEFAULTS, ReportOptions
-from profkit.render.terminal import PIPE, Terminal
+from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.measured import OrderRow, TimeRow, order_rows
 
 MEASURED_SCHEMA = "profkit.measured-report/1"

@@ -18,8 +18,7 @@ from profkit.model.comparison import (
 )
 from profkit.model.measurement import MeasuredRun
 from profkit.render.json.sampled import dumps, finding_object, measured_object, warning_object
-from profkit.render.options import DEFAULTS, ReportOptions
-from profkit.render.terminal import PIPE, Terminal
+from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.measured_comparison import times_of, warnings_of
 from profkit.render.views.verdicts import counts_sentence, times_sentence
 

@@ -16,8 +16,7 @@ from profkit.model.profile import Node
 from profkit.model.run import Imported, Merged, Run, RunInfo
 from profkit.model.session import ProcessInfo, SessionState, UnprofiledGroup
 from profkit.render.formatting import iso_moment
-from profkit.render.options import DEFAULTS, ReportOptions
-from profkit.render.terminal import PIPE, Terminal
+from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.findings import finding_text
 from profkit.render.views.header import mode_word, run_notes
 from profkit.render.views.measurement_warnings import warning_text

@@ -7,8 +7,7 @@ import math
 
 from profkit.model.comparison import Compared, FunctionComparison, SampledComparison, Side
 from profkit.render.json.sampled import dumps, finding_object, run_object
-from profkit.render.options import DEFAULTS, ReportOptions
-from profkit.render.terminal import PIPE, Terminal
+from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.sampled_comparison import diff_rows, headline
 
 COMPARISON_SCHEMA = "profkit.comparison/1"

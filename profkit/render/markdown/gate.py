@@ -5,8 +5,7 @@ from __future__ import annotations
 from profkit.model.comparison import Check, Outcome
 from profkit.render.escape import code, plain
 from profkit.render.escape import table as markdown_table
-from profkit.render.options import DEFAULTS, ReportOptions
-from profkit.render.terminal import PIPE, Terminal
+from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.findings import reasons_text
 from profkit.render.views.gate import GateReport, figures, headline
 

@@ -8,8 +8,7 @@ from dataclasses import replace
 from profkit.model.measurement import MeasuredRun
 from profkit.render.escape import code, code_block, plain, table
 from profkit.render.formatting import count, count_text, percent, short_path, time_text
-from profkit.render.options import DEFAULTS, ReportOptions
-from profkit.render.terminal import PIPE, Terminal
+from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.measured import (
     FunctionRow,
     OrderRow,

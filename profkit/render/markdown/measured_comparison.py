@@ -12,8 +12,7 @@ from profkit.model.comparison import (
 )
 from profkit.render.escape import code, code_block, plain, short, table
 from profkit.render.formatting import change, count, counts_alike, signed, signed_alike, times_alike
-from profkit.render.options import DEFAULTS, ReportOptions
-from profkit.render.terminal import PIPE, Terminal
+from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.findings import finding_text
 from profkit.render.views.measured_comparison import WHAT as CALLS_OF
 from profkit.render.views.measured_comparison import (

@@ -11,8 +11,7 @@ from profkit.model.profile import Frame, Profile
 from profkit.model.run import Run
 from profkit.render.escape import code, code_block, plain, short, table
 from profkit.render.formatting import cost_word, count, moment, package_of, percent, place
-from profkit.render.options import DEFAULTS, ReportOptions
-from profkit.render.terminal import PIPE, Terminal
+from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.header import facts, why_no_samples
 from profkit.render.views.merged import differing_rows, odd_words, process_rows
 from profkit.render.views.sampled import CostRow, Report, build_report, plus_minus

@@ -11,8 +11,7 @@ from profkit.model.comparison import (
 )
 from profkit.render.escape import code, code_block, plain, short, table
 from profkit.render.formatting import count, place
-from profkit.render.options import DEFAULTS, ReportOptions
-from profkit.render.terminal import PIPE, Terminal
+from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.views.findings import finding_text
 from profkit.render.views.sampled_comparison import (
     DiffRow,

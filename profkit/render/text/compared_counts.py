@@ -15,8 +15,7 @@ from profkit.model.comparison import (
 )
 from profkit.render.escape import short
 from profkit.render.formatting import Tone, count, counts_alike, signed, signed_alike
-from profkit.render.options import ReportOptions
-from profkit.render.terminal import Terminal
+from profkit.render.options import ReportOptions, Terminal
 from profkit.render.text.layout import FAINT, TONES, Column, remark, room_left, section, table
 from profkit.render.text.tables import names_and_places
 from profkit.render.views.measured_comparison import (

@@ -12,8 +12,7 @@ from rich.text import Text
 from profkit.model.measurement import INSTRUCTIONS, InstructionCounts, relative_range
 from profkit.render.escape import short
 from profkit.render.formatting import Part, Tone, bar, count, count_text, counts_alike, percent, short_path
-from profkit.render.options import ReportOptions, Sort
-from profkit.render.terminal import Terminal
+from profkit.render.options import ReportOptions, Sort, Terminal
 from profkit.render.text.layout import (
     FAINT,
     TITLE,

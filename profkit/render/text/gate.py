@@ -10,8 +10,7 @@ from rich.text import Text
 from profkit.model.comparison import Check, GateResult, Outcome
 from profkit.render.escape import short, visible
 from profkit.render.formatting import Part, Tone
-from profkit.render.options import DEFAULTS, ReportOptions
-from profkit.render.terminal import PIPE, Terminal
+from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.text.layout import TONES, Column, compose, fact_grid, section, table, title
 from profkit.render.views.findings import reasons_text
 from profkit.render.views.gate import GateReport, figures, headline

@@ -11,8 +11,7 @@ from profkit.comparing.history import is_beyond_noise
 from profkit.model.history import History, Point, Quantity, Series
 from profkit.render.escape import short
 from profkit.render.formatting import Tone, change, count, counts_alike, moment, times_alike
-from profkit.render.options import DEFAULTS, ReportOptions
-from profkit.render.terminal import PIPE, Terminal
+from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.text.layout import FAINT, TITLE, TONES, Column, compose, remark, section, table, title
 from profkit.render.views.measured_comparison import input_text
 

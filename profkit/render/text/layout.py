@@ -15,7 +15,7 @@ from rich.text import Text
 from profkit.model.run import Run
 from profkit.render.cells import middle_cut
 from profkit.render.formatting import Tone, count
-from profkit.render.terminal import Terminal
+from profkit.render.options import Terminal
 from profkit.render.views.header import Fact, facts
 
 TONES = {

@@ -9,8 +9,7 @@ from rich.text import Text
 
 from profkit.model.measurement import MeasuredRun
 from profkit.render.escape import short
-from profkit.render.options import DEFAULTS, ReportOptions
-from profkit.render.terminal import PIPE, Terminal
+from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.text.counts import counts_block, functions_block
 from profkit.render.text.layout import compose, fact_grid, title
 from profkit.render.text.times import times_block

@@ -12,8 +12,7 @@ from profkit.model.findings import Finding
 from profkit.model.measurement import MeasuredRun
 from profkit.render.escape import short
 from profkit.render.formatting import Part, Tone, change, count, times_alike
-from profkit.render.options import DEFAULTS, ReportOptions
-from profkit.render.terminal import PIPE, Terminal
+from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.text.compared_counts import counts_table, deltas_block
 from profkit.render.text.layout import FAINT, TITLE, TONES, Column, compose, fact_grid, section, table, title
 from profkit.render.views.findings import finding_text

@@ -13,7 +13,7 @@ from profkit.model.session import SessionState
 from profkit.render.cells import left_cut, middle_cut
 from profkit.render.escape import short
 from profkit.render.formatting import Tone, amount, count, count_text, moment, place, time_text
-from profkit.render.terminal import Terminal
+from profkit.render.options import Terminal
 from profkit.render.text.layout import FAINT, GAP, TITLE, TONES, Column, compose, room_left, table
 from profkit.render.views.header import mode_word
 from profkit.units import Unit, format_duration

@@ -11,8 +11,7 @@ from rich.text import Text
 from profkit.model.run import Merged, Run
 from profkit.render.escape import short
 from profkit.render.formatting import count, moment, percent, place
-from profkit.render.options import DEFAULTS, ReportOptions
-from profkit.render.terminal import PIPE, Terminal
+from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.text.layout import FAINT, Column, compose, header, heat, remark, room_left, section, table
 from profkit.render.text.tables import function_table, line_table, names_and_places, thread_table
 from profkit.render.text.tree import flame_block, tree_block

@@ -19,8 +19,7 @@ from profkit.model.comparison import (
 from profkit.render.cells import left_cut, middle_cut
 from profkit.render.escape import MAX_NAME, short, visible
 from profkit.render.formatting import Tone, count, place
-from profkit.render.options import DEFAULTS, ReportOptions
-from profkit.render.terminal import PIPE, Terminal
+from profkit.render.options import DEFAULTS, PIPE, ReportOptions, Terminal
 from profkit.render.text.layout import FAINT, TITLE, TONES, Column, compose, remark, room_left, section, table
 from profkit.render.text.tables import names_and_places
 from profkit.render.views.findings import finding_text

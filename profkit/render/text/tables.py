@@ -11,8 +11,7 @@ from rich.text import Text
 from profkit.render.cells import left_cut, middle_cut
 from profkit.render.escape import short, visible
 from profkit.render.formatting import alike, bar, cost_word, count, percent, place, weight_text
-from profkit.render.options import Sort
-from profkit.render.terminal import Terminal
+from profkit.render.options import Sort, Terminal
 from profkit.render.text.layout import FAINT, GAP, Column, heat, remark, room_left, section, table
 from profkit.render.views.sampled import CostRow, LineRow, Report, Scale, ThreadRow, plus_minus
 from profkit.units import Unit

@@ -13,7 +13,7 @@ from profkit.model.measurement import WarningCode
 from profkit.render.cells import middle_cut
 from profkit.render.escape import short
 from profkit.render.formatting import Part, Tone, count, range_of, spread, switches, time_text, times_alike
-from profkit.render.terminal import Terminal
+from profkit.render.options import Terminal
 from profkit.render.text.layout import FAINT, GAP, TITLE, TONES, Column, fact_grid, room_left, section, table
 from profkit.render.text.warnings import marks_of_times
 from profkit.render.views.header import Fact

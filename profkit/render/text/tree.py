@@ -13,7 +13,7 @@ from profkit.model.profile import Node
 from profkit.render.cells import left_cut, middle_cut
 from profkit.render.escape import MAX_NAME, short, visible
 from profkit.render.formatting import alike, count, package_of, place
-from profkit.render.terminal import Terminal
+from profkit.render.options import Terminal
 from profkit.render.text.layout import FAINT, Column, filled, heat, room_left, section, table
 from profkit.render.text.tables import share_text
 from profkit.render.views.sampled import Report

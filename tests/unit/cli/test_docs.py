@@ -26,8 +26,7 @@ from profkit.render.json.history import history_json
 from profkit.render.json.measured import measured_json
 from profkit.render.json.measured_comparison import measured_comparison_json
 from profkit.render.json.sampled import runs_json, sampled_json
-from profkit.render.options import ReportOptions
-from profkit.render.terminal import Terminal
+from profkit.render.options import ReportOptions, Terminal
 from profkit.render.text.sampled import sampled_text
 from profkit.render.views.gate import GateReport
 from tests.support.cli_runs import Profkit, keep

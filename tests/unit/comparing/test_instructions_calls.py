@@ -8,9 +8,8 @@ from profkit.comparing.instructions import call_deltas, compare_counts
 from profkit.comparing.measured import compare_measured
 from profkit.model.comparison import CallDelta
 from profkit.model.measurement import CallCount, FunctionCount, InstructionCounts
-from profkit.render.options import ReportOptions
+from profkit.render.options import ReportOptions, Terminal
 from profkit.render.registry import MEASURED_COMPARISON
-from profkit.render.terminal import Terminal
 from tests.support.example_measured_comparisons import run
 from tests.support.example_measurements import COUNTS
 from tests.support.golden import check_golden

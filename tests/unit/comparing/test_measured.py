@@ -13,8 +13,7 @@ from profkit.model.comparison import Outcome, Verdict
 from profkit.model.findings import Finding, FindingCode
 from profkit.model.measurement import ControlCount, Design, MeasuredRun
 from profkit.model.workorder import Mode
-from profkit.render.options import ReportOptions
-from profkit.render.terminal import Terminal
+from profkit.render.options import ReportOptions, Terminal
 from profkit.render.text.measured_comparison import measured_comparison_text
 from profkit.render.views.findings import finding_text
 from tests.support.example_measured_comparisons import NEW, one_order, run, two_batches

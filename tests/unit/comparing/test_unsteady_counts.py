@@ -19,8 +19,7 @@ from profkit.model.findings import Finding, FindingCode
 from profkit.model.measurement import ControlCount, InstructionCounts, MeasuredRun, Preload
 from profkit.render.json.history import history_json
 from profkit.render.json.measured_comparison import measured_comparison_json
-from profkit.render.options import ReportOptions
-from profkit.render.terminal import Terminal
+from profkit.render.options import ReportOptions, Terminal
 from profkit.render.text.history import history_text
 from profkit.render.text.measured_comparison import measured_comparison_text
 from tests.support.example_measured_comparisons import NEW, OLD, run

@@ -24,8 +24,7 @@ from profkit.render.html.sampled import sampled_html
 from profkit.render.html.sampled_comparison import sampled_comparison_html
 from profkit.render.json.sampled import sampled_json
 from profkit.render.markdown.sampled import sampled_markdown
-from profkit.render.options import ReportOptions
-from profkit.render.terminal import Terminal
+from profkit.render.options import ReportOptions, Terminal
 from profkit.render.text.sampled import sampled_text
 from profkit.render.views.sampled import build_report
 from profkit.transforms.attribution import cut_regions

@@ -11,7 +11,7 @@ from profkit.model.measurement import AnyInfo
 from profkit.model.notes import Note, NoteCode
 from profkit.model.session import SessionState
 from profkit.render.json.sampled import removed_json, runs_json
-from profkit.render.terminal import Terminal
+from profkit.render.options import Terminal
 from profkit.render.text.runs import runs_text
 from tests.support.example_measured_runs import counted_run, failed_run, measured_run, timed_run
 from tests.support.example_measurements import hostile

@@ -16,9 +16,8 @@ from profkit.model.comparison import GateResult, MeasuredComparison
 from profkit.model.history import History
 from profkit.render.json.gate import gate_json
 from profkit.render.markdown.gate import gate_markdown
-from profkit.render.options import ReportOptions
+from profkit.render.options import ReportOptions, Terminal
 from profkit.render.registry import HISTORY, MEASURED_COMPARISON
-from profkit.render.terminal import Terminal
 from profkit.render.text.gate import gate_text
 from profkit.render.text.history import curve
 from profkit.render.views.gate import GateReport

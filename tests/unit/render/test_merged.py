@@ -14,8 +14,7 @@ from profkit.model.session import SessionState
 from profkit.render.html.sampled import sampled_html
 from profkit.render.json.sampled import sampled_json
 from profkit.render.markdown.sampled import sampled_markdown
-from profkit.render.options import ReportOptions
-from profkit.render.terminal import Terminal
+from profkit.render.options import ReportOptions, Terminal
 from profkit.render.text.sampled import sampled_text
 from profkit.render.views.header import facts
 from tests.support.example_runs import made_run

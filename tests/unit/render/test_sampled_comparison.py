@@ -10,9 +10,8 @@ from rich.cells import cell_len
 
 from profkit.errors import UsageError
 from profkit.model.comparison import SampledComparison
-from profkit.render.options import ReportOptions
+from profkit.render.options import ReportOptions, Terminal
 from profkit.render.registry import SAMPLED_COMPARISON
-from profkit.render.terminal import Terminal
 from profkit.render.views.sampled_comparison import diff_rows
 from profkit.units import Unit
 from tests.support.example_sampled_comparisons import deep_comparison, hostile_comparison, made_comparison

@@ -10,7 +10,7 @@ from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.model.run import Imported, Run
 from profkit.render.formatting import amount
 from profkit.render.markdown.sampled import sampled_markdown
-from profkit.render.terminal import Terminal
+from profkit.render.options import Terminal
 from profkit.render.text.runs import runs_text
 from profkit.render.text.sampled import sampled_text
 from profkit.units import Unit

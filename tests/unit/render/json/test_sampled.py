@@ -12,9 +12,8 @@ from profkit.model.notes import Note, NoteCode
 from profkit.model.profile import Profile
 from profkit.model.run import Run
 from profkit.render.json.sampled import DEEPEST, removed_json, runs_json, sampled_json
-from profkit.render.options import ReportOptions
+from profkit.render.options import ReportOptions, Terminal
 from profkit.render.registry import SAMPLED
-from profkit.render.terminal import Terminal
 from profkit.units import Unit
 from tests.support.example_runs import HOSTILE, hostile_run, made_profile, made_run
 from tests.support.golden import check_golden

@@ -12,9 +12,8 @@ from rich.cells import cell_len
 
 from profkit.model.measurement import MeasuredRun, MeasurementWarning, Preload, Tool, WarningCode
 from profkit.model.workorder import Mode
-from profkit.render.options import ReportOptions, Sort
+from profkit.render.options import ReportOptions, Sort, Terminal
 from profkit.render.registry import MEASURED
-from profkit.render.terminal import Terminal
 from profkit.render.text.measured import measured_text
 from profkit.render.views.measurement_warnings import warning_text
 from tests.support.example_measurements import (

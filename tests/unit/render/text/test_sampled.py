@@ -17,8 +17,7 @@ from profkit.model.run import Run
 from profkit.model.session import SessionState
 from profkit.render.cells import left_cut, middle_cut
 from profkit.render.escape import visible
-from profkit.render.options import ReportOptions, Sort
-from profkit.render.terminal import Terminal
+from profkit.render.options import ReportOptions, Sort, Terminal
 from profkit.render.text.runs import runs_text
 from profkit.render.text.sampled import sampled_text
 from profkit.stats import histogram_of

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from profkit.comparing.measured import names_of
 from profkit.model.workorder import Language
-from profkit.render.terminal import Terminal
+from profkit.render.options import Terminal
 from profkit.render.text.runs import runs_text
 from profkit.render.text.summary import measured_summary_lines
 from profkit.render.views.measured import RELATIVE, WARNED, time_row, uncertainty, variants

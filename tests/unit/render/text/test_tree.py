@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.render.formatting import sparkline
-from profkit.render.terminal import Terminal
+from profkit.render.options import Terminal
 from profkit.render.text.sampled import sampled_text
 from profkit.render.text.tree import flame_rows
 from profkit.transforms.trees import call_tree

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from profkit.render.terminal import Terminal, terminal_of
+from profkit.render.options import Terminal, terminal_of
 
 
 class _Terminal(io.StringIO):
