@@ -29,9 +29,12 @@ def start(tmp_path: Path) -> Iterator[Callable[[str], Watched]]:
     started: list[Watched] = []
 
     def start_text(text: str) -> Watched:
-        mark = str(tmp_path / f"mark{next(numbers)}")
+        number = next(numbers)
+        mark = str(tmp_path / f"mark{number}")
         argv = (PYTHON, "-I", "-S", "-c", text, mark)
-        begun = start_detached(argv, mark, tmp_path / "log", SYSTEM_CLOCK, 30)
+        # A report may come late, after /proc was searched: it must not be in the log of another start.
+        log = tmp_path / (f"log{number}" if started else "log")
+        begun = start_detached(argv, mark, log, SYSTEM_CLOCK, 30)
         assert begun is not None
         assert procfs.command_line(begun.pid) == tuple(os.fsencode(word) for word in argv)
         process = watch(begun.pid)
