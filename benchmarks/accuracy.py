@@ -24,7 +24,7 @@ from profkit.transforms.tables import function_rows
 
 NAME = "accuracy"
 Steps = Mapping[str, Callable[[], object]]
-_LEAST_POINTS, _ALLOWANCE_POINTS, _LEAST_PERCENT = 2.5, 0.5, 5.0
+_MIN_POINTS, _ALLOWANCE_POINTS, _MIN_PERCENT = 2.5, 0.5, 5.0
 
 
 def measure(quick: bool) -> list[Figure]:
@@ -108,7 +108,7 @@ def _shares(run: Run, steps: Steps) -> dict[str, float]:
 
 def _missed(name: str, seen: float, true: float, samples: int) -> Figure:
     chance_points = 300 * math.sqrt(true * (1 - true) / samples)
-    bound = max(_LEAST_POINTS, chance_points) + _ALLOWANCE_POINTS
+    bound = max(_MIN_POINTS, chance_points) + _ALLOWANCE_POINTS
     detail = f"{name}: {seen:.1%} of samples, {true:.1%} of time"
     return Figure(NAME, name, abs(seen - true) * 100, "points", bound, detail=detail)
 
@@ -131,6 +131,6 @@ def _time_figure(duration_s: float) -> Figure:
     chance_percent = 300 * math.sqrt((1 - filled) / run.info.samples)
     return Figure(
         NAME, "a region's time from samples: its error", abs(sampled_s / wall_s - 1) * 100, "%",
-        max(_LEAST_PERCENT, chance_percent), certain=True,
+        max(_MIN_PERCENT, chance_percent), certain=True,
         detail=f"{sampled_s:.2f} of {wall_s:.2f} s, {filled:.0%} of all; {run.info.samples:,} samples",
     )  # fmt: skip

@@ -18,7 +18,7 @@ from benchmarks.children import environment
 from benchmarks.figures import Figure
 
 NAME = "call_graphs"
-LEAST = 0.01
+MIN_SHARE = 0.01
 """Minimum part of the whole, by self or total, of the compared functions."""
 DJANGO = """
 import sys, types
@@ -105,7 +105,7 @@ def _distance(name: str, compared: Compared) -> Figure:
 def compare(stated: Mapping[Function, Cost], reported: Shown) -> Compared:
     """Compare each large function's self and total exactly, and its part of the tree."""
     whole = sum(cost.own for cost in stated.values())
-    large = {function: cost for function, cost in stated.items() if max(cost) >= LEAST * whole}
+    large = {function: cost for function, cost in stated.items() if max(cost) >= MIN_SHARE * whole}
     differing = tuple(
         function for function, cost in large.items() if reported.functions.get(function) != cost
     )

@@ -17,7 +17,7 @@ from profkit import isolated
 
 NAME = "small_calls"
 _WORKERS = 2
-_MOST_MS = 60_000 / 2_000
+_MAX_MS = 60_000 / 2_000
 """Bound: two thousand calls a minute."""
 
 Submit = Callable[..., Future[int]]
@@ -40,7 +40,7 @@ def measure(quick: bool) -> list[Figure]:
     each = estimate([call_s * 1e3 for call_s in taken["isolated"]])
     return [
         Figure(
-            NAME, "an isolated call, two at a time", each.median, "ms", _MOST_MS,
+            NAME, "an isolated call, two at a time", each.median, "ms", _MAX_MS,
             interval=each.interval, spread=each.spread,
             detail=f"{60_000 / each.median:,.0f} a minute; {rounds} batches of {calls}",
         ),

@@ -19,7 +19,7 @@ KEPT = ROOT / "tests" / "regressions"
 """Inputs that once broke an importer; `tests/unit/formats/test_regressions.py` imports each of them."""
 _FULL_S, _SHORT_S = 600, 2
 _SLOWEST_S = 20
-_MOST_MIB = 2048
+_MAX_MIB = 2048
 _STARTS_WITHIN_S = 120
 _EXECUTED = re.compile(r"stat::number_of_executed_units:\s*(\d+)")
 
@@ -38,7 +38,7 @@ def inject(injection: Injection) -> Outcome:
         argv = [
             sys.executable, "-m", "benchmarks.faults.fuzz_worker", name, str(corpus),
             f"-max_total_time={seconds}", f"-seed={injection.seed + 1}", f"-timeout={_SLOWEST_S}",
-            f"-rss_limit_mb={_MOST_MIB}", f"-artifact_prefix={found}/", "-print_final_stats=1",
+            f"-rss_limit_mb={_MAX_MIB}", f"-artifact_prefix={found}/", "-print_final_stats=1",
             "-max_len=65536",
         ]  # fmt: skip
         done = subprocess.run(

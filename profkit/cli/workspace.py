@@ -29,7 +29,7 @@ def current_folder() -> Path:
 
 
 _SQLITE = "sqlite:///"
-_MOST_REGIONS, _MOST_SAMPLES = 20, 500_000
+_MAX_REGIONS, _MAX_SAMPLES = 20, 500_000
 """Maximum numbers of regions and samples of a session that are shown together."""
 
 
@@ -77,11 +77,11 @@ class Workspace:
         there |= {run.info.id: run.info for run in self.recording if run.info.session == info.session}
         others = [one for one in there.values() if one.id != info.id and one.samples]
         others.sort(key=lambda one: (-one.samples, one.id))
-        room = _MOST_SAMPLES - info.samples
+        room = _MAX_SAMPLES - info.samples
         loaded: list[Run] = []
         for number, one in enumerate(others):
             room -= one.samples
-            if room < 0 or number == _MOST_REGIONS:
+            if room < 0 or number == _MAX_REGIONS:
                 left = len(others) - number
                 say("note", f"{left} more of the session's regions are left out: `profkit list` shows them")
                 break

@@ -92,7 +92,7 @@ class Slots:
 
 
 _SMALL_BYTES = 1 << 20
-_MOST_FILES = 64
+_MAX_FILES = 64
 
 
 class PackedCall:
@@ -138,7 +138,7 @@ class PackedCall:
     @classmethod
     def _count(cls, change: int) -> bool:
         with cls._lock:
-            if cls._files + change > _MOST_FILES:
+            if cls._files + change > _MAX_FILES:
                 return False
             cls._files += change
             return True

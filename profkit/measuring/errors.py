@@ -18,7 +18,7 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 """Errors of a file system that cannot be written to or is full."""
 _VALGRINDS = Path("/tmp")
 """Folder of Valgrind's own files if its environment has no TMPDIR, as in zygotes."""
-_LEAST_BYTES = 512 * 1024
+_MIN_BYTES = 512 * 1024
 """Minimum free space: Callgrind's files of a large program have some hundred kilobytes."""
 
 
@@ -77,7 +77,7 @@ def _full_folder() -> Path | None:
     """Return the folder for dumps, or that of Valgrind's own files, if it is full."""
     for folder in (Path(tempfile.gettempdir()), _VALGRINDS):
         with suppress(OSError):
-            if shutil.disk_usage(folder).free < _LEAST_BYTES:
+            if shutil.disk_usage(folder).free < _MIN_BYTES:
                 return folder
     return None
 

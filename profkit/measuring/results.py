@@ -182,7 +182,7 @@ def _shortened(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-MOST_UNCERTAIN = 0.05
+MAX_UNCERTAINTY = 0.05
 """Maximum uncertainty of the subtracted time, relative to the remaining time."""
 
 
@@ -212,7 +212,7 @@ def _refuse_too_short(label: str, cases: Sequence[TimedCase]) -> None:
     """Raise TooShort if the subtracted time is too uncertain compared with the remaining time."""
     spread_s = median([timed.loop_spread_s for timed in cases])
     least_s = median([min(timed.times_s) for timed in cases])
-    if spread_s > MOST_UNCERTAIN * least_s:
+    if spread_s > MAX_UNCERTAINTY * least_s:
         changes = tuple(cases[0].fresh["changes"])
         raise TooShort(label, changes, least_s, min(timed.loop_s for timed in cases), spread_s)
 

@@ -17,17 +17,17 @@ from profkit.model.measurement import (
 from profkit.model.workorder import WorkOrder
 from profkit.stats import median, median_interval
 
-LEAST_BLOCKS = 5
+MIN_BLOCKS = 5
 """Minimum number of blocks per process: with fewer, even the fastest may be disturbed."""
 
-LEAST_CPU_SHARE = 0.95
+MIN_CPU_SHARE = 0.95
 """Minimum CPU share: undisturbed blocks have their core for all but one or two per cent of the time."""
 
 LONGEST_ABSENCE_S = 0.05
 """Longest involuntary absence per switch, in seconds. A preempted process is back within a few scheduler
 slices, or half a quota's period of 100 ms. If it was away for longer each time, it waited for something."""
 
-MOST_SWITCHES_PER_S = 25
+MAX_SWITCHES_PER_S = 25
 """Per thread: with slices of 3 to 4 ms, this means that others have the core for a tenth of the time."""
 
 WIDEST_INTERVAL = 0.05
@@ -98,14 +98,14 @@ def _how_many(
 ) -> Iterable[MeasurementWarning]:
     if len(processes) < MIN_PROCESSES:
         yield MeasurementWarning.of(WarningCode.FEW_PROCESSES, processes=len(processes), needed=MIN_PROCESSES)
-    short = [len(process.times_s) for process in processes if len(process.times_s) < LEAST_BLOCKS]
+    short = [len(process.times_s) for process in processes if len(process.times_s) < MIN_BLOCKS]
     if short:
         yield MeasurementWarning.of(
             WarningCode.FEW_BLOCKS,
             processes=len(processes),
             affected=len(short),
             blocks=min(short),
-            needed=LEAST_BLOCKS,
+            needed=MIN_BLOCKS,
         )
     executions = timing.number * sum(len(process.times_s) for process in processes)
     if order.runs is not None and executions * _WARM_UPS >= order.runs:
@@ -117,7 +117,7 @@ def _machine(order: WorkOrder, timing: Timing, processes: list[ProcessTimes]) ->
     warnings = []
     # How many of its threads a statement keeps busy is a property of the statement, equal in all processes.
     busiest = max(process.cpu_share for process in processes) if order.num_threads > 1 else 1.0
-    low = [process for process in processes if process.cpu_share < LEAST_CPU_SHARE * busiest]
+    low = [process for process in processes if process.cpu_share < MIN_CPU_SHARE * busiest]
     if low:
         pushed = [process for process in low if _was_pushed(timing, process, busiest)]
         warnings.append(
@@ -126,7 +126,7 @@ def _machine(order: WorkOrder, timing: Timing, processes: list[ProcessTimes]) ->
                 processes=len(processes),
                 affected=len(low),
                 share=min(process.cpu_share for process in low),
-                needed=LEAST_CPU_SHARE,
+                needed=MIN_CPU_SHARE,
                 busiest=busiest,
                 switches=sum(process.involuntary_switches for process in pushed),
             )
@@ -134,7 +134,7 @@ def _machine(order: WorkOrder, timing: Timing, processes: list[ProcessTimes]) ->
     switches = sum(process.involuntary_switches for process in processes)
     per_s = switches / max(sum(_wall_s(timing, process) for process in processes), 1e-9)
     # In a process too short for a meaningful rate, one switch may be chance.
-    if per_s > MOST_SWITCHES_PER_S * order.num_threads and switches > len(processes):
+    if per_s > MAX_SWITCHES_PER_S * order.num_threads and switches > len(processes):
         warnings.append(MeasurementWarning.of(WarningCode.SWITCHES, per_s=per_s, switches=switches))
     return warnings
 

@@ -13,7 +13,7 @@ from bisect import bisect_left
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.process.guard import reraise_signal_error
 
-_MOST = 250
+_MAX_CHECKED = 250
 """Maximum descriptors per check, which takes about 2 ms; the next check continues with the rest."""
 _LARGEST_SHARE = 0.01
 """Maximum share of time for checks: listing ten thousand descriptors takes about 30 ms."""
@@ -23,7 +23,7 @@ _TIMEVAL_BYTES = 16
 class SocketWatch:
     """Detector of sockets with a timeout among the program's descriptors."""
 
-    def __init__(self, most: int = _MOST, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(self, most: int = _MAX_CHECKED, clock: Clock = SYSTEM_CLOCK) -> None:
         self._most, self._clock = most, clock
         self._next, self._paused_until_s = 0, clock.monotonic_s()
 

@@ -85,7 +85,7 @@ def _nonzero(value: float) -> float:
     return value if abs(value) > _TINY else _TINY
 
 
-_MOST_ALIKE = 0.9
+_MAX_CORRELATION = 0.9
 """Maximum r: so few batches do not distinguish a larger one from 1."""
 
 
@@ -109,7 +109,7 @@ def batch_spread(means: Sequence[float]) -> Spread:
     count = len(means)
     if count < 2:
         raise ValueError(f"{count} batches have no spread")
-    alike = min(_MOST_ALIKE, max(0.0, autocorrelation(means)))
+    alike = min(_MAX_CORRELATION, max(0.0, autocorrelation(means)))
     widening = (1 + alike) / (1 - alike)
     mean = math.fsum(means) / count
     variance = math.fsum((value - mean) ** 2 for value in means) / (count - 1) / count

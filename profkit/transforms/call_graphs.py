@@ -12,8 +12,8 @@ from profkit.model.measurement import CallCount, FunctionCount, InstructionCount
 from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from profkit.units import Unit
 
-_MOST_PATHS = 20_000
-_LEAST_PART = 1e-5
+_MAX_PATHS = 20_000
+_MIN_PART = 1e-5
 
 CheckDepth = Callable[[int], None]
 """Function that raises an error if a path of this depth must not be followed or takes too long."""
@@ -69,7 +69,7 @@ class Graph:
                 received[callee] = received.get(callee, 0.0) + cost
         spent = {f: kept.get(f, 0) + sum(costs.values()) for f, costs in callees.items()}
         if roots is None:
-            least = sum(kept.values()) * _LEAST_PART
+            least = sum(kept.values()) * _MIN_PART
             left = {f: cost - received.get(f, 0.0) for f, cost in spent.items()}
             roots = {f: cost for f, cost in left.items() if cost > least or f not in received}
         if recursion is not None:
@@ -125,7 +125,7 @@ class Paths:
     def __init__(self, graph: Graph, check_depth: CheckDepth) -> None:
         self._graph = graph
         self._check_depth = check_depth
-        self._least = sum(graph.own.values()) * _LEAST_PART
+        self._least = sum(graph.own.values()) * _MIN_PART
         self._by_function: dict[Frame, list[CallPath]] = {}
         self._waiting: list[tuple[float, int, CallPath]] = []
         self._pushed = self._kept = 0
@@ -149,7 +149,7 @@ class Paths:
         while self._waiting:
             _, _, path = heapq.heappop(self._waiting)
             known = self._by_function.setdefault(path.function, [])
-            if known and (path.cost < self._least or self._kept >= _MOST_PATHS):
+            if known and (path.cost < self._least or self._kept >= _MAX_PATHS):
                 continue
             self._check_depth(path.depth)
             known.append(path)

@@ -13,7 +13,7 @@ from profkit.model.profile import Frame, Profile, ProfileBuilder, Thread
 from tests.integration.browser import PageOf
 from tests.integration.graph_page import COLOURED, click, drawn, page_html, width_of
 
-LEAST_PX = 0.5
+MIN_PX = 0.5
 THREADS = 3
 THREAD = Thread(1, 9999, "main")
 
@@ -67,7 +67,7 @@ def test_runs_are_those_of_the_samples(page_of: PageOf, samples: int) -> None:
         page.evaluate("(thread) => profkit.setState({ thread })", thread)
         threads = list(range(THREADS)) if thread == "all" else [1]
         runs = sorted(expected_runs(profile, threads, width_of(page)))
-        wide = [run for run in runs if run[3] >= LEAST_PX]
+        wide = [run for run in runs if run[3] >= MIN_PX]
         shown = shown_runs(page)
         assert [run[:2] for run in shown] == [run[:2] for run in wide]
         assert [place for run in shown for place in run[2:]] == pytest.approx(

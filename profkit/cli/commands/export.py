@@ -33,7 +33,7 @@ _PATH = re.compile(r"(?<![\w./])~?/(?:[^/\s'\"()<>\[\]{},;|]+/)+([^/\s'\"()<>\[\
 """Pattern of an absolute path of two parts or more, inside a text."""
 _URL = re.compile(r"\b[A-Za-z][\w+.-]{0,20}://[^\s'\"<>]+")
 _CHILD = re.compile(r"<process (\d+):.*", re.DOTALL)
-_LEAST = 3
+_MIN_LENGTH = 3
 """Minimum length of a host or user name that is replaced inside texts."""
 
 
@@ -59,7 +59,7 @@ class _Scrubber:
         self._names: dict[str, str] = {}
         self._taken: set[str] = set()
         words = {process.host, process.host.partition(".")[0], *_people(run)}
-        known = sorted((re.escape(word) for word in words if len(word) >= _LEAST), key=len, reverse=True)
+        known = sorted((re.escape(word) for word in words if len(word) >= _MIN_LENGTH), key=len, reverse=True)
         self._words = re.compile(rf"(?<!\w)(?:{'|'.join(known)})(?!\w)", re.IGNORECASE) if known else None
 
     def file(self, file: str) -> str:

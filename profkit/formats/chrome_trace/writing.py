@@ -22,7 +22,7 @@ from profkit.transforms.trees import common_length
 from profkit.units import Unit
 
 EXPORTER = "profkit"
-MOST_CALLS = 2_500_000
+MAX_CALLS = 2_500_000
 """About half a gigabyte: Chromium holds no longer text, so its viewers read no larger file."""
 
 Stack = tuple[int, ...]
@@ -109,10 +109,10 @@ def _count_calls(samples: Sequence[Sample], functions: Sequence[Stack]) -> int:
 
 
 def _check_size(calls: int) -> None:
-    if calls > MOST_CALLS:
+    if calls > MAX_CALLS:
         raise UsageError(
             f"a Chrome trace of this profile has {calls:,} calls, and its viewers read no more than "
-            f"{MOST_CALLS:,}",
+            f"{MAX_CALLS:,}",
             "export one of its regions, or all of it as speedscope or firefox",
         )
 

@@ -34,8 +34,8 @@ _PATH_BEFORE = re.compile(r"\S*/(?=<(?:stmt|setup|global_setup)>:)")
 """Folder that the linker puts before the names of the user's parts."""
 _UNBALANCED = "the statement or its setup has an unbalanced brace, parenthesis or quote"
 _SILENT = "the compiler failed without a message"
-_MOST_LINES = 60
-_MOST_FOREIGN_NOTES = 3
+_MAX_LINES = 60
+_MAX_FOREIGN_NOTES = 3
 """Maximum after an error; a call that fits none of many overloads has dozens."""
 
 
@@ -52,8 +52,8 @@ def trimmed(output: str, order: WorkOrder) -> str:
     lines = list(_relevant_lines(_PATH_BEFORE.sub("", output), own))
     ours = [line for line in lines if not line.startswith(f"{FRAME}:")]
     lines = ours or ([_UNBALANCED, lines[0]] if lines else output.splitlines() or [_SILENT])
-    more = [f"… and {len(lines) - _MOST_LINES} more lines"] if len(lines) > _MOST_LINES else []
-    return "\n".join([*lines[:_MOST_LINES], *more])
+    more = [f"… and {len(lines) - _MAX_LINES} more lines"] if len(lines) > _MAX_LINES else []
+    return "\n".join([*lines[:_MAX_LINES], *more])
 
 
 def _relevant_lines(output: str, own: Mapping[str, list[str]]) -> Iterator[str]:
@@ -68,7 +68,7 @@ def _relevant_lines(output: str, own: Mapping[str, list[str]]) -> Iterator[str]:
             foreign_notes = 0
         elif found["file"] not in own:
             foreign_notes += 1
-            if found["kind"] != "note" or foreign_notes > _MOST_FOREIGN_NOTES:
+            if found["kind"] != "note" or foreign_notes > _MAX_FOREIGN_NOTES:
                 continue
         yield text
         yield from _quoted(own.get(found["file"], []), int(found["line"]), int(found["column"] or 0))
@@ -86,7 +86,7 @@ def _quoted(lines: list[str], number: int, column: int) -> Iterator[str]:
 
 
 _HEARTBEAT_S = 0.5
-_LEAST_BYTES = 1024**2
+_MIN_BYTES = 1024**2
 """Minimum free space: with less, a compiler's failure may be due to the full disk."""
 _LOCKED_S = 0.1
 """Interval for checking whether another process has finished a locked key, in seconds."""
@@ -164,7 +164,7 @@ class _Running:
         if isinstance(result, Path):
             return result
         reason = next((reason for reason in map(os.strerror, NO_ROOM) if reason in output), None)
-        if reason is None and shutil.disk_usage(cache.folder).free < _LEAST_BYTES:
+        if reason is None and shutil.disk_usage(cache.folder).free < _MIN_BYTES:
             reason = os.strerror(errno.ENOSPC)
         return cache_unavailable(cache.folder, reason) if reason else result
 

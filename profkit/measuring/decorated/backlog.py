@@ -17,7 +17,7 @@ from profkit.model.measurement import MeasuredRun
 from profkit.originals import REAL
 from profkit.process.guard import explained, say_once
 
-MOST_WAITING_BYTES = 2 << 30
+MAX_WAITING_BYTES = 2 << 30
 _NAMED, _LONGEST = 5, 80
 """Number of calls named in one message, and the maximum length of such a name."""
 _FIX = "read `runs` of the function earlier, or raise exit_timeout_s= or PROFKIT_EXIT_TIMEOUT"
@@ -77,7 +77,7 @@ class Backlog:
         """Raise CannotTravel while too much waits: payloads are held in memory."""
         with self._changed:
             held = sum(pending.payload.size_bytes for pending in self._waiting if pending.payload is not None)
-        if held > MOST_WAITING_BYTES:
+        if held > MAX_WAITING_BYTES:
             raise CannotTravel("a call", f"{held >> 20} MB of arguments of other calls are waiting already")
 
     def add(self, pending: Pending) -> None:

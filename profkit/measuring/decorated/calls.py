@@ -97,13 +97,13 @@ def in_process_run(
     return MeasuredRun(info, replace(run.measurement, order=info.order))
 
 
-MOST_SIGNATURES = 32
+MAX_SIGNATURES = 32
 """Default maximum of measured kinds of arguments per function."""
 
-MOST_VALUES = 4
+MAX_VALUES = 4
 """Number of values per parameter that each make a new kind, under the default maximum."""
 
-_MOST_KNOWN = 4096
+_MAX_KNOWN = 4096
 """Number of signatures that are remembered, so that their later calls are recognized fast."""
 
 
@@ -121,12 +121,12 @@ class Kinds:
     """Kinds of arguments of a function's calls; thread-safe.
 
     A loop over numbers is one kind of call, not one for each number: a call is of a new kind if types, shapes
-    or modes are new, or if a parameter has one of its first `MOST_VALUES` values (for containers: lengths).
+    or modes are new, or if a parameter has one of its first `MAX_VALUES` values (for containers: lengths).
     If the user sets a limit, every signature is a kind.
     """
 
     def __init__(self, most: int | None = None) -> None:
-        self.most = MOST_SIGNATURES if most is None else most
+        self.most = MAX_SIGNATURES if most is None else most
         self._exact = most is not None
         self.refused = False
         """True if a call of a new kind was refused because the maximum was reached."""
@@ -176,7 +176,7 @@ class Kinds:
 
     def _note(self, signature: str, claim: Claim | None) -> None:
         if claim is None:
-            if len(self._known) < _MOST_KNOWN:
+            if len(self._known) < _MAX_KNOWN:
                 self._known.add(signature)
             return
         self._claimed.add(signature)
@@ -188,4 +188,4 @@ class Kinds:
 
     def _is_new_value(self, parameter: str, value: str) -> bool:
         known = self._values.get(parameter, ())
-        return value not in known and len(known) < MOST_VALUES
+        return value not in known and len(known) < MAX_VALUES

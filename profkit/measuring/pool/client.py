@@ -54,7 +54,7 @@ _START_S = 600.0
 """Time-out of a start: importing torch under Valgrind takes 14 s on an idle machine."""
 _COMMAND_S = 60.0
 """Time-out of a command: more than a supervisor takes to end a tree."""
-_MOST_PACKET_BYTES = 1 << 17
+_MAX_PACKET_BYTES = 1 << 17
 _KILL_S = 20.0
 OLDEST_PYTHON = (3, 11)
 """Same value as in `worker/__main__.py`."""
@@ -162,7 +162,7 @@ class Zygote:
     def packet(self) -> bytes:
         """Receive a packet of the zygote; raises ZygoteGone."""
         try:
-            packet = self._control.recv(_MOST_PACKET_BYTES)
+            packet = self._control.recv(_MAX_PACKET_BYTES)
         except ConnectionResetError:
             packet = b""
         if not packet:

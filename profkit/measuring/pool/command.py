@@ -125,7 +125,7 @@ def _tool(kind: ZygoteKind, folder: Path | None) -> list[str]:
     ]
 
 
-_MOST_ALIKE = 3
+_MAX_ALIKE = 3
 KEPT_BYTES = 64 * 1024
 _GROWN_BYTES = 16 * 1024 * 1024
 
@@ -139,9 +139,9 @@ def without_own_frames(dump: str) -> str:
 
 def _counted(line: str, times: int) -> str:
     """Return a line `times` times; a recurring frame is abbreviated as in Python's own tracebacks."""
-    if times <= _MOST_ALIKE or not line.startswith("  File "):
+    if times <= _MAX_ALIKE or not line.startswith("  File "):
         return line * times
-    return f"{line * _MOST_ALIKE}  [Previous line repeated {times - _MOST_ALIKE} more times]\n"
+    return f"{line * _MAX_ALIKE}  [Previous line repeated {times - _MAX_ALIKE} more times]\n"
 
 
 class Output:

@@ -22,7 +22,7 @@ from profkit.model.workorder import Language, Mode, WorkOrder
 SERIOUS_PROCESSES, QUICK_PROCESSES = 10, 3
 BLOCK_S = 0.002
 """Block time: short, as the minimum of many blocks is disturbed least."""
-_BLOCKS, _LEAST_BLOCKS = 20, 3
+_BLOCKS, _MIN_BLOCKS = 20, 3
 _LONGEST_S = 0.5
 _SETTLED, _WARM_S = 20, 0.04
 _COUNTED, _COUNTED_IF_LONG = 110, 8
@@ -68,7 +68,7 @@ def _timed(call_s: float, order: WorkOrder) -> int:
     block_s = number * call_s
     least_s = order.min_run_time_s / processes_of(order)
     blocks = max(_BLOCKS, math.ceil(least_s / block_s))
-    blocks = max(_LEAST_BLOCKS, min(blocks, math.floor(max(least_s, _LONGEST_S) / block_s)))
+    blocks = max(_MIN_BLOCKS, min(blocks, math.floor(max(least_s, _LONGEST_S) / block_s)))
     return max(1, min(max(_SETTLED, number), math.ceil(_WARM_S / call_s))) + number * blocks
 
 

@@ -9,8 +9,8 @@ from typing import Protocol, TextIO, runtime_checkable
 from profkit.clock import SYSTEM_CLOCK, Clock
 from profkit.units import format_duration
 
-_LEAST_STEPS = 3
-_LEAST_PART = 0.02
+_MIN_STEPS = 3
+_MIN_PART = 0.02
 """Minimum steps of a kind, and part of all, that must be done before the others are estimated."""
 
 
@@ -36,7 +36,7 @@ class _Kind:
     @property
     def step_s(self) -> float | None:
         """Mean time of a step; None until enough of them are done."""
-        if self.done < max(_LEAST_STEPS, _LEAST_PART * self.total):
+        if self.done < max(_MIN_STEPS, _MIN_PART * self.total):
             return None
         return self.spent_s / (self.done - 1)
 

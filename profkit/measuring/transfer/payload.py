@@ -95,7 +95,7 @@ def _address(memory: memoryview) -> int:
     return ctypes.addressof(ctypes.c_char.from_buffer(memory))
 
 
-MOST_BYTES = 1 << 30
+MAX_BYTES = 1 << 30
 MANY_BYTES = 100 << 20
 """Size beside tensors and arrays that deserves a warning: each worker unpickles all of it."""
 
@@ -139,7 +139,7 @@ def pack(
     function: Callable[..., object],
     args: Iterable[object] = (),
     kwargs: Mapping[str, object] | None = None,
-    most_bytes: int = MOST_BYTES,
+    most_bytes: int = MAX_BYTES,
 ) -> Payload:
     """Pack a call as it is now; raise `CannotTravel`, which names the part that cannot be sent."""
     call: Call = function, tuple(args), dict(kwargs or {})

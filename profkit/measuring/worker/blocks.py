@@ -19,7 +19,7 @@ Clock = Callable[[], float]
 Elapsed = Callable[[int], float]
 """Function that runs a block of N executions and returns its time in seconds."""
 
-_BLOCKS, _LEAST_BLOCKS = 20, 3
+_BLOCKS, _MIN_BLOCKS = 20, 3
 _LONGEST_S = 0.5
 """Default maximum time of the blocks of a process."""
 WARMS = 20
@@ -27,7 +27,7 @@ WARMS = 20
 functions that it calls)."""
 _PREPARING_S = 0.5
 """Maximum time to prepare the states of all blocks of a process."""
-_LEAST_S = 1e-9
+_MIN_S = 1e-9
 """Minimum time of a statement; clocks may show less."""
 _SIMILAR = 4
 """Ratio of cases' block sizes above which a bias of 1 % does not matter."""
@@ -144,7 +144,7 @@ def block_count(cases: Sequence[Timed], settings: TimingSettings) -> int:
         count = max(_BLOCKS, math.ceil(settings.min_run_time_s / round_s))
         count = min(count, math.floor(longest_s / round_s))
         preparing_s = sum(case.preparing_s * (case.number or 1) for case in cases)
-        count = max(_LEAST_BLOCKS, min(count, math.floor(_PREPARING_S / max(preparing_s, _LEAST_S))))
+        count = max(_MIN_BLOCKS, min(count, math.floor(_PREPARING_S / max(preparing_s, _MIN_S))))
     allowed = [len(case.times_s) + case.left // (case.number or 1) for case in cases if case.left is not None]
     return max(1, min([count, *allowed]))
 
@@ -167,7 +167,7 @@ def _prepare(case: Timed, settings: TimingSettings, meter: Meter) -> None:
         case.number = max(1, round(settings.block_s / case.estimate_s)) if case.estimate_s > 0 else 1
         case.number = min(case.number, case.most)
         if case.left is not None:
-            case.number = max(1, min(case.number, case.left // _LEAST_BLOCKS))
+            case.number = max(1, min(case.number, case.left // _MIN_BLOCKS))
     elif allowed is not None and warm_ups is not None:
         case.number = max(1, min(requested, allowed - warm_ups))
     if warm_ups is None and case.number == 1 and case.estimate_s >= _WARM_S:
@@ -196,7 +196,7 @@ def _warmed(case: Timed, block_s: float, allowed: int | None) -> float:
     while True:
         took_s = case.spend(number)
         done, spent_s = done + number, spent_s + took_s
-        estimate_s = max(min(estimate_s, took_s / number), _LEAST_S)
+        estimate_s = max(min(estimate_s, took_s / number), _MIN_S)
         long = number * estimate_s >= block_s / 2 or number >= case.most
         settled = long and done >= case.warms
         if settled or spent_s >= _WARM_S or done == allowed:

@@ -79,7 +79,7 @@ def _summary(error: BaseException) -> str:
     return "".join(traceback.format_exception_only(error)).strip()
 
 
-MOST_RESULT_BYTES = 1 << 30
+MAX_RESULT_BYTES = 1 << 30
 
 
 class CannotReturn(Exception):
@@ -154,8 +154,8 @@ def _write(value: object, file: int) -> None:
 
 def _append(file: int, end: int, data: bytes | memoryview) -> int:
     """Write at an offset and return the offset of its end."""
-    if end + len(data) > MOST_RESULT_BYTES:
-        raise CannotReturn(f"it is larger than {MOST_RESULT_BYTES >> 20} MB")
+    if end + len(data) > MAX_RESULT_BYTES:
+        raise CannotReturn(f"it is larger than {MAX_RESULT_BYTES >> 20} MB")
     rest = memoryview(data)
     while rest:
         written = os.pwrite(file, rest, end)

@@ -29,7 +29,7 @@ _SETTLING = 40
 """Executions in addition to the requested warm-up, for short statements."""
 _WATCHED = 3
 """Maximum executions that are counted one by one."""
-_LEAST = 10
+_MIN_WARM = 10
 """Minimum warm-up before a block like a repeat, even if that block could settle the statement."""
 _WAITS_S = 0.05
 _WAITS_TIMES = 20
@@ -197,7 +197,7 @@ def warm(
     if settles and each <= _LONG and len(executions) < min(repetitions.warm, _WATCHED):
         _run(measured, 1)
     rest = (
-        max(repetitions.warm - (number if repetitions.rehearsed else 0), min(repetitions.warm, _LEAST))
+        max(repetitions.warm - (number if repetitions.rehearsed else 0), min(repetitions.warm, _MIN_WARM))
         - _WATCHED
     )
     if short and rest > 0:

@@ -82,7 +82,7 @@ _CACHED = tuple(range(24, 1033, 16))
 """Request sizes that a thread's cache may serve; cached chunks do not count as free."""
 _CACHED_EACH = 7
 """Chunks per size in the cache (`TCACHE_FILL_COUNT` in glibc's malloc/malloc.c)."""
-_MOST_SWEEPS = 20
+_MAX_SWEEPS = 20
 """Maximum attempts, for other allocators whose free memory never decreases."""
 _HEADER_BYTES = 8
 """Size of a chunk's header; chunk sizes are multiples of 16."""
@@ -101,7 +101,7 @@ _TEMPORARY = 4
 _INTEGER_BYTES = 32
 _ARENA_POOLS = 64
 _LARGEST_BLOCK = 512
-_MOST_POOLS = 5000
+_MAX_POOLS = 5000
 """Maximum number of pools to fill, so that the loop ends with other allocators."""
 
 _LARGE = tuple(size - bytes.__basicsize__ for size in range(400, _LARGEST_BLOCK + 1, 16))
@@ -149,7 +149,7 @@ def fill_holes() -> int:
         return 0
     malloc.trim()
     holes_bytes = malloc.free().holes_bytes
-    for _ in range(_MOST_SWEEPS):
+    for _ in range(_MAX_SWEEPS):
         _fill_bins(malloc)
         if not _fill_cache(malloc) and not malloc.free().holes_bytes:
             break
@@ -200,7 +200,7 @@ def fill_arenas() -> None:
     Stops after a whole arena of adjacent pools, which is new.
     """
     in_a_row, last, blocks = 0, 0, _POOL_BYTES // _LARGEST_BLOCK - 1
-    for _ in range(_MOST_POOLS if _has_pools() else 0):
+    for _ in range(_MAX_POOLS if _has_pools() else 0):
         _KEPT.extend(map(bytes, repeat(_LARGE[-1], blocks)))
         here = id(_KEPT[-1]) // _POOL_BYTES
         in_a_row, last = in_a_row + 1 if here == last + 1 else 0, here
@@ -214,7 +214,7 @@ def _fill_pools(size: int) -> None:
     Keeps no integers between blocks, as they would be blocks, too.
     """
     make, argument = _maker(size)
-    for _ in repeat(None, _MOST_POOLS):
+    for _ in repeat(None, _MAX_POOLS):
         block = make(argument)
         if _is_in_new_pool(block, size):
             return
@@ -249,7 +249,7 @@ def _has_pools() -> bool:
     It does if two pools in a row are full of adjacent blocks, which only new ones are.
     """
     blocks, pools = (_POOL_BYTES - _FIRST_BLOCK) // _LARGEST_BLOCK, 3
-    for _ in range(0, _MOST_POOLS, pools):
+    for _ in range(0, _MAX_POOLS, pools):
         taken = deque(map(bytes, repeat(_LARGE[-1], pools * blocks)))  # a list would use such a block itself
         _KEPT.extend(taken)
         starts = [index for index, block in enumerate(taken) if id(block) % _POOL_BYTES == _FIRST_BLOCK]

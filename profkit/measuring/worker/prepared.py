@@ -19,7 +19,7 @@ T = TypeVar("T")
 Values = tuple[object, ...]
 Clock = Callable[[], float]
 
-_MOST_TRIED = 100
+_MAX_TRIED = 100
 _TRYING_S = 0.02
 _PREPARING_S = 0.02
 """Maximum time to prepare a block's states."""
@@ -76,7 +76,7 @@ class States:
         """
         tried: list[Values] = []
         start_s, before = clock(), _resident_bytes()
-        while not tried or (len(tried) < _MOST_TRIED and clock() - start_s < _TRYING_S):
+        while not tried or (len(tried) < _MAX_TRIED and clock() - start_s < _TRYING_S):
             tried.append(self._make())
         self.warms = True
         self.each_s = each_s = max((clock() - start_s) / len(tried), 1e-9)

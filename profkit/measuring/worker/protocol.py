@@ -23,7 +23,7 @@ DUMP_SIGNAL = 45
 
 _LENGTH_BYTES = 4
 _PIECE = 1 << 16
-_MOST_DESCRIPTORS = 8
+_MAX_DESCRIPTORS = 8
 
 
 def blocking_socket(descriptor: int) -> socket.socket:
@@ -111,7 +111,7 @@ def send_descriptors(channel: socket.socket, descriptors: Sequence[int]) -> None
 def receive_descriptors(channel: socket.socket) -> list[int]:
     """Receive descriptors, close-on-exec; empty at the channel's end."""
     descriptors = array.array("i")
-    space = socket.CMSG_SPACE(_MOST_DESCRIPTORS * descriptors.itemsize)
+    space = socket.CMSG_SPACE(_MAX_DESCRIPTORS * descriptors.itemsize)
     for _, _, rights in channel.recvmsg(1, space, socket.MSG_CMSG_CLOEXEC)[1]:
         descriptors.frombytes(rights)
     return list(descriptors)

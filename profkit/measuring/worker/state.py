@@ -190,9 +190,9 @@ def _attributes(value: object) -> Iterator[object]:
                         yield slot.__get__(value)
 
 
-MOST_OBJECTS = 100_000
+MAX_OBJECTS = 100_000
 """Maximum number of objects to inspect, which takes 0.1 s; a list of numbers is one."""
-MOST_BYTES = 1 << 30
+MAX_BYTES = 1 << 30
 """Maximum size of buffers, arrays and tensors."""
 
 _CACHED = type(functools.lru_cache(len))
@@ -228,7 +228,7 @@ def state_of(
     roots: Mapping[str, object],
     code: types.CodeType | None = None,
     namespace: Mapping[str, object] | None = None,
-    most_objects: int = MOST_OBJECTS,
+    most_objects: int = MAX_OBJECTS,
 ) -> State:
     """Return the state of named values and of the globals that `code` uses from its namespace."""
     walk = _Walk(most_objects)
@@ -257,7 +257,7 @@ class _Walk:
         self.found: dict[str, object] = {}
         """Globals and class attributes that are not inspected yet."""
         self.globals: dict[str, Global] = {}
-        self._objects_left, self._bytes_left = most_objects, MOST_BYTES
+        self._objects_left, self._bytes_left = most_objects, MAX_BYTES
         self._known: dict[int, tuple[int, int, object]] = {}
         """(root, number within it, object) by `id`; keeping the object keeps its `id` unique."""
         self._roots = 0

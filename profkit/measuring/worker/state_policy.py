@@ -16,7 +16,7 @@ from .fresh import CannotRepeat, RestoredState, prepare_code, state_in
 from .prepared import PreparedCode
 from .protocol import Fresh
 from .runnable import Awaited, Called, Runnable
-from .state import MOST_OBJECTS, Global, State
+from .state import MAX_OBJECTS, Global, State
 
 Cost = Callable[[Runnable, int], float]
 """Function that runs a block of N executions and returns its cost in seconds or instructions."""
@@ -25,7 +25,7 @@ _DIFFERS = 1.5
 """Maximum ratio of the costs of a first and the next execution, either way, for equal work."""
 _WARM, _WARM_BLOCKS = 20, 10
 """Limits of a warm-up, in executions and in blocks."""
-_MOST = 100
+_MAX_EXECUTIONS = 100
 _ROUNDS = 3
 
 
@@ -37,7 +37,7 @@ class Effort:
     """Minimum cost of a block for comparisons, in the unit of `Cost`."""
     long: float
     """Cost above which executions are not repeated for confirmation."""
-    most_objects: int = MOST_OBJECTS
+    most_objects: int = MAX_OBJECTS
     warms: bool = False
     """True if costs depend on what the processor has just executed."""
 
@@ -162,7 +162,7 @@ def _number(other: PreparedCode, cost: Cost, effort: Effort, first_cost: float) 
     each = max(min(first_cost, cost(other.full, 1)), 1e-9)  # the first one may have imported modules
     warm = min(_WARM, int(_WARM_BLOCKS * effort.block / each) + 1)
     each = max(min(each, cost(other.full, warm) / warm), 1e-9)
-    return min(int(effort.block / each) + 1, _MOST)
+    return min(int(effort.block / each) + 1, _MAX_EXECUTIONS)
 
 
 def _restored(fresh: Fresh) -> RestoredState:

@@ -26,7 +26,7 @@ from .processes import die_with_parent
 from .protocol import DUMP_SIGNAL, FORK, Message, blocking_socket
 from .rehearsal import prepare_to_count
 
-_MOST_TRACE = 60_000
+_MAX_TRACE = 60_000
 """Maximum characters in a packet."""
 _IDLE_S = 0.1
 """Time that an incomplete zygote waits for its first job before it imports the rest."""
@@ -44,7 +44,7 @@ def main(config_text: str) -> None:
     try:
         ready = _prepare(config)
     except BaseException as error:  # noqa: BLE001 - imports can raise anything; the driver reports it
-        control.send(json.dumps({"ready": False, "trace": as_text(error)[-_MOST_TRACE:]}).encode("ascii"))
+        control.send(json.dumps({"ready": False, "trace": as_text(error)[-_MAX_TRACE:]}).encode("ascii"))
         os._exit(1)
     message = json.dumps(ready).encode("ascii")
     if config["complete"]:

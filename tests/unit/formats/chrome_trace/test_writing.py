@@ -121,6 +121,6 @@ def test_profiles_without_order_or_time_are_refused(profile: Profile, problem: s
 
 
 def test_profiles_that_no_viewer_would_read_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writing, "MOST_CALLS", 3)
+    monkeypatch.setattr(writing, "MAX_CALLS", 3)
     with pytest.raises(UsageError, match="has 9 calls, and its viewers read no more than 3"):
         chrome_trace.encode(two_threads())

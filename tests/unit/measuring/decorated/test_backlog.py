@@ -22,7 +22,7 @@ from profkit.clock import ManualClock
 from profkit.errors import InternalError, ZygoteFailed
 from profkit.measuring.decorated import backlog
 from profkit.measuring.decorated.backlog import Backlog
-from profkit.measuring.decorated.calls import MOST_SIGNATURES, MOST_VALUES
+from profkit.measuring.decorated.calls import MAX_SIGNATURES, MAX_VALUES
 from profkit.measuring.decorated.options import plan_of
 from profkit.measuring.decorated.watch import Watch
 from profkit.measuring.decorated.wrapper import marker_of
@@ -145,10 +145,10 @@ def test_at_most_so_many_signatures(context: BatchContext, caplog: pytest.LogCap
     def number(shape: enum.Enum) -> None:
         pass
 
-    kinds = enum.Enum("Kinds", [f"kind_{n}" for n in range(MOST_SIGNATURES + 5)])
+    kinds = enum.Enum("Kinds", [f"kind_{n}" for n in range(MAX_SIGNATURES + 5)])
     for kind in kinds:
         number(kind)
-    assert len(number.runs) == MOST_SIGNATURES
+    assert len(number.runs) == MAX_SIGNATURES
     assert caplog.text.count("more than 32 kinds of arguments") == 1
 
 
@@ -339,7 +339,7 @@ class TestWhatCannotTravel:
         def take(thing: object, n: int) -> int:
             return n
 
-        monkeypatch.setattr(backlog, "MOST_WAITING_BYTES", 1 << 20)
+        monkeypatch.setattr(backlog, "MAX_WAITING_BYTES", 1 << 20)
         assert [take(b"x" * (2 << 20), n) for n in range(2)] == [0, 1]
         first, second = take.runs
         assert first.measurement is None  # of this laboratory
@@ -724,7 +724,7 @@ def test_threads(context: BatchContext) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(function.runs) == MOST_VALUES
+    assert len(function.runs) == MAX_VALUES
 
 
 def test_nothing_but_profkits_warnings_is_logged(
@@ -754,8 +754,8 @@ def test_no_descriptor_is_left(context: BatchContext) -> None:
     before = count()
     for n in range(10):
         function(n)
-    assert count() == before + MOST_VALUES
-    assert len(function.runs) == MOST_VALUES
+    assert count() == before + MAX_VALUES
+    assert len(function.runs) == MAX_VALUES
     assert count() == before
 
 

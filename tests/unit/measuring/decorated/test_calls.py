@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profkit.measuring.decorated.calls import MOST_SIGNATURES, MOST_VALUES, Kinds
+from profkit.measuring.decorated.calls import MAX_SIGNATURES, MAX_VALUES, Kinds
 from profkit.measuring.transfer.signature import signature_of
 
 
@@ -40,12 +40,12 @@ def claimed(kinds: Kinds, *calls: tuple[Any, ...]) -> list[tuple[Any, ...]]:
 )
 def test_a_loop_over_values_is_a_few_kinds(values: Any) -> None:
     assert claimed(Kinds(), *((value,) for value in values)) == [
-        (value,) for value in list(values)[:MOST_VALUES]
+        (value,) for value in list(values)[:MAX_VALUES]
     ]
 
 
 def test_loops_within_each_other_are_not_multiplied() -> None:
-    assert len(claimed(Kinds(), *product(range(10), range(10), range(10)))) == 1 + 3 * (MOST_VALUES - 1)
+    assert len(claimed(Kinds(), *product(range(10), range(10), range(10)))) == 1 + 3 * (MAX_VALUES - 1)
 
 
 def test_a_mode_is_seen_behind_a_number() -> None:
@@ -69,7 +69,7 @@ def test_shapes_types_flags_and_members_are_kinds_of_their_own() -> None:
 
 def test_there_are_at_most_so_many() -> None:
     kinds = Kinds()
-    assert len(claimed(kinds, *((numpy.ones(n),) for n in range(100)))) == MOST_SIGNATURES
+    assert len(claimed(kinds, *((numpy.ones(n),) for n in range(100)))) == MAX_SIGNATURES
     assert kinds.closed
 
 
@@ -87,7 +87,7 @@ def test_a_claim_is_given_back(most: int | None) -> None:
     kinds.release(first)
     again = kinds.claim((0,), {"key": 1})
     assert again == first
-    assert sum(claim is not None for claim in others) == (MOST_VALUES - 1 if most is None else 6)
+    assert sum(claim is not None for claim in others) == (MAX_VALUES - 1 if most is None else 6)
 
 
 def test_many_signatures_take_no_memory() -> None:
