@@ -1,8 +1,8 @@
-"""Austin's text format: a line for each sample, in the order in which they were taken.
+"""Austin's text format: a line for each sample, in chronological order.
 
 `P<pid>;T<iid>:<tid>;<file>:<function>:<line>;... <metric>` with metadata as `# key: value` (Austin 3, README,
 "Usage"); `mojo2austin` makes it from Austin's binary files. The metric is the time in microseconds or, in
-memory mode, the allocated bytes. In full mode there are time, whether the thread was idle, and bytes.
+memory mode, the allocated bytes. In full mode it is the time, whether the thread was idle, and the bytes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NOTES = {
     _MEMORY: (Note(NoteCode.FREED_MEMORY_LEFT_OUT),),
     "full": (Note(NoteCode.TIME_ONLY),),
 }
-"""By mode."""
+"""Notes by mode."""
 
 
 def decode(data: bytes, source: Path = Path("Austin samples"), budget: Budget | None = None) -> Profile:
@@ -53,7 +53,7 @@ def decode(data: bytes, source: Path = Path("Austin samples"), budget: Budget | 
             continue
         match = _LINE.fullmatch(line)
         if match is None:
-            raise DamagedFile(source, f"line {number} is no sample of Austin: {line[:80]!r}")
+            raise DamagedFile(source, f"line {number} is not an Austin sample: {line[:80]!r}")
         weight = int(match[4]) * (1 if memory else 1000)
         if weight > 0:
             budget.check_depth(match[3].count(";"))

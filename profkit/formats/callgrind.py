@@ -50,13 +50,13 @@ class Body:
     files: dict[str, str] = field(default_factory=dict)
     functions: dict[str, str] = field(default_factory=dict)
     shared_objects: dict[str, str] = field(default_factory=dict)
-    """Names by `(id)`, as the two before."""
+    """Names by `(id)`; also of the two fields above."""
 
 
 def read_body(lines: Iterator[str], body: Body) -> None:
-    """Add all lines to the body; raises ValueError for a line that no dump has.
+    """Add all lines to the body; raises ValueError for an invalid line.
 
-    The loop is long because it sees every line: each call in it runs tens of thousands of times.
+    The loop is inlined for speed: it handles every line.
     """
     column, width = body.column, body.width
     own, files, functions = body.own, body.files, body.functions
@@ -101,14 +101,14 @@ def read_body(lines: Iterator[str], body: Body) -> None:
     if cost:
         own[current] += cost
     if own.pop(""):
-        raise ValueError("it has costs above its first function")
+        raise ValueError("it has costs before its first function")
 
 
 def _add_call(body: Body, between: tuple[str, str], calls: int, cost: str) -> None:
     """Add a call line and the cost line after it.
 
-    `calls=0` is a call that began before the last dump or outside of what is collected. Its cost is inclusive
-    as that of any call; `callgrind_annotate` treats it as the caller's own and so shows more than the totals.
+    `calls=0` is a call that began before the last dump, or while collection was off. Its cost is inclusive,
+    as for any call. `callgrind_annotate` counts it as the caller's own, so its sums exceed the totals.
     """
     if not (")" < cost < ":" and between[0] and between[1]):
         raise ValueError(f"{calls} calls without their functions or their cost")
@@ -135,9 +135,9 @@ def _add_other(body: Body, line: str, key: str, value: str) -> None:
         body.summary = _sum(body, body.summary, line)
     elif line.startswith("events:"):
         if tuple(line.split()[1:]) != body.events:
-            raise ValueError(f"a part with other events: {line!r}")
+            raise ValueError(f"a part has other events: {line!r}")
     elif key not in _IGNORED and not line.isspace() and not line.startswith(("#", *_HEADER)):
-        raise ValueError(f"{line[:80]!r} is no line of a dump")
+        raise ValueError(f"{line[:80]!r} is not a line of a dump")
 
 
 def _sum(body: Body, before: list[int], line: str) -> list[int]:

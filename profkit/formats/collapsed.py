@@ -6,7 +6,7 @@ Frames are written as py-spy writes them, `name (file:line)`. The thread is the 
 output of `py-spy record -f raw` are read.
 
 Equal stacks of a thread are one line. So the order of samples is lost, and with it the unit, the period, and
-the process of a profile of only one. Characters that a line cannot hold are escaped: see `escape`.
+the process if there is only one. Characters that a line cannot hold are escaped: see `escape`.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ def escape(text: str) -> str:
 
 
 def escape_marks(text: str) -> str:
-    """Return text as `escape` does, also without anything that makes a name read as something else."""
+    """Return text as `escape` does, with the marks of files, lines, threads and comments escaped too."""
     return _MARKS_TOO.sub(_written, text)
 
 
 def unescape(text: str) -> str:
-    """Return the text from which `escape` made this one."""
+    """Return the text that `escape` was given."""
     return _ESCAPED.sub(_read, text) if "\\" in text else text
 
 
@@ -73,7 +73,7 @@ _PROCESS = re.compile(r'process (\d{1,18}):"(.*)"', re.DOTALL)
 
 
 def write_frame(frame: Frame) -> str:
-    """Return the frame as text that `read_frame` reverses, and that is no thread, process or comment."""
+    """Return the frame as text for `read_frame`, which is not read as a thread, process or comment."""
     name, file = escape(frame.name), escape(frame.file)
     place = f"{file}:{frame.line}" if frame.line else file
     text = f"{name} ({place})" if place else name
@@ -140,7 +140,7 @@ def decode(data: bytes, source: Path = Path("collapsed stacks"), budget: Budget 
             continue
         match = _COUNTED_LINE.fullmatch(line)
         if match is None:
-            raise DamagedFile(source, f"line {number} has no whole number at its end: {line[:80]!r}")
+            raise DamagedFile(source, f"line {number} does not end with a whole number: {line[:80]!r}")
         stacked = match[1] or ""
         budget.check_depth(stacked.count(";") + 1)
         texts = stacked.split(";") if stacked else []

@@ -1,8 +1,8 @@
-"""profkit's addition to files of other formats, which makes its own profiles read back exactly.
+"""profkit's addition to files of other formats, so that its own profiles read back exactly.
 
 It is one JSON member, which other readers ignore: the unit and period of profkit, whether the order of
-samples matters, the threads, and the `turns` in which their samples alternate, as those formats separate the
-threads. Strings of the file are spelled as by `pprof.schema.escape_text`, since JSON's readers differ on lone
+samples matters, the threads, and the `turns` in which their samples alternate, since those formats separate
+the threads. Strings are escaped by `pprof.schema.escape_text`, since JSON's readers differ on lone
 surrogates (RFC 8259, section 8.2).
 """
 
@@ -93,7 +93,7 @@ def rebuild(
     counts = [0] * len(exact.threads)
     for thread, count in exact.turns:
         if not 0 <= thread < len(counts):
-            raise ValueError(f"{MEMBER}.turns has a thread {thread} that there is not")
+            raise ValueError(f"{MEMBER}.turns has a thread {thread} that does not exist")
         counts[thread] += count
     found = [len(samples) for samples in by_thread]
     if found != counts:
@@ -124,7 +124,7 @@ def _thread(entry: object, where: str) -> Thread:
         pid, tid, name = entry
         if isinstance(pid, int) and isinstance(tid, int) and isinstance(name, str):
             return Thread(pid, tid, unescape_text(name))
-    raise ValueError(f"{where} is no [pid, tid, name]")
+    raise ValueError(f"{where} is not [pid, tid, name]")
 
 
 def distinct_threads(threads: Iterable[Thread]) -> Iterator[Thread]:

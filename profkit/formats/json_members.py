@@ -17,17 +17,17 @@ _INT64_MAX = 2**63 - 1
 def read_json(data: str | bytes, budget: Budget | None = None) -> object:
     """Parse a document; raise ValueError, with the reason, for invalid or too deeply nested JSON.
 
-    Python's parser can't be stopped midway. So its objects and lists, which take up to a hundred times the
-    memory of their text, are counted before it starts.
+    Python's parser cannot be stopped midway, and objects and lists take up to a hundred times the memory of
+    their text. So they are counted first.
     """
     if budget is not None and isinstance(data, bytes):
         budget.count_records(data.count(b"[") + data.count(b"{"))
     try:
         document: object = json.loads(data)
     except UnicodeDecodeError as error:
-        raise ValueError(f"it is no JSON: byte {error.start} is no text in {error.encoding}") from error
+        raise ValueError(f"it is not JSON: byte {error.start} is not valid {error.encoding}") from error
     except json.JSONDecodeError as error:
-        raise ValueError(f"it is no JSON, or not all of it: {error}") from error
+        raise ValueError(f"it is not JSON, or it is cut short: {error}") from error
     except RecursionError as error:
         raise ValueError("its lists and objects are nested too deeply for Python's JSON parser") from error
     return document
@@ -36,7 +36,7 @@ def read_json(data: str | bytes, budget: Budget | None = None) -> object:
 def member(holder: object, where: str, key: str, kind: type[_T]) -> _T:
     """Return a member of an object; raise ValueError, naming `where`, if it is missing or of another type."""
     if not isinstance(holder, dict):
-        raise ValueError(f"{where} is no JSON object")
+        raise ValueError(f"{where} is not a JSON object")
     if key not in holder:
         raise ValueError(f"{where} has no {key!r}")
     value: object = holder[key]
@@ -55,7 +55,7 @@ def optional(holder: object, where: str, key: str, default: _T) -> _T:
 def number(value: object, where: str) -> float:
     """Return a finite number; raise ValueError, naming `where`, for anything else."""
     if type(value) is not int and (type(value) is not float or value - value != 0):
-        raise ValueError(f"{where} is no number")
+        raise ValueError(f"{where} is not a number")
     return value
 
 
@@ -89,7 +89,7 @@ def whole(value: object, where: str) -> int:
         return 0
     found = bounded(value, where)
     if found != int(found):
-        raise ValueError(f"{where} is no whole number")
+        raise ValueError(f"{where} is not a whole number")
     return int(found)
 
 
@@ -102,6 +102,6 @@ def column(holder: object, where: str, key: str, length: int) -> list[object]:
 
 
 def text_lines(data: bytes) -> Iterator[str]:
-    """Yield lines without their ends; only line feeds end them. Bytes that are no UTF-8 become surrogates."""
+    """Yield lines without their ends; only line feeds end them. Invalid UTF-8 becomes surrogates."""
     for line in BytesIO(data):
         yield line.rstrip(b"\r\n").decode("utf-8", "surrogateescape")

@@ -14,7 +14,7 @@ from profkit.errors import LimitExceeded, UsageError
 from profkit.model.profile import Frame, ProfileBuilder, Thread
 
 _CHECK_EVERY = 1 << 12
-"""Steps between two checks of the clock."""
+"""Number of records between two checks of the clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Budget:
         self.check_time()
 
     def count_records(self, count: int) -> None:
-        """Count that many more records, and check the deadline."""
+        """Add to the number of records, and check the deadline."""
         self._records += count
         if self._records > self.limits.max_records:
             what = f"has more than {self.limits.max_records:,} samples, events, functions or JSON objects"
@@ -110,8 +110,8 @@ def enough_memory(source: Path) -> Iterator[None]:
     try:
         yield
     except MemoryError as error:
-        fix = "read it on a machine with more, or write a shorter profile"
-        raise UsageError(f"{source} needs more memory than this process may have", fix) from error
+        fix = "read it on a machine with more memory, or record a shorter profile"
+        raise UsageError(f"{source} needs more memory than is available to this process", fix) from error
 
 
 def unlimited() -> Budget:

@@ -48,7 +48,7 @@ class PackedLookup:
         try:
             return tuple([self._meanings[number] for number in wire.integers(packed)])
         except KeyError as error:
-            raise ValueError(f"{error} stands for nothing") from error
+            raise ValueError(f"{error} is not a known id") from error
 
 
 def sample_time_ns(profile: Profile) -> int | float | None:

@@ -1,6 +1,6 @@
 """Files of cProfile and profile, which `python -m cProfile -o FILE` and `dump_stats` write for `pstats`.
 
-They hold a marshalled dictionary (Lib/pstats.py): for each function its calls, its own time, its time with
+They contain a marshalled dictionary (Lib/pstats.py): for each function its calls, its own time, its time with
 callees, and its part under each of its callers. This is a call graph, which `transforms/call_graphs` unfolds
 into stacks in proportion. Functions have their first line.
 """
@@ -40,7 +40,7 @@ def read_marshalled(data: bytes, budget: Budget | None = None) -> object:
     """Parse the first object in the bytes; raises ValueError if it is incomplete or of another type."""
     found = _Reader(data, budget or unlimited()).value(0)
     if found is _NULL:
-        raise ValueError("it holds nothing")
+        raise ValueError("it is empty")
     return found
 
 
@@ -109,9 +109,11 @@ class _Reader:
             case "l":
                 return self._long()
             case "c":
-                raise ValueError("it holds code, as `python -m profile` leaves it; take cProfile instead")
+                raise ValueError(
+                    "it has code objects, like files of `python -m profile`; use cProfile instead"
+                )
             case other:
-                raise ValueError(f"it holds an object of the type {other!r}, which statistics have none of")
+                raise ValueError(f"it contains an object of type {other!r}, unlike files of cProfile")
 
     def _long(self) -> int:
         """Parse 15-bit digits, least significant first; a negative digit count means a negative number."""
@@ -127,7 +129,7 @@ class _Reader:
         number = self._size()
         found = self._known[number] if number < len(self._known) else _UNFINISHED
         if found is _UNFINISHED or isinstance(found, dict):
-            raise ValueError(f"it refers to object {number}, which is no text, number or tuple")
+            raise ValueError(f"it refers to object {number}, which is not a text, number or tuple")
         return found
 
     def _text(self, size: int) -> str:
@@ -137,7 +139,7 @@ class _Reader:
         """Parse a count of things of at least one byte each; an excessive count is rejected at once."""
         size = self._signed(4)
         if not 0 <= size <= len(self._data):
-            raise ValueError(f"something in it claims a size of {size}")
+            raise ValueError(f"it states a size of {size} for a part")
         return size
 
     def _byte(self) -> int:
@@ -172,7 +174,7 @@ def decode(data: bytes, source: Path = Path("statistics"), budget: Budget | None
     try:
         return _profile(dict(_entries(read_marshalled(data, builder.budget))), builder)
     except (ValueError, OverflowError) as error:
-        raise DamagedFile(source, f"it has no statistics of cProfile: {error}") from error
+        raise DamagedFile(source, f"it is not a file of cProfile: {error}") from error
 
 
 def sniff(data: bytes) -> bool:
@@ -252,11 +254,11 @@ def _roots(entries: Mapping[Frame, _Entry], calls: Calls) -> Roots:
 
 def _entries(document: object) -> Iterator[tuple[Frame, _Entry]]:
     if not isinstance(document, dict):
-        raise ValueError("it is no dictionary")
+        raise ValueError("it is not a dictionary")
     for key, value in document.items():
         # calls that were not recursive, all calls, own time, time with callees, callers
         if not isinstance(value, tuple) or len(value) != 5 or not isinstance(value[4], dict):
-            raise ValueError(f"the entry of {key} is not one of five parts")
+            raise ValueError(f"the entry of {key} does not have five parts")
         callers = {_function(caller): _caller(under) for caller, under in value[4].items()}
         outermost, called = _number(value[0]), _number(value[1])
         yield (
@@ -271,7 +273,7 @@ def _function(key: object) -> Frame:
         if isinstance(file, str) and isinstance(line, int) and isinstance(name, str):
             # Built-in functions have the file "~".
             return Frame(name, "" if file == "~" else file, max(0, line))
-    raise ValueError(f"{key} is no function")
+    raise ValueError(f"{key} is not a function")
 
 
 def _caller(value: object) -> tuple[float, float | None]:
@@ -283,11 +285,11 @@ def _caller(value: object) -> tuple[float, float | None]:
 def _time_s(value: object, function: object) -> float:
     time_s = _number(value)
     if not -_LONGEST_S <= time_s <= _LONGEST_S:
-        raise ValueError(f"the entry of {function} has the time {written(time_s)} s, more than centuries")
+        raise ValueError(f"the entry of {function} has the time {written(time_s)} s, which is too long")
     return time_s
 
 
 def _number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or value - value != 0:
-        raise ValueError(f"{value!r} is no number")
+        raise ValueError(f"{value!r} is not a number")
     return cast(float, value)

@@ -53,10 +53,10 @@ def read_frame(text: str) -> Frame:
 
 def _record(record: object, where: str) -> tuple[list[str], int]:
     if not isinstance(record, list) or len(record) != 2 or not isinstance(record[0], list):
-        raise ValueError(f"{where} is no pair of a stack and a time")
+        raise ValueError(f"{where} is not a pair of a stack and a time")
     texts = record[0]
     if not all(isinstance(text, str) for text in texts):
-        raise ValueError(f"{where} has a frame that is no text")
+        raise ValueError(f"{where} has a frame that is not text")
     time_ns = scaled(record[1], where, 1e9)
     if time_ns < 0:
         raise ValueError(f"{where} has a negative time")
@@ -121,7 +121,7 @@ def _frame(name: str, node: object) -> Frame:
 
 def _time_ns(node: object) -> int:
     if not isinstance(node, dict):
-        raise ValueError("a frame is no JSON object")
+        raise ValueError("a frame is not a JSON object")
     return scaled(node.get("time"), "a frame's time", 1e9)
 
 

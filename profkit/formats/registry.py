@@ -58,11 +58,11 @@ class Format:
     binary: bool = False
     """Whether the format is not for terminals."""
     keeps_totals: bool = False
-    """Whether stated totals are kept; only profkit reads them again."""
+    """Whether the file keeps stated totals, for profkit only."""
 
 
 class _Codec(Protocol):
-    """The functions of a format's module, as far as the format has them."""
+    """Functions of a format's module; a format may lack some."""
 
     def encode(self, profile: Profile) -> bytes: ...
     def decode(self, data: bytes, source: Path, budget: Budget | None) -> Profile: ...
@@ -129,8 +129,8 @@ FORMATS: Mapping[str, Format] = {
             "chrome-trace",
             (".trace.json",),
             "chrome_trace",
-            loses="empty stacks, the lines that a call goes on to, and times below a microsecond; a sample "
-            "is placed by how long those before it lasted",
+            loses="empty stacks, line changes within a call, and times below a microsecond; samples are "
+            "placed one after the other",
         ),
         _read_only("pstats", (".prof", ".pstats"), "pstats"),
         _read_only("pyinstrument", (".pyisession", ".json"), "pyinstrument"),
@@ -148,7 +148,7 @@ FORMATS: Mapping[str, Format] = {
         ),
     )
 }
-"""By name, in the order in which contents are sniffed: the most certain first."""
+"""Formats by name, in the order of sniffing: the most certain first."""
 
 
 class ReadProfile(NamedTuple):
@@ -195,8 +195,8 @@ def read_any(
     budget = budget or Budget(limits or ImportLimits(), source)
     known = FORMATS.get(name) if name is not None else format_of(data)
     if known is None or known.decode is None:
-        problem = f"{name!r} is not imported" if name is not None else f"{source} looks like no known format"
-        raise UsageError(problem, f"known are {', '.join(importable())}")
+        problem = f"the format of {source} is not known" if name is None else f"{name!r} cannot be imported"
+        raise UsageError(problem, f"supported formats: {', '.join(importable())}")
     with enough_memory(source):
         budget.check_bytes(len(data))
         profile = _checked(known.decode(data, source, budget), source)
@@ -205,7 +205,7 @@ def read_any(
 
 
 def _checked(profile: Profile, source: Path) -> Profile:
-    """Return the profile, if a store has room for its numbers and its time; raise DamagedFile if not."""
+    """Return the profile; raise DamagedFile if its numbers or its time exceed 64 bits."""
     numbers = (
         (sample.weight for sample in profile.samples),
         (frame.line for frame in profile.frames),

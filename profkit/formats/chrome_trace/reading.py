@@ -101,7 +101,9 @@ class _Stacks:
         at: object = leaf
         for depth in count(1):
             if str(at) not in self._frames or depth > len(self._frames):
-                raise ValueError(f"{where} has a frame {at!r} that stackFrames lacks, or that holds itself")
+                raise ValueError(
+                    f"{where} has a frame {at!r} that stackFrames lacks, or that contains itself"
+                )
             self._builder.budget.check_depth(depth)
             yield str(at)
             frame = self._frames[str(at)]
@@ -136,7 +138,7 @@ def decode(data: bytes, source: Path = Path("Chrome trace"), budget: Budget | No
         if not tracks and isinstance(document, dict) and document.get("samples"):
             return sampled_profile(document, BoundedBuilder(budget or unlimited()))
         if not tracks:
-            raise ValueError("nothing in it lasts: it has neither B, E or X events nor samples")
+            raise ValueError("it has no durations: neither B, E or X events nor samples")
         return _profile(events, tracks, _is_ours(document), BoundedBuilder(budget or unlimited()))
     except (ValueError, ArithmeticError) as error:
         raise DamagedFile(source, str(error)) from error
@@ -180,7 +182,7 @@ def _events(document: object) -> Sequence[Event]:
     listed = document if isinstance(document, list) else member(document, "the file", "traceEvents", list)
     for place, event in enumerate(listed):
         if not isinstance(event, dict):
-            raise ValueError(f"traceEvents[{place}] is no JSON object")
+            raise ValueError(f"traceEvents[{place}] is not a JSON object")
     return listed
 
 
@@ -194,7 +196,7 @@ def _by_track(events: Sequence[Event]) -> Mapping[Track, Sequence[Event]]:
 
 
 def _is_capture(event: Event) -> bool:
-    """Return whether an event is torch.profiler's own, over the whole time for which it recorded."""
+    """Return whether an event is torch.profiler's own, which spans the whole recording."""
     return event.get("cat") == "Trace" and event.get("pid") == "Spans"
 
 

@@ -125,7 +125,7 @@ def stacks_of(durations: Sequence[Duration]) -> Iterator[tuple[tuple[int, ...], 
 
 
 def _close(active: list[Duration], end: float) -> None:
-    """Remove what has ended by then from nested durations."""
+    """Remove the nested durations that have ended by then."""
     while active and active[-1].end <= end:
         active.pop()
 

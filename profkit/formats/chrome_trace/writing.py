@@ -23,7 +23,7 @@ from profkit.units import Unit
 
 EXPORTER = "profkit"
 MAX_CALLS = 2_500_000
-"""About half a gigabyte: Chromium holds no longer text, so its viewers read no larger file."""
+"""About half a gigabyte, the longest string in Chromium, which limits its viewers."""
 
 Stack = tuple[int, ...]
 _Track = tuple[int, int]
@@ -62,7 +62,7 @@ def encode(profile: Profile) -> bytes:
 def _sample_time_ns(profile: Profile) -> float:
     if not profile.ordered:
         raise UsageError(
-            "a Chrome trace shows samples in the order they were taken, which this profile has not",
+            "a Chrome trace shows samples in the order they were taken, which this profile lacks",
             "export it as speedscope, pprof or collapsed stacks",
         )
     if profile.unit is Unit.NANOSECONDS:
@@ -70,7 +70,7 @@ def _sample_time_ns(profile: Profile) -> float:
     if profile.unit is Unit.SAMPLES and profile.period_ns > 0:
         return profile.period_ns
     raise UsageError(
-        f"a Chrome trace shows time, and this profile counts {profile.unit.value} of no known time",
+        f"a Chrome trace shows time, and this profile counts {profile.unit.value} of unknown duration",
         "export it as speedscope, pprof or collapsed stacks",
     )
 
@@ -111,8 +111,7 @@ def _count_calls(samples: Sequence[Sample], functions: Sequence[Stack]) -> int:
 def _check_size(calls: int) -> None:
     if calls > MAX_CALLS:
         raise UsageError(
-            f"a Chrome trace of this profile has {calls:,} calls, and its viewers read no more than "
-            f"{MAX_CALLS:,}",
+            f"a Chrome trace of this profile has {calls:,} calls, and viewers support at most {MAX_CALLS:,}",
             "export one of its regions, or all of it as speedscope or firefox",
         )
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from profkit.errors import DamagedFile
 from profkit.formats import exact
 from profkit.formats.exact import distinct_threads
-from profkit.formats.firefox.schema import NS_PER_MS
+from profkit.formats.firefox.writing import NS_PER_MS
 from profkit.formats.json_members import bounded, column, member, number, optional, read_json, scaled, whole
 from profkit.formats.limits import BoundedBuilder, Budget, unlimited
 from profkit.formats.numbers import whole_steps
@@ -107,10 +107,10 @@ def _string(strings: Sequence[object], place: object, where: str) -> str:
     if place is None:
         return ""
     if not isinstance(place, int) or not 0 <= place < len(strings):
-        raise ValueError(f"{where} has {place!r}, which is not there")
+        raise ValueError(f"{where} has {place!r}, which is out of range")
     text = strings[place]
     if not isinstance(text, str):
-        raise ValueError(f"{where} has {place!r}, which is no text")
+        raise ValueError(f"{where} has {place!r}, which is not text")
     return text
 
 
@@ -128,7 +128,9 @@ def decode(data: bytes, source: Path = Path("Firefox profile"), budget: Budget |
         document = read_json(data, budget)
         meta = member(document, "the file", "meta", dict)
         if "preprocessedProfileVersion" not in meta:
-            raise ValueError("it is not processed yet; open it at https://profiler.firefox.com and save it")
+            raise ValueError(
+                "it is not in the processed format; open it at https://profiler.firefox.com and save it"
+            )
         threads = _threads(document, budget)
         if exact.MEMBER not in meta:
             return _of_any_tool(meta, threads, budget)
@@ -143,7 +145,7 @@ def sniff(data: bytes) -> bool:
 
 
 def origin_of(data: bytes) -> Origin:
-    """Return what was profiled and since when: there is no field for the profiler."""
+    """Return the profiled product and the start time; the format has no field for the profiler."""
     at = max(0, data.find(b'"meta"'))
     meta = data[at : at + _META_LENGTH]
     product, start = _PRODUCT.search(meta), _START.search(meta)
@@ -241,7 +243,7 @@ def _id(text: object) -> int:
 def _whole_weights(thread: _Recorded) -> list[int]:
     weights = _weights(thread)
     if weights and min(weights) < 0:
-        raise ValueError(f"{thread.where}.samples.weight has a negative one, as comparisons have")
+        raise ValueError(f"{thread.where}.samples.weight has a negative value, as in comparisons")
     scale = NS_PER_MS if _weight_type(thread) == "tracing-ms" else 1
     if weights:
         scaled(max(weights), f"the largest of {thread.where}.samples.weight", scale)

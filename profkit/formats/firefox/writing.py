@@ -9,21 +9,36 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from profkit.formats import exact
-from profkit.formats.firefox.schema import (
-    CATEGORIES,
-    LIBRARY,
-    NATIVE,
-    NS_PER_MS,
-    OTHER,
-    USER,
-    VERSION,
-    WEIGHT_TYPES,
-)
 from profkit.formats.pprof.schema import escape_text
 from profkit.model.profile import Frame, Profile, Sample, Thread
 from profkit.transforms.origin import is_library_file, is_native_file
 from profkit.transforms.trees import sort_stacks
 from profkit.units import Unit
+
+_VERSION = 60
+"""Version that is written: the first in which threads share their tables. Newer viewers upgrade it."""
+_GECKO_VERSION = 30
+"""Version of the browser's own format, a different one; the field is mandatory."""
+
+NS_PER_MS = 1_000_000
+
+_WEIGHT_TYPES = {
+    Unit.SAMPLES: "samples",
+    Unit.NANOSECONDS: "tracing-ms",
+    Unit.BYTES: "bytes",
+    # The format has no word for instructions; "samples" shows them as a count.
+    Unit.INSTRUCTIONS: "samples",
+}
+
+_CATEGORIES = (
+    ("Other", "grey"),
+    ("User", "yellow"),
+    ("Library", "blue"),
+    ("Native", "green"),
+)
+"""Names and colours; the format requires a grey one, for everything without a category."""
+
+_OTHER, _USER, _LIBRARY, _NATIVE = range(len(_CATEGORIES))
 
 Table = Mapping[str, object]
 
@@ -113,16 +128,12 @@ def _frame_table(frames: Sequence[Frame], functions: Sequence[int]) -> Table:
 
 def _category(file: str) -> int:
     if not file:
-        return OTHER
-    return NATIVE if is_native_file(file) else LIBRARY if is_library_file(file) else USER
+        return _OTHER
+    return _NATIVE if is_native_file(file) else _LIBRARY if is_library_file(file) else _USER
 
 
 def _table(length: int, **columns: Sequence[object]) -> Table:
     return {"length": length, **columns}
-
-
-_GECKO_VERSION = 30
-"""Version of the browser's own format, which is a different one: the field is mandatory."""
 
 
 def encode(profile: Profile) -> bytes:
@@ -152,9 +163,9 @@ def _meta(profile: Profile) -> Mapping[str, object]:
         "importedFrom": "profkit",
         "stackwalk": 0,
         "version": _GECKO_VERSION,
-        "preprocessedProfileVersion": VERSION,
+        "preprocessedProfileVersion": _VERSION,
         "categories": [
-            {"name": name, "color": color, "subcategories": ["Other"]} for name, color in CATEGORIES
+            {"name": name, "color": color, "subcategories": ["Other"]} for name, color in _CATEGORIES
         ],
         "markerSchema": [],
         "sampleUnits": {"time": "ms", "eventDelay": "ms", "threadCPUDelta": "ns"},
@@ -170,13 +181,13 @@ def _meta(profile: Profile) -> Mapping[str, object]:
 
 
 def _interval_ms(profile: Profile) -> float:
-    """Return the time of a sample; a meaningless 1 if it is unknown: the format wants one above 0."""
+    """Return the time of a sample; an arbitrary 1 if unknown, since the format requires a positive one."""
     is_known = profile.unit is Unit.SAMPLES and profile.period_ns > 0
     return profile.period_ns / NS_PER_MS if is_known else 1.0
 
 
 def _main_threads(threads: Sequence[Thread]) -> set[int]:
-    """Return one thread for each process: the viewer shows its others below it."""
+    """Return one thread of each process; the viewer shows the other threads below it."""
     mains: dict[int, int] = {}
     for number, thread in enumerate(threads):
         if thread.pid not in mains or (thread.tid == thread.pid != threads[mains[thread.pid]].tid):
@@ -213,7 +224,7 @@ def _samples(
         "stack": [leaves[sample.stack] for sample in samples],
         "time": list(_times_ms(samples, profile)),
         "weight": weights,
-        "weightType": WEIGHT_TYPES[profile.unit],
+        "weightType": _WEIGHT_TYPES[profile.unit],
     }
 
 

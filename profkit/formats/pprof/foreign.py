@@ -95,13 +95,13 @@ class Messages:
         return [self._fields_of(message) for message in self.fields.get(field, ())]
 
     def _fields_of(self, message: int | bytes) -> Fields:
-        """Read a message, if it alone does not exceed the limits of a file."""
+        """Read a message; raise LimitExceeded if it alone exceeds the limits of a file."""
         if isinstance(message, bytes) and len(message) > _LARGE:
             return fields_of(message, Budget(self.budget.limits, self.budget.source))
         return fields_of(message)
 
     def _ids(self, values: Sequence[int | bytes]) -> tuple[int, ...]:
-        """Read the locations of a sample, if they are no more than a stack may have."""
+        """Read the locations of a sample; raise LimitExceeded if they exceed the depth of a stack."""
         size = sum(len(value) // wire.LONGEST_VARINT if isinstance(value, bytes) else 1 for value in values)
         self.budget.check_depth(size)
         return _numbers(values)
@@ -147,7 +147,7 @@ def read_messages(data: bytes, budget: Budget | None = None) -> Messages:
 def fields_of(message: int | bytes, budget: Budget | None = None) -> Fields:
     """Return a message's values by field number; fields are counted if there is a budget."""
     if isinstance(message, int):
-        raise ValueError("a field holds a number where a message belongs")
+        raise ValueError("a field contains a number instead of a message")
     fields: dict[int, list[int | bytes]] = {}
     found = wire.fields(message) if budget is None else wire.counted_fields(message, budget)
     for field, value in found:
@@ -159,7 +159,7 @@ def number(fields: Fields, field: int) -> int:
     """Return an integer field; 0 if it is absent."""
     value = fields.get(field, (0,))[-1]
     if isinstance(value, bytes):
-        raise ValueError(f"field {field} holds bytes where a number belongs")
+        raise ValueError(f"field {field} contains bytes instead of a number")
     return value
 
 
@@ -196,7 +196,7 @@ def decode(data: bytes, source: Path, budget: Budget | None = None) -> Profile:
             return replace(profile, ordered=profile.ordered and not _is_rewritten(plain))
         return _profile(read_messages(plain, budget), budget)
     except (zlib.error, ValueError) as error:
-        raise DamagedFile(source, f"it is no pprof profile: {error}") from error
+        raise DamagedFile(source, f"it is not a pprof profile: {error}") from error
 
 
 def sniff(data: bytes) -> bool:
@@ -251,7 +251,7 @@ def _profile(messages: Messages, budget: Budget) -> Profile:
     for sample in messages.samples():
         weight = _value(sample, choice.column) * choice.factor
         if weight < 0:
-            raise ValueError("it has negative values, as differences of profiles have")
+            raise ValueError("it has negative values, as in differences of profiles")
         if weight:
             thread = builder.thread(_thread(sample.labels))
             builder.add_indexed(_stack(sample.locations, locations, numbers, builder), thread, weight)
@@ -291,7 +291,7 @@ def _period_ns(messages: Messages) -> float:
 
 def _value(sample: RawSample, column: int) -> int:
     if column >= len(sample.values):
-        raise ValueError(f"a sample has {len(sample.values)} values")
+        raise ValueError(f"a sample has only {len(sample.values)} values")
     return sample.values[column]
 
 

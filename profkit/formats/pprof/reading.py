@@ -131,12 +131,12 @@ def decode(
 ) -> Profile:
     """Return the profile that `encode` was given; raises DamagedFile, naming `source`, for any other bytes.
 
-    Without `in_order`, equal samples are summed sooner than `sum_samples` does it.
+    Without `in_order`, equal samples are summed, which is faster than `sum_samples` afterwards.
     """
     try:
         return _profile(_inflated(data), in_order, budget or unlimited())
     except (zlib.error, ValueError) as error:
-        raise DamagedFile(source, f"it is no profile that profkit wrote: {error}") from error
+        raise DamagedFile(source, f"it is not a profile written by profkit: {error}") from error
 
 
 def _inflated(data: bytes) -> Iterator[bytes]:
@@ -152,7 +152,7 @@ def _profile(chunks: Iterable[bytes], in_order: bool, budget: Budget) -> Profile
     # Identify samples by their bytes: of a million, few are distinct.
     found = wire.repeated(chunks, int(InProfile.SAMPLE), budget)
     if InProfile.SAMPLE in found.others:
-        raise ValueError("a sample is no message")
+        raise ValueError("a sample is not a message")
     strings = [unescape_text(_bytes(text).decode()) for text in found.others.get(InProfile.STRING, ())]
     frames, places = _frames(found.others, strings)
     tables = _Tables(places, strings, budget)
@@ -197,7 +197,7 @@ class _Rest(NamedTuple):
     """The fields of a sample after its first locations."""
 
     locations: bytes
-    """More locations, packed: if they are not packed at the beginning, as protobuf writes them."""
+    """Further locations, packed; empty if all are packed at the beginning, as protobuf writes them."""
     thread: int
     weight: int
 
@@ -308,7 +308,7 @@ def _integer(fields: _Fields, field: int) -> int:
     """Return an integer field; 0 if it is absent."""
     value = fields.get(field, (0,))[-1]
     if isinstance(value, bytes):
-        raise ValueError(f"field {field} holds bytes where a number belongs")
+        raise ValueError(f"field {field} contains bytes instead of a number")
     return value
 
 
@@ -319,7 +319,7 @@ def _integers(values: Iterable[int | bytes]) -> list[int]:
 
 def _bytes(value: int | bytes) -> bytes:
     if isinstance(value, int):
-        raise ValueError("a field holds a number where bytes belong")
+        raise ValueError("a field contains a number instead of bytes")
     return value
 
 

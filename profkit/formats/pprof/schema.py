@@ -91,20 +91,20 @@ class InFunction(enum.IntEnum):
 
 
 # Match a run of backslashes from its beginning only: matching from each position would be quadratic.
-_TO_SPELL = re.compile(r"(?<!\\)(\\*)([\ud800-\udfff])|(?<!\\)(\\+)(?=ud[89a-f][0-9a-f]{2})")
-_SPELLED = re.compile(r"(?<!\\)(\\+)u(d[89a-f][0-9a-f]{2})")
+_TO_ESCAPE = re.compile(r"(?<!\\)(\\*)([\ud800-\udfff])|(?<!\\)(\\+)(?=ud[89a-f][0-9a-f]{2})")
+_ESCAPED = re.compile(r"(?<!\\)(\\+)u(d[89a-f][0-9a-f]{2})")
 
 
 def escape_text(text: str) -> str:
     """Return `text` with its lone surrogates escaped."""
     if text.isprintable() and "\\" not in text:
         return text
-    return _TO_SPELL.sub(_escaped, text)
+    return _TO_ESCAPE.sub(_escaped, text)
 
 
 def unescape_text(text: str) -> str:
     """Return the string that `escape_text` was given."""
-    return _SPELLED.sub(_unescaped, text) if "\\ud" in text else text
+    return _ESCAPED.sub(_unescaped, text) if "\\ud" in text else text
 
 
 def _escaped(match: re.Match[str]) -> str:
@@ -147,7 +147,7 @@ def with_totals(profile: Profile, comments: Iterable[str]) -> Profile:
         return profile
     totals = tuple(None if text == _NOT_STATED else int(text) for text in texts)
     if any(total is not None and total < 0 for total in totals):
-        raise ValueError("one of the totals that it states is negative")
+        raise ValueError("one of its totals is negative")
     return replace(profile, totals=totals)
 
 

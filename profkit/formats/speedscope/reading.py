@@ -1,8 +1,9 @@
-"""Reading of speedscope files of any tool: `evented` and `sampled` profiles."""
+"""Reading of speedscope files of any tool: `evented` and `sampled` profiles; those of py-spy as rounds."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice, repeat
@@ -45,7 +46,7 @@ NANOSECONDS = {"seconds": 1e9, "milliseconds": 1e6, "microseconds": 1e3, "nanose
 """Nanoseconds in each unit of time."""
 
 COUNTED = {"bytes": Unit.BYTES, "none": Unit.SAMPLES}
-"""Units of weights that are no times; `none` is any unit without a word."""
+"""Units of weights that are not times; `none` is any other unit."""
 
 
 def unit_named(word: str, where: str) -> Unit:
@@ -157,7 +158,7 @@ class ListedStacks:
     def stack(self, sample: object, where: str, place: int) -> tuple[int, ...]:
         """Return the stack of a sample; raises ValueError, naming its place, for anything else."""
         if not isinstance(sample, list):
-            raise ValueError(f"{where}.samples[{place}] is no list of frames")
+            raise ValueError(f"{where}.samples[{place}] is not a list of frames")
         try:
             listed = tuple(sample)
             stack = self._known.get(listed)
@@ -281,7 +282,7 @@ def _threads(profiles: Sequence[_Recorded]) -> list[Thread]:
 
 def _whole_weights(recorded: _Recorded) -> Iterator[int]:
     if recorded.weights and min(recorded.weights) < 0:
-        raise ValueError(f"{recorded.where}.weights has a negative one")
+        raise ValueError(f"{recorded.where}.weights has a negative value")
     if recorded.scale == 1:
         return whole_steps(recorded.weights)
     return whole_steps(weight * recorded.scale for weight in recorded.weights)
@@ -313,3 +314,50 @@ def _exact_samples(
         exact.StackWeight(stacks.stack(sample, where, place), count)
         for place, (sample, count) in enumerate(zip(samples, counts, strict=True))
     ]
+
+
+def read_speedscope(source: Path | str, pid: int = 0) -> Profile:
+    """Parse a file (`Path`) or its text (`str`); a sample's weight counts sampling rounds.
+
+    `pid` is the process of threads whose names do not contain one, which is the case without
+    `--subprocesses`. Raises DamagedFile, naming the first part that is missing or of a wrong type.
+    """
+    try:
+        return _pyspy_profile(read_json(source if isinstance(source, str) else source.read_bytes()), pid)
+    except (OSError, ValueError) as error:
+        path = source if isinstance(source, Path) else Path("speedscope text")
+        raise DamagedFile(path, str(error)) from error
+
+
+def _pyspy_profile(document: object, pid: int) -> Profile:
+    builder = ProfileBuilder()
+    profiles = member(document, "the file", "profiles", list)
+    # py-spy lists some frames twice, so its numbers differ from the builder's.
+    frames = {n: builder.frame(frame) for n, frame in enumerate(listed_frames(document))}
+    periods_ns: dict[float, str] = {}
+    for place, recorded in enumerate(profiles):
+        where = f"profiles[{place}]"
+        thread = builder.thread(parse_thread_name(member(recorded, where, "name", str), pid))
+        samples = member(recorded, where, "samples", list)
+        add_samples(builder, frames, thread, samples, repeat(1), where)
+        if period_ns := _pyspy_period_ns(recorded, where, len(samples)):
+            periods_ns.setdefault(period_ns, where)
+    if len(periods_ns) > 1:
+        raise ValueError(f"the weights of {' and '.join(periods_ns.values())} differ")
+    return builder.build(period_ns=next(iter(periods_ns), 0.0))
+
+
+def _pyspy_period_ns(recorded: object, where: str, count: int) -> float:
+    """Return the time of one sample; 0 for a profile without samples."""
+    unit = member(recorded, where, "unit", str)
+    weights = member(recorded, where, "weights", list)
+    if unit not in NANOSECONDS:
+        raise ValueError(f"{where}.unit is {unit!r}, not one of {', '.join(NANOSECONDS)}")
+    if len(weights) != count:
+        raise ValueError(f"{where} has {count} samples, but {len(weights)} weights")
+    if not weights:
+        return 0.0
+    weight: object = weights[0]
+    if not isinstance(weight, int | float) or not 0 < weight < math.inf or weights.count(weight) != count:
+        raise ValueError(f"{where}.weights are not all the same positive number")
+    return weight * NANOSECONDS[unit]

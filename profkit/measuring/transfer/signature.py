@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-_LIMIT, _LONGEST, _LONGEST_INT = 24, 32, 64
+_MAX_ARGS, _LONGEST, _LONGEST_INT = 24, 32, 64
 
 
 class Likeness(NamedTuple):
@@ -25,18 +25,18 @@ def signature_of(args: Sequence[object], kwargs: Mapping[str, object]) -> str:
     It has the shape, dtype and device of tensors and arrays, type and length of containers, the value of
     scalars and short strings, and the type of everything else. It reads nothing else, and never raises.
     """
-    if not kwargs and len(args) <= _LIMIT:
+    if not kwargs and len(args) <= _MAX_ARGS:
         return ", ".join([_word(value) for value in args])
-    words = [_word(value) for value in islice(args, _LIMIT)]
-    words += [f"{name}={_word(kwargs[name])}" for name in sorted(kwargs)[:_LIMIT]]
-    left = max(0, len(args) - _LIMIT) + max(0, len(kwargs) - _LIMIT)
+    words = [_word(value) for value in islice(args, _MAX_ARGS)]
+    words += [f"{name}={_word(kwargs[name])}" for name in sorted(kwargs)[:_MAX_ARGS]]
+    left = max(0, len(args) - _MAX_ARGS) + max(0, len(kwargs) - _MAX_ARGS)
     return ", ".join([*words, f"and {left} more"] if left else words)
 
 
 def likeness_of(args: Sequence[object], kwargs: Mapping[str, object]) -> Likeness:
     """Return what `signature_of` says, in two parts; never raises."""
-    named: list[tuple[str, object]] = [(str(index), value) for index, value in enumerate(islice(args, _LIMIT))]
-    named += [(name, kwargs[name]) for name in sorted(kwargs)[:_LIMIT]]
+    named: list[tuple[str, object]] = [(str(n), value) for n, value in enumerate(islice(args, _MAX_ARGS))]
+    named += [(name, kwargs[name]) for name in sorted(kwargs)[:_MAX_ARGS]]
     shape = ",".join(f"{name}={_shape(value)}" for name, value in named)
     values = tuple((name, _word(value)) for name, value in named if _has_value(type(value)))
     return Likeness(shape, values)

@@ -98,7 +98,7 @@ def test_a_file_of_odd_bytes(tmp_path: Path) -> None:
         ("+1 1 3\n", "+1 1 3 4 5\n", 14, "more than 3 counts"),
         ("+1 1 3\n", "+1 1 x\n", 14, "'x'"),
         ("\nfi=(2)", "\nfi=(9)", 20, "(9) has no name"),
-        ("\nfi=(2)", "\nfy=(2)", 20, "'fy=(2)' is no line of a dump"),
+        ("\nfi=(2)", "\nfy=(2)", 20, "'fy=(2)' is not a line of a dump"),
         ("calls=4 10\n* 2 30", "calls=4 10", 19, "4 calls"),
         ("cfn=(2) operator()(int, char)\n", "", 18, "4 calls"),
         ("calls=4", "calls=", 18, "invalid literal"),
@@ -106,7 +106,7 @@ def test_a_file_of_odd_bytes(tmp_path: Path) -> None:
         ("+1 1 3\n", "+1 1 4\n", 42, "add up to 42 instructions, its totals say 41"),
         ("totals: 5 41", "totals: 5 41 1 1", 41, "more than 3 counts"),
         ("totals: 5 41\n", "", 41, "without its totals"),
-        ("far.c", "fa\nr.c", 28, "is no line of a dump"),
+        ("far.c", "fa\nr.c", 28, "is not a line of a dump"),
     ],
 )
 def test_damage_is_named_with_its_line(old: str, new: str, line: int, why: str) -> None:

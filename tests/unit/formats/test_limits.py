@@ -210,7 +210,7 @@ def test_threads_get_the_first_free_id(told: list[tuple[str, int]]) -> None:
 
 def test_no_memory_is_an_error_by_name() -> None:
     with (
-        pytest.raises(UsageError, match="x needs more memory than this process may have"),
+        pytest.raises(UsageError, match="x needs more memory than is available to this process"),
         enough_memory(SOURCE),
     ):
         raise MemoryError

@@ -165,11 +165,11 @@ def test_samples_are_counted_where_nothing_lasts() -> None:
     ("document", "problem"),
     [
         ({}, "the file has no 'traceEvents'"),
-        ({"traceEvents": []}, "nothing in it lasts"),
-        ([], "nothing in it lasts"),
-        ([7], r"traceEvents\[0\] is no JSON object"),
-        ([{"ph": "X", "name": "f", "dur": 1}], "ts of the X event 'f' is no number"),
-        ([{"ph": "X", "name": "f", "ts": 1, "dur": "1"}], "dur of the X event 'f' is no number"),
+        ({"traceEvents": []}, "it has no durations"),
+        ([], "it has no durations"),
+        ([7], r"traceEvents\[0\] is not a JSON object"),
+        ([{"ph": "X", "name": "f", "dur": 1}], "ts of the X event 'f' is not a number"),
+        ([{"ph": "X", "name": "f", "ts": 1, "dur": "1"}], "dur of the X event 'f' is not a number"),
         ({"traceEvents": [], "samples": [{"tid": 1, "ts": 1, "sf": 4}]}, "a frame 4 that stackFrames lacks"),
         (
             {
@@ -177,7 +177,7 @@ def test_samples_are_counted_where_nothing_lasts() -> None:
                 "samples": [{"tid": 1, "ts": 1, "sf": 4}],
                 "stackFrames": {"4": {"name": "f", "parent": 4}},
             },
-            "a frame 4 that stackFrames lacks, or that holds itself",
+            "a frame 4 that stackFrames lacks, or that contains itself",
         ),
     ],
 )

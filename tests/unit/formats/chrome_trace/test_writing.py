@@ -109,10 +109,10 @@ def test_a_function_at_another_line_is_the_same_call() -> None:
 @pytest.mark.parametrize(
     ("profile", "problem"),
     [
-        (replace(two_threads(), ordered=False), "in the order they were taken, which this profile has not"),
-        (replace(two_threads(), period_ns=0.0), "counts samples of no known time"),
-        (replace(two_threads(), unit=Unit.BYTES), "counts bytes of no known time"),
-        (replace(two_threads(), unit=Unit.INSTRUCTIONS), "counts instructions of no known time"),
+        (replace(two_threads(), ordered=False), "in the order they were taken, which this profile lacks"),
+        (replace(two_threads(), period_ns=0.0), "counts samples of unknown duration"),
+        (replace(two_threads(), unit=Unit.BYTES), "counts bytes of unknown duration"),
+        (replace(two_threads(), unit=Unit.INSTRUCTIONS), "counts instructions of unknown duration"),
     ],
 )
 def test_profiles_without_order_or_time_are_refused(profile: Profile, problem: str) -> None:
@@ -122,5 +122,5 @@ def test_profiles_without_order_or_time_are_refused(profile: Profile, problem: s
 
 def test_profiles_that_no_viewer_would_read_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writing, "MAX_CALLS", 3)
-    with pytest.raises(UsageError, match="has 9 calls, and its viewers read no more than 3"):
+    with pytest.raises(UsageError, match="has 9 calls, and viewers support at most 3"):
         chrome_trace.encode(two_threads())

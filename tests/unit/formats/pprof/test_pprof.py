@@ -206,7 +206,7 @@ def test_a_wrong_message_in_whole_gzip_is_reported_or_read_but_never_crashes(dat
 
 @given(st.binary(max_size=60))
 def test_any_message_is_reported_or_read_but_never_crashes(message: bytes) -> None:
-    with pytest.raises(DamagedFile, match="no profile that profkit wrote"):
+    with pytest.raises(DamagedFile, match="not a profile written by profkit"):
         pprof.decode(gzip.compress(message))
 
 

@@ -131,16 +131,16 @@ def test_profiles_of_several_units_are_reported() -> None:
     [
         ({**sampled([], []), "type": "heap"}, r"profiles\[0\]\.type is 'heap', neither sampled nor evented"),
         (sampled([], [], "days"), r"profiles\[0\]\.unit is 'days', not one of seconds"),
-        (sampled([[0]], [-1.0]), r"profiles\[0\]\.weights has a negative one"),
+        (sampled([[0]], [-1.0]), r"profiles\[0\]\.weights has a negative value"),
         (sampled([[0], [0]], [1.0, 2.0, 3.0]), r"profiles\[0\] has 2 samples, but 3 weights"),
         (sampled([[7]], [1.0]), r"profiles\[0\]\.samples\[0\] has a frame that shared\.frames lacks"),
-        ({**sampled([[0], [0]], []), "weights": [1.0, None]}, r"profiles\[0\]\.weights is no number"),
+        ({**sampled([[0], [0]], []), "weights": [1.0, None]}, r"profiles\[0\]\.weights is not a number"),
         (evented("O7@0"), r"profiles\[0\]\.events\[0\] has a frame that shared\.frames lacks"),
         (evented("O0@1 C1@2"), r"profiles\[0\]\.events\[1\] closes a frame that is not the innermost"),
         (evented("C0@1"), r"profiles\[0\]\.events\[0\] closes a frame that is not the innermost"),
         (evented("O0@2 C0@1"), r"profiles\[0\]\.events\[1\] is earlier than the event before it"),
         (evented("X0@2"), r"profiles\[0\]\.events\[0\]\.type is 'X', neither O nor C"),
-        ({**evented("O0@2"), "endValue": "x"}, r"profiles\[0\]\.endValue is no number"),
+        ({**evented("O0@2"), "endValue": "x"}, r"profiles\[0\]\.endValue is not a number"),
     ],
 )
 def test_the_first_wrong_part_is_named(profile: Document, problem: str) -> None:

@@ -145,21 +145,21 @@ def _with(value: object, *path: str | int) -> Callable[[Document], None]:
         (_without("profiles", 0, "weights", 0), r"profiles\[0\] has 2 samples, but 1 weights"),
         (_with([], "shared"), "the file.shared is of type list, not dict"),
         (_with({}, "profiles"), "the file.profiles is of type dict, not list"),
-        (_with(7, "profiles", 0), r"profiles\[0\] is no JSON object"),
+        (_with(7, "profiles", 0), r"profiles\[0\] is not a JSON object"),
         (_with(7, "profiles", 0, "name"), r"profiles\[0\].name is of type int, not str"),
         (_with("3", "shared", "frames", 0, "line"), r"shared.frames\[0\].line is of type str, not int"),
         (_with([7], "shared", "frames", 0, "file"), r"shared.frames\[0\].file is of type list, not str"),
         (_with("none", "profiles", 0, "unit"), r"profiles\[0\].unit is 'none', not one of seconds"),
-        (_with([0.01, 0.02], "profiles", 0, "weights"), "not one positive number throughout"),
-        (_with([0.0, 0.0], "profiles", 0, "weights"), "not one positive number throughout"),
-        (_with(["a", "a"], "profiles", 0, "weights"), "not one positive number throughout"),
-        (_with([1e999, 1e999], "profiles", 0, "weights"), "not one positive number throughout"),
+        (_with([0.01, 0.02], "profiles", 0, "weights"), "not all the same positive number"),
+        (_with([0.0, 0.0], "profiles", 0, "weights"), "not all the same positive number"),
+        (_with(["a", "a"], "profiles", 0, "weights"), "not all the same positive number"),
+        (_with([1e999, 1e999], "profiles", 0, "weights"), "not all the same positive number"),
         (_with([0.02, 0.02], "profiles", 0, "weights"), r"weights of profiles\[0\] and profiles\[1\] differ"),
         (_with([0, 9], "profiles", 1, "samples", 1), r"profiles\[1\].samples\[1\] has a frame"),
         (_with([-1], "profiles", 1, "samples", 1), r"profiles\[1\].samples\[1\] has a frame"),
         (_with(["f0"], "profiles", 1, "samples", 0), r"profiles\[1\].samples\[0\] has a frame"),
         (_with([[0]], "profiles", 1, "samples", 0), r"profiles\[1\].samples\[0\] has a frame"),
-        (_with("", "profiles", 1, "samples", 0), r"profiles\[1\].samples\[0\] is no list"),
+        (_with("", "profiles", 1, "samples", 0), r"profiles\[1\].samples\[0\] is not a list"),
     ],
 )
 def test_the_first_wrong_part_is_named(change: Callable[[Document], None], problem: str) -> None:
@@ -193,5 +193,5 @@ def test_a_missing_file_is_reported(tmp_path: Path) -> None:
 
 def test_bytes_that_are_no_text_are_reported(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_bytes(b'{"profiles": "\xff"}')
-    with pytest.raises(DamagedFile, match="it is no JSON: byte 14 is no text in utf-8"):
+    with pytest.raises(DamagedFile, match="it is not JSON: byte 14 is not valid utf-8"):
         read_speedscope(tmp_path / "x.json")
