@@ -38,7 +38,7 @@ _GIVEN_PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 """Paths of pipes that a shell opens for a command, as for `<(...)`."""
 _KINDS = {
     stat.S_IFDIR: "is a directory",
-    stat.S_IFIFO: "is a named pipe, which may wait forever",
+    stat.S_IFIFO: "is a named pipe, and reading it may block forever",
     stat.S_IFSOCK: "is a socket",
     stat.S_IFCHR: "is a device",
     stat.S_IFBLK: "is a device",
@@ -70,7 +70,7 @@ def read_content(name: str, budget: Budget) -> FileContent:
             with _opened(name) as file:
                 return FileContent(name, _content(file, budget), os.fstat(file.fileno()).st_mtime_ns)
     except OSError as error:
-        raise UsageError(f"{shown} cannot be read: {error.strerror}", "name a file that can") from error
+        raise UsageError(f"{shown} cannot be read: {error.strerror}", "name a readable file") from error
     except ValueError as error:
         raise DamagedFile(Path(shown), str(error)) from error
 
@@ -91,7 +91,7 @@ def _opened(name: str) -> BinaryIO:
 def _check_kind(name: str, mode: int) -> None:
     given = stat.S_ISFIFO(mode) and name.startswith(_GIVEN_PIPES)
     if not (stat.S_ISREG(mode) or given or name == os.devnull):
-        kind = _KINDS.get(stat.S_IFMT(mode), "is no file")
+        kind = _KINDS.get(stat.S_IFMT(mode), "is not a file")
         raise UsageError(f"{name} {kind}", f"name a file, or pipe its content to `{PIPE}`")
 
 
@@ -153,14 +153,14 @@ def runs_of_file(
     """Return the runs of a file; a profile of another tool is one run.
 
     The format is detected from the content if not given. Ids of such profiles come from the content, so that
-    a file gives the same run in any place. Their label is the file's stem unless given. `-` is stdin. Raises
-    UsageError for a file that is missing or looks like no known format, LimitExceeded, and DamagedFile.
+    a file gives the same run everywhere. Their label is the file's stem unless given. `-` is stdin. Raises
+    UsageError for a file that is missing or has no known format, LimitExceeded, and DamagedFile.
     """
     budget = Budget(limits or ImportLimits(), Path(STDIN if str(path) == PIPE else path))
     try:
         return _runs(read_content(str(path), budget), format, label, budget)
     except DamagedFile as error:
-        fix = "leave out --format, or write it again" if format else "write it again, or in another format"
+        fix = "leave out --format, or export it again" if format else "export it again, or in another format"
         raise DamagedFile(error.path, error.detail, fix=fix) from error
 
 
@@ -168,10 +168,10 @@ def _runs(file: FileContent, format: str | None, label: str | None, budget: Budg
     name = format or _sniffed(file)
     if name == WHOLE:
         if label is not None:
-            raise UsageError(f"the runs in {file.name} have their labels", "leave out --label")
+            raise UsageError(f"the runs in {file.name} have their own labels", "leave out --label")
         return _whole_runs(file, budget)
     if name not in import_formats():
-        raise UsageError(f"{name!r} is not imported", f"known are {', '.join(import_formats())}")
+        raise UsageError(f"{name!r} cannot be imported", f"supported formats: {', '.join(import_formats())}")
     return (_foreign(file, read_any(file.content, name, source=Path(file.name), budget=budget), label),)
 
 
@@ -179,14 +179,13 @@ def _sniffed(file: FileContent) -> str:
     from profkit.store.run_files import is_runs_file
 
     if not file.content:
-        raise UsageError(f"{file.name} is empty", "name a file with a profile in it")
+        raise UsageError(f"{file.name} is empty", "name a file that contains a profile")
     if is_runs_file(file.content):
         return WHOLE
     if known := format_of(file.content):
         return known.name
-    raise UsageError(
-        f"{file.name} looks like none of {', '.join(import_formats())}", "say which it is with --format"
-    )
+    formats = ", ".join(import_formats())
+    raise UsageError(f"the format of {file.name} is not known", f"give one with --format: {formats}")
 
 
 def _whole_runs(file: FileContent, budget: Budget) -> tuple[AnyRun, ...]:

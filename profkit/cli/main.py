@@ -64,7 +64,7 @@ class _InOrder(click.Group):
 @click.group(cls=_InOrder, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(VERSION, message="profkit %(version)s")
 @click.option(
-    "--owner", metavar="USER", help="Collect the spool of this user, for collectors that run as root."
+    "--owner", metavar="USER", help="Collect the spool of this user; for collectors that run as root."
 )
 @click.pass_context
 def cli(context: click.Context, owner: str | None) -> None:
@@ -120,7 +120,7 @@ def main(arguments: Sequence[str] | None = None, config: Config = CONFIG) -> int
     except MemoryError:
         say("error", "memory ran out; free some, raise the limit (`ulimit -v`), or ask about fewer runs")
         return EXIT_UNEXPECTED
-    except Exception as error:  # noqa: BLE001 - an unexpected error is one line, too
+    except Exception as error:  # noqa: BLE001 - an unexpected error is one line too
         _say_unexpected(error)
         return EXIT_UNEXPECTED
     return status or 0

@@ -1,4 +1,4 @@
-"""Options of commands that measure, and their conversion into options of orders."""
+"""Options of commands that measure, and their conversion to options of orders."""
 
 from __future__ import annotations
 
@@ -92,13 +92,14 @@ _OPTIONS = {
         "--processes",
         type=click.IntRange(1),
         metavar="N",
-        help="Number of timing processes.  [default: 10; with --quick: 3; for callgrind: 1]",
+        help="Number of timing, and of counting, processes.  "
+        "[default: 10 for timing, or 3 with --quick; 1 to 4 for counting]",
     ),
     "runs": click.option(
         "--runs",
         type=click.IntRange(1),
         metavar="N",
-        help="Maximum number of executions in all, warm-ups included.",
+        help="Maximum total number of executions, including warm-ups.",
     ),
     "min_run_time": click.option(
         "--min-run-time",
@@ -116,7 +117,7 @@ _OPTIONS = {
         "--retries",
         type=click.IntRange(0),
         metavar="N",
-        help="Number of retries after a timeout.  [default: 2]",
+        help="Number of retries after a timeout.  [default: 2, or 0 with --runs]",
     ),
     "python": click.option(
         "--python", type=click.Path(), metavar="PATH", help="Python interpreter of the worker processes."
@@ -146,7 +147,7 @@ _OPTIONS = {
         "--fresh/--shared",
         default=None,
         help="Give each execution its own arguments or setup, or share them.  "
-        "[default: fresh if it changes them]",
+        "[default: fresh if an execution changes them]",
     ),
     "memory_limit": click.option(
         "--memory-limit",

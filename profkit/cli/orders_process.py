@@ -33,11 +33,11 @@ from profkit.model.workorder import WorkOrder  # noqa: E402
 _NAMES = ("ORDERS", "BENCHMARKS")
 """Names that a file may give its definitions; the second is that of PyTorch's instruction_counts."""
 AT_ONCE = 8
-"""Number of descriptors in one message."""
+"""Maximum number of descriptors per message."""
 
 
 def main() -> None:
-    """Reply to the one request that comes through stdin."""
+    """Reply to the request on stdin."""
     channel = socket.socket(fileno=os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     request = from_file(receive_descriptors(channel)[0])
@@ -78,7 +78,7 @@ def _answered(request: Mapping[str, object]) -> tuple[Reply, list[Payload]]:
 
 def _of_file(path: str, options: MeasureOptions) -> tuple[WorkOrder | RefusedEntry, ...]:
     if "label" in options:
-        raise UsageError(f"the entries of {path} have labels of their own", "leave out --label")
+        raise UsageError(f"the entries of {path} have their own labels", "leave out --label")
     if (root := benchmark_root(path)) is not None:
         _put_first(root)
     try:
@@ -91,12 +91,12 @@ def _of_file(path: str, options: MeasureOptions) -> tuple[WorkOrder | RefusedEnt
     if entries:
         return tuple(expand_each(entries, options))
     raise UsageError(
-        f"{path} has no ORDERS", "let it define ORDERS, a dictionary of statements or a list of work_order(…)"
+        f"{path} has no ORDERS", "define ORDERS in it: a dictionary of statements, or a list of work_order(…)"
     )
 
 
 def _listed(found: object) -> tuple[Definition, ...]:
-    """Return the entries of a list, right or wrong; none if none of them is a definition."""
+    """Return the entries of a list, valid or not; empty if none of them is a definition."""
     if isinstance(found, str) or not isinstance(found, Iterable):
         return ()
     items: tuple[Definition, ...] = tuple(found)
@@ -129,7 +129,7 @@ def _function(name: str) -> Callable[..., object]:
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
         fix = "give MODULE:FUNCTION as Python imports it"
-        raise UsageError(f"there is no {name}: {error}", fix) from error
+        raise UsageError(f"{name} cannot be imported: {error}", fix) from error
     except Exception as error:
         raise UsageError(f"{module_name} raised {type(error).__name__}: {error}", "fix it") from error
     if not callable(found):

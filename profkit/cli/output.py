@@ -46,7 +46,7 @@ class ReaderGone(Exception):
 
 
 def terminal() -> Terminal:
-    """Return the page for stdout."""
+    """Return the terminal layout for stdout."""
     return Terminal() if sys.stdout is None else terminal_of(sys.stdout, os.environ)
 
 
@@ -68,15 +68,15 @@ def write_bytes(data: bytes) -> None:
 @contextmanager
 def _to_stdout() -> Iterator[None]:
     if sys.stdout is None:  # as `>&-` leaves it
-        raise UsageError("stdout is closed", "send it to a file or a pipe")
+        raise UsageError("stdout is closed", "redirect it to a file or a pipe")
     try:
         yield
     except OSError as error:
-        # Python flushes the buffer when it ends: its rest must go somewhere.
+        # Python flushes the buffer when it ends: send the rest to /dev/null.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             raise ReaderGone from error
-        raise UsageError(f"stdout cannot be written: {error.strerror}", "send it to another place") from error
+        raise UsageError(f"stdout cannot be written: {error.strerror}", "redirect it elsewhere") from error
 
 
 def save(path: Path, content: str | bytes) -> None:
@@ -149,7 +149,7 @@ def _open(target: Path) -> None:
     import webbrowser
 
     if not webbrowser.open(target.resolve().as_uri()):
-        say("warning", f"no browser was found; open {target} with one")
+        say("warning", f"no browser was found; open {target} in one")
 
 
 def name_of(infos: Sequence[AnyInfo]) -> str:
@@ -183,7 +183,7 @@ class Showing:
 
     @classmethod
     def of(cls, given: dict[str, object], formats: Collection[str] = ("text", "json", "html")) -> Showing:
-        """Make it from a command's options, and remove them from `given`; raises UsageError for conflicts.
+        """Create it from a command's options, and remove them from `given`; raises UsageError for conflicts.
 
         If no format is given, the ending of the file determines it.
         """
@@ -193,17 +193,17 @@ class Showing:
         asked = [name for name, wanted in (("json", as_json), ("html", as_html or opens)) if wanted]
         asked += [str(chosen)] if chosen is not None and str(chosen) not in asked else []
         if len(asked) > 1:
-            raise UsageError(f"{' and '.join(asked)} are different formats", "ask for one")
+            raise UsageError(f"{' and '.join(asked)} are different formats", "choose one")
         if opens and output == STDOUT:
             raise UsageError(
-                "what goes to stdout cannot be opened", "leave out --open, or name a file with -o"
+                "--open needs a file, and -o - is stdout", "leave out --open, or name a file with -o"
             )
         file = None if output is None else str(output)
         by_suffix = FORMAT_OF_SUFFIX.get(Path(file or "").suffix.lower(), "")
         return cls(asked[0] if asked else by_suffix if by_suffix in formats else "text", file, opens)
 
     def terminal(self) -> Terminal:
-        """Return the page for the layout of the text."""
+        """Return the terminal layout for the text."""
         return PIPE if self.target("") is not None else terminal()
 
     def target(self, name: str) -> Path | None:

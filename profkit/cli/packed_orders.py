@@ -13,7 +13,7 @@ from profkit.measuring.transfer.payload import Payload, pack
 from profkit.model.workorder import Language, Level, Mode, Simulation, WorkOrder
 from profkit.store.records import to_json
 
-_APART = frozenset(("function", "args", "kwargs", "tree", "path"))
+_NOT_JSON = frozenset(("function", "args", "kwargs", "tree", "path"))
 """Fields that are not transferred as JSON."""
 _ENUMS = {"mode": Mode, "language": Language, "level": Level}
 
@@ -34,7 +34,7 @@ def packed_object(order: WorkOrder | RefusedEntry, payloads: list[Payload]) -> d
             "order": {"label": order.label, "stmt": order.what},
             "entry": [error.label, error.problem, error.fix],
         }
-    names = [field.name for field in dataclasses.fields(WorkOrder) if field.name not in _APART]
+    names = [field.name for field in dataclasses.fields(WorkOrder) if field.name not in _NOT_JSON]
     found: dict[str, object] = {"order": {name: to_json(getattr(order, name)) for name in names}}
     if order.function is None:
         return found

@@ -16,15 +16,15 @@ from profkit.render.formatting import count
 
 _FEW = 100
 """With fewer samples, shares are imprecise."""
-_LOOKED_AT = 50
-"""Runs of a label that are searched for other versions: reports stay fast for any number of runs."""
+_SEARCHED = 50
+"""Maximum number of runs of a label to search for other versions, so that reports stay fast."""
 
 
 def with_notes_of_label(runs: Iterable[AnyRun], workspace: Workspace) -> Iterator[AnyRun]:
     """Yield the runs, with notes about the other runs of their labels."""
     for run in runs:
         if isinstance(run, Run) and run.info.imported is None:
-            of_label = workspace.runs(run.info.label, _LOOKED_AT)
+            of_label = workspace.runs(run.info.label, _SEARCHED)
             notes = (*_notes(run.info, of_label), *_more_samples(run.info, of_label))
             yield replace(run, info=replace(run.info, notes=(*run.info.notes, *notes))) if notes else run
         else:
@@ -32,7 +32,7 @@ def with_notes_of_label(runs: Iterable[AnyRun], workspace: Workspace) -> Iterato
 
 
 Relation = Literal["version", "place", "code"]
-"""Another region with the same label is another version, the same code in another place, or other code."""
+"""Relation to another region with the same label: version, place of the same code, or other code."""
 
 _OTHERS: Mapping[Relation, NoteCode] = {
     "version": NoteCode.OTHER_VERSION,
@@ -101,7 +101,7 @@ def _more_samples(info: RunInfo, of_label: Sequence[AnyInfo]) -> Iterator[Note]:
     same = [one for one in of_label if isinstance(one, RunInfo) and one.region.id == info.region.id]
     together = sum(one.samples for one in same)
     if info.samples < _FEW and together >= 2 * max(1, info.samples):
-        runs = {"runs" if len(of_label) < _LOOKED_AT else "runs_at_least": len(same)}
+        runs = {"runs" if len(of_label) < _SEARCHED else "runs_at_least": len(same)}
         yield Note.of(
             NoteCode.MORE_SAMPLES, label=info.label, samples=info.samples, all_samples=together, **runs
         )

@@ -25,7 +25,7 @@ def current_folder() -> Path:
     try:
         return Path.cwd()
     except FileNotFoundError as error:
-        raise UsageError("the current folder no longer exists", "change to one that does") from error
+        raise UsageError("the current folder no longer exists", "change to an existing folder") from error
 
 
 _SQLITE = "sqlite:///"
@@ -83,7 +83,7 @@ class Workspace:
             room -= one.samples
             if room < 0 or number == _MAX_REGIONS:
                 left = len(others) - number
-                say("note", f"{left} more of the session's regions are left out: `profkit list` shows them")
+                say("note", f"{left} more of the session's regions are left out; `profkit list` shows them")
                 break
             try:
                 loaded += [run for run in (self.load(one),) if isinstance(run, Run)]
@@ -147,7 +147,7 @@ def nothing_recorded(config: Config) -> bool:
 
 
 def complete_run(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return labels and ids with this prefix; none if the store cannot be read: a shell shows no errors."""
+    """Return labels and ids with this prefix; none if the store cannot be read."""
     infos = _infos(context)
     names = dict.fromkeys([*(info.label for info in infos), *(info.id for info in infos)])
     return [name for name in names if name.startswith(incomplete)]

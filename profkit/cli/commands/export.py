@@ -254,7 +254,7 @@ def export_command(
         infos = workspace.find_all(run)
         if chosen != WHOLE and len(infos) > 1:
             raise UsageError(
-                f"{len(infos)} runs were measured together, and {chosen} holds one", "give the id of one"
+                f"{len(infos)} runs were measured together, and {chosen} can hold one", "give the id of one"
             )
         runs: tuple[AnyRun, ...] = tuple(workspace.load(info) for info in infos)
     if scrub:
@@ -276,7 +276,7 @@ def _format_of(file: Path | None) -> str:
     for ending in sorted(endings, key=len, reverse=True):
         if stem.endswith(ending):
             return endings[ending]
-    which = "" if file is None else f": {file.name} ends in none of {', '.join(sorted(endings))}"
+    which = "" if file is None else f": {file.name} has none of the endings {', '.join(sorted(endings))}"
     raise UsageError(f"the format is not given{which}", "give one with --format")
 
 
@@ -289,7 +289,9 @@ def _endings(name: str) -> Iterable[str]:
 
 def _refuse_terminal(name: str, file: Path | None) -> None:
     if file is None and name != WHOLE and FORMATS[name].binary and sys.stdout.isatty():
-        raise UsageError(f"{name} is not for a terminal", "name a file with -o, or write into a pipe")
+        raise UsageError(
+            f"{name} is a binary format, and stdout is a terminal", "name a file with -o, or write to a pipe"
+        )
 
 
 def _whole(runs: Sequence[AnyRun]) -> bytes:
@@ -301,7 +303,7 @@ def _whole(runs: Sequence[AnyRun]) -> bytes:
 def _encoded(profile: Profile, name: str) -> bytes:
     encode = FORMATS[name].encode
     if encode is None:
-        raise UsageError(f"{name} is not written", f"known are {', '.join(_NAMES)}")
+        raise UsageError(f"{name} cannot be exported", f"supported formats: {', '.join(_NAMES)}")
     return encode(profile)
 
 
@@ -316,7 +318,7 @@ def _profile(run: AnyRun) -> Profile:
     counts = run.measurement.instructions if run.measurement is not None else None
     if counts is None:
         raise UsageError(
-            f"run {run.info.id} ({run.info.label}) was measured, and has times but no stacks",
+            f"run {run.info.id} ({run.info.label}) has times but no stacks",
             f"--format {WHOLE} keeps its numbers",
         )
     from profkit.transforms.call_graphs import unfold_counts

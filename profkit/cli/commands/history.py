@@ -44,6 +44,6 @@ def history_command(config: Config, /, label: str, limit: int | None, **given: o
     commits = {info.process.git_commit for info in infos if info.process.git_commit}
     history = history_of(label, runs, commit_times_s(sorted(commits), current_folder()))
     if not history.series:
-        raise UsageError(f"the runs of {label!r} have no numbers", "`profkit list` shows what they are")
+        raise UsageError(f"the runs of {label!r} have no numbers", "see them with `profkit list`")
     options = ReportOptions(limit=limit)
     showing.show(HISTORY.renderer(showing.format)(history, options, showing.terminal()), "history")

@@ -150,10 +150,12 @@ def _show(infos: Iterable[AnyInfo], *, as_json: bool) -> None:
 
 
 def _remark(info: AnyInfo, *, known: bool, label: str | None) -> None:
-    """Report what the table does not show: that a run was kept already, and what its file lacks."""
+    """Report what the table does not show: whether a run was already stored, and what its file lacks."""
     if known:
-        so = "" if label in (None, info.label) else ", and keeps its label: `profkit rm` it first for another"
-        say("note", f"{info.id} ({info.label}) was kept already{so}")
+        fix = (
+            "" if label in (None, info.label) else "; to change its label, remove it with `profkit rm` first"
+        )
+        say("note", f"{info.id} ({info.label}) is already stored{fix}")
     elif isinstance(info, RunInfo) and info.imported is not None:
         from profkit.render.views.notes import note_text
 

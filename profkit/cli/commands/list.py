@@ -61,13 +61,13 @@ def _list(
 
             write(runs_text(infos[:shown], terminal()))
     if shown is not None and len(infos) > shown:
-        say("note", "there are older runs: see --limit")
+        say("note", "there are older runs; raise --limit to list them")
     for name, phrase in several_regions(infos[:shown]).items():
-        say("note", f"the runs of {name!r} are of {phrase}: see the column `version`")
+        say("note", f"the runs of {name!r} come from {phrase}; see the column `version`")
 
 
 def _unprofiled(config: Config) -> tuple[UnprofiledGroup, ...]:
-    """Return the processes that were not profiled in the last days."""
+    """Return the processes of the last seven days that were not profiled."""
     from profkit.store.spool_files import read_unprofiled
 
     try:

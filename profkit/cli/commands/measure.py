@@ -37,7 +37,7 @@ def orders_of(what: str, threads: Sequence[int] | None, options: MeasureOptions)
     folder = str(current_folder())
     is_file = what.endswith(".py") and os.path.isfile(what)
     if is_file and threads is not None:
-        raise UsageError(f"{what} says itself how many threads", "leave out --threads")
+        raise UsageError(f"{what} itself sets the numbers of threads", "leave out --threads")
     if is_file or _FUNCTION.fullmatch(what):
         request = {"what": what, "is_file": is_file, "threads": threads or (1,), "folder": folder}
         found = _found({**request, "options": options})
@@ -74,7 +74,7 @@ def _asked(request: dict[str, object]) -> tuple[Reply, list[int]]:
         message = in_file(request)
         send_descriptors(ours, [message])
         os.close(message)
-        # -P: no folder of the command's or of the program's file comes first on sys.path.
+        # -P: keep the current folder and the program's folder off sys.path.
         argv = [sys.executable, "-P", orders_process.__file__]
         ended = run_child(argv, Path(output.name), _LONGEST_S, stdin=theirs.fileno())
         theirs.close()
@@ -82,9 +82,9 @@ def _asked(request: dict[str, object]) -> tuple[Reply, list[int]]:
         descriptors = list(_received(ours, receive_descriptors))
     if ended.code != 0 or not descriptors:
         last = (said.strip().splitlines() or [""])[-1]
-        how = f"ended with status {ended.code}" if ended.code else "ended before its orders were known"
+        how = f"ended with status {ended.code}" if ended.code else "ended before it defined orders"
         raise UsageError(
-            f"{request['what']} {how}{f': {last}' if last else ''}", "import it in a Python to see why"
+            f"{request['what']} {how}{f': {last}' if last else ''}", "import it in Python to see why"
         )
     return cast("Reply", from_file(descriptors[0])), descriptors[1:]
 
@@ -96,7 +96,7 @@ def _file() -> IO[bytes]:
     try:
         return tempfile.NamedTemporaryFile(prefix="profkit-")
     except OSError as error:
-        raise no_temporary_folder("what the file prints", error) from error
+        raise no_temporary_folder("the output of the file", error) from error
 
 
 def _received(channel: socket.socket, receive: Callable[[socket.socket], list[int]]) -> Iterator[int]:
@@ -137,7 +137,7 @@ def measure_command(config: Config, /, what: str, **given: object) -> int:
     from profkit.measuring.runner.progress import ProgressLine
 
     if given["functions"] and not given["as_json"]:
-        raise UsageError("--functions is about --json", "add --json, or leave it out")
+        raise UsageError("--functions applies only to --json", "add --json, or leave out --functions")
     threads = cast("tuple[int, ...] | None", given["threads"])
     spool = _Spool(config.spool)
     runs = measure_packed(
@@ -155,7 +155,7 @@ def measure_command(config: Config, /, what: str, **given: object) -> int:
 
 
 class _Spool:
-    """Keeps runs as they come; runs that cannot be kept are an error after all have been shown."""
+    """Spool for runs as they arrive; a run that cannot be kept is an error after all are shown."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._lost = folder, 0

@@ -31,7 +31,7 @@ _ENDED = (SessionState.SUCCESS, SessionState.FAILED)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The runs of a label that are to be merged."""
+    """Filter for the runs of a label to merge."""
 
     since_ns: int | None = None
     """Only runs that had calls after this moment, or are still being recorded."""
@@ -39,7 +39,7 @@ class Wanted:
     """Only runs of sessions whose ids begin with one of these."""
 
     def has(self, info: RunInfo) -> bool:
-        """Return whether the run is one of them."""
+        """Return whether the run passes."""
         recent = (
             self.since_ns is None
             or info.state not in _ENDED
@@ -70,11 +70,11 @@ def parse_moment(text: str, now_ns: int | None = None) -> int:
 
 
 def runs_to_merge(workspace: Workspace, run: str | None, wanted: Wanted) -> tuple[RunInfo, ...]:
-    """Return the selected runs of a label, newest first: all that ran the same version of its code.
+    """Return the selected runs of a label that ran the same version of its code, newest first.
 
-    That is the version of the given run, or of the newest one of a label. A message says how many runs of
-    others there are. Raises RunNotFound, NoRunsToMerge if no run is selected, and UsageError for runs without
-    samples.
+    This is the version of the given run, or of the newest run of a label. A message reports the number of
+    runs of other versions. Raises RunNotFound, NoRunsToMerge if no run is selected, and UsageError for runs
+    without samples.
     """
     named = _sampled(
         workspace.find(run) if run is not None or not wanted.sessions else _of_session(workspace, wanted)
@@ -130,14 +130,14 @@ def _of_session(workspace: Workspace, wanted: Wanted) -> AnyInfo:
 
 
 def _mention_others(merged: RunInfo, others: Sequence[RunInfo]) -> None:
-    """Report that there are runs of other code with this label, and how to see them."""
+    """Report the runs of other code with this label, and how to see them."""
     if not others:
         return
     what = others_phrase(merged.region, (info.region for info in others))
     verb = "is" if len(others) == 1 else "are"
     say(
         "note",
-        f"{count(len(others), 'run')} of {what} {verb} left out: `profkit report {others[0].id} --all` "
+        f"{count(len(others), 'run')} of {what} {verb} left out; `profkit report {others[0].id} --all` "
         f"merges those of the code that ran at {moment(others[0].started_ns)[:19]}",
     )
 
@@ -283,14 +283,14 @@ def _refuse_options_of_samples(options: ReportOptions, info: MeasuredInfo) -> No
     }
     if wrong := ", ".join(option for option, is_given in given.items() if is_given):
         raise UsageError(
-            f"run {info.id} ({info.label}) was measured and has no samples, which {wrong} asks about",
-            "leave that out",
+            f"run {info.id} ({info.label}) was measured, and {wrong} applies only to samples",
+            f"leave out {wrong}",
         )
 
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Keep Python's collector from traversing a large tree repeatedly; it has no cycles."""
+    """Disable Python's collector, which would traverse a large tree without cycles repeatedly."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -89,7 +89,7 @@ def test_a_foreign_profile_is_kept_once(profkit: Profkit, config: Config, tmp_pa
     assert "night" in first.out
     assert "do not contain the time between samples" in first.err
     again = profkit("import", str(tmp_path / "copy.gz"), "--label", "other")
-    assert "(night) was kept already, and keeps its label" in again.err
+    assert "(night) is already stored; to change its label" in again.err
     (run,) = runs_of_file(file)
     assert isinstance(run, Run)
     found = kept(config, run.info.id)
@@ -112,7 +112,7 @@ def test_nothing_is_kept_unless_every_file_can_be_read(profkit: Profkit, tmp_pat
     bad.write_bytes(b"Dear reader\n")
     said = profkit("import", str(good), str(bad))
     assert (said.code, said.out) == (2, "")
-    assert "looks like none of profkit, pprof, " in said.err
+    assert "is not known; give one with --format: profkit, pprof, " in said.err
     assert profkit("list").code == 6
 
 
@@ -206,7 +206,7 @@ def test_export_to_stdout(profkit: Profkit, config: Config, monkeypatch: pytest.
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     said = profkit("export", "--format", "pprof")
     assert said.code == 2
-    assert "not for a terminal" in said.err
+    assert "pprof is a binary format, and stdout is a terminal" in said.err
 
 
 def test_import_of_stdin(profkit: Profkit, config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,7 +220,7 @@ def test_import_of_stdin(profkit: Profkit, config: Config, monkeypatch: pytest.M
     ("arguments", "problem"),
     [
         (["export"], "the format is not given"),
-        (["export", "-o", "x.jpg"], "x.jpg ends in none of"),
+        (["export", "-o", "x.jpg"], "x.jpg has none of the endings"),
         (["export", "--format", "pprof", "-o", "/proc/none/x.pb.gz"], "cannot be written"),
         (["export", "--format", "nonsense"], "nonsense"),
         (["import", "/nonexistent/x.txt"], "No such file"),
@@ -253,7 +253,7 @@ def test_a_label_is_not_given_to_runs_that_have_one(tmp_path: Path) -> None:
 def test_what_is_no_json_is_reported_so(name: str, content: bytes, tmp_path: Path) -> None:
     file = tmp_path / "x"
     file.write_bytes(content)
-    with pytest.raises(DamagedFile, match=r"x cannot be read: it is no JSON.*; leave out --format"):
+    with pytest.raises(DamagedFile, match=r"x cannot be read: it is not JSON.*; leave out --format"):
         runs_of_file(file, format=name)
 
 
@@ -275,7 +275,7 @@ def test_times_beyond_centuries_are_refused(weight: str, profkit: Profkit, tmp_p
 def test_a_compressed_file_that_is_cut_short(tmp_path: Path) -> None:
     file = tmp_path / "x.gz"
     file.write_bytes(gzip.compress(FOLDED * 9)[:-12])
-    with pytest.raises(DamagedFile, match="cut short; write it again"):
+    with pytest.raises(DamagedFile, match="cut short; export it again"):
         runs_of_file(file)
 
 

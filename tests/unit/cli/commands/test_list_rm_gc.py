@@ -60,7 +60,7 @@ def test_list_of_a_label_and_a_length(profkit: Profkit) -> None:
     assert ids(profkit("list", "--label", "load", "--json"), "runs") == ["b100000000", "b200000000"]
     said = profkit("list", "--limit", "2", "--json")
     assert ids(said, "runs") == ["a100000000", "a200000000"]
-    assert said.err == "profkit: note: there are older runs: see --limit\n"
+    assert said.err == "profkit: note: there are older runs; raise --limit to list them\n"
     assert profkit("list", "--limit", "5").err == ""
 
 

@@ -94,7 +94,7 @@ def test_options_about_samples_are_refused(profkit: Profkit, options: tuple[str,
     for form in ((), ("--json",)):
         said = profkit("report", "b1", *options, *form)
         assert (said.code, said.out) == (2, "")
-        assert f"run b100000000 (sort) was measured and has no samples, which {named} asks about" in said.err
+        assert f"run b100000000 (sort) was measured, and {named} applies only to samples" in said.err
 
 
 @pytest.mark.usefixtures("measured")

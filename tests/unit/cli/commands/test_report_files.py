@@ -151,9 +151,9 @@ def test_what_is_no_file_is_written_to(profkit: Profkit, config: Config) -> None
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--html", "--json"), "json and html are different formats; ask for one"),
-        (("--open", "--json"), "json and html are different formats; ask for one"),
-        (("--open", "-o", "-"), "what goes to stdout cannot be opened"),
+        (("--html", "--json"), "json and html are different formats; choose one"),
+        (("--open", "--json"), "json and html are different formats; choose one"),
+        (("--open", "-o", "-"), "--open needs a file"),
         (("--html", "--limit", "3"), "--limit cannot be combined with HTML"),
         (("--html", "--show-all"), "--show-all cannot be combined with HTML"),
         (("--html", "--min-share", "2"), "--min-share cannot be combined with HTML"),

@@ -115,7 +115,7 @@ def test_only_one_version_of_the_code_is_merged_and_the_others_are_named(
     said = profkit("report", "handler", "--all")
     assert said.out.split("\n")[0].endswith("1 run, merged")
     assert (
-        "2 runs of 1 other version of the code are left out: `profkit report 0000000001 --all` merges those "
+        "2 runs of 1 other version of the code are left out; `profkit report 0000000001 --all` merges those "
         "of the code that ran at 2025-11-21 11:50:03"
     ) in said.err
     assert ids(profkit, "0000000001", "--all") == ["0000000001", "0000000000"]
@@ -151,7 +151,7 @@ def test_list_shows_versions_if_there_are_several(profkit: Profkit, config: Conf
         ),
     )
     said = profkit("list")
-    assert "the runs of 'handler' are of 2 versions of its code: see the column `version`" in said.err
+    assert "the runs of 'handler' come from 2 versions of its code; see the column `version`" in said.err
     assert WORKERS[0].info.region.id in said.out
     listed: Any = profkit("list", "--json").json()["runs"]
     assert len({run["version"] for run in listed}) == 2
