@@ -25,7 +25,7 @@ from profkit.measuring.transfer.returned import NotPlain, new_result, read_resul
 class Slots:
     """Kinds of zygotes, each with its own draw, so that workers of equal kinds run side by side.
 
-    If there are more than `most`, those that have been idle for longest are retired.
+    If there are more than `most`, those that have been idle the longest are retired.
     """
 
     def __init__(self, most: int, retire: Callable[[Iterable[ZygoteKind]], None]) -> None:
@@ -300,7 +300,7 @@ def _failed(error: BaseException) -> Future[Reply]:
 
 
 def _outcome(call: Call, running: Future[Reply], opened: list[int]) -> _Outcome:
-    """Return the outcome of a try; raise nothing."""
+    """Return the outcome of a try; never raises."""
     if running.cancelled():
         return _Outcome(error=CancelledError())
     error = running.exception()

@@ -28,7 +28,7 @@ class CallFuture(Future[_T]):
     def cancel(self) -> bool:
         """End the call, waiting or running, with every process that it started; return at once.
 
-        Returns False if it is too late: the result is there. `done()` is true when all of them are gone.
+        Returns False if the result is already there. `done()` is true when all of these processes are gone.
         """
         return self._drop(self)
 

@@ -118,7 +118,7 @@ def _other_python(python: str | os.PathLike[str] | None) -> str | None:
 def _checked_cores(cores: Sequence[int]) -> tuple[int, ...]:
     usable = os.sched_getaffinity(0)
     if not set(cores) <= usable:
-        raise InvalidOption("cores", cores, f"this process may use the cores {sorted(usable)}")
+        raise InvalidOption("cores", cores, f"this process may only use {sorted(usable)}")
     return tuple(cores)
 
 

@@ -1,6 +1,7 @@
 """Substitute for `setsid --fork` on systems without it: `python -I -S forker.py PROGRAM …`.
 
-The parent ends at once; the child becomes PROGRAM in its own session.
+The parent ends at once; the child becomes PROGRAM in its own session. This is a file of its own because it
+runs as a program, before profkit can be imported.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def set_aside_in(spool: OwnedFolder, name: str, folder: OwnedFolder | None = Non
 
 
 def remove_folder(folder: Path) -> None:
-    """Delete a session's folder; no reader sees a part of it, and a folder that is gone is no error.
+    """Delete a session's folder; no reader sees a part of it, and a missing folder is not an error.
 
     Raises RefusedFile if an entry must not be touched; that entry is left.
     """
@@ -99,7 +99,7 @@ def remove_folder_in(
 ) -> tuple[RefusedFile, ...]:
     """Delete a session's folder in an open spool; return the entries that are refused and left.
 
-    `read` is the folder that was read: another one that has its name now is refused.
+    `read` is the folder that was read; another folder that has its name by now is refused.
     """
     renamed = f".{name}{_REMOVED}"
     try:
@@ -124,7 +124,7 @@ def _delete_removed(
     try:
         with spool.folder(renamed) as held:
             if read is not None and not os.path.samestat(held.identity(), read.identity()):
-                raise RefusedFile(held.path, "it took the place of the folder that was read")
+                raise RefusedFile(held.path, "it replaced the folder that was read")
             refused = held.empty()
         if not refused:
             os.rmdir(renamed, dir_fd=spool.descriptor)

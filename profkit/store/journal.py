@@ -116,7 +116,7 @@ def json_line(record: object) -> bytes:
 
 
 def read_records(path: Path, kind: type[_T]) -> Journal[_T]:
-    """Return the records of a file; a torn last line is no damage, and a missing file has no records."""
+    """Return the records of a file; a torn last line is not damage, and a missing file has no records."""
     try:
         with open_spool(path.parent, None) as folder:
             lines = Lines(folder, path.name, kind)

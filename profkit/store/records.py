@@ -233,7 +233,7 @@ def parse_document(data: bytes, schema: str, kind: type[_T]) -> _T:
 def load_json(data: bytes) -> object:
     """Return the JSON value; raises ValueError, also for integers of more than 64 bits."""
     if data[:1] == b"\0":  # json would take it for UTF-32
-        raise ValueError("it holds zeros, as after a power failure")
+        raise ValueError("it contains zeros, as after a power failure")
     return json.loads(data, parse_int=_int64)
 
 

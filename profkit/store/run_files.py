@@ -69,7 +69,7 @@ def _object(run: AnyRun) -> dict[str, object]:
 
 
 def _unsealed(info: AnyInfo) -> object:
-    """Return the info without its seal: exported runs must prove nothing if imported again."""
+    """Return the info without its seal: an imported run must not count as recorded here."""
     return to_json(unsealed(info))
 
 

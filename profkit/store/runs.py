@@ -365,7 +365,7 @@ def _rank(info: AnyInfo, wanted: str | None) -> int | None:
         return _BY_ID
     if searchable(info.label) == text:
         return _BY_LABEL
-    # In any case: so does LIKE in SQLite.
+    # Ignore case, as LIKE does in SQLite.
     return _BY_PREFIX if run_id.lower().startswith(text.lower()) else None
 
 

@@ -13,7 +13,7 @@
     SPOOL/damaged/SESSION/          files that could not be read, never deleted
 
 SESSION is the session's id, ID that of a run. The owner of the spool writes everything. Readers refuse
-entries that are no regular file or real folder of that user, see `files`.
+entries that are not a regular file or a real folder of that user, see `files`.
 """
 
 from __future__ import annotations
@@ -301,7 +301,7 @@ def has_begun(names: Iterable[str]) -> bool:
 
 
 def _created_ns(spool: OwnedFolder, name: str) -> int | None:
-    """Return a session's start, else its folder's last change; None if it is no session."""
+    """Return a session's start, else its folder's last change; None if it is not a session."""
     status = spool.status(name)
     if status is None or not (stat.S_ISDIR(status.st_mode) or stat.S_ISLNK(status.st_mode)):
         return None

@@ -261,7 +261,7 @@ def test_a_folder_that_was_replaced_after_it_was_read_stays(spool: Path, store: 
     report = ingest(spool, _SwappingStore(store, folder))  # type: ignore[arg-type]
     (damage,) = report.damaged
     assert isinstance(damage, RefusedFile)
-    assert "took the place of the folder that was read" in damage.detail
+    assert "replaced the folder that was read" in damage.detail
     assert (folder / "calls.jsonl").read_text() == "unread"
 
 
