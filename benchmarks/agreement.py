@@ -23,8 +23,8 @@ def _figure(statement: Statement) -> Figure:
         repeats=_REPEATS, keep=False,
     ).instructions  # fmt: skip
     assert ours is not None
-    apart = abs(ours.net / min(theirs) - 1) * 100
+    difference = abs(ours.net / min(theirs) - 1) * 100
     return Figure(
-        NAME, f"{statement.label}: from torch's count", apart, "%", 2.0, certain=True,
-        detail=f"{ours.net:,.0f} beside {min(theirs):,.0f} to {max(theirs):,.0f}",
+        NAME, f"{statement.label}: difference from torch's count", difference, "%", 2.0, certain=True,
+        detail=f"{ours.net:,.0f}, torch {min(theirs):,.0f} to {max(theirs):,.0f}",
     )  # fmt: skip

@@ -109,8 +109,8 @@ def compare(stated: Mapping[Function, Cost], reported: Shown) -> Compared:
     differing = tuple(
         function for function, cost in large.items() if reported.functions.get(function) != cost
     )
-    apart = sum(abs(cost.total - reported.tree.get(function, 0)) for function, cost in large.items())
-    return Compared(len(large), differing, 100 * apart / whole / len(large))
+    distance = sum(abs(cost.total - reported.tree.get(function, 0)) for function, cost in large.items())
+    return Compared(len(large), differing, 100 * distance / whole / len(large))
 
 
 def statistics_of(arguments: tuple[str, ...], folder: Path) -> Path:
@@ -144,7 +144,7 @@ def stated_by_annotate(path: Path) -> Mapping[Function, Cost]:
 
 
 def split_annotated(text: str) -> tuple[str, str]:
-    """Split a function's name from its library, a path or ???; names of C++ contain brackets, too."""
+    """Split a function's name from its library, a path or ???; names of C++ can contain brackets too."""
     name, library = re.findall(r"^(.*?)(?: \[(/.*|\?\?\?)\])?$", text)[0]
     return name, library
 

@@ -76,9 +76,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("base", help="the commit to compare with")
     parser.add_argument("--suite", default="sampling", help="sampling, measuring or reporting")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="measurements of the suite")
-    parser.add_argument("--rounds", type=int, default=10, help="how often each is run")
+    parser.add_argument("--rounds", type=int, default=10, help="number of rounds")
     parser.add_argument("--quick", action="store_true", help="few repetitions in each round")
-    parser.add_argument("--bound", type=float, default=1.03, help="the largest ratio that is good enough")
+    parser.add_argument("--bound", type=float, default=1.03, help="maximum ratio")
     parser.add_argument("--json", action="store_true", help="JSON instead of a table")
     return parser
 

@@ -116,4 +116,4 @@ def _share(what: str, hits: int, draws: int, bound: float | None, detail: str = 
 
 
 def _runs(count: int) -> str:
-    return "one run a side" if count == 1 else f"{count} runs a side"
+    return "one run per side" if count == 1 else f"{count} runs per side"

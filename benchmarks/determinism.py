@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from benchmarks.figures import Figure
 from benchmarks.statements import STATEMENTS, Statement
-from benchmarks.torch_tools import alike
+from benchmarks.torch_tools import relative_range
 from profkit.measuring.orders import work_order
 from profkit.measuring.pool.pool import process_pool
 from profkit.measuring.runner.context import BatchContext
@@ -34,7 +34,7 @@ def measure(quick: bool) -> list[Figure]:
     for statement in chosen:
         counts = [found.raw for found in raw[statement.label]]
         distinct = len(set(counts))
-        apart = alike(stripped[statement.label]) * 100
+        difference = relative_range(stripped[statement.label]) * 100
         figures.append(
             Figure(
                 NAME, f"{statement.label}: distinct raw counts", distinct, "", 1, certain=True,
@@ -43,7 +43,7 @@ def measure(quick: bool) -> list[Figure]:
         )  # fmt: skip
         figures.append(
             Figure(
-                NAME, f"{statement.label}: stripped counts apart", apart, "%", 0.3, certain=True,
+                NAME, f"{statement.label}: range of stripped counts", difference, "%", 0.3, certain=True,
                 detail=f"{len(stripped[statement.label])} heaps, seeds and environments",
             )
         )  # fmt: skip

@@ -62,7 +62,7 @@ def _started(command: list[str]) -> subprocess.Popen[str]:
 
 def _expect(child: subprocess.Popen[str], line: str) -> None:
     if child.stdout is None or child.stdout.readline() != line:
-        raise RuntimeError(f"a process did not say {line!r}")
+        raise RuntimeError(f"a process did not print {line!r}")
 
 
 def _send(child: subprocess.Popen[str], line: str) -> None:

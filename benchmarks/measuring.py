@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from benchmarks.suite import run_suite
 
 MEASUREMENTS = {
-    "round_trips": "from an order to its numbers, beside a cold worker that imports torch",
-    "callgrind": "counted statements, beside torch's collect_callgrind",
-    "cpp": "a C++ statement, beside torch's collect_callgrind",
+    "round_trips": "from an order to its numbers, compared with a cold worker that imports torch",
+    "callgrind": "counted statements, compared with torch's collect_callgrind",
+    "cpp": "a C++ statement, compared with torch's collect_callgrind",
     "determinism": "counts of seven statements over forks, zygotes, heaps and hash seeds",
-    "agreement": "the same statements, beside torch's counts",
-    "operators": "ten operators of the suite in Python and C++, beside torch's counts",
+    "agreement": "the same statements, compared with torch's counts",
+    "operators": "ten operators of the suite in Python and C++, compared with torch's counts",
     "steady_counts": "counts under load and in other environments, and gates of unchanged code",
-    "changes": "functions that change their arguments, and others: which are recognised",
-    "verdicts": "a statement beside itself, and beside one that is 2 % slower",
+    "changes": "functions that change their arguments, and others: which are detected",
+    "verdicts": "a statement compared with itself, and with one that is 2 % slower",
     "spread": "the same statement in cold, in forked and in several zygotes' processes",
     "many_orders": "300 orders in a row",
 }

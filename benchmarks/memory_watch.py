@@ -21,8 +21,8 @@ def measure(quick: bool) -> list[Figure]:
     least = interleaved(lambda: _worked(_CLOSE_BYTES)[0], lambda: _worked(_FAR_BYTES)[0], pairs)
     mean = interleaved(lambda: _worked(_CLOSE_BYTES)[1], lambda: _worked(_FAR_BYTES)[1], pairs)
     return [
-        ratio_figure(NAME, "least block of 2 ms, 20 looks a second ÷ one a second", least, 1.01),
-        ratio_figure(NAME, "mean block, 20 looks a second ÷ one a second", mean, 1.02),
+        ratio_figure(NAME, "shortest block of 2 ms, 20 checks a second ÷ one a second", least, 1.01),
+        ratio_figure(NAME, "mean block, 20 checks a second ÷ one a second", mean, 1.02),
     ]
 
 

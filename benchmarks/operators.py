@@ -64,6 +64,6 @@ def _figure(order: WorkOrder, ours: float) -> Figure:
         order.stmt or "", order.setup, number=_NUMBER, repeats=_REPEATS, language=order.language.value
     ).counts
     return Figure(
-        NAME, f"{order.label}, {order.language.value}: from torch's count", abs(ours / min(theirs) - 1) * 100,
-        "%", 10.0, certain=True, detail=f"{ours:,.0f} beside {min(theirs):,.0f} to {max(theirs):,.0f}",
+        NAME, f"{order.label}, {order.language.value}: difference from torch's count",
+        abs(ours / min(theirs) - 1) * 100, "%", 10.0, certain=True, detail=f"{ours:,.0f}, torch {min(theirs):,.0f} to {max(theirs):,.0f}",
     )  # fmt: skip

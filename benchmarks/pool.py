@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from benchmarks.suite import run_suite
 
 MEASUREMENTS = {
-    "small_calls": "many small calls, two at a time, beside other pools",
-    "first_call": "the first call of a program, beside other pools",
-    "memory_watch": "a timed loop in a worker whose memory is watched closely, beside one that is not",
+    "small_calls": "many small calls, two at a time, compared with other pools",
+    "first_call": "the first call of a program, compared with other pools",
+    "memory_watch": "a timed loop in a worker whose memory is checked often, compared with rarely",
 }
 
 

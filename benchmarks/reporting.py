@@ -11,7 +11,7 @@ MEASUREMENTS = {
     "large_reports": "reports of a million samples, as whole commands",
     "report_growth": "the cost of reports of ten thousand to a million samples",
     "browser": "the page of a million samples in Chromium",
-    "peer_pages": "pages of other tools beside profkit's, of one program",
+    "peer_pages": "pages of profkit and of other tools for one program",
     "call_graphs": "self and total of functions from files of cProfile and Callgrind",
     "compared_runs": "comparisons of sampled runs, of the same program and of a slower one",
     "compared_timers": "comparisons of timer runs, of the same statement and of a slower one",

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from benchmarks.suite import run_suite
 
 MEASUREMENTS = {
-    "imports": "what `import profkit` takes and loads",
-    "calls": "what a profiled call and a block cost",
-    "first_result": "the first block and its result, beside py-spy by hand",
-    "slowdown": "what sampling takes from a program, by options and threads",
-    "profilers": "what other profilers take from the same program",
-    "accuracy": "shares and times from samples, beside the clock's",
+    "imports": "the time of `import profkit`, and what it loads",
+    "calls": "the cost of a profiled call and of a block",
+    "first_result": "the first block and its result, compared with py-spy by hand",
+    "slowdown": "the slowdown by sampling, by options and threads",
+    "profilers": "the slowdown by other profilers of the same program",
+    "accuracy": "shares and times from samples, compared with the clock's",
     "attribution": "samples in the wrong region",
     "many_processes": "eight profiled processes at once",
     "recovery": "programs that are killed while they are sampled",

@@ -39,14 +39,16 @@ def measure(quick: bool) -> list[Figure]:
         figure
         for name, groups in found.items()
         for figure in (
-            Figure(NAME, f"{name}: medians of ten processes apart", _apart([median(g) for g in groups]), "%"),
-            Figure(NAME, f"{name}: processes of one median apart", median(map(_apart, groups)), "%"),
+            Figure(
+                NAME, f"{name}: range of medians of ten processes", _range([median(g) for g in groups]), "%"
+            ),
+            Figure(NAME, f"{name}: range of the processes of one median", median(map(_range, groups)), "%"),
         )
     ]
 
 
 def measured(repeats: int) -> Mapping[str, list[list[float]]]:
-    """Return [repeat][process]: the least time of each of ten processes, in s; the ways alternate."""
+    """Return [repeat][process] by kind: minimum times in seconds of ten processes; the kinds alternate."""
     found: dict[str, list[list[float]]] = {name: [] for name in _ZYGOTES}
     for _ in range(repeats):
         for name, zygotes in _ZYGOTES.items():
@@ -66,7 +68,7 @@ def _minima(zygotes: int) -> Iterator[float]:
     return (min(times_s) for times_s in timing.times_s)
 
 
-def _apart(values: Sequence[float]) -> float:
+def _range(values: Sequence[float]) -> float:
     return (max(values) / min(values) - 1) * 100
 
 

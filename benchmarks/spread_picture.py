@@ -1,4 +1,4 @@
-"""Strip plot as SVG: each process's least time, in columns by repeat, with the median of all."""
+"""Strip plot as SVG: each process's minimum time, in columns by repeat, with the median of all."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def picture(found: Mapping[str, Sequence[Sequence[float]]]) -> str:
     everything = [value for groups in found.values() for group in groups for value in group]
     middle = median(everything)
     # A process that was disturbed throughout would squeeze all others into a line.
-    apart = sorted(abs(value / middle - 1) for value in everything)
-    reach = apart[int(len(apart) * _SHOWN)] * 1.1
+    distances = sorted(abs(value / middle - 1) for value in everything)
+    reach = distances[int(len(distances) * _SHOWN)] * 1.1
     height = TOP + ROW * len(found) + 10
     parts = [part for number, row in enumerate(found.items()) for part in _row(number, row, middle, reach)]
     return (

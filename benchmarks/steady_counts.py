@@ -19,7 +19,7 @@ from profkit.stats import share_interval
 
 NAME = "steady_counts"
 _LOAD = 6
-"""Number of busy processes beside the measurement."""
+"""Number of busy processes during a measurement."""
 _SEED = 7
 _MINIMAL = ("PATH", "HOME", "PYTHONPATH")
 _GATED = "text.split(',')"
@@ -65,7 +65,7 @@ def measure(quick: bool) -> list[Figure]:
     return [
         _several("whose repeats are equal", counts.keys() - unequal, moved, commands, bound=0),
         _several("whose repeats differ", unequal, moved, commands, bound=None),
-        Figure(NAME, "counts of a statement apart, at most", widest * 100, "%", 0.1, certain=True),
+        Figure(NAME, "largest range of a statement's counts", widest * 100, "%", 0.1, certain=True),
         _gates(gates),
     ]  # fmt: skip
 

@@ -35,7 +35,7 @@ def run_suite(name: str, measurements: Measurements, arguments: Sequence[str] | 
         figures += found or []
         failed += [] if found is not None else [chosen]
     facts |= {"load after": load(), "stolen by the host": f"{stolen.share():.1%} of all cores' time"}
-    facts |= {"repetitions": "few (--quick): figures are not worth much"} if options.quick else {}
+    facts |= {"repetitions": "few (--quick): figures are not reliable"} if options.quick else {}
     facts |= {"failed": ", ".join(failed)} if failed else {}
     print(table_json(figures, facts) if options.json else table_text(figures, facts))
     broken = options.check and any(figure.verdict == FAILS for figure in figures)
@@ -64,7 +64,9 @@ def _parser(name: str, measurements: Measurements) -> argparse.ArgumentParser:
     parser.add_argument(
         "--only", nargs="+", choices=measurements, metavar="NAME", help=f"of {', '.join(measurements)}"
     )
-    parser.add_argument("--quick", action="store_true", help="few repetitions: to see that it works")
-    parser.add_argument("--check", action="store_true", help="end with 1 if a bound is broken")
+    parser.add_argument(
+        "--quick", action="store_true", help="few repetitions, to check that everything works"
+    )
+    parser.add_argument("--check", action="store_true", help="exit with 1 if a bound is broken")
     parser.add_argument("--json", action="store_true", help="JSON instead of a table")
     return parser

@@ -13,8 +13,8 @@ _RIGHT = {2, 3, 4, 5}
 _LEGEND = (
     "value: the median over interleaved pairs, or a count. 95 % interval: order statistics of the pairs, or "
     "Wilson's for shares. range: smallest and largest pair.\n"
-    "A bound holds where the whole interval keeps it. Where the interval lies across the bound, or too "
-    "little was measured, noise leaves it undecided."
+    "A bound holds if the whole interval is within it. It is undecided if the interval contains the bound, "
+    "or if too little was measured."
 )
 
 

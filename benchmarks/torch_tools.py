@@ -56,6 +56,6 @@ def cold_worker_s(stmt: str, setup: str) -> float:
     return time.perf_counter() - start_s
 
 
-def alike(values: Sequence[float]) -> float:
+def relative_range(values: Sequence[float]) -> float:
     """Return the relative difference of the largest and the smallest value."""
     return max(values) / min(values) - 1

@@ -52,17 +52,19 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.faults", description=__doc__)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--short", action="store_true", help="every fault, in three minutes (the default)")
-    form.add_argument("--full", action="store_true", help="every injection: two to four hours")
+    form.add_argument("--full", action="store_true", help="every injection, in two to four hours")
     parser.add_argument(
         "--only", nargs="+", choices=FAULTS, metavar="NAME", help=f"faults to inject, of {', '.join(FAULTS)}"
     )
-    parser.add_argument("--seed", type=int, default=_SEED, help="what all random choices derive from")
+    parser.add_argument("--seed", type=int, default=_SEED, help="seed of all random choices")
     parser.add_argument("--iterations", nargs="+", type=int, metavar="N", help="only these injections")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="injections at a time")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the table as JSON, too")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="number of injections at a time"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the table as JSON")
     parser.add_argument(
         "--resume", type=Path, metavar="FILE",
-        help="JSON lines with an outcome each: what is in FILE is not injected again",
+        help="keep each outcome in FILE as a line of JSON, and skip injections that FILE has",
     )  # fmt: skip
     return parser
 

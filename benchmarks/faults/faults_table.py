@@ -11,7 +11,7 @@ from benchmarks.faults.rows import FaultRow
 
 _HEADER = (
     "fault", "injected", "recovered", "of taken", "processes left", "files left", "locks left", "changed",
-    "promise", "",
+    "guarantee", "",
 )  # fmt: skip
 _RIGHT = range(1, 8)
 

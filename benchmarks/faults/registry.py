@@ -41,18 +41,18 @@ FAULTS: Mapping[str, Fault] = {
     "measuring-kills": Fault(
         "measuring_kills", "a measuring program, zygote or supervisor is killed or stopped", 50, 3
     ),
-    "pool": Fault("pool_calls", "an isolated call does its worst, or its pool is killed or stopped", 240, 4),
+    "pool": Fault("pool_calls", "an isolated call misbehaves, or its pool is killed or stopped", 240, 4),
     "disks": Fault("disks", "the disk fills up, becomes read-only, vanishes, has no inodes", 360, 9),
     "clock": Fault("clock", "the target's clock is set back or ahead", 24, 2),
-    "stores": Fault("stores", "the store is locked, damaged, newer, or not ours", 60, 5),
+    "stores": Fault("stores", "the store is locked, damaged, newer, or not profkit's", 60, 5),
     "spool-damage": Fault("spool_damage", "spool files are cut or flipped at 10 places each time", 50, 2),
     "postgres": Fault("postgres", "PostgreSQL is killed while a command keeps runs", 12, 1),
     "programs": Fault(
-        "same_programs", "small programs in each mode, beside themselves unprofiled", len(CASES), 14
+        "same_programs", "small programs in each mode, compared with unprofiled", len(CASES), 14
     ),
     "planted-modules": Fault("planted", "files named like modules lie in the folder of a command", 10, 3),
     "secrets": Fault("secrets_kept", "secrets are on the command line and in the environment", 8, 2),
     "importers": Fault("fuzzing", "importers are fuzzed", len(IMPORTERS), 5),
-    "soak": Fault("soak", "everything, for a long time", 1, 1, alone=True),
+    "soak": Fault("soak", "all features, for a long time", 1, 1, alone=True),
 }
 """Faults by name, in the order of the table."""

@@ -1,6 +1,6 @@
 """Time one block and its result in this process, then py-spy on it by hand: `first_block.py START`.
 
-START says when the block's time begins: `fresh`, before anything of profkit is imported; `imported`,
+START is the start of the block's time: `fresh`, before anything of profkit is imported; `imported`,
 after `from profkit import profiled`; `again`, after a session has started and ended.
 Prints both times in seconds as JSON.
 """
@@ -30,7 +30,7 @@ def block_s(start: str) -> float:
         with profiled("before") as handle:
             pass
         if handle.run is None:
-            raise RuntimeError("no session could be had")
+            raise RuntimeError("no session could be started")
         end_session()
     if start != FRESH:
         start_s = perf_counter()
@@ -39,7 +39,7 @@ def block_s(start: str) -> float:
     run = handle.run
     taken_s = perf_counter() - start_s
     if run is None or run.info.error is not None:
-        raise RuntimeError("no session could be had")
+        raise RuntimeError("no session could be started")
     return taken_s
 
 

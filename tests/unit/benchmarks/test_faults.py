@@ -1,4 +1,4 @@
-"""The fault campaign's own rules: what a seed decides, what breaks a promise, how it goes on after an end."""
+"""Rules of the fault campaign: what a seed decides, what breaks a guarantee, how a campaign resumes."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ def test_variants_take_turns() -> None:
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_any_count_that_should_be_zero_breaks_the_promise(count: str) -> None:
+def test_any_count_that_should_be_zero_breaks_the_guarantee(count: str) -> None:
     assert Outcome(**{count: 0}).verdict == HELD
     assert Outcome(**{count: 1}).verdict == BROKEN
 
 
-def test_lost_profiles_and_problems_break_the_promise() -> None:
+def test_lost_profiles_and_problems_break_the_guarantee() -> None:
     assert Outcome(taken=3, recovered=3).verdict == HELD
     assert Outcome(taken=3, recovered=2).verdict == BROKEN
     assert Outcome().with_problem("a traceback").verdict == BROKEN
@@ -188,7 +188,7 @@ def test_damage_changes_one_file(tmp_path: Path, variant: str) -> None:
     assert sorted(content == b"0123456789" for content in contents) == [False, True]
 
 
-def test_there_are_at_least_as_many_injections_as_promised() -> None:
+def test_there_are_at_least_as_many_injections_as_documented() -> None:
     least = {
         "target-kills": 200, "sampler-kills": 50, "measuring-kills": 50, "spool-damage": 500 // 10,
         "pool": 200,
