@@ -1,7 +1,7 @@
-"""Take the pictures of the documentation anew: `python docs/pictures/take.py`, about four minutes.
+"""Take the pictures of the documentation again: `python docs/pictures/take.py`, about four minutes.
 
-Everything in them is real: a training run, a batch of measurements, a small repository whose commits change
-how fast it is, and the pages that `profkit` makes of them, in a headless Chromium.
+They show real data: a training run, a batch of measurements, and a small repository whose commits differ in
+speed. A headless Chromium shows the pages.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ ORDERS = {
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A screenshot: which page, how large, in which colours, after which step."""
+    """A screenshot: its page, size, colours, and the step before it."""
 
     name: str
     page: str
@@ -100,7 +100,7 @@ def main() -> None:
 
 
 def make_report(folder: Path) -> None:
-    """Return the page of the quickstart's training run, four times as long."""
+    """Make the page of the quickstart's training run, four times as long."""
     source = (ROOT / "examples" / "quickstart.py").read_text("utf-8")
     (folder / "train.py").write_text(source.replace("128, 4096, 20", "128, 4096, 80"), "utf-8")
     run(folder, "train.py")
@@ -108,7 +108,7 @@ def make_report(folder: Path) -> None:
 
 
 def make_measured(folder: Path) -> None:
-    """Return the page of four measurements, of times and instructions."""
+    """Make the page of four measurements, of times and instructions."""
     (folder / "orders.py").write_text(ORDERS, "utf-8")
     setup = ("--setup", "values = list(range(1000, 0, -1))")
     profkit(folder, "measure", "orders.py", *setup, "--mode", "timer+callgrind")
@@ -116,7 +116,7 @@ def make_measured(folder: Path) -> None:
 
 
 def make_commits(folder: Path) -> None:
-    """Return the pages of a comparison of two commits, and of the history of six."""
+    """Make the pages of a comparison of two commits, and of the history of six."""
     repository = folder / "shop"
     repository.mkdir()
     git(repository, "init", "-q")
@@ -132,7 +132,7 @@ def make_commits(folder: Path) -> None:
 
 
 def take(browser: Browser, folder: Path, picture: Picture) -> None:
-    """One screenshot."""
+    """Take one screenshot."""
     width, height = picture.size
     page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=picture.scheme)
     page.goto((folder / picture.page).as_uri())
@@ -154,7 +154,7 @@ def run(folder: Path, *arguments: str) -> None:
 
 
 def git(repository: Path, *arguments: str) -> None:
-    """Run git as somebody."""
+    """Run git with an author."""
     somebody = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
     subprocess.run(["git", *somebody, *arguments], cwd=repository, check=True)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 from pathlib import Path
 
@@ -54,6 +56,27 @@ def test_every_option_of_measuring_is_explained() -> None:
     rows = [line for line in text.splitlines() if line.startswith("| `")]
     explained = {name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])}
     assert set(MeasureOptions.__annotations__) | {"keep", "isolated"} <= explained
+
+
+def test_every_warning_is_explained_with_its_figures() -> None:
+    from profkit.measuring import warnings
+    from profkit.model.measurement import WarningCode
+
+    text = (ROOT / "docs" / "measuring.md").read_text("utf-8")
+    table = text.partition("### Warnings\n")[2].partition("\n### ")[0]
+    rows = dict(re.findall(r"^\| `([a-z-]+)` \| (.*?) ?\|", table, re.MULTILINE))
+    assert set(rows) == {code.value for code in WarningCode}
+    for call in ast.walk(ast.parse(inspect.getsource(warnings))):
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "MeasurementWarning.of":
+            for name in re.findall(r"WarningCode\.(\w+)", ast.unparse(call.args[0])):
+                shown = set(re.findall(r"`(\w+)`", rows[WarningCode[name].value]))
+                assert {keyword.arg for keyword in call.keywords if keyword.arg} <= shown
+
+
+def test_pages_use_the_public_names_only() -> None:
+    for block in BLOCKS:
+        (source,) = block.values
+        assert not re.search(r"^\s*(from|import) profkit\.", source, re.MULTILINE), block.id
 
 
 def test_every_option_is_explained() -> None:
