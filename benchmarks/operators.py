@@ -65,5 +65,6 @@ def _figure(order: WorkOrder, ours: float) -> Figure:
     ).counts
     return Figure(
         NAME, f"{order.label}, {order.language.value}: difference from torch's count",
-        abs(ours / min(theirs) - 1) * 100, "%", 10.0, certain=True, detail=f"{ours:,.0f}, torch {min(theirs):,.0f} to {max(theirs):,.0f}",
+        abs(ours / min(theirs) - 1) * 100, "%", 10.0, certain=True,
+        detail=f"{ours:,.0f}, torch {min(theirs):,.0f} to {max(theirs):,.0f}",
     )  # fmt: skip
