@@ -38,7 +38,7 @@ _GIVEN_PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 """Paths of pipes that a shell opens for a command, as for `<(...)`."""
 _KINDS = {
     stat.S_IFDIR: "is a directory",
-    stat.S_IFIFO: "is a named pipe, and reading it may block forever",
+    stat.S_IFIFO: "is a named pipe, which may block forever",
     stat.S_IFSOCK: "is a socket",
     stat.S_IFCHR: "is a device",
     stat.S_IFBLK: "is a device",

@@ -153,7 +153,7 @@ def _open(target: Path) -> None:
 
 
 def name_of(infos: Sequence[AnyInfo]) -> str:
-    """Return label and id of the runs shown, or of their batch, in characters without meaning to a shell."""
+    """Return the label and the id of runs, or of their batch, in characters that a shell does not quote."""
     first = infos[0]
     labels = {info.label for info in infos}
     label = first.label if len(labels) == 1 else f"{len(infos)} orders"
@@ -162,7 +162,7 @@ def name_of(infos: Sequence[AnyInfo]) -> str:
 
 
 def merged_name(infos: Sequence[RunInfo]) -> str:
-    """Return the label of runs that are shown as one, in the same characters."""
+    """Return the label of merged runs, in the same characters."""
     return "-".join(filter(None, (_slug(infos[0].label), "merged")))
 
 
@@ -207,7 +207,7 @@ class Showing:
         return PIPE if self.target("") is not None else terminal()
 
     def target(self, name: str) -> Path | None:
-        """Return the output file, None for stdout; HTML without a given file has one of this name."""
+        """Return the output file, None for stdout; `name` is for HTML without a given file."""
         if self.output is None:
             return Path(f"profkit-{name}.html") if self.format == "html" else None
         return None if self.output == STDOUT else Path(self.output)

@@ -1,4 +1,4 @@
-"""Queue of isolated calls: run a bounded number at once, each in a worker of a zygote of its own."""
+"""Queue of isolated calls: run a bounded number at once, each in a worker of its own zygote."""
 
 from __future__ import annotations
 

@@ -273,7 +273,7 @@ def _make_room(spool: OwnedFolder, limit_bytes: int, say: Callable[[str], None],
 
 
 def _sizes(spool: OwnedFolder, clock: Clock) -> tuple[dict[str, int], int]:
-    """Return the sizes of the sessions' folders, and of all files beside them, without `damaged/`.
+    """Return the sizes of the sessions' folders, and of all files next to them, without `damaged/`.
 
     Sizes of unchanged folders come from the last check, since there may be thousands.
     """

@@ -70,7 +70,7 @@ def folder_mode(environ: Mapping[str, str] = os.environ) -> int:
 def make_file(path: Path) -> None:
     """Create an empty file with `file_mode`, unless that name exists; raises OSError.
 
-    SQLite gives the journal files beside a database the mode of the database.
+    SQLite gives its journal files the mode of the database.
     """
     if os.path.lexists(path):
         return

@@ -134,7 +134,7 @@ def test_a_file_of_orders_runs_in_a_process_of_its_own(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("raise SystemExit(3)", "ended with status 3"),
-        ("import os; os._exit(0)", "ended before its orders were known"),
+        ("import os; os._exit(0)", "ended before it defined orders"),
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "ended with status -9"),
         ("def f(:", "raised SyntaxError"),
         ("import no_such_module", "raised ModuleNotFoundError"),

@@ -52,7 +52,7 @@ def test_a_full_disk_behind_stdout_is_reported(tmp_path: Path, arguments: list[s
             [*PROFKIT, *arguments], cwd=tmp_path, env=environment(), stdout=full, stderr=subprocess.PIPE,
             text=True, timeout=60, check=False,
         )  # fmt: skip
-    told = "profkit: error: stdout cannot be written: No space left on device; send it to another place\n"
+    told = "profkit: error: stdout cannot be written: No space left on device; redirect it elsewhere\n"
     assert (done.returncode, done.stderr) == (2, told)
 
 

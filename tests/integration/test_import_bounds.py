@@ -73,7 +73,7 @@ def kinds(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("fifo", "fifo is a named pipe, which may wait forever; name a file, or pipe its content to `-`"),
+        ("fifo", "fifo is a named pipe, which may block forever; name a file, or pipe its content to `-`"),
         ("link", "link is a named pipe"),
         ("socket", "socket is a socket"),
         ("folder", "folder is a directory"),

@@ -29,7 +29,7 @@ def history_command(config: Config, /, label: str, limit: int | None, **given: o
     """Show results for a label, commit by commit.
 
     The value of a commit is the median time, or the instruction count, of its measured runs, and the mean
-    time of a call of its sampled runs. Each order with that label has a table of its own. Commits are in the
+    time of a call of its sampled runs. Each order with that label has its own table. Commits are in the
     order in which they were made, if the repository here knows them.
     """
     from profkit.comparing.history import history_of

@@ -55,7 +55,7 @@ def _statements(what: str, threads: Sequence[int], options: MeasureOptions) -> t
 
 
 def _found(request: dict[str, object]) -> tuple[PackedOrder, ...]:
-    """Get the orders from the user's code, which runs in a process of its own."""
+    """Get the orders from the user's code, which runs in its own process."""
     from profkit.cli.packed_orders import unpacked
 
     reply, descriptors = _asked(request)
