@@ -1,6 +1,7 @@
-"""Two ways to count words: which one is faster, by how much, and is the difference significant?
+"""Two ways to count words: which one is faster, and by how much?
 
-Run it, then `profkit report`, and `profkit report count_words` for the decorator's measurements.
+Run it, then `profkit compare "by_hand(words)" "Counter(words)"` for the verdict with its interval, and
+`profkit report count_words` for the decorator's measurements.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ import sys
 from collections import Counter
 
 from profkit import measure_all, profile, work_order
-from profkit.comparing.times import compare_timings
 
 SETUP = """
 from collections import Counter
@@ -34,10 +34,8 @@ def main() -> None:
     by_hand, counter = measure_all(orders, interleaved=True, progress=sys.stderr)
     for run in (by_hand, counter):
         print(run.measurement)
-    if by_hand.measurement and counter.measurement:
-        first, second = by_hand.measurement.timing, counter.measurement.timing
-        if first and second:
-            print(f"Counter, beside by_hand: {compare_timings(first, second).sentence}")
+    if by_hand.info.median_s and counter.info.median_s:
+        print(f"Counter takes {counter.info.median_s / by_hand.info.median_s:.0%} of the time of by_hand")
     print(count_words("to be or not to be").most_common(1))
 
 

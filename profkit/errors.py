@@ -375,7 +375,7 @@ class DamagedFile(ProfkitError):
 
 
 class RefusedFile(DamagedFile):
-    """A spool entry is no regular file or folder of the expected user; profkit leaves it untouched."""
+    """A spool entry is not a regular file or folder of the expected user; profkit leaves it untouched."""
 
     def __init__(self, path: Path, detail: str) -> None:
         super().__init__(

@@ -86,7 +86,7 @@ def _nonzero(value: float) -> float:
 
 
 _MAX_CORRELATION = 0.9
-"""Maximum r: so few batches do not distinguish a larger one from 1."""
+"""Maximum r: few batches cannot distinguish a larger one from 1."""
 
 
 class Spread(NamedTuple):
