@@ -58,7 +58,7 @@ def comparison_page() -> str:
         "names": {"a": "3f2a91c0 (main)", "b": "81be77d2 (faster-loader)"},
         "per_call_s": {"a": 0.0743, "b": 0.0791, "change": "noise"},
         "functions": [dict(zip(names, row, strict=True)) for row in rows],
-        "notes": ["One run a side: what differs from run to run is not known."],
+        "notes": ["One run per side: differences between runs are not known."],
     }
     run = run_object(
         "train_step", 400, [{"name": "A", "pid": 1, "tid": 1}, {"name": "B", "pid": 2, "tid": 2}]

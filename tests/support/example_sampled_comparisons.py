@@ -57,7 +57,7 @@ def with_profile(run: Run, profile: Profile) -> Run:
 
 
 def made_comparison(runs: int, factor: float = 2.0) -> SampledComparison:
-    """So many runs a side, of 2,000 samples; in B `compute` takes longer."""
+    """That many runs per side, of 2,000 samples; in B `compute` takes longer."""
     dice = random.Random(7)
     how = {"samples": 2000, "run_to_run": 0.03}
     before = [_labelled(run, "before") for run in drawn_runs(dice, runs, **how)]
@@ -66,7 +66,7 @@ def made_comparison(runs: int, factor: float = 2.0) -> SampledComparison:
 
 
 def deep_comparison() -> SampledComparison:
-    """The made training loop against one whose input pipeline is slower, three runs a side."""
+    """The made training loop against one whose input pipeline is slower, three runs per side."""
     a = [made_run(id=f"a{number}", samples=2910) for number in range(3)]
     b = [made_run(id=f"b{number}", samples=3910) for number in range(3)]
     return compare_sampled(
