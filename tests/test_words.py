@@ -57,6 +57,16 @@ def code_files() -> list[Path]:
     ]
 
 
+def page_files() -> list[Path]:
+    """The sources of HTML pages; the bundle is made of them."""
+    page = ROOT / "profkit" / "render" / "html" / "page"
+    return [
+        path
+        for pattern in ("page.html", "build.js", "*.css", "scripts/**/*.js", "scripts/*.d.ts", "tests/*.js")
+        for path in sorted(page.glob(pattern))
+    ]
+
+
 def texts(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the comments, strings and names of a Python file, each with its line."""
     for token in tokenize.generate_tokens(io.StringIO(path.read_text("utf-8")).readline):
@@ -80,6 +90,12 @@ def found(path: Path, parts: Iterator[tuple[int, str]]) -> list[str]:
 @pytest.mark.parametrize("path", code_files(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_code_has_plain_words(path: Path) -> None:
     assert found(path, texts(path)) == []
+
+
+@pytest.mark.parametrize("path", page_files(), ids=lambda path: path.name)
+def test_html_pages_have_plain_words(path: Path) -> None:
+    lines = enumerate(path.read_text("utf-8").splitlines(), 1)
+    assert found(path, lines) == []
 
 
 @pytest.mark.parametrize("path", prose_files(), ids=lambda path: path.name)

@@ -30,7 +30,7 @@ def test_more_is_orange_less_is_blue_and_noise_is_grey(page_of: PageOf) -> None:
     for name in ("Linear.forward", "train_step", "fib"):
         assert len(set(color_of(page, name))) == 1
     assert min(page.evaluate(CONTRASTS)) >= 4.5
-    expect(page.get_by_role("list", name="Colours")).to_contain_text("within the noise")
+    expect(page.get_by_role("list", name="Colours")).to_contain_text("within noise")
 
 
 def test_width_is_that_of_the_side(page_of: PageOf) -> None:

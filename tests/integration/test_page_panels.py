@@ -248,7 +248,7 @@ def test_measured_orders_are_reported_one_by_one(show: Open) -> None:
     page.click("#panel-measured tr[data-key='1'] button")
     assert page.locator(".workspace").is_visible()
     assert "order=1" in page.url
-    page.get_by_text("Functions as Callgrind counted them").click()
+    page.get_by_text("Functions counted by Callgrind").click()
     shown = page.locator("#panel-plots .counts tbody tr").first.inner_text().split()
     assert shown == ["linear.py:Linear.forward", "6,000", "6,000", "1"]
     page.click("#panel-measured tr[data-key='2'] button")
@@ -279,9 +279,9 @@ def test_a_comparison_keeps_noise_out_of_sight(show: Open) -> None:
     page = show(page_heads.comparison_page())
     assert names(page.locator("#panel-comparison")) == ["augment", "backward"]
     assert page.inner_text("#panel-comparison .grade-unconfirmed") == "unconfirmed"
-    assert "the difference is within the noise" in page.inner_text("#panel-comparison .key-figures")
+    assert "the difference is within noise" in page.inner_text("#panel-comparison .key-figures")
     assert page.locator("#panel-comparison tr[data-key='2'] svg .whisker.more").count() == 3
-    page.get_by_label("3 functions within the noise").check()
+    page.get_by_label("3 functions within noise").check()
     shown = names(page.locator("#panel-comparison"))
     assert shown[:2] == ["augment", "backward"]
     assert len(shown) == 5

@@ -49,10 +49,10 @@ heaviestFirst(found3)}function calleesOf(tree2,group){let found3=new Map;for(let
 total[child2]);return heaviestFirst(found3)}function add(groups,fn,node,weight){let group=groups.get(fn)??{fn,
 nodes:[],weights:[],weight:0};groups.set(fn,group),group.nodes.push(node),group.weights.push(weight),group.weight+=
 weight}function heaviestFirst(groups){return[...groups.values()].sort((a,b)=>b.weight-a.weight||(a.fn??-1)-(b.
-fn??-1))}var MOST_TREES=6,shapes=new Map,trees=new Map,costs=new WeakMap;function shapeOf(run){let known=shapes.get(run);
+fn??-1))}var MAX_TREES=6,shapes=new Map,trees=new Map,costs=new WeakMap;function shapeOf(run){let known=shapes.get(run);
 if(known)return known;let read2=name=>column(`r${run}.${name}`),shape=foldStacks({shared:read2("shared"),length:read2(
 "length"),frames:read2("frames")});return shapes.set(run,shape),shape}function treeOf(run,thread="all"){let key=`${run}\
-/${thread}`,tree2=trees.get(key)??weigh(run,thread);return trees.delete(key),trees.size===MOST_TREES&&trees.delete(
+/${thread}`,tree2=trees.get(key)??weigh(run,thread);return trees.delete(key),trees.size===MAX_TREES&&trees.delete(
 [...trees.keys()][0]),trees.set(key,tree2),tree2}function weigh(run,thread){let read2=name=>column(`r${run}.pa\
 ir.${name}`),pairs={stack:read2("stack"),thread:read2("thread"),weight:read2("weight")};return weighTree(shapeOf(
 run),pairs,run,thread)}function costsOf(tree2){let known=costs.get(tree2);if(known)return known;let found3=sumCosts(
@@ -96,8 +96,8 @@ chroma]=least.map((from,i)=>from+(most[i]-from)*Math.sqrt(size2));return oklch(l
 function tonesOf(dark){let tone=(light,night)=>dark?night:light;return{text:"#10131a",root:tone("#dfe2e8","#8b\
 93a3"),small:tone("#e9ebef","#2b303b"),match:tone("#a21caf","#d946ef"),matchText:tone("#ffffff","#14061a"),ink:tone(
 "#1a1d24","#e8eaf0"),faint:tone("#6b7280","#98a1b3"),chosen:tone("#3b2a12","#fff4e0"),line:tone("#e3e6eb","#2b\
-303b"),ground:tone("#ffffff","#14171e"),ring:tone("#1d4ed8","#8ab4ff")}}var LEAST_SCALE=.02,allNative=head.packages.every(({kind})=>kind==="native"||kind==="none"),palettes=new Map,largestChange=Math.
-max(LEAST_SCALE,...[...changes.values()].map(({a,b})=>Math.abs(b-a))),isDifference=head.kind==="comparison"&&changes.
+303b"),ground:tone("#ffffff","#14171e"),ring:tone("#1d4ed8","#8ab4ff")}}var MIN_SCALE=.02,allNative=head.packages.every(({kind})=>kind==="native"||kind==="none"),palettes=new Map,largestChange=Math.
+max(MIN_SCALE,...[...changes.values()].map(({a,b})=>Math.abs(b-a))),isDifference=head.kind==="comparison"&&changes.
 size>0&&head.runs.length>0;function paletteOf(dark){let known=palettes.get(dark);if(known)return known;let fills=head.
 functions.name.map((_,fn)=>(isDifference?differenceColor:ownColor)(fn,dark)),palette={...tonesOf(dark),fills};
 return palettes.set(dark,palette),palette}var packageColor=index=>shadeOf(coloured(head.packages[index]),isDark()),
@@ -134,9 +134,9 @@ abs(percent),Math.abs(percent)<9.95?1:0);return`${Number(text.replaceAll(",","")
 most):AXIS_COUNTS.find(([,size2])=>most>=10*size2)??["",1],places2=placesOf(values.map(value=>value/factor));return values.
 map(value=>`${decimals(value/factor,places2)} ${unit}`.trimEnd())}function placesOf(values){let step3=values.length>
 1?Math.abs(values[1]-values[0]):Math.abs(values[0])/100;return step3>0?Math.min(6,Math.max(0,Math.ceil(-Math.log10(
-step3)-1e-9))):0}var LEAST_PRECISE=1e3,CHANGES={more:"more in B",less:"less in B",noise:"within the noise"},formatShare=part=>formatPercent(
-part,isCoarse()?0:1),isCoarse=()=>head.kind==="sampled"&&currentRun().total<LEAST_PRECISE;function placeOf(fn){
-let{file,line:line2}=head.functions;return file[fn]?line2[fn]>0?`${file[fn]}:${line2[fn]}`:file[fn]:""}var packageOf=fn=>head.
+step3)-1e-9))):0}var MIN_PRECISE=1e3,CHANGES={more:"more in B",less:"less in B",noise:"within noise"},formatShare=part=>formatPercent(
+part,isCoarse()?0:1),isCoarse=()=>head.kind==="sampled"&&currentRun().total<MIN_PRECISE;function placeOf(fn){let{
+file,line:line2}=head.functions;return file[fn]?line2[fn]>0?`${file[fn]}:${line2[fn]}`:file[fn]:""}var packageOf=fn=>head.
 packages[head.functions.package[fn]]?.name??"";function nodeName(tree2,node){if(node>0)return head.functions.name[tree2.
 fn[node]];let{threads,label}=head.runs[tree2.run];return tree2.thread!=="all"?threads[tree2.thread].name:threads.
 length>1?`all ${threads.length} threads`:label}function amountText(weight){let run=currentRun();return isTimed(
@@ -171,7 +171,7 @@ return minima}function next(levels,from,limit){let[at2,level]=[from,0];for(;at2<
 limit){if(level===0)return at2;at2*=64,level--}else for(at2++;at2%64===0&&level+1<levels.length;)at2/=64,level++;
 return levels[0].length}function previous(levels,from,limit){let[at2,level]=[from,0];for(;at2>=0;)if(levels[level][at2]<
 limit){if(level===0)return at2;at2=Math.min(at2*64+64-1,levels[level-1].length-1),level--}else for(at2--;(at2+
-1)%64===0&&at2>=0&&level+1<levels.length;)at2=(at2+1)/64-1,level++;return 0}var LEAST_PX=.5,ROWS=65536;function chronological(all){let run=spot=>runAt(all,Math.floor(spot/ROWS),spot%ROWS);
+1)%64===0&&at2>=0&&level+1<levels.length;)at2=(at2+1)/64-1,level++;return 0}var MIN_PX=.5,ROWS=65536;function chronological(all){let run=spot=>runAt(all,Math.floor(spot/ROWS),spot%ROWS);
 return{tree:all.tree,total:all.at[all.count],node:spot=>nodeAt(all,Math.floor(spot/ROWS),spot%ROWS),spotOf:node=>spotOf(
 all,node),extent:spot=>{let[a,b]=run(spot);return[all.at[a],all.at[b]]},parent:spot=>spotIn(all,Math.floor(spot/
 ROWS),Math.max(0,spot%ROWS-1)),child:spot=>child(all,run(spot),spot),sibling:(spot,step3)=>sibling(all,run(spot),
@@ -193,7 +193,7 @@ next(sample,row)]}var spotIn=(all,sample,row)=>runAt(all,sample,row)[0]*ROWS+row
 return 0}function child(all,[from,to],spot){let row=spot%ROWS+1;for(let i=from;i<to;i=all.below.next(i,row))if(all.
 depth[i]>=row)return i*ROWS+row;return spot}function sibling(all,[from,to],spot,step3){let row=spot%ROWS,i=step3>
 0?to:from-1;for(;i>=0&&i<all.count;){if(all.depth[i]>=row)return spotIn(all,i,row);i+=step3}return spot}function layout(all,wanted2){
-let{window,widthPx,rows,batch:batch2}=wanted2,scale=widthPx/(window[1]-window[0]),sheet={...wanted2,scale,least:LEAST_PX/
+let{window,widthPx,rows,batch:batch2}=wanted2,scale=widthPx/(window[1]-window[0]),sheet={...wanted2,scale,least:MIN_PX/
 scale,pending:[[0,all.count,0]]};for(let next3=sheet.pending.pop();next3;next3=sheet.pending.pop()){let[start2,
 end,row]=next3;if(row>=rows[0]){let[x,width]=place(all,sheet,start2,end);batch2.add(x,width,row,nodeAt(all,start2,
 row),start2*ROWS+row)}row<rows[1]&&divide(all,sheet,start2,end,row+1)}}function place(all,{window,scale},start2,end){
@@ -218,31 +218,31 @@ this.node[i]=node,this.spot[i]=spot,this.small[i]=small}addMany(x,width,depth,no
 depth,node,spot,1+Math.ceil(part*254))}matchedPart(i){return(this.small[i]-1)/254}find(x,depth){for(let i=0;i<
 this.count;i++)if(this.depth[i]===depth&&x>=this.x[i]&&x<this.x[i]+this.width[i])return i;return-1}#grow(capacity){
 let{x,width,depth,node,spot,small}=columnsOf(capacity);x.set(this.x),width.set(this.width),depth.set(this.depth),
-node.set(this.node),spot.set(this.spot),small.set(this.small),Object.assign(this,{x,width,depth,node,spot,small})}};var LEAST_PX2=.5,leftHeavy=tree2=>({tree:tree2,total:tree2.total[0],node:spot=>spot,spotOf:node=>node,extent:spot=>extentOf(
+node.set(this.node),spot.set(this.spot),small.set(this.small),Object.assign(this,{x,width,depth,node,spot,small})}};var MIN_PX2=.5,leftHeavy=tree2=>({tree:tree2,total:tree2.total[0],node:spot=>spot,spotOf:node=>node,extent:spot=>extentOf(
 tree2,spot),parent:spot=>tree2.parent[spot],child:spot=>childrenOf(tree2,spot)[0]??spot,sibling:(spot,step3)=>siblingOf(
 tree2,spot,step3),weight:spot=>tree2.total[spot],marks:()=>[],origins:([from])=>[from],layout:(window,widthPx,rows,batch2,matches)=>layout2(
 tree2,window,widthPx,{rows,matched:deepestMatches(tree2,matches)},batch2)});function extentOf(tree2,node){let from=0;
 for(let at2=node;at2>0;at2=tree2.parent[at2])for(let child2 of childrenOf(tree2,tree2.parent[at2])){if(child2===
 at2)break;from+=tree2.total[child2]}return[from,from+tree2.total[node]]}function siblingOf(tree2,node,step3){if(node===
 0)return node;let all=childrenOf(tree2,tree2.parent[node]);return all[all.indexOf(node)+step3]??node}function layout2(tree2,[
-from,to],widthPx,{rows:[first,last],matched},batch2){let scale=widthPx/(to-from),least=LEAST_PX2/scale,nodes=[
-0],starts=[0];for(;nodes.length>0;){let node=nodes.pop(),start2=starts.pop(),depth=tree2.depth[node];if(depth>=
-first&&batch2.add((start2-from)*scale,tree2.total[node]*scale,depth,node,node),depth>=last||tree2.end[node]===
-node+1)continue;let x=start2,until=start2+tree2.total[node]-tree2.self[node];for(let child2 of quickChildrenOf(
-tree2,node)){let total=tree2.total[child2];if(total<least){let[a,b]=[Math.max(x,from),Math.min(until,to)];if(b-
-a>=least&&depth+1>=first){let part=matched?matchedPart2(tree2,node,child2,matched):0;batch2.addMany((a-from)*scale,
-(b-a)*scale,depth+1,node,node,part)}break}if(x>=to)break;x+total>from&&(nodes.push(child2),starts.push(x)),x+=
-total}}}function matchedPart2(tree2,node,first,matched){let all=quickChildrenOf(tree2,node),[found3,whole]=[0,
-0];for(let child2 of all.slice(all.indexOf(first))){whole+=tree2.total[child2];for(let at2=child2;at2<tree2.end[child2];at2++)
-matched[at2]>=tree2.depth[child2]&&(found3+=tree2.self[at2])}return found3/whole}var single=[0];function quickChildrenOf(tree2,node){
+from,to],widthPx,{rows:[first,last],matched},batch2){let scale=widthPx/(to-from),least=MIN_PX2/scale,nodes=[0],
+starts=[0];for(;nodes.length>0;){let node=nodes.pop(),start2=starts.pop(),depth=tree2.depth[node];if(depth>=first&&
+batch2.add((start2-from)*scale,tree2.total[node]*scale,depth,node,node),depth>=last||tree2.end[node]===node+1)
+continue;let x=start2,until=start2+tree2.total[node]-tree2.self[node];for(let child2 of quickChildrenOf(tree2,
+node)){let total=tree2.total[child2];if(total<least){let[a,b]=[Math.max(x,from),Math.min(until,to)];if(b-a>=least&&
+depth+1>=first){let part=matched?matchedPart2(tree2,node,child2,matched):0;batch2.addMany((a-from)*scale,(b-a)*
+scale,depth+1,node,node,part)}break}if(x>=to)break;x+total>from&&(nodes.push(child2),starts.push(x)),x+=total}}}
+function matchedPart2(tree2,node,first,matched){let all=quickChildrenOf(tree2,node),[found3,whole]=[0,0];for(let child2 of all.
+slice(all.indexOf(first))){whole+=tree2.total[child2];for(let at2=child2;at2<tree2.end[child2];at2++)matched[at2]>=
+tree2.depth[child2]&&(found3+=tree2.self[at2])}return found3/whole}var single=[0];function quickChildrenOf(tree2,node){
 let child2=node+1;return tree2.end[child2]!==tree2.end[node]?childrenOf(tree2,node):(single[0]=child2,single)}var calm=matchMedia("(prefers-reduced-motion: reduce)"),Motion=class{constructor(){this.window=[0,1],this.path=
 null}to(target,smoothly,drawMs){let still=target.every((edge,i)=>edge===this.window[i])||!smoothly||calm.matches||
 drawMs>30;this.path=still?null:{from:this.window,to:target,start:null},still&&(this.window=target)}advance(now){
 if(!this.path)return!1;let{from,to}=this.path,start2=this.path.start??now;this.path.start=start2;let part=Math.
 min(1,(now-start2)/180),eased=1-(1-part)**3;return this.window=[from[0]+(to[0]-from[0])*eased,from[1]+(to[1]-from[1])*
 eased],part===1&&([this.window,this.path]=[to,null]),part<1}};var FAMILY='system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif',FONT_PX=12,PADDING=5,
-LEAST_LABEL_PX=26,NO_MATCH=.32,ABOVE_FOCUS=.5,LEAST_TINT=.25,TEXT=.62,SCALE_FONT_PX=11,TICK_PX=5,LEAST_PART_PX=6,
-PART_HEIGHT_PX=3,LONGEST_NAME_PX=160,widths=new Map,look={fill:"",text:"",alpha:1,outline:"",line:0};function paintGraph(context,scene2){
+MIN_LABEL_PX=26,NO_MATCH=.32,ABOVE_FOCUS=.5,MIN_TINT=.25,TEXT=.62,SCALE_FONT_PX=11,TICK_PX=5,MIN_PART_PX=6,PART_HEIGHT_PX=3,
+LONGEST_NAME_PX=160,widths=new Map,look={fill:"",text:"",alpha:1,outline:"",line:0};function paintGraph(context,scene2){
 let{size:size2,ratio,palette}=scene2;context.setTransform(ratio,0,0,ratio,0,0),context.fillStyle=palette.ground,
 context.fillRect(0,0,size2.width,size2.height),context.font=fontOf(FONT_PX),context.textBaseline="middle",paintFrames(
 context,scene2),context.globalAlpha=1,paintScale(context,scene2)}function paintFrames(context,scene2){let{batch:batch2,
@@ -250,9 +250,9 @@ ratio,size:size2,height}=scene2,gap=1/ratio;for(let i=0;i<batch2.count;i++){let 
 if(y+height<=scene2.ruler||y>=size2.height)continue;let left=Math.round(Math.max(0,batch2.x[i])*ratio)/ratio,right=Math.
 round(Math.min(size2.width,batch2.x[i]+batch2.width[i])*ratio)/ratio,width=Math.max(gap,right-left-(right-left>
 3*gap?gap:0));setLook(scene2,i),context.globalAlpha=look.alpha,context.fillStyle=look.fill,context.fillRect(left,
-y,width,height-gap),batch2.small[i]>1&&tint(context,scene2,batch2.matchedPart(i),left,y,width),width>=LEAST_LABEL_PX&&
+y,width,height-gap),batch2.small[i]>1&&tint(context,scene2,batch2.matchedPart(i),left,y,width),width>=MIN_LABEL_PX&&
 !batch2.small[i]&&paintLabel(context,scene2,i,left,y,width),look.outline&&paintOutline(context,left,y,width,height-
-gap)}}function tint(context,{palette,height,ratio},part,left,y,width){context.globalAlpha=LEAST_TINT+(1-LEAST_TINT)*
+gap)}}function tint(context,{palette,height,ratio},part,left,y,width){context.globalAlpha=MIN_TINT+(1-MIN_TINT)*
 part,context.fillStyle=palette.match,context.fillRect(left,y,width,height-1/ratio)}function setLook(scene2,i){
 let{batch:batch2,palette}=scene2,[node,small]=[batch2.node[i],batch2.small[i]],fn=scene2.tree.fn[node];look.fill=
 small?palette.small:node===0?palette.root:palette.fills[fn],look.text=palette.text,look.outline="",look.alpha=
@@ -281,22 +281,22 @@ ruler},{x,room,text}){let shown=fittedText(context,text,Math.min(LONGEST_NAME_PX
 palette.ink,context.fillRect(Math.round(x),0,1,size2.height),context.fillStyle=palette.ground,context.fillRect(
 Math.round(x)+1,0,textWidth(context,shown)+2*PADDING,ruler),context.fillStyle=palette.ink,context.fillText(shown,
 x+PADDING,ruler/2-2)}function paintPart(context,{size:size2,palette,ruler,part:[from,to]}){if(to-from>=1)return;
-let width=Math.max(LEAST_PART_PX,(to-from)*size2.width);context.fillStyle=palette.ring;let left=Math.min(from*
-size2.width,size2.width-width);context.fillRect(left,ruler-PART_HEIGHT_PX,width,PART_HEIGHT_PX)}var SPACING_PX=90,CLEAR_PX=36,LEAST_MARKED_PX=24,STEPS=[1,2,5,10],UNITS=[["h",3600],["min",60],["s",1],["ms",.001],
+let width=Math.max(MIN_PART_PX,(to-from)*size2.width);context.fillStyle=palette.ring;let left=Math.min(from*size2.
+width,size2.width-width);context.fillRect(left,ruler-PART_HEIGHT_PX,width,PART_HEIGHT_PX)}var SPACING_PX=90,CLEAR_PX=36,MIN_MARKED_PX=24,STEPS=[1,2,5,10],UNITS=[["h",3600],["min",60],["s",1],["ms",.001],
 ["µs",1e-6],["ns",1e-9]],MOST=601;function scaleOf(run,view2,window,widthPx){if(view2.total===0)return{ticks:[],
 marks:[]};let place3=weight=>(weight-window[0])/(window[1]-window[0])*widthPx,marks=view2.marks().map(({thread,
 at:at2},i,all)=>{let x=place3(at2);return{x,room:place3(all[i+1]?.at??view2.total)-x,text:run.threads[thread].
 name}});return{ticks:ticksOf(run,window,widthPx,view2.origins(window)),marks:marks.filter(({x,room})=>x>=0&&x<
-widthPx&&room>=LEAST_MARKED_PX)}}function ticksOf(run,[from,to],widthPx,origins){let[unit,factor]=unitOf2(run,
-to-from),perTick=(to-from)*SPACING_PX/widthPx/factor,step3=roundStep(!isTimed(run)&&run.unit!=="bytes"?Math.max(
-1,perTick):perTick),digits2=Math.min(9,Math.max(0,-Math.floor(Math.log10(step3)+1e-9))),number=run.unit==="byt\
-es"?formatBytes:formatCount,text=k=>unit?`${k===0?0:(k*step3).toFixed(digits2)} ${unit}`:number(k*step3),first=origins.
+widthPx&&room>=MIN_MARKED_PX)}}function ticksOf(run,[from,to],widthPx,origins){let[unit,factor]=unitOf2(run,to-
+from),perTick=(to-from)*SPACING_PX/widthPx/factor,step3=roundStep(!isTimed(run)&&run.unit!=="bytes"?Math.max(1,
+perTick):perTick),digits2=Math.min(9,Math.max(0,-Math.floor(Math.log10(step3)+1e-9))),number=run.unit==="bytes"?
+formatBytes:formatCount,text=k=>unit?`${k===0?0:(k*step3).toFixed(digits2)} ${unit}`:number(k*step3),first=origins.
 length>1?1:0;return origins.flatMap((origin,i)=>{let room=CLEAR_PX/widthPx*(to-from),end=i+1<origins.length?Math.
 min(to,origins[i+1]-room):to,ticks=[],least=Math.ceil((from-origin)/factor/step3-1e-9);for(let k=Math.max(first,
 least);origin+k*step3*factor<=end;k++)ticks.push({x:(origin+k*step3*factor-from)/(to-from)*widthPx,text:text(k)});
 return ticks})}function unitOf2({weight_s},width){if(weight_s===null)return["",1];let[unit,seconds]=UNITS.findLast(
 ([,each])=>width*weight_s<MOST*each)??UNITS[0];return[unit,seconds/weight_s]}function roundStep(least){let power=10**
-Math.floor(Math.log10(least));return power*(STEPS.find(step3=>step3*power>=least*.999)??10)}var RULER_PX=24,ROW_PX=matchMedia("(pointer: coarse)").matches?26:20,MOST_CANVAS_PX=16e3,MOST_PRINTED_PX=8e3,PRINTED_RATIO=3,
+Math.floor(Math.log10(least));return power*(STEPS.find(step3=>step3*power>=least*.999)??10)}var RULER_PX=24,ROW_PX=matchMedia("(pointer: coarse)").matches?26:20,MAX_CANVAS_PX=16e3,MAX_PRINTED_PX=8e3,PRINTED_RATIO=3,
 MARGIN_ROWS=2,LABEL="Flame graph. Arrow keys move between frames, Enter zooms in, Escape zooms out, the questi\
 on mark shows all keys.",canvas=make("canvas",{class:"graph-canvas",tabindex:"0",role:"application","aria-role\
 description":"flame graph","aria-label":LABEL}),space=make("div",{class:"graph-space"},canvas),scroller=make("\
@@ -328,9 +328,9 @@ function frame(i){let depth=batch.depth[i];return{index:i,node:batch.node[i],spo
 0,depth,x:batch.x[i],width:batch.width[i],y:rowTop(depth),height:ROW_PX}}function reveal(spot){let y=rowTop(view.
 tree.depth[view.node(spot)]),margin=MARGIN_ROWS*ROW_PX;y<RULER_PX?scroller.scrollTop+=y-RULER_PX-margin:y+ROW_PX>
 size.height&&(scroller.scrollTop+=y+ROW_PX-size.height+margin)}function resize(){if(!view)return;let height=Math.
-min(rowCount()*ROW_PX+RULER_PX,isPrinted()?MOST_PRINTED_PX:1/0);space.style.height=`${height}px`,scroller.style.
+min(rowCount()*ROW_PX+RULER_PX,isPrinted()?MAX_PRINTED_PX:1/0);space.style.height=`${height}px`,scroller.style.
 setProperty("--content-height",`${height}px`),fit(scroller.clientWidth,Math.min(height,scroller.clientHeight))}
-function fit(width,height){let ratio=isPrinted()?Math.min(PRINTED_RATIO,MOST_CANVAS_PX/height):devicePixelRatio||
+function fit(width,height){let ratio=isPrinted()?Math.min(PRINTED_RATIO,MAX_CANVAS_PX/height):devicePixelRatio||
 1;Object.assign(size,{width,height}),[canvas.width,canvas.height]=[Math.round(width*ratio),Math.round(height*ratio)],
 [canvas.style.width,canvas.style.height]=[`${width}px`,`${height}px`],draw2()}function turn(){resize(),scroller.
 scrollTop=isFlame()?scroller.scrollHeight:0}function buildGraph(element){element.append(scroller,nothing),choose(),
@@ -362,12 +362,12 @@ view().total;return`${formatWeight(currentRun(),weight)} · ${formatShare(weight
 ical"?[["This stretch",amount(graph.view().weight(spot))]]:[];function more(tree2,node){let run=currentRun(),rows=[
 ["Of its caller",formatShare(tree2.total[node]/tree2.total[tree2.parent[node]])]];return isTimed(run)&&rows.push(
 ["Weight",`${formatCount(tree2.total[node])} ${run.unit}`]),[...rows,...differenceRows(tree2.fn[node])]}var originOf=fn=>[
-placeOf(fn),packageOf(fn)].filter(Boolean).join("  ·  ");var MOST_PACKAGES=8,legend=()=>isDifference?differenceLegend():packageLegend();function packageLegend(){let list=make(
-"ul",{class:"legend","aria-label":"Packages by their own share"}),show=()=>list.replaceChildren(...packageEntries());
+placeOf(fn),packageOf(fn)].filter(Boolean).join("  ·  ");var MAX_PACKAGES=8,legend=()=>isDifference?differenceLegend():packageLegend();function packageLegend(){let list=make(
+"ul",{class:"legend","aria-label":"Packages by self share"}),show=()=>list.replaceChildren(...packageEntries());
 return onChange(["run","thread"],show),onTheme(show),show(),list}function packageEntries(){let tree2=currentTree(),
 own=weightByPackage(tree2),order2=[...own.keys()].filter(index=>own[index]>0).sort((a,b)=>own[b]-own[a]),shown=order2.
-slice(0,MOST_PACKAGES).map(index=>packageEntry(index,own[index]/tree2.total[0])),rest=order2.slice(MOST_PACKAGES).
-reduce((sum,index)=>sum+own[index],0),others=`${order2.length-MOST_PACKAGES} more ${formatShare(rest/tree2.total[0])}`;
+slice(0,MAX_PACKAGES).map(index=>packageEntry(index,own[index]/tree2.total[0])),rest=order2.slice(MAX_PACKAGES).
+reduce((sum,index)=>sum+own[index],0),others=`${order2.length-MAX_PACKAGES} more ${formatShare(rest/tree2.total[0])}`;
 return rest>0&&shown.push(make("li",{class:"faint"},others)),shown}function packageEntry(index,share3){let{name,
 kind}=head.packages[index],search=()=>setState({search:state.search===name?"":name});return make("li",{},make(
 "button",{type:"button",title:name&&`Search for ${name}`,disabled:!name,click:search},make("span",{class:"swat\
@@ -377,9 +377,9 @@ packages.length),packages=head.functions.package;for(let node=1;node<tree2.fn.le
 fn[node]]]+=tree2.self[node];return own}function differenceLegend(){let list=make("ul",{class:"legend legend-d\
 ifference","aria-label":"Colours"}),swatch2=(change,size2)=>make("span",{class:"swatch",style:{"background-col\
 or":changeColor(change,size2,isDark())}}),scale=change=>[.05,.35,1].map(size2=>swatch2(change,size2)),show=()=>list.
-replaceChildren(make("li",{},scale("less").reverse(),"less in B"),make("li",{},swatch2("noise",0),"within the \
-noise"),make("li",{},scale("more"),`more in B, up to ${(largestChange*100).toFixed(1)} points`));return onTheme(
-show),show(),list}var ZOOM_STEP=1.6,PAN_STEP=.25,NARROWEST=1e-9;function goTo(spot,changes2={}){let view2=graph.view(),node=view2.
+replaceChildren(make("li",{},scale("less").reverse(),"less in B"),make("li",{},swatch2("noise",0),"within nois\
+e"),make("li",{},scale("more"),`more in B, up to ${(largestChange*100).toFixed(1)} points`));return onTheme(show),
+show(),list}var ZOOM_STEP=1.6,PAN_STEP=.25,NARROWEST=1e-9;function goTo(spot,changes2={}){let view2=graph.view(),node=view2.
 node(spot),selected=node===0?state.selected:view2.tree.fn[node];graph.spot=spot,setState({cursor:node,selected,
 ...changes2},"graph"),graph.reveal(spot),graph.redraw(),readAloud(spot)}function zoomTo(spot){let view2=graph.
 view(),inTime=state.view==="chronological"&&view2.node(spot)>0;goTo(spot,{focus:view2.node(spot),range:inTime?
@@ -425,7 +425,7 @@ a,b]=[...pressed.values()].map(({x})=>x);return{middle:(a+b)/2,apart:Math.max(10
 let now=pinchOf();if(!now)return;let[left,right]=from.window,width=(right-left)*(before.apart/now.apart),start2=left+
 (right-left)*(before.middle/canvas2.clientWidth)-width*(now.middle/canvas2.clientWidth);showWindow([start2,start2+
 width],"drag")}function weightsOf({x,width}){let[from,to]=graph.window(),scale=(to-from)/canvas2.clientWidth;return[
-from+Math.max(0,x)*scale,from+(x+width)*scale]}var LEAST_SEEN=.02,found=[],at=-1;function matchingFunctions(search){let{name}=head.functions;return matchTexts(
+from+Math.max(0,x)*scale,from+(x+width)*scale]}var MIN_SEEN=.02,found=[],at=-1;function matchingFunctions(search){let{name}=head.functions;return matchTexts(
 search,name.length,fn=>`${name[fn]}
 ${placeOf(fn)}
 ${packageOf(fn)}`)}var input=make("input",{type:"search",class:"search-input",placeholder:"Search functions, f\
@@ -442,31 +442,30 @@ ces"}`;share.textContent=found.length>0?`${formatShare(part)} in ${places2}`:"no
 "";previous2.disabled=next2.disabled=found.length===0,graph.redraw()}function step2(by){if(found.length===0)return;
 at=at<0?by>0?0:found.length-1:(at+by+found.length)%found.length;let view2=graph.view(),spot=view2.spotOf(found[at]),
 [from,to]=view2.extent(spot),[left,right]=graph.window();(Math.min(to,right)-Math.max(from,left))/(right-left)<
-LEAST_SEEN?zoomTo(spot):goTo(spot);let part=view2.tree.total[found[at]]/view2.tree.total[0];share.textContent=
-`${at+1} of ${formatCount(found.length)}: ${formatShare(part)}`}function onKey(event){if(event.key==="Enter")step2(
-event.shiftKey?-1:1);else if(event.key==="Escape")setState({search:""}),graph.canvas.focus();else return;event.
-preventDefault()}var searchKeys=[{names:["/"],shown:["/"],what:"Search",action:()=>input.focus()},{names:["n"],
-shown:["n"],what:"Next match",action:()=>step2(1)},{names:["p","N"],shown:["p"],what:"Previous match",action:()=>step2(
--1)}];var VIEWS=[["left-heavy","Left heavy","Equal stacks merged, heaviest first"],["chronological","Chronological",
-"As it happened, thread after thread"]],DIRECTIONS=[["icicle","Icicle","Callers above"],["flame","Flame","Call\
-ers below"]];function buildToolbar(element){let views=head.runs.some(run=>run.ordered)?[choice("view","View",VIEWS,
-value=>value!=="chronological"||currentRun().ordered)]:[];element.append(searchElement(),...views,choice("dire\
-ction","Direction",DIRECTIONS,()=>!0))}function choice(name,label,values,allowed){let buttons=values.map(([value,
-text,title])=>make("button",{type:"button",title,click:()=>setState({[name]:value})},text)),show=()=>buttons.forEach(
-(button2,i)=>{button2.setAttribute("aria-pressed",String(state[name]===values[i][0])),button2.disabled=!allowed(
-values[i][0]),button2.title=button2.disabled?"The order of samples is not known in this run":values[i][2]});return onChange(
-[name,"run"],show),show(),make("div",{class:"segmented",role:"group","aria-label":label},buttons)}function breadcrumbs(){
-let list=make("ol"),nav=make("nav",{class:"breadcrumbs","aria-label":"Callers of the zoomed frame"},list),show=()=>{
-let{focus:focus2,range}=state,tree2=currentTree(),path=[0,...pathTo(tree2,focus2)];nav.classList.toggle("idle",
-focus2===0&&range===null),list.replaceChildren(...path.map((node,i)=>make("li",{},crumb(tree2,node,i===path.length-
-1)))),nav.scrollLeft=nav.scrollWidth};return onChange(["focus","range","run","thread"],show),show(),nav}function crumb(tree2,node,last){
-return make("button",{type:"button","aria-current":last?"location":null,click:()=>node===0?zoomOut():zoomTo(ancestorSpot(
-node))},node===0?"Everything":nodeName(tree2,node))}function ancestorSpot(node){let view2=graph.view(),spot=graph.
-spot;for(;view2.node(spot)!==node&&view2.node(spot)!==0;)spot=view2.parent(spot);return view2.node(spot)===node?
-spot:view2.spotOf(node)}var viewKeys=[{names:["v"],shown:["v"],what:"Left heavy or chronological",action:()=>{
-let view2=state.view==="left-heavy"?"chronological":"left-heavy";currentRun().ordered&&setState({view:view2})}},
-{names:["f"],shown:["f"],what:"Icicle or flame",action:()=>setState({direction:state.direction==="icicle"?"fla\
-me":"icicle"})}];var ELSEWHERE=[{shown:["↑","↓"],what:"In a table or a tree of calls: the row above, below; Home, End"},{shown:[
+MIN_SEEN?zoomTo(spot):goTo(spot);let part=view2.tree.total[found[at]]/view2.tree.total[0];share.textContent=`${at+
+1} of ${formatCount(found.length)}: ${formatShare(part)}`}function onKey(event){if(event.key==="Enter")step2(event.
+shiftKey?-1:1);else if(event.key==="Escape")setState({search:""}),graph.canvas.focus();else return;event.preventDefault()}
+var searchKeys=[{names:["/"],shown:["/"],what:"Search",action:()=>input.focus()},{names:["n"],shown:["n"],what:"\
+Next match",action:()=>step2(1)},{names:["p","N"],shown:["p"],what:"Previous match",action:()=>step2(-1)}];var VIEWS=[["left-heavy","Left heavy","Equal stacks merged, heaviest first"],["chronological","Chronological",
+"In order of time, thread after thread"]],DIRECTIONS=[["icicle","Icicle","Callers above"],["flame","Flame","Ca\
+llers below"]];function buildToolbar(element){let views=head.runs.some(run=>run.ordered)?[choice("view","View",
+VIEWS,value=>value!=="chronological"||currentRun().ordered)]:[];element.append(searchElement(),...views,choice(
+"direction","Direction",DIRECTIONS,()=>!0))}function choice(name,label,values,allowed){let buttons=values.map(
+([value,text,title])=>make("button",{type:"button",title,click:()=>setState({[name]:value})},text)),show=()=>buttons.
+forEach((button2,i)=>{button2.setAttribute("aria-pressed",String(state[name]===values[i][0])),button2.disabled=
+!allowed(values[i][0]),button2.title=button2.disabled?"The order of samples is not known in this run":values[i][2]});
+return onChange([name,"run"],show),show(),make("div",{class:"segmented",role:"group","aria-label":label},buttons)}
+function breadcrumbs(){let list=make("ol"),nav=make("nav",{class:"breadcrumbs","aria-label":"Callers of the zo\
+omed frame"},list),show=()=>{let{focus:focus2,range}=state,tree2=currentTree(),path=[0,...pathTo(tree2,focus2)];
+nav.classList.toggle("idle",focus2===0&&range===null),list.replaceChildren(...path.map((node,i)=>make("li",{},
+crumb(tree2,node,i===path.length-1)))),nav.scrollLeft=nav.scrollWidth};return onChange(["focus","range","run",
+"thread"],show),show(),nav}function crumb(tree2,node,last){return make("button",{type:"button","aria-current":last?
+"location":null,click:()=>node===0?zoomOut():zoomTo(ancestorSpot(node))},node===0?"Everything":nodeName(tree2,
+node))}function ancestorSpot(node){let view2=graph.view(),spot=graph.spot;for(;view2.node(spot)!==node&&view2.
+node(spot)!==0;)spot=view2.parent(spot);return view2.node(spot)===node?spot:view2.spotOf(node)}var viewKeys=[{
+names:["v"],shown:["v"],what:"Left heavy or chronological",action:()=>{let view2=state.view==="left-heavy"?"ch\
+ronological":"left-heavy";currentRun().ordered&&setState({view:view2})}},{names:["f"],shown:["f"],what:"Icicle\
+ or flame",action:()=>setState({direction:state.direction==="icicle"?"flame":"icicle"})}];var ELSEWHERE=[{shown:["↑","↓"],what:"In a table or a tree of calls: the row above, below; Home, End"},{shown:[
 "←","→"],what:"In a tree: close, open; in tabs and curves: move"}],shortcuts=[],keysButton=()=>make("butto\
 n",{type:"button",class:"icon-button",title:"Keys (?)",click:showKeys},make("span",{"aria-hidden":"true"},"?"),
 make("span",{class:"off-screen"},"Keys"));function listenToKeys(element,wanted2){shortcuts.push(...wanted2,{names:[
@@ -566,11 +565,11 @@ body.replaceChildren(...selected===null?[nothingSelected()]:sides(selected))};on
 ed"],show),show()},applies:hasGraph},nothingSelected=()=>hint("Select a function in the graph or the table to \
 see its callers and callees.");function sides(selected){let tree2=treeOf(state.run,state.thread),group=groupOf(
 tree2,selected);if(!group.weight)return[hint("The selected function has no samples here.")];let view2={tree:tree2,
-whole:group.weight,name:head.functions.name[selected]};return[make("div",{class:"sandwich"},side("Callers","wh\
-o it is called by",view2,callersOf(tree2,group),callersOf),side("Callees","whom it calls",view2,withOwn(tree2,
-group),withOwn))]}function withOwn(tree2,group){let callees=calleesOf(tree2,group),own=group.weight-callees.reduce(
-(sum,callee)=>sum+callee.weight,0),itself={fn:group.fn,own:!0,nodes:[],weights:[],weight:own};return own>1e-9&&
-(callees.length||group.fn===state.selected)?[...callees,itself].sort((a,b)=>b.weight-a.weight):callees}function side(title,meaning,{
+whole:group.weight,name:head.functions.name[selected]};return[make("div",{class:"sandwich"},side("Callers","fu\
+nctions that call it",view2,callersOf(tree2,group),callersOf),side("Callees","functions that it calls",view2,withOwn(
+tree2,group),withOwn))]}function withOwn(tree2,group){let callees=calleesOf(tree2,group),own=group.weight-callees.
+reduce((sum,callee)=>sum+callee.weight,0),itself={fn:group.fn,own:!0,nodes:[],weights:[],weight:own};return own>
+1e-9&&(callees.length||group.fn===state.selected)?[...callees,itself].sort((a,b)=>b.weight-a.weight):callees}function side(title,meaning,{
 tree:tree2,whole,name:selected},top,grow2){let id=`sandwich-${title.toLowerCase()}`;return make("section",{class:"\
 sandwich-side","aria-labelledby":id},make("h3",{id},title,make("small",{},meaning)),treeList({label:`${title} \
 of ${selected}`,top,below:group=>functionOf(group)===null?[]:grow2(tree2,group),content:group=>content(group,group.
@@ -621,8 +620,8 @@ parts2).length).map(([name,parts2])=>`${NOTES.has(name)?"":`${name}: `}${alarms(
 notes??[]).map(String);return[...new Set([...notes,...said])].filter(Boolean)}function resourceTable(){let resources=currentRun().
 resources;if(!resources)return null;let step3=Math.ceil(resources.at_s.length/200),rows=resources.at_s.map((at2,i)=>[
 formatTime(at2),i?`${Math.round(resources.cpu_share[i-1]*100)} %`:"–",formatBytes(resources.rss_bytes[i]),formatCount(
-resources.threads[i])]);return numbersTable("Resources over time as a table",["time","CPU since the row above",
-"memory","threads"],rows.filter((_,i)=>i%step3===0))}var picks=new WeakMap;function sortableTable(spec){let table=tableOf(spec);return spec.pick&&listen(table.body),
+resources.threads[i])]);return numbersTable("Resources over time as a table",["time","CPU since the previous r\
+ow","memory","threads"],rows.filter((_,i)=>i%step3===0))}var picks=new WeakMap;function sortableTable(spec){let table=tableOf(spec);return spec.pick&&listen(table.body),
 {element:table.element,show:rows=>{table.rows=[...rows],table.limit=table.step,arrange(table)},mark:marked=>{table.
 marked=marked,mark(table)}}}function tableOf({caption,columns:columns4,sort,key=row=>row,pick,step:step3=50}){
 let heads=columns4.map(column2=>headOf(column2,()=>sortBy(table,column2))),body=make("tbody"),more2=button("",
@@ -658,15 +657,15 @@ Element?target.closest("tr"):null;function rowAfter(body,row,key){return key==="
 key==="ArrowUp"?row.previousElementSibling:key==="Home"?body.firstElementChild:key==="End"?body.lastElementChild:
 null}function isTextMarked(row){let selection=getSelection();return selection!==null&&!selection.isCollapsed&&
 selection.containsNode(row,!0)}var hotFunctionsPanel={id:"functions",title:"Hot functions",build(body){let grid=sortableTable({caption:"Funct\
-ions by their own weight and with all that they call; click one to select it.",columns:columns(),sort:head.initial?.
-sort??"self",step:40,pick:fn=>setState({selected:state.selected===fn?null:fn})});body.append(grid.element);let show=()=>{
-grid.show(found2()),grid.mark(state.selected)};onChange(["run","thread","search"],show),onChange(["selected"],
-()=>grid.mark(state.selected)),show()},applies:hasGraph},tree=()=>treeOf(state.run,state.thread),costs2=()=>costsOf(
-tree()),share2=weight=>weight/(tree().total[0]||1);function columns(){let{functions:functions2}=head,words2={rising:!0,
+ions by self and total weight; click one to select it.",columns:columns(),sort:head.initial?.sort??"self",step:40,
+pick:fn=>setState({selected:state.selected===fn?null:fn})});body.append(grid.element);let show=()=>{grid.show(
+found2()),grid.mark(state.selected)};onChange(["run","thread","search"],show),onChange(["selected"],()=>grid.mark(
+state.selected)),show()},applies:hasGraph},tree=()=>treeOf(state.run,state.thread),costs2=()=>costsOf(tree()),
+share2=weight=>weight/(tree().total[0]||1);function columns(){let{functions:functions2}=head,words2={rising:!0,
 wide:!0},weights=(name,hint2)=>({id:name,title:name,hint:hint2,value:fn=>costs2()[name][fn],cell:fn=>weightCell(
 name,fn)});return[{id:"name",title:"function",rising:!0,value:fn=>functions2.name[fn],cell:nameCell},weights("\
-self","its own weight"),weights("total",hasStatedTotals(tree())?"with all that it calls, as the file has it":"\
-with all that it calls; recursion counts once"),{id:"package",title:"package",...words2,value:packageOf,cell:fn=>cell(
+self","the function itself"),weights("total",hasStatedTotals(tree())?"including callees, as stated by the file":
+"including callees; recursion counts once"),{id:"package",title:"package",...words2,value:packageOf,cell:fn=>cell(
 packageOf(fn))},{id:"place",title:"place",...words2,value:placeOf,cell:fn=>cell(placeElement(placeOf(fn)))}]}function nameCell(fn){
 return make("th",{scope:"row",class:"name"},functionLink(fn),placeElement(placeOf(fn),{class:"narrow-only plac\
 e"}))}function weightCell(name,fn){let weight=costs2()[name][fn],amount2=make("span",{class:"amount wide-only"},
@@ -726,15 +725,15 @@ return make("div",{class:"scroll",tabindex:"0",role:"region","aria-label":`Table
 figures"},make("thead",{},make("tr",{},columns4.map(headOf2))),make("tbody",{},[...rows].reverse())))}function columnsOf2(points,{
 quantity,exact,format,values}){return[{title:"commit",cell:point=>make("th",{scope:"row",class:"commit",title:point.
 commit},make("code",{},nameOf(point)))},{title:quantity,kind:"number",cell:(_,i)=>numberCell(make("strong",{},
-values[i]))},{title:"to the one before",kind:"number",cell:(point,i)=>stepCell(points[i-1],point,exact)},{title:"\
-95 % interval",kind:"number",applies:points.some(({low})=>isNumber(low)),cell:point=>cell(boundsOf(point,format),
-{class:"number faint"})},{title:"runs",kind:"number",cell:({runs})=>numberCell(String(runs))},{title:"when",cell:({
-started})=>cell(started.slice(0,10),{class:"commit"})},{title:"warnings",applies:points.some(({warnings:warnings2})=>warnings2.
+values[i]))},{title:"change",kind:"number",cell:(point,i)=>stepCell(points[i-1],point,exact)},{title:"95 % int\
+erval",kind:"number",applies:points.some(({low})=>isNumber(low)),cell:point=>cell(boundsOf(point,format),{class:"\
+number faint"})},{title:"runs",kind:"number",cell:({runs})=>numberCell(String(runs))},{title:"when",cell:({started})=>cell(
+started.slice(0,10),{class:"commit"})},{title:"warnings",applies:points.some(({warnings:warnings2})=>warnings2.
 length),cell:({warnings:warnings2})=>cell(make("ul",{class:"point-warnings"},warnings2.map(warning=>make("li",
 {},warning))))}]}var headOf2=({title,kind})=>make("th",{scope:"col",class:kind},title),boundsOf=({low,high},format)=>isNumber(
 low)&&isNumber(high)?format([low,high]).join(" – "):"";function stepCell(before,now,exact){if(!before||!(before.
 value>0))return make("td",{class:"number"});let apart=areApart(before,now,exact),tone=apart?now.value>before.value?
-"more":"less":"noise",title=apart?null:"within the noise";return make("td",{class:`number ${tone}`,title},changeText(
+"more":"less":"noise",title=apart?null:"within noise";return make("td",{class:`number ${tone}`,title},changeText(
 now.value/before.value))}function areApart(before,now,exact){return isNumber(now.low)&&isNumber(now.high)&&isNumber(
 before.low)&&isNumber(before.high)?now.low>before.high||now.high<before.low:exact&&now.value!==before.value}var HISTOGRAM=64,TOP2=22,BELOW2=28,RIGHT2=44,HEADS=["process","zygote","blocks","min","median","max"],REACH=8;
 function timesFigure(timing,label,range=usualRange([timing])){let rows=rowsOf(timing),named={title:`Times of ${label}`,
@@ -814,42 +813,41 @@ abs(delta),cell:([,,,delta])=>numberCell(signed(delta))},{id:"bar",title:"as a b
 delta)}]});return grid.show(rows),grid.element}function deltaBar(part){let svg=draw("svg",{viewBox:"0 0 160 14",
 width:160,height:14}),length=Math.abs(part)*76,kind=`delta-bar ${part>0?"more":"less"}`;return svg.append(draw(
 "rect",{x:part>0?80:80-length,y:2,width:length,height:10,class:kind}),stroke(80,0,80,14,"plot-base")),svg}var COLUMNS={self:"exclusive",total:"inclusive",name:"name"},orders=head.measured?.orders??[],currentOrder=()=>orders[state.
-order]??orders[0],chosenOrderPanel={id:"plots",title:orders.length>1?"The chosen order":"The measurement",build(body){
-let show=()=>{body.replaceChildren(...about(currentOrder())),showGraph(currentOrder().run)};onChange(["order"],
-show),show()},applies:()=>head.kind==="measured"&&orders.length>0};function showGraph(run){places.workspace.hidden=
-places.tabs.hidden=!isNumber(run),isNumber(run)&&setState({run},"address")}function about(order2){let{label,variant,
-what,error,timing,counts,facts}=order2,alone=orders.length===1;return[make("h3",{class:"order-name"},label,variant?
-make("span",{class:"variant"},variant):null),what&&what!==label?make("pre",{class:"statement"},make("code",{},
-what)):null,error?make("div",{class:"failure"},make("strong",{},"It failed."),make("pre",{},error)):null,warnings(
-order2.warnings),timing?timeFigures(timing):null,timing?timesFigure(timing,label):null,counts?countsSection(counts,
-isNumber(order2.run)):null,facts?.length?folded("What was measured, and how",factList(facts),alone):null].filter(
-part=>part!==null)}function timeFigures(time){let[median,low,high,min]=timesAlike([time.median_s,time.low_s,time.
-high_s,time.min_s]);return keyFigures([["median",median,low?`95 % between ${low} and ${high}`:"no interval bel\
-ow 6 processes"],["min",min,"of all blocks"],["processes",String(time.processes.length),`from ${plural(new Set(
-time.zygotes).size,"zygote")}`],["executions",exactCount(time.number),"in each block"]])}var countsSection=(counts,graphed)=>make(
-"section",{class:"counts"},titled("h4","Instructions","of one execution"),keyFigures([["stripped",exactCount(counts.
-stripped),`without memory allocators${shareOf(counts)}`],["net",exactCount(counts.net),"without the loop aroun\
-d it"],["baseline",exactCount(counts.baseline),"the same loop around pass"],["repeats",String(counts.raw.length),
-agreement(counts.raw)]]),counts.functions.length?folded("Functions as Callgrind counted them",functions(counts),
-!graphed):null),shareOf=({net,stripped})=>net>stripped&&net>0?`, ${formatShare((net-stripped)/net)} of net`:"";
-function agreement(raw){let[low,high]=[Math.min(...raw),Math.max(...raw)];return raw.length===0?"":raw.length===
-1?`raw ${exactCount(low)}`:low===high?`agree: raw ${exactCount(low)}`:`differ: raw ${exactCount(low)} to ${exactCount(
-high)}`}function functions({net,functions:rows}){let share3=value=>net>0?value/net:0,cell2=value=>barCell(share3(
-value),exactCount(value),formatShare(share3(value))),column2=(id,at2)=>({id,title:id,value:row=>row[at2],cell:row=>cell2(
-row[at2])}),calls={id:"calls",title:"calls",value:row=>row[3],cell:row=>numberCell(row[3]?exactCount(row[3]):"")},
-grid=sortableTable({caption:"Functions by the instructions that they executed themselves, and with all that th\
-ey called.",sort:COLUMNS[head.initial?.sort??"self"],step:12,key:([name])=>name,columns:[{id:"name",title:"fun\
-ction",rising:!0,value:([name])=>name,cell:([name])=>plainHead(name)},column2("exclusive",1),column2("inclusiv\
-e",2),calls]});return grid.show(rows),grid.element}var FAR_APART2=20,orders2=head.measured?.orders??[],measuredOrdersPanel={id:"measured",title:`${orders2.length}\
- orders`,build(body){let grid=sortableTable({caption:"Times and instructions of one execution. The median is t\
-hat of the processes' least times.",columns:columns2(),sort:"order",pick:order2=>setState({order:order2}),step:100});
+order]??orders[0],selectedOrderPanel={id:"plots",title:orders.length>1?"The selected order":"The measurement",
+build(body){let show=()=>{body.replaceChildren(...about(currentOrder())),showGraph(currentOrder().run)};onChange(
+["order"],show),show()},applies:()=>head.kind==="measured"&&orders.length>0};function showGraph(run){places.workspace.
+hidden=places.tabs.hidden=!isNumber(run),isNumber(run)&&setState({run},"address")}function about(order2){let{label,
+variant,what,error,timing,counts,facts}=order2,alone=orders.length===1;return[make("h3",{class:"order-name"},label,
+variant?make("span",{class:"variant"},variant):null),what&&what!==label?make("pre",{class:"statement"},make("c\
+ode",{},what)):null,error?make("div",{class:"failure"},make("strong",{},"It failed."),make("pre",{},error)):null,
+warnings(order2.warnings),timing?timeFigures(timing):null,timing?timesFigure(timing,label):null,counts?countsSection(
+counts,isNumber(order2.run)):null,facts?.length?folded("What was measured and how",factList(facts),alone):null].
+filter(part=>part!==null)}function timeFigures(time){let[median,low,high,min]=timesAlike([time.median_s,time.low_s,
+time.high_s,time.min_s]);return keyFigures([["median",median,low?`95 % interval ${low} to ${high}`:"no interva\
+l from fewer than 6 processes"],["min",min,"of all blocks"],["processes",String(time.processes.length),`from ${plural(
+new Set(time.zygotes).size,"zygote")}`],["executions",exactCount(time.number),"in each block"]])}var countsSection=(counts,graphed)=>make(
+"section",{class:"counts"},titled("h4","Instructions","per execution"),keyFigures([["stripped",exactCount(counts.
+stripped),`without memory allocators${shareOf(counts)}`],["net",exactCount(counts.net),"minus the baseline"],[
+"baseline",exactCount(counts.baseline),"the same loop with pass"],["repeats",String(counts.raw.length),agreement(
+counts.raw)]]),counts.functions.length?folded("Functions counted by Callgrind",functions(counts),!graphed):null),
+shareOf=({net,stripped})=>net>stripped&&net>0?`, ${formatShare((net-stripped)/net)} of net`:"";function agreement(raw){
+let[low,high]=[Math.min(...raw),Math.max(...raw)];return raw.length===0?"":raw.length===1?`raw ${exactCount(low)}`:
+low===high?`agree: raw ${exactCount(low)}`:`differ: raw ${exactCount(low)} to ${exactCount(high)}`}function functions({
+net,functions:rows}){let share3=value=>net>0?value/net:0,cell2=value=>barCell(share3(value),exactCount(value),
+formatShare(share3(value))),column2=(id,at2)=>({id,title:id,value:row=>row[at2],cell:row=>cell2(row[at2])}),calls={
+id:"calls",title:"calls",value:row=>row[3],cell:row=>numberCell(row[3]?exactCount(row[3]):"")},grid=sortableTable(
+{caption:"Functions by self and total instructions.",sort:COLUMNS[head.initial?.sort??"self"],step:12,key:([name])=>name,
+columns:[{id:"name",title:"function",rising:!0,value:([name])=>name,cell:([name])=>plainHead(name)},column2("e\
+xclusive",1),column2("inclusive",2),calls]});return grid.show(rows),grid.element}var FAR_APART2=20,orders2=head.measured?.orders??[],measuredOrdersPanel={id:"measured",title:`${orders2.length}\
+ orders`,build(body){let grid=sortableTable({caption:"Times and instructions per execution. The median is that\
+ of the processes' minimum times.",columns:columns2(),sort:"order",pick:order2=>setState({order:order2}),step:100});
 body.append(grid.element,sharedFacts()??""),grid.show(orders2.keys());let mark2=()=>grid.mark(state.order);onChange(
 ["order"],mark2),mark2()},applies:()=>orders2.length>1};function sharedFacts(){let facts=head.measured?.facts??
-[];return facts.length?folded("What holds of all of them",factList(facts)):null}function columns2(){let times=orders2.
+[];return facts.length?folded("What all orders have in common",factList(facts)):null}function columns2(){let times=orders2.
 map(order2=>order2.timing),medians=timesAlike([...times.map(time=>time?.median_s),...times.map(time=>time?.min_s)]),
 counts=orders2.map(order2=>order2.counts?.stripped??null),at2=whiskerScale(times.filter(time=>time!==null)),number=numberCell,
 timed=[{id:"median",title:"median",value:i=>times[i]?.median_s??null,cell:i=>number(make("strong",{},medians[i]))},
-{id:"sure",title:"±",wide:!0,hint:"half of the median's 95 % interval, as a part of it",value:i=>sureness(times[i]),
+{id:"sure",title:"±",wide:!0,hint:"half the 95 % interval of the median, relative to it",value:i=>sureness(times[i]),
 cell:i=>number(sureText(times[i]))},{id:"interval",title:"on one scale",wide:!0,cell:i=>cell(miniature(times[i],
 at2)??"",{class:"whisker-cell"})},{id:"min",title:"min",wide:!0,value:i=>times[i]?.min_s??null,cell:i=>number(
 medians[orders2.length+i])},{id:"blocks",title:"processes × blocks",wide:!0,number:!0,cell:i=>cell(blocksOf(times[i]),
@@ -884,16 +882,16 @@ lls","calls",formatCount),number("cpu_share","CPU",share3=>`${Math.round(share3*
 es","peak memory",formatBytes),{id:"started",title:"started (UTC)",rising:!0,value:({started})=>started,cell:({
 started})=>cell(started.slice(0,19).replace("T"," "),{class:"commit"})},{id:"host",title:"host",rising:!0,value:({
 host})=>host,cell:({host})=>cell(host)}]}function differing({differing:rows,processes}){if(processes.length<2)
-return[];let title=titled("h3","Shares that differ between processes","of a function and the library calls it \
-makes");if(!rows.length)return[title,hint("None differs by more than noise and 5 points.")];let grid=sortableTable(
-{caption:"Functions whose share in a process differs from that in all others.",sort:"share",step:20,key:({name,
+return[];let title=titled("h3","Shares that differ between processes","of functions, including their library c\
+alls");if(!rows.length)return[title,hint("No share differs by more than noise and 5 points.")];let grid=sortableTable(
+{caption:"Functions whose share in one process differs from that in all others.",sort:"share",step:20,key:({name,
 file})=>`${name} ${file}`,columns:[{id:"name",title:"function",rising:!0,value:({name})=>name,cell:({name})=>plainHead(
 name)},{id:"share",title:"all processes",value:({share:share3})=>share3,cell:({share:share3})=>barCell(share3,
-formatShare(share3))},{id:"odd",title:"processes that differ",cell:row=>cell(oddOf(row))}]});return grid.show(
-rows),[title,grid.element]}function oddOf({share:share3,processes}){let odd=processes.filter(({differs})=>differs).
-sort((a,b)=>Math.abs(b.share-share3)-Math.abs(a.share-share3)),several=new Set(processes.map(({pid})=>pid)).size<
-processes.length;return[...odd.slice(0,ODD).map(one=>`${formatShare(one.share)} in ${one.pid}${several?` on ${one.
-host}`:""}`),...odd.length>ODD?[`${odd.length-ODD} more`]:[]].join(", ")}var HEIGHT2=58,GAP=18,LEFT2=50,TOP4=20,BELOW4=20,NARROW2=640,APART=.1,WIDTH=.1,resourcesPanel={id:"strip",title:"\
+formatShare(share3))},{id:"odd",title:"differing processes",cell:row=>cell(oddOf(row))}]});return grid.show(rows),
+[title,grid.element]}function oddOf({share:share3,processes}){let odd=processes.filter(({differs})=>differs).sort(
+(a,b)=>Math.abs(b.share-share3)-Math.abs(a.share-share3)),several=new Set(processes.map(({pid})=>pid)).size<processes.
+length;return[...odd.slice(0,ODD).map(one=>`${formatShare(one.share)} in ${one.pid}${several?` on ${one.host}`:
+""}`),...odd.length>ODD?[`${odd.length-ODD} more`]:[]].join(", ")}var HEIGHT2=58,GAP=18,LEFT2=50,TOP4=20,BELOW4=20,NARROW2=640,APART=.1,WIDTH=.1,resourcesPanel={id:"strip",title:"\
 Resources over time",build(body){let strip=null,show=()=>{let resources=currentRun()?.resources;strip=resources&&
 resources.at_s.length>1?stripOf(resources):null,body.replaceChildren(...strip?[strip.slider,strip.readout]:[])};
 onChange(["run"],show),onChange(["run","thread","view","range"],()=>{strip&&showWindow2(strip)}),show()},applies:()=>head.
@@ -948,43 +946,43 @@ Math.min(last,Math.max(0,(strip.moment??0)+steps[event.key]))))}var NOISE="noise
 return;let{functions:functions2,notes=[],per_call_s}=sampledComparison,parts2=[headline(sampledComparison),callTimes(
 per_call_s),warnings(notes),differences(functions2)];body.append(...parts2.filter(part=>part!==null))},applies:()=>sampledComparison!==
 null};function callTimes({a,b,change}){if(!isNumber(a)||!isNumber(b))return null;let[textA,textB]=timesAlike([
-a,b]),against=change===NOISE?"the difference is within the noise":`${changeText(b/a)} against A`;return keyFigures(
+a,b]),against=change===NOISE?"the difference is within noise":`${changeText(b/a)} against A`;return keyFigures(
 [["A, one call",textA,"on average"],["B, one call",textB,change?against:"on average"]])}function differences(rows){
 let changed=rows.filter(row=>row.change!==NOISE),ends=rows.flatMap(({low,high,a,b})=>[low??0,high??0,b-a]),most=Math.
-max(...ends.map(Math.abs),.01),at2=linearScale([-most,most],[6,154]),grid=sortableTable({caption:"Share of eac\
-h function, its own or with all that it calls: the difference in points, with its interval.",columns:columns3(
-at2),sort:"difference",key:row=>row.function,step:30,pick:({function:fn})=>setState({selected:state.selected===
-fn?null:fn})}),all=make("input",{type:"checkbox",change:()=>show()}),show=()=>{let matches=matchingFunctions(state.
-search);grid.show((all.checked||matches?rows:changed).filter(row=>!matches||matches[row.function])),grid.mark(
-state.selected),grid.element.hidden=!changed.length&&!all.checked&&!matches},none=changed.length?null:hint("No\
- function differs by more than the noise.");onChange(["search"],show),onChange(["selected"],()=>grid.mark(state.
-selected)),show();let noise=rows.length-changed.length,remark=`${plural(noise,"function")} within the noise, i\
-n grey`,choice2=make("label",{class:"check"},all,remark);return make("div",{class:"differences"},none,grid.element,
-noise?choice2:null)}function columns3(at2){let share3=side2=>({id:side2,title:side2.toUpperCase(),hint:`share \
-of ${side2.toUpperCase()}`,value:row=>row[side2],cell:row=>barCell(row[side2],formatShare(row[side2]))}),wide={
-wide:!0,rising:!0};return[{id:"name",title:"function",rising:!0,value:nameOf2,cell:nameCell3},share3("a"),share3(
-"b"),{id:"difference",title:"difference",hint:"changes first, the largest on top",value:weightOf,cell:row=>numberCell(
-formatPoints(row.b-row.a))},{id:"interval",title:"interval",wide:!0,cell:row=>intervalCell(row,at2)},{id:"of",
-title:"share",...wide,value:shareOf2,cell:row=>cell(shareOf2(row),{class:"faint words"})},{id:"change",title:"\
-change",...wide,value:({change})=>change,cell:({change})=>cell(badge(change,`change-${change}`))}]}var nameOf2=row=>head.
-functions.name[row.function],shareOf2=row=>row.of==="self"?"its own":"with its calls",weightOf=row=>(row.change===
-NOISE?0:10)+Math.abs(row.b-row.a);function nameCell3(row){return make("th",{scope:"row",class:`name ${row.change}`},
-functionLink(row.function))}function intervalCell({a,b,low,high,change},at2){let title=low===null||high===null?
-"no interval":`${formatPoints(low)} to ${formatPoints(high)} points`,svg=draw("svg",{viewBox:"0 0 160 18",width:160,
-height:18,role:"img","aria-label":title});return svg.append(stroke(at2(0),0,at2(0),18,"plot-zero")),whisker(svg,
-{at:at2,low,high,middle:b-a,y:9,size:4,kind:change}),cell(svg,{class:"whisker-cell",title})}var indexes=new Map,sourcePanel={id:"lines",title:"Source",build(body){let show=()=>body.replaceChildren(...tab(
+max(...ends.map(Math.abs),.01),at2=linearScale([-most,most],[6,154]),grid=sortableTable({caption:"Self or tota\
+l share of each function: the difference in points, with its interval.",columns:columns3(at2),sort:"difference",
+key:row=>row.function,step:30,pick:({function:fn})=>setState({selected:state.selected===fn?null:fn})}),all=make(
+"input",{type:"checkbox",change:()=>show()}),show=()=>{let matches=matchingFunctions(state.search);grid.show((all.
+checked||matches?rows:changed).filter(row=>!matches||matches[row.function])),grid.mark(state.selected),grid.element.
+hidden=!changed.length&&!all.checked&&!matches},none=changed.length?null:hint("No function differs by more tha\
+n the noise.");onChange(["search"],show),onChange(["selected"],()=>grid.mark(state.selected)),show();let noise=rows.
+length-changed.length,remark=`${plural(noise,"function")} within noise, in grey`,choice2=make("label",{class:"\
+check"},all,remark);return make("div",{class:"differences"},none,grid.element,noise?choice2:null)}function columns3(at2){
+let share3=side2=>({id:side2,title:side2.toUpperCase(),hint:`share of ${side2.toUpperCase()}`,value:row=>row[side2],
+cell:row=>barCell(row[side2],formatShare(row[side2]))}),wide={wide:!0,rising:!0};return[{id:"name",title:"func\
+tion",rising:!0,value:nameOf2,cell:nameCell3},share3("a"),share3("b"),{id:"difference",title:"difference",hint:"\
+changes first, largest first",value:weightOf,cell:row=>numberCell(formatPoints(row.b-row.a))},{id:"interval",title:"\
+interval",wide:!0,cell:row=>intervalCell(row,at2)},{id:"of",title:"share",...wide,value:shareOf2,cell:row=>cell(
+shareOf2(row),{class:"faint words"})},{id:"change",title:"change",...wide,value:({change})=>change,cell:({change})=>cell(
+badge(change,`change-${change}`))}]}var nameOf2=row=>head.functions.name[row.function],shareOf2=row=>row.of===
+"self"?"self":"total",weightOf=row=>(row.change===NOISE?0:10)+Math.abs(row.b-row.a);function nameCell3(row){return make(
+"th",{scope:"row",class:`name ${row.change}`},functionLink(row.function))}function intervalCell({a,b,low,high,
+change},at2){let title=low===null||high===null?"no interval":`${formatPoints(low)} to ${formatPoints(high)} po\
+ints`,svg=draw("svg",{viewBox:"0 0 160 18",width:160,height:18,role:"img","aria-label":title});return svg.append(
+stroke(at2(0),0,at2(0),18,"plot-zero")),whisker(svg,{at:at2,low,high,middle:b-a,y:9,size:4,kind:change}),cell(
+svg,{class:"whisker-cell",title})}var indexes=new Map,sourcePanel={id:"lines",title:"Source",build(body){let show=()=>body.replaceChildren(...tab(
 state.selected));onChange(["run","thread","selected"],show),show()},applies:()=>head.runs.some(run=>Object.keys(
 run.source??{}).length>0)};function tab(fn){if(fn===null)return[hint("Select a function to see its source, eac\
 h line with its share.")];let source=sourceOf(fn,!0),name=head.functions.name[fn];return source?[titled("h3",name,
-`${placeOf(fn)} · ${noteOf()}`),source]:[hint(`No source of ${name} is here: its file was not at hand, or its\
- share is small.`)]}function sourceBeside(fn){let source=sourceOf(fn,!1),larger=button("Larger",openTab2,{class:"\
-quiet"}),title=make("div",{class:"stack-head"},titled("h4","Source",noteOf()),larger);return source?[make("sec\
-tion",{class:"source-beside"},title,source)]:[]}function openTab2(){setState({tab:"lines"}),places.tabs.scrollIntoView(
+`${placeOf(fn)} · ${noteOf()}`),source]:[hint(`The page has no source of ${name}: its file was not available,\
+ or its share is small.`)]}function sourceBeside(fn){let source=sourceOf(fn,!1),larger=button("Larger",openTab2,
+{class:"quiet"}),title=make("div",{class:"stack-head"},titled("h4","Source",noteOf()),larger);return source?[make(
+"section",{class:"source-beside"},title,source)]:[]}function openTab2(){setState({tab:"lines"}),places.tabs.scrollIntoView(
 {block:"nearest"})}function sourceOf(fn,full){let source=(currentRun().source??{})[fn];if(!source)return null;
 let weights=weightsOf2(state.run,fn),most=Math.max(...[...weights.values()].map(weight=>weight.total),0)||1,whole=treeOf(
 state.run,"all").total[0]||1,scale={most,whole,full},rows=dedented(source.lines).map((text,i)=>rowOf2(source.first+
 i,text,weights.get(source.first+i),scale)),holder=make("div",{class:`scroll source-scroll${full?" full":""}`,tabindex:"\
-0",role:"region","aria-label":full?"Source with the weight of each line":"Source in short"},make("table",{class:"\
+0",role:"region","aria-label":full?"Source with the weight of each line":"Source excerpt"},make("table",{class:"\
 source"},make("thead",{},make("tr",{},(full?["line","self","total","source"]:["line","total","source"]).map(name=>make(
 "th",{scope:"col"},name)))),make("tbody",{},rows)));return scrollToHottest(holder,rows),holder}function noteOf(){
 return isDifference?"share of both sides":state.thread==="all"?"share of all":"share of all threads"}function dedented(lines){
@@ -999,7 +997,7 @@ toFixed(3);return make("tr",heat?{class:"hot","data-heat":part,style:{"--heat":p
 class:"number"},String(number)),full?make("td",{class:"number"},weight?share3(weight.self):""):null,make("td",
 {class:"number"},weight?share3(weight.total):""),make("td",{class:"code"},make("code",{},text)))}function scrollToHottest(holder,rows){
 let heatOf=row=>Number(row.dataset.heat??0),hottest2=rows.reduce((best,row)=>heatOf(row)>heatOf(best)?row:best);
-heatOf(hottest2)&&requestAnimationFrame(()=>{holder.scrollTop=hottest2.offsetTop-holder.clientHeight/2})}var MOST_FRAMES=12,MOST_LINES=6,selectedFunctionPanel={id:"details",title:"Selected function",build(body){let figures=make(
+heatOf(hottest2)&&requestAnimationFrame(()=>{holder.scrollTop=hottest2.offsetTop-holder.clientHeight/2})}var MAX_FRAMES=12,MAX_LINES=6,selectedFunctionPanel={id:"details",title:"Selected function",build(body){let figures=make(
 "div"),place3=make("div");body.append(figures,place3);let showPlace=()=>{let{selected}=state;place3.replaceChildren(
 ...selected===null?[]:stack(selected))},show=()=>{let{selected}=state;figures.replaceChildren(...selected===null?
 nothing2():about2(selected)),showPlace()};onChange(["run","thread","selected"],show),onChange(["cursor"],(_,changed)=>{
@@ -1020,16 +1018,16 @@ tree2.total[node]/weight);return[make("section",{class:"stack"},make("div",{clas
 "Stack":"Heaviest stack",`${share3} of its total`),copyButton("Copy",()=>frames.map(textOf2).join(`
 `))),...listOf(frames))]}function framesOf(tree2,node){let frames=[];for(let at2=node;at2!==0;at2=tree2.parent[at2])
 frames.push(tree2.fn[at2]);return frames.reverse()}var textOf2=fn=>`${head.functions.name[fn]}  ${placeOf(fn)}`;
-function listOf(frames){let hidden=frames.length>MOST_FRAMES+3?frames.length-MOST_FRAMES:0,list=make("ol",{class:"\
+function listOf(frames){let hidden=frames.length>MAX_FRAMES+3?frames.length-MAX_FRAMES:0,list=make("ol",{class:"\
 frames",start:hidden+1},frames.slice(hidden).map(item));if(hidden){let more2=button(`${hidden} frames further \
 out`,()=>{list.prepend(...frames.slice(0,hidden).map(item)),list.start=1,more2.remove()},{class:"more"});return[
 more2,list]}return[list]}var item=fn=>make("li",{},make("span",{class:"named"},swatch(fn),button(breakable(head.
 functions.name[fn]),()=>setState({selected:fn}),{class:"link"}))," ",placeElement(placeOf(fn)));function hotLines(){
 let lines=isDifference?[]:hottest(state.run);if(!lines.length)return[];let whole=treeOf(state.run,"all").total[0]||
-1;return[make("section",{class:"hot-lines"},titled("h3","Hottest lines","by their own share"),make("ol",{},lines.
-map(line2=>lineItem(line2,whole))))]}function hottest(run){let read2=name=>column(`r${run}.lines.${name}`),[functions2,
+1;return[make("section",{class:"hot-lines"},titled("h3","Hottest lines","by self share"),make("ol",{},lines.map(
+line2=>lineItem(line2,whole))))]}function hottest(run){let read2=name=>column(`r${run}.lines.${name}`),[functions2,
 numbers2,self]=[read2("function"),read2("line"),read2("self")];return[...self.keys()].filter(at2=>self[at2]>0).
-sort((a,b)=>self[b]-self[a]).slice(0,MOST_LINES).map(at2=>({fn:functions2[at2],number:numbers2[at2],weight:self[at2]}))}
+sort((a,b)=>self[b]-self[a]).slice(0,MAX_LINES).map(at2=>({fn:functions2[at2],number:numbers2[at2],weight:self[at2]}))}
 function lineItem({fn,number,weight},whole){let text=lineText(fn,number),place3=placeElement(`${head.functions.
 file[fn]}:${number}`);return make("li",{},make("div",{class:"hot-line"},shareBar(weight/whole),make("span",{class:"\
 named"},swatch(fn),button(head.functions.name[fn],()=>setState({selected:fn}),{class:"link"}))),text?make("cod\
@@ -1074,9 +1072,9 @@ let isStep=name=>SILENT.has(name)||name==="selected"&&origin==="graph",address=`
 every(isStep)?replaceSoon(address):(replaceNow(),address!==(location.hash||"#")&&history.pushState(null,"",address))}
 function replaceSoon(address){waiting=address,clearTimeout(timer),timer=setTimeout(replaceNow,REST_MS)}function replaceNow(){
 clearTimeout(timer),waiting!==null&&history.replaceState(null,"",waiting),waiting=null}function read(){waiting=
-null,setState(stateOf(location.hash.slice(1)),"address")}var PANELS=[selectorsPanel,measuredOrdersPanel,chosenOrderPanel,sampledComparisonPanel,measuredComparisonPanel,
+null,setState(stateOf(location.hash.slice(1)),"address")}var PANELS=[selectorsPanel,measuredOrdersPanel,selectedOrderPanel,sampledComparisonPanel,measuredComparisonPanel,
 historyPanel,resourcesPanel,selectedFunctionPanel,hotFunctionsPanel,callersAndCalleesPanel,sourcePanel,processesPanel,
 factsPanel,notesPanel];async function start(){let place3=document.getElementById("profkit");try{await unpackColumns(),
 followAddress(),followTheme(),followThemeInSwatches(),buildLayout(place3,PANELS)}catch(error){let reason=error instanceof
-Error?error.message:String(error);throw place3.textContent=`This report cannot be shown: ${reason}. Any browse\
-r since 2024 can show it.`,error}finally{place3.removeAttribute("aria-busy")}}start();return __toCommonJS(main_exports);})();
+Error?error.message:String(error);throw place3.textContent=`This report cannot be shown: ${reason}. Use a brow\
+ser from 2024 or later.`,error}finally{place3.removeAttribute("aria-busy")}}start();return __toCommonJS(main_exports);})();

@@ -1,4 +1,4 @@
-/* The page's layout: header, leading panels, the graph with its side, and the tabs below. */
+/* Layout of the page: header, leading panels, the graph with its side panel, and the tabs below. */
 
 import { head } from "./data/page_data.js";
 import { make } from "./elements/markup.js";
@@ -17,17 +17,17 @@ import { onTheme, themeButton } from "./state/theme.js";
 /** @typedef {ReturnType<typeof tabOf>} Tab */
 
 /**
- * The places of panels by their ids; all others are tabs.
+ * Places of panels by their ids; all others are tabs.
  * @type {Record<string, "selectors" | "lead" | "strip" | "side">}
  */
 const PLACES = {
   selectors: "selectors", notes: "lead", comparison: "lead", measured: "lead", plots: "lead", history: "lead",
   strip: "strip", details: "side", source: "side",
 };
-/** Kinds of regions: the fact that says where the region is has the name of its kind. */
+/** Kinds of regions; the fact with the region's place has the name of its kind. */
 const REGIONS = ["function", "coroutine", "generator", "async generator", "block"];
 /**
- * The facts of the summary: how many of their parts it shows, and the noun of a bare number.
+ * Facts in the summary: the number of parts shown, and the noun for a bare number.
  * @type {{ name: string, most: number, noun?: string }[]}
  */
 const SUMMARY = [
@@ -38,7 +38,7 @@ const SUMMARY = [
   { name: "samples", most: 2, noun: "sample" }, { name: "sampler", most: 1 },
 ];
 
-/** The parts of the page; those that it has no use for are not in the document. */
+/** Parts of the page; unused ones are not in the document. */
 export const places = {
   selectors: make("div", { class: "selectors" }),
   lead: make("div", { class: "lead" }),
@@ -51,7 +51,7 @@ export const places = {
 };
 
 /**
- * Put the page together from the panels that apply to it.
+ * Build the page from the panels that apply to it.
  * @param {HTMLElement} page
  * @param {Panel[]} panels
  */
@@ -71,7 +71,7 @@ function header() {
     make("div", { class: "page-tools" }, themeButton(), hasGraph() ? keysButton() : null));
 }
 
-/** Return the line with the main facts of the run; it is empty if the page is about several runs. */
+/** Return the line with the main facts of the run; empty if the page has several runs. */
 function summaryLine() {
   const line = make("p", { class: "summary" });
   const show = () => line.replaceChildren(...summaryOf(currentRun()).map((text) => make("span", {}, text)));
@@ -92,7 +92,7 @@ function summaryOf(run) {
 }
 
 /**
- * Return `12 calls`; null for what is not a bare number.
+ * Return a number with its noun, such as `12 calls`; null if it is not a bare number.
  * @param {string} text
  * @param {string | undefined} noun
  */
@@ -127,7 +127,7 @@ function place(panel, element) {
 const footer = () => make("footer", { class: "foot" }, `profkit ${head.profkit}`);
 
 /**
- * Show one of the panels at a time; it is built when it is first opened.
+ * Show one panel at a time, built on first use.
  * @param {Panel[]} panels
  */
 function buildTabs(panels) {

@@ -1,5 +1,5 @@
 /*
- * The entry of the page: its panels in their order, and its start. The exports are members of the global
+ * Entry point of the page: its panels in order, and its start. The exports are members of the global
  * `profkit`, for tests, benchmarks and the browser's console.
  */
 
@@ -11,7 +11,7 @@ import { factsPanel, notesPanel } from "./panels/facts.js";
 import { hotFunctionsPanel } from "./panels/functions.js";
 import { historyPanel } from "./panels/history.js";
 import { measuredComparisonPanel } from "./panels/measured_comparison.js";
-import { chosenOrderPanel } from "./panels/measured_order.js";
+import { selectedOrderPanel } from "./panels/measured_order.js";
 import { measuredOrdersPanel } from "./panels/measured_orders.js";
 import { processesPanel } from "./panels/processes.js";
 import { resourcesPanel } from "./panels/resources.js";
@@ -35,12 +35,12 @@ export { formatBytes, formatTime } from "./text/numbers.js";
 export { formatShare, nodeName } from "./text/run_text.js";
 
 const PANELS = [
-  selectorsPanel, measuredOrdersPanel, chosenOrderPanel, sampledComparisonPanel, measuredComparisonPanel,
+  selectorsPanel, measuredOrdersPanel, selectedOrderPanel, sampledComparisonPanel, measuredComparisonPanel,
   historyPanel, resourcesPanel, selectedFunctionPanel, hotFunctionsPanel, callersAndCalleesPanel, sourcePanel,
   processesPanel, factsPanel, notesPanel,
 ];
 
-/** Unpack the data and build the page. If that fails, the page shows why. */
+/** Unpack the data and build the page; show the error if that fails. */
 async function start() {
   const place = /** @type {HTMLElement} */ (document.getElementById("profkit"));
   try {
@@ -51,7 +51,7 @@ async function start() {
     buildLayout(place, PANELS);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    place.textContent = `This report cannot be shown: ${reason}. Any browser since 2024 can show it.`;
+    place.textContent = `This report cannot be shown: ${reason}. Use a browser from 2024 or later.`;
     throw error;
   } finally {
     place.removeAttribute("aria-busy");

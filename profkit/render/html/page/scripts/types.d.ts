@@ -81,7 +81,7 @@ export interface Resources {
   threads: number[];
 }
 
-/** What a merged run is made of. */
+/** Parts of a merged run. */
 export interface Merged {
   runs: MergedRun[];
   processes: ProcessRow[];
@@ -134,7 +134,7 @@ export interface Order {
   error: string | null;
 }
 
-/** Times of one execution, block by block. */
+/** Times per execution, block by block. */
 export interface Timing {
   /** Executions per block. */
   number: number;
@@ -148,7 +148,7 @@ export interface Timing {
   min_s: number;
 }
 
-/** Instruction counts of one execution. */
+/** Instruction counts per execution. */
 export interface Counts {
   net: number;
   stripped: number;
@@ -223,7 +223,7 @@ export interface Point {
   warnings: string[];
 }
 
-/** Numbers by index: what typed arrays have in common. */
+/** Numbers by index, as in typed arrays. */
 export interface NumberColumn extends Iterable<number> {
   readonly length: number;
   readonly [index: number]: number;
@@ -254,7 +254,7 @@ export interface CallTree extends TreeShape {
   thread: ThreadChoice;
   self: Float64Array;
   total: Float64Array;
-  /** The children of nodes that were asked for, heaviest first. */
+  /** Children of nodes, heaviest first; filled on first use. */
   children: Map<number, number[]>;
 }
 
@@ -266,7 +266,7 @@ export interface FunctionCosts {
   places: Uint32Array;
   /** The largest self and total. */
   most: { self: number; total: number };
-  /** The groups of functions that were asked for. */
+  /** Groups of functions, filled on first use. */
   groups: Map<number, CallGroup>;
 }
 
@@ -276,11 +276,11 @@ export interface CallGroup {
   nodes: number[];
   weights: number[];
   weight: number;
-  /** Whether it is the function's own weight among its callees. */
+  /** Whether it is the function's self weight among its callees. */
   own?: boolean;
 }
 
-/** What the page shows. */
+/** State of the page. */
 export interface State {
   run: number;
   thread: ThreadChoice;
@@ -290,7 +290,7 @@ export interface State {
   focus: number;
   /** The window as parts of the whole if it is not that of the focus. */
   range: Range | null;
-  /** The node that keys and the details are about. */
+  /** Current node, for keys and details. */
   cursor: number;
   /** The selected function. */
   selected: number | null;
@@ -334,7 +334,7 @@ export interface DrawnFrame {
   index: number;
   node: number;
   spot: number;
-  /** Whether it stands for several frames that are too narrow to draw. */
+  /** Whether it combines several frames that are too narrow to draw. */
   small: boolean;
   depth: number;
   x: number;
@@ -351,7 +351,7 @@ export interface Column<Row> {
   id: string;
   title: string;
   hint?: string;
-  /** What to sort by; null comes last. */
+  /** Sort key; null comes last. */
   value?(row: Row): number | string | null;
   /** The cell; those of the first column head their rows. */
   cell(row: Row): HTMLElement;
@@ -368,7 +368,7 @@ export interface TableSpec<Row> {
   caption: string;
   columns: Column<Row>[];
   sort: string;
-  /** What `mark` names a row by; by default the row itself. */
+  /** Key of a row for `mark`; by default the row itself. */
   key?(row: Row): unknown;
   /** Called when a row is picked; the cells of the first column then have a button. */
   pick?(row: Row): void;

@@ -53,7 +53,7 @@ test("every state comes back", () => {
   }, 300);
 });
 
-test("what a page does not have is as at first", () => {
+test("missing parts of a page have their initial values", () => {
   for (const fragment of [
     "run=2", "run=-1", "run=1e3", "run=0x1", "run=", "thread=3", "thread=-1", "thread=x", "focus=500",
     "focus=9999999999", "cursor=500", "selected=40", "order=6", "view=other", "direction=up", "theme=red",

@@ -40,7 +40,7 @@ test("the hash is FNV-1a", () => {
   assert.equal(hash("foobar"), 0xbf9cf968);
 });
 
-test("labels can be read on every frame, by day and by night", () => {
+test("labels are readable on every frame, in light and dark", () => {
   forSeeds((random) => {
     const name = String(random.next());
     for (const dark of [false, true]) {

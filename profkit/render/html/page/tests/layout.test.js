@@ -108,7 +108,7 @@ test("neighbours with the same callers are one frame of the chronological view",
   ]);
 });
 
-test("frames are where their extents say, whatever window is shown", () => {
+test("frames are at their extents in any window", () => {
   forSeeds((random) => {
     for (const view of randomViews(random).views) {
       const from = random.next() * view.total * 0.9;
@@ -155,13 +155,13 @@ test("keys lead to frames that exist", () => {
 
 /** Too few pixels for the frames of the made samples. */
 const NARROW = 12;
-/** Return what a batch keeps of a matched part: a step of a byte. */
+/** Return the step that a batch stores for a matched part. */
 const stepOf = (/** @type {number} */ part) => 1 + Math.ceil(part * 254);
-/** Return whether a step is that of a part, give or take what rounding does to it. */
+/** Return whether a step is that of a part, within rounding. */
 const isStepOf = (/** @type {number} */ small, /** @type {number} */ part) =>
   small >= stepOf(part - 1e-9) && small <= stepOf(part + 1e-9);
 
-test("narrow siblings are one left-heavy frame that knows how much of them matches", () => {
+test("narrow siblings are one left-heavy frame with their matching part", () => {
   forSeeds((random) => {
     const tree = treeOf(randomSamples(random));
     const matches = Uint8Array.from({ length: FUNCTIONS }, () => random.upTo(1));
@@ -179,7 +179,7 @@ test("narrow siblings are one left-heavy frame that knows how much of them match
 });
 
 /**
- * Return the outermost matches within a node's part of the tree, whatever is above it.
+ * Return the outermost matches below a node, regardless of matches above it.
  * @param {CallTree} tree
  * @param {Uint8Array} matches
  * @param {number} node
@@ -194,7 +194,7 @@ function matchesBelow(tree, matches, node) {
   return found;
 }
 
-test("narrow neighbours are one chronological area that knows how much of it matches", () => {
+test("narrow neighbours are one chronological area with its matching part", () => {
   forSeeds((random) => {
     const { tree, ordered, views: [, view] } = randomViews(random);
     const matches = Uint8Array.from({ length: FUNCTIONS }, () => random.upTo(1));
@@ -212,7 +212,7 @@ test("narrow neighbours are one chronological area that knows how much of it mat
   });
 });
 
-test("a view of many rows is laid out only in the rows in sight", () => {
+test("a view of many rows is laid out only in the visible rows", () => {
   const view = leftHeavy(treeOf([{ stack: [1, 2, 3, 4, 5], thread: 0, weight: 1 }]));
   const batch = new FrameBatch();
   view.layout([0, 1], 100, [2, 3], batch, null);

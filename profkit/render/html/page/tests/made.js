@@ -1,4 +1,4 @@
-/* Random numbers, stacks and call trees for properties; each seed gives the same ones again. */
+/* Random numbers, stacks and call trees for property tests, reproducible by seed. */
 
 import { foldStacks, weighTree } from "../scripts/data/call_tree.js";
 
@@ -26,7 +26,7 @@ export function randomOf(seed) {
   };
 }
 
-/** Call a check with a random source for each of many seeds, which a failure names. */
+/** Call a check with a random source for each of many seeds; a failure names its seed. */
 export function forSeeds(/** @type {(random: Random) => void} */ check, count = 60) {
   for (let seed = 1; seed <= count; seed++) {
     try {

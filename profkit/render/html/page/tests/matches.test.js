@@ -8,11 +8,11 @@ import { FUNCTIONS, forSeeds, randomSamples, sum, treeOf } from "./made.js";
 const NAMES = ["Net.forward\nnet.py:3\ntorch", "load\nİ.py\n", "fit\nnet.py:9\nsklearn"];
 const found = (/** @type {string} */ search) => matchTexts(search, NAMES.length, (i) => NAMES[i]);
 
-test("a text matches if it has every word of the search, in any case", () => {
+test("a text matches if it has every word of the search, ignoring case", () => {
   assert.deepEqual([...found("net") ?? []], [1, 0, 1]);
   assert.deepEqual([...found("  NET  torch ") ?? []], [1, 0, 0]);
   assert.deepEqual([...found("net load") ?? []], [0, 0, 0]);
-  assert.deepEqual([...found(".*") ?? []], [0, 0, 0], "a search is no regular expression");
+  assert.deepEqual([...found(".*") ?? []], [0, 0, 0], "a search is not a regular expression");
 });
 
 test("an empty search is no search", () => {
@@ -20,7 +20,7 @@ test("an empty search is no search", () => {
   assert.equal(found(" \t"), null);
 });
 
-test("outermost matches weigh what the samples with a match on their stack weigh", () => {
+test("outermost matches have the weight of the samples with a match on their stack", () => {
   forSeeds((random) => {
     const samples = randomSamples(random);
     const tree = treeOf(samples);

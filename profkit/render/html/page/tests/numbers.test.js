@@ -14,14 +14,14 @@ const UNITS = {
   TiB: 2 ** 40, GiB: 2 ** 30, MiB: 2 ** 20, KiB: 2 ** 10, B: 1, T: 1e12, G: 1e9, M: 1e6, k: 1e3, "": 1,
 };
 
-/** Return the number that a text with a unit stands for. */
+/** Parse a number with its unit. */
 function valueOf(/** @type {string} */ text) {
   const [number, unit = ""] = text.split(" ");
   assert.ok(unit in UNITS, `${text} has no known unit`);
   return Number(number.replaceAll(",", "")) * UNITS[unit];
 }
 
-/** Assert that a text is right to within half of its last of three digits. */
+/** Assert that a text is correctly rounded to three digits. */
 function assertThreeDigits(/** @type {string} */ text, /** @type {number} */ value) {
   assert.ok(Math.abs(valueOf(text) - value) <= 0.00501 * Math.abs(value), `${text} for ${value}`);
 }
@@ -48,7 +48,7 @@ test("sizes and counts have three digits above a thousand and a million", () => 
   }, 500);
 });
 
-test("shares round halves to even, and what is above 0 never reads as 0", () => {
+test("shares round half to even, and values above 0 never read as 0", () => {
   assert.deepEqual([0.125, 0.135, 0.005, 0.0049, 1e-9, 0, 1].map((part) => formatPercent(part, 0)),
     ["12 %", "14 %", "0 %", "<1 %", "<1 %", "0 %", "100 %"]);
   assert.deepEqual(
@@ -77,7 +77,7 @@ test("weights have the unit of their run", () => {
   assert.equal(formatWeight({ weight_s: null, unit: "samples" }, 2), "2 samples");
 });
 
-test("times that stand together have one unit unless they are far apart", () => {
+test("times of a column have one unit unless they are far apart", () => {
   assert.deepEqual(
     timesAlike([0.0012345, 0.0123, null, undefined, 0]), ["1.235 ms", "12.300 ms", "", "", "0.000 ms"]);
   assert.deepEqual(timesAlike([1e-6, 2]), ["1.000 µs", "2.000 s"]);
@@ -92,7 +92,7 @@ test("times that stand together have one unit unless they are far apart", () => 
   });
 });
 
-test("counts are whole, or have one decimal if they are small and have parts", () => {
+test("counts have a decimal only if they are small and not whole", () => {
   assert.deepEqual([12, 8.5, 16200.5, -900, 0].map(exactCount), ["12", "8.5", "16,201", "−900", "0"]);
   assert.deepEqual([null, undefined].map(exactCount), ["", ""]);
   assert.deepEqual([1, 2, 0].map((count) => plural(count, "run")), ["1 run", "2 runs", "0 runs"]);
@@ -132,7 +132,7 @@ test("scales map their ends, and a single value to the middle", () => {
   assert.equal(linearScale([3, 3], [0, 10])(3), 5);
 });
 
-test("extents have room at both ends and leave out what is no number", () => {
+test("extents have margins at both ends and ignore values that are not numbers", () => {
   assert.deepEqual(paddedExtent([1, null, 3, Infinity, NaN], 0.5), [0, 4]);
   assert.deepEqual(paddedExtent([]), [0, 1]);
   const [low, high] = paddedExtent([2]);

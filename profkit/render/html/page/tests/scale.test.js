@@ -20,11 +20,11 @@ test("ticks are round numbers of the run's unit", () => {
   assert.deepEqual(sizes, ["0 B", "500 B", "1,000 B", "1.46 KiB", "1.95 KiB"]);
 });
 
-test("samples are never parted", () => {
+test("samples are never divided", () => {
   assert.deepEqual(texts(ticksOf(COUNTED, [0, 2], 2000, [0])), ["0", "1", "2"]);
 });
 
-test("ticks are in sight and at least ninety pixels apart", () => {
+test("ticks are visible and at least ninety pixels apart", () => {
   forSeeds((random) => {
     const from = random.power(0, 6);
     const to = from + random.power(0, 6);

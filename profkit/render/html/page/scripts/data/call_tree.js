@@ -1,13 +1,13 @@
 /*
- * Call trees as arrays in preorder, and what their functions cost. Recursion counts once, however often a
- * function is on a stack.
+ * Call trees as arrays in preorder, and the costs of their functions. A recursive function counts once per
+ * stack.
  */
 
 /** @import { CallGroup, CallTree, FunctionCosts } from "../types.js" */
 /** @import { NumberColumn, ThreadChoice, TreeShape } from "../types.js" */
 
 /**
- * Make the nodes of sorted, front-coded stacks: each stack shares its first frames with the one before.
+ * Build the nodes of sorted, front-coded stacks: each stack shares its first frames with the one before.
  * @param {{ shared: NumberColumn, length: NumberColumn, frames: NumberColumn }} stacks
  * @returns {TreeShape}
  */
@@ -20,7 +20,7 @@ export function foldStacks({ shared, length, frames }) {
   const path = [0];
   let next = 1;
   for (let stack = 0; stack < length.length; stack++) {
-    // What the last stack has beyond the shared part ends here: preorder.
+    // The frames of the last stack below the shared part end here, because nodes are in preorder.
     for (let depth = path.length - 1; depth > shared[stack]; depth--) shape.end[path[depth]] = next;
     path.length = shared[stack] + 1;
     for (let depth = path.length; depth <= length[stack]; depth++) {
@@ -37,7 +37,7 @@ export function foldStacks({ shared, length, frames }) {
 }
 
 /**
- * Give the nodes of a run the weights of a thread: `pairs` are weights by stack and thread.
+ * Add the weights of a thread to the nodes of a run: `pairs` are weights by stack and thread.
  * @param {TreeShape} shape
  * @param {{ stack: NumberColumn, thread: NumberColumn, weight: NumberColumn }} pairs
  * @param {number} run
@@ -73,7 +73,7 @@ export function childrenOf(tree, node) {
 }
 
 /**
- * Return the nodes from the root's child down to a node, itself included.
+ * Return the nodes on the path from the root's child to a node, inclusive.
  * @param {CallTree} tree
  * @param {number} node
  */
@@ -84,7 +84,7 @@ export function pathTo(tree, node) {
 }
 
 /**
- * Sum up the costs of functions. Stated totals, as some imported files have them, replace those of the tree.
+ * Sum the costs of functions. Stated totals, which some imported files have, replace those of the tree.
  * @param {CallTree} tree
  * @param {number} many the number of functions
  * @param {{ functions: NumberColumn, totals: NumberColumn }} stated
@@ -94,7 +94,7 @@ export function sumCosts(tree, many, stated) {
   const [self, total] = [new Float64Array(many), new Float64Array(many)];
   const [places, until] = [new Uint32Array(many), new Uint32Array(many)];
   for (let node = 1; node < tree.fn.length; node++) {
-    // Threads share their nodes; a node without weight in this thread is not a place of its function.
+    // Threads share their nodes: a node without weight in this thread does not count for its function.
     if (tree.total[node] === 0) {
       node = tree.end[node] - 1;
       continue;
@@ -102,7 +102,7 @@ export function sumCosts(tree, many, stated) {
     const fn = tree.fn[node];
     self[fn] += tree.self[node];
     places[fn]++;
-    // In preorder a node is below the last outermost one exactly when that one has not ended.
+    // In preorder, a node is below the last outermost one if and only if that one has not ended.
     if (node < until[fn]) continue;
     until[fn] = tree.end[node];
     total[fn] += tree.total[node];
@@ -115,7 +115,7 @@ export function sumCosts(tree, many, stated) {
 const largest = (weights) => weights.reduce((a, b) => Math.max(a, b), 0);
 
 /**
- * Return the outermost nodes of a function as a group, from which callers and callees start.
+ * Return the outermost nodes of a function as a group, the start for callers and callees.
  * @param {CallTree} tree
  * @param {number} fn
  * @returns {CallGroup}
@@ -132,8 +132,8 @@ export function outermostGroup(tree, fn) {
 }
 
 /**
- * Return the callers of a group, heaviest first: groups of the parent nodes, each with the weight that came
- * through it.
+ * Return the callers of a group, heaviest first: groups of the parent nodes, each with the weight of its
+ * calls.
  * @param {CallTree} tree
  * @param {CallGroup} group
  */

@@ -1,4 +1,4 @@
-/* The data that document.py embeds in the page: a head in JSON, and packed columns of numbers. */
+/* Data that document.py embeds in the page: a head in JSON, and packed columns of numbers. */
 
 /** @import { ChangedFunction, Head, MeasuredComparison } from "../types.js" */
 /** @import { NumberColumn, SampledComparison } from "../types.js" */
@@ -29,7 +29,7 @@ export const measuredComparison = comparison && "orders" in comparison ? compari
  */
 export const changes = new Map((sampledComparison?.functions ?? []).map((each) => [each.function, each]));
 
-/** Unpack all columns, after which `column` works, and remove the packed text, which is large. */
+/** Unpack all columns for `column`, and remove the packed text, which is large. */
 export async function unpackColumns() {
   const packed = bytesOf(textOf("profkit-columns"));
   document.getElementById("profkit-columns")?.remove();
@@ -38,7 +38,7 @@ export async function unpackColumns() {
 }
 
 /**
- * Return a column as a typed array, empty if the page does not have it.
+ * Return a column as a typed array; empty if the page does not have it.
  * @param {string} name
  * @returns {NumberColumn}
  */

@@ -1,12 +1,12 @@
-/* The call trees and function costs of the page's runs, computed when they are first needed. */
+/* Call trees and function costs of the page's runs, computed on first use. */
 
 import { foldStacks, outermostGroup, sumCosts, weighTree } from "./call_tree.js";
 import { column, head } from "./page_data.js";
 
 /** @import { CallGroup, CallTree, FunctionCosts, ThreadChoice, TreeShape } from "../types.js" */
 
-/** A tree of millions of nodes is large, and there may be many threads. */
-const MOST_TREES = 6;
+/** Maximum number of cached trees: they can be large, and there can be many threads. */
+const MAX_TREES = 6;
 
 /** @type {Map<number, TreeShape>} */
 const shapes = new Map();
@@ -16,7 +16,7 @@ const trees = new Map();
 const costs = new WeakMap();
 
 /**
- * Return the nodes that all threads of a run share.
+ * Return the nodes that the threads of a run share.
  * @param {number} run
  */
 export function shapeOf(run) {
@@ -36,9 +36,9 @@ export function shapeOf(run) {
 export function treeOf(run, thread = "all") {
   const key = `${run}/${thread}`;
   const tree = trees.get(key) ?? weigh(run, thread);
-  // Maps keep the order of insertion: the first key is that of the tree that was used longest ago.
+  // Maps keep the order of insertion: the first key is the least recently used tree.
   trees.delete(key);
-  if (trees.size === MOST_TREES) trees.delete([...trees.keys()][0]);
+  if (trees.size === MAX_TREES) trees.delete([...trees.keys()][0]);
   trees.set(key, tree);
   return tree;
 }
@@ -79,13 +79,13 @@ export function groupOf(tree, fn) {
 }
 
 /**
- * Return whether the totals of functions are stated by a file rather than added up from stacks.
+ * Return whether a file states the totals of functions, so that they are not sums over stacks.
  * @param {CallTree} tree
  */
 export const hasStatedTotals = (tree) => statedTotals(tree).functions.length > 0;
 
 /**
- * Return stated totals: of all threads together, or of one thread, such as a side of a comparison.
+ * Return stated totals of all threads, or of one thread, such as a side of a comparison.
  * @param {CallTree} tree
  */
 function statedTotals({ run, thread }) {

@@ -1,4 +1,4 @@
-/* How panels name a function: its place, and its name with a swatch of its colour. */
+/* Names of functions in panels: the place, and the name with a swatch of its colour. */
 
 import { head } from "../data/page_data.js";
 import { functionColor } from "../graph/function_colors.js";
@@ -11,14 +11,14 @@ import { button, make } from "./markup.js";
 const LONGEST_PLACE = 44;
 
 /**
- * Return text that may break after a dot, a slash and the like, rather than within a word.
+ * Return text with line breaks allowed after dots, slashes and the like, but not within words.
  * @param {string} text
  */
 export const breakable = (text) =>
   text.split(/(?<=[._:/])(?=[^._:/])/).flatMap((part, i) => (i ? [make("wbr"), part] : [part]));
 
 /**
- * Return a place in a file; a long path is cut at its beginning.
+ * Return a place in a file; a long path loses its beginning.
  * @param {string} place
  * @param {Attributes} attributes
  */
@@ -29,7 +29,7 @@ export function placeElement(place, attributes = {}) {
 }
 
 /**
- * Return as many of a path's last names as there is room for, at least one.
+ * Return as many of a path's last parts as fit, at least one.
  * @param {string} path
  */
 function endOf(path) {
@@ -52,7 +52,7 @@ function paint(element) {
   element.style.backgroundColor = functionColor(Number(element.dataset.function));
 }
 
-/** Paint the swatches anew whenever the theme changes. */
+/** Repaint the swatches when the theme changes. */
 export function followThemeInSwatches() {
   onTheme(() => {
     for (const element of document.querySelectorAll(".swatch[data-function]")) {
@@ -62,7 +62,7 @@ export function followThemeInSwatches() {
 }
 
 /**
- * Return a function's name as what a row is picked by; the row listens.
+ * Return a function's name as the button that selects its row; the row handles the click.
  * @param {number} fn
  */
 export const functionLink = (fn) =>

@@ -1,12 +1,14 @@
-/* Making elements. Text only ever becomes text nodes and attributes: nothing in a profile can be markup. */
+/*
+ * Creation of elements. Text becomes only text nodes and attributes, so nothing in a profile can be markup.
+ */
 
 /** @import { Attributes, Child, Children } from "../types.js" */
 
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
- * Return an HTML element. An attribute whose value is a function is a listener of the event of that name;
- * `style` is an object of properties; null, undefined and false leave an attribute out.
+ * Return an HTML element. An attribute with a function as its value is a listener of the event of that
+ * name; `style` is an object of properties; null, undefined and false omit an attribute.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {Attributes} attributes
@@ -26,7 +28,7 @@ export const draw = (tag, attributes = {}, ...children) =>
   fill(document.createElementNS(SVG, tag), attributes, children);
 
 /**
- * Return a button that shows only text.
+ * Return a button with text only.
  * @param {string | Child[]} text
  * @param {() => void} onClick
  * @param {Attributes} attributes

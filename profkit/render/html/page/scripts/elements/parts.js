@@ -1,4 +1,4 @@
-/* Small parts of panels: table cells, bars, badges, hints, key figures, folds, and a button that copies. */
+/* Small parts of panels: table cells, bars, badges, hints, key figures, folds, and a copy button. */
 
 import { formatShare } from "../text/run_text.js";
 import { button, make } from "./markup.js";
@@ -13,13 +13,13 @@ import { button, make } from "./markup.js";
 export const cell = (content, attributes = {}) => make("td", attributes, content);
 
 /**
- * Return a cell with a number, or with what stands for one.
+ * Return a table cell for a number or its placeholder.
  * @param {Child} content
  */
 export const numberCell = (content) => make("td", { class: "number" }, content);
 
 /**
- * Return a cell with a number beside a bar as long as its share of the cell.
+ * Return a table cell with a number and a bar of its share.
  * @param {number} share
  * @param {Child | Child[]} text
  * @param {string | null} title
@@ -28,7 +28,7 @@ export const barCell = (share, text, title = null) =>
   make("td", { class: "number bar-cell", title }, bar(share), make("span", { class: "bar-text" }, text));
 
 /**
- * Return a share with its bar, for a line of text.
+ * Return a share with its bar, for use in text.
  * @param {number} share
  * @param {string | null} title
  */
@@ -37,7 +37,7 @@ export const shareBar = (share, title = null) =>
     bar(share), make("span", { class: "bar-text" }, formatShare(share)));
 
 /**
- * Return a bar as long as a part of what it lies in.
+ * Return a bar that fills a part of its container.
  * @param {number} share
  */
 export function bar(share) {
@@ -46,13 +46,13 @@ export function bar(share) {
 }
 
 /**
- * Return the head of a row that is the name of a function, as a file of counts has it.
+ * Return a row heading with the name of a function as in the counts.
  * @param {string} name
  */
 export const plainHead = (name) => make("th", { scope: "row", class: "name plain" }, name);
 
 /**
- * Return a short word in a frame; `kind` is a class.
+ * Return a badge: a short word in a frame. `kind` is its class.
  * @param {string} text
  * @param {string} kind
  * @param {string | null} title
@@ -60,13 +60,13 @@ export const plainHead = (name) => make("th", { scope: "row", class: "name plain
 export const badge = (text, kind, title = null) => make("span", { class: `badge ${kind}`, title }, text);
 
 /**
- * Return a sentence that says what could be here.
+ * Return a hint for an empty panel.
  * @param {string} text
  */
 export const hint = (text) => make("p", { class: "hint" }, text);
 
 /**
- * Return a title with a remark beside it.
+ * Return a heading with a remark.
  * @param {"h3" | "h4"} tag
  * @param {string} title
  * @param {string} remark
@@ -74,7 +74,7 @@ export const hint = (text) => make("p", { class: "hint" }, text);
 export const titled = (tag, title, remark) => make(tag, {}, title, make("small", {}, remark));
 
 /**
- * Return content that opens below its summary.
+ * Return content that unfolds below its summary.
  * @param {string} summary
  * @param {Child} content
  * @param {boolean} open
@@ -83,7 +83,7 @@ export const folded = (summary, content, open = false) =>
   make("details", { class: "numbers", open }, make("summary", {}, summary), content);
 
 /**
- * Return the result of a comparison, large: the headline, its grade, and the names of the sides.
+ * Return the result of a comparison in large type: headline, grade, and names of the sides.
  * @param {{ headline: string, grade?: string, names: Sides<string> }} comparison
  */
 export const headline = ({ headline: text, grade, names: { a, b } }) =>
@@ -94,7 +94,7 @@ export const headline = ({ headline: text, grade, names: { a, b } }) =>
       make("div", { class: "side-b" }, make("dt", {}, "B"), make("dd", {}, b))));
 
 /**
- * Return large figures, each with its name and a remark.
+ * Return figures in large type, each with its name and a remark.
  * @param {[name: string, value: string, remark: string][]} figures
  */
 export const keyFigures = (figures) =>
@@ -103,7 +103,7 @@ export const keyFigures = (figures) =>
       make("dt", {}, name), make("dd", {}, make("strong", {}, value), make("small", {}, remark)))));
 
 /**
- * Return a button that copies `text()` and says so.
+ * Return a button that copies `text()` and confirms it.
  * @param {string} name
  * @param {() => string} text
  */
@@ -122,7 +122,7 @@ async function copy(text) {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // Without permission, or not in a secure context: a marked field can still be copied.
+    // Without permission or a secure context, the text of a selected field can still be copied.
     return copyMarked(text);
   }
 }

@@ -1,11 +1,11 @@
-/* What plots are made of: scales, ticks, axes, and a frame that is drawn anew for each width. */
+/* Parts of plots: scales, ticks, axes, and a frame that is redrawn when its width changes. */
 
 import { draw, make } from "./markup.js";
 
 /** @import { Attributes, Range, Scale } from "../types.js" */
 
 /**
- * An interval on the height `y`.
+ * An interval at the height `y`.
  * @typedef {object} Interval
  * @property {Scale} at
  * @property {number | null} low
@@ -16,12 +16,12 @@ import { draw, make } from "./markup.js";
  * @property {string} [kind]
  */
 /**
- * `title` names a picture, `described` says in words what it shows, and `least` is its least width.
+ * `title` names a picture, `described` is its text alternative, and `least` is its minimum width.
  * @typedef {{ title: string, described: string, caption?: string | null, least?: number }} Named
  */
 
 /**
- * Return a linear map from a domain to a range; a domain of one value lies in the middle.
+ * Return a linear map from a domain to a range; a domain of one value is mapped to the middle.
  * @param {Range} domain
  * @param {Range} range
  * @returns {Scale}
@@ -46,7 +46,7 @@ export function roundTicks(low, high, wanted = 5) {
 }
 
 /**
- * Return the least and the largest of values with some room at both ends.
+ * Return the smallest and the largest of some values, with a margin at both ends.
  * @param {Iterable<number | null>} values
  * @returns {Range}
  */
@@ -62,8 +62,8 @@ export function paddedExtent(values, room = 0.05) {
 }
 
 /**
- * Return a figure whose picture `paint` draws for the room there is, and anew when that changes; `paint`
- * returns the height.
+ * Return a figure with a picture that `paint` draws for the available width, again whenever that changes;
+ * `paint` returns the height.
  * @param {Named} named
  * @param {(svg: SVGSVGElement, width: number) => number} paint
  */
@@ -97,7 +97,7 @@ function onWidth(element, least, repaint) {
 }
 
 /**
- * Return text of a picture, centred unless its `text-anchor` is start or end.
+ * Return text in a picture, centred unless its `text-anchor` is start or end.
  * @param {number} x
  * @param {number} y
  * @param {string} text
@@ -118,7 +118,7 @@ export const stroke = (x1, y1, x2, y2, kind) => draw("line", { x1, y1, x2, y2, c
 
 /**
  * Add a horizontal axis below a plot: gridlines up to `top`, values below `y`. Labels that would touch are
- * left out.
+ * omitted.
  * @param {SVGElement} svg
  * @param {{ at: Scale, values: number[], texts: string[], y: number, top: number }} axis
  */
@@ -148,7 +148,7 @@ export function axisLeft(svg, { at, values, texts, left, right }) {
 }
 
 /**
- * Add an interval with its middle: a line with ends and a point; `kind` colours it.
+ * Add an interval: a line with ends, and a point in its middle; `kind` sets its colour.
  * @param {SVGElement} svg
  * @param {Interval} interval
  */
@@ -161,7 +161,7 @@ export function whisker(svg, { at, low, high, middle, y, size = 5, kind = "" }) 
 }
 
 /**
- * Return a table that opens below a picture and shows the same as numbers.
+ * Return a table of the numbers in a picture, which unfolds below it.
  * @param {string} summary
  * @param {string[]} head
  * @param {string[][]} rows

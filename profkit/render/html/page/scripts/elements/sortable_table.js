@@ -1,4 +1,4 @@
-/* A table whose columns sort and whose rows can be picked; of thousands of rows the first ones are built. */
+/* Tables with sortable columns and selectable rows; of thousands of rows, only the first are built. */
 
 import { exactCount } from "../text/numbers.js";
 import { button, make } from "./markup.js";
@@ -13,7 +13,7 @@ import { button, make } from "./markup.js";
 const picks = new WeakMap();
 
 /**
- * Return a table: `show(rows)` fills its `element`, and `mark(key)` marks the row that is chosen.
+ * Return a table: `show(rows)` fills its `element`, and `mark(key)` marks the selected row.
  * @template Row
  * @param {TableSpec<Row>} spec
  */
@@ -122,7 +122,7 @@ function order(a, b, rising) {
  */
 function grow(table) {
   const from = table.limit;
-  // Each time as many again: the last of ten thousand rows is a few clicks away.
+  // Double the number each time, so that the last of ten thousand rows is a few clicks away.
   table.limit *= 2;
   build(table, from);
 }
@@ -162,7 +162,7 @@ function rowOf({ key, columns, pick }, row) {
 }
 
 /**
- * Mark the chosen row, and let one button of the table take part in the order of tabs.
+ * Mark the selected row, and make one button of the table reachable by Tab.
  * @template Row
  * @param {Table<Row>} table
  */
@@ -215,7 +215,7 @@ function rowAfter(body, row, key) {
 }
 
 /**
- * Return whether text of a row is marked: somebody wants to copy it.
+ * Return whether text of a row is selected, as for copying.
  * @param {Element} row
  */
 function isTextMarked(row) {

@@ -1,11 +1,11 @@
-/* A tree of items that open when asked for, by mouse and by the keys that trees have. */
+/* Trees of items that unfold on demand, by mouse and by the usual keys of trees. */
 
 import { exactCount } from "../text/numbers.js";
 import { make } from "./markup.js";
 
 /** @import { Child } from "../types.js" */
 /**
- * How a tree shows its items.
+ * Functions with which a tree shows its items.
  * @template Item
  * @typedef {object} View
  * @property {(item: Item) => Item[]} below the items below one
@@ -20,7 +20,7 @@ const MOST = 25;
 const actions = new WeakMap();
 
 /**
- * Return a tree whose first items are `top`.
+ * Return a tree with the top items `top`.
  * @template Item
  * @param {View<Item> & { label: string, top: Item[] }} wanted
  */
@@ -72,7 +72,7 @@ function elementOf(view, item) {
 }
 
 /**
- * Return an element that stands for the items from an index on, until it is picked.
+ * Return an element that shows the items from an index on when it is clicked.
  * @template Item
  * @param {View<Item>} view
  * @param {Item[]} items

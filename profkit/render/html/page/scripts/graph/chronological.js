@@ -1,8 +1,8 @@
 /*
  * The chronological view: samples in the order in which they were taken, thread after thread. A frame is a
- * run of samples that share a stack down to its row; a spot is its first sample and its row as one number.
- * Nothing is built per frame: runs are found where they are drawn, so a million samples cost what a window
- * of them costs.
+ * run of samples with the same stack down to its row; a spot is its first sample and its row as one number.
+ * Frames are not stored: runs are found when they are drawn, so the cost depends on the visible window
+ * only.
  */
 
 import { deepestMatches } from "./matches.js";
@@ -11,7 +11,7 @@ import { nearestSmaller, rangeMinimum } from "./range_minima.js";
 /** @import { CallTree, FrameSink, GraphView, NumberColumn, Range } from "../types.js" */
 /** @typedef {ReturnType<typeof sequenceOf>} Sequence */
 /**
- * What `layout` draws: window, room, rows and matches.
+ * Window, width, rows and matches that `layout` draws.
  * @typedef {object} Wanted
  * @property {Range} window
  * @property {number} widthPx
@@ -22,7 +22,7 @@ import { nearestSmaller, rangeMinimum } from "./range_minima.js";
 /** @typedef {[start: number, end: number, row: number]} Run of samples in a row */
 /** @typedef {Wanted & { scale: number, least: number, pending: Run[] }} Sheet */
 
-const LEAST_PX = 0.5;
+const MIN_PX = 0.5;
 const ROWS = 65536;
 
 /**
@@ -71,7 +71,7 @@ export function sequenceOf(tree, order, { length, shared }) {
     const [before, stack] = [stacks[from + i - 1], stacks[from + i]];
     at[i + 1] = at[i] + weights[from + i];
     depth[i] = length[stack];
-    // Sorted stacks have in common what all between them have in common.
+    // Two sorted stacks share the frames that all stacks between them share.
     if (!firsts.has(i)) {
       const [low, high] = before < stack ? [before, stack] : [stack, before];
       common[i] = low === high ? depth[i] : minimum(low + 1, high + 1);
@@ -95,7 +95,7 @@ function nodeAt(all, sample, row) {
 }
 
 /**
- * Return first sample and end of the run that a sample belongs to in a row. The root extends over all
+ * Return the first sample and the end of the run to which a sample belongs in a row. The root's run has all
  * samples.
  * @param {Sequence} all
  * @param {number} sample
@@ -137,7 +137,7 @@ function child(all, [from, to], spot) {
 }
 
 /**
- * Return the run before or after, under the same caller or another one.
+ * Return the previous or next run, below the same caller or another one.
  * @param {Sequence} all
  * @param {Range} range
  * @param {number} spot
@@ -161,7 +161,7 @@ function layout(all, wanted) {
   const { window, widthPx, rows, batch } = wanted;
   const scale = widthPx / (window[1] - window[0]);
   /** @type {Sheet} */
-  const sheet = { ...wanted, scale, least: LEAST_PX / scale, pending: [[0, all.count, 0]] };
+  const sheet = { ...wanted, scale, least: MIN_PX / scale, pending: [[0, all.count, 0]] };
   for (let next = sheet.pending.pop(); next; next = sheet.pending.pop()) {
     const [start, end, row] = next;
     if (row >= rows[0]) {
@@ -183,7 +183,7 @@ function place(all, { window, scale }, start, end) {
 }
 
 /**
- * Split a run into those of the row below it: wide ones become pending, narrow neighbours one area.
+ * Split a run into those of the row below it: wide ones become pending, narrow neighbours become one area.
  * @param {Sequence} all
  * @param {Sheet} sheet
  * @param {number} start
@@ -197,7 +197,7 @@ function divide(all, sheet, start, end, row) {
   while (i < end && all.at[i] < to) {
     const next = Math.min(all.below.next(i, row), end);
     const isWide = all.at[next] - all.at[i] >= least;
-    // Neighbours as deep as each other make one area, so that the outline of what is not drawn can be seen.
+    // Neighbours of equal depth become one area, so that the outline of the omitted frames is visible.
     if (narrow >= 0 && (isWide || all.depth[i] !== all.depth[narrow])) {
       outline(all, sheet, narrow, i, row);
       narrow = -1;
@@ -207,7 +207,7 @@ function divide(all, sheet, start, end, row) {
       i = next;
     } else {
       if (narrow < 0) narrow = i;
-      // Whatever ends before the next half pixel does is as narrow: go on where that one lies.
+      // Runs that end before the next half pixel are as narrow: continue at that position.
       i = Math.min(end, Math.max(next, all.below.previous(sampleAt(all, all.at[i] + least), row)));
     }
   }
@@ -215,8 +215,7 @@ function divide(all, sheet, start, end, row) {
 }
 
 /**
- * Add the area of samples that are too narrow to distinguish, as deep as they are; it belongs to their
- * caller.
+ * Add an area for samples that are too narrow to distinguish, with their depth; it belongs to their caller.
  * @param {Sequence} all
  * @param {Sheet} sheet
  * @param {number} start
@@ -236,7 +235,7 @@ function outline(all, sheet, start, end, row) {
 }
 
 /**
- * Return how much of the weight of the samples from start to end has a match in a row or below it.
+ * Return the part of the weight of the samples from start to end that has a match in a row or below it.
  * @param {Sequence} all
  * @param {Uint16Array} matched
  * @param {number} start

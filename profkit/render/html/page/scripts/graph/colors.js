@@ -1,7 +1,7 @@
 /*
- * Colours of frames: user code warm, libraries cool, native code grey, a package always in its own hue.
- * Comparisons are orange for more and blue for less. Orange and blue also differ for eyes that do not
- * distinguish red from green.
+ * Colours of frames: user code is warm, libraries are cool, native code is grey, and each package has its
+ * own hue. Comparisons are orange for more and blue for less, which people with red-green colour blindness
+ * can distinguish.
  */
 
 /** @import { Change, PackageKind } from "../types.js" */
@@ -20,16 +20,16 @@ const DARK = {
   user: [0.73, 0.125, 45, 92], library: [0.63, 0.075, 170, 318],
   native: [0.66, 0, 0, 0], none: [0.615, 0, 0, 0],
 };
-/** Functions of a package differ in lightness by up to this. */
+/** Maximum difference in lightness between functions of a package. */
 const SPREAD = 0.022;
 
 const CHANGE_HUES = { more: 52, less: 252 };
-/** Lightness and chroma of the smallest and the largest difference. */
+/** Lightness and chroma for the smallest and the largest difference. */
 const LIGHT_CHANGE = { least: [0.91, 0.045], most: [0.72, 0.165], noise: 0.9 };
 const DARK_CHANGE = { least: [0.66, 0.05], most: [0.74, 0.16], noise: 0.62 };
 
 /**
- * Return an sRGB colour from lightness (0 to 1), chroma and hue in degrees, of the space OKLCH.
+ * Convert a colour from OKLCH (lightness from 0 to 1, chroma, hue in degrees) to sRGB.
  * @param {number} lightness
  * @param {number} chroma
  * @param {number} hue
@@ -68,7 +68,7 @@ export function shadeOf({ name, kind }, dark, functionName = null) {
 }
 
 /**
- * Hash a text by FNV-1a, which is the same on every machine and in every version.
+ * Hash a text by FNV-1a, so that colours are the same on every machine and in every version.
  * @param {string} text
  */
 export function hash(text) {
@@ -91,7 +91,7 @@ export function changeColor(change, size, dark) {
 }
 
 /**
- * Return the colours of everything in the graph but the fill of functions.
+ * Return the colours of the graph, except the fill of functions.
  * @param {boolean} dark
  */
 export function tonesOf(dark) {

@@ -1,8 +1,8 @@
-/* The frames of one drawing as columns: there are tens of thousands, and objects would be too slow. */
+/* Frames of one drawing as columns: objects would be too slow for tens of thousands. */
 
 const FIRST_CAPACITY = 4096;
-/** Parts have the steps of a byte whose zero is taken. */
-const MOST_SMALL = 254;
+/** Steps of the matched part in a byte, in which 0 means an ordinary frame. */
+const MAX_SMALL = 254;
 
 const columnsOf = (/** @type {number} */ capacity) => ({
   x: new Float64Array(capacity),
@@ -13,7 +13,7 @@ const columnsOf = (/** @type {number} */ capacity) => ({
   small: new Uint8Array(capacity),
 });
 
-/** Frames by index: position and width in pixels, row, node, and the spot by which their view knows them. */
+/** Frames by index: position and width in pixels, row, node, and spot in their view. */
 export class FrameBatch {
   constructor() {
     this.count = 0;
@@ -23,11 +23,11 @@ export class FrameBatch {
     this.depth = depth;
     this.node = node;
     this.spot = spot;
-    /** 0 unless the frame stands for several. */
+    /** 0 unless the frame combines several. */
     this.small = small;
   }
 
-  /** Forget all frames, keep the space. */
+  /** Remove all frames, but keep the arrays. */
   clear() {
     this.count = 0;
   }
@@ -52,7 +52,7 @@ export class FrameBatch {
   }
 
   /**
-   * Append a frame that stands for several too narrow to draw; the search matches this `part` of it.
+   * Append a frame that combines several that are too narrow to draw; the search matches `part` of it.
    * @param {number} x
    * @param {number} width
    * @param {number} depth
@@ -61,15 +61,15 @@ export class FrameBatch {
    * @param {number} part
    */
   addMany(x, width, depth, node, spot, part) {
-    this.add(x, width, depth, node, spot, 1 + Math.ceil(part * MOST_SMALL));
+    this.add(x, width, depth, node, spot, 1 + Math.ceil(part * MAX_SMALL));
   }
 
   /**
-   * Return how much of a frame that stands for several the search matches.
+   * Return the part of a combined frame that the search matches.
    * @param {number} i
    */
   matchedPart(i) {
-    return (this.small[i] - 1) / MOST_SMALL;
+    return (this.small[i] - 1) / MAX_SMALL;
   }
 
   /**

@@ -1,4 +1,4 @@
-/* Frames in words: the tip under the pointer, and the line that screen readers read. */
+/* Descriptions of frames: the tooltip under the pointer, and the line for screen readers. */
 
 import { childrenOf } from "../data/call_tree.js";
 import { make } from "../elements/markup.js";
@@ -14,19 +14,19 @@ const tip = make("div", { class: "tip", "aria-hidden": "true", hidden: true });
 const rim = make("div", { class: "rim", "aria-hidden": "true", hidden: true });
 const line = make("p", { class: "off-screen", "aria-live": "polite" });
 
-/** Return the elements to place: the tip, the rim of its frame, and the line that is read aloud. */
+/** Return the elements to place: the tooltip, the outline of its frame, and the line for screen readers. */
 export function tipElements() {
   graph.scroller.addEventListener("scroll", hideTip);
   return [tip, rim, line];
 }
 
-/** Hide the tip and the rim. */
+/** Hide the tooltip and the outline. */
 export function hideTip() {
   tip.hidden = rim.hidden = true;
 }
 
 /**
- * Show what a frame is beside the pointer; null hides the tip.
+ * Show a frame's tooltip beside the pointer; null hides it.
  * @param {PointerEvent} event
  * @param {DrawnFrame | null} frame
  */
@@ -52,7 +52,7 @@ function placeTip(event) {
 }
 
 /**
- * Put the rim around the part of a frame that can be seen: moving it draws nothing anew.
+ * Place the outline around the visible part of a frame, without redrawing the graph.
  * @param {DrawnFrame} frame
  */
 function surround(frame) {
@@ -66,7 +66,7 @@ function surround(frame) {
 }
 
 /**
- * Say what a spot is.
+ * Announce a spot to screen readers.
  * @param {number} spot
  */
 export function readAloud(spot) {
@@ -113,8 +113,8 @@ const amount = (weight) => {
 const costsOf = (tree, node) => [["Total", amount(tree.total[node])], ["Self", amount(tree.self[node])]];
 
 /**
- * Return the weight of the one stretch that is pointed at, beside the sum of all like it, if the graph is
- * chronological.
+ * Return the weight of the run under the pointer, in addition to the sum over all runs of its node, if the
+ * graph is chronological.
  * @param {number} spot
  * @returns {Rows}
  */

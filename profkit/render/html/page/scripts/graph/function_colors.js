@@ -1,7 +1,4 @@
-/*
- * The colours of the page's functions: of their packages, or of their differences if the page compares
- * sampled runs.
- */
+/* Colours of the page's functions: by package, or by difference if the page compares sampled runs. */
 
 import { changes, head } from "../data/page_data.js";
 import { isDark } from "../state/theme.js";
@@ -10,18 +7,18 @@ import { changeColor, shadeOf, tonesOf } from "./colors.js";
 /** @import { Package } from "../types.js" */
 /** @typedef {ReturnType<typeof tonesOf> & { fills: string[] }} Palette with the fill of each function */
 
-/** The smallest scale of differences, as a share. */
-const LEAST_SCALE = 0.02;
-/** If all code is native, as in Callgrind's counts, its packages have the hues of libraries. */
+/** Smallest range of the colour scale for differences, as a share. */
+const MIN_SCALE = 0.02;
+/** If all code is native, as in counts of Callgrind, its packages have the hues of libraries. */
 const allNative = head.packages.every(({ kind }) => kind === "native" || kind === "none");
 /** @type {Map<boolean, Palette>} */
 const palettes = new Map();
 
-/** The largest difference of a function between the sides. */
+/** Largest difference of a function between the sides. */
 export const largestChange =
-  Math.max(LEAST_SCALE, ...[...changes.values()].map(({ a, b }) => Math.abs(b - a)));
+  Math.max(MIN_SCALE, ...[...changes.values()].map(({ a, b }) => Math.abs(b - a)));
 
-/** Whether the page compares sampled runs: its frames are coloured by difference. */
+/** Whether the page compares sampled runs, so that frames are coloured by difference. */
 export const isDifference = head.kind === "comparison" && changes.size > 0 && head.runs.length > 0;
 
 /**
@@ -38,13 +35,13 @@ export function paletteOf(dark) {
 }
 
 /**
- * Return the colour of a package, as legends show it.
+ * Return the colour of a package in legends.
  * @param {number} index
  */
 export const packageColor = (index) => shadeOf(coloured(head.packages[index]), isDark());
 
 /**
- * Return the colour of a function beside its name: of its package or of its difference.
+ * Return the colour for a function's name, by package or by difference.
  * @param {number} fn
  */
 export const functionColor = (fn) =>

@@ -1,4 +1,4 @@
-/* The graph: a canvas that shows a window of a view, and knows what lies where. */
+/* The graph: a canvas that shows a window of a view, and finds the frame at a position. */
 
 import { column } from "../data/page_data.js";
 import { make } from "../elements/markup.js";
@@ -18,10 +18,10 @@ import { scaleOf } from "./scale.js";
 
 const RULER_PX = 24;
 const ROW_PX = matchMedia("(pointer: coarse)").matches ? 26 : 20;
-/** The height that canvases can have in every browser, and how much of it is printed. */
-const MOST_CANVAS_PX = 16000, MOST_PRINTED_PX = 8000;
+/** Maximum height of a canvas in all browsers, and of a printed one. */
+const MAX_CANVAS_PX = 16000, MAX_PRINTED_PX = 8000;
 const PRINTED_RATIO = 3;
-/** Rows that stay in sight beside the one that is revealed. */
+/** Number of rows that stay visible around a revealed row. */
 const MARGIN_ROWS = 2;
 
 const LABEL = "Flame graph. Arrow keys move between frames, Enter zooms in, Escape zooms out, " +
@@ -43,40 +43,40 @@ const sequences = new Map();
 let view;
 let requested = false;
 
-/** What others may ask of the graph; positions are CSS pixels from the canvas's upper left corner. */
+/** Interface of the graph for other modules; positions are CSS pixels from the canvas's upper left corner. */
 export const graph = {
   canvas, scroller,
-  /** The height of the scale above the frames. */
+  /** Height of the scale above the frames. */
   rulerPx: RULER_PX,
-  /** The spot of the current frame: the cursor in terms of the view. */
+  /** Spot of the current frame, at which the cursor is. */
   spot: 0,
-  /** How long the last drawing took. */
+  /** Duration of the last drawing. */
   redrawMs: 0,
   /**
-   * 1 by function that the search matches, null without a search.
+   * 1 for each function that the search matches; null without a search.
    * @type {Uint8Array | null}
    */
   matches: null,
   view: () => view,
-  /** Return the window that is shown, in weights. */
+  /** Return the visible window, in weights. */
   window: () => motion.window,
   /**
-   * Return the frame at a position, or null.
+   * Return the frame at a position; null if there is none.
    * @type {(x: number, y: number) => DrawnFrame | null}
    */
   at: (x, y) => frameAt(x, y),
-  /** Return all frames that are drawn now; slow. */
+  /** Return all frames that are drawn now. Slow. */
   frames: () => Array.from({ length: batch.count }, (_, i) => frame(i)),
-  /** Draw soon. */
+  /** Schedule a drawing. */
   redraw: () => request(),
   /**
-   * Scroll so that the row of a spot is in sight.
+   * Scroll to make the row of a spot visible.
    * @type {(spot: number) => void}
    */
   reveal: (spot) => reveal(spot),
 };
 
-/** Show the run, thread and view of the state. */
+/** Show the run, thread and view in the state. */
 function choose() {
   const tree = currentTree();
   view = state.view === "chronological" ? chronological(sequence(tree)) : leftHeavy(tree);
@@ -99,7 +99,7 @@ function sequence(tree) {
 }
 
 /**
- * Return the window that the state asks for.
+ * Return the window in the state.
  * @returns {Range}
  */
 function wanted() {
@@ -196,7 +196,7 @@ function reveal(spot) {
 
 function resize() {
   if (!view) return;
-  const height = Math.min(rowCount() * ROW_PX + RULER_PX, isPrinted() ? MOST_PRINTED_PX : Infinity);
+  const height = Math.min(rowCount() * ROW_PX + RULER_PX, isPrinted() ? MAX_PRINTED_PX : Infinity);
   space.style.height = `${height}px`;
   scroller.style.setProperty("--content-height", `${height}px`);
   fit(scroller.clientWidth, Math.min(height, scroller.clientHeight));
@@ -207,8 +207,8 @@ function resize() {
  * @param {number} height
  */
 function fit(width, height) {
-  // Paper has more dots to an inch than a screen.
-  const ratio = isPrinted() ? Math.min(PRINTED_RATIO, MOST_CANVAS_PX / height) : devicePixelRatio || 1;
+  // Paper has a higher resolution than a screen.
+  const ratio = isPrinted() ? Math.min(PRINTED_RATIO, MAX_CANVAS_PX / height) : devicePixelRatio || 1;
   Object.assign(size, { width, height });
   [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
   [canvas.style.width, canvas.style.height] = [`${width}px`, `${height}px`];
@@ -221,7 +221,7 @@ function turn() {
 }
 
 /**
- * Put the graph into its place and follow the state.
+ * Insert the graph into the page, and follow the state.
  * @param {HTMLElement} element
  */
 export function buildGraph(element) {
@@ -231,7 +231,7 @@ export function buildGraph(element) {
   new ResizeObserver(resize).observe(scroller);
   scroller.addEventListener("scroll", request);
   for (const name of ["focus", "blur"]) canvas.addEventListener(name, request);
-  // On paper nothing scrolls: the canvas is as high as all that it shows.
+  // Paper does not scroll, so the canvas has the height of its whole content.
   onTheme((printing) => {
     scroller.classList.toggle("printed", printing);
     resize();

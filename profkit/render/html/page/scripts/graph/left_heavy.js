@@ -8,7 +8,7 @@ import { deepestMatches } from "./matches.js";
 
 /** @import { CallTree, FrameSink, GraphView, Range } from "../types.js" */
 
-const LEAST_PX = 0.5;
+const MIN_PX = 0.5;
 
 /**
  * Return the left-heavy view of a tree.
@@ -67,7 +67,7 @@ function siblingOf(tree, node, step) {
  */
 function layout(tree, [from, to], widthPx, { rows: [first, last], matched }, batch) {
   const scale = widthPx / (to - from);
-  const least = LEAST_PX / scale;
+  const least = MIN_PX / scale;
   const nodes = [0];
   const starts = [0];
   while (nodes.length > 0) {
@@ -81,7 +81,7 @@ function layout(tree, [from, to], widthPx, { rows: [first, last], matched }, bat
     for (const child of quickChildrenOf(tree, node)) {
       const total = tree.total[child];
       if (total < least) {
-        // Heaviest first: all that follow are narrower still, and are drawn as one.
+        // Children are sorted heaviest first: the following ones are narrower still, and are drawn as one.
         const [a, b] = [Math.max(x, from), Math.min(until, to)];
         if (b - a >= least && depth + 1 >= first) {
           const part = matched ? matchedPart(tree, node, child, matched) : 0;
@@ -100,7 +100,8 @@ function layout(tree, [from, to], widthPx, { rows: [first, last], matched }, bat
 }
 
 /**
- * Return how much of the weight of a node's children, from the child `first` on, has a match on its stack.
+ * Return the part of the weight of a node's children, from the child `first` on, that has a match on its
+ * stack.
  * @param {CallTree} tree
  * @param {number} node
  * @param {number} first

@@ -1,4 +1,4 @@
-/* The legend of the graph: packages by the weight of their own frames, or the scale of differences. */
+/* Legend of the graph: packages by self weight, or the scale of differences. */
 
 import { head } from "../data/page_data.js";
 import { make } from "../elements/markup.js";
@@ -10,14 +10,14 @@ import { isDifference, largestChange, packageColor } from "./function_colors.js"
 
 /** @import { CallTree, Change } from "../types.js" */
 
-const MOST_PACKAGES = 8;
+const MAX_PACKAGES = 8;
 
-/** Return the legend, which follows run, thread and theme. */
+/** Return the legend, which follows the run, the thread and the theme. */
 export const legend = () => (isDifference ? differenceLegend() : packageLegend());
 
 /** Return the legend of packages; an entry searches for its package. */
 function packageLegend() {
-  const list = make("ul", { class: "legend", "aria-label": "Packages by their own share" });
+  const list = make("ul", { class: "legend", "aria-label": "Packages by self share" });
   const show = () => list.replaceChildren(...packageEntries());
   onChange(["run", "thread"], show);
   onTheme(show);
@@ -29,9 +29,9 @@ function packageEntries() {
   const tree = currentTree();
   const own = weightByPackage(tree);
   const order = [...own.keys()].filter((index) => own[index] > 0).sort((a, b) => own[b] - own[a]);
-  const shown = order.slice(0, MOST_PACKAGES).map((index) => packageEntry(index, own[index] / tree.total[0]));
-  const rest = order.slice(MOST_PACKAGES).reduce((sum, index) => sum + own[index], 0);
-  const others = `${order.length - MOST_PACKAGES} more ${formatShare(rest / tree.total[0])}`;
+  const shown = order.slice(0, MAX_PACKAGES).map((index) => packageEntry(index, own[index] / tree.total[0]));
+  const rest = order.slice(MAX_PACKAGES).reduce((sum, index) => sum + own[index], 0);
+  const others = `${order.length - MAX_PACKAGES} more ${formatShare(rest / tree.total[0])}`;
   if (rest > 0) shown.push(make("li", { class: "faint" }, others));
   return shown;
 }
@@ -65,7 +65,7 @@ function differenceLegend() {
   const scale = (/** @type {Change} */ change) => [0.05, 0.35, 1].map((size) => swatch(change, size));
   const show = () => list.replaceChildren(
     make("li", {}, scale("less").reverse(), "less in B"),
-    make("li", {}, swatch("noise", 0), "within the noise"),
+    make("li", {}, swatch("noise", 0), "within noise"),
     make("li", {}, scale("more"), `more in B, up to ${(largestChange * 100).toFixed(1)} points`));
   onTheme(show);
   show();

@@ -1,4 +1,4 @@
-/* What a search matches: functions, and where they are in a call tree. */
+/* Matches of a search: functions, and their nodes in a call tree. */
 
 /** @import { CallTree } from "../types.js" */
 
@@ -6,7 +6,7 @@
 const cache = new WeakMap();
 
 /**
- * Return 1 for each text that contains every word of the search, in any case; null for an empty search.
+ * Return 1 for each text that contains every word of the search, ignoring case; null for an empty search.
  * @param {string} search
  * @param {number} count
  * @param {(index: number) => string} textOf
@@ -21,7 +21,7 @@ export function matchTexts(search, count, textOf) {
 }
 
 /**
- * Return the outermost matching nodes of a tree: the weight of all below them is included in theirs.
+ * Return the outermost matching nodes of a tree; their weights include all matches below them.
  * @param {CallTree} tree
  * @param {Uint8Array} matches
  */
@@ -36,7 +36,7 @@ export function outermostMatches(tree, matches) {
 }
 
 /**
- * Return by node the row of the deepest match on the way to it, 0 if there is none; null without a search.
+ * Return the row of the deepest match on the path to each node, 0 if there is none; null without a search.
  * @param {CallTree} tree
  * @param {Uint8Array | null} matches
  */

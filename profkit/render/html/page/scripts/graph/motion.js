@@ -1,13 +1,13 @@
-/* The window of weights that the graph shows, on its way to the one that is wanted. */
+/* Movement of the graph's window of weights to the wanted window. */
 
 /** @import { Range } from "../types.js" */
 
 const MOVE_MS = 180;
-/** If one drawing takes longer than this, several would stutter. */
+/** Duration of a drawing above which movement would stutter. */
 const SLOW_MS = 30;
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
-/** A window that can move. */
+/** Window that moves to a target. */
 export class Motion {
   constructor() {
     /** @type {Range} */
@@ -17,7 +17,7 @@ export class Motion {
   }
 
   /**
-   * Go to another window, at once unless movement is wanted and drawing is fast.
+   * Go to another window; immediately, unless movement is wanted and drawing is fast.
    * @param {Range} target
    * @param {boolean} smoothly
    * @param {number} drawMs
@@ -30,7 +30,7 @@ export class Motion {
   }
 
   /**
-   * Move to the window of a moment, and return whether it goes on moving.
+   * Move to the window at a moment, and return whether the movement continues.
    * @param {number} now
    */
   advance(now) {

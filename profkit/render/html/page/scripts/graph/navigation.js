@@ -1,4 +1,4 @@
-/* Moving in the graph: what clicks and keys do, in terms of the state. */
+/* Navigation in the graph: effects of clicks and keys on the state. */
 
 import { setState, state } from "../state/state.js";
 import { readAloud } from "./frame_tips.js";
@@ -8,11 +8,11 @@ import { graph } from "./graph.js";
 
 const ZOOM_STEP = 1.6;
 const PAN_STEP = 0.25;
-/** The narrowest window, as a part of the whole: doubles are exact far below. */
+/** Narrowest window, as a part of the whole; doubles are exact far below it. */
 const NARROWEST = 1e-9;
 
 /**
- * Make a spot the current frame, and change the state in other ways at the same time.
+ * Make a spot the current frame, together with other changes of the state.
  * @param {number} spot
  * @param {Partial<State>} changes
  */
@@ -28,7 +28,7 @@ export function goTo(spot, changes = {}) {
 }
 
 /**
- * Let a spot fill the width.
+ * Zoom to a spot.
  * @param {number} spot
  */
 export function zoomTo(spot) {
@@ -54,7 +54,7 @@ export function showWindow([from, to], origin) {
 }
 
 /**
- * Zoom by a factor around a place, given as a part of the width.
+ * Zoom by a factor around a position, which is a part of the width.
  * @param {number} factor
  */
 export function zoomBy(factor, place = 0.5, origin = "graph") {
@@ -85,7 +85,7 @@ const step = (choice) => () => {
   goTo(next);
   const [from, to] = graph.view().extent(next);
   const [left, right] = graph.window();
-  // What lies beside the window is moved into it.
+  // Spots outside the window are moved into it.
   const around = (right - left - (to - from)) / 2;
   if (to <= left || from >= right) showWindow([from - around, to + around], "graph");
 };
@@ -106,7 +106,7 @@ const downward = () => (isFlame() ? up : down)();
 const upward = () => (isFlame() ? down : up)();
 
 /**
- * The keys of the graph.
+ * Keys of the graph.
  * @type {Shortcut[]}
  */
 export const navigationKeys = [

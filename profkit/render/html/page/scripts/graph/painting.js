@@ -1,4 +1,4 @@
-/* Drawing on the canvas: frames with labels that fit, and above them the scale. */
+/* Painting on the canvas: frames with their labels, and the scale above them. */
 
 import { nodeName } from "../text/run_text.js";
 
@@ -8,8 +8,9 @@ import { nodeName } from "../text/run_text.js";
 /** @typedef {{ x: number, room: number, text: string }} Mark where a thread begins */
 /** @typedef {{ x: number, text: string }} Tick */
 /**
- * What is drawn: rows at `top(row)` and `height` high, on a canvas of `size` with `ratio` device pixels to
- * one of CSS. `matches`, `selected`, `cursor` and `focusDepth` say which frames are special.
+ * Input of a drawing: rows at `top(row)` with the height `height`, on a canvas of `size` with `ratio`
+ * device pixels per CSS pixel. `matches`, `selected`, `cursor` and `focusDepth` identify highlighted
+ * frames.
  * @typedef {object} Scene
  * @property {FrameBatch} batch
  * @property {CallTree} tree
@@ -32,29 +33,29 @@ import { nodeName } from "../text/run_text.js";
 const FAMILY = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif';
 const FONT_PX = 12;
 const PADDING = 5;
-const LEAST_LABEL_PX = 26;
-/** Opacity of frames that a search does not match, and of those above the zoomed frame. */
+const MIN_LABEL_PX = 26;
+/** Opacity of frames that a search does not match, and of frames above the zoomed one. */
 const NO_MATCH = 0.32;
 const ABOVE_FOCUS = 0.5;
-const LEAST_TINT = 0.25;
-/** The least opacity of text, which stays readable. */
+const MIN_TINT = 0.25;
+/** Minimum opacity of text, which stays readable. */
 const TEXT = 0.62;
 const SCALE_FONT_PX = 11;
 const TICK_PX = 5;
-const LEAST_PART_PX = 6;
+const MIN_PART_PX = 6;
 const PART_HEIGHT_PX = 3;
 const LONGEST_NAME_PX = 160;
 
 /**
- * The widths of texts by font and text: the same names are drawn again and again.
+ * Widths of texts by font and text, cached because the same names are drawn repeatedly.
  * @type {Map<string, number>}
  */
 const widths = new Map();
-/** How the frame that is being drawn looks; one object serves all, for there are many. */
+/** Style of the frame that is being drawn; one object is reused for all. */
 const look = { fill: "", text: "", alpha: 1, outline: "", line: 0 };
 
 /**
- * Draw a scene: its frames and the scale.
+ * Draw the frames and the scale of a scene.
  * @param {Context} context
  * @param {Scene} scene
  */
@@ -80,7 +81,7 @@ function paintFrames(context, scene) {
   for (let i = 0; i < batch.count; i++) {
     const y = scene.top(batch.depth[i]);
     if (y + height <= scene.ruler || y >= size.height) continue;
-    // Edges lie on whole device pixels: sharp, and neighbours never overlap.
+    // Edges are on whole device pixels, so that they are sharp and neighbours never overlap.
     const left = Math.round(Math.max(0, batch.x[i]) * ratio) / ratio;
     const right = Math.round(Math.min(size.width, batch.x[i] + batch.width[i]) * ratio) / ratio;
     const width = Math.max(gap, right - left - (right - left > 3 * gap ? gap : 0));
@@ -89,14 +90,13 @@ function paintFrames(context, scene) {
     context.fillStyle = look.fill;
     context.fillRect(left, y, width, height - gap);
     if (batch.small[i] > 1) tint(context, scene, batch.matchedPart(i), left, y, width);
-    if (width >= LEAST_LABEL_PX && !batch.small[i]) paintLabel(context, scene, i, left, y, width);
+    if (width >= MIN_LABEL_PX && !batch.small[i]) paintLabel(context, scene, i, left, y, width);
     if (look.outline) paintOutline(context, left, y, width, height - gap);
   }
 }
 
 /**
- * Tint a frame that stands for several: the more of it is matched, the more it looks so; the least part is
- * seen.
+ * Tint a combined frame by its matched part; even the smallest part is visible.
  * @param {Context} context
  * @param {Scene} scene
  * @param {number} part
@@ -105,13 +105,13 @@ function paintFrames(context, scene) {
  * @param {number} width
  */
 function tint(context, { palette, height, ratio }, part, left, y, width) {
-  context.globalAlpha = LEAST_TINT + (1 - LEAST_TINT) * part;
+  context.globalAlpha = MIN_TINT + (1 - MIN_TINT) * part;
   context.fillStyle = palette.match;
   context.fillRect(left, y, width, height - 1 / ratio);
 }
 
 /**
- * Set how a frame looks.
+ * Set the style of a frame.
  * @param {Scene} scene
  * @param {number} i
  */
@@ -155,7 +155,7 @@ function paintLabel(context, scene, i, left, y, width) {
 }
 
 /**
- * Draw an outline within a frame. If the frame is too narrow for one, only the cursor's shows.
+ * Draw an outline within a frame. In frames that are too narrow for one, only the cursor's is drawn.
  * @param {Context} context
  * @param {number} left
  * @param {number} y
@@ -172,13 +172,13 @@ function paintOutline(context, left, y, width, height) {
 }
 
 /**
- * Return the font of a size, in pixels.
+ * Return the font for a size in pixels.
  * @param {number} px
  */
 const fontOf = (px) => `${px}px ${FAMILY}`;
 
 /**
- * Return as much of a text as fits into a width in the context's font, "" if that would say nothing.
+ * Return as much of a text as fits into a width in the context's font; "" if too little fits.
  * @param {Context} context
  * @param {string} text
  * @param {number} width
@@ -194,7 +194,7 @@ function fittedText(context, text, width) {
 }
 
 /**
- * Return the width of a text, and remember it.
+ * Return the width of a text, from the cache if possible.
  * @param {Context} context
  * @param {string} text
  */
@@ -208,7 +208,7 @@ function textWidth(context, text) {
 }
 
 /**
- * Draw the scale of a scene: its ticks, its marks, and the window as a part of the whole.
+ * Draw the scale of a scene: ticks, marks, and the window as a part of the whole.
  * @param {Context} context
  * @param {Scene} scene
  */
@@ -240,7 +240,7 @@ function paintTicks(context, { size, palette, ruler, ticks }) {
 }
 
 /**
- * Draw a line where a thread begins, and its name.
+ * Draw a line at the beginning of a thread, and the thread's name.
  * @param {Context} context
  * @param {Scene} scene
  * @param {Mark} mark
@@ -256,13 +256,13 @@ function paintMark(context, { size, palette, ruler }, { x, room, text }) {
 }
 
 /**
- * Draw which part of the whole is in sight, as a scroll bar would show it; nothing if all of it is.
+ * Draw the visible part of the whole, like a scroll bar; nothing if all is visible.
  * @param {Context} context
  * @param {Scene} scene
  */
 function paintPart(context, { size, palette, ruler, part: [from, to] }) {
   if (to - from >= 1) return;
-  const width = Math.max(LEAST_PART_PX, (to - from) * size.width);
+  const width = Math.max(MIN_PART_PX, (to - from) * size.width);
   context.fillStyle = palette.ring;
   const left = Math.min(from * size.width, size.width - width);
   context.fillRect(left, ruler - PART_HEIGHT_PX, width, PART_HEIGHT_PX);

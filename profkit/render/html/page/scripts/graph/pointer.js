@@ -10,7 +10,7 @@ import { panBy, showWindow, zoomBy, zoomOut, zoomTo } from "./navigation.js";
 /** @typedef {Place & { top: number, window: Range, moved: boolean, pinch: Pinch | null }} Press */
 
 const { canvas, scroller } = graph;
-/** A press that moves less than this is a click. */
+/** Movement up to which a press is a click. */
 const STILL_PX = 5;
 const WHEEL_ZOOM = 0.0035;
 /** @type {Map<number, Place>} */
@@ -18,7 +18,7 @@ const pressed = new Map();
 /** @type {Press | null} */
 let press = null;
 
-/** Listen to pointers on the graph. */
+/** Handle pointers on the graph. */
 export function listenToPointers() {
   canvas.addEventListener("pointerdown", onDown);
   canvas.addEventListener("pointermove", onMove);
@@ -56,7 +56,7 @@ function onMove(event) {
 /** @param {PointerEvent} event */
 function onRelease(event) {
   pressed.delete(event.pointerId);
-  // The finger that stays goes on from where it is.
+  // The remaining finger continues from its position.
   for (const place of pressed.values()) press = begin(place, true, null);
 }
 
@@ -74,7 +74,7 @@ function onClick(event) {
 function onWheel(event) {
   const width = canvas.clientWidth;
   const [across, along] = event.shiftKey ? [event.deltaY || event.deltaX, 0] : [event.deltaX, event.deltaY];
-  // Pinching on a touchpad arrives as a wheel with Ctrl; the plain wheel scrolls, as everywhere.
+  // Browsers report pinching on a touchpad as a wheel event with Ctrl. The wheel alone scrolls.
   if (event.ctrlKey || event.metaKey) {
     zoomBy(Math.exp(event.deltaY * WHEEL_ZOOM), placeOf(event).x / width, "drag");
   } else if (Math.abs(across) > Math.abs(along)) panBy(across / width, "drag");
@@ -109,7 +109,7 @@ function drag(from, event, place) {
   const [left, right] = from.window;
   const shift = ((from.x - place.x) / canvas.clientWidth) * (right - left);
   showWindow([left + shift, right + shift], "drag");
-  // A finger's way up and down is the browser's, see touch-action.
+  // The browser handles vertical movement of a finger, see touch-action.
   if (event.pointerType === "mouse") scroller.scrollTop = from.top + from.y - place.y;
 }
 

@@ -1,4 +1,4 @@
-/* Smallest numbers of ranges, asked for in any order: how many frames stacks have in common. */
+/* Minima of ranges, for queries in any order: the number of frames that stacks share. */
 
 /** @import { NumberColumn } from "../types.js" */
 

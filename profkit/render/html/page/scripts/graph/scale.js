@@ -1,4 +1,4 @@
-/* The scale above the graph: round numbers of the run's unit, one each ninety pixels or more. */
+/* Scale above the graph: round numbers in the run's unit, at least ninety pixels apart. */
 
 import { formatBytes, formatCount, isTimed } from "../text/numbers.js";
 
@@ -7,16 +7,16 @@ import { formatBytes, formatCount, isTimed } from "../text/numbers.js";
 
 const SPACING_PX = 90;
 const CLEAR_PX = 36;
-/** Stretches narrower than this have no line and no name: those of hundreds of threads would hide them. */
-const LEAST_MARKED_PX = 24;
+/** Minimum width of a thread for its line and name; those of hundreds of threads would hide the samples. */
+const MIN_MARKED_PX = 24;
 const STEPS = [1, 2, 5, 10];
 /** @type {[name: string, seconds: number][]} */
 const UNITS = [["h", 3600], ["min", 60], ["s", 1], ["ms", 1e-3], ["µs", 1e-6], ["ns", 1e-9]];
-/** The next larger unit is used when this many of a unit are shown: 600 s stay seconds. */
+/** Number of units from which the next larger one is used: 600 s stay seconds. */
 const MOST = 601;
 
 /**
- * Return what the scale of a view shows in a window: its ticks, and names where threads begin.
+ * Return the scale of a view in a window: ticks, and names at the beginning of threads.
  * @param {Unit & Pick<Run, "threads">} run
  * @param {GraphView} view
  * @param {Range} window
@@ -31,13 +31,13 @@ export function scaleOf(run, view, window, widthPx) {
   });
   return {
     ticks: ticksOf(run, window, widthPx, view.origins(window)),
-    marks: marks.filter(({ x, room }) => x >= 0 && x < widthPx && room >= LEAST_MARKED_PX),
+    marks: marks.filter(({ x, room }) => x >= 0 && x < widthPx && room >= MIN_MARKED_PX),
   };
 }
 
 /**
- * Return the ticks of a window of weights: their place in pixels and their text. Each stretch that begins at
- * one of the origins counts from there: threads have their own time.
+ * Return the ticks of a window of weights: positions in pixels, and texts. They count from the last origin
+ * before them, because each thread has its own time.
  * @param {Unit} run
  * @param {Range} window
  * @param {number} widthPx
@@ -51,10 +51,10 @@ export function ticksOf(run, [from, to], widthPx, origins) {
   const number = run.unit === "bytes" ? formatBytes : formatCount;
   const text = (/** @type {number} */ k) =>
     (unit ? `${k === 0 ? 0 : (k * step).toFixed(digits)} ${unit}` : number(k * step));
-  // If several stretches have their own scale, their names stand at the beginning.
+  // If several threads have their own scale, their names are at the beginning.
   const first = origins.length > 1 ? 1 : 0;
   return origins.flatMap((origin, i) => {
-    // Room for the name of the next stretch's beginning.
+    // Space for the name of the next thread.
     const room = (CLEAR_PX / widthPx) * (to - from);
     const end = i + 1 < origins.length ? Math.min(to, origins[i + 1] - room) : to;
     const ticks = [];
@@ -67,7 +67,7 @@ export function ticksOf(run, [from, to], widthPx, origins) {
 }
 
 /**
- * Return the unit of all of a scale, and the weight of one.
+ * Return the unit of a scale, and the weight of one unit.
  * @param {Unit} run
  * @param {number} width
  * @returns {[unit: string, weight: number]}

@@ -1,4 +1,4 @@
-/* The search field: which functions match, their part of the total, and the way from match to match. */
+/* Search field: matching functions, their part of the total, and steps from match to match. */
 
 import { head } from "../data/page_data.js";
 import { make } from "../elements/markup.js";
@@ -11,18 +11,19 @@ import { goTo, zoomTo } from "./navigation.js";
 
 /** @import { Shortcut } from "../types.js" */
 
-/** A match that fills less of the width than this is zoomed to. */
-const LEAST_SEEN = 0.02;
+/** Part of the width below which a match is zoomed to. */
+const MIN_SEEN = 0.02;
 /**
- * The outermost matches, the heaviest first.
+ * Outermost matches, heaviest first.
  * @type {number[]}
  */
 let found = [];
-/** The index of the match that was stepped to. */
+/** Index of the current match. */
 let at = -1;
 
 /**
- * Return 1 for each function whose name, place or package has every word of a search; null if it is empty.
+ * Return 1 for each function with every word of a search in its name, place or package; null for an empty
+ * search.
  * @param {string} search
  */
 export function matchingFunctions(search) {
@@ -77,7 +78,7 @@ function update() {
 }
 
 /**
- * Go to another match, the heaviest first, and zoom to it if it is hard to see.
+ * Go to another match, heaviest first, and zoom to it if it is hard to see.
  * @param {number} by
  */
 function step(by) {
@@ -88,7 +89,7 @@ function step(by) {
   const [from, to] = view.extent(spot);
   const [left, right] = graph.window();
   const seen = (Math.min(to, right) - Math.max(from, left)) / (right - left);
-  if (seen < LEAST_SEEN) zoomTo(spot);
+  if (seen < MIN_SEEN) zoomTo(spot);
   else goTo(spot);
   const part = view.tree.total[found[at]] / view.tree.total[0];
   share.textContent = `${at + 1} of ${formatCount(found.length)}: ${formatShare(part)}`;

@@ -1,4 +1,4 @@
-/* The line above the graph: search, view and direction; and the callers of the zoomed frame. */
+/* Toolbar above the graph: search, view and direction; and the callers of the zoomed frame. */
 
 import { pathTo } from "../data/call_tree.js";
 import { head } from "../data/page_data.js";
@@ -11,7 +11,7 @@ import { searchElement } from "./search.js";
 
 /** @import { CallTree, Shortcut, State } from "../types.js" */
 /**
- * The values of a name of the state, each with its text and title.
+ * Values of a name in the state, each with its text and title.
  * @template {keyof State} Name
  * @typedef {[value: State[Name], text: string, title: string][]} Choices
  */
@@ -19,13 +19,13 @@ import { searchElement } from "./search.js";
 /** @type {Choices<"view">} */
 const VIEWS = [
   ["left-heavy", "Left heavy", "Equal stacks merged, heaviest first"],
-  ["chronological", "Chronological", "As it happened, thread after thread"],
+  ["chronological", "Chronological", "In order of time, thread after thread"],
 ];
 /** @type {Choices<"direction">} */
 const DIRECTIONS = [["icicle", "Icicle", "Callers above"], ["flame", "Flame", "Callers below"]];
 
 /**
- * Fill the toolbar. There is only one view if no run knows the order of its samples.
+ * Fill the toolbar. If no run has the order of its samples, there is only one view.
  * @param {HTMLElement} element
  */
 export function buildToolbar(element) {
@@ -36,7 +36,7 @@ export function buildToolbar(element) {
 }
 
 /**
- * Return a group of buttons for a name of the state, one of them pressed.
+ * Return a group of buttons for a name in the state, one of them pressed.
  * @template {"view" | "direction"} Name
  * @param {Name} name
  * @param {string} label
@@ -56,7 +56,7 @@ function choice(name, label, values, allowed) {
   return make("div", { class: "segmented", role: "group", "aria-label": label }, buttons);
 }
 
-/** Return the callers of the focus as buttons, which are hidden while everything is in sight. */
+/** Return the callers of the focus as buttons, hidden while the whole graph is visible. */
 export function breadcrumbs() {
   const list = make("ol");
   const nav = make("nav", { class: "breadcrumbs", "aria-label": "Callers of the zoomed frame" }, list);
@@ -86,7 +86,7 @@ function crumb(tree, node, last) {
 }
 
 /**
- * Return the spot of a caller: in time, the one around the current frame.
+ * Return the spot of a caller; in the chronological view, the one around the current frame.
  * @param {number} node
  */
 function ancestorSpot(node) {

@@ -1,4 +1,4 @@
-/* The callers and callees of the selected function, over all of its places together. */
+/* Panel of the selected function's callers and callees, over all its nodes. */
 
 import { calleesOf, callersOf } from "../data/call_tree.js";
 import { head } from "../data/page_data.js";
@@ -37,12 +37,12 @@ function sides(selected) {
   if (!group.weight) return [hint("The selected function has no samples here.")];
   const view = { tree, whole: group.weight, name: head.functions.name[selected] };
   return [make("div", { class: "sandwich" },
-    side("Callers", "who it is called by", view, callersOf(tree, group), callersOf),
-    side("Callees", "whom it calls", view, withOwn(tree, group), withOwn))];
+    side("Callers", "functions that call it", view, callersOf(tree, group), callersOf),
+    side("Callees", "functions that it calls", view, withOwn(tree, group), withOwn))];
 }
 
 /**
- * Return the callees of a group, and its own weight, with which the shares add up.
+ * Return the callees of a group and its self weight, so that shares add up to the whole.
  * @param {CallTree} tree
  * @param {CallGroup} group
  */
@@ -102,7 +102,7 @@ function content(group, share) {
   const bar = shareBar(share, weightText(group.weight));
   const fn = functionOf(group);
   if (fn === null) return [bar, " ", make("span", { class: "faint" }, groupName(group))];
-  // Spaces between flexible items are not seen, but read out and copied.
+  // Spaces between flex items are invisible, but they are read aloud and copied.
   return [bar, swatch(fn), " ", make("span", { class: "pick" }, groupName(group)), " ",
     placeElement(groupPlace(group))];
 }

@@ -1,4 +1,7 @@
-/* The distribution of an order's times: a histogram of all blocks above a strip of dots for each process. */
+/*
+ * Plot of an order's distribution of times: a histogram of all blocks above a strip of dots for each
+ * process.
+ */
 
 import { draw, make } from "../elements/markup.js";
 import {
@@ -11,11 +14,11 @@ import { axisTexts, exactTime, timesAlike } from "../text/numbers.js";
 
 const HISTOGRAM = 64, TOP = 22, BELOW = 28, RIGHT = 44;
 const HEADS = ["process", "zygote", "blocks", "min", "median", "max"];
-/** How many times as far as the fastest quarter of the blocks a plot reaches from the least one. */
+/** Width of a plot, as a multiple of the range of the fastest quarter of blocks. */
 const REACH = 8;
 
 /**
- * Return the figure of a timing with its key and its numbers; figures of one range compare.
+ * Return the figure of a timing with its key and its numbers. Figures with the same range are comparable.
  * @param {Timing} timing
  * @param {string} label
  */
@@ -29,7 +32,7 @@ export function timesFigure(timing, label, range = usualRange([timing])) {
 }
 
 /**
- * Return processes ordered by their zygote; `first` says whether a zygote begins here.
+ * Return processes sorted by zygote; `first` marks the first process of each.
  * @param {Timing} timing
  */
 function rowsOf(timing) {
@@ -48,7 +51,8 @@ function medianOf(times_s) {
 }
 
 /**
- * Return the range from the least time to the end of undisturbed blocks: the others would squeeze them.
+ * Return the range from the shortest time to the end of the undisturbed blocks; a full range would compress
+ * them.
  * @param {Timing[]} timings
  */
 export const usualRange = (timings) => paddedExtent(timings.flatMap(({ processes, median_s, high_s }) => {
@@ -136,7 +140,7 @@ function paintRow(svg, row, { y, each, at, range, left, width }) {
   }
   svg.append(stroke(left, y, width - RIGHT, y, "plot-row"));
   const inside = row.times_s.filter((time) => time <= range[1]);
-  // One path for a row: a thousand blocks are one element. Dots differ in height, lest they cover each other.
+  // One path per row, since there can be a thousand blocks. Dots vary in height so that they overlap less.
   const height = (/** @type {number} */ i) => y + (((i * 0.618) % 1) - 0.5) * each * 0.5;
   const dots = inside.map((time, i) => `M${at(time).toFixed(1)},${height(i).toFixed(1)}h0`);
   const least = Math.min(...row.times_s);

@@ -1,4 +1,4 @@
-/* The facts about the run, and above all else its notes: facts that are warnings or errors. */
+/* Panels of the facts about the run, and of its notes: facts that are warnings or errors. */
 
 import { head } from "../data/page_data.js";
 import { make } from "../elements/markup.js";
@@ -10,11 +10,11 @@ import { formatBytes, formatCount, formatTime } from "../text/numbers.js";
 
 const ALARMS = new Set(["warn", "bad"]);
 const NOTES = new Set(["note", "error"]);
-/** The state of a run is not among the notes: they explain it. */
+/** The state of a run is not a note, because the notes explain it. */
 const STATE = "started";
 
 /**
- * Return facts as a list of terms; names that repeat are written once.
+ * Return facts as a list of terms; repeated names are written once.
  * @param {Fact[]} facts
  */
 export const factList = (facts) =>
@@ -25,7 +25,7 @@ export const factList = (facts) =>
   ]).flat());
 
 /**
- * Return sentences that warn, as a list; null if there are none.
+ * Return warning sentences as a list; null if there are none.
  * @param {string[]} sentences
  */
 export function warnings(sentences) {
@@ -34,8 +34,7 @@ export function warnings(sentences) {
 }
 
 /**
- * Return a text as children of an element. An address at its end can be followed if the run has it among
- * its links.
+ * Return a text as child nodes. An address at its end becomes a link if it is among the links of the run.
  * @param {string} text
  * @returns {Child[]}
  */
@@ -73,7 +72,7 @@ export const notesPanel = {
 };
 
 /**
- * Return notes, errors, and other facts that speak against the run, each once.
+ * Return notes, errors, and other facts that are warnings, each once.
  * @param {Run} run
  */
 function notesOf(run) {
@@ -92,6 +91,6 @@ function resourceTable() {
   const rows = resources.at_s.map((at, i) => [
     formatTime(at), i ? `${Math.round(resources.cpu_share[i - 1] * 100)} %` : "–",
     formatBytes(resources.rss_bytes[i]), formatCount(resources.threads[i])]);
-  const heads = ["time", "CPU since the row above", "memory", "threads"];
+  const heads = ["time", "CPU since the previous row", "memory", "threads"];
   return numbersTable("Resources over time as a table", heads, rows.filter((_, i) => i % step === 0));
 }

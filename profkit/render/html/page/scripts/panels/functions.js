@@ -1,4 +1,4 @@
-/* The hot functions: self and total of each, sortable, filtered by the search. */
+/* Panel of the hottest functions: self and total, sortable, filtered by the search. */
 
 import { head } from "../data/page_data.js";
 import { costsOf, hasStatedTotals, treeOf } from "../data/trees.js";
@@ -18,7 +18,7 @@ export const hotFunctionsPanel = {
   title: "Hot functions",
   build(body) {
     const grid = sortableTable({
-      caption: "Functions by their own weight and with all that they call; click one to select it.",
+      caption: "Functions by self and total weight; click one to select it.",
       columns: columns(), sort: head.initial?.sort ?? "self", step: 40,
       pick: (fn) => setState({ selected: state.selected === fn ? null : fn }),
     });
@@ -50,9 +50,9 @@ function columns() {
   });
   return [
     { id: "name", title: "function", rising: true, value: (fn) => functions.name[fn], cell: nameCell },
-    weights("self", "its own weight"),
+    weights("self", "the function itself"),
     weights("total", hasStatedTotals(tree())
-      ? "with all that it calls, as the file has it" : "with all that it calls; recursion counts once"),
+      ? "including callees, as stated by the file" : "including callees; recursion counts once"),
     { id: "package", title: "package", ...words, value: packageOf, cell: (fn) => cell(packageOf(fn)) },
     { id: "place", title: "place", ...words, value: placeOf,
       cell: (fn) => cell(placeElement(placeOf(fn))) },
@@ -66,7 +66,7 @@ function nameCell(fn) {
 }
 
 /**
- * Return a weight with a bar as long as its part of the column's largest.
+ * Return a weight with a bar relative to the largest in the column.
  * @param {"self" | "total"} name
  * @param {number} fn
  */

@@ -1,4 +1,4 @@
-/* The history of a label: for each of its series the trend over commits, and the same as a table. */
+/* Panel of a label's history: for each series, the trend over commits and a table. */
 
 import { head } from "../data/page_data.js";
 import { make } from "../elements/markup.js";
@@ -10,7 +10,7 @@ import { historyPlot, shortCommit } from "./history_plot.js";
 /** @typedef {(point: Point, i: number) => HTMLElement} Cell */
 /** @typedef {{ title: string, kind?: string, applies?: boolean, cell: Cell }} Column */
 /**
- * A series as text: `format` writes values of the series alike.
+ * Texts of a series: `format` writes its values in one unit.
  * @typedef {object} Texts
  * @property {string} name
  * @property {string} quantity
@@ -100,7 +100,7 @@ function tableOf(columns, rows, name) {
 }
 
 /**
- * Return the columns; one in which no point has anything does not apply.
+ * Return the columns; a column without values does not apply.
  * @param {Point[]} points
  * @param {Texts} texts
  * @returns {Column[]}
@@ -110,7 +110,7 @@ function columnsOf(points, { quantity, exact, format, values }) {
     { title: "commit", cell: (point) =>
       make("th", { scope: "row", class: "commit", title: point.commit }, make("code", {}, nameOf(point))) },
     { title: quantity, kind: "number", cell: (_, i) => numberCell(make("strong", {}, values[i])) },
-    { title: "to the one before", kind: "number", cell: (point, i) => stepCell(points[i - 1], point, exact) },
+    { title: "change", kind: "number", cell: (point, i) => stepCell(points[i - 1], point, exact) },
     { title: "95 % interval", kind: "number", applies: points.some(({ low }) => isNumber(low)),
       cell: (point) => cell(boundsOf(point, format), { class: "number faint" }) },
     { title: "runs", kind: "number", cell: ({ runs }) => numberCell(String(runs)) },
@@ -131,7 +131,7 @@ const boundsOf = ({ low, high }, format) =>
   (isNumber(low) && isNumber(high) ? format([low, high]).join(" – ") : "");
 
 /**
- * Return the change to the point before: grey if the intervals overlap or are unknown.
+ * Return the change from the previous point; grey if the intervals overlap or are unknown.
  * @param {Point | undefined} before
  * @param {Point} now
  * @param {boolean} exact
@@ -140,7 +140,7 @@ function stepCell(before, now, exact) {
   if (!before || !(before.value > 0)) return make("td", { class: "number" });
   const apart = areApart(before, now, exact);
   const tone = apart ? (now.value > before.value ? "more" : "less") : "noise";
-  const title = apart ? null : "within the noise";
+  const title = apart ? null : "within noise";
   return make("td", { class: `number ${tone}`, title }, changeText(now.value / before.value));
 }
 

@@ -1,4 +1,4 @@
-/* The plot of a history: a point for each commit with its interval, which the pointer and keys walk over. */
+/* Plot of a history: a point with its interval for each commit, to explore by pointer and keys. */
 
 import { draw, make } from "../elements/markup.js";
 import {
@@ -9,7 +9,7 @@ import { axisTexts, isNumber } from "../text/numbers.js";
 /** @import { Point, Scale } from "../types.js" */
 
 /**
- * What a plot shows, and what it reports: `describe` is a point in words, `onChoose` gets a point or null.
+ * Input of a plot: `describe` returns a point in words, and `onChoose` is called with a point or null.
  * @typedef {object} Wanted
  * @property {Point[]} points
  * @property {boolean} isTime
@@ -19,7 +19,7 @@ import { axisTexts, isNumber } from "../text/numbers.js";
  * @property {(i: number | null) => void} onChoose
  */
 /**
- * What was drawn last, and the point that is chosen.
+ * The last drawing, and the selected point.
  * @typedef {object} Drawn
  * @property {SVGElement | null} svg
  * @property {number} width
@@ -32,7 +32,7 @@ const LEFT = 84, RIGHT = 24, TOP = 16, HEIGHT = 240, BELOW = 62;
 const WIDEST = 150, NARROW = 16, LEVEL = 76;
 
 /**
- * Return the plot with its readout and key, and `choose`, which points at a commit or at none.
+ * Return the plot with its readout and key, and `choose`, which selects a commit or none.
  * @param {Wanted} wanted
  */
 export function historyPlot({ points, isTime, name, summary, describe, onChoose }) {
@@ -69,7 +69,7 @@ export function historyPlot({ points, isTime, name, summary, describe, onChoose 
 }
 
 /**
- * Return a commit as people write it: its first eight digits; other names stay.
+ * Return the first eight digits of a commit; return other names unchanged.
  * @param {string} commit
  */
 export const shortCommit = (commit) => (/^[0-9a-f]{12,}$/.test(commit) ? commit.slice(0, 8) : commit);
@@ -114,7 +114,7 @@ function markOf({ value, low, high, warnings }, x, up, size) {
       mark.append(stroke(x - size + 0.5, end, x + size - 0.5, end, "whisker"));
     }
   }
-  // A shape of its own, since not everybody sees a colour.
+  // A distinct shape, because not everyone can distinguish the colours.
   const triangle = `M${x},${y - size * 1.3}l${size * 1.3},${size * 2.3}h${-size * 2.6}z`;
   mark.append(warnings.length ? draw("path", { d: triangle, class: "point" })
     : draw("circle", { cx: x, cy: y, r: size, class: "point" }));
@@ -122,7 +122,7 @@ function markOf({ value, low, high, warnings }, x, up, size) {
 }
 
 /**
- * Write as many commits as there is room for, the last one always among them.
+ * Label as many commits as fit, always including the last.
  * @param {SVGElement} svg
  * @param {Point[]} points
  * @param {Scale} at
@@ -145,7 +145,7 @@ const keyOf = (points) => (points.some(({ warnings }) => warnings.length)
   ? make("ul", { class: "plot-key" }, make("li", {}, "▲ has warnings: see the table")) : null);
 
 /**
- * Return the point to which a key leads, null for other keys.
+ * Return the point to which a key moves; null for other keys.
  * @param {number | null} chosen
  * @param {number} last
  * @param {string} key

@@ -1,5 +1,5 @@
 /*
- * The comparison of measured orders: ratios with their intervals, the times of both sides, and the difference
+ * Panel of a comparison of measured orders: ratios with intervals, times of both sides, and the difference
  * in instructions.
  */
 
@@ -72,7 +72,7 @@ function ratioFigure(orders, { a, b }) {
  */
 function paint(svg, width, orders) {
   const left = width < 560 ? 12 : Math.min(240, width * 0.28);
-  // Logarithms: half and double lie equally far from the line.
+  // On a logarithmic scale, half and double are equally far from the line.
   const ends = orders.flatMap(({ ratio, low, high }) => [ratio, low ?? ratio, high ?? ratio, 1]);
   const [least, most] = paddedExtent(ends.map(Math.log), 0.12);
   const scale = linearScale([least, most], [left, width - RIGHT]);
@@ -117,7 +117,7 @@ function sideBySide(order, { a, b }) {
 }
 
 /**
- * Return the times of both sides one above the other, on one scale.
+ * Return the times of both sides, one above the other on the same scale.
  * @param {ComparedOrder} order
  * @param {string[]} names
  */
@@ -129,7 +129,7 @@ function bothTimes({ a, b }, names) {
 }
 
 /**
- * Return instructions by function: what B executes more or less, as bars from a line in the middle.
+ * Return the difference in instructions by function, as bars from a line in the middle.
  * @param {InstructionDelta[]} rows
  */
 function deltaTable(rows) {

@@ -1,4 +1,4 @@
-/* The chosen order: what it was, its warnings, the plot of its times, and its instruction counts. */
+/* Panel of the selected order: its facts, warnings, plot of times, and instruction counts. */
 
 import { head } from "../data/page_data.js";
 import { make } from "../elements/markup.js";
@@ -13,17 +13,17 @@ import { factList, warnings } from "./facts.js";
 
 /** @import { Column, CountedFunction, Counts, Order, Panel, Timing } from "../types.js" */
 
-/** The columns of functions by the names that reports have for them. */
+/** Columns of functions, by their names in the data. */
 const COLUMNS = { self: "exclusive", total: "inclusive", name: "name" };
 const orders = head.measured?.orders ?? [];
 
-/** Return the chosen order. */
+/** Return the selected order. */
 const currentOrder = () => orders[state.order] ?? orders[0];
 
 /** @type {Panel} */
-export const chosenOrderPanel = {
+export const selectedOrderPanel = {
   id: "plots",
-  title: orders.length > 1 ? "The chosen order" : "The measurement",
+  title: orders.length > 1 ? "The selected order" : "The measurement",
   build(body) {
     const show = () => {
       body.replaceChildren(...about(currentOrder()));
@@ -36,7 +36,7 @@ export const chosenOrderPanel = {
 };
 
 /**
- * Show the graph and the tables of the chosen order; none if its calls were not counted.
+ * Show the graph and tables of the selected order; hide them if its calls were not counted.
  * @param {number | null | undefined} run
  */
 function showGraph(run) {
@@ -57,18 +57,18 @@ function about(order) {
     timing ? timeFigures(timing) : null,
     timing ? timesFigure(timing, label) : null,
     counts ? countsSection(counts, isNumber(order.run)) : null,
-    facts?.length ? folded("What was measured, and how", factList(facts), alone) : null,
+    facts?.length ? folded("What was measured and how", factList(facts), alone) : null,
   ].filter((part) => part !== null);
 }
 
 /**
- * Return median, interval and least time, large.
+ * Return median, interval and minimum in large type.
  * @param {Timing} time
  */
 function timeFigures(time) {
   const [median, low, high, min] = timesAlike([time.median_s, time.low_s, time.high_s, time.min_s]);
   return keyFigures([
-    ["median", median, low ? `95 % between ${low} and ${high}` : "no interval below 6 processes"],
+    ["median", median, low ? `95 % interval ${low} to ${high}` : "no interval from fewer than 6 processes"],
     ["min", min, "of all blocks"],
     ["processes", String(time.processes.length), `from ${plural(new Set(time.zygotes).size, "zygote")}`],
     ["executions", exactCount(time.number), "in each block"],
@@ -76,20 +76,20 @@ function timeFigures(time) {
 }
 
 /**
- * Return the figures and functions of counts; beside a graph of them the table is folded.
+ * Return the figures and functions of counts; if there is a graph, the table is folded.
  * @param {Counts} counts
  * @param {boolean} graphed
  */
 const countsSection = (counts, graphed) => make("section", { class: "counts" },
-  titled("h4", "Instructions", "of one execution"),
+  titled("h4", "Instructions", "per execution"),
   keyFigures([
     ["stripped", exactCount(counts.stripped), `without memory allocators${shareOf(counts)}`],
-    ["net", exactCount(counts.net), "without the loop around it"],
-    ["baseline", exactCount(counts.baseline), "the same loop around pass"],
+    ["net", exactCount(counts.net), "minus the baseline"],
+    ["baseline", exactCount(counts.baseline), "the same loop with pass"],
     ["repeats", String(counts.raw.length), agreement(counts.raw)],
   ]),
   counts.functions.length
-    ? folded("Functions as Callgrind counted them", functions(counts), !graphed) : null);
+    ? folded("Functions counted by Callgrind", functions(counts), !graphed) : null);
 
 /** @param {Counts} counts */
 const shareOf = ({ net, stripped }) =>
@@ -121,7 +121,7 @@ function functions({ net, functions: rows }) {
     cell: (row) => numberCell(row[3] ? exactCount(row[3]) : ""),
   };
   const grid = sortableTable({
-    caption: "Functions by the instructions that they executed themselves, and with all that they called.",
+    caption: "Functions by self and total instructions.",
     sort: COLUMNS[head.initial?.sort ?? "self"], step: 12, key: ([name]) => name,
     columns: [
       { id: "name", title: "function", rising: true, value: ([name]) => name,

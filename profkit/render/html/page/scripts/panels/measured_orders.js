@@ -1,4 +1,4 @@
-/* The table of measured orders; another panel shows the chosen one in full. */
+/* Panel with the table of measured orders; another panel shows the selected order in full. */
 
 import { head } from "../data/page_data.js";
 import { button, draw, make } from "../elements/markup.js";
@@ -20,7 +20,7 @@ export const measuredOrdersPanel = {
   title: `${orders.length} orders`,
   build(body) {
     const grid = sortableTable({
-      caption: "Times and instructions of one execution. The median is that of the processes' least times.",
+      caption: "Times and instructions per execution. The median is that of the processes' minimum times.",
       columns: columns(), sort: "order", pick: (order) => setState({ order }), step: 100,
     });
     body.append(grid.element, sharedFacts() ?? "");
@@ -34,7 +34,7 @@ export const measuredOrdersPanel = {
 
 function sharedFacts() {
   const facts = head.measured?.facts ?? [];
-  return facts.length ? folded("What holds of all of them", factList(facts)) : null;
+  return facts.length ? folded("What all orders have in common", factList(facts)) : null;
 }
 
 /** @returns {Column<number>[]} */
@@ -48,7 +48,7 @@ function columns() {
   const timed = [
     { id: "median", title: "median", value: (i) => times[i]?.median_s ?? null,
       cell: (i) => number(make("strong", {}, medians[i])) },
-    { id: "sure", title: "±", wide: true, hint: "half of the median's 95 % interval, as a part of it",
+    { id: "sure", title: "±", wide: true, hint: "half the 95 % interval of the median, relative to it",
       value: (i) => sureness(times[i]), cell: (i) => number(sureText(times[i])) },
     { id: "interval", title: "on one scale", wide: true,
       cell: (i) => cell(miniature(times[i], at) ?? "", { class: "whisker-cell" }) },
@@ -82,7 +82,7 @@ function nameCell(i) {
 }
 
 /**
- * Return the warnings on an order's numbers as a badge; null if there are none.
+ * Return a badge with the warnings about an order's numbers; null if there are none.
  * @param {number} i
  */
 function trustOf(i) {
@@ -92,7 +92,7 @@ function trustOf(i) {
 }
 
 /**
- * Return half of the interval as a part of the median; null if there is none.
+ * Return half the interval as a part of the median; null if there is none.
  * @param {Timing | null} time
  */
 function sureness(time) {
@@ -115,7 +115,7 @@ function blocksOf(time) {
 }
 
 /**
- * Return one scale for all cells: of logarithms if the times are far apart.
+ * Return one scale for all cells; logarithmic if the times are far apart.
  * @param {Timing[]} times
  */
 function whiskerScale(times) {
@@ -132,7 +132,7 @@ function whiskerScale(times) {
  * @param {Scale} at
  */
 function miniature(time, at) {
-  // Logarithms know no zero.
+  // A logarithmic scale has no zero.
   if (!time || !((time.low_s ?? time.median_s) > 0)) return null;
   const svg = draw("svg", { viewBox: "0 0 140 18", width: 140, height: 18, "aria-hidden": "true" });
   svg.append(stroke(2, 9, 138, 9, "plot-grid"));

@@ -1,4 +1,4 @@
-/* The processes of a merged run: what each did, and the functions whose shares differ between them. */
+/* Panel of a merged run's processes: figures of each, and the functions whose shares differ between them. */
 
 import { head } from "../data/page_data.js";
 import { make } from "../elements/markup.js";
@@ -66,18 +66,18 @@ function processColumns() {
 function differing({ differing: rows, processes }) {
   if (processes.length < 2) return [];
   const title = titled("h3", "Shares that differ between processes",
-    "of a function and the library calls it makes");
-  if (!rows.length) return [title, hint("None differs by more than noise and 5 points.")];
+    "of functions, including their library calls");
+  if (!rows.length) return [title, hint("No share differs by more than noise and 5 points.")];
   /** @type {TableSpec<DifferingFunction>} */
   const spec = {
-    caption: "Functions whose share in a process differs from that in all others.", sort: "share", step: 20,
+    caption: "Functions whose share in one process differs from that in all others.", sort: "share", step: 20,
     key: ({ name, file }) => `${name} ${file}`,
     columns: [
       { id: "name", title: "function", rising: true, value: ({ name }) => name,
         cell: ({ name }) => plainHead(name) },
       { id: "share", title: "all processes", value: ({ share }) => share,
         cell: ({ share }) => barCell(share, formatShare(share)) },
-      { id: "odd", title: "processes that differ", cell: (row) => cell(oddOf(row)) },
+      { id: "odd", title: "differing processes", cell: (row) => cell(oddOf(row)) },
     ],
   };
   const grid = sortableTable(spec);
@@ -86,7 +86,7 @@ function differing({ differing: rows, processes }) {
 }
 
 /**
- * Return the processes that differ most: `90 % in 4242, 2 % in 4250`.
+ * Return the differing processes most: `90 % in 4242, 2 % in 4250`.
  * @param {DifferingFunction} row
  */
 function oddOf({ share, processes }) {

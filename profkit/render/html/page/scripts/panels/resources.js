@@ -1,6 +1,7 @@
 /*
- * The process's resources over time: CPU, memory and threads on one axis, with a moment that can be moved. If
- * samples cover the recording, the chronological graph has the same axis, and each shows where the other is.
+ * Panel of the process's resources over time: CPU, memory and threads on one axis, with a movable cursor.
+ * If samples cover the recording, the chronological graph has the same axis, and each shows the position of
+ * the other.
  */
 
 import { head } from "../data/page_data.js";
@@ -14,7 +15,7 @@ import { formatBytes, formatCount, formatTime, isTimed } from "../text/numbers.j
 /** @typedef {{ curve: Curve, across: Scale, up: Scale } & Edges} Box */
 /** @typedef {{ x: number, y: number, right: number, bottom: number }} Edges */
 /**
- * The strip: `moment` is an index of `at_s`.
+ * Strip of curves: `moment` is an index of `at_s`.
  * @typedef {object} Strip
  * @property {number[]} at_s
  * @property {Curve[]} curves
@@ -24,7 +25,7 @@ import { formatBytes, formatCount, formatTime, isTimed } from "../text/numbers.j
  * @property {Drawn | null} drawn
  */
 /**
- * What was drawn last.
+ * The last drawing.
  * @typedef {object} Drawn
  * @property {SVGElement} svg
  * @property {number} width
@@ -34,9 +35,9 @@ import { formatBytes, formatCount, formatTime, isTimed } from "../text/numbers.j
  */
 
 const HEIGHT = 58, GAP = 18, LEFT = 50, TOP = 20, BELOW = 20, NARROW = 640;
-/** Two lengths of time are taken for equal if they differ by less than this part. */
+/** Relative difference up to which two durations count as equal. */
 const APART = 0.1;
-/** The part of the whole that the graph shows around a moment. */
+/** Part of the whole that the graph shows around a moment. */
 const WIDTH = 0.1;
 
 /** @type {Panel} */
@@ -59,7 +60,7 @@ export const resourcesPanel = {
 };
 
 /**
- * Return the curves: values at each point, and how they are written.
+ * Return the curves: values at each point, and their format.
  * @param {Resources} resources
  */
 function curvesOf(resources) {
@@ -91,7 +92,7 @@ function stripOf(resources) {
 }
 
 /**
- * Return the largest value of each curve in words.
+ * Return the largest value of each curve as text.
  * @param {number[]} at_s
  * @param {Curve[]} curves
  */
@@ -149,7 +150,7 @@ function paintCurve(at_s, svg, { curve, x, y, right, bottom, across, up }) {
 }
 
 /**
- * Return the point nearest to the pointer, in the box that it is over; null before anything is drawn.
+ * Return the point nearest to the pointer, in the box below it; null before the first drawing.
  * @param {Strip} strip
  * @param {PointerEvent} event
  */
@@ -222,7 +223,7 @@ function showWindow({ at_s, drawn }) {
 }
 
 /**
- * Return whether the graph shows one thread in the order of time, about as long as the recording was.
+ * Return whether the graph is chronological, of one thread, and about as long as the recording.
  * @param {number[]} at_s
  */
 function sharesAxis(at_s) {
@@ -234,7 +235,7 @@ function sharesAxis(at_s) {
 }
 
 /**
- * Take the chronological graph to the moment if it has the same axis.
+ * Move the chronological graph to the moment if it has the same axis.
  * @param {Strip} strip
  */
 function goTo({ at_s, moment }) {

@@ -1,4 +1,4 @@
-/* The comparison of sampled runs: the headline with its grade, and what differs, function by function. */
+/* Panel of a comparison of sampled runs: the headline with its grade, and differences by function. */
 
 import { head, sampledComparison } from "../data/page_data.js";
 import { functionLink } from "../elements/function_names.js";
@@ -35,7 +35,7 @@ export const sampledComparisonPanel = {
 function callTimes({ a, b, change }) {
   if (!isNumber(a) || !isNumber(b)) return null;
   const [textA, textB] = timesAlike([a, b]);
-  const against = change === NOISE ? "the difference is within the noise" : `${changeText(b / a)} against A`;
+  const against = change === NOISE ? "the difference is within noise" : `${changeText(b / a)} against A`;
   return keyFigures([
     ["A, one call", textA, "on average"],
     ["B, one call", textB, change ? against : "on average"],
@@ -43,8 +43,7 @@ function callTimes({ a, b, change }) {
 }
 
 /**
- * Return the table. Changes come first; what lies within the noise is grey, and hidden until it is asked
- * for.
+ * Return the table. Changes come first; differences within noise are grey, and hidden until requested.
  * @param {ChangedFunction[]} rows
  */
 function differences(rows) {
@@ -53,7 +52,7 @@ function differences(rows) {
   const most = Math.max(...ends.map(Math.abs), 0.01);
   const at = linearScale([-most, most], [6, 154]);
   const grid = sortableTable({
-    caption: "Share of each function, its own or with all that it calls: " +
+    caption: "Self or total share of each function: " +
       "the difference in points, with its interval.",
     columns: columns(at), sort: "difference", key: (row) => row.function, step: 30,
     pick: ({ function: fn }) => setState({ selected: state.selected === fn ? null : fn }),
@@ -70,7 +69,7 @@ function differences(rows) {
   onChange(["selected"], () => grid.mark(state.selected));
   show();
   const noise = rows.length - changed.length;
-  const remark = `${plural(noise, "function")} within the noise, in grey`;
+  const remark = `${plural(noise, "function")} within noise, in grey`;
   const choice = make("label", { class: "check" }, all, remark);
   return make("div", { class: "differences" }, none, grid.element, noise ? choice : null);
 }
@@ -92,7 +91,7 @@ function columns(at) {
   return [
     { id: "name", title: "function", rising: true, value: nameOf, cell: nameCell },
     share("a"), share("b"),
-    { id: "difference", title: "difference", hint: "changes first, the largest on top", value: weightOf,
+    { id: "difference", title: "difference", hint: "changes first, largest first", value: weightOf,
       cell: (row) => numberCell(formatPoints(row.b - row.a)) },
     { id: "interval", title: "interval", wide: true, cell: (row) => intervalCell(row, at) },
     { id: "of", title: "share", ...wide, value: shareOf,
@@ -105,7 +104,7 @@ function columns(at) {
 /** @param {ChangedFunction} row */
 const nameOf = (row) => head.functions.name[row.function];
 /** @param {ChangedFunction} row */
-const shareOf = (row) => (row.of === "self" ? "its own" : "with its calls");
+const shareOf = (row) => (row.of === "self" ? "self" : "total");
 /** @param {ChangedFunction} row */
 const weightOf = (row) => (row.change === NOISE ? 0 : 10) + Math.abs(row.b - row.a);
 

@@ -1,6 +1,6 @@
 /*
- * The selected function: its costs, its place, its source, and its heaviest stack to copy. While nothing is
- * selected, the hottest lines of the run.
+ * Panel of the selected function: costs, place, source, and its heaviest stack to copy. Without a
+ * selection, it shows the hottest lines of the run.
  */
 
 import { column, head } from "../data/page_data.js";
@@ -16,8 +16,8 @@ import { sourceBeside } from "./source.js";
 
 /** @import { CallTree, Panel } from "../types.js" */
 
-const MOST_FRAMES = 12;
-const MOST_LINES = 6;
+const MAX_FRAMES = 12;
+const MAX_LINES = 6;
 
 /** @type {Panel} */
 export const selectedFunctionPanel = {
@@ -89,8 +89,7 @@ function figure(name, weight, tree) {
 }
 
 /**
- * Return the stack down to the frame that was chosen in the graph, else down to the place with most of the
- * weight.
+ * Return the stack down to the selected frame in the graph, else down to the heaviest node of the function.
  * @param {number} fn
  */
 function stack(fn) {
@@ -126,7 +125,7 @@ const textOf = (fn) => `${head.functions.name[fn]}  ${placeOf(fn)}`;
 
 /** @param {number[]} frames */
 function listOf(frames) {
-  const hidden = frames.length > MOST_FRAMES + 3 ? frames.length - MOST_FRAMES : 0;
+  const hidden = frames.length > MAX_FRAMES + 3 ? frames.length - MAX_FRAMES : 0;
   const list = make("ol", { class: "frames", start: hidden + 1 }, frames.slice(hidden).map(item));
   if (hidden) {
     const more = button(`${hidden} frames further out`, () => {
@@ -146,13 +145,13 @@ const item = (fn) => make("li", {},
       { class: "link" })),
   " ", placeElement(placeOf(fn)));
 
-/** Return the lines with most weight of their own as a list, each with its source if that is known. */
+/** Return a list of the lines with the largest self weight, each with its source if it is known. */
 function hotLines() {
   const lines = isDifference ? [] : hottest(state.run);
   if (!lines.length) return [];
   const whole = treeOf(state.run, "all").total[0] || 1;
   return [make("section", { class: "hot-lines" },
-    titled("h3", "Hottest lines", "by their own share"),
+    titled("h3", "Hottest lines", "by self share"),
     make("ol", {}, lines.map((line) => lineItem(line, whole))))];
 }
 
@@ -161,7 +160,7 @@ function hottest(run) {
   const read = (/** @type {string} */ name) => column(`r${run}.lines.${name}`);
   const [functions, numbers, self] = [read("function"), read("line"), read("self")];
   const order = [...self.keys()].filter((at) => self[at] > 0).sort((a, b) => self[b] - self[a]);
-  return order.slice(0, MOST_LINES)
+  return order.slice(0, MAX_LINES)
     .map((at) => ({ fn: functions[at], number: numbers[at], weight: self[at] }));
 }
 
@@ -181,7 +180,7 @@ function lineItem({ fn, number, weight }, whole) {
 }
 
 /**
- * Return a line of a function's source without its indentation; "" if the page does not have it.
+ * Return a line of a function's source without indentation; "" if the page does not have it.
  * @param {number} fn
  * @param {number} number
  */

@@ -1,4 +1,4 @@
-/* The choice of the region, and of the thread or side. */
+/* Selectors of the region, and of the thread or side. */
 
 import { column, head } from "../data/page_data.js";
 import { treeOf } from "../data/trees.js";
@@ -54,7 +54,7 @@ function threadChooser() {
 }
 
 /**
- * Return the weight by thread, without a tree of each.
+ * Return the weight of each thread, without building its tree.
  * @param {number} run
  * @param {number} count
  */

@@ -1,4 +1,4 @@
-/* The source of a function, each line with its heat. */
+/* Source of a function, with the weight of each line. */
 
 import { column, head } from "../data/page_data.js";
 import { treeOf } from "../data/trees.js";
@@ -13,7 +13,7 @@ import { formatShare, placeOf } from "../text/run_text.js";
 /** @typedef {{ self: number, total: number }} Weight */
 
 /**
- * By run and function the indexes of lines.
+ * Indexes of lines, by run and function.
  * @type {Map<number, Map<number, number[]>>}
  */
 const indexes = new Map();
@@ -36,13 +36,13 @@ function tab(fn) {
   const source = sourceOf(fn, true);
   const name = head.functions.name[fn];
   if (!source) {
-    return [hint(`No source of ${name} is here: its file was not at hand, or its share is small.`)];
+    return [hint(`The page has no source of ${name}: its file was not available, or its share is small.`)];
   }
   return [titled("h3", name, `${placeOf(fn)} · ${noteOf()}`), source];
 }
 
 /**
- * Return the source for the side of the graph: short, with a way to all of it. Nothing if there is none.
+ * Return the source for the side panel: short, with a button for all of it; nothing if there is none.
  * @param {number} fn
  */
 export function sourceBeside(fn) {
@@ -58,8 +58,7 @@ function openTab() {
 }
 
 /**
- * Return a function's lines with their weights in all threads together; null if the page does not have its
- * source.
+ * Return a function's lines with their weights over all threads; null if the page does not have its source.
  * @param {number} fn
  * @param {boolean} full
  */
@@ -73,7 +72,7 @@ function sourceOf(fn, full) {
   const lines = dedented(source.lines);
   const rows = lines.map((text, i) => rowOf(source.first + i, text, weights.get(source.first + i), scale));
   const names = full ? ["line", "self", "total", "source"] : ["line", "total", "source"];
-  const label = full ? "Source with the weight of each line" : "Source in short";
+  const label = full ? "Source with the weight of each line" : "Source excerpt";
   const holder = make("div",
     {
       class: `scroll source-scroll${full ? " full" : ""}`, tabindex: "0", role: "region",
@@ -92,7 +91,7 @@ function noteOf() {
 }
 
 /**
- * Return lines without the indentation that all of them have: a method needs as little room as a function.
+ * Return lines without their common indentation.
  * @param {string[]} lines
  */
 function dedented(lines) {
@@ -102,7 +101,7 @@ function dedented(lines) {
 }
 
 /**
- * Return the weights of a function by line.
+ * Return the weights of a function's lines.
  * @param {number} run
  * @param {number} fn
  * @returns {Map<number, Weight>}
@@ -149,7 +148,7 @@ function rowOf(number, text, weight, { most, whole, full }) {
 }
 
 /**
- * Scroll to the lines that matter, once the lines have a height.
+ * Scroll to the heaviest lines, once they have a height.
  * @param {HTMLElement} holder
  * @param {HTMLElement[]} rows
  */

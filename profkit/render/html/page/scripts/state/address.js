@@ -1,4 +1,4 @@
-/* The page's address, which follows the state; back and forward work. */
+/* Synchronization of the page's address with the state; back and forward work. */
 
 import { head } from "../data/page_data.js";
 import { shapeOf } from "../data/trees.js";
@@ -18,13 +18,13 @@ let waiting = null;
 let timer;
 
 /**
- * Return the fragment of a state.
+ * Return the fragment for a state.
  * @param {Readonly<State>} state
  */
 export const fragmentOf = (state) => writeFragment(state, initialState);
 
 /**
- * Return the state of a fragment on this page.
+ * Return the state for a fragment on this page.
  * @param {string} fragment
  */
 export const stateOf = (fragment) => readFragment(fragment, initialState, {
@@ -34,7 +34,7 @@ export const stateOf = (fragment) => readFragment(fragment, initialState, {
   orders: head.measured?.orders.length ?? 1,
 });
 
-/** Take the state from the address, and write later changes into it. */
+/** Read the state from the address, and write later changes to it. */
 export function followAddress() {
   read();
   onChange(/** @type {Name[]} */ (Object.keys(initialState)), (state, changed, origin) => {
@@ -44,13 +44,13 @@ export function followAddress() {
 }
 
 /**
- * Put the state into the address: as a new entry of the history, or in place for small steps.
+ * Write the state to the address, as a new entry of the history, or in place for small steps.
  * @param {Readonly<State>} state
  * @param {Name[]} changed
  * @param {string} origin
  */
 function write(state, changed, origin) {
-  // The frame of a notebook has no address of its own.
+  // An iframe in a notebook has no address of its own.
   if (location.protocol === "about:") return;
   const isStep = (/** @type {Name} */ name) =>
     SILENT.has(name) || (name === "selected" && origin === "graph");
@@ -63,7 +63,7 @@ function write(state, changed, origin) {
 }
 
 /**
- * Replace the address after a rest: browsers refuse one that changes with every movement of the pointer.
+ * Replace the address after a pause: browsers reject a change at every movement of the pointer.
  * @param {string} address
  */
 function replaceSoon(address) {

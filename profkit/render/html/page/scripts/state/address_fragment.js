@@ -1,10 +1,13 @@
-/* The state as the fragment of an address, such as `#run=1&focus=20`, so that links show what was seen. */
+/*
+ * Conversion between the state and the fragment of an address, such as `#run=1&focus=20`, for links to a
+ * state.
+ */
 
 /** @import { Range, State } from "../types.js" */
 /** @typedef {keyof State} Name */
 
 /**
- * What a page has, as far as fragments can name it; `nodes` are those of a run's call tree.
+ * Contents of a page that fragments can name; `nodes` is the number of nodes in a run's call tree.
  * @typedef {object} Contents
  * @property {{ ordered: boolean, threads: { length: number } }[]} runs
  * @property {(run: number) => number} nodes
@@ -19,7 +22,7 @@ const WORDS = {
 };
 
 /**
- * Return the fragment of a state: what differs from the initial state, so "" for the initial state itself.
+ * Return the fragment for a state: its differences from the initial state; "" if there are none.
  * @param {Readonly<State>} state
  * @param {Readonly<State>} initial
  */
@@ -34,8 +37,8 @@ export function writeFragment(state, initial) {
 }
 
 /**
- * Return the whole state of a fragment. Missing or invalid values are those of the initial state, as are
- * numbers that the page does not have: a link may be to another page.
+ * Return the whole state for a fragment. Missing and invalid values are those of the initial state, as are
+ * numbers that the page does not have: the link may be from another page.
  * @param {string} fragment
  * @param {Readonly<State>} initial
  * @param {Contents} contents

@@ -4,7 +4,7 @@ import { make } from "../elements/markup.js";
 
 /** @import { Shortcut } from "../types.js" */
 
-/** Keys of parts that handle their own, for the dialog. */
+/** Keys that other parts handle, for the dialog. */
 const ELSEWHERE = [
   { shown: ["↑", "↓"], what: "In a table or a tree of calls: the row above, below; Home, End" },
   { shown: ["←", "→"], what: "In a tree: close, open; in tabs and curves: move" },
@@ -19,7 +19,7 @@ export const keysButton = () =>
     make("span", { "aria-hidden": "true" }, "?"), make("span", { class: "off-screen" }, "Keys"));
 
 /**
- * Listen to shortcuts: those of the graph while `element` has the focus, others unless somebody types.
+ * Handle shortcuts: those of the graph while `element` has the focus, others except during text input.
  * @param {HTMLElement} element
  * @param {Shortcut[]} wanted in the order in which the dialog shows them
  */

@@ -1,4 +1,4 @@
-/* What the page shows at the moment: one object, changed in one place, and those who listen to changes. */
+/* State of the page: one object that is changed in one place, and its listeners. */
 
 import { head } from "../data/page_data.js";
 import { treeOf } from "../data/trees.js";
@@ -8,7 +8,7 @@ import { treeOf } from "../data/trees.js";
 /** @typedef {(state: Readonly<State>, changed: Name[], origin: string) => void} Listener */
 
 /**
- * A comparison is as wide as its side B.
+ * The graph of a comparison has the width of side B.
  * @type {ThreadChoice}
  */
 const wholeThread = head.kind === "comparison" ? 1 : "all";
@@ -17,7 +17,7 @@ const wholeThread = head.kind === "comparison" ? 1 : "all";
 const listeners = [];
 
 /**
- * The state before any change.
+ * Initial state.
  * @type {Readonly<State>}
  */
 export const initialState = Object.freeze({
@@ -29,7 +29,7 @@ export const initialState = Object.freeze({
 const current = { ...initialState };
 
 /**
- * The state, to be read only: `setState` changes it.
+ * Current state, read-only; `setState` changes it.
  * @type {Readonly<State>}
  */
 export const state = current;
@@ -69,7 +69,8 @@ export const currentTree = () => treeOf(state.run, state.thread);
 export const hasGraph = () => head.runs.some((run) => run.total > 0);
 
 /**
- * Return what else changes: another run has other nodes, and another thread, view or focus another width.
+ * Return the further changes: another run has other nodes, and another thread, view or focus has another
+ * width.
  * @param {Partial<State>} changes
  * @returns {Partial<State>}
  */

@@ -1,4 +1,4 @@
-/* Light and dark: the system's choice, or the reader's. */
+/* Light and dark theme: the system's choice or the reader's. */
 
 import { make } from "../elements/markup.js";
 import { onChange, setState, state } from "./state.js";
@@ -13,19 +13,19 @@ const system = matchMedia("(prefers-color-scheme: dark)");
 const watchers = [];
 let printing = false;
 
-/** Return whether the page is dark now. Paper is white. */
+/** Return whether the page is dark now. Printing is always light. */
 export const isDark = () =>
   !printing && (state.theme === "dark" || (state.theme === "auto" && system.matches));
 
 /**
- * Call back when the page turns light or dark, or is printed.
+ * Call a function when the page turns light or dark, or is printed.
  * @param {Watcher} watcher
  */
 export function onTheme(watcher) {
   watchers.push(watcher);
 }
 
-/** Return the button that goes from the system's choice to light, dark and back. */
+/** Return the button that cycles through the system's choice, light and dark. */
 export function themeButton() {
   const label = make("span", { class: "off-screen" });
   const next = () => setState({ theme: NEXT[state.theme] });

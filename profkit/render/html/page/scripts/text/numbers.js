@@ -1,6 +1,6 @@
 /*
- * Numbers as people read them. Times, sizes, counts and shares of samples have the words of the terminal's
- * reports; numbers of measurements that stand together have one unit and the same decimals.
+ * Formatting of numbers. Times, sizes, counts and shares of samples read as in text reports; numbers of
+ * measurements in a column have one unit and the same decimals.
  */
 
 /** @import { Run } from "../types.js" */
@@ -16,7 +16,7 @@ const COUNTS = [["T", 1e12], ["G", 1e9], ["M", 1e6]];
 const MEASURED_TIMES = [["s", 1], ["ms", 1e-3], ["µs", 1e-6], ["ns", 1e-9]];
 /** @type {Unit[]} */
 const AXIS_COUNTS = [["T", 1e12], ["G", 1e9], ["M", 1e6], ["k", 1e3]];
-/** Times that differ by more than this factor each have their own unit. */
+/** Ratio of times above which each has its own unit. */
 const FAR_APART = 1000;
 const digits = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
@@ -27,7 +27,7 @@ function threeDigits(value) {
 }
 
 /**
- * Return a part of 1 in percent with so many decimals; what is above 0 never reads as 0.
+ * Format a part of 1 as a percentage with `digits` decimals; values above 0 never read as 0.
  * @param {number} part
  * @param {number} places
  */
@@ -39,7 +39,7 @@ export function formatPercent(part, places) {
 }
 
 /**
- * Round halves to the even neighbour, as Python does: 12.5 becomes 12, 13.5 becomes 14.
+ * Round half to even, as Python does: 12.5 becomes 12, 13.5 becomes 14.
  * @param {number} number
  * @param {number} places
  */
@@ -50,7 +50,7 @@ function evened(number, places) {
 }
 
 /**
- * Return `1.23 ms`: three digits in the largest unit that keeps them readable; 90 s and 90 min stay.
+ * Format a duration with three digits in the largest readable unit: `1.23 ms`; 90 s and 90 min stay.
  * @param {number} seconds
  */
 export function formatTime(seconds) {
@@ -62,7 +62,7 @@ export function formatTime(seconds) {
 }
 
 /**
- * Return `1.23 MiB`.
+ * Format a size: `1.23 MiB`.
  * @param {number} count
  */
 export function formatBytes(count) {
@@ -71,7 +71,7 @@ export function formatBytes(count) {
 }
 
 /**
- * Return all digits up to a million, then `1.23 M`.
+ * Format a count with all digits up to a million, then as `1.23 M`.
  * @param {number} number
  */
 export function formatCount(number) {
@@ -80,7 +80,7 @@ export function formatCount(number) {
 }
 
 /**
- * Return a difference of shares in points, with its sign: `+2.1`.
+ * Format a difference of shares in points, with its sign: `+2.1`.
  * @param {number} part
  */
 export const formatPoints = (part) =>
@@ -94,7 +94,7 @@ export const formatPoints = (part) =>
 export const isTimed = (run) => typeof run.weight_s === "number";
 
 /**
- * Return a weight of a run in its unit: time if the weights are times, else samples, bytes and so on.
+ * Format a weight of a run in its unit: time if the weights are times, else samples, bytes and so on.
  * @param {Pick<Run, "weight_s" | "unit">} run
  * @param {number} amount
  */
@@ -105,14 +105,14 @@ export function formatWeight(run, amount) {
 }
 
 /**
- * Return whether a value of the head is known: what is unknown is null.
+ * Return whether a value in the head is known; unknown values are null.
  * @param {unknown} value
  * @returns {value is number}
  */
 export const isNumber = (value) => typeof value === "number";
 
 /**
- * Return a number with separated thousands and so many decimals.
+ * Format a number with separated thousands and `digits` decimals.
  * @param {number} value
  * @param {number} places
  */
@@ -120,8 +120,8 @@ export const decimals = (value, places) =>
   value.toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places });
 
 /**
- * Return times of which the shortest has four digits, all in its unit. If they are far apart, each has its
- * own unit. The text of an unknown time is "".
+ * Format times in the unit of the shortest, which has four digits. If they are far apart, each has its own
+ * unit. The text of an unknown time is "".
  * @param {(number | null | undefined)[]} times_s
  */
 export function timesAlike(times_s) {
@@ -148,13 +148,13 @@ const unitOf = (size_s) => MEASURED_TIMES.find(([, factor]) => size_s >= factor)
 const fourDigits = (size) => (size < 9.9995 ? 3 : size < 99.995 ? 2 : size < 999.95 ? 1 : 0);
 
 /**
- * Return one time with four digits.
+ * Format one time with four digits.
  * @param {number} time_s
  */
 export const exactTime = (time_s) => timesAlike([time_s])[0];
 
 /**
- * Return a count: whole, or with one decimal if it is small and has parts. An unknown count is "".
+ * Format a count, with one decimal if it is small and not whole. The text of an unknown count is "".
  * @param {number | null | undefined} value
  */
 export function exactCount(value) {
@@ -164,14 +164,14 @@ export function exactCount(value) {
 }
 
 /**
- * Return `1 run`, `2 runs`.
+ * Format a number with its noun: `1 run`, `2 runs`.
  * @param {number} number
  * @param {string} noun
  */
 export const plural = (number, noun) => `${exactCount(number)} ${noun}${number === 1 ? "" : "s"}`;
 
 /**
- * Return a ratio of sides as a change: `+2.1 %`.
+ * Format a ratio of sides as a change: `+2.1 %`.
  * @param {number} ratio
  */
 export function changeText(ratio) {
@@ -181,7 +181,7 @@ export function changeText(ratio) {
 }
 
 /**
- * Return the values of an axis as text, in one unit and with as few decimals as distinguish them.
+ * Format the values of an axis in one unit, with just enough decimals to distinguish them.
  * @param {"time" | "count"} kind
  * @param {number[]} values
  */

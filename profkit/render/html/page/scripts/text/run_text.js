@@ -1,4 +1,4 @@
-/* Functions, frames and weights of the run that is shown, as text. */
+/* Texts for functions, frames and weights of the run that is shown. */
 
 import { changes, head } from "../data/page_data.js";
 import { currentRun } from "../state/state.js";
@@ -6,20 +6,20 @@ import { formatCount, formatPercent, formatPoints, formatWeight, isTimed } from 
 
 /** @import { CallTree } from "../types.js" */
 
-/** Shares of fewer samples than this have no decimal. */
-const LEAST_PRECISE = 1000;
-const CHANGES = { more: "more in B", less: "less in B", noise: "within the noise" };
+/** Minimum number of samples for shares with a decimal. */
+const MIN_PRECISE = 1000;
+const CHANGES = { more: "more in B", less: "less in B", noise: "within noise" };
 
 /**
- * Return a part of 1 in percent, as precise as the samples of the run are.
+ * Format a part of 1 as a percentage, with the precision that the number of samples allows.
  * @param {number} part
  */
 export const formatShare = (part) => formatPercent(part, isCoarse() ? 0 : 1);
 
-const isCoarse = () => head.kind === "sampled" && currentRun().total < LEAST_PRECISE;
+const isCoarse = () => head.kind === "sampled" && currentRun().total < MIN_PRECISE;
 
 /**
- * Return file:line of a function, the file alone if its line is unknown, "" if both are.
+ * Return file:line of a function; the file alone if its line is unknown, "" if both are.
  * @param {number} fn
  */
 export function placeOf(fn) {
@@ -29,13 +29,13 @@ export function placeOf(fn) {
 }
 
 /**
- * Return the package of a function, "" if it is unknown.
+ * Return the package of a function; "" if it is unknown.
  * @param {number} fn
  */
 export const packageOf = (fn) => head.packages[head.functions.package[fn]]?.name ?? "";
 
 /**
- * Return the name of a node: that of its function, or of the thread or label that the root stands for.
+ * Return the name of a node: that of its function, or the root's thread or label.
  * @param {CallTree} tree
  * @param {number} node
  */
@@ -47,7 +47,7 @@ export function nodeName(tree, node) {
 }
 
 /**
- * Return a short weight: a count has no unit.
+ * Format a weight briefly: counts have no unit.
  * @param {number} weight
  */
 export function amountText(weight) {
@@ -56,7 +56,7 @@ export function amountText(weight) {
 }
 
 /**
- * Return a weight: as time and in samples if both are known.
+ * Format a weight, as time and in samples if both are known.
  * @param {number} weight
  */
 export function weightText(weight) {
@@ -67,7 +67,7 @@ export function weightText(weight) {
 }
 
 /**
- * Return what there is to say of a function's difference, as names and texts; nothing if nothing is compared.
+ * Describe a function's difference as names and texts; nothing if the page compares nothing.
  * @param {number} fn
  * @returns {[name: string, text: string][]}
  */
